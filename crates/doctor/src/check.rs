@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::def::OptionDef;
 use fiord_job::spec::{JobSpec, Place};
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
@@ -112,8 +113,8 @@ pub struct FindingBuilder {
     pub finding: Finding,
     /// The index of the job section that it is about, as in [`fiord_plan::Identity::section`].
     pub section: Option<usize>,
-    /// The documented name of the option that the finding is about.
-    pub option: Option<&'static str>,
+    /// The option that the finding is about.
+    pub option: Option<&'static OptionDef>,
     /// The place of that option, or else of the job. `Findings::placed` sets it.
     pub place: Option<Place>,
     /// Whether the finding repeats a warning of the reader or of the planner.
@@ -145,8 +146,8 @@ impl FindingBuilder {
 
     /// Sets the option that the finding is about. `fiord check` points at it.
     #[must_use]
-    pub fn option(mut self, name: &'static str) -> FindingBuilder {
-        self.option = Some(name);
+    pub fn option(mut self, option: impl Into<&'static OptionDef>) -> FindingBuilder {
+        self.option = Some(option.into());
         self
     }
 }
@@ -256,7 +257,7 @@ impl Findings {
                 let setting = finding.option.and_then(|option| spec.setting(option));
                 finding.place = Some(setting.map_or(&spec.place, |setting| &setting.place).clone());
             }
-            finding.finding.option = finding.option.map(str::to_owned);
+            finding.finding.option = finding.option.map(|option| option.name.to_owned());
             finding.finding.location = finding.place.as_ref().map(location);
         }
         self

@@ -1,5 +1,6 @@
 //! Formats the lines that introduce the jobs before a run.
 
+use fiord_job::option::table::THREAD;
 use fiord_job::spec::JobSpec;
 use fiord_plan::{BlockSize, JobPlan, Mix, Plan};
 use fiord_report::header;
@@ -21,7 +22,7 @@ pub fn text(plan: &Plan, specs: &[JobSpec], version: &str) -> String {
     text.push_str(version);
     text.push('\n');
     let asked_threads =
-        |job: &&JobPlan| specs.get(job.identity.section).is_some_and(|spec| spec.flag("thread"));
+        |job: &&JobPlan| specs.get(job.identity.section).is_some_and(|spec| spec.get(THREAD));
     let threads = plan.jobs.iter().filter(asked_threads).count();
     let processes = plan.jobs.len() - threads;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

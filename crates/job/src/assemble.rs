@@ -6,7 +6,7 @@ use crate::expand::{self, expand};
 use crate::load::Loader;
 use crate::option::def::{Kind, OptionDef, Scope};
 use crate::option::parse;
-use crate::option::table;
+use crate::option::table::{self, BS, IOENGINE, KB_BASE, KbBase, NAME, PROFILE, TIME_BASED};
 use crate::option::value::{Bases, Value, ValueError};
 use crate::profile;
 use crate::scan::RawOption;
@@ -73,7 +73,7 @@ impl<'a> Assembler<'a> {
         let engine = engine_of(&settings);
         settings.retain(|s| s.def.fits(engine));
         // `name=` in a job's section renames the job. In `[global]`, it has no effect.
-        let own = settings.iter().rfind(|s| s.def.name == "name" && !s.global);
+        let own = settings.iter().rfind(|s| s.def == NAME.def() && !s.global);
         let name = own.and_then(|s| s.text.clone()).unwrap_or_else(|| section.name.clone());
         self.wrong[before..]
             .iter_mut()
@@ -109,7 +109,7 @@ impl<'a> Assembler<'a> {
         let mut out = Vec::new();
         for raw in order {
             let Some(def) = self.lookup(raw, engine, engine_known) else { continue };
-            if def.name == "profile" {
+            if def == PROFILE.def() {
                 self.wrong.push(profile_in_job_file(raw));
                 continue;
             }
@@ -135,7 +135,7 @@ impl<'a> Assembler<'a> {
     /// Parses the value. Warns if it has to ignore a separator at the end.
     fn value(
         &mut self,
-        def: &OptionDef,
+        def: &'static OptionDef,
         raw: &RawOption,
         text: Option<&str>,
         bases: &Bases,
@@ -144,12 +144,12 @@ impl<'a> Assembler<'a> {
             Ok(value) => return Ok(value),
             Err(error) => error,
         };
-        let (Some(text), true) = (text, def.name != "ioengine") else { return Err(error) };
+        let (Some(text), true) = (text, def != IOENGINE.def()) else { return Err(error) };
         let (value, read) = parse::without_trailing_separator(def, text, bases).ok_or(error)?;
         let name = def.name;
         let what = format!("{name}={text} is read as {name}={read}");
-        let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
-            .of_option(def.name);
+        let warning =
+            Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place())).of_option(def);
         self.wrong.push(warning.help(format!("To fix: write {name}={read}")));
         Ok(value)
     }
@@ -196,10 +196,10 @@ fn is_engine_option(def: &OptionDef) -> bool {
 
 fn bases_of(settings: &[Setting], start: Bases) -> Bases {
     let mut bases = start;
-    for s in settings.iter().filter(|s| s.def.name == "kb_base") {
-        let kb = match &s.value {
-            Value::Int(1000) | Value::Word("1000", _) => 1000,
-            _ => 1024,
+    for base in settings.iter().filter_map(|setting| setting.get(KB_BASE)) {
+        let kb = match base {
+            KbBase::Decimal => 1000,
+            KbBase::Binary => 1024,
         };
         bases = Bases { kb };
     }
@@ -231,12 +231,12 @@ fn profile_in_job_file(raw: &RawOption) -> Diagnostic {
 
 /// Warns about an option of a profile in a job without this profile. fio accepts such an option in
 /// every job, without effect.
-fn option_without_profile(raw: &RawOption, profile: &str, def: &OptionDef) -> Diagnostic {
+fn option_without_profile(raw: &RawOption, profile: &str, def: &'static OptionDef) -> Diagnostic {
     let what = format!("`{}` has no effect: it is an option of profile {profile}", raw.name);
     let warning = Diagnostic::warning(Note::NoEffect, what, Some(raw.name_place()));
     let help =
         format!("To fix: leave it out, or name the profile before it: `--profile={profile}`");
-    warning.of_option(def.name).help(help)
+    warning.of_option(def).help(help)
 }
 
 fn value_error(
@@ -278,21 +278,21 @@ fn value_error(
 }
 
 /// Warns about a value that does not mean what it seems to mean.
-fn misleading_value(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnostic> {
+fn misleading_value(def: &'static OptionDef, raw: &RawOption, value: &Value) -> Option<Diagnostic> {
     let text = raw.text.as_deref()?;
     let name = def.name;
     match value {
-        Value::Ints([read, write, trim]) if parse::looks_like_range(text) => {
+        Value::Ints(values) if parse::looks_like_range(text) => {
             let show = |v: &Option<i128>| v.map_or("the default".into(), |v| v.to_string());
-            let (read, write, trim) = (show(read), show(write), show(trim));
+            let [read, write, trim] = values.as_array().each_ref().map(show);
             let what = format!(
                 "{name}={text} is not a range: it means {read} for reads, {write} for writes and \
                  {trim} for trims"
             );
             let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
-                .of_option(name);
-            Some(match name {
-                "bs" => warning
+                .of_option(def);
+            Some(match def {
+                def if def == BS.def() => warning
                     .help(format!("To fix: for all sizes in this range, write bsrange={text}")),
                 _ => warning.help("To fix: separate the values with commas"),
             })
@@ -302,9 +302,9 @@ fn misleading_value(def: &OptionDef, raw: &RawOption, value: &Value) -> Option<D
         {
             let what = format!("{name}={text} only turns {name} on: the number has no effect");
             let warning = Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place()))
-                .of_option(name);
-            Some(match name {
-                "time_based" => {
+                .of_option(def);
+            Some(match def {
+                def if def == TIME_BASED.def() => {
                     warning.help(format!("To fix: write runtime={text} to set the time"))
                 }
                 _ => warning.help(format!("To fix: write {name}=1")),

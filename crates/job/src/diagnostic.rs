@@ -2,6 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Renderer, Snippet};
 
+use crate::option::def::OptionDef;
 use crate::spec::Place;
 
 /// The severity of a message.
@@ -62,7 +63,7 @@ pub struct Subject {
     /// The name of the job.
     pub job: Option<String>,
     /// The documented name of the option.
-    pub option: Option<&'static str>,
+    pub option: Option<&'static OptionDef>,
 }
 
 impl Diagnostic {
@@ -83,7 +84,7 @@ impl Diagnostic {
     }
     /// Sets the option that the message is about.
     #[must_use]
-    pub fn of_option(mut self, option: &'static str) -> Self {
+    pub fn of_option(mut self, option: &'static OptionDef) -> Self {
         self.subject.option = Some(option);
         self
     }

@@ -56,7 +56,7 @@ fn check(result: Result<Invocation, Vec<Diagnostic>>) {
             for job in run.jobs.iter().take(4) {
                 let _ = diagnostic::render(&unsupported(job), false);
                 for s in &job.settings {
-                    assert!(job.value(s.def.name).is_some(), "{} has a value", s.def.name);
+                    assert!(job.setting(s.def).is_some(), "{} has a value", s.def.name);
                     assert!(s.place.line_column().0 > 0);
                 }
             }

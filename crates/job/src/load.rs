@@ -72,7 +72,7 @@ impl Loader for Machine {
         // A list of CPUs such as `0-3,8`. It includes CPUs that this process may not use.
         let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
         match crate::option::read::cpu_set(text.trim(), &Default::default()) {
-            Ok(crate::option::value::Value::Set(set)) => set.len() as u64,
+            Ok(set) => set.len() as u64,
             _ => std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
         }
     }

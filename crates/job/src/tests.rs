@@ -1,7 +1,11 @@
 //! Tests of the job language from command line to jobs, with files in memory.
 
+use fiord_types::PerDir;
+
 use crate::load::Memory;
-use crate::option::value::{Amount, Value};
+use crate::option::handle::WithSuffix;
+use crate::option::table::*;
+use crate::option::value::Amount;
 use crate::{Action, Invocation, invocation};
 
 fn args(list: &[&str]) -> Vec<String> {
@@ -20,10 +24,10 @@ fn command(list: &[&str]) -> Invocation {
 fn a_global_section_applies_to_the_jobs_below_it() {
     let run = job("[global]\nbs=8k\nioengine=null\n[one]\n[global]\nbs=16k\n[two]\nsize=1m\n");
     assert_eq!(run.jobs.len(), 2);
-    assert_eq!(run.jobs[0].ints("bs").unwrap()[0], Some(8192));
-    assert_eq!(run.jobs[1].ints("bs").unwrap()[0], Some(16384));
-    assert_eq!(run.jobs[1].amount("size"), Some(Amount::Bytes(1 << 20)));
-    assert_eq!(run.jobs[1].value("ioengine"), Some(Value::Word("null", None)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(8192)));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(16384)));
+    assert_eq!(run.jobs[1].get(SIZE), Some(Amount::Bytes(1 << 20)));
+    assert_eq!(run.jobs[1].get(IOENGINE), "null");
     assert_eq!(run.globals.len(), 3);
 }
 
@@ -31,18 +35,18 @@ fn a_global_section_applies_to_the_jobs_below_it() {
 fn options_before_the_first_name_are_global() {
     let run = command(&["--bs=4k", "--name=a", "--rw=randread:8", "-name", "b", "--bs", "8k"]);
     assert_eq!(run.jobs.len(), 2);
-    assert_eq!(run.jobs[0].word("rw"), Some(("randread", Some("8".into()))));
-    assert_eq!(run.jobs[1].ints("bs").unwrap(), [Some(8192); 3]);
-    assert_eq!(run.jobs[0].setting("name").unwrap().text.as_deref(), Some("a"));
+    assert_eq!(run.jobs[0].get(RW), WithSuffix { word: Rw::RandRead, suffix: Some("8".into()) });
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(8192)));
+    assert_eq!(run.jobs[0].setting(NAME).unwrap().text.as_deref(), Some("a"));
 }
 
 #[test]
 fn unset_options_have_their_default() {
     let run = job("[a]\nsize=1m\n");
-    assert_eq!(run.jobs[0].int("iodepth"), Some(1));
-    assert!(!run.jobs[0].flag("direct"));
-    assert!(!run.jobs[0].flag("time_based"));
-    assert_eq!(run.jobs[0].value("filename"), None);
+    assert_eq!(run.jobs[0].get(IODEPTH), 1);
+    assert!(!run.jobs[0].get(DIRECT));
+    assert!(!run.jobs[0].get(TIME_BASED));
+    assert_eq!(run.jobs[0].get(FILENAME), None);
 }
 
 #[test]
@@ -51,8 +55,8 @@ fn a_job_called_global_sets_defaults() {
         command(&["--name=global", "--bs=8k", "--name=a", "--name=global", "--bs=16k", "--name=b"]);
     assert_eq!(run.jobs.len(), 2);
     assert_eq!(run.jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(run.jobs[0].triple("bs"), Some([8192; 3]));
-    assert_eq!(run.jobs[1].triple("bs"), Some([16384; 3]));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(8192)));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(16384)));
     let shown =
         command(&["--showcmd", "--bs=8k", "--name=a", "--name=global", "--bs=16k", "--name=b"]);
     let text = "fio --bs=8k --name=a --name=global --bs=16k --name=b \n";
@@ -74,17 +78,17 @@ fn options_and_files_may_be_mixed_and_options_come_first() {
         run.jobs.iter().map(|j| j.new_group).collect::<Vec<_>>(),
         [false, false, false, true, false]
     );
-    assert_eq!(run.jobs.iter().map(|j| j.int("iodepth").unwrap()).collect::<Vec<_>>(), [2; 5]);
-    assert_eq!(run.jobs[2].triple("bs"), Some([8192; 3]));
-    assert_eq!(run.jobs[3].triple("bs"), Some([4096; 3]));
+    assert_eq!(run.jobs.iter().map(|j| j.get(IODEPTH)).collect::<Vec<_>>(), [2; 5]);
+    assert_eq!(run.jobs[2].get(BS), PerDir::all(Some(8192)));
+    assert_eq!(run.jobs[3].get(BS), PerDir::all(Some(4096)));
 }
 
 #[test]
 fn options_may_be_shortened_and_have_one_dash() {
     let run = command(&["-name=a", "-ioeng=null", "--siz", "1m", "-runt=5", "--status-i=10"]);
     assert_eq!(run.jobs[0].engine().name, "null");
-    assert_eq!(run.jobs[0].amount("size"), Some(Amount::Bytes(1 << 20)));
-    assert_eq!(run.jobs[0].time("runtime"), Some(5_000_000_000));
+    assert_eq!(run.jobs[0].get(SIZE), Some(Amount::Bytes(1 << 20)));
+    assert_eq!(run.jobs[0].get(RUNTIME), 5_000_000_000);
     assert_eq!(run.general.status_interval, Some(10_000_000_000));
 }
 
@@ -164,9 +168,9 @@ fn included_files_belong_to_their_section() {
     loader.files.push(("test.fio".into(), "ioengine=libaio\ninclude deep.fio\n".into()));
     loader.files.push(("deep.fio".into(), "iodepth=4\n".into()));
     let run = invocation(&args(&["job.fio"]), &mut loader).unwrap();
-    assert!(run.jobs[1].flag("thread") && run.jobs[1].flag("group_reporting"));
-    assert_eq!(run.jobs[0].int("iodepth"), Some(4));
-    assert_eq!(run.jobs[0].setting("iodepth").unwrap().place.source.name, "deep.fio");
+    assert!(run.jobs[1].get(THREAD) && run.jobs[1].get(GROUP_REPORTING));
+    assert_eq!(run.jobs[0].get(IODEPTH), 4);
+    assert_eq!(run.jobs[0].setting(IODEPTH).unwrap().place.source.name, "deep.fio");
     assert_eq!(run.jobs[1].engine().name, "psync");
     for bad in ["[x]\n", "include test.fio\n", "nosuch=1\n"] {
         loader.files[3].1 = bad.into();
@@ -188,8 +192,8 @@ fn included_files_are_searched_in_two_directories() {
         }
         invocation(&args(&["dir/job.fio"]), &mut loader)
     };
-    assert_eq!(find(&["dir/more.fio"]).unwrap().jobs[0].int("iodepth"), Some(2));
-    assert_eq!(find(&["more.fio", "dir/more.fio"]).unwrap().jobs[0].int("iodepth"), Some(1));
+    assert_eq!(find(&["dir/more.fio"]).unwrap().jobs[0].get(IODEPTH), 2);
+    assert_eq!(find(&["more.fio", "dir/more.fio"]).unwrap().jobs[0].get(IODEPTH), 1);
     assert!(find(&[]).unwrap_err()[0].what.contains("`more.fio`"));
     // A file that includes itself under another name is detected too.
     let mut loader = Memory::default();
@@ -218,44 +222,44 @@ fn variables_and_reserved_words() {
     loader.variables.push(("SIZE".into(), "64m".into()));
     let run = invocation(&args(&["job.fio"]), &mut loader).unwrap();
     let a = &run.jobs[0];
-    assert_eq!(a.amount("size"), Some(Amount::Bytes(64 << 20)));
-    assert_eq!(a.triple("bs"), Some([4096; 3]));
-    assert_eq!(a.int("iodepth"), Some(8));
-    assert_eq!(a.amount("io_size"), Some(Amount::Bytes(8000)));
-    assert_eq!(a.int("numjobs"), Some(5));
-    assert_eq!(a.text("description").as_deref(), Some("x64m"));
-    assert_eq!(a.text("filename_format").as_deref(), Some("$jobname.$jobnum.$filenum"));
-    assert_eq!(a.setting("io_size").unwrap().text.as_deref(), Some("8000"));
+    assert_eq!(a.get(SIZE), Some(Amount::Bytes(64 << 20)));
+    assert_eq!(a.get(BS), PerDir::all(Some(4096)));
+    assert_eq!(a.get(IODEPTH), 8);
+    assert_eq!(a.get(IO_SIZE), Some(Amount::Bytes(8000)));
+    assert_eq!(a.get(NUMJOBS), 5);
+    assert_eq!(a.get(DESCRIPTION).as_deref(), Some("x64m"));
+    assert_eq!(a.get(FILENAME_FORMAT), "$jobname.$jobnum.$filenum");
+    assert_eq!(a.setting(IO_SIZE).unwrap().text.as_deref(), Some("8000"));
     // The shell has already expanded variables on the command line; fiord expands only the reserved
     // words there.
     let run = command(&["--name=a", "--bs=$pagesize", "--description=${SIZE}"]);
-    assert_eq!(run.jobs[0].text("description").as_deref(), Some("${SIZE}"));
-    assert_eq!(run.jobs[0].triple("bs"), Some([4096; 3]));
+    assert_eq!(run.jobs[0].get(DESCRIPTION).as_deref(), Some("${SIZE}"));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4096)));
 }
 
 #[test]
 fn kb_base_applies_to_its_section_or_to_later_options() {
     let run = job("[a]\nbs=4k\nkb_base=1000\n[b]\nbs=4k\n");
-    assert_eq!(run.jobs[0].triple("bs"), Some([4000; 3]));
-    assert_eq!(run.jobs[1].triple("bs"), Some([4096; 3]));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4000)));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(4096)));
     let run = job("[global]\nkb_base=1000\n[a]\nbs=4k\n");
-    assert_eq!(run.jobs[0].triple("bs"), Some([4000; 3]));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4000)));
     assert_eq!(run.jobs[0].bases.kb, 1000);
     let run = command(&["--name=a", "--bs=4k", "--kb_base=1000", "--size=1k"]);
-    assert_eq!(run.jobs[0].triple("bs"), Some([4096; 3]));
-    assert_eq!(run.jobs[0].amount("size"), Some(Amount::Bytes(1000)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4096)));
+    assert_eq!(run.jobs[0].get(SIZE), Some(Amount::Bytes(1000)));
 }
 
 #[test]
 fn engine_options_follow_their_engine() {
     let run = job("[global]\nhipri\nioengine=io_uring\n[a]\n[b]\nioengine=psync\n");
-    assert!(run.jobs[0].flag("hipri") && run.jobs[0].is_set("hipri"));
+    assert!(run.jobs[0].get(io_uring::HIPRI) && run.jobs[0].is_set(io_uring::HIPRI));
     assert!(
-        !run.jobs[1].is_set("hipri"),
+        !run.jobs[1].is_set(io_uring::HIPRI),
         "psync has no such option: it is dropped with the engine"
     );
     let run = job("[a]\nuserspace_reap\nsize=1m\nioengine=libaio\n");
-    assert!(run.jobs[0].flag("userspace_reap"));
+    assert!(run.jobs[0].get(libaio::USERSPACE_REAP));
     assert_eq!(run.jobs[0].settings.last().unwrap().def.name, "userspace_reap");
 }
 
@@ -378,7 +382,8 @@ fn showcmd_output_can_be_parsed_again() {
         let plain = plain.replace("\\$", "$").replace("\\\\", "\\").replace("\\`", "`");
         let first = job(&file);
         let again = command(&["--name=a", &plain]);
-        let value = |run: &Invocation| run.jobs[0].value(def.name);
+        let value =
+            |run: &Invocation| run.jobs[0].setting(*def).map(|setting| setting.value.clone());
         assert_eq!(value(&first), value(&again), "{shown}");
     }
 }

@@ -17,7 +17,7 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for (i, setting) in job.settings.iter().enumerate() {
         let again = job.settings[i + 1..].iter().any(|s| s.def.name == setting.def.name);
-        if again || is_default(job, setting) {
+        if again || is_default(setting) {
             continue;
         }
         if let Some(what) = later(setting) {
@@ -36,13 +36,13 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
     out
 }
 
-fn is_default(job: &JobSpec, setting: &Setting) -> bool {
-    match job.default_of(setting.def) {
+fn is_default(setting: &Setting) -> bool {
+    match setting.def.default_value() {
         Some(default) => default == setting.value,
         None => match &setting.value {
             Value::Flag(on) => !on,
             Value::Int(v) => *v == 0,
-            Value::Ints(v) => v.iter().all(|v| v.is_none_or(|v| v == 0)),
+            Value::Ints(v) => v.values().all(|v| v.is_none_or(|v| v == 0)),
             Value::Time(v) => *v == 0,
             _ => false,
         },

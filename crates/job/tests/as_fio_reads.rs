@@ -3,8 +3,10 @@
 
 use fiord_job::diagnostic::{Level, Note};
 use fiord_job::load::Memory;
+use fiord_job::option::table::{BS, BUFFER_PATTERN, OFFSET, RWMIXREAD, SIZE, THREAD};
 use fiord_job::option::value::{Amount, Value};
 use fiord_job::{Invocation, invocation};
+use fiord_types::PerDir;
 
 fn args(list: &[&str]) -> Vec<String> {
     list.iter().map(|a| a.to_string()).collect()
@@ -32,11 +34,11 @@ fn refused(line: &str) -> bool {
 /// The value of an option that causes one warning.
 #[track_caller]
 fn value(line: &str) -> Option<Value> {
-    let run = file(&format!("[a]\n{line}\n"));
+    let mut run = file(&format!("[a]\n{line}\n"));
     let [warning] = &run.warnings[..] else { panic!("{line}: {:?}", run.warnings) };
     assert_eq!(warning.level, Level::Warning(Note::ValueAdjusted));
     assert!(warning.what.contains("is read as"), "{}", warning.what);
-    run.jobs[0].value(line.split('=').next().unwrap())
+    run.jobs[0].settings.pop().map(|setting| setting.value)
 }
 
 #[test]
@@ -52,12 +54,12 @@ fn separators_at_the_end_are_ignored_with_a_warning() {
     assert_eq!(value("rw=randwrite,"), word("randwrite", None));
     assert_eq!(value("rw=randrw:2,"), word("randrw", Some("2")));
     assert_eq!(value("sync=dsync:"), word("dsync", None));
-    assert_eq!(file("[a]\nkb_base=1000,\nbs=4k\n").jobs[0].triple("bs"), Some([4000; 3]));
+    assert_eq!(file("[a]\nkb_base=1000,\nbs=4k\n").jobs[0].get(BS), PerDir::all(Some(4000)));
 }
 
 #[test]
 fn a_rate_may_end_in_per_second() {
-    assert_eq!(value("rate=100kb/s"), Some(Value::Ints([Some(100 << 10); 3])));
+    assert_eq!(value("rate=100kb/s"), Some(Value::Ints(PerDir::all(Some(100 << 10)))));
     assert!(refused("bs=4k/s"));
 }
 
@@ -76,8 +78,8 @@ fn digits_of_a_pattern_end_where_the_next_part_begins() {
         ("-120", vec![0x88, 0xff, 0xff, 0xff]),
     ] {
         let run = file(&format!("[a]\nbuffer_pattern={text}\n"));
-        let wanted = Value::Pattern(vec![PatternPart::Bytes(bytes)]);
-        assert_eq!(run.jobs[0].value("buffer_pattern"), Some(wanted), "{text}");
+        let wanted = vec![PatternPart::Bytes(bytes)];
+        assert_eq!(run.jobs[0].get(BUFFER_PATTERN), Some(wanted), "{text}");
     }
     assert!(refused("buffer_pattern=1x5"));
     assert!(refused("buffer_pattern=0xAB0x0xCD"));
@@ -85,11 +87,10 @@ fn digits_of_a_pattern_end_where_the_next_part_begins() {
 
 #[test]
 fn percent_signs_may_be_doubled() {
-    for (line, name) in [("size=50%%", "size"), ("offset=50%%%", "offset")] {
-        let job = &file(&format!("[a]\n{line}\n")).jobs[0];
-        assert_eq!(job.value(name), Some(Value::Amount(Amount::Percent(50.0))), "{line}");
-    }
-    assert_eq!(file("[a]\nrwmixread=30%%\n").jobs[0].int("rwmixread"), Some(30));
+    let job = &file("[a]\nsize=50%%\noffset=50%%%\n").jobs[0];
+    assert_eq!(job.get(SIZE), Some(Amount::Percent(50.0)));
+    assert_eq!(job.get(OFFSET), Amount::Percent(50.0));
+    assert_eq!(file("[a]\nrwmixread=30%%\n").jobs[0].get(RWMIXREAD), 30);
     assert!(refused("size=%%"));
     assert!(refused("size=101%%"));
 }
@@ -136,7 +137,7 @@ fn every_section_whose_name_begins_with_global_sets_defaults() {
     for name in ["global", "global ", "globals", "global 2"] {
         let run = file(&format!("[{name}]\nbs=8k\n[a]\n"));
         assert_eq!(run.jobs.len(), 1, "{name}");
-        assert_eq!(run.jobs[0].triple("bs"), Some([8192; 3]), "{name}");
+        assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(8192)), "{name}");
         assert_eq!(run.warnings.len(), usize::from(name.trim() != "global"), "{name}");
     }
     assert_eq!(file("[GLOBAL]\nbs=8k\n[ global]\n").jobs.len(), 2);
@@ -153,9 +154,13 @@ fn the_last_bracket_closes_a_section() {
 #[test]
 fn a_variable_may_be_a_name_or_a_whole_option() {
     for line in ["${OPT}", "${N}=2k", "${N}=${V}", "b${E}s=2k", " ${OPT} "] {
-        assert_eq!(file(&format!("[a]\n{line}\n")).jobs[0].triple("bs"), Some([2048; 3]), "{line}");
+        assert_eq!(
+            file(&format!("[a]\n{line}\n")).jobs[0].get(BS),
+            PerDir::all(Some(2048)),
+            "{line}"
+        );
     }
-    assert!(file("[a]\n${T}\n").jobs[0].flag("thread"));
+    assert!(file("[a]\n${T}\n").jobs[0].get(THREAD));
     assert!(refused("${NOPE}"));
     assert!(refused("${NOPE}=1"));
 }

@@ -3,6 +3,7 @@
 use fiord_job::Invocation;
 use fiord_job::command::MOST_JOBS;
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::{DESCRIPTION, NUMJOBS, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
 
 use crate::engine::{depth, nvme, scsi};
@@ -140,10 +141,10 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
     let mut sum = 0u64;
     jobs.iter()
         .map(|job| {
-            let count = job.count32("numjobs").unwrap_or(1);
+            let count = job.get(NUMJOBS);
             if count == 0 {
                 messages.push(
-                    job.error("numjobs", "`numjobs=0` makes no job")
+                    job.error(NUMJOBS, "`numjobs=0` makes no job")
                         .help("To fix: write 1 or more, or leave the job out"),
                 );
             }
@@ -151,7 +152,7 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
             sum += u64::from(count);
             if sum > u64::from(most) && before <= u64::from(most) {
                 messages.push(
-                    job.error("numjobs", format!("maximum number of jobs reached: {most}"))
+                    job.error(NUMJOBS, format!("maximum number of jobs reached: {most}"))
                         .help("To fix: use fewer jobs, or raise the limit with --max-jobs"),
                 );
             }
@@ -241,7 +242,7 @@ impl Resolver<'_> {
             layout,
             readonly: options.readonly,
             generated: naming.is_generated(),
-            unlinks: job.flag("unlink") || job.flag("unlink_each_loop"),
+            unlinks: job.get(UNLINK) || job.get(UNLINK_EACH_LOOP),
         };
         Common {
             job,
@@ -307,7 +308,7 @@ impl Resolver<'_> {
 fn identity(job: Reading, place: &Section) -> Identity {
     Identity {
         name: job.spec.name.clone(),
-        description: job.set_text("description"),
+        description: job.get(DESCRIPTION),
         section: place.section,
         instance: 0,
         instances: place.instances,

@@ -73,7 +73,11 @@ fn every_job_file_is_one_that_fiord_reads() {
                 let mut memory = Memory::job(&step.job);
                 let read = fiord_job::invocation(&["job.fio".into()], &mut memory);
                 let read = read.unwrap_or_else(|e| panic!("{}: {e:?}\n{}", suite.name, step.job));
-                assert!(read.jobs.iter().all(|job| job.flag("direct")), "{}", step.job);
+                assert!(
+                    read.jobs.iter().all(|job| job.get(fiord_job::option::table::DIRECT)),
+                    "{}",
+                    step.job
+                );
             }
         }
     }

@@ -3,7 +3,9 @@
 use fiord_job::Invocation;
 use fiord_job::command::{Action, GeneralOptions};
 use fiord_job::load::Loader;
-use fiord_job::option::table;
+use fiord_job::option::table::{
+    self, NUMJOBS, RAMP_TIME, RATE, RATE_IOPS, RUNTIME, STARTDELAY, STONEWALL,
+};
 use fiord_job::spec::JobSpec;
 
 use crate::axis::Settings;
@@ -70,7 +72,7 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, NotSweepabl
     if action != Action::Run || general != allowed {
         return Err(NotSweepable::GeneralOptions);
     }
-    if let Some(job) = jobs.iter().skip(1).find(|j| j.flag("stonewall") || j.new_group) {
+    if let Some(job) = jobs.iter().skip(1).find(|j| j.get(STONEWALL) || j.new_group) {
         return Err(NotSweepable::Later { job: job.name.clone() });
     }
     let file = args.iter().find(|a| !a.starts_with('-'));
@@ -124,10 +126,11 @@ impl Job {
         let [job] = at.jobs.as_slice() else {
             return Err(NotSweepable::Sections);
         };
-        if let Some(option) = ["rate", "rate_iops"].into_iter().find(|name| job.is_set(name)) {
-            return Err(NotSweepable::HasRate { option });
+        let rates = [RATE.def(), RATE_IOPS.def()];
+        if let Some(option) = rates.into_iter().find(|option| job.is_set(*option)) {
+            return Err(NotSweepable::HasRate { option: option.name });
         }
-        Ok(job.int("numjobs").and_then(|n| u64::try_from(n).ok()).unwrap_or(1))
+        Ok(job.get(NUMJOBS).into())
     }
 
     /// Parses the job at these settings, to check their names and values. Returns the maximum
@@ -150,12 +153,9 @@ fn is_called(name: &str, typed: &str) -> bool {
 
 /// Maximum duration of a job in nanoseconds; 0 if unknown.
 fn duration(job: &JobSpec) -> u64 {
-    match job.time("runtime") {
-        None | Some(0) => 0,
-        Some(runtime) => {
-            let delay = job.time_range("startdelay").map_or(0, |(_, high)| high);
-            runtime + job.time("ramp_time").unwrap_or(0) + delay
-        }
+    match job.get(RUNTIME) {
+        0 => 0,
+        runtime => runtime + job.get(RAMP_TIME).unwrap_or(0) + job.get(STARTDELAY).high,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fiord_job::option::table::RW;
 use fiord_plan::{FileKind, FilePlan, JobPlan, SyncMode};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -94,7 +95,7 @@ fn builder(job: &JobPlan) -> FindingBuilder {
             true => "set end_fsync=1",
             false => "set end_fsync=1, or direct=1",
         })
-        .option("rw")
+        .option(RW)
 }
 
 /// Returns whether a flush would write the file to storage. A file on an unknown file system counts

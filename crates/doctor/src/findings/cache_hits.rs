@@ -1,5 +1,6 @@
 //! `cache-hits`: the page cache answered instead of the device.
 
+use fiord_job::option::table::DIRECT;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
@@ -82,7 +83,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             bytes(fetched.min(claimed))
         ))
         .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
-        .option("direct");
+        .option(DIRECT);
     findings.report(if share < MOST { finding.at_most(Severity::Suspect) } else { finding });
 }
 

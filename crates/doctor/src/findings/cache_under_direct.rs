@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::Path;
 
+use fiord_job::option::table::DIRECT;
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::Severity;
 use fiord_sys::file::Opener;
@@ -119,7 +120,7 @@ fn builder(job: &JobPlan, path: &Path, evidence: String) -> FindingBuilder {
         )
         .evidence(evidence)
         .remedy("stop the program that reads it through the page cache, and set invalidate=1")
-        .option("direct");
+        .option(DIRECT);
     if job.load.mix.has(Dir::Write) { finding } else { finding.at_most(Severity::Note) }
 }
 

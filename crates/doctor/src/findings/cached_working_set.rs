@@ -1,5 +1,6 @@
 //! `cached-working-set`: a job goes over the same bytes again and they fit into memory.
 
+use fiord_job::option::table::SIZE;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -43,7 +44,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
             .for_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
             .evidence(format!("{} of memory is available, and direct is not set", bytes(available)))
             .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
-            .option("size");
+            .option(SIZE);
         findings.report(finding);
     }
 }

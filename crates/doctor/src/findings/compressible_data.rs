@@ -1,5 +1,6 @@
 //! `compressible-data`: writes that storage can make smaller than they look.
 
+use fiord_job::option::table::{BUFFER_PATTERN, SCRAMBLE_BUFFERS, ZERO_BUFFERS};
 use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
 
@@ -38,14 +39,14 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         return None;
     }
     let (what, why, option) = match &job.content {
-        Content::Zero => ("only zeros", "zeros need not be stored", "zero_buffers"),
+        Content::Zero => ("only zeros", "zeros need not be stored", ZERO_BUFFERS.def()),
         Content::Pattern(_) => {
-            ("one pattern", "a pattern compresses to almost nothing", "buffer_pattern")
+            ("one pattern", "a pattern compresses to almost nothing", BUFFER_PATTERN.def())
         }
         Content::Fixed => {
             let why = "each buffer is filled once and written repeatedly; storage that deduplicates \
                        keeps equal blocks once";
-            ("the same blocks repeatedly", why, "scramble_buffers")
+            ("the same blocks repeatedly", why, SCRAMBLE_BUFFERS.def())
         }
         Content::Scramble | Content::Refill | Content::Shaped(_) => return None,
     };
@@ -53,11 +54,9 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     let finding = CHECK
         .for_job(job, format!("job {name} writes {what}"))
         .evidence(why)
-        .remedy(match option {
-            "scramble_buffers" => {
-                "set scramble_buffers=1 (the default), or refill_buffers".to_owned()
-            }
-            option => format!("use refill_buffers instead of {option}"),
+        .remedy(match job.content {
+            Content::Fixed => "set scramble_buffers=1 (the default), or refill_buffers".to_owned(),
+            _ => format!("use refill_buffers instead of {}", option.name),
         })
         .option(option);
     Some(finding)

@@ -1,5 +1,10 @@
 //! `contents-cost`: making the bytes of writes takes a good part of the time.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, DEDUPE_PERCENTAGE, REFILL_BUFFERS,
+    SCRAMBLE_BUFFERS,
+};
 use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::shares::{Part, TimeShares};
@@ -81,7 +86,8 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
             format!("job {name} spends {} of its time on filling buffers", percent(contents)),
         )
         .evidence(format!(
-            "{option} generates the data of each write: {} of the time; {} waiting for I/O",
+            "{} generates the data of each write: {} of the time; {} waiting for I/O",
+            option.name,
             percent(contents),
             percent(waiting)
         ))
@@ -108,26 +114,28 @@ fn overlaps(job: &JobPlan) -> bool {
 }
 
 /// Returns the option that costs the time, and a remedy that writes data of the same quality.
-fn cause(job: &JobPlan) -> Option<(&'static str, &'static str)> {
+fn cause(job: &JobPlan) -> Option<(&'static OptionDef, &'static str)> {
     const DEFAULT: &str =
         "use the default contents: equally random, but only a mark in each sector is new";
     const MORE: &str = "use more jobs (numjobs) on more CPUs";
     const SHAPED: &str = "use more jobs (numjobs) on more CPUs, or the default contents if the storage neither \
          compresses nor deduplicates";
     if job.crc {
-        return Some(("buffer_crc", MORE));
+        return Some((BUFFER_CRC.def(), MORE));
     }
     match &job.content {
         Content::Refill => {
             let marked = job.load.blocks[Dir::Write].min() >= MARKED;
-            Some(("refill_buffers", if marked { DEFAULT } else { MORE }))
+            Some((REFILL_BUFFERS.def(), if marked { DEFAULT } else { MORE }))
         }
         Content::Shaped(shape) if shape.compress.is_some() => {
-            Some(("buffer_compress_percentage", SHAPED))
+            Some((BUFFER_COMPRESS_PERCENTAGE.def(), SHAPED))
         }
-        Content::Shaped(_) => Some(("dedupe_percentage", SHAPED)),
-        Content::Scramble => Some(("scramble_buffers", MORE)),
-        Content::Pattern(_) => Some(("buffer_pattern", "use a pattern without an offset in it")),
+        Content::Shaped(_) => Some((DEDUPE_PERCENTAGE.def(), SHAPED)),
+        Content::Scramble => Some((SCRAMBLE_BUFFERS.def(), MORE)),
+        Content::Pattern(_) => {
+            Some((BUFFER_PATTERN.def(), "use a pattern without an offset in it"))
+        }
         Content::Fixed | Content::Zero => None,
     }
 }

@@ -1,5 +1,6 @@
 //! `depth-ignored`: a depth above 1 where each I/O is complete before the next is made.
 
+use fiord_job::option::table::IODEPTH;
 use fiord_plan::{InFlight, JobPlan};
 use fiord_stat::finding::Severity;
 
@@ -63,7 +64,7 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         )
         .evidence(evidence)
         .remedy(remedy)
-        .option("iodepth");
+        .option(IODEPTH);
     Some(finding)
 }
 

@@ -1,5 +1,6 @@
 //! `depth-not-reached`: the device had far fewer I/Os at a time than were asked for.
 
+use fiord_job::option::table::IODEPTH;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
@@ -88,7 +89,7 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
         );
         let disk = known.before.devices.named(&device.name);
         let remedy = fitting(&entry.jobs, takes, disk);
-        return Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option("iodepth"));
+        return Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(IODEPTH));
     }
     if device.depth >= asked * SHARE {
         return None;
@@ -104,7 +105,7 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
         )
         .evidence(limit)
         .remedy(remedy)
-        .option("iodepth");
+        .option(IODEPTH);
     Some(finding)
 }
 

@@ -1,5 +1,6 @@
 //! `direct-not-direct`: `direct=1` on something that has no direct I/O of its own.
 
+use fiord_job::option::table::DIRECT;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -51,7 +52,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
                 .remedy(
                     "use a file on ext4 or XFS, or a device (a job that writes destroys the data on it); for a loop device, losetup --direct-io=on",
                 )
-                .option("direct")
+                .option(DIRECT)
                 .at_most(severity);
             findings.report(finding);
         }
@@ -64,7 +65,7 @@ fn btrfs(job: &JobPlan, state: &FileState) -> FindingBuilder {
         .for_job(job, format!("direct=1 has no effect on writes to {path}, which is on btrfs"))
         .evidence("since Linux 6.15, btrfs writes data with checksums through the page cache")
         .remedy("use a new file in a directory with chattr +C, which has no checksums; or use ext4 or XFS")
-        .option("direct")
+        .option(DIRECT)
         .at_most(Severity::Suspect)
 }
 

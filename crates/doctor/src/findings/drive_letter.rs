@@ -1,5 +1,6 @@
 //! `drive-letter`: the colon in `F:/file` separates two files.
 
+use fiord_job::option::table::{DIRECTORY, FILENAME};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, Findings, Lint};
@@ -26,13 +27,14 @@ pub(crate) const CHECK: Check = Check {
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     for job in known.sections() {
         let Some(spec) = known.spec(job) else { continue };
-        for option in ["filename", "directory"] {
+        for option in [FILENAME, DIRECTORY] {
+            let name = option.name();
             let text = spec.setting(option).and_then(|setting| setting.text.as_deref());
             let Some((drive, next)) = text.and_then(split_drive) else { continue };
             let finding = CHECK
-                .for_job(job, format!("{option} names two files, {drive} and {next}"))
+                .for_job(job, format!("{name} names two files, {drive} and {next}"))
                 .evidence(format!("the colon after {drive} separates them"))
-                .remedy(format!("write {option}={drive}\\:{next} for one name with a colon in it"))
+                .remedy(format!("write {name}={drive}\\:{next} for one name with a colon in it"))
                 .option(option);
             findings.report(finding);
         }

@@ -1,5 +1,6 @@
 //! `empty-zones`: a job that reads zones, and none of them holds data.
 
+use fiord_job::option::table::READ_BEYOND_WP;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -63,7 +64,7 @@ fn builder(entry: &Entry<'_>, job: &JobPlan) -> FindingBuilder {
         .for_job(job, format!("job {} found no zone that holds data to read", job.identity.name))
         .evidence(format!("it completed {} reads before it ended{why}", count(reads as f64)))
         .remedy(remedy)
-        .option("read_beyond_wp")
+        .option(READ_BEYOND_WP)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `file-extended`: a job that only reads makes someone's file longer.
 
+use fiord_job::option::table::SIZE;
 use fiord_plan::FilePlan;
 use fiord_stat::finding::Severity;
 
@@ -57,7 +58,7 @@ pub(crate) fn lint(known: &Lint<'_>, findings: &mut Findings) {
             .for_job(job, format!("job {} {what}", job.identity.name))
             .evidence(evidence)
             .remedy("use --readonly to change no file, or leave out size to read the file as it is")
-            .option("size");
+            .option(SIZE);
         findings.report(finding);
     }
 }

@@ -1,5 +1,6 @@
 //! `generator-bound`: the CPUs that make the I/Os are busy all the time and the device is not.
 
+use fiord_job::option::table::NUMJOBS;
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Check, FindingBuilder, Findings};
@@ -54,7 +55,7 @@ fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
             device.depth
         ))
         .remedy("use more jobs (numjobs) on more CPUs, ioengine=io_uring with fixedbufs, or larger blocks")
-        .option("numjobs");
+        .option(NUMJOBS);
     Some(finding)
 }
 

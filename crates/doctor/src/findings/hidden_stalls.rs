@@ -1,5 +1,6 @@
 //! `hidden-stalls`: stalls that the latency from the actual start of each I/O does not show.
 
+use fiord_job::option::table::{IODEPTH, NICE};
 use fiord_plan::{Access, JobPlan, Rate};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
@@ -79,7 +80,7 @@ fn finding(
         true => room(job, dir(row.kind), intended.max),
         false => slower(job, row),
     };
-    Some(CHECK.for_job(job, what).evidence(seen).remedy(remedy).option("iodepth"))
+    Some(CHECK.for_job(job, what).evidence(seen).remedy(remedy).option(IODEPTH))
 }
 
 /// Returns whether the load generator, not the device, delayed I/Os by `more` ns beyond their latency:
@@ -114,7 +115,7 @@ fn woke_late(
             time(delays.longest_wake_ns as f64),
         ))
         .remedy("set nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
-        .option("nice")
+        .option(NICE)
 }
 
 /// Returns whether a direction did not reach its rate.

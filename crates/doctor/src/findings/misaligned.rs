@@ -1,5 +1,7 @@
 //! `misaligned`: I/Os straddle the device's physical blocks.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{BA, BS, OFFSET};
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
@@ -57,7 +59,7 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuil
                 format!("I/Os of job {name} are not whole physical blocks of {}", disk.name),
             )
             .evidence(format!("{what} is {value}, the physical block {physical} bytes"))
-            .remedy(format!("set {option} to a multiple of {physical}"))
+            .remedy(format!("set {} to a multiple of {physical}", option.name))
             .option(option);
         found.push(finding.at_most(severity));
     }
@@ -80,20 +82,20 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuil
 
 /// Returns the first property of the job that is not a multiple of the physical block: in words, its
 /// value in bytes, and its option.
-fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static str)> {
+fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static OptionDef)> {
     for dir in job.load.mix.dirs().filter(|dir| *dir != Dir::Trim) {
         let block = u64::from(job.load.blocks[dir].min());
         if !block.is_multiple_of(physical) || job.load.unaligned {
-            return Some(("the smallest block", block, "bs"));
+            return Some(("the smallest block", block, BS.def()));
         }
         let align = job.load.align[dir];
         if job.load.random && !align.is_multiple_of(physical) {
-            return Some(("the alignment of offsets", align, "blockalign"));
+            return Some(("the alignment of offsets", align, BA.def()));
         }
     }
     let offset =
         job.target.files.iter().map(|file| file.offset).find(|o| !o.is_multiple_of(physical))?;
-    Some(("the first byte", offset, "offset"))
+    Some(("the first byte", offset, OFFSET.def()))
 }
 
 #[cfg(test)]

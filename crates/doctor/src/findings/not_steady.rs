@@ -1,5 +1,6 @@
 //! `not-steady`: the result was still changing when the run ended.
 
+use fiord_job::option::table::RUNTIME;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
@@ -109,7 +110,7 @@ fn finding(job: &JobPlan, rounds: &[f64]) -> Option<FindingBuilder> {
             percent(moved)
         ))
         .remedy("set steadystate=pts, a longer runtime, or ramp_time to exclude the start")
-        .option("runtime");
+        .option(RUNTIME);
     Some(finding)
 }
 

@@ -1,5 +1,6 @@
 //! `numa`: jobs run on CPUs far from the device.
 
+use fiord_job::option::table::CPUS_ALLOWED;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::cpu::CpuSet;
@@ -70,7 +71,7 @@ fn far(
             disk.name
         ))
         .remedy(format!("set numa_cpu_nodes={node}"));
-    Some(if all { finding.option("cpus_allowed") } else { finding.at_most(Severity::Note) })
+    Some(if all { finding.option(CPUS_ALLOWED) } else { finding.at_most(Severity::Note) })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `rate-and-rwmix`: one rate for both directions together with an uneven mix.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{RATE, RATE_IOPS};
 use fiord_plan::{JobPlan, Mix, Rate};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -28,17 +30,19 @@ pub(crate) const CHECK: Check = Check {
 
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     for job in known.sections() {
-        let option = typed_once(known, job, "rate_iops").or_else(|| typed_once(known, job, "rate"));
+        let rates = [RATE_IOPS.def(), RATE.def()];
+        let option = rates.into_iter().find(|option| typed_once(known, job, option));
         if let (Some(option), Some(finding)) = (option, finding(job)) {
             findings.report(finding.option(option));
         }
     }
 }
 
-/// Returns the option if the job sets it to one number for all directions.
-fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static str) -> Option<&'static str> {
-    let text = known.spec(job)?.setting(option)?.text.as_deref()?;
-    (!text.contains(',')).then_some(option)
+/// Whether the job sets the option to one number for all directions.
+fn typed_once(known: &Lint<'_>, job: &JobPlan, option: &'static OptionDef) -> bool {
+    let setting = known.spec(job).and_then(|spec| spec.setting(option));
+    let text = setting.and_then(|setting| setting.text.as_deref());
+    text.is_some_and(|text| !text.contains(','))
 }
 
 fn finding(job: &JobPlan) -> Option<FindingBuilder> {
@@ -51,8 +55,8 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     }
     let name = &job.identity.name;
     let (option, rate, unit) = match reads {
-        Rate::Ios(n) => ("rate_iops", n, "I/Os"),
-        Rate::Bytes(n) => ("rate", n, "bytes"),
+        Rate::Ios(n) => (RATE_IOPS.name(), n, "I/Os"),
+        Rate::Bytes(n) => (RATE.name(), n, "bytes"),
     };
     let share = |percent: u8| (rate * 2 * u64::from(percent) / 100).max(1);
     let (for_reads, for_writes) = (share(read_percent), share(100 - read_percent));

@@ -1,5 +1,6 @@
 //! `rate-missed`: a rate that was asked for and not reached.
 
+use fiord_job::option::table::{RATE, RATE_IOPS};
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirReport;
@@ -61,7 +62,7 @@ fn finding(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
             "set a rate below {}, or allow more I/Os in flight (iodepth, numjobs)",
             count(achieved)
         ))
-        .option(if ios { "rate_iops" } else { "rate" });
+        .option(if ios { RATE_IOPS.def() } else { RATE.def() });
     Some(finding)
 }
 

@@ -1,5 +1,6 @@
 //! `reads-beyond-pointer`: reads of zones that may hold no data.
 
+use fiord_job::option::table::READ_BEYOND_WP;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
@@ -61,7 +62,7 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
             "read_beyond_wp=1:{amount} the device answers such reads without accessing its medium"
         ))
         .remedy("write the zones first, and leave out read_beyond_wp")
-        .option("read_beyond_wp")
+        .option(READ_BEYOND_WP)
 }
 
 #[cfg(test)]

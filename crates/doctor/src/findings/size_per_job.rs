@@ -1,5 +1,6 @@
 //! `size-per-job`: `size` applies to each instance of a job.
 
+use fiord_job::option::table::{IO_SIZE, NUMJOBS, SIZE};
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
@@ -28,8 +29,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn lint(known: &Lint<'_>, findings: &mut Findings) {
     for job in known.sections() {
-        let said =
-            known.spec(job).is_none_or(|spec| spec.is_set("size") && !spec.is_set("io_size"));
+        let said = known.spec(job).is_none_or(|spec| spec.is_set(SIZE) && !spec.is_set(IO_SIZE));
         if said {
             findings.report_if(finding(known.plan, job));
         }
@@ -65,7 +65,7 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
             file.path.display()
         ))
         .remedy(shared(job))
-        .option("numjobs");
+        .option(NUMJOBS);
     Some(finding)
 }
 

@@ -1,5 +1,6 @@
 //! `split-or-merged`: I/Os reached the device in other sizes than they were issued in.
 
+use fiord_job::option::table::{BS, RW};
 use fiord_plan::JobPlan;
 use fiord_stat::device::{DeviceView, Issued};
 use fiord_stat::finding::Severity;
@@ -102,7 +103,7 @@ fn split(
             }
         ))
         .remedy(remedy)
-        .option("bs");
+        .option(BS);
     Some(finding)
 }
 
@@ -134,7 +135,7 @@ fn merged(
         } else {
             format!("set rw=rand{}, or {queue}", name.trim_end_matches('s'))
         })
-        .option("rw")
+        .option(RW)
         .at_most(Severity::Note);
     Some(finding)
 }

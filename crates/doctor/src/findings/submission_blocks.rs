@@ -1,5 +1,6 @@
 //! `submission-blocks`: the system call that submits I/Os waits for them.
 
+use fiord_job::option::table::IODEPTH;
 use fiord_plan::{Access, EnginePlan, InFlight, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -109,7 +110,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>, blocked: f64) -> FindingBuilder
             time(lat)
         ))
         .remedy(remedy)
-        .option("iodepth")
+        .option(IODEPTH)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `target-in-use`: a job writes to a device that is in use or holds data.
 
+use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, FilePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
@@ -88,7 +89,7 @@ fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings
                 }
                 .display()
             ))
-            .option("filename"),
+            .option(FILENAME),
     );
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, FileService, JobPlan};
 use fiord_stat::device::{DeviceDir, DeviceView};
 use fiord_stat::finding::Severity;
@@ -156,7 +157,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
             percent(share)
         ))
         .remedy(format!("use one job for each target: {}", files.join(" in one, ") + " in another"))
-        .option("filename");
+        .option(FILENAME);
     Some(finding)
 }
 

@@ -71,7 +71,7 @@ fn finding(job: &JobPlan, setting: &Setting) -> Option<FindingBuilder> {
             "write {name}={} for powers of 1024, or set kb_base=1000",
             text.replace(typed, &format!("{number}{letter}"))
         ))
-        .option(name);
+        .option(setting.def);
     Some(finding)
 }
 

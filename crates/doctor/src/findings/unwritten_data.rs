@@ -1,5 +1,6 @@
 //! `unwritten-data`: reads of holes and of space that was allocated and never written.
 
+use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -92,7 +93,7 @@ fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<FindingBuild
             bytes(range)
         ))
         .remedy(fill(&state.path, data.from..end, data.bytes > 0 || spills))
-        .option("filename");
+        .option(FILENAME);
     match share < MOST {
         true => Some(finding.at_most(Severity::Suspect)),
         false => Some(finding),

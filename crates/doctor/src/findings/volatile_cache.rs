@@ -1,5 +1,6 @@
 //! `volatile-cache`: the result measures a volatile write cache, not the medium.
 
+use fiord_job::option::table::{FSYNC, SIZE};
 use fiord_plan::{JobPlan, Mix, SyncMode};
 use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
@@ -93,7 +94,7 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
             names(disks)
         ))
         .remedy("set end_fsync=1 and a larger size; use fsync=1 or sync=dsync to measure durable writes")
-        .option("size");
+        .option(SIZE);
     Some(finding)
 }
 
@@ -127,7 +128,7 @@ fn too_fast(entry: &Entry<'_>, disks: &[&Disk]) -> Option<FindingBuilder> {
             time(least)
         ))
         .remedy("check the cache mode of the virtual disk, and turn on the barriers of the file system")
-        .option("fsync");
+        .option(FSYNC);
     Some(finding)
 }
 

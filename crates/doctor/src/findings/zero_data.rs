@@ -1,5 +1,6 @@
 //! `zero-data`: the data that jobs read consists mostly of zeros.
 
+use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
@@ -84,7 +85,7 @@ fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option
             true => fill_zones(&file.path),
             false => fill(&file.path, file.offset..file.end(), true),
         })
-        .option("filename");
+        .option(FILENAME);
     Some(finding)
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fiord_job::option::table::{IODEPTH, NUMJOBS, OFFSET, OFFSET_INCREMENT, SIZE};
 use fiord_job::option::value::Amount;
 use fiord_job::spec::JobSpec;
 use fiord_plan::{FilePlan, JobPlan, Plan, WriteForm};
@@ -138,7 +139,7 @@ fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<Findin
             most - limit
         ))
         .remedy(format!("run at most {limit} jobs at a time (numjobs={limit})"))
-        .option("numjobs");
+        .option(NUMJOBS);
     Some(finding)
 }
 
@@ -147,13 +148,18 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
     let file = job.target.files.first()?;
     let zone = file.zones?.size.max(1);
     let one = job.target.files.len() == 1;
-    let names = ["offset", "size", "offset_increment"];
-    let odd = |name: &&str| match spec.is_set(name).then(|| spec.amount(name))? {
-        // The files of a job share its `size`.
-        Some(Amount::Bytes(n)) if !n.is_multiple_of(zone) && (one || *name != "size") => Some(n),
+    // The files of a job share its `size`.
+    let size = spec.get(SIZE).filter(|_| one);
+    let sizes = [
+        (OFFSET.def(), spec.explicit(OFFSET)),
+        (SIZE.def(), size),
+        (OFFSET_INCREMENT.def(), spec.explicit(OFFSET_INCREMENT)),
+    ];
+    let (option, typed) = sizes.into_iter().find_map(|(option, size)| match size {
+        Some(Amount::Bytes(n)) if !n.is_multiple_of(zone) => Some((option, n)),
         _ => None,
-    };
-    let (name, typed) = names.into_iter().find_map(|name| Some((name, odd(&name)?)))?;
+    })?;
+    let name = option.name;
     let finding = CHECK
         .for_job(job, format!("{name} of job {} is not whole zones", job.identity.name))
         .evidence(format!(
@@ -163,7 +169,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
         ))
         .remedy(format!("set {name}={}z", typed.div_ceil(zone)))
         .at_most(Severity::Note)
-        .option(name);
+        .option(option);
     Some(finding)
 }
 
@@ -178,7 +184,7 @@ fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBui
         .for_job(job, format!("job {name} writes parts of zones of {path}"))
         .evidence(format!("{} bytes from byte {} on, zones of {size} bytes", file.len, file.offset))
         .remedy("set zonemode=zbd, and state sizes in zones (size=8z)")
-        .option("size");
+        .option(SIZE);
     Some(finding)
 }
 
@@ -204,7 +210,7 @@ fn out_of_order(job: &JobPlan, disk: &Disk, version: Kernel) -> Option<FindingBu
             job.depth.depth
         ))
         .remedy("set zonemode=zbd, or ioscheduler=mq-deadline")
-        .option("iodepth");
+        .option(IODEPTH);
     Some(finding)
 }
 

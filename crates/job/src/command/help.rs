@@ -41,7 +41,7 @@ pub fn options() -> String {
 
 /// The text of `--profile=NAME --cmdhelp`: one line per option of the profile.
 pub fn profile(def: &ProfileDef) -> String {
-    def.options.iter().map(one_line).collect()
+    def.options.iter().copied().map(one_line).collect()
 }
 
 /// The text of `--cmdhelp=NAME`. For an unknown name, shows the closest match; the exit status is 0

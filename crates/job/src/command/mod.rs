@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
+use crate::option::table::{NUMJOBS, RW, Rw};
 use crate::profile::{self, ProfileDef, RawProfile};
 use crate::spec::{JobSpec, Place, Setting};
 use crate::suggest;
@@ -335,10 +336,9 @@ impl Reading {
             return;
         }
         for job in &self.jobs {
-            let rw = job.word("rw").map_or("read", |(w, _)| w);
-            if !matches!(rw, "read" | "randread") {
+            if !matches!(job.get(RW).word, Rw::Read | Rw::RandRead) {
                 let what = format!("job <{}> would write or trim, but --readonly is set", job.name);
-                let place = job.setting("rw").map_or(&job.place, |s| &s.place);
+                let place = job.setting(RW).map_or(&job.place, |s| &s.place);
                 self.wrong.push(
                     Diagnostic::error(what, Some(place.clone()))
                         .help("To fix: leave out --readonly, or use rw=read or rw=randread"),
@@ -351,9 +351,9 @@ impl Reading {
     /// to size its memory and runs more jobs anyway.
     fn check_max_jobs(&mut self) {
         let Some(most) = self.general.max_jobs else { return };
-        let count = |j: &JobSpec| j.int("numjobs").unwrap_or(1).max(1);
-        let all: i128 = self.jobs.iter().map(count).sum();
-        if all > i128::from(most) {
+        let count = |job: &JobSpec| u64::from(job.get(NUMJOBS)).max(1);
+        let all: u64 = self.jobs.iter().map(count).sum();
+        if all > u64::from(most) {
             let what = format!("maximum number of jobs ({most}) exceeded: there are {all}");
             self.wrong.push(
                 Diagnostic::warning(Note::DoubtfulJob, what, None)

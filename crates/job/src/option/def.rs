@@ -3,40 +3,11 @@
 //! The parser, `--cmdhelp`, `--enghelp`, `--showcmd`, "did you mean" and the reference pages all
 //! use these declarations.
 
-use super::value::{Value, ValueError};
+use super::parse;
+use super::value::{Bases, Read, Value};
 
-/// Defines a function `option(name, kind, doc, example)` in a module. It calls [`OptionDef::new`]
-/// with the category to which all options of the module belong.
-macro_rules! options_of {
-    ($category:expr) => {
-        const fn option(
-            name: &'static str,
-            kind: $crate::option::def::Kind,
-            doc: &'static str,
-            example: &'static str,
-        ) -> $crate::option::def::OptionDef {
-            $crate::option::def::OptionDef::new(name, kind, $category, doc, example)
-        }
-    };
-}
-pub(crate) use options_of;
-
-/// An option of a job file or a job option of the command line.
-///
-/// Declare it with [`OptionDef::new`], then call methods for what differs from a plain, supported
-/// job option:
-///
-/// ```
-/// use fiord_job::option::def::{Category, Kind, OptionDef};
-/// const NICE: OptionDef = OptionDef::new(
-///     "nice",
-///     Kind::int(-20, 19),
-///     Category::Process,
-///     "Added to the niceness of the job's threads.",
-///     "nice=5",
-/// )
-/// .default("0");
-/// ```
+/// The declaration of an option of a job file or a job option of the command line. The macro
+/// `options!` creates it, together with a typed handle ([`Opt`](super::handle::Opt)).
 #[derive(Debug, Clone, Copy)]
 pub struct OptionDef {
     /// The name in fio's documentation.
@@ -53,7 +24,7 @@ pub struct OptionDef {
     pub category: Category,
     /// The option that this one refines. Help output indents refinements.
     pub parent: Option<&'static str>,
-    /// One paragraph of documentation, in fiord's own words.
+    /// One paragraph of documentation, in fiord's own words: the comment of the declaration.
     pub doc: &'static str,
     /// An example, as a line of a job file.
     pub example: &'static str,
@@ -68,70 +39,12 @@ pub struct OptionDef {
 }
 
 impl OptionDef {
-    /// Declares a supported job option without aliases, default or parent.
-    pub const fn new(
-        name: &'static str,
-        kind: Kind,
-        category: Category,
-        doc: &'static str,
-        example: &'static str,
-    ) -> Self {
-        OptionDef {
-            name,
-            aliases: &[],
-            scope: Scope::Job,
-            kind,
-            default: None,
-            category,
-            parent: None,
-            doc,
-            example,
-            since: "3.33",
-            support: Support::Built,
-            bare: None,
+    /// The default value.
+    pub fn default_value(&self) -> Option<Value> {
+        match parse::value(self, Some(self.default?), &Bases::default()) {
+            Ok(value) => Some(value),
+            Err(e) => panic!("the default of {} cannot be read: {}", self.name, e.what),
         }
-    }
-
-    /// Adds other names.
-    pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-    /// Sets the default.
-    pub const fn default(mut self, value: &'static str) -> Self {
-        self.default = Some(value);
-        self
-    }
-    /// Marks the option as a refinement of another option.
-    pub const fn under(mut self, parent: &'static str) -> Self {
-        self.parent = Some(parent);
-        self
-    }
-    /// Marks the option as not supported yet.
-    pub const fn later(mut self) -> Self {
-        self.support = Support::Later;
-        self
-    }
-    /// Marks the option as accepted without effect. `why` is one clause.
-    pub const fn accepted(mut self, why: &'static str) -> Self {
-        self.support = Support::Accepted(why);
-        self
-    }
-    /// Sets the first release of fio with the option, or `fiord` for an option that fio does not
-    /// have.
-    pub const fn since(mut self, release: &'static str) -> Self {
-        self.since = release;
-        self
-    }
-    /// Restricts the option to these engines.
-    pub const fn of(mut self, engines: &'static [&'static str]) -> Self {
-        self.scope = Scope::Engine(engines);
-        self
-    }
-    /// Sets the value of the bare name.
-    pub const fn bare(mut self, value: &'static str) -> Self {
-        self.bare = Some(value);
-        self
     }
     /// Whether a job with this engine may set the option.
     pub fn fits(&self, engine: &str) -> bool {
@@ -141,6 +54,14 @@ impl OptionDef {
         }
     }
 }
+
+/// Two declarations are equal only if they are the same declaration.
+impl PartialEq for OptionDef {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+impl Eq for OptionDef {}
 
 /// Which jobs may use an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,6 +105,10 @@ impl Word {
     /// Declares another spelling of the word `means`.
     pub const fn alias(name: &'static str, means: &'static str) -> Self {
         Word { name, means: Some(means), doc: "", support: Support::Built }
+    }
+    /// Declares another spelling of the word `means`, which is not supported yet.
+    pub const fn later_alias(name: &'static str, means: &'static str) -> Self {
+        Word { name, means: Some(means), doc: "", support: Support::Later }
     }
     /// Declares a word that is not supported yet.
     pub const fn later(name: &'static str, doc: &'static str) -> Self {
@@ -290,39 +215,8 @@ pub enum Kind {
         /// A short description of the syntax, for help texts.
         name: &'static str,
         /// The parser.
-        read: ReadValue,
+        read: &'static dyn Read,
     },
-}
-
-/// A parser for values of [`Kind::Custom`].
-pub type ReadValue = fn(&str, &super::value::Bases) -> Result<Value, ValueError>;
-
-impl Kind {
-    /// A 32-bit count.
-    pub const COUNT: Kind = Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Count };
-    /// A 64-bit count.
-    pub const COUNT64: Kind = Kind::Int { min: 0, max: u64::MAX, unit: Unit::Count };
-    /// A 32-bit number of bytes.
-    pub const BYTES: Kind = Kind::Int { min: 0, max: u32::MAX as u64, unit: Unit::Bytes };
-    /// A 64-bit number of bytes.
-    pub const BYTES64: Kind = Kind::Int { min: 0, max: u64::MAX, unit: Unit::Bytes };
-    /// A percentage from 0 to 100.
-    pub const PERCENT: Kind = Kind::Int { min: 0, max: 100, unit: Unit::Percent };
-    /// A duration whose bare numbers are in seconds.
-    pub const SECONDS: Kind = Kind::Time { unit: Unit::Seconds };
-    /// A duration whose bare numbers are in milliseconds.
-    pub const MILLIS: Kind = Kind::Time { unit: Unit::Millis };
-    /// A duration whose bare numbers are in microseconds.
-    pub const MICROS: Kind = Kind::Time { unit: Unit::Micros };
-
-    /// A count in an inclusive range.
-    pub const fn int(min: i64, max: u64) -> Self {
-        Kind::Int { min, max, unit: Unit::Count }
-    }
-    /// One of these words, without a suffix.
-    pub const fn words(words: &'static [Word]) -> Self {
-        Kind::Words { words, suffix: Suffix::None }
-    }
 }
 
 /// The chapters of the reference, in order.

@@ -1,8 +1,10 @@
 //! Parses the text of an option into its [`Value`].
 
+use fiord_types::PerDir;
+
 use super::def::{Kind, OptionDef, Suffix, Unit, Word};
 use super::read::ranges::split_range;
-use super::value::{Amount, Bases, Value, ValueError};
+use super::value::{Amount, Bases, SizeRange, Value, ValueError};
 use crate::number;
 
 /// Parses and checks the text after `=`. `text` is `None` if there was no `=`.
@@ -47,7 +49,7 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
             word(def, words, suffix, text.trim(), bases).map(|(w, s)| Value::Word(w, s))
         }
         Kind::WordList { words, suffix } => word_list(def, words, suffix, text, bases),
-        Kind::Custom { read, .. } => read(text, bases),
+        Kind::Custom { read, .. } => read.read(text, bases),
     }
 }
 
@@ -118,7 +120,7 @@ fn triple<T: Copy>(
     text: &str,
     separators: &[char],
     read: impl Fn(&str) -> Result<T, ValueError>,
-) -> Result<[Option<T>; 3], ValueError> {
+) -> Result<PerDir<Option<T>>, ValueError> {
     let mut out = [None; 3];
     let (mut at, mut count) = (0, 0);
     for part in split_outside(text, separators) {
@@ -140,7 +142,7 @@ fn triple<T: Copy>(
     if out.iter().all(Option::is_none) {
         return Err(ValueError::new("all values between the commas are empty"));
     }
-    Ok(out)
+    Ok(out.into())
 }
 
 /// Parses one to three numbers for reads, writes and trims, by the rules of [`triple`]. As in fio,
@@ -171,7 +173,7 @@ fn ints(text: &str, read: impl Fn(&str) -> Result<i128, ValueError>) -> Result<V
         out.iter_mut().skip(i + 1).for_each(|o| *o = last);
         at += part.len() + 1;
     }
-    Ok(Value::Ints(out))
+    Ok(Value::Ints(out.into()))
 }
 
 /// Whether a list of numbers contains a pair that a user may have meant as a range.
@@ -223,7 +225,7 @@ fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueErr
     number::bytes(text, bases).map(Amount::Bytes)
 }
 
-fn range(text: &str, min: u64, bases: &Bases) -> Result<(u64, u64), ValueError> {
+fn range(text: &str, min: u64, bases: &Bases) -> Result<SizeRange, ValueError> {
     let Some((a, b)) = split_range(text) else {
         return Err(ValueError::new(format!("`{}` is not a range", text.trim()))
             .with_help("To fix: write the lower and the upper bound: `1k-4k`"));
@@ -234,7 +236,7 @@ fn range(text: &str, min: u64, bases: &Bases) -> Result<(u64, u64), ValueError> 
     if low < min {
         return Err(ValueError::out_of_range(low, format_args!("{min} min")));
     }
-    Ok((low, high))
+    Ok(SizeRange { low, high })
 }
 
 fn floats(text: &str, min: f64, max: f64, max_len: usize) -> Result<Value, ValueError> {

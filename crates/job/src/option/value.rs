@@ -1,5 +1,9 @@
 //! Validated option values, still in the terms of the job file.
 
+use std::fmt;
+
+use fiord_types::PerDir;
+
 /// The bases that decide the meaning of `k` and `Ki`; see `kb_base`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bases {
@@ -25,6 +29,39 @@ pub enum Amount {
     Zones(u64),
 }
 
+/// One size or a range of sizes, in bytes and inclusive. `low` is at most `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeRange {
+    /// The smallest size.
+    pub low: u64,
+    /// The largest size.
+    pub high: u64,
+}
+
+/// One time or a range of times, in nanoseconds and inclusive. `low` is at most `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeRange {
+    /// The shortest time.
+    pub low: u64,
+    /// The longest time.
+    pub high: u64,
+}
+
+/// The NUMA nodes for memory. An empty list of nodes means all nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NumaPolicy {
+    /// The policy of the system.
+    Default,
+    /// The node of the CPU that first uses the memory.
+    Local,
+    /// This node while it has memory.
+    Prefer(u32),
+    /// Only these nodes.
+    Bind(Vec<u32>),
+    /// These nodes in turn, page by page.
+    Interleave(Vec<u32>),
+}
+
 /// A part of a buffer or verify pattern. A pattern consists of parts in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternPart {
@@ -47,29 +84,30 @@ pub enum Value {
     /// `Int`.
     Int(i128),
     /// `Ints`: read, write, trim. `None` if the value was left empty and the default applies.
-    Ints([Option<i128>; 3]),
+    Ints(PerDir<Option<i128>>),
     /// `Amount`.
     Amount(Amount),
     /// `Time`, in nanoseconds.
     Time(u64),
-    /// A time or a range of times, in nanoseconds (`startdelay=5-10`).
-    TimeRange(u64, u64),
+    /// `startdelay`.
+    TimeRange(TimeRange),
     /// `Floats`.
     Floats(Vec<f64>),
-    /// `Ranges`: read, write, trim. Each range is in bytes and inclusive; missing values follow the
-    /// rules of `Ints`.
-    Ranges([Option<(u64, u64)>; 3]),
-    /// One inclusive range of bytes (`filesize=1k-4m`).
-    Range(u64, u64),
+    /// `Ranges`: read, write, trim. Missing values follow the rules of `Ints`.
+    Ranges(PerDir<Option<SizeRange>>),
+    /// `filesize`.
+    SizeRange(SizeRange),
     /// `Words`: the word (aliases are resolved) and the text after its colon.
     Word(&'static str, Option<String>),
     /// `WordList`: the words (aliases are resolved) and the texts after their colons.
     Words(Vec<(&'static str, Option<String>)>),
     /// `bssplit`: for read, write and trim, a list of block sizes in bytes with their weights in
     /// per cent. The weights of each direction add up to 100.
-    Splits([Vec<(u64, u8)>; 3]),
+    Splits(PerDir<Vec<(u64, u8)>>),
     /// CPU numbers or NUMA nodes, in ascending order and without repetitions.
     Set(Vec<u32>),
+    /// `numa_mem_policy`.
+    NumaPolicy(NumaPolicy),
     /// `buffer_pattern`, `verify_pattern`.
     Pattern(Vec<PatternPart>),
     /// File or directory names, with backslashes before colons removed.
@@ -87,8 +125,8 @@ pub struct ValueError {
     pub span: Option<(usize, usize)>,
 }
 
-impl std::fmt::Display for ValueError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.help {
             Some(help) => write!(f, "{}. {help}", self.what),
             None => f.write_str(&self.what),
@@ -97,3 +135,27 @@ impl std::fmt::Display for ValueError {
 }
 
 impl std::error::Error for ValueError {}
+
+/// A parser for values with their own syntax.
+pub trait Read: fmt::Debug + Sync {
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// The text is not a value.
+    fn read(&self, text: &str, bases: &Bases) -> Result<Value, ValueError>;
+}
+
+/// A function that parses values of one type.
+pub struct Reader<T>(pub fn(&str, &Bases) -> Result<T, ValueError>);
+
+impl<T> fmt::Debug for Reader<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reader")
+    }
+}
+
+impl<T: Into<Value>> Read for Reader<T> {
+    fn read(&self, text: &str, bases: &Bases) -> Result<Value, ValueError> {
+        (self.0)(text, bases).map(Into::into)
+    }
+}

@@ -17,6 +17,7 @@ use crate::assemble::RawSection;
 use crate::diagnostic::Diagnostic;
 use crate::load::Loader;
 use crate::option::def::OptionDef;
+use crate::option::handle::{Get, Opt};
 use crate::option::parse;
 use crate::option::value::{Bases, Value};
 use crate::scan::RawOption;
@@ -31,7 +32,7 @@ pub struct ProfileDef {
     pub doc: &'static str,
     /// The profile's own options. After `--profile=NAME`, they take precedence over job options
     /// with the same name.
-    pub options: &'static [OptionDef],
+    pub options: &'static [&'static OptionDef],
     /// Describes the jobs.
     ///
     /// # Errors
@@ -55,7 +56,7 @@ pub fn option_of_any(name: &str) -> Option<(&'static str, &'static OptionDef)> {
 impl ProfileDef {
     /// The profile's own option with this exact name or alias.
     pub fn option(&self, name: &str) -> Option<&'static OptionDef> {
-        self.options.iter().find(|o| o.name == name || o.aliases.contains(&name))
+        self.options.iter().copied().find(|o| o.name == name || o.aliases.contains(&name))
     }
 }
 
@@ -73,52 +74,29 @@ pub struct RawProfile {
 /// The values of a profile's options.
 pub struct ProfileValues<'a> {
     profile: &'a RawProfile,
-    values: Vec<(&'static str, Value, Place)>,
+    values: Vec<(&'static OptionDef, Value, Place)>,
     /// Access to facts about the machine.
     pub loader: &'a dyn Loader,
 }
 
 impl ProfileValues<'_> {
-    fn value(&self, name: &str) -> Option<Value> {
-        if let Some((_, value, _)) = self.values.iter().rev().find(|(n, ..)| *n == name) {
-            return Some(value.clone());
-        }
-        let def = self.profile.def.option(name)?;
-        parse::value(def, Some(def.default?), &Bases::default()).ok()
+    fn set(&self, option: &'static OptionDef) -> Option<&(&'static OptionDef, Value, Place)> {
+        self.values.iter().rfind(|(def, ..)| *def == option)
     }
-    /// The value of a number option, or its default; 0 if it has no default.
-    pub fn count(&self, name: &str) -> u64 {
-        match self.value(name) {
-            Some(Value::Int(n)) => u64::try_from(n).unwrap_or(0),
-            _ => 0,
-        }
-    }
-    /// Whether the option was set.
-    pub fn is_set(&self, name: &str) -> bool {
-        self.values.iter().any(|(n, ..)| *n == name)
-    }
-    /// The value of a text option, or its default.
-    pub fn text(&self, name: &str) -> Option<String> {
-        match self.value(name)? {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-    /// The value of a time option in nanoseconds, or its default; 0 if it has no default.
-    pub fn time(&self, name: &str) -> u64 {
-        match self.value(name) {
-            Some(Value::Time(ns)) => ns,
-            _ => 0,
-        }
-    }
-    /// The value of a switch, or its default.
-    pub fn flag(&self, name: &str) -> bool {
-        matches!(self.value(name), Some(Value::Flag(true)))
+    /// The value of an option, or its default.
+    pub fn get<G: Get>(&self, option: Opt<G>) -> G {
+        G::get(match self.set(option.def()) {
+            Some((_, value, _)) => Some(value.clone()),
+            None => option.def().default_value(),
+        })
     }
     /// Creates an error that points at an option, or at the profile if the option was not set.
-    pub fn error(&self, name: &str, what: impl std::fmt::Display) -> Box<Diagnostic> {
-        let set = self.values.iter().rev().find(|(n, ..)| *n == name);
-        let place = set.map_or(&self.profile.place, |(.., place)| place);
+    pub fn error(
+        &self,
+        option: impl Into<&'static OptionDef>,
+        what: impl std::fmt::Display,
+    ) -> Box<Diagnostic> {
+        let place = self.set(option.into()).map_or(&self.profile.place, |(.., place)| place);
         let what = format!("profile {}: {what}", self.profile.def.name);
         Box::new(Diagnostic::error(what, Some(place.clone())))
     }
@@ -140,12 +118,12 @@ impl Description {
         self
     }
     /// Sets an option to a value in the current section.
-    pub fn set(&mut self, name: &'static str, value: impl ToString) -> &mut Self {
-        self.put(name, Some(value.to_string()))
+    pub fn set<G>(&mut self, option: Opt<G>, value: impl ToString) -> &mut Self {
+        self.put(option.name(), Some(value.to_string()))
     }
-    /// Sets an option without a value in the current section.
-    pub fn switch(&mut self, name: &'static str) -> &mut Self {
-        self.put(name, None)
+    /// Turns a switch on in the current section.
+    pub fn switch(&mut self, option: Opt<bool>) -> &mut Self {
+        self.put(option.name(), None)
     }
     fn put(&mut self, name: &'static str, text: Option<String>) -> &mut Self {
         match self.sections.last_mut() {
@@ -218,7 +196,7 @@ pub fn expand(
     for raw in &profile.options {
         let Some(def) = profile.def.option(&raw.name) else { continue };
         match parse::value(def, raw.text.as_deref(), &Bases::default()) {
-            Ok(value) => values.push((def.name, value, raw.place())),
+            Ok(value) => values.push((def, value, raw.place())),
             Err(error) => {
                 let typed = raw.text.as_deref().unwrap_or_default();
                 let what = format!("failed parsing {}={typed}: {}", raw.name, error.what);

@@ -101,7 +101,7 @@ fn act_has_readers_and_a_writer_for_each_device() {
 fn job_options_apply_to_all_jobs_of_a_profile() {
     let text = shown(&["--profile=act", "--device-names=/d", "--direct=0", "--ioengine=psync"]);
     let job = read(&["--profile=act", "--device-names=/d", "--direct=0"]).unwrap().jobs;
-    assert!(!job[0].flag("direct"), "{text}");
+    assert!(!job[0].get(table::DIRECT), "{text}");
     assert!(text.contains("--ioengine=psync"));
 }
 

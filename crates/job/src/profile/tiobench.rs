@@ -2,7 +2,8 @@
 
 use super::{Description, ProfileDef, ProfileValues};
 use crate::diagnostic::Diagnostic;
-use crate::option::def::{Category, Kind, OptionDef, options_of};
+use crate::option::declare::*;
+use crate::option::table as job;
 
 pub(super) const PROFILE: ProfileDef = ProfileDef {
     name: "tiobench",
@@ -13,67 +14,55 @@ pub(super) const PROFILE: ProfileDef = ProfileDef {
     describe,
 };
 
-options_of!(Category::Profile);
+options! {
+    Category::Profile;
 
-const OPTIONS: &[OptionDef] = &[
-    option(
-        "size",
-        Kind::int(1, 1 << 40),
-        "The total size of the four files, in MiB. The default is 4 KiB for each MiB of memory.",
-        "--profile=tiobench --size=1024",
-    ),
-    option(
-        "block",
-        Kind::int(1, u32::MAX as u64),
-        "The block size in bytes.",
-        "--profile=tiobench --block=8k",
-    )
-    .default("4096"),
-    option(
-        "numruns",
-        Kind::int(1, u32::MAX as u64),
-        "How many times each pass runs.",
-        "--profile=tiobench --numruns=3",
-    )
-    .default("1"),
-    option(
-        "dir",
-        Kind::Text,
-        "The directory for the files.",
-        "--profile=tiobench --dir=/mnt/scratch",
-    )
-    .default("./"),
-    option(
-        "threads",
-        Kind::int(1, u32::MAX as u64),
-        "The number of threads in each pass.",
-        "--profile=tiobench --threads=4",
-    )
-    .default("1"),
-];
+    /// The total size of the four files, in MiB. The default is 4 KiB for each MiB of memory.
+    const SIZE: Opt<Option<u64>> =
+        option("size", int(1, 1 << 40), "--profile=tiobench --size=1024");
+
+    /// The block size in bytes.
+    const BLOCK: Opt<u32> =
+        option("block", int(1, u32::MAX as u64), "--profile=tiobench --block=8k").default("4096");
+
+    /// How many times each pass runs.
+    const NUMRUNS: Opt<u32> =
+        option("numruns", int(1, u32::MAX as u64), "--profile=tiobench --numruns=3").default("1");
+
+    /// The directory for the files.
+    const DIR: Opt<String> = option("dir", TEXT, "--profile=tiobench --dir=/mnt/scratch")
+        .default("./");
+
+    /// The number of threads in each pass.
+    const THREADS: Opt<u32> =
+        option("threads", int(1, u32::MAX as u64), "--profile=tiobench --threads=4").default("1");
+}
 
 fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
-    let size = match given.is_set("size") {
-        true => given.count("size") << 20,
-        false => given.loader.memory_mb() << 12,
+    let size = match given.get(SIZE) {
+        Some(mebibytes) => mebibytes << 20,
+        None => given.loader.memory_mb() << 12,
     };
     let mut jobs = Description::default();
     jobs.section("global")
-        .set("buffered", 0)
-        .set("size", size)
-        .set("bs", given.count("block"))
-        .set("loops", given.count("numruns"))
-        .set("directory", given.text("dir").unwrap_or_default())
-        .set("numjobs", given.count("threads"))
-        .set("runtime", 600)
-        .switch("group_reporting")
-        .switch("thread")
-        .set("overwrite", 1)
-        .set("filename", ".fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4")
-        .set("ioengine", "sync");
-    jobs.section("seqwrite").set("rw", "write").set("end_fsync", 1);
-    jobs.section("randwrite").switch("stonewall").set("rw", "randwrite").set("end_fsync", 1);
-    jobs.section("seqread").switch("stonewall").set("rw", "read");
-    jobs.section("randread").switch("stonewall").set("rw", "randread");
+        .set(job::BUFFERED, 0)
+        .set(job::SIZE, size)
+        .set(job::BS, given.get(BLOCK))
+        .set(job::LOOPS, given.get(NUMRUNS))
+        .set(job::DIRECTORY, given.get(DIR))
+        .set(job::NUMJOBS, given.get(THREADS))
+        .set(job::RUNTIME, 600)
+        .switch(job::GROUP_REPORTING)
+        .switch(job::THREAD)
+        .set(job::OVERWRITE, 1)
+        .set(job::FILENAME, ".fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4")
+        .set(job::IOENGINE, "sync");
+    jobs.section("seqwrite").set(job::RW, "write").set(job::END_FSYNC, 1);
+    jobs.section("randwrite")
+        .switch(job::STONEWALL)
+        .set(job::RW, "randwrite")
+        .set(job::END_FSYNC, 1);
+    jobs.section("seqread").switch(job::STONEWALL).set(job::RW, "read");
+    jobs.section("randread").switch(job::STONEWALL).set(job::RW, "randread");
     Ok(jobs)
 }

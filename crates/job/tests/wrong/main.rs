@@ -105,7 +105,7 @@ fn windows_paths_need_an_escape() {
     let jobs = |text: &str| {
         let file = format!("[a]\nfilename={text}\nsize=1m\n");
         let run = invocation(&["job.fio".to_string()], &mut Memory::job(&file)).unwrap();
-        run.jobs[0].paths("filename").unwrap()
+        run.jobs[0].get(fiord_job::option::table::FILENAME).unwrap()
     };
     assert_eq!(jobs(r"F\:\fiofile"), [r"F:\fiofile"]);
     for text in [r"F:\x", r"/dev/sda:c:\data"] {

@@ -1,6 +1,10 @@
 //! The queue depth and batch sizes: `iodepth` and related options.
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::{
+    IO_SUBMIT_MODE, IODEPTH, IODEPTH_BATCH, IODEPTH_BATCH_COMPLETE_MAX, IODEPTH_BATCH_COMPLETE_MIN,
+    IODEPTH_LOW, IoSubmitMode,
+};
 
 use crate::model::{Depth, EnginePlan};
 use crate::options::messages::Messages;
@@ -11,19 +15,19 @@ const DEEPEST: u32 = 1 << 20;
 
 /// Reads `iodepth` and related options. Batch sizes above the depth are reduced to it.
 pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) -> Depth {
-    let mut depth = job.count32("iodepth").unwrap_or(1).max(1);
+    let mut depth = job.get(IODEPTH);
     if depth > DEEPEST {
         messages.push(
-            job.error("iodepth", format!("value out of range: `iodepth={depth}` ({DEEPEST} max)"))
+            job.error(IODEPTH, format!("value out of range: `iodepth={depth}` ({DEEPEST} max)"))
                 .help(format!("To fix: write at most {DEEPEST}; devices queue far fewer I/Os")),
         );
         depth = DEEPEST;
     }
-    let offload = job.plain_word("io_submit_mode") == "offload";
+    let offload = job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload;
     if depth > 1 && engine.def().is_synchronous() && !offload {
         messages.push(
             job.adjusted(
-                "iodepth",
+                IODEPTH,
                 "both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1",
             )
             .help("To fix: use `ioengine=io_uring` or `libaio` for more I/Os at once, or more `numjobs`"),
@@ -32,11 +36,11 @@ pub(crate) fn depth(job: Reading, engine: &EnginePlan, messages: &mut Messages) 
     const THREADS: u32 = 4096;
     if depth > THREADS && engine.def().is_synchronous() && offload {
         messages.push(
-            job.error("iodepth", format!("`io_submit_mode=offload` makes {depth} threads"))
+            job.error(IODEPTH, format!("`io_submit_mode=offload` makes {depth} threads"))
                 .help(format!("To fix: use at most {THREADS}, or `ioengine=io_uring`")),
         );
     }
-    let low = cut(job, "iodepth_low", depth).filter(|low| *low > 0 && *low < depth);
+    let low = job.get(IODEPTH_LOW).filter(|low| *low > 0 && *low < depth);
     match batches(job, depth) {
         None => Depth { depth, batch: None, complete_min: None, complete_max: None, low },
         Some(POLL) => {
@@ -62,9 +66,9 @@ const POLL: (u32, u32, u32) = (1, 0, 1);
 /// reap. `None` if the job sets none of the options. An option that the job does not set then has
 /// fio's default: one I/O, one completion, and a maximum equal to the minimum.
 fn batches(job: Reading, depth: u32) -> Option<(u32, u32, u32)> {
-    let submit = cut(job, "iodepth_batch", depth);
-    let min = cut(job, "iodepth_batch_complete_min", depth);
-    let max = cut(job, "iodepth_batch_complete_max", depth);
+    let submit = job.explicit(IODEPTH_BATCH).map(|submit| submit.min(depth));
+    let min = job.explicit(IODEPTH_BATCH_COMPLETE_MIN).map(|min| min.min(depth));
+    let max = job.get(IODEPTH_BATCH_COMPLETE_MAX).map(|max| max.min(depth));
     if [submit, min, max].iter().all(Option::is_none) {
         return None;
     }
@@ -80,11 +84,6 @@ fn one_at_a_time(job: Reading, depth: u32) -> Diagnostic {
         "`iodepth_batch_complete_min=0` without `iodepth_batch_complete_max` keeps one I/O in flight, \
          not {depth}"
     );
-    job.warning("iodepth_batch_complete_min", what)
+    job.warning(IODEPTH_BATCH_COMPLETE_MIN, what)
         .help(format!("To fix: add `iodepth_batch_complete_max={depth}` to poll at the full depth"))
-}
-
-/// The value of an option, limited to the depth; `None` if the job does not set it.
-fn cut(job: Reading, name: &str, depth: u32) -> Option<u32> {
-    job.set_count32(name).map(|number| number.min(depth))
 }

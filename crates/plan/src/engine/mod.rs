@@ -13,6 +13,7 @@ pub(crate) mod ring;
 pub(crate) mod scsi;
 
 use fiord_job::option::def::Scope;
+use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 
 use crate::model::{Commands, EnginePlan, PassthroughPlan, SimPlan};
 use crate::options::messages::Messages;
@@ -20,22 +21,26 @@ use crate::options::reading::Reading;
 
 /// The engine of a job.
 pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
-    let word = job.plain_word("ioengine");
+    let word = job.get(IOENGINE);
     match word {
         "psync" => EnginePlan::Psync,
         "sync" => EnginePlan::Sync,
         "vsync" => EnginePlan::Vsync,
         "pvsync" => EnginePlan::Pvsync,
         "pvsync2" => EnginePlan::Pvsync2 {
-            hipri_percent: if on(job, "hipri") { share(job, "hipri_percentage") } else { 0 },
-            uncached: on(job, "uncached"),
-            nowait: on(job, "nowait"),
+            hipri_percent: if job.get(pvsync2::HIPRI) {
+                job.get(pvsync2::HIPRI_PERCENTAGE)
+            } else {
+                0
+            },
+            uncached: uncached(job),
+            nowait: job.get(pvsync2::NOWAIT),
         },
-        "mmap" => EnginePlan::Mmap { thp: on(job, "thp") },
+        "mmap" => EnginePlan::Mmap { thp: job.get(mmap::THP).unwrap_or(0) != 0 },
         "libaio" => EnginePlan::Libaio {
-            userspace_reap: on(job, "userspace_reap"),
-            nowait: on(job, "nowait"),
-            vectored: on(job, "libaio_vectored"),
+            userspace_reap: job.get(libaio::USERSPACE_REAP),
+            nowait: job.get(pvsync2::NOWAIT),
+            vectored: job.get(libaio::LIBAIO_VECTORED),
         },
         "io_uring" => EnginePlan::IoUring(ring::ring(job)),
         "io_uring_cmd" => EnginePlan::IoUringCmd(Box::new(PassthroughPlan {
@@ -47,7 +52,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "sim" => EnginePlan::Sim(sim(job)),
         other => {
             messages.push(
-                job.error("ioengine", format!("engine `{other}` is not supported yet"))
+                job.error(IOENGINE, format!("engine `{other}` is not supported yet"))
                     .help("To fix: use io_uring, libaio, psync, pvsync2 or mmap"),
             );
             EnginePlan::Null
@@ -55,13 +60,9 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
     }
 }
 
-/// Whether an engine option is on. Engine options are off by default.
-fn on(job: Reading, name: &str) -> bool {
-    job.is_set(name) && job.flag(name)
-}
-
-fn share(job: Reading, name: &str) -> u8 {
-    if job.is_set(name) { job.int(name).unwrap_or(100).clamp(0, 100) as u8 } else { 100 }
+/// Reads `uncached`.
+fn uncached(job: Reading) -> bool {
+    job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
 }
 
 /// The typed texts of all options that belong to `sim`.

@@ -1,23 +1,25 @@
 //! The options of an io_uring.
 
-use crate::engine::on;
+use fiord_job::option::table::{io_uring, pvsync2};
+
+use crate::engine::uncached;
 use crate::model::IoUringPlan;
 use crate::options::reading::Reading;
 
 /// Reads the options of `io_uring`, which `io_uring_cmd` has too.
 pub(crate) fn ring(job: Reading) -> IoUringPlan {
-    let sqpoll = on(job, "sqthread_poll");
+    let sqpoll = job.get(io_uring::SQTHREAD_POLL);
     IoUringPlan {
-        hipri: on(job, "hipri"),
-        fixed_buffers: on(job, "fixedbufs"),
-        register_files: on(job, "registerfiles"),
+        hipri: job.get(io_uring::HIPRI),
+        fixed_buffers: job.get(io_uring::FIXEDBUFS),
+        register_files: job.get(io_uring::REGISTERFILES),
         sqpoll,
         // Without the polling thread there is nothing to bind; `checks` warns of that.
-        sqpoll_cpu: job.set_count32("sqthread_poll_cpu").filter(|_| sqpoll),
+        sqpoll_cpu: job.get(io_uring::SQTHREAD_POLL_CPU).filter(|_| sqpoll),
         // -1, the default, uses plain reads and writes if the kernel has them (Linux 5.6).
-        nonvectored: !job.is_set("nonvectored") || job.int("nonvectored").unwrap_or(-1) != 0,
-        uncached: on(job, "uncached"),
-        nowait: on(job, "nowait"),
-        force_async: job.set_count32("force_async").unwrap_or(0),
+        nonvectored: job.get(io_uring::NONVECTORED) != 0,
+        uncached: uncached(job),
+        nowait: job.get(pvsync2::NOWAIT),
+        force_async: job.get(io_uring::FORCE_ASYNC).unwrap_or(0),
     }
 }

@@ -3,6 +3,10 @@
 
 use std::path::Path;
 
+use fiord_job::option::table::sg::SgWriteMode;
+use fiord_job::option::table::{
+    BS, FILENAME, IODEPTH, IODEPTH_BATCH, SYNC, SYNC_FILE_RANGE, nvme, sg,
+};
 use fiord_types::Dir;
 
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
@@ -26,42 +30,42 @@ pub(crate) struct Transfers {
 
 /// Reads the options of `sg`.
 pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
-    let stream = job.count("stream_id").unwrap_or(0);
-    let write = match job.plain_word("sg_write_mode") {
-        "write_and_verify" => SgWrite::WriteAndVerify,
-        "write_same" => SgWrite::WriteSame,
-        "write_same_ndob" => SgWrite::WriteSameNoData,
-        "verify_bytchk_00" => SgWrite::Verify(0),
-        "verify_bytchk_01" => SgWrite::Verify(1),
-        "verify_bytchk_11" => SgWrite::Verify(3),
-        "write_stream" => SgWrite::Stream(u16::try_from(stream).unwrap_or_else(|_| {
+    let stream = job.get(sg::STREAM_ID);
+    let write = match job.get(sg::SG_WRITE_MODE) {
+        SgWriteMode::Write => SgWrite::Write,
+        SgWriteMode::WriteAndVerify => SgWrite::WriteAndVerify,
+        SgWriteMode::WriteSame => SgWrite::WriteSame,
+        SgWriteMode::WriteSameNdob => SgWrite::WriteSameNoData,
+        SgWriteMode::VerifyBytchk00 => SgWrite::Verify(0),
+        SgWriteMode::VerifyBytchk01 => SgWrite::Verify(1),
+        SgWriteMode::VerifyBytchk11 => SgWrite::Verify(3),
+        SgWriteMode::WriteStream => SgWrite::Stream(u16::try_from(stream).unwrap_or_else(|_| {
             messages.push(
-                job.error("stream_id", format!("`stream_id={stream}` is not a stream number"))
+                job.error(sg::STREAM_ID, format!("`stream_id={stream}` is not a stream number"))
                     .help("To fix: write a number from 1 to 65535, or 0 to open one"),
             );
             0
         })),
-        _ => SgWrite::Write,
     };
-    if job.is_set("stream_id") && !matches!(write, SgWrite::Stream(_)) {
+    if job.is_set(sg::STREAM_ID) && !matches!(write, SgWrite::Stream(_)) {
         messages.push(
-            job.no_effect("stream_id", "`stream_id` has no effect without `write_stream`")
+            job.no_effect(sg::STREAM_ID, "`stream_id` has no effect without `write_stream`")
                 .help("To fix: add `sg_write_mode=write_stream`"),
         );
     }
-    let write_fua = job.flag("writefua");
+    let write_fua = job.get(nvme::WRITEFUA);
     if write_fua && !matches!(write, SgWrite::Write | SgWrite::Stream(_)) {
         messages.push(
             job.no_effect(
-                "writefua",
+                nvme::WRITEFUA,
                 "`writefua` has no effect on the commands of `sg_write_mode`",
             )
             .help("To fix: use `write` or `write_stream`, which have that flag"),
         );
     }
     SgPlan {
-        hipri: job.is_set("hipri") && job.flag("hipri"),
-        read_fua: job.flag("readfua"),
+        hipri: job.get(sg::HIPRI),
+        read_fua: job.get(nvme::READFUA),
         write_fua,
         write,
         trims: batch(job),
@@ -71,8 +75,8 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
 /// The largest number of trims that one command combines (`iodepth_batch`). 0: the job does not set
 /// it.
 fn batch(job: Reading) -> u32 {
-    let depth = job.count32("iodepth").unwrap_or(1).max(1);
-    match job.set_count32("iodepth_batch") {
+    let depth = job.get(IODEPTH);
+    match job.explicit(IODEPTH_BATCH) {
         None => 0,
         Some(0) => depth,
         Some(batch) => batch.min(depth),
@@ -107,7 +111,7 @@ pub(crate) fn without_effect(
     if load.sync_file_range.is_some() {
         messages.push(
             job.error(
-                "sync_file_range",
+                SYNC_FILE_RANGE,
                 "SCSI commands have no page cache that `sync_file_range` could write back",
             )
             .help("To fix: use `fsync=N`, which sends SYNCHRONIZE CACHE"),
@@ -115,7 +119,7 @@ pub(crate) fn without_effect(
     }
     if open.sync != crate::model::SyncMode::None {
         messages.push(
-            job.no_effect("sync", "`sync` has no effect on commands")
+            job.no_effect(SYNC, "`sync` has no effect on commands")
                 .help("To fix: use `writefua=1`, which sets Force Unit Access in the command"),
         );
     }
@@ -138,7 +142,7 @@ pub(crate) fn device(
         other => {
             messages.push(
                 job.error(
-                    "filename",
+                    FILENAME,
                     format!(
                         "`{shown}` is {}, and `ioengine=sg` sends SCSI commands to a disk",
                         other.in_words()
@@ -155,7 +159,7 @@ pub(crate) fn device(
         Ok(disk) => disk,
         Err(why) => {
             messages.push(
-                job.error("filename", format!("`{shown}` takes no SCSI commands: {why}")).help(
+                job.error(FILENAME, format!("`{shown}` takes no SCSI commands: {why}")).help(
                     "To fix: name a disk (/dev/sdX) or its generic device (/dev/sgN; `lsscsi -g`)",
                 ),
             );
@@ -180,7 +184,7 @@ fn fits(
     if !small.is_multiple_of(disk.block) {
         messages.push(
             job.error(
-                "bs",
+                BS,
                 format!("commands move whole blocks, which have {} bytes on `{shown}`; the job uses {small}", disk.block),
             )
             .help(format!("To fix: write `bs={}`", small.next_multiple_of(disk.block))),
@@ -192,7 +196,7 @@ fn fits(
     {
         messages.push(
             job.error(
-                "bs",
+                BS,
                 format!("one command moves at most {limit} bytes on `{shown}` (max_hw_sectors_kb); the job uses {large}"),
             )
             .help(format!("To fix: write `bs={limit}` or less")),
@@ -203,7 +207,7 @@ fn fits(
 }
 
 fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
-    let depth = job.count32("iodepth").unwrap_or(1);
+    let depth = job.get(IODEPTH);
     let (what, help) = match kind {
         FileKind::Block if depth > 1 => (
             format!("`{shown}` is a block device: the kernel executes its commands one at a time"),
@@ -217,5 +221,5 @@ fn depth(job: Reading, kind: FileKind, shown: &str, messages: &mut Messages) {
         ),
         _ => return,
     };
-    messages.push(job.adjusted("iodepth", what).help(help));
+    messages.push(job.adjusted(IODEPTH, what).help(help));
 }

@@ -1,5 +1,8 @@
 //! Block sizes: `bs`, `bsrange`, `bssplit`, `ba`.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{BA, BS, BSRANGE, BSSPLIT, NORANDOMMAP};
+use fiord_job::option::value::SizeRange;
 use fiord_types::PerDir;
 
 use crate::model::{BlockSize, Load, Mix};
@@ -12,29 +15,33 @@ const DEFAULT: u32 = 4096;
 /// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
 /// regardless of their order.
 pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> {
-    let plain = job.ints("bs");
-    let ranges = job.set_ranges("bsrange").unwrap_or_default();
-    let splits = job.set_splits("bssplit");
+    let plain = job.get(BS);
+    let ranges = job.get(BSRANGE).unwrap_or_default();
+    let splits = job.get(BSSPLIT).unwrap_or_default();
     PerDir::from_fn(|dir| {
-        if let Some(split) = splits.map(|s| s[dir]).filter(|s| !s.is_empty()) {
-            return of_split(job, split, messages);
+        if !splits[dir].is_empty() {
+            return of_split(job, &splits[dir], messages);
         }
-        if let Some((low, high)) = ranges[dir] {
-            // The ends may be in either order.
-            let ends = [low, high].map(|end| fit(job, "bsrange", end, messages));
-            let (min, max) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+        if let Some(SizeRange { low, high }) = ranges[dir] {
+            let [min, max] = [low, high].map(|end| fit(job, BSRANGE.def(), end, messages));
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
-        let bytes = plain[dir].map_or(u64::from(DEFAULT), |b| b.clamp(0, u64::MAX as i128) as u64);
-        BlockSize::Fixed(fit(job, "bs", bytes, messages))
+        let bytes = plain[dir].unwrap_or(DEFAULT.into());
+        BlockSize::Fixed(fit(job, BS.def(), bytes, messages))
     })
+}
+
+/// The option that sets the block sizes of a job.
+pub(crate) fn size_option(job: Reading) -> &'static OptionDef {
+    let others = [BSSPLIT.def(), BSRANGE.def()];
+    others.into_iter().find(|option| job.is_set(*option)).unwrap_or(BS.def())
 }
 
 fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> BlockSize {
     let used: Vec<(u32, u8)> = split
         .iter()
         .filter(|(_, share)| *share > 0 || split.len() == 1)
-        .map(|(bytes, share)| (fit(job, "bssplit", *bytes, messages), *share))
+        .map(|(bytes, share)| (fit(job, BSSPLIT.def(), *bytes, messages), *share))
         .collect();
     match used.as_slice() {
         [] => BlockSize::Fixed(DEFAULT),
@@ -43,15 +50,16 @@ fn of_split(job: Reading, split: &[(u64, u8)], messages: &mut Messages) -> Block
     }
 }
 
-fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
+fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Messages) -> u32 {
     if bytes == 0 {
-        messages
-            .push(job.error(name, "a block size of 0 moves no data").help("To fix: write `bs=4k`"));
+        messages.push(
+            job.error(option, "a block size of 0 moves no data").help("To fix: write `bs=4k`"),
+        );
         return DEFAULT;
     }
     u32::try_from(bytes).unwrap_or_else(|_| {
         messages.push(
-            job.error(name, format!("value out of range: a block size of {bytes} bytes")).help(
+            job.error(option, format!("value out of range: a block size of {bytes} bytes")).help(
                 format!(
                     "To fix: write at most {} bytes; a common large block size is `1m`",
                     u32::MAX
@@ -64,9 +72,9 @@ fn fit(job: Reading, name: &str, bytes: u64, messages: &mut Messages) -> u32 {
 
 /// Reads `ba`, the alignment of random offsets in bytes; by default the smallest block size.
 pub(crate) fn align(job: Reading, blocks: &PerDir<BlockSize>) -> PerDir<u64> {
-    let set = if job.is_set("ba") { job.ints("ba") } else { PerDir::all(None) };
+    let set = job.get(BA).unwrap_or_default();
     PerDir::from_fn(|dir| match set[dir] {
-        Some(v) if v > 0 => v.min(u64::MAX as i128) as u64,
+        Some(align) if align > 0 => align,
         _ => u64::from(blocks[dir].min()),
     })
 }
@@ -79,9 +87,9 @@ pub(super) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix
 
 /// Warns of an alignment other than the block size, which turns off the map of random blocks.
 pub(crate) fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
-    if load.random && !job.flag("norandommap") && off_grid(&load.align, &load.blocks, load.mix) {
+    if load.random && !job.get(NORANDOMMAP) && off_grid(&load.align, &load.blocks, load.mix) {
         messages.push(job.warning(
-            "ba",
+            BA,
             "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",
         ));
     }

@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    BUFFER_COMPRESS_CHUNK, BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, DEDUPE_GLOBAL,
+    DEDUPE_MODE, DEDUPE_PERCENTAGE, DEDUPE_WORKING_SET_PERCENTAGE, DedupeMode, REFILL_BUFFERS,
+    SCRAMBLE_BUFFERS, ZERO_BUFFERS,
+};
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Dir, PerDir};
 
@@ -22,28 +28,27 @@ pub(crate) fn content(
     mix: Mix,
     messages: &mut Messages,
 ) -> Content {
-    let pattern = job.set_pattern("buffer_pattern").unwrap_or_default().to_vec();
+    let pattern = job.get(BUFFER_PATTERN).unwrap_or_default();
     if mix.has(Dir::Write) {
         longer_than_a_block(job, &pattern, blocks[Dir::Write].max(), messages);
     }
     without_effect(job, &pattern, messages);
-    let percent = |name: &str| job.count32(name).and_then(|p| u8::try_from(p).ok()).unwrap_or(0);
-    let compress = match percent("buffer_compress_percentage") {
+    let compress = match job.get(BUFFER_COMPRESS_PERCENTAGE).unwrap_or(0) {
         0 => None,
         percent => {
-            let chunk = job.count32("buffer_compress_chunk").unwrap_or(512);
+            let chunk = job.get(BUFFER_COMPRESS_CHUNK);
             Some(Compress { percent, chunk, pattern: pattern.clone() })
         }
     };
     let plain = compress.is_none() && !pattern.is_empty();
-    let dedupe = match percent("dedupe_percentage") {
+    let dedupe = match job.get(DEDUPE_PERCENTAGE).unwrap_or(0) {
         0 => None,
         _ if plain => None,
         share => {
-            let set = percent("dedupe_working_set_percentage");
-            let working_set = (job.plain_word("dedupe_mode") == "working_set").then_some(set);
+            let set = job.get(DEDUPE_WORKING_SET_PERCENTAGE);
+            let working_set = (job.get(DEDUPE_MODE) == DedupeMode::WorkingSet).then_some(set);
             room_for_working_set(job, share, working_set, messages);
-            let global = job.flag("dedupe_global");
+            let global = job.get(DEDUPE_GLOBAL);
             Some(Dedupe { percent: share, working_set, global, blocks: 0 })
         }
     };
@@ -51,11 +56,11 @@ pub(crate) fn content(
         Content::Shaped(Shape { compress, dedupe })
     } else if plain {
         Content::Pattern(pattern)
-    } else if job.flag("zero_buffers") {
+    } else if job.get(ZERO_BUFFERS) {
         Content::Zero
-    } else if job.flag("refill_buffers") {
+    } else if job.get(REFILL_BUFFERS) {
         Content::Refill
-    } else if job.flag("scramble_buffers") {
+    } else if job.get(SCRAMBLE_BUFFERS) {
         Content::Scramble
     } else {
         Content::Fixed
@@ -71,11 +76,11 @@ pub(crate) fn crc(
 ) -> bool {
     /// Four bytes of CRC-32C, and at least one byte that it covers.
     const LEAST: u32 = 5;
-    let wanted = job.flag("buffer_crc") && mix.has(Dir::Write);
+    let wanted = job.get(BUFFER_CRC) && mix.has(Dir::Write);
     let least = blocks[Dir::Write].min();
     if wanted && least < LEAST {
         messages.push(
-            job.error("buffer_crc", format!("a block of {least} bytes has no room for its CRC"))
+            job.error(BUFFER_CRC, format!("a block of {least} bytes has no room for its CRC"))
                 .help(format!(
                     "To fix: use blocks of {LEAST} bytes or more, or leave out `buffer_crc`"
                 )),
@@ -86,10 +91,10 @@ pub(crate) fn crc(
 
 /// Refuses patterns from files that are missing, empty or not readable, before the layout starts.
 pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Messages) {
-    let parts = job.set_pattern("buffer_pattern").unwrap_or_default();
+    let parts = job.get(BUFFER_PATTERN).unwrap_or_default();
     for part in parts {
         let PatternPart::File(name) = part else { continue };
-        let wrong = match survey.look(Path::new(name)) {
+        let wrong = match survey.look(Path::new(&name)) {
             Ok(found) if found.kind != FoundKind::Regular => "is not a regular file".to_owned(),
             Ok(found) if !found.readable => "is not readable".to_owned(),
             Ok(found) if found.size == 0 => "is empty".to_owned(),
@@ -97,7 +102,7 @@ pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Me
             Err(unseen) => format!("cannot be read: {}", unseen.text),
         };
         messages.push(
-            job.error("buffer_pattern", format!("the pattern's file `{name}` {wrong}"))
+            job.error(BUFFER_PATTERN, format!("the pattern's file `{name}` {wrong}"))
                 .help("To fix: put a text in double quotes, the name of a file in single quotes"),
         );
     }
@@ -117,7 +122,7 @@ fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messag
     if bytes > block as usize {
         messages.push(
             job.warning(
-                "buffer_pattern",
+                BUFFER_PATTERN,
                 format!(
                     "the pattern is longer than a block: of its {bytes} bytes only the first \
                      {block} are ever written"
@@ -133,15 +138,12 @@ fn longer_than_a_block(job: Reading, pattern: &[PatternPart], block: u32, messag
 fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut Messages) {
     match set {
         Some(0) => messages.push(
-            job.error(
-                "dedupe_working_set_percentage",
-                "a working set of 0 % has no block to repeat",
-            )
-            .help("To fix: use 1 to 99, or `dedupe_mode=repeat`"),
+            job.error(DEDUPE_WORKING_SET_PERCENTAGE, "a working set of 0 % has no block to repeat")
+                .help("To fix: use 1 to 99, or `dedupe_mode=repeat`"),
         ),
         Some(set) if u32::from(set) + u32::from(share) > 100 => messages.push(
             job.error(
-                "dedupe_percentage",
+                DEDUPE_PERCENTAGE,
                 format!(
                     "{share} % of duplicates cannot be reached: {set} % of the blocks are the \
                      working set, each of which is written a first time"
@@ -155,28 +157,29 @@ fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut
 
 /// Warns of options that have no effect because of other options.
 fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages) {
-    let compress = job.count("buffer_compress_percentage") > Some(0);
-    let dedupe = job.count("dedupe_percentage") > Some(0);
-    let mut needs = |name: &str, other: &str, met: bool| {
-        if job.is_set(name) && !met {
+    let compress = job.get(BUFFER_COMPRESS_PERCENTAGE) > Some(0);
+    let dedupe = job.get(DEDUPE_PERCENTAGE) > Some(0);
+    let mut needs = |option: &'static OptionDef, other: &str, met: bool| {
+        if job.is_set(option) && !met {
+            let name = option.name;
             messages.push(
-                job.no_effect(name, format!("`{name}` has no effect without `{other}`"))
+                job.no_effect(option, format!("`{name}` has no effect without `{other}`"))
                     .help(format!("To fix: add `{other}`, or leave out `{name}`")),
             );
         }
     };
-    needs("buffer_compress_chunk", "buffer_compress_percentage", compress);
-    for name in ["dedupe_mode", "dedupe_working_set_percentage", "dedupe_global"] {
-        needs(name, "dedupe_percentage", dedupe);
+    needs(BUFFER_COMPRESS_CHUNK.def(), "buffer_compress_percentage", compress);
+    for option in [DEDUPE_MODE.def(), DEDUPE_WORKING_SET_PERCENTAGE.def(), DEDUPE_GLOBAL.def()] {
+        needs(option, "dedupe_percentage", dedupe);
     }
     if dedupe {
-        let set = job.plain_word("dedupe_mode") == "working_set";
-        needs("dedupe_working_set_percentage", "dedupe_mode=working_set", set);
+        let set = job.get(DEDUPE_MODE) == DedupeMode::WorkingSet;
+        needs(DEDUPE_WORKING_SET_PERCENTAGE.def(), "dedupe_mode=working_set", set);
     }
     if dedupe && !compress && !pattern.is_empty() {
         messages.push(
             job.no_effect(
-                "dedupe_percentage",
+                DEDUPE_PERCENTAGE,
                 "with `buffer_pattern` all blocks are equal: `dedupe_percentage` has no effect",
             )
             .help(
@@ -184,10 +187,10 @@ fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages
             ),
         );
     }
-    if (dedupe || compress) && job.flag("zero_buffers") {
+    if (dedupe || compress) && job.get(ZERO_BUFFERS) {
         let name = if compress { "buffer_compress_percentage" } else { "dedupe_percentage" };
         messages.push(job.no_effect(
-            "zero_buffers",
+            ZERO_BUFFERS,
             format!("`zero_buffers` has no effect with `{name}`: the contents follow that share"),
         ));
     }

@@ -2,6 +2,11 @@
 //! `file_service_type`, and `zonemode=strided`.
 
 use fiord_job::number;
+use fiord_job::option::handle::{WithSuffix, WordEnum};
+use fiord_job::option::table::{
+    FILE_SERVICE_TYPE, RANDOM_DISTRIBUTION, RANDOM_SEQUENCE_STRIDE, RandomDistribution, ZONEMODE,
+    ZONERANGE, ZONESIZE, ZONESKIP, ZoneMode,
+};
 use fiord_job::option::value::{Amount, ValueError};
 use fiord_types::PerDir;
 
@@ -18,21 +23,23 @@ const MOST_STEPS: usize = 64;
 
 /// Reads `random_distribution`.
 pub(crate) fn of_offsets(job: Reading, messages: &mut Messages) -> Distribution {
-    let (word, rest) = job.word("random_distribution").unwrap_or(("random", None));
-    let rest = rest.as_deref();
+    let WithSuffix { word, suffix } = job.get(RANDOM_DISTRIBUTION);
+    let rest = suffix.as_deref();
+    let parts = rest.unwrap_or_default();
     let read = match word {
-        "zipf" | "pareto" | "normal" => skew(word, rest).map(Distribution::Skewed),
-        "zoned" | "zoned_abs" => {
-            zones(job, rest.unwrap_or_default(), word == "zoned_abs").map(Distribution::Zoned)
+        RandomDistribution::Random => Ok(Distribution::Even),
+        RandomDistribution::Zipf | RandomDistribution::Pareto | RandomDistribution::Normal => {
+            skew(word.word(), rest).map(Distribution::Skewed)
         }
-        "sequence" => steps(rest.unwrap_or_default()).map(|blocks| Distribution::Sequence {
+        RandomDistribution::Zoned => zones(job, parts, false).map(Distribution::Zoned),
+        RandomDistribution::ZonedAbs => zones(job, parts, true).map(Distribution::Zoned),
+        RandomDistribution::Sequence => steps(parts).map(|blocks| Distribution::Sequence {
             blocks,
-            stride: job.flag("random_sequence_stride"),
+            stride: job.get(RANDOM_SEQUENCE_STRIDE),
         }),
-        _ => Ok(Distribution::Even),
     };
     read.unwrap_or_else(|ValueError { what, help, .. }| {
-        messages.push(job.error("random_distribution", what).help(help.unwrap_or_default()));
+        messages.push(job.error(RANDOM_DISTRIBUTION, what).help(help.unwrap_or_default()));
         Distribution::Even
     })
 }
@@ -48,7 +55,7 @@ pub(crate) fn of_files(
         Ok(skew) => Some(skew),
         Err(ValueError { what, help, .. }) => {
             let help = help.unwrap_or_default().replace("random_distribution", "file_service_type");
-            messages.push(job.error("file_service_type", what).help(help));
+            messages.push(job.error(FILE_SERVICE_TYPE, what).help(help));
             None
         }
     }
@@ -254,14 +261,14 @@ fn steps(text: &str) -> Result<Vec<u64>, ValueError> {
 
 /// Reads the sizes of `zonemode=strided`. `None`: another mode, or a message says what is wrong.
 pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> {
-    let transfer = job.count("zonesize").unwrap_or(0);
-    match job.plain_word("zonemode") {
-        "strided" => {}
-        "zbd" => return None,
-        "none" if transfer > 0 => {
+    let transfer = job.get(ZONESIZE);
+    match job.get(ZONEMODE) {
+        ZoneMode::Strided => {}
+        ZoneMode::Zbd => return None,
+        ZoneMode::None if transfer > 0 => {
             messages.push(
                 job.error(
-                    "zonesize",
+                    ZONESIZE,
                     "fio: --zonemode=none and --zonesize are not compatible: zones have a size only \
                      with a zone mode",
                 )
@@ -269,10 +276,12 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
             );
             return None;
         }
-        _ => {
-            for name in ["zonerange", "zoneskip"].into_iter().filter(|n| job.is_set(n)) {
+        ZoneMode::None => {
+            let details = [ZONERANGE.def(), ZONESKIP.def()];
+            for option in details.into_iter().filter(|option| job.is_set(*option)) {
+                let name = option.name;
                 messages.push(
-                    job.no_effect(name, format!("`{name}` has no effect without a `zonemode`"))
+                    job.no_effect(option, format!("`{name}` has no effect without a `zonemode`"))
                         .help("To fix: add `zonemode=strided` and `zonesize`, or leave it out"),
                 );
             }
@@ -281,20 +290,16 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
     }
     if transfer == 0 {
         messages.push(
-            job.error(
-                "zonemode",
-                "fio: --zonesize must be specified when using --zonemode=strided",
-            )
-            .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
+            job.error(ZONEMODE, "fio: --zonesize must be specified when using --zonemode=strided")
+                .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
         );
         return None;
     }
-    let range = job.count("zonerange").filter(|r| *r > 0).unwrap_or(transfer);
-    let skip = match job.amount("zoneskip") {
-        Some(Amount::Bytes(bytes)) => ZoneSkip::Bytes(bytes),
-        Some(Amount::Percent(percent)) => ZoneSkip::Percent(percent),
-        Some(Amount::Zones(zones)) => ZoneSkip::Bytes(zones.saturating_mul(transfer)),
-        None => ZoneSkip::Bytes(0),
+    let range = Some(job.get(ZONERANGE)).filter(|r| *r > 0).unwrap_or(transfer);
+    let skip = match job.get(ZONESKIP) {
+        Amount::Bytes(bytes) => ZoneSkip::Bytes(bytes),
+        Amount::Percent(percent) => ZoneSkip::Percent(percent),
+        Amount::Zones(zones) => ZoneSkip::Bytes(zones.saturating_mul(transfer)),
     };
     Some(Strided { transfer, range, skip })
 }
@@ -312,7 +317,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
     {
         messages.push(
             job.error(
-                "zonerange",
+                ZONERANGE,
                 format!("a zone of {} bytes holds no block of {block} for random I/O", zones.range),
             )
             .help(format!("To fix: make `zonerange` (`zonesize` without it) at least {block}")),
@@ -326,7 +331,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
             let Some(beyond) = blocks.iter().find(|b| **b >= held) else { return };
             messages.push(
                 job.error(
-                    "random_distribution",
+                    RANDOM_DISTRIBUTION,
                     format!(
                         "sequence access block {beyond} is out of bounds (max {held}) for file {}",
                         shortest.path.display()
@@ -345,7 +350,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
             if most > shortest.len {
                 messages.push(
                     job.error(
-                        "random_distribution",
+                        RANDOM_DISTRIBUTION,
                         format!(
                             "zoned_abs sizes exceed file size: {most} bytes, and {} has {}",
                             shortest.path.display(),

@@ -1,5 +1,6 @@
 //! `write_mode`: the commands that carry out writes.
 
+use fiord_job::option::table::nvme;
 use fiord_job::option::value::ValueError;
 
 use crate::model::WriteForm;
@@ -23,12 +24,12 @@ pub(crate) fn word(form: WriteForm) -> &'static str {
 /// Reads the commands of a job's writes, with their shares in per cent. Empty: all are plain
 /// writes.
 pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8)> {
-    let Some(text) = job.set_text("write_mode") else { return Vec::new() };
+    let Some(text) = job.explicit(nvme::WRITE_MODE) else { return Vec::new() };
     match parse(&text) {
         Ok(forms) if forms.iter().all(|(form, _)| *form == WriteForm::Data) => Vec::new(),
         Ok(forms) => forms,
         Err(wrong) => {
-            messages.push(job.error("write_mode", wrong.what).help(
+            messages.push(job.error(nvme::WRITE_MODE, wrong.what).help(
                 "To fix: write one of `write`, `uncor`, `zeroes`, `verify`, `zone_append`, or several with \
                  their shares: `write/60:zeroes/40`",
             ));

@@ -26,46 +26,50 @@ pub(crate) mod zones;
 
 use fiord_job::number;
 use fiord_job::option::def::Unit;
+use fiord_job::option::table::{
+    BS_UNALIGNED, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, NORANDOMMAP, NUM_RANGE,
+    PERCENTAGE_RANDOM, RANDOM_GENERATOR, RANDREPEAT, RW, RW_SEQUENCER, RWMIXREAD, RWMIXWRITE, Rw,
+    SERIALIZE_OVERLAP, SYNC_FILE_RANGE, SyncFileRange, WRITE_BARRIER, WRITE_ZONE_REMAINDER,
+};
 use fiord_types::{Dir, PerDir};
 
-use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Sequencer, Step};
+use crate::model::{BlockSize, Distribution, Load, Mix, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
-const SYNC_FLAGS: [(&str, u32); 3] = [("wait_before", 1), ("write", 2), ("wait_after", 4)];
-
 /// Reads `rw` and the share of reads; `true`: random offsets.
 pub(crate) fn mix(job: Reading) -> (Mix, bool) {
-    let word = job.plain_word("rw");
-    let random = word.starts_with("rand");
-    let mix = match word.trim_start_matches("rand") {
-        "write" => Mix::Write,
-        "trim" => Mix::Trim,
-        "rw" | "readwrite" => Mix::ReadWrite { read_percent: read_percent(job) },
-        "trimwrite" => Mix::TrimWrite,
-        _ => Mix::Read,
+    let word = job.get(RW).word;
+    let mix = match word {
+        Rw::Read | Rw::RandRead => Mix::Read,
+        Rw::Write | Rw::RandWrite => Mix::Write,
+        Rw::Trim | Rw::RandTrim => Mix::Trim,
+        Rw::Rw | Rw::RandRw => Mix::ReadWrite { read_percent: read_percent(job) },
+        Rw::TrimWrite | Rw::RandTrimWrite => Mix::TrimWrite,
     };
+    let random = matches!(
+        word,
+        Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite
+    );
     (mix, random)
 }
 
 /// The share of reads in per cent. Of `rwmixread` and `rwmixwrite` the later one counts.
 fn read_percent(job: Reading) -> u8 {
-    let percent = |name: &str| job.int(name).unwrap_or(50).clamp(0, 100) as u8;
-    match (job.position("rwmixread"), job.position("rwmixwrite")) {
-        (Some(r), Some(w)) if w > r => 100 - percent("rwmixwrite"),
-        (None, Some(_)) => 100 - percent("rwmixwrite"),
-        _ => percent("rwmixread"),
+    match (job.position(RWMIXREAD), job.position(RWMIXWRITE)) {
+        (Some(r), Some(w)) if w > r => 100 - job.get(RWMIXWRITE),
+        (None, Some(_)) => 100 - job.get(RWMIXWRITE),
+        _ => job.get(RWMIXREAD),
     }
 }
 
 fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
-    let Some(text) = job.word("rw").and_then(|w| w.1) else { return Step::None };
+    let Some(text) = job.get(RW).suffix else { return Step::None };
     let unit = if random { Unit::Count } else { Unit::Bytes };
     let number = match number::integer(&text, unit, &job.spec.bases) {
         Ok(n) => n,
         Err(e) => {
-            messages.push(job.error("rw", e.what));
+            messages.push(job.error(RW, e.what));
             return Step::None;
         }
     };
@@ -75,7 +79,7 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
         (false, _, Ok(n)) => Step::Skip(n),
         _ => {
             messages.push(
-                job.error("rw", format!("value out of range: `{text}` after the colon"))
+                job.error(RW, format!("value out of range: `{text}` after the colon"))
                     .help("To fix: write a number of I/Os for random kinds, a number of bytes for sequential ones"),
             );
             Step::None
@@ -84,24 +88,25 @@ fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
 }
 
 fn random_percent(job: Reading) -> PerDir<u8> {
-    job.ints("percentage_random").map(|v| v.unwrap_or(100).clamp(0, 100) as u8)
+    job.get(PERCENTAGE_RANDOM).map(|percent| percent.unwrap_or(100))
 }
 
 fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> {
-    job.set("sync_file_range")?;
-    let words = job.words("sync_file_range");
-    let flags = SYNC_FLAGS
-        .iter()
-        .filter(|(name, _)| words.iter().any(|(w, _)| w == name))
-        .fold(0, |all, (_, flag)| all | flag);
-    let number = words.iter().find_map(|(_, n)| n.as_deref());
+    let words = job.get(SYNC_FILE_RANGE)?;
+    // `SYNC_FILE_RANGE_WAIT_BEFORE`, `_WRITE`, `_WAIT_AFTER` (`linux/fs.h`).
+    let flags = words.iter().fold(0, |all, item| match item.word {
+        SyncFileRange::WaitBefore => all | 1,
+        SyncFileRange::Write => all | 2,
+        SyncFileRange::WaitAfter => all | 4,
+    });
+    let number = words.iter().find_map(|item| item.suffix.as_deref());
     let every = match number.map(|n| number::integer(n, Unit::Count, &job.spec.bases)) {
         None => 1,
         Some(Ok(n)) if (1..=i128::from(u32::MAX)).contains(&n) => n as u32,
         Some(_) => {
             messages.push(
                 job.error(
-                    "sync_file_range",
+                    SYNC_FILE_RANGE,
                     "the number of writes after the colon must be 1 or more",
                 )
                 .help("To fix: write `sync_file_range=write:8`"),
@@ -115,30 +120,26 @@ fn sync_file_range(job: Reading, messages: &mut Messages) -> Option<(u32, u32)> 
 /// Reads the workload of one section. Its seed is 0 here: it depends on the instance.
 pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Messages) -> Load {
     let (mix, random) = mix(job);
-    let every = |name: &str| job.count32(name).unwrap_or(0);
     // An invalid distribution is an error in a sequential job, too.
     let distribution = match (distribution::of_offsets(job, messages), random) {
         (distribution, true) => distribution,
         (_, false) => Distribution::Even,
     };
     let align = blocks::align(job, blocks);
-    let ranges = job.count32("num_range").unwrap_or(1).max(1);
+    let ranges = job.get(NUM_RANGE).max(1);
     Load {
         mix,
         random,
         random_percent: random_percent(job),
         step: step(job, random, messages),
-        sequencer: match job.plain_word("rw_sequencer") {
-            "identical" => Sequencer::Identical,
-            _ => Sequencer::Sequential,
-        },
+        sequencer: job.get(RW_SEQUENCER),
         blocks: blocks.clone(),
         align,
-        unaligned: job.flag("bs_unaligned"),
+        unaligned: job.get(BS_UNALIGNED),
         // A map works only for blocks on a grid. An uneven distribution revisits some blocks before
         // it has visited all.
-        no_map: job.flag("norandommap")
-            || job.flag("write_zone_remainder") && zones::wanted(job)
+        no_map: job.get(NORANDOMMAP)
+            || job.get(WRITE_ZONE_REMAINDER) && zones::wanted(job)
             || blocks::off_grid(&align, blocks, mix)
             // A map would shorten ranges of several sizes where they meet blocks trimmed before.
             || ranges > 1 && !matches!(blocks[Dir::Trim], BlockSize::Fixed(_))
@@ -147,21 +148,17 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         sprandom: sprandom::sprandom(job, messages),
         strided: distribution::strided(job, messages),
         zoned: zones::zoned(job, mix, messages),
-        generator: match job.plain_word("random_generator") {
-            "lfsr" => Generator::Lfsr,
-            "tausworthe64" => Generator::Tausworthe64,
-            _ => Generator::Tausworthe,
-        },
+        generator: job.get(RANDOM_GENERATOR),
         seed: 0,
-        repeat: job.flag("randrepeat"),
-        fsync: every("fsync"),
-        fdatasync: every("fdatasync"),
-        write_barrier: every("write_barrier"),
+        repeat: job.get(RANDREPEAT),
+        fsync: job.get(FSYNC),
+        fdatasync: job.get(FDATASYNC),
+        write_barrier: job.get(WRITE_BARRIER),
         sync_file_range: sync_file_range(job, messages),
-        end_fsync: job.flag("end_fsync"),
-        fsync_on_close: job.flag("fsync_on_close"),
-        end_syncfs: job.flag("end_syncfs"),
-        serialize_overlap: job.flag("serialize_overlap"),
+        end_fsync: job.get(END_FSYNC),
+        fsync_on_close: job.get(FSYNC_ON_CLOSE),
+        end_syncfs: job.get(END_SYNCFS),
+        serialize_overlap: job.get(SERIALIZE_OVERLAP),
         trim_ranges: ranges,
         priorities: None,
         placement: None,

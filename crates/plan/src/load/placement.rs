@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use fiord_job::number;
-use fiord_job::option::def::Unit;
+use fiord_job::option::def::{OptionDef, Unit};
+use fiord_job::option::handle::WordEnum;
+use fiord_job::option::table::{
+    DATAPLACEMENT, DIRECT, DP_SCHEME, DataPlacement, FDP, FILENAME, PLID_SELECT, PLIDS, PlidSelect,
+};
 use fiord_job::option::value::ValueError;
 use fiord_types::Dir;
 
@@ -16,7 +20,7 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Options that only refine `dataplacement`.
-const DETAILS: [&str; 3] = ["plids", "plid_select", "dp_scheme"];
+const DETAILS: [&OptionDef; 3] = [PLIDS.def(), PLID_SELECT.def(), DP_SCHEME.def()];
 /// The largest number of identifiers in `plids`; more than NVMe has in a list.
 const MOST: usize = 4096;
 
@@ -52,43 +56,45 @@ impl PlacementOptions {
         let (by, named) = kind(job, messages)?;
         if !load.mix.has(Dir::Write) {
             messages.push(
-                job.no_effect(named, format!("`{named}` has no effect: the job writes nothing"))
-                    .help("To fix: use a workload that writes, such as `rw=write`"),
+                job.no_effect(
+                    named,
+                    format!("`{}` has no effect: the job writes nothing", named.name),
+                )
+                .help("To fix: use a workload that writes, such as `rw=write`"),
             );
             return None;
         }
         engine_has_it(job, by, named, engine, messages)?;
-        let listed = match job.set_text("plids") {
+        let listed = match job.get(PLIDS) {
             None => Vec::new(),
             Some(text) => match list(&text) {
                 Ok(listed) => listed,
                 Err(wrong) => {
-                    messages.push(job.error("plids", format!("`{text}`: {}", wrong.what)).help(
+                    messages.push(job.error(PLIDS, format!("`{text}`: {}", wrong.what)).help(
                         "To fix: write numbers and ranges separated by commas: `plids=0,2-4`",
                     ));
                     return None;
                 }
             },
         };
-        let order = match job.plain_word("plid_select") {
-            "random" => Order::Random,
-            "scheme" => Order::Scheme(scheme(job, survey, messages)?),
-            _ => Order::RoundRobin,
+        let order = match job.get(PLID_SELECT) {
+            PlidSelect::Random => Order::Random,
+            PlidSelect::Scheme => Order::Scheme(scheme(job, survey, messages)?),
+            PlidSelect::RoundRobin => Order::RoundRobin,
         };
         if let Order::Scheme(_) = order {
-            if job.is_set("plids") {
-                messages.push(job.no_effect(
-                    "plids",
-                    "`plids` has no effect: `dp_scheme` names the identifiers",
-                ));
+            if job.is_set(PLIDS) {
+                messages.push(
+                    job.no_effect(
+                        PLIDS,
+                        "`plids` has no effect: `dp_scheme` names the identifiers",
+                    ),
+                );
             }
-        } else if job.is_set("dp_scheme") {
+        } else if job.is_set(DP_SCHEME) {
             messages.push(
-                job.no_effect(
-                    "dp_scheme",
-                    "`dp_scheme` has no effect without `plid_select=scheme`",
-                )
-                .help("To fix: add `plid_select=scheme`"),
+                job.no_effect(DP_SCHEME, "`dp_scheme` has no effect without `plid_select=scheme`")
+                    .help("To fix: add `plid_select=scheme`"),
             );
         }
         if by == PlacementKind::Streams && listed.is_empty() && !matches!(order, Order::Scheme(_)) {
@@ -99,7 +105,7 @@ impl PlacementOptions {
             return None;
         }
         let by_kernel = engine.def().placement == WritePlacement::KernelStreams;
-        if by_kernel && !job.flag("direct") {
+        if by_kernel && !job.get(DIRECT) {
             messages.push(
                 job.error(named, "write streams need direct I/O").help("To fix: add `direct=1`"),
             );
@@ -150,7 +156,7 @@ impl PlacementOptions {
             Ok(all) if !all.is_empty() => all,
             Ok(_) => {
                 messages.push(
-                    job.error("filename", format!("`{shown}` has no placement handles"))
+                    job.error(FILENAME, format!("`{shown}` has no placement handles"))
                         .help("To fix: enable flexible data placement for its endurance group"),
                 );
                 return None;
@@ -158,7 +164,7 @@ impl PlacementOptions {
             Err(why) => {
                 messages.push(
                     job.error(
-                        "filename",
+                        FILENAME,
                         format!("cannot read the placement handles of `{shown}`: {why}"),
                     )
                     .help("To fix: name a namespace of an NVMe drive that has FDP enabled"),
@@ -171,7 +177,10 @@ impl PlacementOptions {
             _ => self.listed.clone(),
         };
         if let Some(index) = wanted.iter().find(|i| usize::from(**i) >= all.len()) {
-            let option = if matches!(self.order, Order::Scheme(_)) { "dp_scheme" } else { "plids" };
+            let option = match self.order {
+                Order::Scheme(_) => DP_SCHEME.def(),
+                _ => PLIDS.def(),
+            };
             messages.push(
                 job.error(option, format!("`{shown}` has no placement handle of index {index}"))
                     .help(format!(
@@ -215,22 +224,27 @@ impl PlacementOptions {
 }
 
 /// The placement feature that the job uses, and the option that selects it.
-fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'static str)> {
-    let word = job.plain_word("dataplacement");
-    if job.flag("fdp") && job.is_set("dataplacement") && word != "fdp" {
+fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'static OptionDef)> {
+    let feature = job.get(DATAPLACEMENT);
+    if job.get(FDP) && job.is_set(DATAPLACEMENT) && feature != DataPlacement::Fdp {
+        let word = feature.word();
         let what = format!("`fdp=1` and `dataplacement={word}` contradict each other");
-        messages.push(job.error("fdp", what).help("To fix: leave one of them out"));
+        messages.push(job.error(FDP, what).help("To fix: leave one of them out"));
         return None;
     }
-    match word {
-        "fdp" => Some((PlacementKind::Fdp, "dataplacement")),
-        "streams" => Some((PlacementKind::Streams, "dataplacement")),
-        _ if job.flag("fdp") => Some((PlacementKind::Fdp, "fdp")),
-        _ => {
-            for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
+    match feature {
+        DataPlacement::Fdp => Some((PlacementKind::Fdp, DATAPLACEMENT.def())),
+        DataPlacement::Streams => Some((PlacementKind::Streams, DATAPLACEMENT.def())),
+        DataPlacement::None if job.get(FDP) => Some((PlacementKind::Fdp, FDP.def())),
+        DataPlacement::None => {
+            for option in DETAILS.into_iter().filter(|option| job.is_set(*option)) {
+                let name = option.name;
                 messages.push(
-                    job.no_effect(name, format!("`{name}` has no effect without `dataplacement`"))
-                        .help("To fix: add `dataplacement=fdp` or `dataplacement=streams`"),
+                    job.no_effect(
+                        option,
+                        format!("`{name}` has no effect without `dataplacement`"),
+                    )
+                    .help("To fix: add `dataplacement=fdp` or `dataplacement=streams`"),
                 );
             }
             None
@@ -242,7 +256,7 @@ fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'stati
 fn engine_has_it(
     job: Reading,
     by: PlacementKind,
-    named: &str,
+    named: &'static OptionDef,
     engine: &EnginePlan,
     messages: &mut Messages,
 ) -> Option<()> {
@@ -294,7 +308,7 @@ fn kernel_has(
             ),
         },
     };
-    messages.push(job.error("dataplacement", what).help(help));
+    messages.push(job.error(DATAPLACEMENT, what).help(help));
     None
 }
 
@@ -322,8 +336,8 @@ fn list(text: &str) -> Result<Vec<u16>, ValueError> {
 
 /// Reads the lines of the `dp_scheme` file. `None`: a message says what is wrong.
 fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<(u64, u64, u16)>> {
-    let Some(path) = job.set_text("dp_scheme") else {
-        messages.push(job.error("plid_select", "`plid_select=scheme` needs a scheme").help(
+    let Some(path) = job.get(DP_SCHEME) else {
+        messages.push(job.error(PLID_SELECT, "`plid_select=scheme` needs a scheme").help(
             "To fix: add `dp_scheme=FILE`, with a line `START, END, IDENTIFIER` for each range",
         ));
         return None;
@@ -331,7 +345,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
     let text = match survey.facts.text(Path::new(&path)) {
         Ok(text) => text,
         Err(e) => {
-            messages.push(job.error("dp_scheme", format!("cannot read `{path}`: {e}")));
+            messages.push(job.error(DP_SCHEME, format!("cannot read `{path}`: {e}")));
             return None;
         }
     };
@@ -341,7 +355,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
             Ok(range) => lines.push(range),
             Err(wrong) => {
                 messages.push(
-                    job.error("dp_scheme", format!("line {} of `{path}`: {}", i + 1, wrong.what))
+                    job.error(DP_SCHEME, format!("line {} of `{path}`: {}", i + 1, wrong.what))
                         .help("To fix: write start offset, end offset and identifier, separated by commas: `0, 1073741824, 2`"),
                 );
                 return None;
@@ -349,7 +363,7 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
         }
     }
     if lines.is_empty() {
-        messages.push(job.error("dp_scheme", format!("`{path}` has no lines")));
+        messages.push(job.error(DP_SCHEME, format!("`{path}` has no lines")));
         return None;
     }
     Some(lines)

@@ -1,7 +1,8 @@
 //! Priorities of single I/Os: `cmdprio_percentage`, `cmdprio_bssplit` and related options.
 
 use fiord_job::number;
-use fiord_job::option::def::Unit;
+use fiord_job::option::def::{OptionDef, Unit};
+use fiord_job::option::table::priority;
 use fiord_job::option::value::ValueError;
 use fiord_types::{Dir, PerDir};
 
@@ -12,7 +13,8 @@ use crate::options::reading::Reading;
 /// Real time (`IOPRIO_CLASS_RT`): the default class.
 const REAL_TIME: u8 = 1;
 /// Options that only set the priority, not the share of I/Os that has it.
-const DETAILS: [&str; 3] = ["cmdprio_class", "cmdprio", "cmdprio_hint"];
+const DETAILS: [&OptionDef; 3] =
+    [priority::CMDPRIO_CLASS.def(), priority::CMDPRIO.def(), priority::CMDPRIO_HINT.def()];
 /// The directions whose I/Os can have a priority.
 const DIRS: [Dir; 2] = [Dir::Read, Dir::Write];
 
@@ -23,21 +25,21 @@ pub(crate) fn priorities(
     engine: &EnginePlan,
     messages: &mut Messages,
 ) -> Option<Priorities> {
-    let percent = job.set("cmdprio_percentage").map(|_| job.ints("cmdprio_percentage"));
-    let split = job.set_text("cmdprio_bssplit");
+    let percent = job.get(priority::CMDPRIO_PERCENTAGE);
+    let split = job.get(priority::CMDPRIO_BSSPLIT);
     let named = match (&percent, &split) {
         (Some(_), Some(_)) => {
             messages.push(
                 job.error(
-                    "cmdprio_bssplit",
+                    priority::CMDPRIO_BSSPLIT,
                     "cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
                 )
                 .help("To fix: leave one of them out"),
             );
             return None;
         }
-        (Some(_), None) => "cmdprio_percentage",
-        (None, Some(_)) => "cmdprio_bssplit",
+        (Some(_), None) => priority::CMDPRIO_PERCENTAGE.def(),
+        (None, Some(_)) => priority::CMDPRIO_BSSPLIT.def(),
         (None, None) => {
             details_alone(job, messages);
             return None;
@@ -57,7 +59,7 @@ pub(crate) fn priorities(
         None => {
             for dir in DIRS {
                 let share = percent.and_then(|percent| percent[dir]).unwrap_or(0);
-                table.add(dir, None, share.clamp(0, 100) as u8, usual[dir]);
+                table.add(dir, None, share, usual[dir]);
             }
         }
     }
@@ -74,10 +76,11 @@ pub(crate) fn priorities(
 
 /// Warns of options that set a priority when no share of I/Os has it.
 fn details_alone(job: Reading, messages: &mut Messages) {
-    for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
+    for option in DETAILS.into_iter().filter(|option| job.is_set(*option)) {
+        let name = option.name;
         messages.push(
             job.no_effect(
-                name,
+                option,
                 format!("`{name}` has no effect without `cmdprio_percentage` or `cmdprio_bssplit`"),
             )
             .help("To fix: add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`"),
@@ -87,15 +90,13 @@ fn details_alone(job: Reading, messages: &mut Messages) {
 
 /// The priority of an I/O if an entry names none.
 fn usual(job: Reading) -> PerDir<IoPrio> {
-    let of = |name: &str| match job.is_set(name) {
-        true => job.ints(name),
-        false => PerDir::all(None),
-    };
-    let [class, level, hint] = DETAILS.map(of);
+    let class = job.get(priority::CMDPRIO_CLASS).unwrap_or_default();
+    let level = job.get(priority::CMDPRIO).unwrap_or_default();
+    let hint = job.get(priority::CMDPRIO_HINT).unwrap_or_default();
     PerDir::from_fn(|dir| IoPrio {
-        class: class[dir].map_or(REAL_TIME, |c| c.clamp(1, 3) as u8),
-        level: level[dir].unwrap_or(0).clamp(0, 7) as u8,
-        hint: hint[dir].unwrap_or(0).clamp(0, 1023) as u16,
+        class: class[dir].unwrap_or(REAL_TIME),
+        level: level[dir].unwrap_or(0),
+        hint: hint[dir].unwrap_or(0),
     })
 }
 
@@ -129,20 +130,22 @@ impl Table {
             for entry in list.split(':').filter(|e| !e.trim().is_empty()) {
                 match entry_of(entry, usual[dir], job) {
                     Err(wrong) => messages.push(
-                        job.error("cmdprio_bssplit", format!("`{entry}`: {}", wrong.what)).help(
-                            "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
+                        job.error(priority::CMDPRIO_BSSPLIT, format!("`{entry}`: {}", wrong.what))
+                            .help(
+                                "To fix: write `SIZE/PERCENT`, `SIZE/PERCENT/CLASS/LEVEL` or \
                              `SIZE/PERCENT/CLASS/LEVEL/HINT`",
-                        ),
+                            ),
                     ),
                     Ok((_, 0, _)) => messages.push(job.no_effect(
-                        "cmdprio_bssplit",
+                        priority::CMDPRIO_BSSPLIT,
                         format!("`{entry}` has a share of 0, so it gives no I/O a priority"),
                     )),
                     Ok((size, percent, value)) => {
                         if !self.add(dir, Some(size), percent, value) {
-                            messages.push(
-                                job.error("cmdprio_bssplit", "there are more than 255 priorities"),
-                            );
+                            messages.push(job.error(
+                                priority::CMDPRIO_BSSPLIT,
+                                "there are more than 255 priorities",
+                            ));
                             return;
                         }
                     }
@@ -162,7 +165,7 @@ impl Table {
                 let size = share.block.unwrap_or(0);
                 messages.push(
                     job.error(
-                        "cmdprio_bssplit",
+                        priority::CMDPRIO_BSSPLIT,
                         format!("the shares of blocks of {size} bytes add up to {sum} per cent"),
                     )
                     .help("To fix: write shares that add up to 100 or less"),
@@ -218,7 +221,7 @@ fn sizes_exist(
         if !exists {
             messages.push(
                 job.no_effect(
-                    "cmdprio_bssplit",
+                    priority::CMDPRIO_BSSPLIT,
                     format!(
                         "no I/O of the job has {size} bytes, so this entry gives no I/O a priority"
                     ),

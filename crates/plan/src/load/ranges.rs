@@ -1,7 +1,9 @@
 //! `num_range`: trims of several ranges in one command.
 
+use fiord_job::option::table::NUM_RANGE;
 use fiord_types::Dir;
 
+use crate::load::zones;
 use crate::model::{EnginePlan, FileService, Load, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -13,7 +15,7 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
         return;
     }
     let mut wrong = |what: &str, help: &str| {
-        messages.push(job.error("num_range", what).help(help));
+        messages.push(job.error(NUM_RANGE, what).help(help));
     };
     if load.mix != Mix::Trim {
         wrong("only trims have ranges", "To fix: use it with `rw=trim` or `rw=randtrim`");
@@ -27,14 +29,14 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
             "`serialize_overlap` sees only the first of several ranges",
             "To fix: leave out `serialize_overlap` or `num_range`",
         );
-    } else if job.plain_word("zonemode") == "zbd" {
+    } else if zones::wanted(job) {
         wrong("a zone is reset, not trimmed in ranges", "To fix: leave out `num_range`");
     }
     let block = load.blocks[Dir::Trim].max();
     if block.checked_mul(ranges).is_none() {
         messages.push(
             job.error(
-                "num_range",
+                NUM_RANGE,
                 format!("{ranges} ranges of {block} bytes are more than one I/O can have"),
             )
             .help("To fix: write a smaller `bs` or fewer ranges: together less than 4 GiB"),

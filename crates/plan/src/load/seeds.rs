@@ -1,20 +1,17 @@
 //! Random seeds: each instance has its own, derived from one number.
 
+use fiord_job::option::table::{RANDREPEAT, RANDSEED};
+
 use crate::machine::facts::Facts;
 use crate::options::reading::Reading;
-
-/// The default of `randseed`.
-const DEFAULT_SEED: u64 = 0x89;
 
 /// The base seed of a job: `randseed` if the job sets it, otherwise the default with `randrepeat`,
 /// otherwise the seed of this run (`fresh`).
 pub(crate) fn base(job: Reading, fresh: u64) -> u64 {
-    if job.is_set("randseed") {
-        job.int("randseed").map_or(DEFAULT_SEED, |v| v as u64)
-    } else if job.flag("randrepeat") {
-        DEFAULT_SEED
-    } else {
-        fresh
+    match job.explicit(RANDSEED) {
+        Some(seed) => seed,
+        None if job.get(RANDREPEAT) => job.get(RANDSEED),
+        None => fresh,
     }
 }
 

@@ -1,38 +1,45 @@
 //! `sprandom`, `spr_num_regions`, `spr_op`, `spr_cs`: their values, and the options that contradict
 //! them.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    BA, FILENAME, FILL_DEVICE, IO_SIZE, NORANDOMMAP, NUMJOBS, OFFSET_INCREMENT, PERCENTAGE_RANDOM,
+    RANDOM_DISTRIBUTION, RANDOM_GENERATOR, RUNTIME, RW, SPR_CS, SPR_NUM_REGIONS, SPR_OP, SPRANDOM,
+    TIME_BASED, ZONEMODE,
+};
 use fiord_types::Dir;
 
+use crate::load::blocks;
 use crate::model::{BlockSize, Distribution, End, FilePlan, Generator, Load, Mix, SpRandom, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Options that only refine `sprandom`.
-const DETAILS: [&str; 3] = ["spr_num_regions", "spr_op", "spr_cs"];
+const DETAILS: [&OptionDef; 3] = [SPR_NUM_REGIONS.def(), SPR_OP.def(), SPR_CS.def()];
 
 /// Reads the options. `None`: the job does not set `sprandom`.
 pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom> {
-    if !job.flag("sprandom") {
-        for name in DETAILS.into_iter().filter(|name| job.is_set(name)) {
-            let what = format!("`{name}` has no effect without `sprandom`");
-            messages.push(job.no_effect(name, what).help("To fix: add `sprandom=1`"));
+    if !job.get(SPRANDOM) {
+        for option in DETAILS.into_iter().filter(|option| job.is_set(*option)) {
+            let what = format!("`{}` has no effect without `sprandom`", option.name);
+            messages.push(job.no_effect(option, what).help("To fix: add `sprandom=1`"));
         }
         return None;
     }
-    let regions = job.count32("spr_num_regions").unwrap_or(100);
+    let regions = job.get(SPR_NUM_REGIONS);
     if regions == 0 {
         let what = "`sprandom` needs at least one region";
-        messages.push(job.error("spr_num_regions", what).help("To fix: use 100, the default"));
+        messages.push(job.error(SPR_NUM_REGIONS, what).help("To fix: use 100, the default"));
     }
-    let spare = job.floats("spr_op").first().copied().unwrap_or(0.15);
+    let spare = job.get(SPR_OP);
     if spare <= 0.0 {
         let what = "`spr_op` must be above 0: without spare capacity no block is ever stale";
         messages.push(
-            job.error("spr_op", what)
+            job.error(SPR_OP, what)
                 .help("To fix: write the drive's over-provisioning as a fraction: `spr_op=0.07`"),
         );
     }
-    Some(SpRandom { regions, spare, late: job.count("spr_cs").unwrap_or(0) > 0 })
+    Some(SpRandom { regions, spare, late: job.get(SPR_CS) > 0 })
 }
 
 /// Refuses options that would leave the drive in a different state than the one `sprandom` is for.
@@ -41,42 +48,42 @@ pub(crate) fn combinations(job: Reading, load: &Load, messages: &mut Messages) {
         return;
     }
     one_block_size(job, load, messages);
-    let mut wrong = |name: &str, what: &str, help: &str| {
-        messages.push(job.error(name, what).help(help));
+    let mut wrong = |option: &'static OptionDef, what: &str, help: &str| {
+        messages.push(job.error(option, what).help(help));
     };
     if !load.random || !load.mix.has(Dir::Write) {
-        wrong("sprandom", "`sprandom` is for random writes", "To fix: use `rw=randwrite`");
+        wrong(SPRANDOM.def(), "`sprandom` is for random writes", "To fix: use `rw=randwrite`");
     }
-    if job.is_set("random_generator") && load.generator != Generator::Lfsr {
+    if job.is_set(RANDOM_GENERATOR) && load.generator != Generator::Lfsr {
         let help = "To fix: leave out `random_generator`: `sprandom` then uses `lfsr`";
-        wrong("random_generator", "`sprandom` requires `random_generator=lfsr`", help);
+        wrong(RANDOM_GENERATOR.def(), "`sprandom` requires `random_generator=lfsr`", help);
     }
-    if job.is_set("norandommap") && !job.flag("norandommap") {
+    if job.is_set(NORANDOMMAP) && !job.get(NORANDOMMAP) {
         let help = "To fix: leave out `norandommap`: `sprandom` keeps track of what it wrote";
-        wrong("norandommap", "`sprandom` requires `norandommap=1`", help);
+        wrong(NORANDOMMAP.def(), "`sprandom` requires `norandommap=1`", help);
     }
     if load.distribution != Distribution::Even {
         let what = "`sprandom` spreads its writes by itself";
-        wrong("random_distribution", what, "To fix: leave out `random_distribution`");
+        wrong(RANDOM_DISTRIBUTION.def(), what, "To fix: leave out `random_distribution`");
     }
     if load.mix.dirs().any(|dir| load.random_percent[dir] != 100) {
         let what = "`sprandom` has no sequential part";
-        wrong("percentage_random", what, "To fix: leave out `percentage_random`");
+        wrong(PERCENTAGE_RANDOM.def(), what, "To fix: leave out `percentage_random`");
     }
     if load.random && load.step != Step::None {
         wrong(
-            "rw",
+            RW.def(),
             "`sprandom` draws a new offset for every I/O",
             "To fix: leave out the number after the colon",
         );
     }
     if load.strided.is_some() || load.zoned.is_some() {
         let what = "`sprandom` writes the whole drive, in any order";
-        wrong("zonemode", what, "To fix: leave out `zonemode`");
+        wrong(ZONEMODE.def(), what, "To fix: leave out `zonemode`");
     }
-    if job.flag("fill_device") {
+    if job.get(FILL_DEVICE) {
         let what = "`sprandom` must know what it writes before it begins";
-        wrong("fill_device", what, "To fix: name a block device, or give `size`");
+        wrong(FILL_DEVICE.def(), what, "To fix: name a block device, or give `size`");
     }
 }
 
@@ -84,13 +91,12 @@ fn one_block_size(job: Reading, load: &Load, messages: &mut Messages) {
     let sizes = || load.mix.dirs().map(|dir| &load.blocks[dir]);
     let fixed = sizes().all(|size| matches!(size, BlockSize::Fixed(_)));
     if !fixed || sizes().any(|size| Some(size) != sizes().next()) {
-        let name = ["bssplit", "bsrange"].into_iter().find(|name| job.is_set(name)).unwrap_or("bs");
         let what = "`sprandom` counts blocks, which must be of one size";
         let help = "To fix: write one size, such as `bs=4k`, ideally the drive's mapping unit";
-        messages.push(job.error(name, what).help(help));
-    } else if super::blocks::off_grid(&load.align, &load.blocks, load.mix) {
+        messages.push(job.error(blocks::size_option(job), what).help(help));
+    } else if blocks::off_grid(&load.align, &load.blocks, load.mix) {
         let what = "`sprandom` writes adjacent blocks, at multiples of their size";
-        messages.push(job.error("ba", what).help("To fix: leave out `blockalign`"));
+        messages.push(job.error(BA, what).help("To fix: leave out `blockalign`"));
     }
 }
 
@@ -102,27 +108,27 @@ pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut
     if matches!(load.mix, Mix::ReadWrite { .. }) {
         let what = "reads take a share of the blocks that `sprandom` would write: the drive does \
                     not reach its steady state";
-        messages.push(job.warning("rw", what).help("To fix: use `rw=randwrite`"));
+        messages.push(job.warning(RW, what).help("To fix: use `rw=randwrite`"));
     }
-    if job.is_set("io_size") {
+    if job.is_set(IO_SIZE) {
         let what = "`io_size` has no effect: `sprandom` writes what the drive has room for";
         messages.push(
-            job.no_effect("io_size", what)
+            job.no_effect(IO_SIZE, what)
                 .help("To fix: use `runtime` or `number_ios` to end it early"),
         );
     }
-    if job.flag("time_based") && job.time("runtime") > 0 {
+    if job.get(TIME_BASED) && job.get(RUNTIME) > 0 {
         let what = "`time_based` has no effect: `sprandom` ends when the drive is written";
-        messages.push(job.no_effect("time_based", what));
+        messages.push(job.no_effect(TIME_BASED, what));
     }
-    if instances > 1 && !job.is_set("offset_increment") && job.is_set("filename") {
+    if instances > 1 && !job.is_set(OFFSET_INCREMENT) && job.is_set(FILENAME) {
         let what = format!(
             "each of the {instances} jobs writes the whole drive in its own order, and \
              together they leave a different state"
         );
         let help = "To fix: use one job with a larger `iodepth`, or give each a part of the drive with \
                     `size` and `offset_increment`";
-        messages.push(job.warning("numjobs", what).help(help));
+        messages.push(job.warning(NUMJOBS, what).help(help));
     }
 }
 
@@ -141,7 +147,7 @@ pub(crate) fn bytes(
 ) -> Option<u64> {
     let plan = load.sprandom?;
     let block = load.blocks[Dir::Write].min().max(1);
-    let cache = job.count("spr_cs").unwrap_or(0);
+    let cache = job.get(SPR_CS);
     let mut sum = 0u64;
     for file in files {
         let bytes = plan.writes(file.len, block).saturating_mul(block.into());
@@ -157,7 +163,7 @@ pub(crate) fn bytes(
                     .to_owned(),
                 most => format!("To fix: use `spr_num_regions={most}` or fewer"),
             };
-            messages.push(job.error("spr_cs", what).help(help));
+            messages.push(job.error(SPR_CS, what).help(help));
         }
     }
     Some(sum)

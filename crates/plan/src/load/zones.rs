@@ -3,6 +3,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::handle::{Opt, WordEnum};
+use fiord_job::option::table::{
+    CONTINUE_ON_ERROR, ContinueOnError, EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS,
+    IO_SUBMIT_MODE, IOENGINE, IoSubmitMode, JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES,
+    READ_BEYOND_WP, RECOVER_ZBD_WRITE_ERROR, RW, WRITE_ZONE_REMAINDER, ZONE_RESET_FREQUENCY,
+    ZONE_RESET_THRESHOLD, ZONECAPACITY, ZONEMODE, ZONERANGE, ZONESIZE, ZoneMode, nvme, sg,
+};
 use fiord_job::option::value::Amount;
 use fiord_types::Dir;
 
@@ -14,29 +22,30 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Options that have an effect only with `zonemode=zbd`.
-const ONLY_WITH_ZONES: [&str; 9] = [
-    "zonecapacity",
-    "read_beyond_wp",
-    "max_open_zones",
-    "job_max_open_zones",
-    "ignore_zone_limits",
-    "zone_reset_threshold",
-    "zone_reset_frequency",
-    "recover_zbd_write_error",
-    "write_zone_remainder",
+const ONLY_WITH_ZONES: [&OptionDef; 9] = [
+    ZONECAPACITY.def(),
+    READ_BEYOND_WP.def(),
+    MAX_OPEN_ZONES.def(),
+    JOB_MAX_OPEN_ZONES.def(),
+    IGNORE_ZONE_LIMITS.def(),
+    ZONE_RESET_THRESHOLD.def(),
+    ZONE_RESET_FREQUENCY.def(),
+    RECOVER_ZBD_WRITE_ERROR.def(),
+    WRITE_ZONE_REMAINDER.def(),
 ];
 
 /// Whether the job sets `zonemode=zbd`.
 pub(crate) fn wanted(job: Reading) -> bool {
-    job.plain_word("zonemode") == "zbd"
+    job.get(ZONEMODE) == ZoneMode::Zbd
 }
 
-/// The value of a size option. With `zonemode=strided`, zones of `zonesize` bytes are converted to
-/// bytes here. With `zonemode=zbd` the conversion happens where the device is known.
-pub(crate) fn amount(job: Reading, name: &str) -> Option<Amount> {
-    match job.amount(name)? {
-        Amount::Zones(count) if job.plain_word("zonemode") == "strided" => {
-            Some(Amount::Bytes(count.saturating_mul(job.count("zonesize").unwrap_or(0))))
+/// The value of a size option in bytes or per cent where the plan of the job determines it. With
+/// `zonemode=strided`, zones of `zonesize` bytes are converted to bytes here. With `zonemode=zbd`
+/// the conversion happens where the device is known.
+pub(crate) fn amount(job: Reading, value: Option<Amount>) -> Option<Amount> {
+    match value? {
+        Amount::Zones(count) if job.get(ZONEMODE) == ZoneMode::Strided => {
+            Some(Amount::Bytes(count.saturating_mul(job.get(ZONESIZE))))
         }
         other => Some(other),
     }
@@ -45,49 +54,53 @@ pub(crate) fn amount(job: Reading, name: &str) -> Option<Amount> {
 /// Reads the zone options of a job. `None`: it does not set `zonemode=zbd`.
 pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Zoned> {
     if !wanted(job) {
-        for name in ONLY_WITH_ZONES.into_iter().filter(|name| job.is_set(name)) {
+        for option in ONLY_WITH_ZONES.into_iter().filter(|option| job.is_set(*option)) {
+            let name = option.name;
             messages.push(
-                job.no_effect(name, format!("`{name}` has no effect without `zonemode=zbd`"))
+                job.no_effect(option, format!("`{name}` has no effect without `zonemode=zbd`"))
                     .help("To fix: add `zonemode=zbd`, or leave it out"),
             );
         }
         return None;
     }
-    if job.is_set("zonerange") && job.count("zonerange") != job.count("zonesize") {
+    if job.is_set(ZONERANGE) && job.get(ZONERANGE) != job.get(ZONESIZE) {
         messages.push(
-            job.no_effect("zonerange", "`zonerange` has no effect with `zonemode=zbd`")
+            job.no_effect(ZONERANGE, "`zonerange` has no effect with `zonemode=zbd`")
                 .help("To fix: set the size of a zone with `zonesize`"),
         );
     }
-    let recover = job.flag("recover_zbd_write_error");
-    let goes_on = matches!(job.plain_word("continue_on_error"), "write" | "io" | "all" | "1");
+    let recover = job.get(RECOVER_ZBD_WRITE_ERROR);
+    let goes_on = matches!(
+        job.get(CONTINUE_ON_ERROR),
+        ContinueOnError::Write | ContinueOnError::Io | ContinueOnError::All
+    );
     if recover && !goes_on {
         messages.push(
             job.error(
-                "recover_zbd_write_error",
+                RECOVER_ZBD_WRITE_ERROR,
                 "recover_zbd_write_error works only when continue_on_error is set",
             )
             .help("To fix: add `continue_on_error=write`"),
         );
     }
-    let limit = |name| job.set_count32(name).filter(|n| *n > 0);
-    if limit("job_max_open_zones").is_some() && !mix.has(Dir::Write) {
+    let limit = |option| Some(job.get(option)).filter(|zones| *zones > 0);
+    if limit(JOB_MAX_OPEN_ZONES).is_some() && !mix.has(Dir::Write) {
         messages.push(
             job.no_effect(
-                "job_max_open_zones",
+                JOB_MAX_OPEN_ZONES,
                 "'job_max_open_zones' is valid only for write jobs: this one opens no zone",
             )
             .help("To fix: leave it out"),
         );
     }
     Some(Zoned {
-        max_open: limit("max_open_zones"),
-        job_max_open: limit("job_max_open_zones"),
-        ignore_limits: job.flag("ignore_zone_limits"),
-        read_beyond: job.flag("read_beyond_wp"),
+        max_open: limit(MAX_OPEN_ZONES),
+        job_max_open: limit(JOB_MAX_OPEN_ZONES),
+        ignore_limits: job.get(IGNORE_ZONE_LIMITS),
+        read_beyond: job.get(READ_BEYOND_WP),
         resets: resets(job, mix, messages),
         recover,
-        remainders: job.flag("write_zone_remainder"),
+        remainders: job.get(WRITE_ZONE_REMAINDER),
     })
 }
 
@@ -108,7 +121,7 @@ pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
             messages.push(
                 jobs[section]
                     .warning(
-                        "zone_reset_threshold",
+                        ZONE_RESET_THRESHOLD,
                         format!(
                             "jobs with different write ranges on `{shown}`: each range is compared \
                              with the threshold by itself"
@@ -121,20 +134,21 @@ pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
 }
 
 fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
-    let ratio = |name| job.floats(name).first().copied().filter(|ratio| *ratio > 0.0);
-    match (ratio("zone_reset_threshold"), ratio("zone_reset_frequency")) {
+    let ratio = |option: Opt<Option<f64>>| job.get(option).filter(|ratio| *ratio > 0.0);
+    match (ratio(ZONE_RESET_THRESHOLD), ratio(ZONE_RESET_FREQUENCY)) {
         (Some(threshold), Some(frequency)) if mix.has(Dir::Write) => {
             Some(Resets { threshold, every: (1.0 / frequency).round().max(1.0) as u64 })
         }
         (None, None) => None,
         (threshold, frequency) => {
-            let (name, other) = match (threshold, frequency) {
-                (Some(_), None) => ("zone_reset_threshold", "zone_reset_frequency"),
-                (None, _) => ("zone_reset_frequency", "zone_reset_threshold"),
-                _ => ("zone_reset_frequency", "a job that writes"),
+            let (option, other) = match (threshold, frequency) {
+                (Some(_), None) => (ZONE_RESET_THRESHOLD, ZONE_RESET_FREQUENCY.name()),
+                (None, _) => (ZONE_RESET_FREQUENCY, ZONE_RESET_THRESHOLD.name()),
+                _ => (ZONE_RESET_FREQUENCY, "a job that writes"),
             };
+            let name = option.name();
             messages.push(
-                job.no_effect(name, format!("`{name}` resets no zone without {other}"))
+                job.no_effect(option, format!("`{name}` resets no zone without {other}"))
                     .help(format!("To fix: add {other}, or leave it out")),
             );
             None
@@ -152,43 +166,48 @@ pub(crate) fn combinations(
     if load.zoned.is_none() {
         return;
     }
-    let mut refuse = |name: &str, what: &str, help: &str| {
-        messages.push(job.error(name, what).help(help));
+    let mut refuse = |option: &'static OptionDef, what: &str, help: &str| {
+        messages.push(job.error(option, what).help(help));
     };
-    if job.flag("experimental_verify") {
+    if job.get(EXPERIMENTAL_VERIFY) {
         let what = "zonemode=zbd does not support experimental verify: it would read at other \
                     offsets than it wrote";
-        refuse("experimental_verify", what, "To fix: leave out `experimental_verify`");
+        refuse(EXPERIMENTAL_VERIFY.def(), what, "To fix: leave out `experimental_verify`");
     }
-    if job.plain_word("io_submit_mode") == "offload" {
+    if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
         let what = "writes from separate threads cannot be kept in the order of a zone";
-        refuse("io_submit_mode", what, "To fix: leave out `io_submit_mode=offload`");
+        refuse(IO_SUBMIT_MODE.def(), what, "To fix: leave out `io_submit_mode=offload`");
     }
-    if !matches!(job.plain_word("lockfile"), "" | "none") {
+    if job.get(LOCKFILE) != LockFile::None {
         let what = "`lockfile` does not work with `zonemode=zbd`, whose jobs wait for zones";
-        refuse("lockfile", what, "To fix: leave out `lockfile`: zones are shared safely without");
+        refuse(
+            LOCKFILE.def(),
+            what,
+            "To fix: leave out `lockfile`: zones are shared safely without",
+        );
     }
-    if job.flag("file_append") {
+    if job.get(FILE_APPEND) {
         let what = "`file_append` and `zonemode=zbd` both say where writes go";
-        refuse("file_append", what, "To fix: leave out `file_append`");
+        refuse(FILE_APPEND.def(), what, "To fix: leave out `file_append`");
     }
     if matches!(load.step, Step::Skip(_)) {
         let what = "a zone has no gaps: `zonemode=zbd` does not support the number after the colon";
-        refuse("rw", what, "To fix: leave out the number");
+        refuse(RW.def(), what, "To fix: leave out the number");
     }
     if engine.def().access == Access::Mapping && load.mix.has(Dir::Write) {
         let what =
             "a mapping writes its pages back in any order, but zones must be written in order";
-        refuse("ioengine", what, "To fix: use `ioengine=psync`");
+        refuse(IOENGINE.def(), what, "To fix: use `ioengine=psync`");
     }
     if load.mix.has(Dir::Write)
-        && let Some((name, word)) = bypasses_write_pointer(job, load, engine)
+        && let Some((option, word)) = bypasses_write_pointer(job, load, engine)
     {
+        let name = option.name;
         let what = format!(
             "`{name}={word}` does not write at the write pointer of a zone and advance it: fiord \
              would lose track of the pointer"
         );
-        refuse(name, &what, "To fix: leave it out, or leave out `zonemode=zbd`");
+        refuse(option, &what, "To fix: leave it out, or leave out `zonemode=zbd`");
     }
 }
 
@@ -200,12 +219,12 @@ fn bypasses_write_pointer(
     job: Reading,
     load: &Load,
     engine: &EnginePlan,
-) -> Option<(&'static str, String)> {
+) -> Option<(&'static OptionDef, &'static str)> {
     if let EnginePlan::Sg(plan) = engine {
         let writes = matches!(plan.write, SgWrite::Write | SgWrite::WriteAndVerify);
-        return (!writes).then(|| ("sg_write_mode", job.plain_word("sg_write_mode").to_owned()));
+        return (!writes).then(|| (sg::SG_WRITE_MODE.def(), job.get(sg::SG_WRITE_MODE).word()));
     }
     let moves = |form| matches!(form, WriteForm::Data | WriteForm::Append | WriteForm::Zeroes);
     let (form, _) = load.forms.iter().find(|(form, _)| !moves(*form))?;
-    Some(("write_mode", forms::word(*form).to_owned()))
+    Some((nvme::WRITE_MODE.def(), forms::word(*form)))
 }

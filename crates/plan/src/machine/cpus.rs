@@ -1,5 +1,10 @@
 //! The CPUs that a job instance may use.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    CPUMASK, CPUS_ALLOWED, CPUS_ALLOWED_POLICY, CpuPolicy, GTOD_CPU, NUMA_CPU_NODES,
+};
+
 use crate::machine::facts::Facts;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -16,23 +21,23 @@ impl CpuSet {
     /// that keeps the time (`gtod_cpu`). `None`: the job keeps the inherited CPUs.
     pub(crate) fn read(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<Self> {
         let online = facts.cpus();
-        let (name, mut cpus) = named(job, facts, messages)?;
-        let clock = job.set_count32("gtod_cpu");
+        let (option, mut cpus) = named(job, facts, messages)?;
+        let clock = job.get(GTOD_CPU);
         if let Some(cpu) = cpus.iter().find(|c| !online.contains(c)) {
             messages.push(
-                job.error(name, format!("CPU {cpu} is not online"))
+                job.error(option, format!("CPU {cpu} is not online"))
                     .help(format!("To fix: choose from the online CPUs: {}", ranges(&online))),
             );
         }
         cpus.retain(|c| Some(*c) != clock);
         if cpus.is_empty() {
             messages.push(
-                job.error(name, "no CPU is left for the job")
+                job.error(option, "no CPU is left for the job")
                     .help("To fix: name at least one CPU that is not `gtod_cpu`"),
             );
             return None;
         }
-        Some(CpuSet { cpus, split: job.plain_word("cpus_allowed_policy") == "split" })
+        Some(CpuSet { cpus, split: job.get(CPUS_ALLOWED_POLICY) == CpuPolicy::Split })
     }
 
     /// The CPUs of the instance with this index in the whole run. With `cpus_allowed_policy=split`,
@@ -46,31 +51,30 @@ fn named(
     job: Reading,
     facts: &dyn Facts,
     messages: &mut Messages,
-) -> Option<(&'static str, Vec<u32>)> {
-    if let Some(cpus) = job.set_numbers("cpus_allowed") {
-        return Some(("cpus_allowed", cpus));
+) -> Option<(&'static OptionDef, Vec<u32>)> {
+    if let Some(cpus) = job.get(CPUS_ALLOWED) {
+        return Some((CPUS_ALLOWED.def(), cpus));
     }
-    if job.is_set("cpumask") {
-        let mask = job.count("cpumask").unwrap_or(0);
-        return Some(("cpumask", (0..64).filter(|c| mask >> c & 1 == 1).collect()));
+    if let Some(mask) = job.get(CPUMASK) {
+        return Some((CPUMASK.def(), (0..64).filter(|c| mask >> c & 1 == 1).collect()));
     }
-    if let Some(nodes) = job.set_numbers("numa_cpu_nodes") {
+    if let Some(nodes) = job.get(NUMA_CPU_NODES) {
         let mut cpus = Vec::new();
-        for node in known_nodes(job, "numa_cpu_nodes", nodes, facts, messages) {
+        for node in known_nodes(job, NUMA_CPU_NODES.def(), nodes, facts, messages) {
             cpus.extend(facts.cpus_of_node(node));
         }
         cpus.sort_unstable();
         cpus.dedup();
-        return Some(("numa_cpu_nodes", cpus));
+        return Some((NUMA_CPU_NODES.def(), cpus));
     }
     // Without such an option, the job only avoids the CPU that keeps the time.
-    job.set_count32("gtod_cpu").map(|_| ("gtod_cpu", facts.cpus()))
+    job.get(GTOD_CPU).map(|_| (GTOD_CPU.def(), facts.cpus()))
 }
 
 /// Checks that NUMA nodes exist, and returns them. An empty list means all nodes.
 pub(crate) fn known_nodes(
     job: Reading,
-    option: &str,
+    option: &'static OptionDef,
     nodes: Vec<u32>,
     facts: &dyn Facts,
     messages: &mut Messages,

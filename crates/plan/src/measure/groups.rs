@@ -1,5 +1,7 @@
 //! Reporting groups and stonewalls.
 
+use fiord_job::option::table::{NEW_GROUP, STONEWALL};
+
 use crate::options::reading::Reading;
 
 /// The groups of one section, which all its instances share.
@@ -19,9 +21,9 @@ pub(crate) fn number(jobs: &[Reading]) -> Vec<Groups> {
     let mut now = Groups { group: 0, stonewall_group: 0, stonewall: false };
     let mut all = Vec::with_capacity(jobs.len());
     for (i, job) in jobs.iter().enumerate() {
-        now.stonewall = job.flag("stonewall") || job.spec.new_group;
+        now.stonewall = job.get(STONEWALL) || job.spec.new_group;
         if i > 0 {
-            now.group += u32::from(now.stonewall || job.flag("new_group"));
+            now.group += u32::from(now.stonewall || job.get(NEW_GROUP));
             now.stonewall_group += u32::from(now.stonewall);
         }
         all.push(now);

@@ -1,53 +1,55 @@
 //! What a job measures.
 
+use fiord_job::option::handle::Opt;
+use fiord_job::option::table::{
+    self, BWAVGTIME, CLAT_PERCENTILES, CLOCKSOURCE, DISABLE_BW_MEASUREMENT, DISABLE_CLAT,
+    DISABLE_LAT, DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME,
+    JOB_START_CLOCK_ID, LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
+};
+
 use crate::measure::slices;
 use crate::model::{ClockSource, Record};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// Nanoseconds per millisecond.
+/// The shortest window, in nanoseconds.
 const MILLI: u64 = 1_000_000;
 
 /// Reads the options of latencies, windows, percentiles and the clock.
 pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
-    let reduce = job.flag("gtod_reduce");
-    let on = |name: &str| !reduce && !job.flag(name);
+    let reduce = job.get(GTOD_REDUCE);
+    let on = |off: Opt<bool>| !reduce && !job.get(off);
     Record {
-        clat: on("disable_clat"),
-        slat: on("disable_slat"),
-        lat: on("disable_lat"),
-        bandwidth: on("disable_bw_measurement"),
-        bandwidth_window: window(job, "bwavgtime"),
-        iops_window: window(job, "iopsavgtime"),
-        clat_percentiles: job.flag("clat_percentiles"),
-        lat_percentiles: job.flag("lat_percentiles"),
-        slat_percentiles: job.flag("slat_percentiles"),
-        shares: job.flag("generator_shares"),
+        clat: on(DISABLE_CLAT),
+        slat: on(DISABLE_SLAT),
+        lat: on(DISABLE_LAT),
+        bandwidth: on(DISABLE_BW_MEASUREMENT),
+        bandwidth_window: job.get(BWAVGTIME).max(MILLI),
+        iops_window: job.get(IOPSAVGTIME).max(MILLI),
+        clat_percentiles: job.get(CLAT_PERCENTILES),
+        lat_percentiles: job.get(LAT_PERCENTILES),
+        slat_percentiles: job.get(SLAT_PERCENTILES),
+        shares: job.get(GENERATOR_SHARES),
         percentiles: percentiles(job),
         percentile_decimals: percentile_decimals(job),
         slices: slices::latency_slices(job, messages),
-        clock: match job.plain_word("clocksource") {
-            "gettimeofday" => ClockSource::Gettimeofday,
-            "clock_gettime" => ClockSource::ClockGettime,
-            "cpu" => ClockSource::Cpu,
-            _ => ClockSource::Auto,
+        clock: match job.get(CLOCKSOURCE) {
+            None => ClockSource::Auto,
+            Some(table::ClockSource::Gettimeofday) => ClockSource::Gettimeofday,
+            Some(table::ClockSource::ClockGettime) => ClockSource::ClockGettime,
+            Some(table::ClockSource::Cpu) => ClockSource::Cpu,
         },
-        clock_cpu: job.set_count32("gtod_cpu"),
-        start_clock_id: job.set("job_start_clock_id").and_then(|_| {
-            job.int("job_start_clock_id").map(|v| v.clamp(0, i32::MAX as i128) as i32)
-        }),
+        clock_cpu: job.get(GTOD_CPU),
+        start_clock_id: job.get(JOB_START_CLOCK_ID).map(|id| i32::try_from(id).unwrap_or(i32::MAX)),
     }
-}
-
-/// The length of a window in nanoseconds; at least one millisecond.
-fn window(job: Reading, name: &str) -> u64 {
-    job.time(name).max(MILLI)
 }
 
 /// The largest number of decimals in the typed text: `99.90` has two. The default list has two,
 /// too.
 fn percentile_decimals(job: Reading) -> u32 {
-    let Some(text) = job.set("percentile_list").and_then(|s| s.text.as_deref()) else { return 2 };
+    let Some(text) = job.spec.setting(PERCENTILE_LIST).and_then(|s| s.text.as_deref()) else {
+        return 2;
+    };
     let digits = |part: &str| {
         let fraction = part.trim().split_once('.').map_or("", |(_, f)| f);
         fraction.bytes().take_while(u8::is_ascii_digit).count() as u32
@@ -56,7 +58,7 @@ fn percentile_decimals(job: Reading) -> u32 {
 }
 
 fn percentiles(job: Reading) -> Vec<f64> {
-    let mut list = job.floats("percentile_list");
+    let mut list = job.get(PERCENTILE_LIST);
     list.retain(|p| p.is_finite());
     list.sort_by(f64::total_cmp);
     list.dedup();

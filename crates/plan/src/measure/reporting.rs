@@ -1,42 +1,47 @@
 //! How reports show a job.
 
+use fiord_job::option::table::ContinueOnError as Word;
+use fiord_job::option::table::{
+    CONTINUE_ON_ERROR, CORE_BANDWIDTH, DISK_UTIL, GROUP_REPORTING, IGNORE_FINDINGS,
+    SIGNIFICANT_FIGURES, STATS, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase,
+};
 use fiord_job::spec::Setting;
 
 use crate::measure::specification;
-use crate::model::{ContinueOnError, Reporting, Unified};
+use crate::model::{ContinueOnError, Reporting};
 use crate::options::messages::Messages;
-use crate::options::reading::{Reading, Word};
+use crate::options::reading::Reading;
 
 /// Reads the reporting options of a job.
 pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
     Reporting {
-        group: job.flag("group_reporting"),
-        unified: match job.plain_word("unified_rw_reporting") {
-            "mixed" | "1" => Unified::Mixed,
-            "both" | "2" => Unified::Both,
-            _ => Unified::None,
-        },
-        significant_figures: job.int("significant_figures").unwrap_or(4).clamp(1, 10) as u8,
-        stats: job.flag("stats"),
-        disk_util: job.flag("disk_util"),
-        per_core: job.flag("core_bandwidth"),
+        group: job.get(GROUP_REPORTING),
+        unified: job.get(UNIFIED_RW_REPORTING),
+        significant_figures: job.get(SIGNIFICANT_FIGURES),
+        stats: job.get(STATS),
+        disk_util: job.get(DISK_UTIL),
+        per_core: job.get(CORE_BANDWIDTH),
         kb_base: job.spec.bases.kb,
-        unit_base: job.int("unit_base").unwrap_or(0).clamp(0, 8) as u8,
-        continue_on_error: match job.plain_word("continue_on_error") {
-            "read" => ContinueOnError { reads: true, ..ContinueOnError::default() },
-            "write" => ContinueOnError { writes: true, ..ContinueOnError::default() },
-            "io" => ContinueOnError { verification: false, ..ContinueOnError::ALL },
-            "verify" => ContinueOnError { verification: true, ..ContinueOnError::default() },
-            "all" | "1" => ContinueOnError::ALL,
-            _ => ContinueOnError::default(),
+        unit_base: match job.get(UNIT_BASE) {
+            UnitBase::Engine => 0,
+            UnitBase::Bits => 1,
+            UnitBase::Bytes => 8,
+        },
+        continue_on_error: match job.get(CONTINUE_ON_ERROR) {
+            Word::None => ContinueOnError::default(),
+            Word::Read => ContinueOnError { reads: true, ..ContinueOnError::default() },
+            Word::Write => ContinueOnError { writes: true, ..ContinueOnError::default() },
+            Word::Io => ContinueOnError { verification: false, ..ContinueOnError::ALL },
+            Word::Verify => ContinueOnError { verification: true, ..ContinueOnError::default() },
+            Word::All => ContinueOnError::ALL,
         },
         spec: specification::stated(job, messages),
-        ignore_findings: names(job.words("ignore_findings")),
+        ignore_findings: names(job.get(IGNORE_FINDINGS).unwrap_or_default()),
     }
 }
 
-fn names(words: Vec<Word>) -> Vec<String> {
-    words.into_iter().map(|(word, _)| word.to_owned()).collect()
+fn names(words: Vec<&str>) -> Vec<String> {
+    words.into_iter().map(str::to_owned).collect()
 }
 
 /// Settings in the form that reports list them: documented name and typed text, which is empty if

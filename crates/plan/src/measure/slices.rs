@@ -2,6 +2,7 @@
 //! latency.
 
 use fiord_job::option::parse;
+use fiord_job::option::table::{LATENCY_LIMITS, LATENCY_SLICE, LATENCY_TEST};
 use fiord_job::option::value::{Bases, Value, ValueError};
 
 use crate::model::LatencySlices;
@@ -15,14 +16,14 @@ const SHORTEST: u64 = 10_000_000;
 
 /// Reads the latency limits of a job. `None`: it has none.
 pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<LatencySlices> {
-    let text = job.set_text("latency_limits")?;
+    let text = job.get(LATENCY_LIMITS)?;
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let mut limits = Vec::new();
     for part in parts {
         match limit(part) {
             Some(limit) => limits.push(limit),
             None => messages.push(
-                job.error("latency_limits", format!("`{part}` is not a latency limit")).help(
+                job.error(LATENCY_LIMITS, format!("`{part}` is not a latency limit")).help(
                     "To fix: write a time and a percentage: latency_limits=1ms:5,8ms:1,64ms:0.1",
                 ),
             ),
@@ -31,26 +32,25 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
     limits.sort_by_key(|limit: &(u64, f64)| limit.0);
     if limits.len() > MOST {
         let what = ValueError::list_too_long("limits", MOST).what;
-        messages.push(job.error("latency_limits", what).help("To fix: leave some of them out"));
+        messages.push(job.error(LATENCY_LIMITS, what).help("To fix: leave some of them out"));
     }
-    let length = job.time("latency_slice");
+    let length = job.get(LATENCY_SLICE);
     if length < SHORTEST {
         let what = "a slice must be at least 10 ms long";
-        messages.push(job.error("latency_slice", what).help("To fix: write `latency_slice=1h`"));
+        messages.push(job.error(LATENCY_SLICE, what).help("To fix: write `latency_slice=1h`"));
     }
     if limits.is_empty() {
         return None;
     }
-    let name = job.text("latency_test").unwrap_or_default();
+    let name = job.get(LATENCY_TEST);
     Some(LatencySlices { name, length: length.max(SHORTEST), limits })
 }
 
 /// Parses `8ms:1` or `8ms:1%`: a latency in nanoseconds and a share in per cent, above 0.
 fn limit(text: &str) -> Option<(u64, f64)> {
     let (time, share) = text.split_once(':')?;
-    let def = fiord_job::option::table::find("latency_slice")?;
     // A number without a unit would mean seconds, which is never intended here.
-    let ns = match parse::value(def, Some(time.trim()), &Bases::default()).ok()? {
+    let ns = match parse::value(LATENCY_SLICE.def(), Some(time.trim()), &Bases::default()).ok()? {
         Value::Time(ns) if time.trim().ends_with(|c: char| c.is_ascii_alphabetic()) => ns,
         _ => return None,
     };

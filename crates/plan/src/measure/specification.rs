@@ -1,6 +1,7 @@
 //! `spec`: the numbers of a data sheet, to compare with the measurement.
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::SPEC;
 use fiord_job::option::value::ValueError;
 
 use crate::model::{JobPlan, Pattern, Stated};
@@ -27,18 +28,18 @@ pub(crate) fn unused(jobs: &[Reading], plans: &[JobPlan]) -> Option<Diagnostic> 
         "`spec` has numbers for {}, but no job of this run is of that kind: there is nothing to compare",
         words.join(", ")
     );
-    let warning = jobs.get(first.identity.section)?.warning("spec", what);
+    let warning = jobs.get(first.identity.section)?.warning(SPEC, what);
     Some(warning.help("To fix: state the number for the job's own `rw`"))
 }
 
 /// Reads the numbers of `spec`.
 pub(crate) fn stated(job: Reading, messages: &mut Messages) -> Vec<Stated> {
-    let Some(text) = job.set_text("spec") else { return Vec::new() };
+    let Some(text) = job.get(SPEC) else { return Vec::new() };
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match parse(part) {
             Ok(stated) => all.push(stated),
-            Err(wrong) => messages.push(job.error("spec", wrong.what).help(
+            Err(wrong) => messages.push(job.error(SPEC, wrong.what).help(
                 "To fix: write the numbers of the data sheet, separated by commas: spec=randread=780k,read=7000MB/s; patterns \
                  are read, write, randread, randwrite, rw and randrw",
             )),

@@ -1,8 +1,8 @@
 //! The plan of a run and of its job instances: identity, start and end.
 
 use super::{
-    Access, Content, Depth, EnginePlan, FileKind, Load, Pace, Process, Record, Reporting, Step,
-    Target,
+    Access, Content, Depth, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record, Reporting,
+    Step, Target,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -192,15 +192,4 @@ pub enum SteadyRule {
     /// `pts`: limits on range and slope over five rounds, as in the SNIA Performance Test
     /// Specification.
     Pts,
-}
-
-/// Which jobs `exitall` ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitWhat {
-    /// The jobs of the same reporting group.
-    Group,
-    /// The jobs between the same two stonewalls.
-    Stonewall,
-    /// All jobs.
-    All,
 }

@@ -2,7 +2,9 @@
 
 use fiord_types::{Dir, PerDir};
 
-use super::{Distribution, Placement, Priorities, SpRandom, Strided, WriteForm, Zoned};
+use super::{
+    Distribution, Generator, Placement, Priorities, Sequencer, SpRandom, Strided, WriteForm, Zoned,
+};
 
 /// The workload of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,15 +142,6 @@ pub enum Step {
     Skip(i64),
 }
 
-/// `rw_sequencer`: the offset of I/Os for which a random job draws no new one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sequencer {
-    /// The offset after the end of the last I/O.
-    Sequential,
-    /// The offset of the last I/O.
-    Identical,
-}
-
 /// The block sizes of one direction, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockSize {
@@ -183,15 +176,4 @@ impl BlockSize {
             BlockSize::Split(s) => s.iter().map(|x| x.0).max().unwrap_or(0),
         }
     }
-}
-
-/// `random_generator`: the pseudo-random number generator of offsets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Generator {
-    /// A 32-bit generator with a period of 2^88; needs a map to visit each block once.
-    Tausworthe,
-    /// A 64-bit generator; needs a map to visit each block once.
-    Tausworthe64,
-    /// A linear-feedback shift register: visits each block once without a map.
-    Lfsr,
 }

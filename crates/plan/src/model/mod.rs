@@ -40,3 +40,9 @@ pub use sprandom::*;
 pub use tag::*;
 pub use target::*;
 pub use zones::*;
+
+// Values that are one of several words have the type of the option table.
+pub use fiord_job::option::table::{
+    Advice, ExitWhat, Fallocate, Generator, LockFile, RateProcess, Sequencer, SyncMode, Unified,
+    WriteHint,
+};

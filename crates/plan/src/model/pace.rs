@@ -2,8 +2,10 @@
 
 use fiord_types::PerDir;
 
+use super::RateProcess;
+
 /// How fast a job issues its I/Os.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
     /// `rate`, `rate_iops` per direction. `None`: no limit.
     pub rate: PerDir<Option<Rate>>,
@@ -28,6 +30,24 @@ pub struct Pace {
     pub offload: bool,
 }
 
+/// No limits.
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            rate: PerDir::all(None),
+            floor: PerDir::all(None),
+            cycle: 0,
+            process: RateProcess::Linear,
+            forgive_think: false,
+            think: None,
+            flow: None,
+            max_latency: PerDir::all(None),
+            goal: None,
+            offload: false,
+        }
+    }
+}
+
 impl Pace {
     /// Whether only the device and the queue depth decide when the job issues an I/O, and the job
     /// checks nothing when an I/O ends.
@@ -48,16 +68,6 @@ pub enum Rate {
     Bytes(u64),
     /// I/Os per second; at least 1.
     Ios(u64),
-}
-
-/// `rate_process`: how I/Os of a rate are spaced in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RateProcess {
-    /// Evenly spaced I/Os.
-    #[default]
-    Linear,
-    /// A Poisson process: exponentially distributed times between I/Os.
-    Poisson,
 }
 
 /// `thinktime` and related options: pauses between I/Os.

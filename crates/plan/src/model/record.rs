@@ -1,6 +1,6 @@
 //! What a job measures, and how reports show it.
 
-use super::Stated;
+use super::{Stated, Unified};
 
 /// What a job measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,15 +113,4 @@ impl ContinueOnError {
     pub fn any(self) -> bool {
         self.reads || self.writes || self.verification
     }
-}
-
-/// `unified_rw_reporting`: how reports combine the directions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unified {
-    /// Each direction separately.
-    None,
-    /// Only the sum of all directions.
-    Mixed,
-    /// Each direction and the sum.
-    Both,
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Skew, Zones};
+use super::{Advice, Fallocate, LockFile, Skew, SyncMode, WriteHint, Zones};
 
 /// The files or devices of a job.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,47 +132,6 @@ pub struct OpenPlan {
     pub generated: bool,
 }
 
-/// `sync`: which synchronous mode a job opens its files in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SyncMode {
-    /// No synchronous mode.
-    None,
-    /// `O_SYNC`.
-    Sync,
-    /// `O_DSYNC`.
-    Dsync,
-}
-
-/// `fadvise_hint`: the advice that a job gives with `posix_fadvise(2)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Advice {
-    /// No advice.
-    None,
-    /// The advice that fits the job's access pattern.
-    Auto,
-    /// `POSIX_FADV_RANDOM`.
-    Random,
-    /// `POSIX_FADV_SEQUENTIAL`.
-    Sequential,
-    /// `POSIX_FADV_NOREUSE`.
-    NoReuse,
-}
-
-/// `write_hint` (`F_SET_RW_HINT`, see `linux/fcntl.h`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteHint {
-    /// `RWH_WRITE_LIFE_NONE`.
-    None,
-    /// `RWH_WRITE_LIFE_SHORT`.
-    Short,
-    /// `RWH_WRITE_LIFE_MEDIUM`.
-    Medium,
-    /// `RWH_WRITE_LIFE_LONG`.
-    Long,
-    /// `RWH_WRITE_LIFE_EXTREME`.
-    Extreme,
-}
-
 /// How the layout creates and fills files before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
@@ -190,30 +149,4 @@ pub struct Layout {
     pub pre_read: bool,
     /// `fallocate`: how the layout allocates space.
     pub fallocate: Fallocate,
-}
-
-/// `fallocate`: how the layout allocates the space of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fallocate {
-    /// No allocation.
-    None,
-    /// `fallocate(2)`; it is not an error if the file system does not support it.
-    Native,
-    /// `posix_fallocate(3)`.
-    Posix,
-    /// `fallocate(2)` with `FALLOC_FL_KEEP_SIZE`.
-    Keep,
-    /// `ftruncate(2)` to the size.
-    Truncate,
-}
-
-/// `lockfile`: how jobs lock files against each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LockFile {
-    /// No lock.
-    None,
-    /// One job at a time uses a file.
-    Exclusive,
-    /// Many readers or one writer use a file.
-    ReadWrite,
 }

@@ -1,5 +1,6 @@
 //! Checks of combinations of options that make a job impossible or doubtful.
 
+use fiord_job::option::table::{ATOMIC, BS, DIRECT, RW, SIZE, UNLINK, UNLINK_EACH_LOOP, io_uring};
 use fiord_job::option::value::Amount;
 
 use crate::model::{Access, EnginePlan, Mix, OpenPlan};
@@ -10,14 +11,15 @@ use crate::options::reading::Reading;
 pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &mut Messages) {
     if readonly && mix.changes_data() {
         messages.push(
-            job.error("rw", "--readonly permits no job that writes or trims")
+            job.error(RW, "--readonly permits no job that writes or trims")
                 .help("To fix: leave out --readonly, or use `rw=read` or `rw=randread`"),
         );
     }
-    for option in ["unlink", "unlink_each_loop"] {
-        if readonly && job.flag(option) {
-            let what = format!("--readonly permits no job that removes its files (`{option}`)");
-            let help = format!("To fix: leave out --readonly or `{option}`");
+    for option in [UNLINK, UNLINK_EACH_LOOP] {
+        if readonly && job.get(option) {
+            let name = option.name();
+            let what = format!("--readonly permits no job that removes its files (`{name}`)");
+            let help = format!("To fix: leave out --readonly or `{name}`");
             messages.push(job.error(option, what).help(help));
         }
     }
@@ -33,7 +35,7 @@ pub(crate) fn without_effect(
     let def = engine.def();
     if open.atomic && !def.atomic {
         messages.push(
-            job.error("atomic", "the engine does not support atomic writes")
+            job.error(ATOMIC, "the engine does not support atomic writes")
                 .help("To fix: use `ioengine=io_uring`, `libaio` or `pvsync2`"),
         );
     }
@@ -41,7 +43,7 @@ pub(crate) fn without_effect(
         let name = def.name;
         messages.push(
             job.no_effect(
-                "direct",
+                DIRECT,
                 format!(
                     "`ioengine={name}` always goes through the page cache: `direct` has no effect"
                 ),
@@ -50,12 +52,12 @@ pub(crate) fn without_effect(
         );
     }
     if let EnginePlan::IoUring(ring) = engine
-        && job.is_set("sqthread_poll_cpu")
+        && job.is_set(io_uring::SQTHREAD_POLL_CPU)
         && !ring.sqpoll
     {
         messages.push(
             job.no_effect(
-                "sqthread_poll_cpu",
+                io_uring::SQTHREAD_POLL_CPU,
                 "`sqthread_poll_cpu` has no effect without `sqthread_poll`",
             )
             .help("To fix: add `sqthread_poll`"),
@@ -65,13 +67,13 @@ pub(crate) fn without_effect(
 
 /// Refuses a `size` smaller than the smallest block, which has `block` bytes.
 pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages) {
-    if let Some(Amount::Bytes(size)) = job.amount("size")
+    if let Some(Amount::Bytes(size)) = job.get(SIZE)
         && size > 0
         && size < u64::from(block)
     {
         messages.push(
             job.error(
-                "size",
+                SIZE,
                 format!(
                     "size too small, must not be less than minimum block size: {size} < {block}"
                 ),
@@ -101,7 +103,7 @@ pub(crate) fn room(
     if total < u64::from(block) {
         messages.push(
             job.error(
-                "bs",
+                BS,
                 format!("blocksize is larger than data set range: {block} bytes, and the files have {total}"),
             )
             .help("To fix: write a smaller `bs` or a larger `size`"),
@@ -109,7 +111,7 @@ pub(crate) fn room(
     } else {
         let which = if small == files { "none" } else { "some" };
         messages.push(job.warning(
-            "bs",
+            BS,
             format!(
                 "{which} of the files can hold a block of {block} bytes: {small} of {files} files \
                  are smaller and get no I/O"

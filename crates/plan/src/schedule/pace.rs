@@ -1,8 +1,16 @@
 //! How fast a job issues I/Os: rates, think times, flows, latency targets.
 
+use fiord_job::option::handle::Opt;
+use fiord_job::option::table::{
+    FLOW, FLOW_ID, FLOW_SLEEP, IO_SUBMIT_MODE, IoSubmitMode, LATENCY_PERCENTILE, LATENCY_RUN,
+    LATENCY_TARGET, LATENCY_WINDOW, LOCKFILE, MAX_LATENCY, RATE, RATE_CYCLE, RATE_IGNORE_THINKTIME,
+    RATE_IOPS, RATE_IOPS_MIN, RATE_MIN, RATE_PROCESS, RWMIXREAD, RWMIXWRITE, THINKCYCLES,
+    THINKTIME, THINKTIME_BLOCKS, THINKTIME_BLOCKS_TYPE, THINKTIME_IOTIME, THINKTIME_SPIN,
+    ThinktimeBlocksType,
+};
 use fiord_types::{Dir, PerDir};
 
-use crate::model::{FlowShare, LatencyGoal, Load, Mix, Pace, Rate, RateProcess, Think};
+use crate::model::{FlowShare, LatencyGoal, Load, LockFile, Mix, Pace, Rate, Think};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -16,50 +24,51 @@ const WINDOW: u64 = 5 * SECOND;
 /// Reads the options of rates, think times, flows and latency targets.
 pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
     let pace = Pace {
-        rate: rates(job, ["rate", "rate_iops"], messages),
-        floor: rates(job, ["rate_min", "rate_iops_min"], messages),
-        cycle: job.time("rate_cycle").max(1_000_000),
-        process: match job.plain_word("rate_process") {
-            "poisson" => RateProcess::Poisson,
-            _ => RateProcess::Linear,
-        },
-        forgive_think: job.flag("rate_ignore_thinktime"),
+        rate: rates(job, RATE, RATE_IOPS, messages),
+        floor: rates(job, RATE_MIN, RATE_IOPS_MIN, messages),
+        cycle: job.get(RATE_CYCLE).max(1_000_000),
+        process: job.get(RATE_PROCESS),
+        forgive_think: job.get(RATE_IGNORE_THINKTIME),
         think: think(job, messages),
         flow: flow(job, messages),
         // The list is in microseconds, like all lists of times.
         max_latency: job
-            .ints("max_latency")
-            .map(|us| us.and_then(positive).map(|us| us.saturating_mul(1000))),
+            .get(MAX_LATENCY)
+            .unwrap_or_default()
+            .map(|us| us.filter(|us| *us > 0).map(|us| us.saturating_mul(1000))),
         goal: goal(job, messages),
-        offload: job.plain_word("io_submit_mode") == "offload",
+        offload: job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload,
     };
     floors(job, &pace, load, messages);
     mixed(job, &pace, load, messages);
     hidden(job, &pace, messages);
-    if pace.offload && !matches!(job.plain_word("lockfile"), "" | "none") {
+    if pace.offload && job.get(LOCKFILE) != LockFile::None {
         messages.push(
-            job.error("lockfile", "`lockfile` does not work with `io_submit_mode=offload`")
+            job.error(LOCKFILE, "`lockfile` does not work with `io_submit_mode=offload`")
                 .help("To fix: leave out one of them"),
         );
     }
     pace
 }
 
-fn positive(value: i128) -> Option<u64> {
-    u64::try_from(value).ok().filter(|v| *v > 0)
-}
-
 /// Reads rates in bytes or in I/Os per second. Refuses a job that sets both kinds.
-fn rates(job: Reading, names: [&str; 2], messages: &mut Messages) -> PerDir<Option<Rate>> {
-    let [bytes, ios] = names.map(|name| {
-        let values = job.ints(name).map(|v| v.and_then(positive));
-        values.map(|v| v.map(|v| v.min(FASTEST)))
-    });
+fn rates(
+    job: Reading,
+    in_bytes: Opt<Option<PerDir<Option<u64>>>>,
+    in_ios: Opt<Option<PerDir<Option<u32>>>>,
+    messages: &mut Messages,
+) -> PerDir<Option<Rate>> {
+    let limit = |rate: u64| (rate > 0).then_some(rate.min(FASTEST));
+    let bytes = job.get(in_bytes).unwrap_or_default().map(|rate| rate.and_then(limit));
+    let ios = job.get(in_ios).unwrap_or_default().map(|rate| rate.map(u64::from).and_then(limit));
     if bytes != PerDir::all(None) && ios != PerDir::all(None) {
-        let [a, b] = names;
+        let (a, b) = (in_bytes.name(), in_ios.name());
         messages.push(
-            job.error(b, format!("{a} and {b} are mutually exclusive: a job has one kind of rate"))
-                .help(format!("To fix: leave out `{a}` or `{b}`")),
+            job.error(
+                in_ios,
+                format!("{a} and {b} are mutually exclusive: a job has one kind of rate"),
+            )
+            .help(format!("To fix: leave out `{a}` or `{b}`")),
         );
     }
     PerDir::from_fn(|dir| bytes[dir].map(Rate::Bytes).or(ios[dir].map(Rate::Ios)))
@@ -81,14 +90,14 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
             _ => false,
         };
         if above {
-            let name = if matches!(pace.floor[dir], Some(Rate::Bytes(_))) {
-                "rate_min"
-            } else {
-                "rate_iops_min"
+            let option = match pace.floor[dir] {
+                Some(Rate::Bytes(_)) => RATE_MIN.def(),
+                _ => RATE_IOPS_MIN.def(),
             };
+            let name = option.name;
             messages.push(
                 job.error(
-                    name,
+                    option,
                     format!(
                         "minimum rate exceeds rate: for {}s it can never be reached",
                         dir.name()
@@ -113,12 +122,13 @@ fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
         }
         _ => false,
     };
-    let name = ["rwmixread", "rwmixwrite"].into_iter().find(|name| job.is_set(name));
-    if let (false, Some(name)) = (agree, name) {
-        let option = if job.is_set("rate") { "rate" } else { "rate_iops" };
+    let set = [RWMIXREAD, RWMIXWRITE].into_iter().find(|mix| job.is_set(*mix));
+    if let (false, Some(mix)) = (agree, set) {
+        let name = mix.name();
+        let option = if job.is_set(RATE) { RATE.name() } else { RATE_IOPS.name() };
         messages.push(
             job.no_effect(
-                name,
+                mix,
                 format!(
                     "reads and writes have a rate each, and the rates decide the mix: `{name}` has \
                      no effect"
@@ -141,7 +151,7 @@ fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
     if spread > gap {
         messages.push(
             job.warning(
-                "thinktime",
+                THINKTIME,
                 format!(
                     "a pause of {} us after every {blocks} I/O(s) allows {} I/Os a second at most: \
                      the rate is never reached",
@@ -155,21 +165,26 @@ fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
 }
 
 fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
-    let time = job.time("thinktime");
+    let time = job.get(THINKTIME);
     let mut think = Think {
         time,
-        spin: job.time("thinktime_spin"),
-        cycles: job.count("thinkcycles").unwrap_or(0),
+        spin: job.get(THINKTIME_SPIN),
+        cycles: job.get(THINKCYCLES).into(),
         blocks: None,
-        on_issue: job.plain_word("thinktime_blocks_type") == "issue",
-        io_time: job.time("thinktime_iotime"),
+        on_issue: job.get(THINKTIME_BLOCKS_TYPE) == ThinktimeBlocksType::Issue,
+        io_time: job.get(THINKTIME_IOTIME),
     };
     if time == 0 {
-        let idle =
-            ["thinktime_spin", "thinktime_blocks", "thinktime_blocks_type", "thinktime_iotime"];
-        if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
+        let idle = [
+            THINKTIME_SPIN.def(),
+            THINKTIME_BLOCKS.def(),
+            THINKTIME_BLOCKS_TYPE.def(),
+            THINKTIME_IOTIME.def(),
+        ];
+        if let Some(option) = idle.into_iter().find(|option| job.is_set(*option)) {
+            let name = option.name;
             messages.push(
-                job.no_effect(name, format!("`{name}` has no effect without `thinktime`"))
+                job.no_effect(option, format!("`{name}` has no effect without `thinktime`"))
                     .help("To fix: add `thinktime=<time>`"),
             );
         }
@@ -177,12 +192,12 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         return (think.cycles > 0).then_some(think);
     }
     // With `thinktime_iotime`, the number of I/Os counts only if the job sets it.
-    if think.io_time == 0 || job.is_set("thinktime_blocks") {
-        think.blocks = Some(job.count32("thinktime_blocks").unwrap_or(1).max(1));
+    if think.io_time == 0 || job.is_set(THINKTIME_BLOCKS) {
+        think.blocks = Some(job.get(THINKTIME_BLOCKS).max(1));
     }
     if think.spin > time {
         messages.push(job.adjusted(
-            "thinktime_spin",
+            THINKTIME_SPIN,
             "`thinktime_spin` is longer than `thinktime`: the job busy-waits for the whole pause",
         ));
         think.spin = time;
@@ -191,11 +206,11 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
 }
 
 fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
-    let weight = job.int("flow").unwrap_or(0);
+    let weight = job.get(FLOW);
     if weight < 0 {
         messages.push(
             job.adjusted(
-                "flow",
+                FLOW,
                 format!(
                     "`flow={weight}` is read as a share of {}, as older versions meant it",
                     -weight
@@ -205,29 +220,30 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
         );
     }
     if weight == 0 {
-        if job.is_set("flow_sleep") {
+        if job.is_set(FLOW_SLEEP) {
             messages.push(
-                job.no_effect("flow_sleep", "`flow_sleep` has no effect without `flow`")
+                job.no_effect(FLOW_SLEEP, "`flow_sleep` has no effect without `flow`")
                     .help("To fix: add `flow=<weight>`"),
             );
         }
         return None;
     }
     Some(FlowShare {
-        id: job.count32("flow_id").unwrap_or(0),
-        weight: u32::try_from(weight.unsigned_abs()).unwrap_or(u32::MAX),
-        sleep: job.time("flow_sleep"),
+        id: job.get(FLOW_ID),
+        weight: weight.unsigned_abs(),
+        sleep: job.get(FLOW_SLEEP),
     })
 }
 
 fn goal(job: Reading, messages: &mut Messages) -> Option<LatencyGoal> {
-    let target = job.time("latency_target");
-    let share = job.floats("latency_percentile").first().copied().unwrap_or(100.0);
+    let target = job.get(LATENCY_TARGET).unwrap_or(0);
+    let share = job.get(LATENCY_PERCENTILE);
     if target == 0 {
-        let idle = ["latency_window", "latency_percentile", "latency_run"];
-        if let Some(name) = idle.into_iter().find(|name| job.is_set(name)) {
+        let idle = [LATENCY_WINDOW.def(), LATENCY_PERCENTILE.def(), LATENCY_RUN.def()];
+        if let Some(option) = idle.into_iter().find(|option| job.is_set(*option)) {
+            let name = option.name;
             messages.push(
-                job.no_effect(name, format!("`{name}` has no effect without `latency_target`"))
+                job.no_effect(option, format!("`{name}` has no effect without `latency_target`"))
                     .help("To fix: add `latency_target=<time>`"),
             );
         }
@@ -235,8 +251,8 @@ fn goal(job: Reading, messages: &mut Messages) -> Option<LatencyGoal> {
     }
     Some(LatencyGoal {
         target,
-        window: Some(job.time("latency_window")).filter(|ns| *ns > 0).unwrap_or(WINDOW),
+        window: job.get(LATENCY_WINDOW).filter(|ns| *ns > 0).unwrap_or(WINDOW),
         share_ppm: (share * 10_000.0).round() as u32,
-        keep_on: job.flag("latency_run"),
+        keep_on: job.get(LATENCY_RUN),
     })
 }

@@ -1,6 +1,7 @@
 //! When a job starts: `wait_for`, `startdelay`, and the commands before and after it.
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::{EXEC_POSTRUN, EXEC_PRERUN, STARTDELAY, WAIT_FOR};
 
 use crate::measure::groups::Groups;
 use crate::model::Start;
@@ -12,7 +13,7 @@ pub(crate) fn waits(jobs: &[Reading], messages: &mut Messages) -> Vec<Option<usi
     jobs.iter()
         .enumerate()
         .map(|(i, job)| {
-            let name = job.set_text("wait_for")?;
+            let name = job.get(WAIT_FOR)?;
             waitee(jobs, i, &name).map_err(|e| messages.push(e)).ok()
         })
         .collect()
@@ -26,16 +27,16 @@ fn waitee(jobs: &[Reading], at: usize, name: &str) -> Result<usize, Diagnostic> 
     match earlier.as_slice() {
         [one] => Ok(*one),
         [] if job.spec.name == name => Err(job
-            .error("wait_for", "`wait_for` names the job itself")
+            .error(WAIT_FOR, "`wait_for` names the job itself")
             .help("To fix: name a job that comes earlier")),
         [] if !found.is_empty() => Err(job
-            .error("wait_for", format!("`wait_for` names job `{name}`, which comes later"))
+            .error(WAIT_FOR, format!("`wait_for` names job `{name}`, which comes later"))
             .help(format!("To fix: move job `{name}` before `{}`", job.spec.name))),
         [] => Err(job
-            .error("wait_for", format!("`wait_for` names job `{name}`, which does not exist"))
+            .error(WAIT_FOR, format!("`wait_for` names job `{name}`, which does not exist"))
             .help(earlier_names(jobs, at))),
         _ => Err(job
-            .error("wait_for", format!("`wait_for` names job `{name}`, and there are several"))
+            .error(WAIT_FOR, format!("`wait_for` names job `{name}`, and there are several"))
             .help("To fix: give the job to wait for a name of its own")),
     }
 }
@@ -51,11 +52,12 @@ fn earlier_names(jobs: &[Reading], at: usize) -> String {
 
 /// The start of every instance of a section. `wait_for` has indexes of instances.
 pub(crate) fn start(job: Reading, groups: Groups, wait_for: Vec<usize>) -> Start {
+    let delay = job.get(STARTDELAY);
     Start {
         stonewall: groups.stonewall,
         wait_for,
-        delay: job.time_range("startdelay"),
-        prerun: job.set_text("exec_prerun"),
-        postrun: job.set_text("exec_postrun"),
+        delay: (delay.low, delay.high),
+        prerun: job.get(EXEC_PRERUN),
+        postrun: job.get(EXEC_POSTRUN),
     }
 }

@@ -1,5 +1,11 @@
 //! `steadystate`: ends a job when its results are steady.
 
+use fiord_job::option::handle::{WithSuffix, WordEnum};
+use fiord_job::option::table::{
+    DISABLE_CLAT, GTOD_REDUCE, STEADYSTATE, STEADYSTATE_CHECK_INTERVAL, STEADYSTATE_DURATION,
+    STEADYSTATE_RAMP_TIME, SteadyState,
+};
+
 use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -13,19 +19,22 @@ const MOST: u64 = 1_000_000;
 
 /// Reads the `steadystate` criterion of a job. `None`: it has none.
 pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
-    let (word, suffix) = job.word("steadystate")?;
-    let duration = job.time("steadystate_duration");
-    let pts = word == "pts";
+    let WithSuffix { word, suffix } = job.get(STEADYSTATE);
+    let duration = job.get(STEADYSTATE_DURATION);
+    let pts = word == SteadyState::Pts;
     if duration == 0 && !pts {
         // An invalid criterion is an error even though it has no effect.
-        if job.is_set("steadystate") {
+        if job.is_set(STEADYSTATE) {
             criterion(job, word, suffix.as_deref(), messages)?;
         }
-        for name in ["steadystate", "steadystate_ramp_time", "steadystate_check_interval"] {
-            if job.is_set(name) {
+        let options =
+            [STEADYSTATE.def(), STEADYSTATE_RAMP_TIME.def(), STEADYSTATE_CHECK_INTERVAL.def()];
+        for option in options {
+            if job.is_set(option) {
+                let name = option.name;
                 let what = format!("{name} has no effect: steadystate_duration is not set");
                 let help = "To fix: add the length of the window, `ss_dur=300`";
-                messages.push(job.no_effect(name, what).help(help));
+                messages.push(job.no_effect(option, what).help(help));
                 return None;
             }
         }
@@ -33,10 +42,10 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
     }
     let (measure, rule, spec) = criterion(job, word, suffix.as_deref(), messages)?;
     let interval = interval(job, pts, duration, messages)?;
-    if measure == SteadyMeasure::Latency && (job.flag("disable_clat") || job.flag("gtod_reduce")) {
+    if measure == SteadyMeasure::Latency && (job.get(DISABLE_CLAT) || job.get(GTOD_REDUCE)) {
         messages.push(
             job.error(
-                "steadystate",
+                STEADYSTATE,
                 "steadystate judges completion latency, but the job does not measure it",
             )
             .help("To fix: leave out `disable_clat` and `gtod_reduce`, or judge `iops` or `bw`"),
@@ -49,18 +58,24 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
         spec,
         interval,
         samples: u32::try_from(samples).unwrap_or(u32::MAX),
-        ramp: job.time("steadystate_ramp_time"),
+        ramp: job.get(STEADYSTATE_RAMP_TIME),
     })
 }
 
 fn criterion(
     job: Reading,
-    word: &str,
+    state: SteadyState,
     suffix: Option<&str>,
     messages: &mut Messages,
 ) -> Option<(SteadyMeasure, SteadyRule, String)> {
     let suffix = suffix.map(str::trim);
-    if word == "pts" {
+    let word = state.word();
+    let measure = match state {
+        SteadyState::Bw | SteadyState::BwSlope => SteadyMeasure::Bandwidth,
+        SteadyState::Lat | SteadyState::LatSlope => SteadyMeasure::Latency,
+        SteadyState::Iops | SteadyState::IopsSlope | SteadyState::Pts => SteadyMeasure::Iops,
+    };
+    if state == SteadyState::Pts {
         let measure = match suffix {
             None | Some("iops") => SteadyMeasure::Iops,
             Some("bw") => SteadyMeasure::Bandwidth,
@@ -68,22 +83,17 @@ fn criterion(
             Some(other) => {
                 let what = format!("steadystate=pts cannot judge `{other}`");
                 let help = "To fix: write `pts:iops`, `pts:bw` or `pts:lat`";
-                messages.push(job.error("steadystate", what).help(help));
+                messages.push(job.error(STEADYSTATE, what).help(help));
                 return None;
             }
         };
         let spec = suffix.map_or("pts".to_owned(), |s| format!("pts:{s}"));
         return Some((measure, SteadyRule::Pts, spec));
     }
-    let measure = match word.split('_').next() {
-        Some("bw") => SteadyMeasure::Bandwidth,
-        Some("lat") => SteadyMeasure::Latency,
-        _ => SteadyMeasure::Iops,
-    };
     let Some(text) = suffix.filter(|s| !s.is_empty()) else {
         let what = format!("steadystate={word} needs a limit");
         let help = format!("To fix: write it after a colon: `{word}:2%`");
-        messages.push(job.error("steadystate", what).help(help));
+        messages.push(job.error(STEADYSTATE, what).help(help));
         return None;
     };
     let percent = text.ends_with('%');
@@ -92,11 +102,12 @@ fn criterion(
     let Some(limit) = limit else {
         let what = format!("`{text}` is not a valid limit of steadystate={word}");
         let help = format!("To fix: write a number or a percentage of 0 or more: `{word}:2%`");
-        messages.push(job.error("steadystate", what).help(help));
+        messages.push(job.error(STEADYSTATE, what).help(help));
         return None;
     };
     let spec = format!("{word}:{limit:.6}{}", if percent { "%" } else { "" });
-    let rule = match word.ends_with("_slope") {
+    let slope = [SteadyState::IopsSlope, SteadyState::BwSlope, SteadyState::LatSlope];
+    let rule = match slope.contains(&state) {
         true => SteadyRule::Slope { limit, percent },
         false => SteadyRule::Deviation { limit, percent },
     };
@@ -105,23 +116,22 @@ fn criterion(
 
 /// The time between two samples in nanoseconds. It divides the window into at least two parts.
 fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> Option<u64> {
-    let name = "steadystate_check_interval";
-    let mut interval = job.time(name);
+    let mut interval = job.get(STEADYSTATE_CHECK_INTERVAL);
     if pts && duration > 0 {
-        if !job.is_set(name) {
+        if !job.is_set(STEADYSTATE_CHECK_INTERVAL) {
             interval = duration / ROUNDS;
         }
         if duration != interval.saturating_mul(ROUNDS) {
             let what = "the window of steadystate=pts is five rounds, \
                         and steadystate_duration is not five times steadystate_check_interval";
             let help = "To fix: set one of them: the length of a round, `ss_interval=60`";
-            messages.push(job.error("steadystate_duration", what).help(help));
+            messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
             return None;
         }
     }
     if interval < SHORTEST {
         messages.push(
-            job.error(name, "the check interval must be at least 10 ms")
+            job.error(STEADYSTATE_CHECK_INTERVAL, "the check interval must be at least 10 ms")
                 .help("To fix: write `ss_interval=1`, which is one second"),
         );
         return None;
@@ -135,13 +145,13 @@ fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> 
             interval / 1_000_000
         );
         let help = "To fix: write, for example, `ss_dur=60` with `ss_interval=2`";
-        messages.push(job.error("steadystate_duration", what).help(help));
+        messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
         return None;
     }
     if samples > MOST {
         let what = format!("a window of {samples} samples is too long: the limit is {MOST}");
         let help = "To fix: use a longer `ss_interval`";
-        messages.push(job.error("steadystate_duration", what).help(help));
+        messages.push(job.error(STEADYSTATE_DURATION, what).help(help));
         return None;
     }
     Some(interval)

@@ -3,6 +3,10 @@
 
 use std::path::Path;
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    BS, DIRECT, FILENAME, MAX_OPEN_ZONES, OFFSET, SIZE, ZONECAPACITY, ZONEMODE, ZONESIZE, ZONESKIP,
+};
 use fiord_job::option::value::Amount;
 use fiord_sys::nvme::CommandSet;
 use fiord_types::Dir;
@@ -35,7 +39,7 @@ pub(crate) fn of_file(
         Real::Unknown(why) => {
             messages.push(
                 job.error(
-                    "filename",
+                    FILENAME,
                     format!("cannot determine the zones of `{}`: {why}", path.display()),
                 )
                 .help("To fix: name its block device, or leave out `zonemode=zbd`"),
@@ -48,7 +52,7 @@ pub(crate) fn of_file(
         if real.is_some() && (writes || load.mix.has(Dir::Trim)) {
             messages.push(
                 job.warning(
-                    "zonemode",
+                    ZONEMODE,
                     format!(
                         "`{}` is a zoned device: writes that are not at the write pointer of \
                          a zone fail",
@@ -68,7 +72,7 @@ pub(crate) fn of_file(
     if real.is_some() && writes && !direct && kind == FileKind::Block {
         messages.push(
             job.error(
-                "direct",
+                DIRECT,
                 format!(
                     "Using direct I/O is mandatory for writing to ZBD drives: writes through the \
                      page cache reach `{}` in a different order than its zones require",
@@ -84,11 +88,11 @@ pub(crate) fn of_file(
 
 /// Refuses `zoneskip`, which does not work with zones that are written sequentially.
 fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
-    let (asked, whole) = match job.amount("zoneskip") {
-        None | Some(Amount::Bytes(0)) => return,
-        Some(Amount::Bytes(bytes)) => (bytes.to_string(), bytes.is_multiple_of(zones.size)),
-        Some(Amount::Zones(count)) => (format!("{count}z"), true),
-        Some(Amount::Percent(percent)) => (format!("{percent}%"), true),
+    let (asked, whole) = match job.get(ZONESKIP) {
+        Amount::Bytes(0) => return,
+        Amount::Bytes(bytes) => (bytes.to_string(), bytes.is_multiple_of(zones.size)),
+        Amount::Zones(count) => (format!("{count}z"), true),
+        Amount::Percent(percent) => (format!("{percent}%"), true),
     };
     let what = match whole {
         true => {
@@ -99,7 +103,7 @@ fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
         }
     };
     messages
-        .push(job.error("zoneskip", what).help("To fix: leave it out, or use `zonemode=strided`"));
+        .push(job.error(ZONESKIP, what).help("To fix: leave it out, or use `zonemode=strided`"));
 }
 
 /// The zones of a target itself, without emulation.
@@ -161,11 +165,11 @@ fn device(
     zoned: &Zoned,
     messages: &mut Messages,
 ) -> Option<Zones> {
-    let asked = job.count("zonesize").unwrap_or(0);
+    let asked = job.get(ZONESIZE);
     if asked > 0 && asked != facts.zone_size {
         messages.push(
             job.error(
-                "zonesize",
+                ZONESIZE,
                 format!(
                     "job parameter zonesize {asked} does not match disk zone size {}, which `{}` \
                      reports",
@@ -188,7 +192,7 @@ fn device(
         };
         messages.push(
             job.error(
-                "max_open_zones",
+                MAX_OPEN_ZONES,
                 format!(
                     "{which}`max_open_zones={most}` is more than the {limit} zones that `{}` can \
                      have open",
@@ -202,11 +206,11 @@ fn device(
 }
 
 fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones> {
-    let size = job.count("zonesize").unwrap_or(0);
+    let size = job.get(ZONESIZE);
     if size == 0 {
         messages.push(
             job.error(
-                "zonesize",
+                ZONESIZE,
                 format!(
                     "Specifying the zone size is mandatory for regular file/block device with \
                      --zonemode=zbd: `{}` is not a zoned device",
@@ -220,7 +224,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
     if size < SECTOR {
         messages.push(
             job.error(
-                "zonesize",
+                ZONESIZE,
                 format!(
                     "zone size must be at least 512 bytes for --zonemode=zbd: `zonesize={size}` is \
                      less than a sector"
@@ -230,11 +234,11 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
         );
         return None;
     }
-    let capacity = job.count("zonecapacity").filter(|c| *c > 0).unwrap_or(size);
+    let capacity = Some(job.get(ZONECAPACITY)).filter(|c| *c > 0).unwrap_or(size);
     if capacity > size {
         messages.push(
             job.error(
-                "zonecapacity",
+                ZONECAPACITY,
                 format!("job parameter zonecapacity {capacity} is larger than zone size {size}"),
             )
             .help("To fix: write no more than `zonesize`"),
@@ -252,7 +256,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     if u64::from(most) > capacity {
         messages.push(
             job.error(
-                "bs",
+                BS,
                 format!(
                     "I/O buflen exceeds zone size: blocks of {most} bytes, and zones of {capacity}"
                 ),
@@ -264,7 +268,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.try_into().unwrap_or(0)) {
         messages.push(
             job.error(
-                "bs",
+                BS,
                 format!("trim block size {} is not the zone size {}", trim.max(), zones.size),
             )
             .help(format!("To fix: write `bs=,,{}`: a trim resets a whole zone", zones.size)),
@@ -286,7 +290,7 @@ pub(crate) fn whole(
     if let Some(asked) = region.asked {
         messages.push(
             job.error(
-                "size",
+                SIZE,
                 format!(
                     "the range of {asked} bytes at offset {} extends past the end of \
                      `{shown}`, which has {} bytes there",
@@ -304,24 +308,22 @@ pub(crate) fn whole(
     let offset = region.offset.checked_next_multiple_of(zones.size).unwrap_or(end);
     let last = end / zones.size * zones.size;
     if offset >= last {
-        messages.push(
-            job.error("size", format!("{shown}: io_size must be at least one zone")).help(format!(
-                "To fix: use a larger `size`: zones of `{shown}` have {} bytes",
-                zones.size
-            )),
-        );
+        messages.push(job.error(SIZE, format!("{shown}: io_size must be at least one zone")).help(
+            format!("To fix: use a larger `size`: zones of `{shown}` have {} bytes", zones.size),
+        ));
         return None;
     }
-    let mut note = |name: &str, what: String| {
-        messages
-            .push(job.adjusted(name, format!("{shown}: {what}: zones have {} bytes", zones.size)));
+    let mut note = |option: &'static OptionDef, what: String| {
+        messages.push(
+            job.adjusted(option, format!("{shown}: {what}: zones have {} bytes", zones.size)),
+        );
     };
     if offset != region.offset {
-        note("offset", format!("rounded up offset from {} to {offset}", region.offset));
+        note(OFFSET.def(), format!("rounded up offset from {} to {offset}", region.offset));
     }
     let (len, rest) = (last - offset, end - offset);
     if len != rest {
-        note("size", format!("rounded down io_size from {rest} to {len}"));
+        note(SIZE.def(), format!("rounded down io_size from {rest} to {len}"));
     }
     Some(Region { offset, len, ..region })
 }

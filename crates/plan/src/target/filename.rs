@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_job::option::value::Value;
+use fiord_job::option::table::{DIRECTORY, FILENAME, FILENAME_FORMAT, NRFILES, OPENDIR};
 
 use crate::machine::survey::Survey;
 use crate::options::messages::Messages;
@@ -26,16 +26,18 @@ pub(crate) struct Naming {
 impl Naming {
     /// Reads the options and, for `opendir`, the directory.
     pub(crate) fn read(job: Reading, survey: &mut Survey, messages: &mut Messages) -> Self {
-        let directories: Vec<PathBuf> =
-            job.paths("directory").into_iter().map(PathBuf::from).collect();
+        let directories: Vec<PathBuf> = {
+            let names = job.get(DIRECTORY).unwrap_or_default();
+            names.into_iter().map(PathBuf::from).collect()
+        };
         for directory in &directories {
             paths::directory(job, directory, survey, messages);
         }
         let names = named(job, messages);
-        let count = job.count("nrfiles").unwrap_or(1);
+        let count = u64::from(job.get(NRFILES));
         if count == 0 || count > MOST_FILES {
             messages.push(
-                job.error("nrfiles", format!("`nrfiles={count}` is not a valid number of files"))
+                job.error(NRFILES, format!("`nrfiles={count}` is not a valid number of files"))
                     .help(format!("To fix: write a number from 1 to {MOST_FILES}")),
             );
         }
@@ -43,7 +45,9 @@ impl Naming {
             found: opened(job, survey, messages),
             directories,
             names,
-            format: job.text("filename_format").filter(|f| !f.is_empty()).unwrap_or_else(default),
+            format: Some(job.get(FILENAME_FORMAT))
+                .filter(|f| !f.is_empty())
+                .unwrap_or_else(default),
             count: count.clamp(1, MOST_FILES),
             job: job.spec.section.clone(),
         }
@@ -77,17 +81,15 @@ impl Naming {
 fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
     let (mut names, mut count, mut times) = (Vec::new(), 0u64, 0);
     for setting in &job.spec.settings {
-        match (setting.def.name, &setting.value) {
-            ("filename", Value::Paths(more)) => {
-                if names.is_empty() {
-                    count = 0;
-                }
-                times += 1;
-                count = count.saturating_add(more.len() as u64);
-                names.extend(more.iter().cloned());
+        if let Some(Some(more)) = setting.get(FILENAME) {
+            if names.is_empty() {
+                count = 0;
             }
-            ("nrfiles", Value::Int(n)) => count = u64::try_from(*n).unwrap_or(0),
-            _ => {}
+            times += 1;
+            count = count.saturating_add(more.len() as u64);
+            names.extend(more);
+        } else if let Some(number) = setting.get(NRFILES) {
+            count = number.into();
         }
     }
     if times > 1 {
@@ -95,11 +97,11 @@ fn named(job: Reading, messages: &mut Messages) -> Vec<String> {
             "`filename` is given {times} times, and each one adds files: the job uses {}",
             names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
         );
-        messages.push(job.adjusted("filename", what).help("To fix: name all files in one place"));
+        messages.push(job.adjusted(FILENAME, what).help("To fix: name all files in one place"));
     }
     if !names.is_empty() && count < names.len() as u64 {
         messages.push(job.adjusted(
-            "nrfiles",
+            NRFILES,
             format!("only the first {count} of {} names in `filename` are used", names.len()),
         ));
         names.truncate(count.max(1) as usize);
@@ -112,18 +114,18 @@ fn default() -> String {
 }
 
 fn opened(job: Reading, survey: &Survey, messages: &mut Messages) -> Vec<PathBuf> {
-    let Some(directory) = job.set_text("opendir") else { return Vec::new() };
+    let Some(directory) = job.get(OPENDIR) else { return Vec::new() };
     match survey.facts.list(Path::new(&directory)) {
         Ok(found) if found.is_empty() => {
             messages
-                .push(job.error("opendir", format!("there are no files below `{directory}`")).help(
+                .push(job.error(OPENDIR, format!("there are no files below `{directory}`")).help(
                 "To fix: name a directory with files in it, or use `directory=` to make new ones",
             ));
             found
         }
         Ok(found) => found,
         Err(e) => {
-            messages.push(job.error("opendir", format!("cannot list `{directory}`: {e}")));
+            messages.push(job.error(OPENDIR, format!("cannot list `{directory}`: {e}")));
             Vec::new()
         }
     }

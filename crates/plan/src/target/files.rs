@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::{
+    FILE_APPEND, FILENAME, OFFSET, OFFSET_INCREMENT, OPENDIR, SIZE, SPACE_RESERVE,
+};
 use fiord_types::Dir;
 
 use crate::machine::survey::Survey;
@@ -33,7 +36,7 @@ pub(crate) fn plan(
         if usage.access.appends_only_regular(kind) {
             messages.push(append_ignored(job, &path));
         }
-        if job.count("space_reserve") > Some(0) && kind != FileKind::Regular {
+        if job.get(SPACE_RESERVE) > 0 && kind != FileKind::Regular {
             messages.push(no_space_to_watch(job, &path));
         }
         let direct = usage.access.direct;
@@ -67,7 +70,7 @@ pub(crate) fn plan(
             }
             Err(NoRegion::SizeUnknown) if count > 1 && extent == Extent::Growable(Some(0)) => {
                 messages.push(job.warning(
-                    "opendir",
+                    OPENDIR,
                     format!("`{}` is empty: the job does not use it", path.display()),
                 ));
             }
@@ -90,7 +93,7 @@ fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diag
         "`{}` has {now} of the {needed} bytes that the job needs, and --readonly does not extend it",
         path.display()
     );
-    job.error("size", what).help(
+    job.error(SIZE, what).help(
         "To fix: use a smaller size, or lay the file out first: the same job with `create_only=1`, \
          without --readonly",
     )
@@ -119,7 +122,7 @@ fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages
     }
     if let Some(asked) = region.asked {
         messages.push(job.adjusted(
-            "size",
+            SIZE,
             format!(
                 "`{}` has only {} bytes after offset {}, not the {asked} that `size` asks for; \
                  the job uses only those",
@@ -160,7 +163,7 @@ fn no_region(
 ) -> Diagnostic {
     let shown = path.display();
     match why {
-        NoRegion::SizeUnknown if job.flag("file_append") && extent != Extent::Growable(None) => {
+        NoRegion::SizeUnknown if job.get(FILE_APPEND) && extent != Extent::Growable(None) => {
             no_size(
                 job,
                 format!(
@@ -181,16 +184,16 @@ fn no_region(
             no_size(job, why)
         }
         NoRegion::OffsetBehindEnd { end: 0, .. } => job
-            .error("filename", format!("`{shown}` has no capacity (0 bytes)"))
+            .error(FILENAME, format!("`{shown}` has no capacity (0 bytes)"))
             .help("To fix: check that the medium is inserted and the device is set up"),
         NoRegion::OffsetBehindEnd { offset, end } => {
-            let option = if job.is_set("offset") { "offset" } else { "offset_increment" };
+            let option = if job.is_set(OFFSET) { OFFSET } else { OFFSET_INCREMENT };
             job.error(option, format!("offset {offset} is at or past the end of `{shown}` ({end} bytes)"))
                 .help("To fix: you need to specify valid offset=: one below the end, or a `size` that grows the file")
         }
         NoRegion::TooLarge => job
             .error(
-                "size",
+                SIZE,
                 format!("offset and size of `{shown}` add up to more than a file can hold"),
             )
             .help(format!(
@@ -201,14 +204,14 @@ fn no_region(
 }
 
 fn no_size(job: Reading, why: impl std::fmt::Display) -> Diagnostic {
-    job.error("size", format!("you need to specify size=: {why}"))
+    job.error(SIZE, format!("you need to specify size=: {why}"))
         .help("To fix: set a size, for instance `size=1g`; a percentage needs a file that exists")
 }
 
 /// The warning for `file_append` on a device.
 fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
     job.no_effect(
-        "file_append",
+        FILE_APPEND,
         format!("`{}` is not a regular file: `file_append` has no effect on it", path.display()),
     )
 }
@@ -216,7 +219,7 @@ fn append_ignored(job: Reading, path: &Path) -> Diagnostic {
 /// The warning for `space_reserve` on a file that is not on a file system.
 fn no_space_to_watch(job: Reading, path: &Path) -> Diagnostic {
     job.no_effect(
-        "space_reserve",
+        SPACE_RESERVE,
         format!("`{}` is not a regular file: `space_reserve` has no effect on it", path.display()),
     )
 }

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::{DIRECTORY, FILENAME, FILENAME_FORMAT};
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
@@ -53,7 +54,7 @@ pub(crate) fn refuse(
 
 fn system_file(job: Reading, path: &Path, directory: &str, does: &str) -> Diagnostic {
     let shown = path.display();
-    let option = if job.is_set("filename") { "filename" } else { "directory" };
+    let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
     let what =
         format!("`{shown}` lies in the system directory {directory}, and this job would {does}");
     job.error(option, what).help(
@@ -67,7 +68,7 @@ fn link_at_generated_name(job: Reading, path: &Path) -> Diagnostic {
         "`{}` is a symbolic link under a generated name: fiord does not write through it",
         path.display()
     );
-    job.error("filename_format", what).help(
+    job.error(FILENAME_FORMAT, what).help(
         "To fix: remove the link, or name the file it leads to with `filename=` if you want to write there",
     )
 }

@@ -20,8 +20,13 @@ pub(crate) mod paths;
 pub(crate) mod sizes;
 pub(crate) mod usage;
 
+use fiord_job::option::handle::{WithSuffix, WordEnum};
+use fiord_job::option::table::{
+    FILE_SERVICE_TYPE, FileServiceType, IOSCHEDULER, LOCKFILE, OPENFILES, UNLINK, UNLINK_EACH_LOOP,
+};
+
 use crate::load::distribution;
-use crate::model::{FileService, Layout, LockFile, OpenPlan, Target};
+use crate::model::{FileService, Layout, OpenPlan, Target};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -38,18 +43,18 @@ pub(crate) fn target(
         service: service(job, messages),
         open,
         layout,
-        lock: lock(job),
-        unlink: job.flag("unlink"),
-        unlink_each_loop: job.flag("unlink_each_loop"),
-        scheduler: job.set_text("ioscheduler"),
+        lock: job.get(LOCKFILE),
+        unlink: job.get(UNLINK),
+        unlink_each_loop: job.get(UNLINK_EACH_LOOP),
+        scheduler: job.get(IOSCHEDULER),
     }
 }
 
 /// Reads `file_service_type`.
 fn service(job: Reading, messages: &mut Messages) -> FileService {
-    let (word, suffix) = job.word("file_service_type").unwrap_or(("roundrobin", None));
-    if matches!(word, "zipf" | "pareto" | "normal") {
-        return distribution::of_files(job, word, suffix.as_deref(), messages)
+    let WithSuffix { word, suffix } = job.get(FILE_SERVICE_TYPE);
+    if let FileServiceType::Zipf | FileServiceType::Pareto | FileServiceType::Normal = word {
+        return distribution::of_files(job, word.word(), suffix.as_deref(), messages)
             .map_or(FileService::RoundRobin(1), FileService::Skewed);
     }
     let each = match suffix.as_deref().map(|s| s.trim().parse::<u32>()) {
@@ -57,15 +62,15 @@ fn service(job: Reading, messages: &mut Messages) -> FileService {
         Some(Ok(n)) if n > 0 => n,
         Some(_) => {
             messages.push(
-                job.error("file_service_type", "the number of I/Os to each file must be 1 or more")
-                    .help(format!("To fix: write `file_service_type={word}:8`")),
+                job.error(FILE_SERVICE_TYPE, "the number of I/Os to each file must be 1 or more")
+                    .help(format!("To fix: write `file_service_type={}:8`", word.word())),
             );
             1
         }
     };
     match word {
-        "random" => FileService::Random(each),
-        "sequential" => FileService::Sequential,
+        FileServiceType::Random => FileService::Random(each),
+        FileServiceType::Sequential => FileService::Sequential,
         _ => FileService::RoundRobin(each),
     }
 }
@@ -73,17 +78,8 @@ fn service(job: Reading, messages: &mut Messages) -> FileService {
 /// Reads `openfiles`: at least 1, at most `files`. 0 and unset mean all files.
 pub(crate) fn open_files(job: Reading, files: usize) -> u32 {
     let all = u32::try_from(files).unwrap_or(u32::MAX).max(1);
-    match job.set_count32("openfiles") {
+    match job.get(OPENFILES) {
         None | Some(0) => all,
         Some(n) => n.min(all),
-    }
-}
-
-/// Reads `lockfile`.
-fn lock(job: Reading) -> LockFile {
-    match job.plain_word("lockfile") {
-        "exclusive" => LockFile::Exclusive,
-        "readwrite" => LockFile::ReadWrite,
-        _ => LockFile::None,
     }
 }

@@ -1,14 +1,20 @@
 //! How a job opens its files and lays them out.
 
-use crate::model::{Advice, Fallocate, Layout, Mix, OpenPlan, SyncMode, WriteHint};
+use fiord_job::option::table::{
+    ALLOW_FILE_CREATE, ALLOW_MOUNTED_WRITE, ATOMIC, BUFFERED, CREATE_FSYNC, CREATE_ON_OPEN,
+    CREATE_ONLY, CREATE_SERIALIZE, DIRECT, FADVISE_HINT, FALLOCATE, FILE_APPEND, INVALIDATE,
+    OVERWRITE, PRE_READ, SYNC, WRITE_HINT,
+};
+
+use crate::model::{Layout, Mix, OpenPlan};
 use crate::options::reading::Reading;
 
 /// Reads `direct` and `buffered`, which are opposites: the later one counts.
 pub(crate) fn direct(job: Reading) -> bool {
-    match (job.position("direct"), job.position("buffered")) {
-        (Some(d), Some(b)) if b > d => !job.flag("buffered"),
-        (None, Some(_)) => !job.flag("buffered"),
-        _ => job.flag("direct"),
+    match (job.position(DIRECT), job.position(BUFFERED)) {
+        (Some(d), Some(b)) if b > d => !job.get(BUFFERED),
+        (None, Some(_)) => !job.get(BUFFERED),
+        _ => job.get(DIRECT),
     }
 }
 
@@ -16,32 +22,15 @@ pub(crate) fn direct(job: Reading) -> bool {
 pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
     OpenPlan {
         direct: direct(job),
-        sync: match job.plain_word("sync") {
-            "sync" | "1" => SyncMode::Sync,
-            "dsync" => SyncMode::Dsync,
-            _ => SyncMode::None,
-        },
-        atomic: job.flag("atomic"),
+        sync: job.get(SYNC),
+        atomic: job.get(ATOMIC),
         // Keep the pages that `pre_read` brings into the page cache.
-        invalidate: job.flag("invalidate") && !job.flag("pre_read"),
-        create: job.flag("allow_file_create"),
-        allow_mounted_write: job.flag("allow_mounted_write"),
-        advice: match job.plain_word("fadvise_hint") {
-            "1" => Advice::Auto,
-            "random" => Advice::Random,
-            "sequential" => Advice::Sequential,
-            "noreuse" => Advice::NoReuse,
-            _ => Advice::None,
-        },
-        write_hint: match job.plain_word("write_hint") {
-            "none" => Some(WriteHint::None),
-            "short" => Some(WriteHint::Short),
-            "medium" => Some(WriteHint::Medium),
-            "long" => Some(WriteHint::Long),
-            "extreme" => Some(WriteHint::Extreme),
-            _ => None,
-        },
-        append: job.flag("file_append"),
+        invalidate: job.get(INVALIDATE) && !job.get(PRE_READ),
+        create: job.get(ALLOW_FILE_CREATE),
+        allow_mounted_write: job.get(ALLOW_MOUNTED_WRITE),
+        advice: job.get(FADVISE_HINT),
+        write_hint: job.get(WRITE_HINT),
+        append: job.get(FILE_APPEND),
         read_only: readonly || !mix.changes_data(),
         // `resolve` sets this after it has read the names.
         generated: false,
@@ -51,18 +40,12 @@ pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
 /// Reads the options of the layout.
 pub(crate) fn layout(job: Reading) -> Layout {
     Layout {
-        serialize: job.flag("create_serialize"),
-        fsync: job.flag("create_fsync"),
-        on_open: job.flag("create_on_open"),
-        only: job.flag("create_only"),
-        overwrite: job.flag("overwrite"),
-        pre_read: job.flag("pre_read"),
-        fallocate: match job.plain_word("fallocate") {
-            "none" | "0" => Fallocate::None,
-            "posix" | "1" => Fallocate::Posix,
-            "keep" => Fallocate::Keep,
-            "truncate" => Fallocate::Truncate,
-            _ => Fallocate::Native,
-        },
+        serialize: job.get(CREATE_SERIALIZE),
+        fsync: job.get(CREATE_FSYNC),
+        on_open: job.get(CREATE_ON_OPEN),
+        only: job.get(CREATE_ONLY),
+        overwrite: job.get(OVERWRITE),
+        pre_read: job.get(PRE_READ),
+        fallocate: job.get(FALLOCATE),
     }
 }

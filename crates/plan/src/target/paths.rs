@@ -3,6 +3,10 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::{
+    ALLOW_FILE_CREATE, BS, CREATE_ON_OPEN, DIRECTORY, FILENAME, FILETYPE, RW,
+};
 use fiord_types::Dir;
 
 use crate::engine::{nvme, scsi};
@@ -14,7 +18,6 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::Extent;
 use crate::target::usage::Usage;
-use fiord_job::diagnostic::Diagnostic;
 
 /// The kind of the file at a path, and its size. `None`: the job cannot use it, and a message says
 /// why.
@@ -100,7 +103,7 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
         Err(e) => e.text,
     };
     messages.push(
-        job.error("directory", format!("{} is not a directory: {why}", path.display()))
+        job.error(DIRECTORY, format!("{} is not a directory: {why}", path.display()))
             .help(format!("To fix: create it: mkdir -p {}", path.display())),
     );
 }
@@ -109,7 +112,7 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
 /// `allow_file_create=0`. `None`: a message says why not.
 fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) -> Option<()> {
     if usage.readonly {
-        let option = if job.is_set("filename") { "filename" } else { "directory" };
+        let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
         let what =
             format!("`{}` does not exist, and --readonly does not create it", path.display());
         messages.push(job.error(option, what).help(
@@ -121,10 +124,10 @@ fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) 
         messages.push(no_trims(job, path));
         return None;
     }
-    if !job.flag("allow_file_create") {
+    if !job.get(ALLOW_FILE_CREATE) {
         messages.push(
             job.error(
-                "allow_file_create",
+                ALLOW_FILE_CREATE,
                 format!(
                     "`{}` does not exist: file creation disallowed by allow_file_create=0",
                     path.display()
@@ -148,7 +151,7 @@ fn readable_when_made(
     if layout.on_open && matches!(mix, Mix::Read) {
         messages.push(
             job.error(
-                "create_on_open",
+                CREATE_ON_OPEN,
                 format!(
                     "`{}` does not exist, and with `create_on_open` it is still empty when the job reads it",
                     path.display()
@@ -168,7 +171,7 @@ fn is_for_devices(path: &Path, survey: &mut Survey) -> bool {
 /// The error for a device that does not exist.
 fn no_device(job: Reading, path: &Path) -> Diagnostic {
     let shown = path.display();
-    let option = if job.is_set("filename") { "filename" } else { "directory" };
+    let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
     job.error(
         option,
         format!("there is no device `{shown}`, and fiord creates no regular files in /dev"),
@@ -178,7 +181,7 @@ fn no_device(job: Reading, path: &Path) -> Diagnostic {
 
 /// The error for a path whose lookup failed.
 fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
-    let option = if job.is_set("filename") { "filename" } else { "directory" };
+    let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
     job.error(option, format!("cannot use `{}`: {}", path.display(), error.text))
         .help("To fix: check the path, each directory on the way to it and their permissions")
 }
@@ -187,7 +190,7 @@ fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
 fn pipe(job: Reading, path: &Path, messages: &mut Messages) {
     messages.push(
         job.error(
-            "filename",
+            FILENAME,
             format!("`{}` is a pipe or socket: it has no size and no offsets", path.display()),
         )
         .help("To fix: name a regular file or a device"),
@@ -206,14 +209,14 @@ fn may_use(
 ) -> Option<()> {
     let shown = path.display();
     if found.kind == FoundKind::Directory {
-        messages.push(job.error("filename", format!("`{shown}` is a directory")).help(format!(
+        messages.push(job.error(FILENAME, format!("`{shown}` is a directory")).help(format!(
             "To fix: use `directory={shown}` to put files in it, `opendir={shown}` to use those in it"
         )));
         return None;
     }
     if let Some(stated) = usage.stated.filter(|s| *s != found.kind) {
         messages.push(job.error(
-            "filetype",
+            FILETYPE,
             format!("`{shown}` is {}, not {}", found.kind.in_words(), stated.in_words()),
         ));
         return None;
@@ -238,7 +241,7 @@ fn may_use(
 fn no_trims(job: Reading, path: &Path) -> Diagnostic {
     let shown = path.display();
     let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
-    job.error("rw", what).help("To fix: name a block device, or use `rw=write`")
+    job.error(RW, what).help("To fix: name a block device, or use `rw=write`")
 }
 
 fn permissions(
@@ -255,7 +258,7 @@ fn permissions(
         _ => return Some(()),
     };
     messages.push(
-        job.error("filename", format!("no permission to {denied} `{}`", path.display()))
+        job.error(FILENAME, format!("no permission to {denied} `{}`", path.display()))
             .help("To fix: change the file's permissions, or run as another user (sudo)"),
     );
     None
@@ -286,7 +289,7 @@ fn not_in_use(
             "To fix: resolve that, or set `allow_mounted_write=1` if its data may be lost",
         ),
     };
-    messages.push(job.error("filename", what).help(help));
+    messages.push(job.error(FILENAME, what).help(help));
     None
 }
 
@@ -304,7 +307,7 @@ fn block_device(
     {
         messages.push(
             job.error(
-                "bs",
+                BS,
                 format!("`direct=1` on `{shown}` needs multiples of its block size of {logical} bytes; the job uses {}", usage.access.block),
             )
             .help(format!("To fix: write `bs={}` or leave out `direct=1`", usage.access.block.next_multiple_of(logical))),

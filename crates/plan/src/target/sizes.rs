@@ -1,5 +1,9 @@
 //! The region of each file: `size`, `filesize`, `offset` and related options, percentages.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    FILE_APPEND, FILESIZE, FILL_DEVICE, OFFSET, OFFSET_ALIGN, OFFSET_INCREMENT, SIZE,
+};
 use fiord_job::option::value::Amount;
 
 use crate::load::{seeds, zones};
@@ -80,28 +84,35 @@ pub(crate) enum NoRegion {
 impl Wanted {
     /// Reads the options.
     pub(crate) fn read(job: Reading, block: u64, seed: u64, messages: &mut Messages) -> Self {
-        let mut amount = |name: &str| match zones::amount(job, name) {
-            Some(Amount::Zones(_)) if !zones::wanted(job) => {
-                messages.push(
-                    job.error(name, format!("`{name}` is given in zones, but the job has none"))
-                        .help("To fix: add a `zonemode`, or write bytes (`4g`) or a percentage (`20%`)"),
+        let mut amount =
+            |option: &'static OptionDef, value: Option<Amount>| match zones::amount(job, value) {
+                Some(Amount::Zones(_)) if !zones::wanted(job) => {
+                    messages.push(
+                    job.error(
+                        option,
+                        format!("`{}` is given in zones, but the job has none", option.name),
+                    )
+                    .help(
+                        "To fix: add a `zonemode`, or write bytes (`4g`) or a percentage (`20%`)",
+                    ),
                 );
-                None
-            }
-            other => other,
-        };
-        let size = amount("size").filter(|s| *s != Amount::Bytes(0));
-        let offset = amount("offset").unwrap_or(Amount::Bytes(0));
-        let increment = amount("offset_increment").unwrap_or(Amount::Bytes(0));
-        let align = job.count("offset_align").filter(|a| *a > 0).unwrap_or(block);
+                    None
+                }
+                other => other,
+            };
+        let size = amount(SIZE.def(), job.get(SIZE)).filter(|s| *s != Amount::Bytes(0));
+        let offset = amount(OFFSET.def(), Some(job.get(OFFSET))).unwrap_or(Amount::Bytes(0));
+        let increment = amount(OFFSET_INCREMENT.def(), Some(job.get(OFFSET_INCREMENT)))
+            .unwrap_or(Amount::Bytes(0));
+        let align = Some(job.get(OFFSET_ALIGN)).filter(|a| *a > 0).unwrap_or(block);
         Wanted {
             size,
-            filesize: job.set_range("filesize"),
+            filesize: job.get(FILESIZE).map(|size| (size.low, size.high)),
             offset,
             increment,
             align: align.max(1),
-            append: job.flag("file_append"),
-            fill: job.flag("fill_device"),
+            append: job.get(FILE_APPEND),
+            fill: job.get(FILL_DEVICE),
             block: block.max(1),
             seed,
         }

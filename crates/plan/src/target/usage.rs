@@ -1,5 +1,7 @@
 //! How a job uses its files.
 
+use fiord_job::option::table::{FILETYPE, FileType, GID, UID};
+
 use crate::machine::facts::FoundKind;
 use crate::model::{EngineDef, FileKind, Layout, Mix, OpenPlan};
 use crate::options::reading::Reading;
@@ -46,7 +48,7 @@ impl Access {
             mounted_write: open.allow_mounted_write,
             direct: open.direct,
             append: open.append,
-            other_user: job.is_set("uid") || job.is_set("gid"),
+            other_user: job.is_set(UID) || job.is_set(GID),
             block,
         }
     }
@@ -58,10 +60,10 @@ impl Access {
 
 /// Reads `filetype`. `None`: not set.
 pub(crate) fn stated(job: Reading) -> Option<FoundKind> {
-    match job.plain_word("filetype") {
-        "file" => Some(FoundKind::Regular),
-        "block" => Some(FoundKind::Block),
-        "char" => Some(FoundKind::Char),
-        _ => None,
+    match job.get(FILETYPE) {
+        FileType::None => None,
+        FileType::File => Some(FoundKind::Regular),
+        FileType::Block => Some(FoundKind::Block),
+        FileType::Char => Some(FoundKind::Char),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::option::table;
+use crate::option::value::SizeRange;
 
 fn read(name: &str, text: &str) -> Result<Value, ValueError> {
     value(table::find(name).unwrap(), Some(text), &Bases::default())
@@ -28,13 +29,14 @@ fn lists_for_read_write_and_trim() {
         ("8k,4k-16k", [Some(8 * K), Some(4 * K), Some(16 * K)]),
         ("(8k-4k)", [Some(4 * K); 3]),
     ] {
-        assert_eq!(read("bs", text), Ok(Value::Ints(expected)), "{text}");
+        assert_eq!(read("bs", text), Ok(Value::Ints(expected.into())), "{text}");
     }
 }
 
 #[test]
 fn ranges_for_read_write_and_trim() {
-    let (a, b) = (Some((1024, 4096)), Some((8192, 32768)));
+    let range = |low, high| Some(SizeRange { low, high });
+    let (a, b) = (range(1024, 4096), range(8192, 32768));
     for (text, expected) in [
         ("1k-4k", [a; 3]),
         ("4k-1k", [a; 3]),
@@ -45,7 +47,7 @@ fn ranges_for_read_write_and_trim() {
         (",1k-4k", [None, a, a]),
         ("(1k*1)-(1k*4)", [a; 3]),
     ] {
-        assert_eq!(read("bsrange", text), Ok(Value::Ranges(expected)), "{text}");
+        assert_eq!(read("bsrange", text), Ok(Value::Ranges(expected.into())), "{text}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sets of CPUs and NUMA nodes: `0,5,8-15`, `all`, `bind:0-1`.
 
-use crate::option::value::{Bases, Value, ValueError};
+use crate::option::value::{Bases, NumaPolicy, ValueError};
 
 /// The limit on CPU and node numbers. Linux kernels have fewer (`CONFIG_NR_CPUS` goes up to 8192).
 const MAX_NUMBER: u32 = 65_536;
@@ -9,27 +9,26 @@ const MAX_NUMBER: u32 = 65_536;
 ///
 /// # Errors
 /// A part is not a number or a range, or a number is too large.
-pub fn cpu_set(text: &str, _: &Bases) -> Result<Value, ValueError> {
-    numbers(text, "CPU").map(Value::Set)
+pub fn cpu_set(text: &str, _: &Bases) -> Result<Vec<u32>, ValueError> {
+    numbers(text, "CPU")
 }
 
 /// Parses `numa_cpu_nodes`: numbers and ranges, or `all`, which returns an empty set.
 ///
 /// # Errors
 /// A part is not a number or a range, or a number is too large.
-pub fn numa_nodes(text: &str, _: &Bases) -> Result<Value, ValueError> {
+pub fn numa_nodes(text: &str, _: &Bases) -> Result<Vec<u32>, ValueError> {
     if text.trim() == "all" {
-        return Ok(Value::Set(Vec::new()));
+        return Ok(Vec::new());
     }
-    numbers(text, "node").map(Value::Set)
+    numbers(text, "node")
 }
 
 /// Parses `numa_mem_policy`: `default`, `prefer:N`, `bind:NODES`, `interleave:NODES` or `local`.
-/// Returns a `Word` with the nodes as written; [`numa_nodes`] parses them later.
 ///
 /// # Errors
 /// The policy is unknown, or its nodes are missing, superfluous or invalid.
-pub fn numa_policy(text: &str, _: &Bases) -> Result<Value, ValueError> {
+pub fn numa_policy(text: &str, _: &Bases) -> Result<NumaPolicy, ValueError> {
     const MODES: [(&str, bool); 5] = [
         ("default", false),
         ("prefer", true),
@@ -48,24 +47,28 @@ pub fn numa_policy(text: &str, _: &Bases) -> Result<Value, ValueError> {
             .with_help("policies are default, prefer, bind, interleave and local"));
     };
     let at = mode.len() + 1;
-    match nodes {
-        None if wants_nodes => Err(ValueError::new(format!("`{word}` needs NUMA nodes"))
-            .with_help(format!("To fix: write nodes after a colon, for example `{word}:0`"))),
+    let set = match nodes {
+        None if wants_nodes => {
+            return Err(ValueError::new(format!("`{word}` needs NUMA nodes"))
+                .with_help(format!("To fix: write nodes after a colon, for example `{word}:0`")));
+        }
         Some(n) if !wants_nodes => {
-            Err(ValueError::new(format!("`{word}` takes no NUMA nodes")).at(at, at + n.len()))
+            return Err(
+                ValueError::new(format!("`{word}` takes no NUMA nodes")).at(at, at + n.len())
+            );
         }
-        Some(n) => {
-            let set = if n == "all" {
-                Vec::new()
-            } else {
-                numbers(n, "node").map_err(|e| e.shifted(at, n.len()))?
-            };
-            if word == "prefer" && set.len() != 1 {
-                return Err(ValueError::new("`prefer` takes exactly one node").at(at, at + n.len()));
-            }
-            Ok(Value::Word(word, Some(n.to_string())))
-        }
-        None => Ok(Value::Word(word, None)),
+        None | Some("all") => Vec::new(),
+        Some(n) => numbers(n, "node").map_err(|e| e.shifted(at, n.len()))?,
+    };
+    match word {
+        "local" => Ok(NumaPolicy::Local),
+        "bind" => Ok(NumaPolicy::Bind(set)),
+        "interleave" => Ok(NumaPolicy::Interleave(set)),
+        "prefer" => match set[..] {
+            [node] => Ok(NumaPolicy::Prefer(node)),
+            _ => Err(ValueError::new("`prefer` takes exactly one node").at(at, text.len())),
+        },
+        _ => Ok(NumaPolicy::Default),
     }
 }
 

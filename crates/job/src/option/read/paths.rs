@@ -1,6 +1,6 @@
 //! File and directory names separated by colons. `\:` is a colon in a name.
 
-use crate::option::value::{Bases, Value, ValueError};
+use crate::option::value::{Bases, ValueError};
 
 /// Parses `filename`, `directory`, `read_iolog` and similar options: `/dev/sda:/dev/sdb`,
 /// `F\:\fiofile`.
@@ -11,7 +11,7 @@ use crate::option::value::{Bases, Value, ValueError};
 /// # Errors
 /// There is no name, or a name starts like a Windows path with an unescaped colon (`F:\fiofile`).
 /// That would mean the two files `F` and `\fiofile`, which is probably a mistake.
-pub fn paths(text: &str, _: &Bases) -> Result<Value, ValueError> {
+pub fn paths(text: &str, _: &Bases) -> Result<Vec<String>, ValueError> {
     if let Some(at) = drive_letter(text) {
         let drive = &text[at..at + 1];
         return Err(ValueError::new(format!("the colon in `{drive}:\\` separates two files"))
@@ -38,7 +38,7 @@ pub fn paths(text: &str, _: &Bases) -> Result<Value, ValueError> {
             "To fix: write one or more names separated by colons; a colon in a name is `\\:`",
         ));
     }
-    Ok(Value::Paths(list))
+    Ok(list)
 }
 
 /// The position of a name that starts with a letter, an unescaped colon and a backslash.

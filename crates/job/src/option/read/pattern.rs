@@ -1,6 +1,6 @@
 //! `buffer_pattern` and `verify_pattern`.
 
-use crate::option::value::{Bases, PatternPart, Value, ValueError};
+use crate::option::value::{Bases, PatternPart, ValueError};
 
 /// Parses a pattern such as `0xdeadface"abcd"-12'file'%o`. Its parts may have any order and white
 /// space between them.
@@ -15,7 +15,7 @@ use crate::option::value::{Bases, PatternPart, Value, ValueError};
 ///
 /// # Errors
 /// The pattern is empty, or a part of it is invalid.
-pub fn pattern(text: &str, _: &Bases) -> Result<Value, ValueError> {
+pub fn pattern(text: &str, _: &Bases) -> Result<Vec<PatternPart>, ValueError> {
     let mut parts: Vec<PatternPart> = Vec::new();
     let mut at = 0;
     while at < text.len() {
@@ -35,7 +35,7 @@ pub fn pattern(text: &str, _: &Bases) -> Result<Value, ValueError> {
     if parts.is_empty() {
         return Err(ValueError::new("the pattern is empty").with_help(HELP));
     }
-    Ok(Value::Pattern(parts))
+    Ok(parts)
 }
 
 const HELP: &str = "To fix: write hexadecimal `0xdeadbeef`, a number, `\"text\"`, `'file'` or `%o`";

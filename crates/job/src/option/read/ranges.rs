@@ -2,29 +2,29 @@
 
 use crate::number;
 use crate::option::def::Unit;
-use crate::option::value::{Bases, Value, ValueError};
+use crate::option::value::{Bases, SizeRange, TimeRange, ValueError};
 
 /// Parses `startdelay`: `5`, `5-10`, `500ms-2s`. Returns nanoseconds, with the smaller value first.
 /// Bare numbers are in seconds.
 ///
 /// # Errors
 /// A value is not a time.
-pub fn time_range(text: &str, _: &Bases) -> Result<Value, ValueError> {
+pub fn time_range(text: &str, _: &Bases) -> Result<TimeRange, ValueError> {
     let (low, high) = pair(text, |t| number::nanos(t, Unit::Seconds))?;
-    Ok(Value::TimeRange(low, high))
+    Ok(TimeRange { low, high })
 }
 
 /// Parses `filesize`: `1m`, `1k-4m`. Returns bytes, with the smaller value first.
 ///
 /// # Errors
 /// A value is not a size, or is 0.
-pub fn size_range(text: &str, bases: &Bases) -> Result<Value, ValueError> {
+pub fn size_range(text: &str, bases: &Bases) -> Result<SizeRange, ValueError> {
     let (low, high) = pair(text, |t| number::bytes(t, bases))?;
     if low == 0 {
         return Err(ValueError::new("a size of 0 is too small")
             .with_help("To fix: write a size of 1 byte or more"));
     }
-    Ok(Value::Range(low, high))
+    Ok(SizeRange { low, high })
 }
 
 fn pair(

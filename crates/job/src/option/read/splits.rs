@@ -1,7 +1,9 @@
 //! `bssplit`: block sizes with weights, for reads, writes and trims.
 
+use fiord_types::PerDir;
+
 use crate::number;
-use crate::option::value::{Bases, Value, ValueError};
+use crate::option::value::{Bases, ValueError};
 
 /// The maximum number of sizes per direction.
 const MAX_SIZES: usize = 64;
@@ -14,7 +16,7 @@ const MAX_SIZES: usize = 64;
 ///
 /// # Errors
 /// A size or a weight is invalid, the weights exceed 100, or there are too many sizes or lists.
-pub fn splits(text: &str, bases: &Bases) -> Result<Value, ValueError> {
+pub fn splits(text: &str, bases: &Bases) -> Result<PerDir<Vec<(u64, u8)>>, ValueError> {
     let mut all: [Vec<(u64, u8)>; 3] = Default::default();
     let mut at = 0;
     let mut count = 0;
@@ -37,7 +39,7 @@ pub fn splits(text: &str, bases: &Bases) -> Result<Value, ValueError> {
     for i in count..3 {
         all[i] = all[i - 1].clone();
     }
-    Ok(Value::Splits(all))
+    Ok(all.into())
 }
 
 fn direction(text: &str, bases: &Bases) -> Result<Vec<(u64, u8)>, ValueError> {

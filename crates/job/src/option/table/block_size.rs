@@ -1,69 +1,54 @@
 //! The size of each I/O.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, options_of};
-use crate::option::read;
+use crate::option::declare::*;
 
-const SIZES: Kind = Kind::Ints { min: 1, max: u32::MAX as u64, unit: Unit::Bytes };
+options! {
+    Category::BlockSize;
 
-options_of!(Category::BlockSize);
+    /// The size of an I/O. Up to three values separated by commas, for reads, writes and trims. A
+    /// missing value takes the value before it (`8k,32k`); an empty value keeps the default
+    /// (`8k,32k,` and `,8k`).
+    pub const BS: Opt<PerDir<Option<u64>>> =
+        option("bs", per_dir(1, u32::MAX as u64, Unit::Bytes), "bs=8k,32k")
+            .alias(&["blocksize"])
+            .default("4096")
+            .under("rw");
 
-pub(super) const OPTIONS: &[OptionDef] = &[
-    option(
-        "bs",
-        SIZES,
-        "The size of an I/O. Up to three values separated by commas, for reads, writes and trims. \
-         A missing value takes the value before it (`8k,32k`); an empty value keeps the default \
-         (`8k,32k,` and `,8k`).",
-        "bs=8k,32k",
-    )
-    .alias(&["blocksize"])
-    .default("4096")
-    .under("rw"),
-    option(
-        "bsrange",
-        Kind::Ranges { min: 1 },
-        "Chooses the size of each I/O at random from a range, in multiples of the lower bound. Up \
-         to three ranges separated by commas, for reads, writes and trims. Write `-` or `:` \
-         between the two bounds.",
-        "bsrange=4k-64k,4k-16k",
-    )
-    .alias(&["blocksize_range"])
-    .under("rw"),
-    option(
+    /// Chooses the size of each I/O at random from a range, in multiples of the lower bound. Up to
+    /// three ranges separated by commas, for reads, writes and trims. Write `-` or `:` between the
+    /// two bounds.
+    pub const BSRANGE: Opt<Option<PerDir<Option<SizeRange>>>> =
+        option("bsrange", ranges(1), "bsrange=4k-64k,4k-16k")
+            .alias(&["blocksize_range"])
+            .under("rw");
+
+    /// Chooses the size of each I/O from a list of sizes with percentages. Entries without a
+    /// percentage share the rest evenly. Up to three lists separated by commas, for reads, writes
+    /// and trims.
+    pub const BSSPLIT: Opt<Option<PerDir<Vec<(u64, u8)>>>> = option(
         "bssplit",
-        Kind::Custom { name: "size/percentage, separated by colons", read: read::splits },
-        "Chooses the size of each I/O from a list of sizes with percentages. Entries without a \
-         percentage share the rest evenly. Up to three lists separated by commas, for reads, \
-         writes and trims.",
+        custom("size/percentage, separated by colons", &Reader(read::splits)),
         "bssplit=4k/60:64k/30:1m/10",
     )
-    .under("rw"),
-    option(
-        "bs_unaligned",
-        Kind::Switch,
-        "Lets `bsrange` choose any number of bytes, not only multiples of the lower bound.",
-        "bs_unaligned",
-    )
-    .alias(&["blocksize_unaligned"])
-    .under("rw"),
-    option(
-        "bs_is_seq_rand",
-        Kind::Bool,
-        "Applies the first value of the block size options to sequential I/O and the second to \
-         random I/O, whatever the direction.",
-        "bs_is_seq_rand=1",
-    )
-    .default("0")
-    .under("rw")
-    .later(),
-    option(
-        "ba",
-        SIZES,
-        "The alignment of random offsets, instead of the smallest block size. Any other value than \
-         the smallest block size turns the random map off. Up to three values, for reads, writes \
-         and trims.",
-        "ba=512",
-    )
-    .alias(&["blockalign"])
-    .under("rw"),
-];
+    .under("rw");
+
+    /// Lets `bsrange` choose any number of bytes, not only multiples of the lower bound.
+    pub const BS_UNALIGNED: Opt<bool> = option("bs_unaligned", SWITCH, "bs_unaligned")
+        .alias(&["blocksize_unaligned"])
+        .under("rw");
+
+    /// Applies the first value of the block size options to sequential I/O and the second to random
+    /// I/O, whatever the direction.
+    pub const BS_IS_SEQ_RAND: Opt<bool> = option("bs_is_seq_rand", BOOL, "bs_is_seq_rand=1")
+        .default("0")
+        .under("rw")
+        .later();
+
+    /// The alignment of random offsets, instead of the smallest block size. Any other value than
+    /// the smallest block size turns the random map off. Up to three values, for reads, writes and
+    /// trims.
+    pub const BA: Opt<Option<PerDir<Option<u64>>>> =
+        option("ba", per_dir(1, u32::MAX as u64, Unit::Bytes), "ba=512")
+            .alias(&["blockalign"])
+            .under("rw");
+}

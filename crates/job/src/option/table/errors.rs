@@ -1,48 +1,39 @@
 //! What happens when an I/O fails.
 
-use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
+use crate::option::declare::*;
 
-options_of!(Category::Errors);
+words! {
+    /// The words of `continue_on_error`.
+    pub enum ContinueOnError {
+        None = new("none", "every error ends the job"),
+        Read = new("read", "counts failed reads and continues"),
+        Write = new("write", "counts failed writes and continues"),
+        Io = new("io", "counts any failed I/O and continues"),
+        Verify = new("verify", "counts failed verifications and continues"),
+        All = new("all", "counts all of these errors and continues"),
+        _ = alias("0", "none"),
+        _ = alias("1", "all"),
+    }
+}
 
-pub(super) const OPTIONS: &[OptionDef] = &[
-    option(
-        "exitall_on_error",
-        Kind::Switch,
-        "Ends all jobs when this job ends with an error.",
-        "exitall_on_error",
-    ),
-    option(
-        "continue_on_error",
-        Kind::words(&[
-            Word::new("none", "every error ends the job"),
-            Word::new("read", "counts failed reads and continues"),
-            Word::new("write", "counts failed writes and continues"),
-            Word::new("io", "counts any failed I/O and continues"),
-            Word::new("verify", "counts failed verifications and continues"),
-            Word::new("all", "counts all of these errors and continues"),
-            Word::alias("0", "none"),
-            Word::alias("1", "all"),
-        ]),
-        "After which errors the job continues. The report then shows the number of errors and the \
-         first error.",
-        "continue_on_error=io",
-    )
-    .default("none"),
-    option(
-        "ignore_error",
-        Kind::Text,
-        "Errors that do not count, as names or numbers separated by colons. Up to three lists \
-         separated by commas, for reads, writes and verification.",
-        "ignore_error=EAGAIN,ENOSPC:122",
-    )
-    .under("rw")
-    .later(),
-    option(
-        "error_dump",
-        Kind::Bool,
-        "Prints every error after which the job continues, not only the error that ends it.",
-        "error_dump=1",
-    )
-    .default("0")
-    .later(),
-];
+options! {
+    Category::Errors;
+
+    /// Ends all jobs when this job ends with an error.
+    pub const EXITALL_ON_ERROR: Opt<bool> = option("exitall_on_error", SWITCH, "exitall_on_error");
+
+    /// After which errors the job continues. The report then shows the number of errors and the
+    /// first error.
+    pub const CONTINUE_ON_ERROR: Opt<ContinueOnError> =
+        option("continue_on_error", one_of(), "continue_on_error=io").default("none");
+
+    /// Errors that do not count, as names or numbers separated by colons. Up to three lists
+    /// separated by commas, for reads, writes and verification.
+    pub const IGNORE_ERROR: Opt<Option<String>> =
+        option("ignore_error", TEXT, "ignore_error=EAGAIN,ENOSPC:122").under("rw").later();
+
+    /// Prints every error after which the job continues, not only the error that ends it.
+    pub const ERROR_DUMP: Opt<bool> = option("error_dump", BOOL, "error_dump=1")
+        .default("0")
+        .later();
+}

@@ -1,8 +1,6 @@
 //! The findings, and the option that suppresses them.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Word};
-
-const CATEGORY: Category = Category::Results;
+use crate::option::declare::*;
 
 /// The names of the findings, sorted. `crates/doctor` detects and reports them.
 pub const NAMES: &[Word] = &[
@@ -61,12 +59,12 @@ pub const NAMES: &[Word] = &[
     Word::new("zone-limits", "more open zones than the device supports"),
 ];
 
-pub(super) const OPTIONS: &[OptionDef] = &[OptionDef::new(
-    "ignore_findings",
-    Kind::WordList { words: NAMES, suffix: Suffix::None },
-    CATEGORY,
-    "Findings that fiord does not report for this job, separated by commas. A finding about the \
-     whole run is suppressed only if all its jobs ignore it.",
-    "ignore_findings=size-per-job,too-short",
-)
-.since("fiord")];
+options! {
+    Category::Results;
+
+    /// Findings that fiord does not report for this job, separated by commas. A finding about the
+    /// whole run is suppressed only if all its jobs ignore it.
+    pub const IGNORE_FINDINGS: Opt<Option<Vec<&'static str>>> =
+        option("ignore_findings", names_of(NAMES), "ignore_findings=size-per-job,too-short")
+            .since("fiord");
+}

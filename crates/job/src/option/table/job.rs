@@ -1,42 +1,24 @@
 //! The job's name, its description, and how often it runs.
 
-use crate::option::def::{Category, Kind, OptionDef};
+use crate::option::declare::*;
 
-const CATEGORY: Category = Category::Job;
+options! {
+    Category::Job;
 
-pub(super) const OPTIONS: &[OptionDef] = &[
-    OptionDef::new(
-        "name",
-        Kind::Text,
-        CATEGORY,
-        "The name of the job in reports. Without it, the report uses the section's name. On the \
-         command line, `--name` also starts a new job: options before the first `--name` apply to \
-         all jobs.",
-        "name=reader",
-    ),
-    OptionDef::new(
-        "description",
-        Kind::Text,
-        CATEGORY,
-        "A note about the job. Reports repeat it; it has no other effect.",
-        "description=Cold cache, two drives",
-    ),
-    OptionDef::new(
-        "loops",
-        Kind::COUNT,
-        CATEGORY,
-        "How many times the job does its whole work.",
-        "loops=3",
-    )
-    .default("1"),
-    OptionDef::new(
-        "numjobs",
-        Kind::COUNT,
-        CATEGORY,
-        "How many identical workers run this job in parallel. Sizes and depths apply to each \
-         worker, so the total is the product. Reports list each worker separately unless \
-         `group_reporting` combines them.",
-        "numjobs=8",
-    )
-    .default("1"),
-];
+    /// The name of the job in reports. Without it, the report uses the section's name. On the
+    /// command line, `--name` also starts a new job: options before the first `--name` apply to all
+    /// jobs.
+    pub const NAME: Opt<Option<String>> = option("name", TEXT, "name=reader");
+
+    /// A note about the job. Reports repeat it; it has no other effect.
+    pub const DESCRIPTION: Opt<Option<String>> =
+        option("description", TEXT, "description=Cold cache, two drives");
+
+    /// How many times the job does its whole work.
+    pub const LOOPS: Opt<u32> = option("loops", COUNT, "loops=3").default("1");
+
+    /// How many identical workers run this job in parallel. Sizes and depths apply to each worker,
+    /// so the total is the product. Reports list each worker separately unless `group_reporting`
+    /// combines them.
+    pub const NUMJOBS: Opt<u32> = option("numjobs", COUNT, "numjobs=8").default("1");
+}

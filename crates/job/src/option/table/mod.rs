@@ -31,8 +31,28 @@ mod time;
 mod units;
 mod verify;
 
+pub use block_size::*;
+pub use buffers::*;
+pub use depth::*;
+pub use engine::*;
+pub use errors::*;
+pub use findings::*;
+pub use io_size::*;
+pub use io_type::*;
+pub use job::*;
+pub use process::*;
+pub use profile::*;
+pub use rate::*;
+pub use replay::*;
+pub use results::*;
+pub use steady_state::*;
+pub use target::*;
+pub use time::*;
+pub use units::*;
+pub use verify::*;
+
 /// The options that any job may have, one slice per category.
-const JOB_TABLES: [&[OptionDef]; 19] = [
+const JOB_TABLES: [&[&OptionDef]; 19] = [
     units::OPTIONS,
     job::OPTIONS,
     time::OPTIONS,
@@ -55,9 +75,9 @@ const JOB_TABLES: [&[OptionDef]; 19] = [
 ];
 
 static JOB: LazyLock<Vec<&'static OptionDef>> =
-    LazyLock::new(|| JOB_TABLES.into_iter().flatten().collect());
+    LazyLock::new(|| JOB_TABLES.into_iter().flatten().copied().collect());
 static ENGINE: LazyLock<Vec<&'static OptionDef>> =
-    LazyLock::new(|| engine::TABLES.into_iter().flatten().collect());
+    LazyLock::new(|| engine::TABLES.into_iter().flatten().copied().collect());
 
 /// All options that any job may have, in the order of the reference.
 pub fn options() -> &'static [&'static OptionDef] {

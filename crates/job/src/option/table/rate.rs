@@ -1,160 +1,116 @@
 //! Rates, think times and latency targets.
 
-use crate::option::def::{Category, Kind, OptionDef, Unit, Word, options_of};
+use crate::option::declare::*;
 
-options_of!(Category::Rate);
+words! {
+    /// `thinktime_blocks_type`: when a block counts.
+    pub enum ThinktimeBlocksType {
+        Complete = new("complete", "a block counts when it completes"),
+        Issue = new("issue", "a block counts when the job issues it"),
+    }
 
-pub(super) const OPTIONS: &[OptionDef] = &[
-    option(
-        "thinktime",
-        Kind::MICROS,
-        "How long the job pauses after each completed block, like a program that processes its \
-         data. A bare number is in microseconds.",
-        "thinktime=500",
-    )
-    .default("0"),
-    option(
-        "thinktime_spin",
-        Kind::MICROS,
-        "How much of the think time the job busy-waits; it sleeps the rest. A bare number is in \
-         microseconds.",
-        "thinktime_spin=100",
-    )
-    .default("0")
-    .under("thinktime"),
-    option(
-        "thinkcycles",
-        Kind::COUNT,
-        "How many CPU cycles the job busy-waits after each completed block, in addition to any \
-         think time.",
-        "thinkcycles=10000",
-    )
-    .default("0")
-    .under("thinktime")
-    .since("3.42"),
-    option(
-        "thinktime_blocks",
-        Kind::COUNT,
-        "How many blocks the job does between two think times.",
-        "thinktime_blocks=8",
-    )
-    .default("1")
-    .under("thinktime"),
-    option(
-        "thinktime_blocks_type",
-        Kind::words(&[
-            Word::new("complete", "a block counts when it completes"),
-            Word::new("issue", "a block counts when the job issues it"),
-        ]),
-        "When a block counts for `thinktime_blocks`.",
-        "thinktime_blocks_type=issue",
-    )
-    .default("complete")
-    .under("thinktime"),
-    option(
-        "thinktime_iotime",
-        Kind::SECONDS,
-        "How long the job does I/O between two think times. A bare number is in seconds.",
-        "thinktime_iotime=9s",
-    )
-    .default("0")
-    .under("thinktime"),
-    option(
-        "rate",
-        Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Bytes },
-        "The maximum bandwidth in bytes per second. Up to three values, for reads, writes and \
-         trims; an empty value means no limit.",
-        "rate=100m,50m",
-    ),
-    option(
-        "rate_min",
-        Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Bytes },
-        "The minimum bandwidth in bytes per second. If the job falls below it, the job ends with \
-         an error. Up to three values, for reads, writes and trims.",
-        "rate_min=50m",
-    )
-    .alias(&["ratemin"])
-    .under("rate"),
-    option(
-        "rate_iops",
-        Kind::Ints { min: 0, max: u32::MAX as u64, unit: Unit::Count },
-        "The maximum number of I/Os per second. Up to three values, for reads, writes and trims.",
-        "rate_iops=7000,3000",
-    ),
-    option(
-        "rate_iops_min",
-        Kind::Ints { min: 0, max: u32::MAX as u64, unit: Unit::Count },
-        "The minimum number of I/Os per second. If the job falls below it, the job ends with an \
-         error. Up to three values, for reads, writes and trims.",
-        "rate_iops_min=500",
-    )
-    .under("rate_iops"),
-    option(
-        "rate_process",
-        Kind::words(&[
-            Word::new("linear", "evenly spaced"),
-            Word::new(
-                "poisson",
-                "at random times, like requests of independent clients (a Poisson \
-                                  process)",
-            ),
-        ]),
-        "How a job with a rate spreads its I/Os over time.",
-        "rate_process=poisson",
-    )
-    .default("linear")
-    .under("rate"),
-    option(
-        "rate_cycle",
-        Kind::MILLIS,
-        "The window over which fiord checks `rate_min` and `rate_iops_min`. A bare number is in \
-         milliseconds.",
-        "rate_cycle=500",
-    )
-    .alias(&["ratecycle"])
-    .default("1000")
-    .under("rate"),
-    option(
-        "rate_ignore_thinktime",
-        Kind::Bool,
-        "Excludes think times from the rate: the job does not catch up on the I/Os that it did not \
-         issue during a think time.",
-        "rate_ignore_thinktime=1",
-    )
-    .under("rate"),
-    option(
-        "latency_target",
-        Kind::MICROS,
-        "Searches for the largest queue depth at which latencies stay below this limit. A bare \
-         number is in microseconds.",
-        "latency_target=2ms",
-    ),
-    option(
-        "latency_window",
-        Kind::MICROS,
-        "How long `latency_target` tries each depth. A bare number is in microseconds.",
-        "latency_window=500ms",
-    ),
-    option(
-        "latency_percentile",
-        Kind::Floats { min: 0.0, max: 100.0, max_len: 1 },
-        "How many per cent of the I/Os have to stay below `latency_target`.",
-        "latency_percentile=99.9",
-    )
-    .default("100"),
-    option(
-        "latency_run",
-        Kind::Bool,
-        "Continues to adjust the depth to `latency_target` until the normal end of the job, \
-         instead of ending the job when it finds the best depth.",
-        "latency_run=1",
-    )
-    .default("0"),
-    option(
-        "max_latency",
-        Kind::Ints { min: 0, max: u64::MAX, unit: Unit::Micros },
-        "Ends the job with an error if an I/O takes longer than this. Up to three values, for \
-         reads, writes and trims. A bare number is in microseconds.",
-        "max_latency=5s",
-    ),
-];
+    /// `rate_process`: how I/Os of a rate are spaced in time.
+    pub enum RateProcess {
+        Linear = new("linear", "evenly spaced"),
+        Poisson = new(
+            "poisson",
+            "at random times, like requests of independent clients (a Poisson process)",
+        ),
+    }
+}
+
+options! {
+    Category::Rate;
+
+    /// How long the job pauses after each completed block, like a program that processes its data.
+    /// A bare number is in microseconds.
+    pub const THINKTIME: Opt<u64> = option("thinktime", MICROS, "thinktime=500").default("0");
+
+    /// How much of the think time the job busy-waits; it sleeps the rest. A bare number is in
+    /// microseconds.
+    pub const THINKTIME_SPIN: Opt<u64> = option("thinktime_spin", MICROS, "thinktime_spin=100")
+        .default("0")
+        .under("thinktime");
+
+    /// How many CPU cycles the job busy-waits after each completed block, in addition to any think
+    /// time.
+    pub const THINKCYCLES: Opt<u32> = option("thinkcycles", COUNT, "thinkcycles=10000")
+        .default("0")
+        .under("thinktime")
+        .since("3.42");
+
+    /// How many blocks the job does between two think times.
+    pub const THINKTIME_BLOCKS: Opt<u32> = option("thinktime_blocks", COUNT, "thinktime_blocks=8")
+        .default("1")
+        .under("thinktime");
+
+    /// When a block counts for `thinktime_blocks`.
+    pub const THINKTIME_BLOCKS_TYPE: Opt<ThinktimeBlocksType> =
+        option("thinktime_blocks_type", one_of(), "thinktime_blocks_type=issue")
+            .default("complete")
+            .under("thinktime");
+
+    /// How long the job does I/O between two think times. A bare number is in seconds.
+    pub const THINKTIME_IOTIME: Opt<u64> =
+        option("thinktime_iotime", SECONDS, "thinktime_iotime=9s").default("0").under("thinktime");
+
+    /// The maximum bandwidth in bytes per second. Up to three values, for reads, writes and trims;
+    /// an empty value means no limit.
+    pub const RATE: Opt<Option<PerDir<Option<u64>>>> =
+        option("rate", per_dir(0, u64::MAX, Unit::Bytes), "rate=100m,50m");
+
+    /// The minimum bandwidth in bytes per second. If the job falls below it, the job ends with an
+    /// error. Up to three values, for reads, writes and trims.
+    pub const RATE_MIN: Opt<Option<PerDir<Option<u64>>>> =
+        option("rate_min", per_dir(0, u64::MAX, Unit::Bytes), "rate_min=50m")
+            .alias(&["ratemin"])
+            .under("rate");
+
+    /// The maximum number of I/Os per second. Up to three values, for reads, writes and trims.
+    pub const RATE_IOPS: Opt<Option<PerDir<Option<u32>>>> =
+        option("rate_iops", per_dir(0, u32::MAX as u64, Unit::Count), "rate_iops=7000,3000");
+
+    /// The minimum number of I/Os per second. If the job falls below it, the job ends with an
+    /// error. Up to three values, for reads, writes and trims.
+    pub const RATE_IOPS_MIN: Opt<Option<PerDir<Option<u32>>>> =
+        option("rate_iops_min", per_dir(0, u32::MAX as u64, Unit::Count), "rate_iops_min=500")
+            .under("rate_iops");
+
+    /// How a job with a rate spreads its I/Os over time.
+    pub const RATE_PROCESS: Opt<RateProcess> =
+        option("rate_process", one_of(), "rate_process=poisson").default("linear").under("rate");
+
+    /// The window over which fiord checks `rate_min` and `rate_iops_min`. A bare number is in
+    /// milliseconds.
+    pub const RATE_CYCLE: Opt<u64> = option("rate_cycle", MILLIS, "rate_cycle=500")
+        .alias(&["ratecycle"])
+        .default("1000")
+        .under("rate");
+
+    /// Excludes think times from the rate: the job does not catch up on the I/Os that it did not
+    /// issue during a think time.
+    pub const RATE_IGNORE_THINKTIME: Opt<bool> =
+        option("rate_ignore_thinktime", BOOL, "rate_ignore_thinktime=1").under("rate");
+
+    /// Searches for the largest queue depth at which latencies stay below this limit. A bare number
+    /// is in microseconds.
+    pub const LATENCY_TARGET: Opt<Option<u64>> =
+        option("latency_target", MICROS, "latency_target=2ms");
+
+    /// How long `latency_target` tries each depth. A bare number is in microseconds.
+    pub const LATENCY_WINDOW: Opt<Option<u64>> =
+        option("latency_window", MICROS, "latency_window=500ms");
+
+    /// How many per cent of the I/Os have to stay below `latency_target`.
+    pub const LATENCY_PERCENTILE: Opt<f64> =
+        option("latency_percentile", float(0.0, 100.0), "latency_percentile=99.9").default("100");
+
+    /// Continues to adjust the depth to `latency_target` until the normal end of the job, instead
+    /// of ending the job when it finds the best depth.
+    pub const LATENCY_RUN: Opt<bool> = option("latency_run", BOOL, "latency_run=1").default("0");
+
+    /// Ends the job with an error if an I/O takes longer than this. Up to three values, for reads,
+    /// writes and trims. A bare number is in microseconds.
+    pub const MAX_LATENCY: Opt<Option<PerDir<Option<u64>>>> =
+        option("max_latency", per_dir(0, u64::MAX, Unit::Micros), "max_latency=5s");
+}

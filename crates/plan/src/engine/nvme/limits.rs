@@ -3,10 +3,15 @@
 use std::fmt::Display;
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    BA, BS_UNALIGNED, FILENAME, NUM_RANGE, OFFSET, OFFSET_INCREMENT, RW, io_uring, nvme,
+};
 use fiord_sys::nvme::CommandSet;
 use fiord_types::Dir;
 
-use crate::load::forms;
+use crate::load::blocks::size_option;
+use crate::load::{forms, zones};
 use crate::model::{
     BlockSize, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step, WriteForm,
 };
@@ -49,14 +54,14 @@ impl Limits<'_> {
         }
         let namespace = &target.device.namespace;
         if namespace.write_protected && self.load.mix.changes_data() {
-            messages.push(self.error("filename", "is write protected").help(
+            messages.push(self.error(FILENAME, "is write protected").help(
                 "To fix: lift its write protection (`nvme set-feature -f 0x84`), or only read",
             ));
         }
         if self.deallocate && !namespace.zeroes_may_deallocate {
             messages.push(
                 self.job.no_effect(
-                    "deac",
+                    nvme::DEAC,
                     format!("`{}` reports that its Write Zeroes does not deallocate (DLFEAT): `deac` has no effect", self.shown()),
                 )
                 .help("To fix: use `rw=trim` to deallocate"),
@@ -66,7 +71,7 @@ impl Limits<'_> {
             messages.push(
                 self.job
                     .no_effect(
-                        "hipri",
+                        io_uring::HIPRI,
                         format!(
                             "`{}` has no polled queues: completions still arrive by interrupt",
                             self.shown()
@@ -81,12 +86,16 @@ impl Limits<'_> {
         self.file.path.display()
     }
 
-    fn error(&self, option: &str, what: impl Display) -> Diagnostic {
+    fn error(&self, option: impl Into<&'static OptionDef>, what: impl Display) -> Diagnostic {
         self.job.error(option, format!("`{}` {what}", self.shown()))
     }
 
     /// A warning about a deallocation that the controller may refuse or execute only in part.
-    fn deallocation_warning(&self, option: &str, what: impl Display) -> Diagnostic {
+    fn deallocation_warning(
+        &self,
+        option: impl Into<&'static OptionDef>,
+        what: impl Display,
+    ) -> Diagnostic {
         let may =
             "it may refuse such a command (Command Size Limit Exceeded) or execute only part of it";
         self.job.warning(option, format!("`{}` {what}: {may}", self.shown()))
@@ -96,15 +105,10 @@ impl Limits<'_> {
         self.load.mix.dirs()
     }
 
-    /// The option that sets the block sizes.
-    fn size_option(&self) -> &'static str {
-        ["bssplit", "bsrange", "bs"].into_iter().find(|name| self.job.is_set(name)).unwrap_or("bs")
-    }
-
     /// Checks that block sizes are multiples of the logical block size.
     fn blocks(&self, target: &NvmeTarget, messages: &mut Messages) {
         let block = target.block;
-        let option = self.size_option();
+        let option = size_option(self.job);
         for dir in self.used() {
             let sizes = &self.load.blocks[dir];
             let odd = match sizes {
@@ -136,7 +140,7 @@ impl Limits<'_> {
         }
         if self.load.unaligned {
             messages.push(
-                self.error("bs_unaligned", format!("takes whole blocks of {block} bytes only"))
+                self.error(BS_UNALIGNED, format!("takes whole blocks of {block} bytes only"))
                     .help("To fix: leave out `bs_unaligned`"),
             );
         }
@@ -145,20 +149,23 @@ impl Limits<'_> {
     /// Checks that offsets, alignment and steps are multiples of the logical block size.
     fn offsets(&self, target: &NvmeTarget, messages: &mut Messages) {
         let block = u64::from(target.block);
-        let whole = |option: &str, value: u64| {
+        let whole = |option: &'static OptionDef, value: u64| {
             let what =
                 format!("has blocks of {block} bytes, and {value} is not a multiple of that");
             let near = value.next_multiple_of(block);
-            self.error(option, what).help(format!("To fix: write `{option}={near}`"))
+            self.error(option, what).help(format!("To fix: write `{}={near}`", option.name))
         };
         if !self.file.offset.is_multiple_of(block) {
-            let option = if self.job.is_set("offset") { "offset" } else { "offset_increment" };
+            let option = match self.job.is_set(OFFSET) {
+                true => OFFSET.def(),
+                false => OFFSET_INCREMENT.def(),
+            };
             messages.push(whole(option, self.file.offset));
         }
-        if self.job.is_set("ba") {
+        if self.job.is_set(BA) {
             let odd = self.used().map(|dir| self.load.align[dir]);
             if let Some(align) = odd.into_iter().find(|align| !align.is_multiple_of(block)) {
-                messages.push(whole("ba", align));
+                messages.push(whole(BA.def(), align));
             }
         }
         if let Step::Skip(skip) = self.load.step
@@ -167,7 +174,7 @@ impl Limits<'_> {
             let what = format!(
                 "has blocks of {block} bytes, and the step of {skip} is not a multiple of that"
             );
-            messages.push(self.error("rw", what).help("To fix: write a step of whole blocks"));
+            messages.push(self.error(RW, what).help("To fix: write a step of whole blocks"));
         }
     }
 
@@ -175,7 +182,7 @@ impl Limits<'_> {
     fn optional_commands(&self, target: &NvmeTarget, messages: &mut Messages) {
         let identified = target.device.controller.optional;
         let has = |opcode, bit| target.device.has_command(opcode, bit);
-        let unsupported = |option: &str, command: &str, bit: u32, help: &str| {
+        let unsupported = |option: &'static OptionDef, command: &str, bit: u32, help: &str| {
             self.error(option, format!("has no {command} command (ONCS bit {bit} is 0)")).help(help)
         };
         for (form, _) in &self.load.forms {
@@ -189,18 +196,18 @@ impl Limits<'_> {
             };
             if !there {
                 let help = format!("To fix: leave `{}` out of `write_mode`", forms::word(*form));
-                messages.push(unsupported("write_mode", name, bit, &help));
+                messages.push(unsupported(nvme::WRITE_MODE.def(), name, bit, &help));
             }
         }
         if self.load.mix.has(Dir::Trim) && !has(0x09, identified.dataset_management) {
             let help =
                 "To fix: leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
-            messages.push(unsupported("rw", "Dataset Management", 2, help));
+            messages.push(unsupported(RW.def(), "Dataset Management", 2, help));
         }
         let appends = self.load.forms.iter().any(|(form, _)| *form == WriteForm::Append);
         if appends && target.device.command_set != CommandSet::Zoned {
             messages.push(
-                self.error("write_mode", "has no zones to append to")
+                self.error(nvme::WRITE_MODE, "has no zones to append to")
                     .help("To fix: name a zoned namespace, or leave out `zone_append`"),
             );
         }
@@ -210,18 +217,18 @@ impl Limits<'_> {
         if appends && protection.as_ref().is_some_and(made_here) {
             messages.push(
                 self.error(
-                    "write_mode",
+                    nvme::WRITE_MODE,
                     "has protection information with reference tags, which contain the block \
                      address: a Zone Append reports its address only when it completes",
                 )
                 .help("To fix: leave out `pi_act=0`, so that the controller generates them, or use `write_mode=write`"),
             );
         }
-        if appends && self.job.plain_word("zonemode") != "zbd" {
+        if appends && !zones::wanted(self.job) {
             messages.push(
                 self.job
                     .error(
-                        "write_mode",
+                        nvme::WRITE_MODE,
                         "io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
                     )
                     .help("To fix: add `zonemode=zbd`"),
@@ -231,7 +238,7 @@ impl Limits<'_> {
 
     /// Checks the block sizes against the limits on the bytes of one command.
     fn sizes(&self, target: &NvmeTarget, messages: &mut Messages) {
-        let option = self.size_option();
+        let option = size_option(self.job);
         for dir in self.used() {
             let bytes = u64::from(self.load.blocks[dir].max());
             for most in self.limits_of(dir, target) {
@@ -266,7 +273,7 @@ impl Limits<'_> {
         if let Some(most) = limits.deallocate_ranges.filter(|most| u32::from(*most) < ranges) {
             messages.push(
                 self.deallocation_warning(
-                    "num_range",
+                    NUM_RANGE,
                     format!("takes at most {most} ranges in a Dataset Management command (DMRL)"),
                 )
                 .help(format!("To fix: write `num_range={most}` or less")),
@@ -274,7 +281,7 @@ impl Limits<'_> {
         } else if let Some(most) = most.filter(|most| *most < bytes) {
             messages.push(
                 self.deallocation_warning(
-                    "num_range",
+                    NUM_RANGE,
                     format!("deallocates at most {most} bytes in one command (DMSL); the job has {bytes}"),
                 )
                 .help("To fix: write fewer ranges or a smaller `bs`"),
@@ -304,7 +311,7 @@ impl Limits<'_> {
         for form in forms {
             let limits = &device.limits;
             match form {
-                WriteForm::Data if self.job.flag("nvme_split") => {}
+                WriteForm::Data if self.job.get(nvme::NVME_SPLIT) => {}
                 // The device would choose the order of the parts of a split append.
                 WriteForm::Data | WriteForm::Append => self.transfer(target, form, &mut all),
                 WriteForm::Zeroes => {

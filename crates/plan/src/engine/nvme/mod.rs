@@ -13,6 +13,9 @@ mod protection;
 use std::path::Path;
 use std::sync::Arc;
 
+use fiord_job::option::table::{
+    FILENAME, SYNC, SYNC_FILE_RANGE, SyncMode, WRITE_HINT, WriteHint, nvme, pvsync2,
+};
 use fiord_sys::nvme::{CommandSet, Device};
 
 use crate::machine::facts::{Found, FoundKind, Passthrough};
@@ -21,15 +24,12 @@ use crate::model::{Access, Commands, EnginePlan, FilePlan, Load, Memory, NvmePla
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// Options that only engines with commands have.
-const OF_COMMANDS: [&str; 5] = ["write_mode", "readfua", "writefua", "deac", "nvme_split"];
-
 /// Reads the options of NVMe commands.
 pub(crate) fn options(job: Reading) -> NvmePlan {
     NvmePlan {
-        read_fua: job.flag("readfua"),
-        write_fua: job.flag("writefua"),
-        deallocate: job.flag("deac"),
+        read_fua: job.get(nvme::READFUA),
+        write_fua: job.get(nvme::WRITEFUA),
+        deallocate: job.get(nvme::DEAC),
         targets: Vec::new(),
     }
 }
@@ -45,16 +45,19 @@ pub(crate) fn without_effect(
     let EnginePlan::IoUringCmd(plan) = engine else {
         // SCSI commands have `readfua` and `writefua` as well.
         let scsi = engine.def().access == Access::ScsiCommands;
-        let sg = |name: &str| scsi && name.ends_with("fua");
-        for name in OF_COMMANDS.into_iter().filter(|name| job.is_set(name) && !sg(name)) {
-            if !is_default(job, name) {
-                messages.push(
-                    job.error(name, format!("`{name}` works only with pass-through commands"))
-                        .help(format!(
-                            "To fix: use `ioengine=io_uring_cmd`, or leave out `{name}`"
-                        )),
-                );
-            }
+        let used = [
+            (nvme::WRITE_MODE.def(), job.get(nvme::WRITE_MODE) != "write"),
+            (nvme::READFUA.def(), job.get(nvme::READFUA) && !scsi),
+            (nvme::WRITEFUA.def(), job.get(nvme::WRITEFUA) && !scsi),
+            (nvme::DEAC.def(), job.get(nvme::DEAC)),
+            (nvme::NVME_SPLIT.def(), job.get(nvme::NVME_SPLIT)),
+        ];
+        for (option, _) in used.into_iter().filter(|(_, used)| *used) {
+            let name = option.name;
+            messages.push(
+                job.error(option, format!("`{name}` works only with pass-through commands"))
+                    .help(format!("To fix: use `ioengine=io_uring_cmd`, or leave out `{name}`")),
+            );
         }
         protection::of_commands_only(job, messages);
         return;
@@ -62,44 +65,43 @@ pub(crate) fn without_effect(
     protection::values(job, messages);
     if plan.ring.nowait {
         messages.push(
-            job.error("nowait", "NVMe commands have no flag to fail instead of waiting")
+            job.error(pvsync2::NOWAIT, "NVMe commands have no flag to fail instead of waiting")
                 .help("To fix: leave out `nowait`"),
         );
     }
     if load.sync_file_range.is_some() {
         messages.push(
             job.error(
-                "sync_file_range",
+                SYNC_FILE_RANGE,
                 "NVMe commands have no page cache that `sync_file_range` could write back",
             )
             .help("To fix: use `fsync=N`, which sends a Flush command"),
         );
     }
-    for (name, help) in [
-        ("sync", "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`"),
-        ("write_hint", "To fix: use `dataplacement` to say where data belong"),
+    let hinted = job.get(WRITE_HINT).is_some_and(|hint| hint != WriteHint::None);
+    for (option, used, help) in [
+        (
+            SYNC.def(),
+            job.get(SYNC) != SyncMode::None,
+            "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`",
+        ),
+        (WRITE_HINT.def(), hinted, "To fix: use `dataplacement` to say where data belong"),
     ] {
-        if job.is_set(name) && !matches!(job.plain_word(name), "none" | "0") {
+        if used {
             let what = format!(
-                "`{name}` has no effect: the engine sends commands and does not write to a file"
+                "`{}` has no effect: the engine sends commands and does not write to a file",
+                option.name
             );
-            messages.push(job.no_effect(name, what).help(help));
+            messages.push(job.no_effect(option, what).help(help));
         }
     }
     let Commands::Nvme(nvme) = &plan.commands;
     let zeroes = load.forms.iter().any(|(form, _)| *form == crate::WriteForm::Zeroes);
     if nvme.deallocate && !zeroes {
         messages.push(
-            job.no_effect("deac", "`deac` has no effect without Write Zeroes commands")
+            job.no_effect(nvme::DEAC, "`deac` has no effect without Write Zeroes commands")
                 .help("To fix: add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
         );
-    }
-}
-
-fn is_default(job: Reading, name: &str) -> bool {
-    match name {
-        "write_mode" => job.set_text(name).as_deref() == Some("write"),
-        _ => !job.flag(name),
     }
 }
 
@@ -127,7 +129,7 @@ pub(crate) fn suits(
                 });
             messages.push(
                 job.error(
-                    "filename",
+                    FILENAME,
                     format!(
                         "`{shown}` is {}, and `ioengine=io_uring_cmd` sends NVMe commands to the \
                          generic character device of a namespace (/dev/ngXnY)",
@@ -141,7 +143,7 @@ pub(crate) fn suits(
         (false, Some(Passthrough::Scsi)) => {
             messages.push(
                 job.error(
-                    "filename",
+                    FILENAME,
                     format!(
                         "`{shown}` is a SCSI generic device: it takes commands, not reads and writes"
                     ),
@@ -157,7 +159,7 @@ pub(crate) fn suits(
             });
             messages.push(
                 job.error(
-                    "filename",
+                    FILENAME,
                     format!(
                         "`{shown}` is the generic character device of an NVMe namespace: it takes \
                          commands, not reads and writes"
@@ -183,7 +185,7 @@ pub(crate) fn device(
         Ok(device) => device,
         Err(why) => {
             messages.push(
-                job.error("filename", format!("`{shown}` cannot be identified: {why}"))
+                job.error(FILENAME, format!("`{shown}` cannot be identified: {why}"))
                     .help("To fix: run as root (CAP_SYS_ADMIN), and check that the controller is alive (`dmesg`)"),
             );
             return None;
@@ -192,7 +194,7 @@ pub(crate) fn device(
     if matches!(device.command_set, CommandSet::KeyValue | CommandSet::Other(_)) {
         messages.push(
             job.error(
-                "filename",
+                FILENAME,
                 format!(
                     "`{shown}` is a namespace of the {:?} command set: it has no blocks",
                     device.command_set
@@ -206,7 +208,7 @@ pub(crate) fn device(
         let index = device.namespace.format_index;
         messages.push(
             job.error(
-                "filename",
+                FILENAME,
                 format!("`{shown}` reports LBA format {index}, which has no block size"),
             )
             .help("To fix: format it (`nvme format`), and look at `nvme id-ns`"),
@@ -252,7 +254,7 @@ pub(crate) fn targets(
         limits.check(&target, plan.ring.hipri, messages);
         protection::buffer(job, load, &target, messages);
         protection::without_effect(job, &target, messages);
-        if job.flag("nvme_split") {
+        if job.get(nvme::NVME_SPLIT) {
             target.split = limits.split(&target);
         }
         nvme.targets.push(target);

@@ -1,5 +1,7 @@
 //! How a job handles the metadata and the protection information of a namespace.
 
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::nvme::{APPTAG, APPTAG_MASK, MD_PER_IO_SIZE, PI_ACT, PI_CHK};
 use fiord_job::option::value::ValueError;
 use fiord_sys::nvme::{self, Device};
 use fiord_types::Dir;
@@ -9,18 +11,18 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Options of protection information, without `md_per_io_size`.
-const OPTIONS: [&str; 4] = ["pi_act", "pi_chk", "apptag", "apptag_mask"];
-/// The default application tag.
-const TAG: u16 = 0x1234;
+const OPTIONS: [&OptionDef; 4] = [PI_ACT.def(), PI_CHK.def(), APPTAG.def(), APPTAG_MASK.def()];
 /// The application tag that disables all checks (NVM Command Set Specification 1.0, 5.2.3).
 const UNCHECKED: u16 = 0xffff;
 
 /// Refuses options of metadata if the engine sends no commands.
 pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
-    for name in OPTIONS.into_iter().chain(["md_per_io_size"]).filter(|name| job.is_set(name)) {
+    let all = OPTIONS.into_iter().chain([MD_PER_IO_SIZE.def()]);
+    for option in all.filter(|option| job.is_set(*option)) {
+        let name = option.name;
         messages.push(
             job.error(
-                name,
+                option,
                 format!(
                     "`{name}` works only with pass-through commands: fiord does not support \
                      metadata on reads and writes of a block device yet"
@@ -51,10 +53,10 @@ pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
             },
             first: found.first,
             storage_tag_bits: found.storage_tag_bits,
-            by_controller: !job.is_set("pi_act") || job.flag("pi_act"),
+            by_controller: job.get(PI_ACT),
             check: checks(job).unwrap_or_default(),
-            application_tag: tag(job, "apptag").unwrap_or(TAG),
-            application_mask: tag(job, "apptag_mask").unwrap_or(u16::MAX),
+            application_tag: job.get(APPTAG).try_into().unwrap_or_default(),
+            application_mask: job.get(APPTAG_MASK).try_into().unwrap_or_default(),
         }),
     })
 }
@@ -65,7 +67,7 @@ pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
 /// A word is not a part of the protection information.
 fn checks(job: Reading) -> Result<Checks, ValueError> {
     let mut checks = Checks::default();
-    let text = job.set_text("pi_chk").unwrap_or_default();
+    let text = job.get(PI_CHK).unwrap_or_default();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         match word.to_ascii_uppercase().as_str() {
             "GUARD" => checks.guard = true,
@@ -80,22 +82,18 @@ fn checks(job: Reading) -> Result<Checks, ValueError> {
     Ok(checks)
 }
 
-/// The value of a 16-bit tag or mask. `None`: not set, or too large.
-fn tag(job: Reading, name: &str) -> Option<u16> {
-    job.set_count32(name).and_then(|value| u16::try_from(value).ok())
-}
-
 /// Refuses invalid values.
 pub(super) fn values(job: Reading, messages: &mut Messages) {
     if let Err(wrong) = checks(job) {
         messages.push(
-            job.error("pi_chk", wrong.what).help("To fix: write some of `GUARD,REFTAG,APPTAG`"),
+            job.error(PI_CHK, wrong.what).help("To fix: write some of `GUARD,REFTAG,APPTAG`"),
         );
     }
-    for name in ["apptag", "apptag_mask"] {
-        if job.is_set(name) && tag(job, name).is_none() {
+    for tag in [APPTAG, APPTAG_MASK] {
+        if job.get(tag) > u16::MAX.into() {
+            let name = tag.name();
             messages.push(
-                job.error(name, format!("`{name}` has 16 bits")).help(format!(
+                job.error(tag, format!("`{name}` has 16 bits")).help(format!(
                     "To fix: write a value from 0 to 0xffff, such as `{name}=0x1234`"
                 )),
             );
@@ -106,17 +104,17 @@ pub(super) fn values(job: Reading, messages: &mut Messages) {
 /// Refuses a `md_per_io_size` that is too small for the separate metadata of the job's largest
 /// block.
 pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &mut Messages) {
-    let (Some(size), Some(metadata)) = (job.set_count32("md_per_io_size"), &target.metadata) else {
+    let (Some(size), Some(metadata)) = (job.explicit(MD_PER_IO_SIZE), &target.metadata) else {
         return;
     };
     let moved = [(Dir::Read, load.mix.has(Dir::Read)), (Dir::Write, load.writes_data())];
     let sizes = moved.into_iter().filter(|(_, moves)| *moves);
     let largest = sizes.map(|(dir, _)| load.blocks[dir].max()).max().unwrap_or(0);
     let needed = metadata.separate_bytes(largest);
-    if size > 0 && needed > u64::from(size) {
+    if size > 0 && needed > size {
         messages.push(
             job.error(
-                "md_per_io_size",
+                MD_PER_IO_SIZE,
                 format!(
                     "I/Os of {largest} bytes have {needed} bytes of separate metadata, {} per \
                      block: the buffer of {size} bytes is too small",
@@ -131,24 +129,24 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
 /// Warns of options that have no effect with a namespace.
 pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
     if target.metadata.as_ref().is_some_and(|metadata| metadata.extended)
-        && job.is_set("md_per_io_size")
-        && job.count("md_per_io_size") > Some(0)
+        && job.get(MD_PER_IO_SIZE) > 0
     {
         messages.push(job.no_effect(
-            "md_per_io_size",
+            MD_PER_IO_SIZE,
             "`md_per_io_size` has no effect: the namespace transfers its metadata after the data of each block",
         ));
     }
     let Some(protection) = target.metadata.as_ref().and_then(|m| m.protection.as_ref()) else {
-        for name in OPTIONS.into_iter().filter(|name| job.is_set(name)) {
+        for option in OPTIONS.into_iter().filter(|option| job.is_set(*option)) {
+            let name = option.name;
             messages.push(job.no_effect(
-                name,
+                option,
                 format!("`{name}` has no effect: the namespace has no protection information"),
             ));
         }
-        if target.metadata.is_none() && job.is_set("md_per_io_size") {
+        if target.metadata.is_none() && job.is_set(MD_PER_IO_SIZE) {
             messages.push(job.no_effect(
-                "md_per_io_size",
+                MD_PER_IO_SIZE,
                 "`md_per_io_size` has no effect: the namespace has no metadata",
             ));
         }
@@ -156,13 +154,13 @@ pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut M
     };
     if protection.check.reference && protection.kind == ProtectionType::Three {
         messages.push(job.no_effect(
-            "pi_chk",
+            PI_CHK,
             "reference tags are not checked: with protection type 3 they have no meaning",
         ));
     }
     if protection.application_tag == UNCHECKED && protection.check != Checks::default() {
         messages.push(
-            job.warning("apptag", "blocks with the application tag 0xffff are not checked at all")
+            job.warning(APPTAG, "blocks with the application tag 0xffff are not checked at all")
                 .help("To fix: write another `apptag`"),
         );
     }

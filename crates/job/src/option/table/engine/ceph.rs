@@ -1,62 +1,61 @@
 //! Options of `rados` and `rbd`.
 
-use crate::option::def::{Category, Kind, OptionDef, options_of};
+use crate::option::declare::*;
 
 const CEPH: &[&str] = &["rados", "rbd"];
 
-options_of!(Category::Engine);
+options! {
+    Category::Engine;
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option("clustername", Kind::Text, "The Ceph cluster to use.", "clustername=ceph")
+    /// The Ceph cluster to use.
+    pub const CLUSTERNAME: Opt<Option<String>> = option("clustername", TEXT, "clustername=ceph")
         .of(CEPH)
-        .later(),
-    option("rbdname", Kind::Text, "The name of the block image.", "rbdname=image1")
+        .later();
+
+    /// The name of the block image.
+    pub const RBDNAME: Opt<Option<String>> = option("rbdname", TEXT, "rbdname=image1")
         .of(&["rbd"])
-        .later(),
-    option("pool", Kind::Text, "The pool that holds the image or the objects.", "pool=bench")
+        .later();
+
+    /// The pool that holds the image or the objects.
+    pub const POOL: Opt<Option<String>> = option("pool", TEXT, "pool=bench")
         .of(CEPH)
-        .later(),
-    option(
-        "clientname",
-        Kind::Text,
-        "The user name for the cluster, without `client.` unless `clustername` is set.",
-        "clientname=admin",
-    )
-    .of(CEPH)
-    .later(),
-    option(
-        "conf",
-        Kind::Text,
-        "The configuration file of the cluster.",
-        "conf=/etc/ceph/ceph.conf",
-    )
-    .of(&["rados"])
-    .default("/etc/ceph/ceph.conf")
-    .later(),
-    option("busy_poll", Kind::Bool, "Polls for completions instead of sleeping.", "busy_poll=1")
+        .later();
+
+    /// The user name for the cluster, without `client.` unless `clustername` is set.
+    pub const CLIENTNAME: Opt<Option<String>> = option("clientname", TEXT, "clientname=admin")
+        .of(CEPH)
+        .later();
+
+    /// The configuration file of the cluster.
+    pub const CONF: Opt<String> = option("conf", TEXT, "conf=/etc/ceph/ceph.conf")
+        .of(&["rados"])
+        .default("/etc/ceph/ceph.conf")
+        .later();
+
+    /// Polls for completions instead of sleeping.
+    pub const BUSY_POLL: Opt<bool> = option("busy_poll", BOOL, "busy_poll=1")
         .of(CEPH)
         .default("0")
-        .later(),
-    option("touch_objects", Kind::Bool, "Creates all objects before the run.", "touch_objects=0")
+        .later();
+
+    /// Creates all objects before the run.
+    pub const TOUCH_OBJECTS: Opt<bool> = option("touch_objects", BOOL, "touch_objects=0")
         .of(&["rados"])
         .default("1")
-        .later(),
-    option(
-        "rbd_encryption_format",
-        Kind::Text,
-        "The encryption format of the image: `luks1` or `luks2`.",
-        "rbd_encryption_format=luks2",
-    )
-    .of(&["rbd"])
-    .later()
-    .since("3.42"),
-    option(
-        "rbd_encryption_passphrase",
-        Kind::Text,
-        "The passphrase that opens the encrypted image.",
-        "rbd_encryption_passphrase=secret",
-    )
-    .of(&["rbd"])
-    .later()
-    .since("3.42"),
-];
+        .later();
+
+    /// The encryption format of the image: `luks1` or `luks2`.
+    pub const RBD_ENCRYPTION_FORMAT: Opt<Option<String>> =
+        option("rbd_encryption_format", TEXT, "rbd_encryption_format=luks2")
+            .of(&["rbd"])
+            .later()
+            .since("3.42");
+
+    /// The passphrase that opens the encrypted image.
+    pub const RBD_ENCRYPTION_PASSPHRASE: Opt<Option<String>> =
+        option("rbd_encryption_passphrase", TEXT, "rbd_encryption_passphrase=secret")
+            .of(&["rbd"])
+            .later()
+            .since("3.42");
+}

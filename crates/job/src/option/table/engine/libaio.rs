@@ -1,24 +1,17 @@
 //! Options of `libaio`.
 
-use crate::option::def::{Category, Kind, OptionDef, options_of};
+use crate::option::declare::*;
 
-options_of!(Category::Engine);
+options! {
+    Category::Engine;
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option(
-        "userspace_reap",
-        Kind::Switch,
-        "Takes completions directly from the ring in memory, without a system call, when the job \
-         does not have to wait for them.",
-        "userspace_reap",
-    )
-    .of(&["libaio"]),
-    option(
-        "libaio_vectored",
-        Kind::Bool,
-        "Submits vectored reads and writes.",
-        "libaio_vectored=1",
-    )
-    .of(&["libaio"])
-    .since("3.42"),
-];
+    /// Takes completions directly from the ring in memory, without a system call, when the job does
+    /// not have to wait for them.
+    pub const USERSPACE_REAP: Opt<bool> = option("userspace_reap", SWITCH, "userspace_reap")
+        .of(&["libaio"]);
+
+    /// Submits vectored reads and writes.
+    pub const LIBAIO_VECTORED: Opt<bool> = option("libaio_vectored", BOOL, "libaio_vectored=1")
+        .of(&["libaio"])
+        .since("3.42");
+}

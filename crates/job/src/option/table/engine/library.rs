@@ -1,249 +1,217 @@
 //! Options of engines that need an external library. fio has these options only if it was built
 //! with that library, so these declarations follow its documentation.
 
-use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
+use crate::option::declare::*;
 
-options_of!(Category::Engine);
+words! {
+    /// The words of `cuda_io`.
+    pub enum CudaIo {
+        Cufile = later("cufile", "directly to the memory of the GPU"),
+        Posix = later("posix", "with a copy through ordinary memory"),
+    }
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option("namenode", Kind::Text, "The host of the Hadoop name node.", "namenode=hdfs1")
+    /// The words of `rocm_io`.
+    pub enum RocmIo {
+        Hipfile = later("hipfile", "directly to the memory of the GPU"),
+        Posix = later("posix", "with a copy through ordinary memory"),
+    }
+
+    /// The words of `xnvme_async`.
+    pub enum XnvmeAsync {
+        Emu = later("emu", "emulated with the synchronous interface"),
+        Thrpool = later("thrpool", "threads that use the synchronous interface"),
+        IoUring = later("io_uring", "`io_uring`"),
+        IoUringCmd = later("io_uring_cmd", "`io_uring` with passthrough"),
+        Libaio = later("libaio", "Linux native AIO"),
+        Posix = later("posix", "POSIX AIO"),
+        Vfio = later("vfio", "user space, through libvfn"),
+        Nil = later("nil", "moves no data"),
+    }
+
+    /// The words of `xnvme_sync`.
+    pub enum XnvmeSync {
+        Nvme = later("nvme", "ioctls of the NVMe driver"),
+        Psync = later("psync", "`pread(2)` and `pwrite(2)`"),
+        Block = later("block", "`pread(2)` and `pwrite(2)`, with ioctls for zones"),
+    }
+
+    /// The words of `xnvme_admin`.
+    pub enum XnvmeAdmin {
+        Nvme = later("nvme", "ioctls of the NVMe driver"),
+        Block = later("block", "ioctls of the block layer, and sysfs"),
+    }
+
+    /// The words of `xnvme_mem`.
+    pub enum XnvmeMem {
+        Posix = later("posix", "ordinary memory"),
+        Hugepage = later("hugepage", "huge pages"),
+        Spdk = later("spdk", "memory from SPDK"),
+        Vfio = later("vfio", "memory from libvfn"),
+    }
+
+    /// The words of `libblkio_wait_mode`.
+    pub enum LibblkioWaitMode {
+        Block = later("block", "a blocking call"),
+        Eventfd = later("eventfd", "a read of an event descriptor"),
+        Loop = later("loop", "a busy loop"),
+    }
+}
+
+options! {
+    Category::Engine;
+
+    /// The host of the Hadoop name node.
+    pub const NAMENODE: Opt<Option<String>> = option("namenode", TEXT, "namenode=hdfs1")
         .of(&["libhdfs"])
-        .later(),
-    option("port", Kind::int(1, 65535), "The port of the Hadoop name node.", "port=9000")
+        .later();
+
+    /// The port of the Hadoop name node.
+    pub const PORT: Opt<Option<u32>> = option("port", int(1, 65535), "port=9000")
         .of(&["libhdfs"])
-        .later(),
-    option(
-        "hdfsdirectory",
-        Kind::Text,
-        "The directory for the job's files.",
-        "hdfsdirectory=/bench",
-    )
-    .of(&["libhdfs"])
-    .later(),
-    option(
-        "chunk_size",
-        Kind::BYTES64,
-        "The size of the chunks into which a file is divided.",
-        "chunk_size=1m",
-    )
-    .of(&["libhdfs", "dfs"])
-    .later(),
-    option("pool", Kind::Text, "The DAOS pool, by label or UUID.", "pool=bench")
+        .later();
+
+    /// The directory for the job's files.
+    pub const HDFSDIRECTORY: Opt<Option<String>> =
+        option("hdfsdirectory", TEXT, "hdfsdirectory=/bench").of(&["libhdfs"]).later();
+
+    /// The size of the chunks into which a file is divided.
+    pub const CHUNK_SIZE: Opt<Option<u64>> = option("chunk_size", BYTES64, "chunk_size=1m")
+        .of(&["libhdfs", "dfs"])
+        .later();
+
+    /// The DAOS pool, by label or UUID.
+    pub const POOL: Opt<Option<String>> = option("pool", TEXT, "pool=bench")
         .of(&["dfs"])
-        .later(),
-    option("cont", Kind::Text, "The DAOS container in the pool, by label or UUID.", "cont=bench")
+        .later();
+
+    /// The DAOS container in the pool, by label or UUID.
+    pub const CONT: Opt<Option<String>> = option("cont", TEXT, "cont=bench")
         .of(&["dfs"])
-        .later(),
-    option(
-        "object_class",
-        Kind::Text,
-        "The DAOS class of the objects that hold a file.",
-        "object_class=SX",
-    )
-    .of(&["dfs"])
-    .later(),
-    option(
-        "gpu_dev_ids",
-        Kind::Text,
-        "The numbers of the GPUs to use, separated by colons; the workers take them in turn.",
-        "gpu_dev_ids=0:1",
-    )
-    .of(&["libcufile", "libhipfile"])
-    .later(),
-    option(
-        "cuda_io",
-        Kind::words(&[
-            Word::later("cufile", "directly to the memory of the GPU"),
-            Word::later("posix", "with a copy through ordinary memory"),
-        ]),
-        "How data reaches the memory of an NVIDIA GPU.",
-        "cuda_io=posix",
-    )
-    .of(&["libcufile"])
-    .default("cufile")
-    .later(),
-    option(
-        "rocm_io",
-        Kind::words(&[
-            Word::later("hipfile", "directly to the memory of the GPU"),
-            Word::later("posix", "with a copy through ordinary memory"),
-        ]),
-        "How data reaches the memory of an AMD GPU.",
-        "rocm_io=posix",
-    )
-    .of(&["libhipfile"])
-    .default("hipfile")
-    .later(),
-    option(
-        "hipri",
-        Kind::Switch,
-        "Polls the device for completions, if the chosen interface supports it.",
-        "hipri",
-    )
-    .of(&["xnvme", "libblkio"])
-    .later(),
-    option(
-        "sqthread_poll",
-        Kind::Switch,
-        "Lets a kernel thread take I/Os from the ring, if the chosen interface has one.",
-        "sqthread_poll",
-    )
-    .of(&["xnvme"])
-    .later(),
-    option(
-        "xnvme_async",
-        Kind::words(&[
-            Word::later("emu", "emulated with the synchronous interface"),
-            Word::later("thrpool", "threads that use the synchronous interface"),
-            Word::later("io_uring", "`io_uring`"),
-            Word::later("io_uring_cmd", "`io_uring` with passthrough"),
-            Word::later("libaio", "Linux native AIO"),
-            Word::later("posix", "POSIX AIO"),
-            Word::later("vfio", "user space, through libvfn"),
-            Word::later("nil", "moves no data"),
-        ]),
-        "The asynchronous interface that xNVMe uses.",
-        "xnvme_async=io_uring",
-    )
-    .of(&["xnvme"])
-    .default("emu")
-    .later(),
-    option(
-        "xnvme_sync",
-        Kind::words(&[
-            Word::later("nvme", "ioctls of the NVMe driver"),
-            Word::later("psync", "`pread(2)` and `pwrite(2)`"),
-            Word::later("block", "`pread(2)` and `pwrite(2)`, with ioctls for zones"),
-        ]),
-        "The synchronous interface that xNVMe uses.",
-        "xnvme_sync=psync",
-    )
-    .of(&["xnvme"])
-    .default("nvme")
-    .later(),
-    option(
-        "xnvme_admin",
-        Kind::words(&[
-            Word::later("nvme", "ioctls of the NVMe driver"),
-            Word::later("block", "ioctls of the block layer, and sysfs"),
-        ]),
-        "The interface that xNVMe uses for admin commands.",
-        "xnvme_admin=block",
-    )
-    .of(&["xnvme"])
-    .default("nvme")
-    .later(),
-    option(
-        "xnvme_dev_nsid",
-        Kind::COUNT,
-        "The namespace to use with a user space driver.",
-        "xnvme_dev_nsid=1",
-    )
-    .of(&["xnvme"])
-    .later(),
-    option(
-        "xnvme_dev_subnqn",
-        Kind::Text,
-        "The NVMe qualified name of the fabrics subsystem.",
-        "xnvme_dev_subnqn=nqn.2024-01.org.example:s1",
-    )
-    .of(&["xnvme"])
-    .later(),
-    option(
-        "xnvme_mem",
-        Kind::words(&[
-            Word::later("posix", "ordinary memory"),
-            Word::later("hugepage", "huge pages"),
-            Word::later("spdk", "memory from SPDK"),
-            Word::later("vfio", "memory from libvfn"),
-        ]),
-        "How xNVMe allocates its buffers.",
-        "xnvme_mem=hugepage",
-    )
-    .of(&["xnvme"])
-    .default("posix")
-    .later(),
-    option("xnvme_iovec", Kind::COUNT, "Uses vectored commands.", "xnvme_iovec=1")
+        .later();
+
+    /// The DAOS class of the objects that hold a file.
+    pub const OBJECT_CLASS: Opt<Option<String>> = option("object_class", TEXT, "object_class=SX")
+        .of(&["dfs"])
+        .later();
+
+    /// The numbers of the GPUs to use, separated by colons; the workers take them in turn.
+    pub const GPU_DEV_IDS: Opt<Option<String>> = option("gpu_dev_ids", TEXT, "gpu_dev_ids=0:1")
+        .of(&["libcufile", "libhipfile"])
+        .later();
+
+    /// How data reaches the memory of an NVIDIA GPU.
+    pub const CUDA_IO: Opt<CudaIo> = option("cuda_io", one_of(), "cuda_io=posix")
+        .of(&["libcufile"])
+        .default("cufile")
+        .later();
+
+    /// How data reaches the memory of an AMD GPU.
+    pub const ROCM_IO: Opt<RocmIo> = option("rocm_io", one_of(), "rocm_io=posix")
+        .of(&["libhipfile"])
+        .default("hipfile")
+        .later();
+
+    /// Polls the device for completions, if the chosen interface supports it.
+    pub const HIPRI: Opt<bool> = option("hipri", SWITCH, "hipri")
+        .of(&["xnvme", "libblkio"])
+        .later();
+
+    /// Lets a kernel thread take I/Os from the ring, if the chosen interface has one.
+    pub const SQTHREAD_POLL: Opt<bool> = option("sqthread_poll", SWITCH, "sqthread_poll")
         .of(&["xnvme"])
-        .later(),
-    option(
-        "libblkio_driver",
-        Kind::Text,
-        "The driver that libblkio uses.",
-        "libblkio_driver=io_uring",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option(
-        "libblkio_path",
-        Kind::Text,
-        "The path that the driver opens.",
-        "libblkio_path=/dev/nvme0n1",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option(
-        "libblkio_pre_connect_props",
-        Kind::Text,
-        "Properties `NAME=VALUE`, separated by colons, to set before connecting.",
-        "libblkio_pre_connect_props=read-only=true",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option(
-        "libblkio_num_entries",
-        Kind::COUNT,
-        "The number of entries in the driver's queues.",
-        "libblkio_num_entries=128",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option(
-        "libblkio_queue_size",
-        Kind::COUNT,
-        "The size of the driver's queues.",
-        "libblkio_queue_size=128",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option(
-        "libblkio_pre_start_props",
-        Kind::Text,
-        "Properties `NAME=VALUE`, separated by colons, to set before starting.",
-        "libblkio_pre_start_props=num-queues=2",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option("libblkio_vectored", Kind::Switch, "Uses vectored requests.", "libblkio_vectored")
-        .of(&["libblkio"])
-        .later(),
-    option(
-        "libblkio_write_zeroes_on_trim",
-        Kind::Switch,
-        "Turns trims into requests that write zeroes.",
-        "libblkio_write_zeroes_on_trim",
-    )
-    .of(&["libblkio"])
-    .later(),
-    option(
-        "libblkio_wait_mode",
-        Kind::words(&[
-            Word::later("block", "a blocking call"),
-            Word::later("eventfd", "a read of an event descriptor"),
-            Word::later("loop", "a busy loop"),
-        ]),
-        "How libblkio waits for completions.",
-        "libblkio_wait_mode=loop",
-    )
-    .of(&["libblkio"])
-    .default("block")
-    .later(),
-    option(
+        .later();
+
+    /// The asynchronous interface that xNVMe uses.
+    pub const XNVME_ASYNC: Opt<XnvmeAsync> = option("xnvme_async", one_of(), "xnvme_async=io_uring")
+        .of(&["xnvme"])
+        .default("emu")
+        .later();
+
+    /// The synchronous interface that xNVMe uses.
+    pub const XNVME_SYNC: Opt<XnvmeSync> = option("xnvme_sync", one_of(), "xnvme_sync=psync")
+        .of(&["xnvme"])
+        .default("nvme")
+        .later();
+
+    /// The interface that xNVMe uses for admin commands.
+    pub const XNVME_ADMIN: Opt<XnvmeAdmin> = option("xnvme_admin", one_of(), "xnvme_admin=block")
+        .of(&["xnvme"])
+        .default("nvme")
+        .later();
+
+    /// The namespace to use with a user space driver.
+    pub const XNVME_DEV_NSID: Opt<Option<u32>> = option("xnvme_dev_nsid", COUNT, "xnvme_dev_nsid=1")
+        .of(&["xnvme"])
+        .later();
+
+    /// The NVMe qualified name of the fabrics subsystem.
+    pub const XNVME_DEV_SUBNQN: Opt<Option<String>> =
+        option("xnvme_dev_subnqn", TEXT, "xnvme_dev_subnqn=nqn.2024-01.org.example:s1")
+            .of(&["xnvme"])
+            .later();
+
+    /// How xNVMe allocates its buffers.
+    pub const XNVME_MEM: Opt<XnvmeMem> = option("xnvme_mem", one_of(), "xnvme_mem=hugepage")
+        .of(&["xnvme"])
+        .default("posix")
+        .later();
+
+    /// Uses vectored commands.
+    pub const XNVME_IOVEC: Opt<Option<u32>> = option("xnvme_iovec", COUNT, "xnvme_iovec=1")
+        .of(&["xnvme"])
+        .later();
+
+    /// The driver that libblkio uses.
+    pub const LIBBLKIO_DRIVER: Opt<Option<String>> =
+        option("libblkio_driver", TEXT, "libblkio_driver=io_uring").of(&["libblkio"]).later();
+
+    /// The path that the driver opens.
+    pub const LIBBLKIO_PATH: Opt<Option<String>> =
+        option("libblkio_path", TEXT, "libblkio_path=/dev/nvme0n1").of(&["libblkio"]).later();
+
+    /// Properties `NAME=VALUE`, separated by colons, to set before connecting.
+    pub const LIBBLKIO_PRE_CONNECT_PROPS: Opt<Option<String>> =
+        option("libblkio_pre_connect_props", TEXT, "libblkio_pre_connect_props=read-only=true")
+            .of(&["libblkio"])
+            .later();
+
+    /// The number of entries in the driver's queues.
+    pub const LIBBLKIO_NUM_ENTRIES: Opt<Option<u32>> =
+        option("libblkio_num_entries", COUNT, "libblkio_num_entries=128").of(&["libblkio"]).later();
+
+    /// The size of the driver's queues.
+    pub const LIBBLKIO_QUEUE_SIZE: Opt<Option<u32>> =
+        option("libblkio_queue_size", COUNT, "libblkio_queue_size=128").of(&["libblkio"]).later();
+
+    /// Properties `NAME=VALUE`, separated by colons, to set before starting.
+    pub const LIBBLKIO_PRE_START_PROPS: Opt<Option<String>> =
+        option("libblkio_pre_start_props", TEXT, "libblkio_pre_start_props=num-queues=2")
+            .of(&["libblkio"])
+            .later();
+
+    /// Uses vectored requests.
+    pub const LIBBLKIO_VECTORED: Opt<bool> =
+        option("libblkio_vectored", SWITCH, "libblkio_vectored").of(&["libblkio"]).later();
+
+    /// Turns trims into requests that write zeroes.
+    pub const LIBBLKIO_WRITE_ZEROES_ON_TRIM: Opt<bool> =
+        option("libblkio_write_zeroes_on_trim", SWITCH, "libblkio_write_zeroes_on_trim")
+            .of(&["libblkio"])
+            .later();
+
+    /// How libblkio waits for completions.
+    pub const LIBBLKIO_WAIT_MODE: Opt<LibblkioWaitMode> =
+        option("libblkio_wait_mode", one_of(), "libblkio_wait_mode=loop")
+            .of(&["libblkio"])
+            .default("block")
+            .later();
+
+    /// Enables the event descriptor for completions even if nothing waits for it.
+    pub const LIBBLKIO_FORCE_ENABLE_COMPLETION_EVENTFD: Opt<bool> = option(
         "libblkio_force_enable_completion_eventfd",
-        Kind::Switch,
-        "Enables the event descriptor for completions even if nothing waits for it.",
+        SWITCH,
         "libblkio_force_enable_completion_eventfd",
     )
     .of(&["libblkio"])
-    .later(),
-];
+    .later();
+}

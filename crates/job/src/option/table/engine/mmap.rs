@@ -1,13 +1,10 @@
 //! Options of `mmap`.
 
-use crate::option::def::{Category, Kind, OptionDef, options_of};
+use crate::option::declare::*;
 
-options_of!(Category::Engine);
+options! {
+    Category::Engine;
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[option(
-    "thp",
-    Kind::COUNT,
-    "Requests transparent huge pages for the mapping (`MADV_HUGEPAGE`).",
-    "thp=1",
-)
-.of(&["mmap"])];
+    /// Requests transparent huge pages for the mapping (`MADV_HUGEPAGE`).
+    pub const THP: Opt<Option<u32>> = option("thp", COUNT, "thp=1").of(&["mmap"]);
+}

@@ -1,103 +1,87 @@
 //! Options of the network engines.
 
-use crate::option::def::{Category, Kind, OptionDef, Word, options_of};
+use crate::option::declare::*;
 
 const NET: &[&str] = &["net", "netsplice"];
 
-options_of!(Category::Engine);
+words! {
+    /// The words of `protocol`.
+    pub enum Protocol {
+        Tcp = later("tcp", "TCP"),
+        Tcpv6 = later("tcpv6", "TCP over IPv6"),
+        Udp = later("udp", "UDP"),
+        Udpv6 = later("udpv6", "UDP over IPv6"),
+        Unix = later("unix", "a Unix socket with the path in `filename`"),
+        Vsock = later("vsock", "a socket between a virtual machine and its host"),
+    }
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option(
-        "hostname",
-        Kind::Text,
-        "The host to connect to, or the multicast address to receive from.",
-        "hostname=10.0.0.2",
-    )
-    .of(&["net", "netsplice", "rdma"])
-    .later(),
-    option(
-        "port",
-        Kind::int(1, 65535),
-        "The port to connect to or to listen on. Each further worker uses the next port.",
-        "port=8765",
-    )
-    .of(&["net", "netsplice", "rdma"])
-    .later(),
-    option(
-        "protocol",
-        Kind::words(&[
-            Word::later("tcp", "TCP"),
-            Word::later("tcpv6", "TCP over IPv6"),
-            Word::later("udp", "UDP"),
-            Word::later("udpv6", "UDP over IPv6"),
-            Word::later("unix", "a Unix socket with the path in `filename`"),
-            Word::later("vsock", "a socket between a virtual machine and its host"),
-        ]),
-        "The network protocol.",
-        "protocol=udp",
-    )
-    .alias(&["proto"])
-    .of(NET)
-    .default("tcp")
-    .later(),
-    option("nodelay", Kind::Bool, "Sends small packets immediately (`TCP_NODELAY`).", "nodelay=1")
+    /// The words of `verb`.
+    pub enum Verb {
+        Write = later("write", "writes remote memory"),
+        Read = later("read", "reads remote memory"),
+        Send = later("send", "sends messages"),
+        Recv = later("recv", "receives messages"),
+    }
+}
+
+options! {
+    Category::Engine;
+
+    /// The host to connect to, or the multicast address to receive from.
+    pub const HOSTNAME: Opt<Option<String>> = option("hostname", TEXT, "hostname=10.0.0.2")
+        .of(&["net", "netsplice", "rdma"])
+        .later();
+
+    /// The port to connect to or to listen on. Each further worker uses the next port.
+    pub const PORT: Opt<Option<u32>> = option("port", int(1, 65535), "port=8765")
+        .of(&["net", "netsplice", "rdma"])
+        .later();
+
+    /// The network protocol.
+    pub const PROTOCOL: Opt<Protocol> = option("protocol", one_of(), "protocol=udp")
+        .alias(&["proto"])
         .of(NET)
-        .later(),
-    option("listen", Kind::Switch, "Waits for a connection instead of opening one.", "listen")
+        .default("tcp")
+        .later();
+
+    /// Sends small packets immediately (`TCP_NODELAY`).
+    pub const NODELAY: Opt<bool> = option("nodelay", BOOL, "nodelay=1").of(NET).later();
+
+    /// Waits for a connection instead of opening one.
+    pub const LISTEN: Opt<bool> = option("listen", SWITCH, "listen").of(NET).later();
+
+    /// Lets the receiver return each packet before the sender sends the next one, to measure the
+    /// round trip time.
+    pub const PINGPONG: Opt<bool> = option("pingpong", SWITCH, "pingpong")
         .of(NET)
-        .later(),
-    option(
-        "pingpong",
-        Kind::Switch,
-        "Lets the receiver return each packet before the sender sends the next one, to measure the \
-         round trip time.",
-        "pingpong",
-    )
-    .of(NET)
-    .later(),
-    option(
-        "interface",
-        Kind::Text,
-        "The address of the network interface for multicast.",
-        "interface=10.0.0.1",
-    )
-    .of(NET)
-    .later(),
-    option(
-        "ttl",
-        Kind::COUNT,
-        "The maximum number of routers that a multicast packet passes.",
-        "ttl=2",
-    )
-    .of(NET)
-    .default("1")
-    .later(),
-    option("window_size", Kind::BYTES, "The size of the socket's buffers.", "window_size=1m")
+        .later();
+
+    /// The address of the network interface for multicast.
+    pub const INTERFACE: Opt<Option<String>> = option("interface", TEXT, "interface=10.0.0.1")
         .of(NET)
-        .later(),
-    option("mss", Kind::BYTES, "The maximum segment size of TCP.", "mss=1400").of(NET).later(),
-    option(
-        "bindname",
-        Kind::Text,
-        "The local name or address of the RDMA connection.",
-        "bindname=ib0",
-    )
-    .of(&["rdma"])
-    .default("")
-    .later(),
-    option(
-        "verb",
-        Kind::words(&[
-            Word::later("write", "writes remote memory"),
-            Word::later("read", "reads remote memory"),
-            Word::later("send", "sends messages"),
-            Word::later("recv", "receives messages"),
-        ]),
-        "The RDMA operation of this side.",
-        "verb=send",
-    )
-    .alias(&["proto"])
-    .of(&["rdma"])
-    .default("write")
-    .later(),
-];
+        .later();
+
+    /// The maximum number of routers that a multicast packet passes.
+    pub const TTL: Opt<u32> = option("ttl", COUNT, "ttl=2").of(NET).default("1").later();
+
+    /// The size of the socket's buffers.
+    pub const WINDOW_SIZE: Opt<Option<u64>> = option("window_size", BYTES, "window_size=1m")
+        .of(NET)
+        .later();
+
+    /// The maximum segment size of TCP.
+    pub const MSS: Opt<Option<u64>> = option("mss", BYTES, "mss=1400").of(NET).later();
+
+    /// The local name or address of the RDMA connection.
+    pub const BINDNAME: Opt<String> = option("bindname", TEXT, "bindname=ib0")
+        .of(&["rdma"])
+        .default("")
+        .later();
+
+    /// The RDMA operation of this side.
+    pub const VERB: Opt<Verb> = option("verb", one_of(), "verb=send")
+        .alias(&["proto"])
+        .of(&["rdma"])
+        .default("write")
+        .later();
+}

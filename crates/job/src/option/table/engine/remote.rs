@@ -1,31 +1,36 @@
 //! Options of the engines for GlusterFS, iSCSI, NBD and NFS.
 
-use crate::option::def::{Category, Kind, OptionDef, options_of};
+use crate::option::declare::*;
 
 const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
 
-options_of!(Category::Engine);
+options! {
+    Category::Engine;
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option("volume", Kind::Text, "The name of the GlusterFS volume.", "volume=bench")
+    /// The name of the GlusterFS volume.
+    pub const VOLUME: Opt<Option<String>> = option("volume", TEXT, "volume=bench")
         .of(GLUSTER)
-        .later(),
-    option("brick", Kind::Text, "The GlusterFS server that provides the volume.", "brick=gluster1")
+        .later();
+
+    /// The GlusterFS server that provides the volume.
+    pub const BRICK: Opt<Option<String>> = option("brick", TEXT, "brick=gluster1")
         .of(GLUSTER)
-        .later(),
-    option(
-        "initiator",
-        Kind::Text,
-        "The initiator name that fiord sends to the iSCSI target.",
-        "initiator=iqn.2019-04.org.fio:fio",
-    )
-    .of(&["libiscsi"])
-    .default("iqn.2019-04.org.fio:fio")
-    .later(),
-    option("uri", Kind::Text, "The NBD server and export.", "uri=nbd://localhost:10809")
+        .later();
+
+    /// The initiator name that fiord sends to the iSCSI target.
+    pub const INITIATOR: Opt<String> =
+        option("initiator", TEXT, "initiator=iqn.2019-04.org.fio:fio")
+            .of(&["libiscsi"])
+            .default("iqn.2019-04.org.fio:fio")
+            .later();
+
+    /// The NBD server and export.
+    pub const URI: Opt<Option<String>> = option("uri", TEXT, "uri=nbd://localhost:10809")
         .of(&["nbd"])
-        .later(),
-    option("nfs_url", Kind::Text, "The NFS server and path.", "nfs_url=nfs://server/export")
+        .later();
+
+    /// The NFS server and path.
+    pub const NFS_URL: Opt<Option<String>> = option("nfs_url", TEXT, "nfs_url=nfs://server/export")
         .of(&["nfs"])
-        .later(),
-];
+        .later();
+}

@@ -1,211 +1,155 @@
 //! Options of `sim`, the simulated device.
 
-use crate::option::def::{Category, Kind, OptionDef, Suffix, Word, options_of};
+use crate::option::declare::*;
 
 const SIM: &[&str] = &["sim"];
-const SHARE: Kind = Kind::Floats { min: 0.0, max: 100.0, max_len: 1 };
-
-/// The distributions of simulated latencies. Times in the suffix may have units; bare numbers are
-/// in microseconds.
-const LATENCIES: Kind = Kind::Words {
-    words: &[
-        Word::new("constant", "a constant time: `constant:TIME`"),
-        Word::new("uniform", "evenly distributed between two times: `uniform:LOW:HIGH`"),
-        Word::new("normal", "a normal distribution, cut off at 0: `normal:MEAN:DEVIATION`"),
-        Word::new("exponential", "an exponential distribution: `exponential:MEAN`"),
-        Word::new(
+words! {
+    /// The distributions of simulated latencies. Times in the suffix may have units; bare numbers
+    /// are in microseconds.
+    pub enum LatencyModel {
+        Constant = new("constant", "a constant time: `constant:TIME`"),
+        Uniform = new("uniform", "evenly distributed between two times: `uniform:LOW:HIGH`"),
+        Normal = new("normal", "a normal distribution, cut off at 0: `normal:MEAN:DEVIATION`"),
+        Exponential = new("exponential", "an exponential distribution: `exponential:MEAN`"),
+        LogNormal = new(
             "lognormal",
-            "a log-normal distribution with a long tail: \
-                                `lognormal:MEDIAN:SIGMA`, where sigma is a plain number",
+            "a log-normal distribution with a long tail: `lognormal:MEDIAN:SIGMA`, where \
+             sigma is a plain number",
         ),
-    ],
-    suffix: Suffix::Text,
-};
+    }
+}
 
-options_of!(Category::Engine);
+options! {
+    Category::Engine;
 
-pub(in crate::option::table) const OPTIONS: &[OptionDef] = &[
-    option(
-        "sim_seed",
-        Kind::COUNT64,
-        "The seed of all latencies and faults of the simulated device.",
-        "sim_seed=7",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("1"),
-    option(
-        "sim_size",
-        Kind::BYTES64,
-        "The capacity of the simulated device. Writes beyond it fail with `ENOSPC`, other I/O \
-         beyond it with `EIO`. 0 means no limit.",
-        "sim_size=1t",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_latency",
-        LATENCIES,
-        "The latency of the simulated device for each I/O. Bare numbers are in microseconds.",
-        "sim_latency=lognormal:90us:0.4",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("constant:100us"),
-    option(
-        "sim_read_latency",
-        LATENCIES,
-        "The latency of reads on the simulated device. The default is `sim_latency`.",
-        "sim_read_latency=normal:90us:10us",
-    )
-    .of(SIM)
-    .since("fiord"),
-    option(
-        "sim_write_latency",
-        LATENCIES,
-        "The latency of writes on the simulated device. The default is `sim_latency`.",
-        "sim_write_latency=constant:20us",
-    )
-    .of(SIM)
-    .since("fiord"),
-    option(
-        "sim_trim_latency",
-        LATENCIES,
-        "The latency of trims on the simulated device. The default is `sim_latency`.",
-        "sim_trim_latency=exponential:1ms",
-    )
-    .of(SIM)
-    .since("fiord"),
-    option(
-        "sim_sync_latency",
-        LATENCIES,
-        "The latency of flushes on the simulated device. The default is `sim_latency`.",
-        "sim_sync_latency=constant:2ms",
-    )
-    .of(SIM)
-    .since("fiord"),
-    option(
-        "sim_channels",
-        Kind::COUNT,
-        "How many I/Os the simulated device processes in parallel; further I/Os wait. 0 means no \
-         limit.",
-        "sim_channels=8",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("64"),
-    option(
-        "sim_error_rate",
-        SHARE,
-        "The percentage of I/Os that fail with `EIO`.",
-        "sim_error_rate=0.1",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_errors",
-        Kind::Text,
-        "Which I/Os fail, as a list separated by commas: `ERRNO@FIRST-END` for I/Os that touch \
-         these bytes (`END` is not included), `ERRNO@OFFSET` for one byte, `ERRNO#N` for the I/O \
-         with this number.",
-        "sim_errors=EIO@1m-2m,ENOSPC#100",
-    )
-    .of(SIM)
-    .since("fiord"),
-    option(
-        "sim_short_rate",
-        SHARE,
-        "The percentage of I/Os that transfer only the first part of their data.",
-        "sim_short_rate=1",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_torn_rate",
-        SHARE,
-        "The percentage of writes that report success but store only the first part of their data.",
-        "sim_torn_rate=0.01",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_lost_rate",
-        SHARE,
-        "The percentage of writes that report success but store no data.",
-        "sim_lost_rate=0.01",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_stall",
-        Kind::Text,
-        "Pauses during which the device completes no I/O, as a list of `START:LENGTH` separated by \
-         commas. Bare numbers are in microseconds.",
-        "sim_stall=2s:500ms,10s:1s",
-    )
-    .of(SIM)
-    .since("fiord"),
-    option(
-        "sim_stall_at",
-        Kind::SECONDS,
-        "The time after the start at which the device stops completing I/Os. A bare number is in \
-         seconds.",
-        "sim_stall_at=2s",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_stall_time",
-        Kind::SECONDS,
-        "The length of the pause that `sim_stall_at` starts. 0 means no pause. A bare number is in \
-         seconds.",
-        "sim_stall_time=1s",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_submit_cost",
-        Kind::MICROS,
-        "The time that the worker needs to submit an I/O. A bare number is in microseconds.",
-        "sim_submit_cost=1",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_complete_cost",
-        Kind::MICROS,
-        "The time that the worker needs to take a completion. A bare number is in microseconds.",
-        "sim_complete_cost=1",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_store",
-        Kind::Bool,
-        "Keeps written data in memory and returns it to reads. `sim_torn_rate` and `sim_lost_rate` \
-         turn it on.",
-        "sim_store=1",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-    option(
-        "sim_real_time",
-        Kind::Bool,
-        "Runs in real time. With 0, a virtual clock jumps from one event to the next, and the job \
-         ends as fast as the CPU allows.",
-        "sim_real_time=1",
-    )
-    .of(SIM)
-    .since("fiord")
-    .default("0"),
-];
+    /// The seed of all latencies and faults of the simulated device.
+    pub const SIM_SEED: Opt<u64> = option("sim_seed", COUNT64, "sim_seed=7")
+        .of(SIM)
+        .since("fiord")
+        .default("1");
+
+    /// The capacity of the simulated device. Writes beyond it fail with `ENOSPC`, other I/O beyond
+    /// it with `EIO`. 0 means no limit.
+    pub const SIM_SIZE: Opt<u64> = option("sim_size", BYTES64, "sim_size=1t")
+        .of(SIM)
+        .since("fiord")
+        .default("0");
+
+    /// The latency of the simulated device for each I/O. Bare numbers are in microseconds.
+    pub const SIM_LATENCY: Opt<WithSuffix<LatencyModel>> =
+        option("sim_latency", one_of_with(Suffix::Text), "sim_latency=lognormal:90us:0.4")
+            .of(SIM)
+            .since("fiord")
+            .default("constant:100us");
+
+    /// The latency of reads on the simulated device. The default is `sim_latency`.
+    pub const SIM_READ_LATENCY: Opt<Option<WithSuffix<LatencyModel>>> =
+        option("sim_read_latency", one_of_with(Suffix::Text), "sim_read_latency=normal:90us:10us")
+            .of(SIM)
+            .since("fiord");
+
+    /// The latency of writes on the simulated device. The default is `sim_latency`.
+    pub const SIM_WRITE_LATENCY: Opt<Option<WithSuffix<LatencyModel>>> =
+        option("sim_write_latency", one_of_with(Suffix::Text), "sim_write_latency=constant:20us")
+            .of(SIM)
+            .since("fiord");
+
+    /// The latency of trims on the simulated device. The default is `sim_latency`.
+    pub const SIM_TRIM_LATENCY: Opt<Option<WithSuffix<LatencyModel>>> =
+        option("sim_trim_latency", one_of_with(Suffix::Text), "sim_trim_latency=exponential:1ms")
+            .of(SIM)
+            .since("fiord");
+
+    /// The latency of flushes on the simulated device. The default is `sim_latency`.
+    pub const SIM_SYNC_LATENCY: Opt<Option<WithSuffix<LatencyModel>>> =
+        option("sim_sync_latency", one_of_with(Suffix::Text), "sim_sync_latency=constant:2ms")
+            .of(SIM)
+            .since("fiord");
+
+    /// How many I/Os the simulated device processes in parallel; further I/Os wait. 0 means no
+    /// limit.
+    pub const SIM_CHANNELS: Opt<u32> = option("sim_channels", COUNT, "sim_channels=8")
+        .of(SIM)
+        .since("fiord")
+        .default("64");
+
+    /// The percentage of I/Os that fail with `EIO`.
+    pub const SIM_ERROR_RATE: Opt<f64> =
+        option("sim_error_rate", float(0.0, 100.0), "sim_error_rate=0.1")
+            .of(SIM)
+            .since("fiord")
+            .default("0");
+
+    /// Which I/Os fail, as a list separated by commas: `ERRNO@FIRST-END` for I/Os that touch these
+    /// bytes (`END` is not included), `ERRNO@OFFSET` for one byte, `ERRNO#N` for the I/O with this
+    /// number.
+    pub const SIM_ERRORS: Opt<Option<String>> =
+        option("sim_errors", TEXT, "sim_errors=EIO@1m-2m,ENOSPC#100").of(SIM).since("fiord");
+
+    /// The percentage of I/Os that transfer only the first part of their data.
+    pub const SIM_SHORT_RATE: Opt<f64> =
+        option("sim_short_rate", float(0.0, 100.0), "sim_short_rate=1")
+            .of(SIM)
+            .since("fiord")
+            .default("0");
+
+    /// The percentage of writes that report success but store only the first part of their data.
+    pub const SIM_TORN_RATE: Opt<f64> =
+        option("sim_torn_rate", float(0.0, 100.0), "sim_torn_rate=0.01")
+            .of(SIM)
+            .since("fiord")
+            .default("0");
+
+    /// The percentage of writes that report success but store no data.
+    pub const SIM_LOST_RATE: Opt<f64> =
+        option("sim_lost_rate", float(0.0, 100.0), "sim_lost_rate=0.01")
+            .of(SIM)
+            .since("fiord")
+            .default("0");
+
+    /// Pauses during which the device completes no I/O, as a list of `START:LENGTH` separated by
+    /// commas. Bare numbers are in microseconds.
+    pub const SIM_STALL: Opt<Option<String>> =
+        option("sim_stall", TEXT, "sim_stall=2s:500ms,10s:1s").of(SIM).since("fiord");
+
+    /// The time after the start at which the device stops completing I/Os. A bare number is in
+    /// seconds.
+    pub const SIM_STALL_AT: Opt<u64> = option("sim_stall_at", SECONDS, "sim_stall_at=2s")
+        .of(SIM)
+        .since("fiord")
+        .default("0");
+
+    /// The length of the pause that `sim_stall_at` starts. 0 means no pause. A bare number is in
+    /// seconds.
+    pub const SIM_STALL_TIME: Opt<u64> = option("sim_stall_time", SECONDS, "sim_stall_time=1s")
+        .of(SIM)
+        .since("fiord")
+        .default("0");
+
+    /// The time that the worker needs to submit an I/O. A bare number is in microseconds.
+    pub const SIM_SUBMIT_COST: Opt<u64> = option("sim_submit_cost", MICROS, "sim_submit_cost=1")
+        .of(SIM)
+        .since("fiord")
+        .default("0");
+
+    /// The time that the worker needs to take a completion. A bare number is in microseconds.
+    pub const SIM_COMPLETE_COST: Opt<u64> =
+        option("sim_complete_cost", MICROS, "sim_complete_cost=1")
+            .of(SIM)
+            .since("fiord")
+            .default("0");
+
+    /// Keeps written data in memory and returns it to reads. `sim_torn_rate` and `sim_lost_rate`
+    /// turn it on.
+    pub const SIM_STORE: Opt<bool> = option("sim_store", BOOL, "sim_store=1")
+        .of(SIM)
+        .since("fiord")
+        .default("0");
+
+    /// Runs in real time. With 0, a virtual clock jumps from one event to the next, and the job
+    /// ends as fast as the CPU allows.
+    pub const SIM_REAL_TIME: Opt<bool> = option("sim_real_time", BOOL, "sim_real_time=1")
+        .of(SIM)
+        .since("fiord")
+        .default("0");
+}
