@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         _ => fiord_golden::terse::shape,
     };
     let texts = read(reference).and_then(|a| read(ours).map(|b| (a, b)));
-    match texts.and_then(|(a, b)| check(&a, &b)) {
+    match texts.and_then(|(a, b)| check(&a, &b).map_err(|e| e.to_string())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(difference) => {
             println!("{difference}");

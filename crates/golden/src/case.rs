@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::difference::Difference;
+
 /// Output formats that a case records.
 pub const FORMATS: [&str; 6] = ["normal", "json", "json+", "terse3", "terse4", "terse5"];
 
@@ -47,10 +49,15 @@ impl Case {
     /// document is not one (text before it, or nothing), there is nothing to compare with.
     ///
     /// # Errors
-    /// A description of the first difference.
-    pub fn check(&self, format: &str, printed: &str) -> Result<(), String> {
+    /// The first difference.
+    pub fn check(&self, format: &str, printed: &str) -> Result<(), Difference> {
+        let different = |difference| Difference::Case {
+            case: self.name.clone(),
+            format: format.into(),
+            difference: Box::new(difference),
+        };
         let Some(reference) = self.output(format) else {
-            return Err(format!("case {} has no {format}", self.name));
+            return Err(different(Difference::NoReference));
         };
         let outcome = match format {
             "normal" => crate::normal::shape(&reference, printed),
@@ -58,7 +65,7 @@ impl Case {
             "json" | "json+" => crate::json::shape(&reference, printed),
             _ => crate::terse::shape(&reference, printed),
         };
-        outcome.map_err(|difference| format!("case {}, {format}: {difference}", self.name))
+        outcome.map_err(different)
     }
 }
 

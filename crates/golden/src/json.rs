@@ -1,6 +1,8 @@
 //! JSON as text: a parser that keeps the order, repeated keys and how numbers are written, and
 //! the comparison of two trees.
 
+use crate::difference::{Difference, NotJson};
+
 /// A value as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Json {
@@ -20,8 +22,8 @@ impl Json {
     /// Reads one document; white space around it is passed over.
     ///
     /// # Errors
-    /// In words, with the byte at which it stops to be JSON.
-    pub fn parse(text: &str) -> Result<Json, String> {
+    /// The text is not JSON.
+    pub fn parse(text: &str) -> Result<Json, NotJson> {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value()?;
         reader.space();
@@ -58,9 +60,9 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn error(&self, what: &str) -> String {
+    fn error(&self, what: &'static str) -> NotJson {
         let line = self.text[..self.at].matches('\n').count() + 1;
-        format!("not JSON: line {line} (byte {}): {what}", self.at)
+        NotJson { line, byte: self.at, what }
     }
     fn space(&mut self) {
         let rest = &self.text[self.at..];
@@ -72,7 +74,7 @@ impl Reader<'_> {
         self.at += if found { c.len_utf8() } else { 0 };
         found
     }
-    fn value(&mut self) -> Result<Json, String> {
+    fn value(&mut self) -> Result<Json, NotJson> {
         self.space();
         let rest = &self.text[self.at..];
         match rest.chars().next() {
@@ -95,7 +97,7 @@ impl Reader<'_> {
             },
         }
     }
-    fn object(&mut self) -> Result<Json, String> {
+    fn object(&mut self) -> Result<Json, NotJson> {
         let mut keys = Vec::new();
         self.at += 1;
         if self.eat('}') {
@@ -116,7 +118,7 @@ impl Reader<'_> {
             }
         }
     }
-    fn array(&mut self) -> Result<Json, String> {
+    fn array(&mut self) -> Result<Json, NotJson> {
         let mut values = Vec::new();
         self.at += 1;
         if self.eat(']') {
@@ -132,7 +134,7 @@ impl Reader<'_> {
             }
         }
     }
-    fn string(&mut self) -> Result<String, String> {
+    fn string(&mut self) -> Result<String, NotJson> {
         if !self.text[self.at..].starts_with('"') {
             return Err(self.error("a string should begin here"));
         }
@@ -151,7 +153,7 @@ impl Reader<'_> {
             }
         }
     }
-    fn escape(&mut self) -> Result<char, String> {
+    fn escape(&mut self) -> Result<char, NotJson> {
         let c = self.text[self.at..].chars().next().unwrap_or(' ');
         self.at += c.len_utf8();
         Ok(match c {
@@ -176,17 +178,17 @@ impl Reader<'_> {
 ///
 /// # Errors
 /// The first difference.
-pub fn shape(reference: &str, ours: &str) -> Result<(), String> {
-    let reference = Json::parse(reference).map_err(|e| format!("the reference: {e}"))?;
+pub fn shape(reference: &str, ours: &str) -> Result<(), Difference> {
+    let reference = Json::parse(reference).map_err(Difference::ReferenceNotJson)?;
     compare("", &reference, &Json::parse(ours)?)
 }
 
-fn compare(path: &str, reference: &Json, ours: &Json) -> Result<(), String> {
+fn compare(path: &str, reference: &Json, ours: &Json) -> Result<(), Difference> {
     match (reference, ours) {
         (Json::Object(a), Json::Object(b)) => objects(path, a, b),
         (Json::Array(a), Json::Array(b)) => arrays(path, a, b),
         (a, b) if a.kind() == b.kind() => Ok(()),
-        (a, b) => Err(format!("{path}: is {}, not {}", b.kind(), a.kind())),
+        (a, b) => Err(Difference::Type { path: path.into(), ours: b.kind(), reference: a.kind() }),
     }
 }
 
@@ -195,7 +197,7 @@ const MACHINE: [&str; 1] = ["disk_util"];
 /// Objects whose keys are measured.
 const MEASURED_KEYS: [&str; 1] = ["bins"];
 
-fn objects(path: &str, a: &[(String, Json)], b: &[(String, Json)]) -> Result<(), String> {
+fn objects(path: &str, a: &[(String, Json)], b: &[(String, Json)]) -> Result<(), Difference> {
     if MEASURED_KEYS.iter().any(|key| path.ends_with(&format!(".{key}"))) {
         let mut values = a.iter().take(1).flat_map(|x| b.iter().map(move |y| (x, y)));
         return values.try_for_each(|((_, x), (key, y))| compare(&format!("{path}.{key}"), x, y));
@@ -210,20 +212,29 @@ fn objects(path: &str, a: &[(String, Json)], b: &[(String, Json)]) -> Result<(),
     for (i, (key, value)) in a.iter().enumerate() {
         match b.get(i) {
             Some((ours, other)) if ours == key => compare(&format!("{path}.{key}"), value, other)?,
-            Some((ours, _)) => return Err(format!("{path}: key `{ours}` where `{key}` should be")),
-            None => return Err(format!("{path}: key `{key}` is missing")),
+            Some((ours, _)) => {
+                let (ours, reference) = (ours.clone(), key.clone());
+                return Err(Difference::Order { path: path.into(), ours, reference });
+            }
+            None => return Err(Difference::MissingKey { path: path.into(), key: key.clone() }),
         }
     }
     match b.get(a.len()) {
-        Some((key, _)) => Err(format!("{path}: key `{key}` is too much")),
+        Some((key, _)) => Err(Difference::ExtraKey { path: path.into(), key: key.clone() }),
         None => Ok(()),
     }
 }
 
-fn arrays(path: &str, a: &[Json], b: &[Json]) -> Result<(), String> {
+fn arrays(path: &str, a: &[Json], b: &[Json]) -> Result<(), Difference> {
     let counted = path == ".jobs";
     if counted && a.len() != b.len() {
-        return Err(format!("{path}: {} elements, not {}", b.len(), a.len()));
+        let (ours, reference) = (b.len(), a.len());
+        return Err(Difference::Count {
+            place: format!("{path}: "),
+            unit: "elements",
+            ours,
+            reference,
+        });
     }
     for (i, ours) in b.iter().enumerate() {
         let reference = if counted { a.get(i) } else { a.first() };
@@ -241,7 +252,7 @@ mod tests {
     #[test]
     fn differences_are_named() {
         let reference = r#"{"a" : 1, "jobs" : [{"x" : 1.000000, "clat" : {"bins" : {"3" : 1}}}]}"#;
-        let check = |ours| shape(reference, ours).expect_err("it differs");
+        let check = |ours| shape(reference, ours).expect_err("it differs").to_string();
         assert_eq!(shape(reference, reference), Ok(()));
         let same = r#"{"a" : 7, "jobs" : [{"x" : 2.500000, "clat" : {"bins" : {}}}],
                        "disk_util" : [], "fiord" : {}}"#;

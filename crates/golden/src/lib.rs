@@ -1,7 +1,7 @@
 //! Compares the structure of fiord's output with fio's: names, order, types, number formats and
 //! layout, but not numbers. For tests only.
 //!
-//! Each checker returns a description of the first difference. It ignores parts that depend on the
+//! Each checker returns the first [`Difference`]. It ignores parts that depend on the
 //! machine (disks) or on the run (filled latency buckets), and the key `"fiord"`.
 //!
 //! ```
@@ -14,8 +14,10 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+pub mod difference;
 pub mod json;
 pub mod normal;
 pub mod terse;
 
 pub use case::Case;
+pub use difference::Difference;

@@ -1,10 +1,12 @@
 //! The text for people: its lines with every number masked.
 
+use crate::difference::Difference;
+
 /// Compares the shape of the text with the reference's, line by line.
 ///
 /// # Errors
 /// The first difference.
-pub fn shape(reference: &str, ours: &str) -> Result<(), String> {
+pub fn shape(reference: &str, ours: &str) -> Result<(), Difference> {
     let (mut a, mut b) = (masked(reference), masked(ours));
     // A run shorter than one window has no samples, and how long it takes is the machine's affair.
     let sampled = |lines: &[(usize, String)]| lines.iter().any(|(_, l)| is_sample(l));
@@ -16,18 +18,18 @@ pub fn shape(reference: &str, ours: &str) -> Result<(), String> {
         match (a.get(i), b.get(i)) {
             (Some(x), Some(y)) if x.1 == y.1 => {}
             (Some(x), Some(y)) => {
-                return Err(format!(
-                    "line {}: `{}`\n  has the shape `{}`,\n  should have   `{}`\n  as in `{}`",
-                    y.0 + 1,
-                    line(ours, y.0),
-                    y.1,
-                    x.1,
-                    line(reference, x.0)
-                ));
+                return Err(Difference::Line {
+                    line: y.0 + 1,
+                    ours: line(ours, y.0).into(),
+                    ours_shape: y.1.clone(),
+                    reference: line(reference, x.0).into(),
+                    reference_shape: x.1.clone(),
+                });
             }
-            (Some(x), None) => return Err(format!("`{}` is missing", line(reference, x.0))),
+            (Some(x), None) => return Err(Difference::MissingLine(line(reference, x.0).into())),
             (None, Some(y)) => {
-                return Err(format!("line {}: `{}` is too much", y.0 + 1, line(ours, y.0)));
+                let text = line(ours, y.0).into();
+                return Err(Difference::ExtraLine { line: y.0 + 1, text });
             }
             (None, None) => {}
         }
@@ -161,7 +163,7 @@ mod tests {
         let b = "  read: IOPS=5, BW=9B/s (9B/s)(1GiB/1msec)\n     |  1.00th=[    3]\n";
         assert_eq!(shape(a, b), Ok(()));
         let c = "  write: IOPS=5, BW=9B/s (9B/s)(1GiB/1msec)\n     |  1.00th=[    3]\n";
-        let difference = shape(a, c).expect_err("it differs");
+        let difference = shape(a, c).expect_err("it differs").to_string();
         assert!(
             difference.contains("has the shape `  write: IOPS=#, BW=# (#)(#/#)`"),
             "{difference}"

@@ -1,36 +1,34 @@
 //! Terse lines: how many fields, and how each is written.
 
+use crate::difference::Difference;
+
 /// Compares the shape of terse output with the reference's, line by line.
 ///
 /// # Errors
 /// The first difference.
-pub fn shape(reference: &str, ours: &str) -> Result<(), String> {
+pub fn shape(reference: &str, ours: &str) -> Result<(), Difference> {
     let (a, b): (Vec<_>, Vec<_>) = (reference.lines().collect(), ours.lines().collect());
     if a.len() != b.len() {
-        return Err(format!("{} lines, not {}", b.len(), a.len()));
+        let (ours, reference) = (b.len(), a.len());
+        return Err(Difference::Count { place: String::new(), unit: "lines", ours, reference });
     }
     for (i, (a, b)) in a.iter().zip(&b).enumerate() {
+        let line = i + 1;
         let (a, b) = (fields(a), fields(b));
-        let different = a.iter().zip(&b).position(|(x, y)| x.1 != y.1);
-        if let Some(at) = different {
-            let (is, should) = (&b[at], &a[at]);
-            let number = at + 1;
-            return Err(format!(
-                "line {}, field {number}: `{}` is {}, not {} like `{}`",
-                i + 1,
-                is.0,
-                is.1,
-                should.1,
-                should.0
-            ));
+        if let Some(at) = a.iter().zip(&b).position(|(x, y)| x.1 != y.1) {
+            return Err(Difference::Field {
+                line,
+                field: at + 1,
+                ours: b[at].0.into(),
+                ours_kind: b[at].1.clone(),
+                reference: a[at].0.into(),
+                reference_kind: a[at].1.clone(),
+            });
         }
         if a.len() != b.len() {
-            return Err(format!(
-                "line {}: {} fields without disks, not {}",
-                i + 1,
-                b.len(),
-                a.len()
-            ));
+            let (place, unit) = (format!("line {line}: "), "fields without disks");
+            let (ours, reference) = (b.len(), a.len());
+            return Err(Difference::Count { place, unit, ours, reference });
         }
     }
     Ok(())
@@ -84,13 +82,13 @@ mod tests {
         assert_eq!(shape(line, with_disk), Ok(()));
         let other = "3;x;b;1;2;3.0;6.00%;1.000000%=8;9";
         assert_eq!(
-            shape(line, other).expect_err("it differs"),
+            shape(line, other).expect_err("it differs").to_string(),
             "line 1, field 6: `3.0` is number (1 decimals), not number (6 decimals) like `1.000000`"
         );
-        assert_eq!(shape(line, "").expect_err("it differs"), "0 lines, not 1");
+        assert_eq!(shape(line, "").expect_err("it differs").to_string(), "0 lines, not 1");
         let short = "3;x;b;1;2;3.000000;6.00%;1.000000%=8";
         assert_eq!(
-            shape(line, short).expect_err("it differs"),
+            shape(line, short).expect_err("it differs").to_string(),
             "line 1: 8 fields without disks, not 9"
         );
     }
