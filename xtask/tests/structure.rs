@@ -26,6 +26,7 @@ const LIMITS: &[Limit] = &[
         find: engine_plans,
     },
     Limit { what: "arrays indexed by `dir as usize`", most: 82, find: direction_indexes },
+    Limit { what: "errors that are text (`Result<_, String>`)", most: 0, find: errors_as_text },
     Limit { what: "functions of more than 70 lines", most: 3, find: long_functions },
     Limit { what: "files of more than 600 lines", most: 0, find: long_files },
 ];
@@ -97,6 +98,10 @@ fn bare_integers(source: &Source) -> Vec<String> {
         let field = public(line).and_then(|item| item.strip_suffix(',')?.split_once(": "));
         field.is_some_and(|(name, kind)| !name.contains([' ', '(']) && INTEGERS.contains(&kind))
     })
+}
+
+fn errors_as_text(source: &Source) -> Vec<String> {
+    source.lines_with(|line| line.contains("Result<") && line.contains(", String>"))
 }
 
 fn lookups(source: &Source) -> Vec<String> {

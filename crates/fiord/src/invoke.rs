@@ -56,7 +56,8 @@ fn results(invocation: &Invocation) -> Result<(Sink, Option<Debug>), Exit> {
         complain(&complaint);
         Exit::Failure
     };
-    let sink = Sink::open(general.output.as_deref()).map_err(failed)?;
+    let open = |path| Sink::open(path).map_err(|e| failed(format!("{e}\n")));
+    let sink = open(general.output.as_deref())?;
     let twin = sink.twin().map_err(|e| failed(format!("fio: output file: {e}\n")))?;
     Ok((sink, Debug::begin(&general.debug, twin)))
 }
@@ -66,7 +67,7 @@ fn show(text: &str, output: Option<&str>) -> Exit {
     let mut sink = match Sink::open(output) {
         Ok(sink) => sink,
         Err(complaint) => {
-            complain(&complaint);
+            complain(&format!("{complaint}\n"));
             return Exit::Failure;
         }
     };

@@ -34,6 +34,22 @@ enum Failed {
     Write(io::Error),
 }
 
+/// The file of `--output` cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("fio: output file open error: {path}: {source}\n  help: {}", help(.source))]
+pub(crate) struct OutputFile {
+    path: PathBuf,
+    source: io::Error,
+}
+
+fn help(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::IsADirectory => "--output takes the name of a file",
+        ErrorKind::NotFound => "the directory of --output has to be there",
+        _ => "--output needs a file that can be made or written",
+    }
+}
+
 impl Sink {
     /// Writes to standard output.
     pub(crate) fn standard() -> Self {
@@ -41,20 +57,13 @@ impl Sink {
     }
 
     /// Truncates and opens the file, or uses standard output for `None`.
-    pub(crate) fn open(path: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn open(path: Option<&str>) -> Result<Self, OutputFile> {
         let Some(path) = path else { return Ok(Sink::standard()) };
         // The user typed the path, so it may point anywhere.
         let opened = Guard::typed().allow_system(true).replace(path.as_ref());
         match opened.map_err(io::Error::from) {
             Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None }),
-            Err(e) => {
-                let help = match e.kind() {
-                    io::ErrorKind::IsADirectory => "--output takes the name of a file",
-                    io::ErrorKind::NotFound => "the directory of --output has to be there",
-                    _ => "--output needs a file that can be made or written",
-                };
-                Err(format!("fio: output file open error: {path}: {e}\n  help: {help}\n"))
-            }
+            Err(source) => Err(OutputFile { path: path.into(), source }),
         }
     }
 

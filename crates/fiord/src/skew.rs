@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
+use fiord_commands::rejected::{self, Rejected};
+use fiord_commands::session::{CannotPrint, End, Session};
 use fiord_job::load::Machine;
 use fiord_load::skew::Curve;
-use fiord_plan::{JobPlan, PlanOptions, resolve};
+use fiord_plan::JobPlan;
 use fiord_stat::units;
-use serde_json::{Value, json};
-
-use fiord_job::diagnostic::{Diagnostic, render};
 use fiord_types::Dir;
+use serde_json::{Value, json};
 
 /// Percentages of the data for which the table shows the share of the I/O.
 const DATA: [f64; 12] = [0.01, 0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0, 100.0];
@@ -39,16 +39,38 @@ pub struct Asked {
     format: String,
 }
 
+/// Why the distribution cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The job or the distribution is wrong.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// All jobs are sequential.
+    #[error("the file has no random job, so all data gets the same I/O")]
+    NoRandomJob,
+    /// The report cannot be written.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}
+
+/// Prints the report.
+///
+/// # Errors
+/// The job is wrong, or none of them is random.
+pub fn run(asked: &Asked, session: &mut Session) -> Result<End, Error> {
+    session.print(&asked.report()?)?;
+    Ok(End::Done)
+}
+
 impl Asked {
-    /// Returns the report, or an error message.
-    pub fn report(&self) -> Result<String, String> {
-        let jobs = self.jobs().map_err(|errors| render(&errors, false))?;
+    fn report(&self) -> Result<String, Error> {
+        let jobs = self.jobs()?;
         let mut all = Vec::new();
         for job in jobs.iter().filter(|job| job.load.random && job.identity.instance == 0) {
             all.extend(job.load.mix.dirs().filter_map(|dir| Shown::new(job, dir)));
         }
         if all.is_empty() {
-            return Err("fiord: the file has no random job, so all data gets the same I/O\n".into());
+            return Err(Error::NoRandomJob);
         }
         if self.format == "json" {
             let list: Vec<Value> = all.iter().map(Shown::json).collect();
@@ -58,7 +80,7 @@ impl Asked {
     }
 
     /// Returns the jobs of the file, or the job that the options describe.
-    fn jobs(&self) -> Result<Vec<JobPlan>, Vec<Diagnostic>> {
+    fn jobs(&self) -> Result<Vec<JobPlan>, Rejected> {
         let args = match (&self.file, &self.distribution) {
             (Some(file), _) => vec![file.clone()],
             (None, distribution) => vec![
@@ -71,9 +93,7 @@ impl Asked {
                 format!("--random_distribution={}", distribution.as_deref().unwrap_or("random")),
             ],
         };
-        let invocation = fiord_job::invocation(&args, &mut Machine)?;
-        let options = PlanOptions::of(&invocation);
-        Ok(resolve(&invocation.jobs, options, &fiord_plan::machine::system::Machine)?.plan.jobs)
+        Ok(rejected::plan(&rejected::parse(&args, &mut Machine)?)?.jobs)
     }
 }
 

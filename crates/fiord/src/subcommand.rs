@@ -79,7 +79,9 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Options { unsupported: false } }) => {
             fiord_job::command::help::options()
         }
-        Ok(Line { command: Command::Skew(asked) }) => return Some(answer(asked.report())),
+        Ok(Line { command: Command::Skew(asked) }) => {
+            return Some(conclude(|session| skew::run(&asked, session)));
+        }
         Ok(Line { command: Command::Sweep(args) }) => {
             return Some(launch(args.eta, |session, launcher| {
                 sweep::run(&args, session, launcher)
@@ -151,17 +153,6 @@ fn fill(args: &precondition::Args) -> Exit {
     };
     let terminal = terminal::is_terminal(std::io::stderr());
     conclude(|session| precondition::run(args, session, &mut interrupts, terminal))
-}
-
-/// Prints the result to standard output, or the error to standard error.
-fn answer(found: Result<String, String>) -> Exit {
-    match found {
-        Ok(text) => sink::print(&text),
-        Err(wrong) => {
-            sink::complain(&wrong);
-            Exit::Failure
-        }
-    }
 }
 
 /// Selects where progress goes. By default only a terminal shows it, because programs take any

@@ -34,25 +34,6 @@ impl Default for Formats {
 }
 
 impl Formats {
-    /// Reads a list of format names with commas between them. The list replaces the present formats.
-    ///
-    /// # Errors
-    /// The first word of the list that is not the name of a format.
-    pub fn set(&mut self, list: &str) -> Result<(), String> {
-        let mut formats = Formats { normal: false, terse_version: self.terse_version, ..*self };
-        (formats.json, formats.json_plus, formats.terse) = (false, false, false);
-        for word in list.split(',') {
-            match word {
-                "normal" => formats.normal = true,
-                "json" => formats.json = true,
-                "json+" => formats.json_plus = true,
-                "terse" | "minimal" => formats.terse = true,
-                other => return Err(other.to_string()),
-            }
-        }
-        *self = formats;
-        Ok(())
-    }
     /// Whether text for people (header lines, layout lines) is requested.
     #[must_use]
     pub fn wants_header(&self) -> bool {

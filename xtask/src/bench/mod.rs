@@ -188,7 +188,7 @@ fn run_row(
         let ours = measure::figure(&contenders.fiord, row.what, row.job, place, options.terms);
         let ours = match or_reason(ours)? {
             Ok(ours) => ours,
-            Err(why) => {
+            Err(NotHere(why)) => {
                 outcome.missing = Some(why);
                 return Ok(outcome);
             }
@@ -197,7 +197,7 @@ fn run_row(
         for ((than, _), ratios) in row.than.iter().zip(&mut outcome.ratios) {
             match or_reason(contenders.other(row, than, place, options.terms))? {
                 Ok(theirs) => ratios.rounds.push(ours / theirs),
-                Err(why) => ratios.missing = Some(why),
+                Err(NotHere(why)) => ratios.missing = Some(why),
             }
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -206,13 +206,10 @@ fn run_row(
 }
 
 /// Tells what cannot be had here from what has failed.
-fn or_reason(result: Result<f64>) -> Result<Result<f64, String>> {
+fn or_reason(result: Result<f64>) -> Result<Result<f64, NotHere>> {
     match result {
         Ok(figure) => Ok(Ok(figure)),
-        Err(e) => match e.downcast_ref::<NotHere>() {
-            Some(NotHere(why)) => Ok(Err(why.clone())),
-            None => Err(e),
-        },
+        Err(e) => e.downcast::<NotHere>().map(Err),
     }
 }
 
