@@ -1,13 +1,10 @@
-//! `fiord check`: checks jobs without running them. It does no I/O on targets and creates no files.
+//! `fiord check`: prints what [`fiord_app::check`] finds.
 
 use std::fmt::Write;
 
-use fiord_doctor::{Findings, Machine, Typed};
-use fiord_job::command::Action;
+use fiord_app::Checked;
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::load::Machine as Loader;
 use fiord_job::spec::Place;
-use fiord_plan::{Resolved, resolve_invocation};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_sys::terminal;
 use serde_json::{Map, Value, json};
@@ -27,14 +24,6 @@ Accepts the arguments of a run: job files, or options as on the command line.
 The exit status is 0 if nothing is wrong (except for notes), 1 if the jobs would not run, 252 if a
 result would be suspect, and 253 if it would be invalid.
 ";
-
-/// Results of the check.
-#[derive(Default)]
-struct Checked {
-    errors: Vec<Diagnostic>,
-    findings: Findings,
-    jobs: usize,
-}
 
 /// Runs the subcommand on its arguments.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -64,7 +53,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
             }
         };
     }
-    let checked = check(&jobs);
+    let checked = fiord_app::check(&jobs);
     let printed = match json {
         true => sink::print(&document(&checked)),
         false => told(&checked),
@@ -74,29 +63,6 @@ pub(crate) fn run(args: &[String]) -> Exit {
         (Exit::Success, verdict) => verdict,
         (Exit::ReaderGone, verdict) if verdict != Exit::Success => verdict,
         (failed, _) => failed,
-    }
-}
-
-fn check(args: &[String]) -> Checked {
-    let wrong = |errors| Checked { errors, ..Checked::default() };
-    let invocation = match fiord_job::invocation(args, &mut Loader) {
-        Ok(invocation) => invocation,
-        Err(errors) => return wrong(errors),
-    };
-    if invocation.jobs.is_empty() || !matches!(invocation.action, Action::Run) {
-        let error = Diagnostic::error("there is no job to check", None);
-        let help =
-            "name a job file, or give the options of a job: fiord check --name=a --rw=read …";
-        return wrong(vec![error.help(help)]);
-    }
-    match resolve_invocation(&invocation, &fiord_plan::machine::system::Machine) {
-        Ok(Resolved { plan, warnings }) => {
-            let machine = Machine::survey(&plan);
-            let typed = Typed { specs: &invocation.jobs, notes: &warnings };
-            let findings = fiord_doctor::ahead(&plan, typed, &machine);
-            Checked { errors: Vec::new(), findings, jobs: plan.jobs.len() }
-        }
-        Err(errors) => wrong(errors),
     }
 }
 

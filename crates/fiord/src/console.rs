@@ -6,11 +6,11 @@
 
 use std::io::{self, Write};
 
+use fiord_app::introduction::Introduction;
 use fiord_job::command::{Eta, Format, GeneralOptions};
 use fiord_report::output::{self, Formats};
 use fiord_report::{TerseVersion, header, live};
-use fiord_run::error::JobError;
-use fiord_run::events::{Event, Observer};
+use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::Report;
 use fiord_sys::terminal;
 
@@ -72,8 +72,18 @@ impl Console {
         }
     }
 
+    /// Prints what introduces the jobs.
+    pub(crate) fn introduce(&mut self, introduction: &Introduction) {
+        let jobs = introduction.jobs.iter();
+        let mut text: String = jobs.map(|(job, style)| header::job(job, *style)).collect();
+        text.push_str(&fiord_job::version());
+        text.push('\n');
+        text.push_str(&header::starting(introduction.threads, introduction.processes));
+        self.header(&text);
+    }
+
     /// Prints lines for people; omitted in formats for programs.
-    pub(crate) fn header(&mut self, text: &str) {
+    fn header(&mut self, text: &str) {
         if self.formats.wants_header() {
             self.sink.put(text.as_bytes());
         }
@@ -116,34 +126,33 @@ impl Console {
         let _ = output::write(report, self.formats, &mut bytes);
         self.sink.put(&bytes);
     }
-}
 
-impl Observer for Console {
-    fn event(&mut self, event: &Event<'_>) {
+    /// Prints an event of the run.
+    pub(crate) fn event(&mut self, event: &EventKind) {
         if let Some(debug) = &self.debug {
             debug.event(event);
         }
         match event {
-            Event::LayingOut { job, files, bytes } => {
+            EventKind::LayingOut { job, files, bytes } => {
                 self.header(&header::laying_out(job, *files as u64, *bytes));
             }
-            Event::Command { job, when, output } => {
-                let output = output.display();
+            EventKind::Command { job, when, output } => {
+                let (when, output) = (when.word(), output.display());
                 self.header(&format!("{job} : Saving output of {when} in {output}\n"));
             }
-            Event::LaidOut | Event::JobStarted { .. } => {}
-            Event::JobEnded { job, pid, error, .. } => {
-                if let Some(error) = error {
-                    complain(&failure(job, *pid, error));
+            EventKind::LaidOut | EventKind::JobStarted { .. } => {}
+            EventKind::JobEnded { job, pid, failure, .. } => {
+                if let Some(failure) = failure {
+                    complain(&failed(job, *pid, failure));
                 }
             }
-            Event::Warning { job: None, what } => self.notice(&format!("fio: {what}\n")),
-            Event::Warning { job: Some(job), what } => {
+            EventKind::Warning { job: None, what } => self.notice(&format!("fio: {what}\n")),
+            EventKind::Warning { job: Some(job), what } => {
                 self.notice(&format!("fio: {job}: {what}\n"));
             }
-            Event::Progress(progress) => self.live_line(progress),
-            Event::Status(report) => self.report(report),
-            Event::Terminating { signal } => {
+            EventKind::Progress(progress) => self.live_line(progress),
+            EventKind::Status(report) => self.report(report),
+            EventKind::Terminating { signal } => {
                 complain(&format!("\nfio: terminating on signal {signal}\n"));
             }
         }
@@ -152,13 +161,11 @@ impl Observer for Console {
 
 /// Formats the failure of a job. The first line has the parts that scripts search for (`err=28/`,
 /// `func=`, `error=`); the second line says where it failed and what to do.
-fn failure(job: &str, pid: u32, error: &JobError) -> String {
-    let errno = error.reported_errno();
-    let meaning = error.meaning();
-    let (file, func) = error.site();
+fn failed(job: &str, pid: u32, failure: &JobFailure) -> String {
+    let JobFailure { errno, file, operation, meaning, message } = failure;
     format!(
-        "fio: pid={pid}, err={errno}/file:{file}, func={func}, error={meaning}\n  \
-         job {job}: {error}\n"
+        "fio: pid={pid}, err={errno}/file:{file}, func={operation}, error={meaning}\n  \
+         job {job}: {message}\n"
     )
 }
 

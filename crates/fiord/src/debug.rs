@@ -17,7 +17,7 @@ use fiord_job::command::{DEBUG, Invocation};
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_plan::Plan;
 use fiord_run::debug::DebugOutput;
-use fiord_run::events::Event;
+use fiord_run::events::EventKind;
 
 use crate::sink::Sink;
 
@@ -112,7 +112,7 @@ impl Debug {
     }
 
     /// Prints an event of the run.
-    pub(crate) fn event(&self, event: &Event<'_>) {
+    pub(crate) fn event(&self, event: &EventKind) {
         let state = |index: usize, pid: u32, from: &str, to: &str| {
             if self.output.wants("process", index) {
                 let what = format!("pid={pid}: runstate {from} -> {to}");
@@ -120,14 +120,14 @@ impl Debug {
             }
         };
         match event {
-            Event::JobStarted { index, pid } => {
+            EventKind::JobStarted { index, pid } => {
                 if self.output.wants("process", *index) {
                     self.output.line("process", *pid, format_args!("jobs pid={pid} started"));
                 }
                 state(*index, *pid, "INITIALIZED", "RUNNING");
             }
-            Event::JobEnded { index, pid, .. } => state(*index, *pid, "RUNNING", "EXITED"),
-            Event::LayingOut { job, files, bytes } if self.output.has("file") => {
+            EventKind::JobEnded { index, pid, .. } => state(*index, *pid, "RUNNING", "EXITED"),
+            EventKind::LayingOut { job, files, bytes } if self.output.has("file") => {
                 let what = format!("{job}: lays out {files} files, {bytes} bytes");
                 self.output.line("file", self.pid, what);
             }

@@ -24,6 +24,8 @@
 
 use std::process::ExitCode;
 
+use fiord_app::End;
+
 /// Outcome of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -55,6 +57,17 @@ impl Exit {
             Exit::ReaderGone => 141,
             Exit::Suspect => 252,
             Exit::Invalid => 253,
+        }
+    }
+}
+
+impl From<End> for Exit {
+    fn from(end: End) -> Exit {
+        match end {
+            End::Succeeded => Exit::Success,
+            End::Invalid => Exit::Invalid,
+            End::Failed(jobs) => Exit::Failed(jobs),
+            End::Signalled => Exit::Signalled,
         }
     }
 }

@@ -1,15 +1,12 @@
-//! The `fiord` command.
+//! The `fiord` command: the command line, exit statuses and printing. [`fiord_app`] does the work.
 //!
 //! | question | module |
 //! |---|---|
 //! | what happens from the arguments to the exit status | [`invoke`] |
-//! | when is the machine surveyed for findings | [`findings`] |
 //! | what does each exit status mean | [`exit`] |
 //! | where do results go, and what happens if a write fails | [`sink`] |
 //! | what is printed while jobs run | [`console`] |
-//! | which lines introduce the jobs | [`headers`] |
-//! | how do Ctrl-C and SIGUSR1 reach the run | [`interrupts`] |
-//! | which file triggers a report | [`status_file`] |
+//! | how are findings printed | [`findings`] |
 //! | what does `--debug` print | [`debug`] |
 //! | what does `fiord check` print | [`check`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
@@ -21,12 +18,9 @@ mod console;
 mod debug;
 mod exit;
 mod findings;
-mod headers;
-mod interrupts;
 mod invoke;
 mod sink;
 mod skew;
-mod status_file;
 mod subcommand;
 
 use std::process::ExitCode;

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::{Parser, Subcommand};
+use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{End, Eta, Session};
@@ -19,7 +20,6 @@ use fiord_job::suggest;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
-use crate::interrupts::FromSignals;
 use crate::sink::Sink;
 use crate::{check, sink, skew};
 

@@ -1,6 +1,6 @@
 //! The live line.
 
-use fiord_stat::progress::{JobPhase, Progress};
+use fiord_stat::progress::{JobProgress, Progress};
 use fiord_types::{Dir, PerDir};
 
 use crate::style::{count, rate};
@@ -8,7 +8,7 @@ use crate::style::{count, rate};
 /// Formats the line without a line end. While the remaining time is unknown, it shows only the
 /// number of running jobs. The line that it replaces may be longer: see [`padded`].
 pub fn live_line(p: &Progress) -> String {
-    let running = p.phases.iter().filter(|phase| phase.is_running()).count();
+    let running = p.jobs.iter().filter(|job| job.phase.is_running()).count();
     let mut line = format!("Jobs: {running} (f={})", p.open_files);
     let ((bw_min, bw_max), (iops_min, iops_max)) = (p.rate_limits, p.rate_iops_limits);
     if bw_min > 0 || bw_max > 0 {
@@ -20,7 +20,7 @@ pub fn live_line(p: &Progress) -> String {
     let Some(eta) = p.eta_s else {
         return line;
     };
-    line.push_str(&format!(": [{}]", phases(&p.phases)));
+    line.push_str(&format!(": [{}]", phases(&p.jobs)));
     match p.done {
         Some(done) => line.push_str(&format!("[{:.1}%]", done.clamp(0.0, 1.0) * 100.0)),
         None => line.push_str("[-.-%]"),
@@ -54,10 +54,10 @@ fn rates(p: &Progress, values: &PerDir<u64>, show: impl Fn(u64) -> String) -> St
 }
 
 /// Run-length encodes job states: `_(1),M(3)`.
-fn phases(phases: &[JobPhase]) -> String {
-    let runs: Vec<String> = phases
-        .chunk_by(|a, b| a == b)
-        .map(|run| format!("{}({})", run[0].letter(), run.len()))
+fn phases(jobs: &[JobProgress]) -> String {
+    let runs: Vec<String> = jobs
+        .chunk_by(|a, b| a.phase == b.phase)
+        .map(|run| format!("{}({})", run[0].phase.letter(), run.len()))
         .collect();
     runs.join(",")
 }
@@ -80,12 +80,25 @@ pub fn time_left(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fiord_stat::progress::RunKind;
+    use fiord_stat::progress::{JobPhase, RunKind};
     use fiord_stat::report::NumberStyle;
+
+    fn job(phase: JobPhase) -> JobProgress {
+        JobProgress {
+            phase,
+            totals: Default::default(),
+            bw: PerDir::all(0),
+            iops: PerDir::all(0),
+            latency: None,
+            done: None,
+            eta_s: None,
+        }
+    }
 
     fn progress() -> Progress {
         Progress {
-            phases: vec![JobPhase::Reaped, JobPhase::Running(RunKind::Mixed)],
+            interval_ns: 500_000_000,
+            jobs: [JobPhase::Reaped, JobPhase::Running(RunKind::Mixed)].map(job).to_vec(),
             open_files: 1,
             done: Some(0.248),
             bw: PerDir::new(21495808, 24641536, 0),
@@ -113,9 +126,9 @@ mod tests {
         assert_eq!(live_line(&p), "Jobs: 1 (f=1), 0-2000 IOPS");
         let p = Progress { eta_s: None, rate_limits: (512000, 1 << 20), ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1), 500KiB/s-1024KiB/s");
-        let phases = vec![JobPhase::Ramping];
+        let jobs = vec![job(JobPhase::Ramping)];
         let p =
-            Progress { phases, done: None, bw: PerDir::all(0), iops: PerDir::all(0), ..progress() };
+            Progress { jobs, done: None, bw: PerDir::all(0), iops: PerDir::all(0), ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1): [/(1)][-.-%][eta 01m:31s]");
     }
     #[test]

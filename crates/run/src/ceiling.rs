@@ -10,7 +10,7 @@ use fiord_plan::{EnginePlan, FileKind, FilePlan, JobPlan, Plan, Unified};
 use fiord_stat::report::{Ceiling, DirKind, GeneratorReport, JobReport, Report};
 
 use crate::conductor::{NoInterrupts, RunOptions, run};
-use crate::events::NullObserver;
+use crate::events::EventSender;
 
 /// Run time of each job, ns.
 const MOMENT: u64 = 200_000_000;
@@ -21,7 +21,7 @@ pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
     let jobs = plan.jobs.iter().map(shape).collect();
     let shapes = Arc::new(Plan { jobs, global_options: Vec::new() });
     let quiet = RunOptions { progress: None, status: None, debug: None, ..options.clone() };
-    let outcome = run(shapes, &quiet, &mut NullObserver, &mut NoInterrupts);
+    let outcome = run(shapes, &quiet, &EventSender::ignored(), &mut NoInterrupts, &mut || {});
     let simulated = |group: u32| {
         let of_group = |job: &&JobPlan| job.identity.group == group;
         plan.jobs.iter().filter(of_group).any(|job| job.engine.def().virtual_time)
@@ -126,6 +126,7 @@ mod tests {
         let plan = Plan { jobs, global_options: Vec::new() };
         let options = RunOptions {
             progress: None,
+            latencies: false,
             status: None,
             aux_path: ".".into(),
             version: "fio-3.42 (test)".into(),

@@ -28,10 +28,10 @@ use fiord_sys::clock;
 
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
-use crate::events::{Event, Observer};
+use crate::events::{EventKind, EventSender};
 use crate::layout;
 use crate::lock::FileLocks;
-use crate::monitor::{Devices, Disks, Meter, Watch};
+use crate::monitor::{Devices, Disks, LatencyMeter, Meter, Watch};
 use crate::report;
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
@@ -55,12 +55,14 @@ const COMMANDS_END: u64 = SECOND;
 
 pub use interface::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult};
 
-/// Runs a plan to its end and returns the report and the errors of its jobs.
+/// Runs a plan to its end and returns the report and the errors of its jobs. Calls `before_start` once, after the
+/// layout and before the first job starts; the run waits for it.
 pub fn run(
     plan: Arc<Plan>,
     options: &RunOptions,
-    observer: &mut dyn Observer,
+    events: &EventSender,
     interrupts: &mut dyn Interrupts,
+    before_start: &mut dyn FnMut(),
 ) -> RunResult {
     let run = Arc::new(Run {
         jobs: Shared::of(&plan),
@@ -77,10 +79,11 @@ pub fn run(
     });
     raise_limits(&plan);
     let (sender, receiver) = channel();
-    let mut conductor = Conductor::new(&run, options, observer, interrupts, sender);
+    let mut conductor = Conductor::new(&run, options, events, interrupts, sender);
     conductor.lay_out(&receiver);
     if !conductor.abandoned {
-        conductor.observer.event(&Event::LaidOut);
+        conductor.events.send(EventKind::LaidOut);
+        before_start();
         conductor.begin();
     }
     while !conductor.over() {
@@ -105,7 +108,7 @@ struct JobEntry {
 struct Conductor<'a> {
     run: Arc<Run>,
     options: &'a RunOptions,
-    observer: &'a mut dyn Observer,
+    events: &'a EventSender,
     interrupts: &'a mut dyn Interrupts,
     sender: Sender<Message>,
     schedule: Schedule<'a>,
@@ -115,6 +118,8 @@ struct Conductor<'a> {
     /// Jobs in set-up that start alone, because their `exec_prerun` takes an unknown time.
     solo: Vec<usize>,
     meter: Meter,
+    /// Only if progress contains latencies.
+    latencies: Option<LatencyMeter>,
     disks: Disks,
     devices: Devices,
     space: SpaceWatch,
@@ -132,7 +137,7 @@ impl<'a> Conductor<'a> {
     fn new(
         run: &'a Arc<Run>,
         options: &'a RunOptions,
-        observer: &'a mut dyn Observer,
+        events: &'a EventSender,
         interrupts: &'a mut dyn Interrupts,
         sender: Sender<Message>,
     ) -> Self {
@@ -142,7 +147,7 @@ impl<'a> Conductor<'a> {
         Conductor {
             run: Arc::clone(run),
             options,
-            observer,
+            events,
             interrupts,
             sender,
             schedule: Schedule::new(jobs),
@@ -150,6 +155,7 @@ impl<'a> Conductor<'a> {
             cohort: Vec::new(),
             solo: Vec::new(),
             meter: Meter::new(jobs.len(), now),
+            latencies: options.latencies.then(|| LatencyMeter::new(jobs.len())),
             disks: Disks::default(),
             devices: Devices::default(),
             space: SpaceWatch::new(jobs, now),
@@ -211,7 +217,7 @@ impl<'a> Conductor<'a> {
         let windows =
             jobs.filter_map(|(entry, job)| entry.watch.due(job, entry.stopped_at.is_some())).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
-        let due = [windows, delay, self.space.due(), self.next_progress, self.next_status]
+        let due = [windows, delay, self.space.due(), self.progress_due(), self.next_status]
             .into_iter()
             .flatten()
             .min();
@@ -228,10 +234,10 @@ impl<'a> Conductor<'a> {
         let job = |index| report::name(&run.plan, index);
         match message {
             Message::LayingOut { index, files, bytes } => {
-                self.observer.event(&Event::LayingOut { job: job(index), files, bytes });
+                self.events.send(EventKind::LayingOut { job: job(index).into(), files, bytes });
             }
             Message::Command { index, when, output } => {
-                self.observer.event(&Event::Command { job: job(index), when, output: &output });
+                self.events.send(EventKind::Command { job: job(index).into(), when, output });
             }
             Message::Warning { index, what } => {
                 self.warn(Some(job(index)), &what);
@@ -251,7 +257,7 @@ impl<'a> Conductor<'a> {
                 Interrupt::End(signal) if self.signal.is_none() => {
                     self.signal = Some(signal);
                     self.run.cancelled.store(true, Ordering::Relaxed);
-                    self.observer.event(&Event::Terminating { signal });
+                    self.events.send(EventKind::Terminating { signal });
                     for index in 0..self.entries.len() {
                         self.stop(index, StopReason::Signal);
                     }

@@ -13,6 +13,7 @@ use fiord_sys::shortage;
 use crate::command::Stop;
 use crate::control::Phase;
 use crate::error::{JobError, Stage, failed};
+use crate::events::CommandTime;
 use crate::files::{Cached, FileSet, guard};
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, send};
@@ -135,7 +136,7 @@ fn before(
         return Ok((Settings::default(), clock));
     }
     if let Some(line) = &job.start.prerun {
-        let output = announce(run, index, sender, "prerun");
+        let output = announce(run, index, sender, CommandTime::Prerun);
         let result = with_command(run, || {
             command::run(line, Stage::ExecPrerun, &output, &|| stop(run, control.stopped()))
         });
@@ -158,7 +159,7 @@ fn after(run: &Run, index: usize, sender: &Sender<Message>) -> Result<(), JobErr
         unlink(job)?;
     }
     if let Some(line) = &job.start.postrun {
-        let output = announce(run, index, sender, "postrun");
+        let output = announce(run, index, sender, CommandTime::Postrun);
         // After an interrupted run the command may still clean up; a signal during the command stops it.
         let late = run.is_cancelled();
         let stopped = || stop(run, !late && run.is_cancelled());
@@ -189,8 +190,9 @@ fn stop(run: &Run, stopped: bool) -> Stop {
     }
 }
 
-fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: &'static str) -> PathBuf {
-    let output = command::output_path(&run.aux_path, &run.plan.jobs[index].identity.name, when);
+fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: CommandTime) -> PathBuf {
+    let output =
+        command::output_path(&run.aux_path, &run.plan.jobs[index].identity.name, when.word());
     send(sender, Message::Command { index, when, output: output.clone() });
     output
 }

@@ -12,6 +12,7 @@ use fiord_stat::live::Live;
 use crate::control::JobControl;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::events::CommandTime;
 use crate::files::Cached;
 use crate::layout::Done;
 use crate::lock::FileLocks;
@@ -91,7 +92,7 @@ pub(crate) enum Message {
     },
     Command {
         index: usize,
-        when: &'static str,
+        when: CommandTime,
         output: PathBuf,
     },
     Warning {

@@ -174,6 +174,17 @@ impl Histogram {
             *mine = mine.saturating_add(*theirs);
         }
     }
+    /// The values recorded since `earlier`, an earlier state of this histogram. If the counts were cleared in
+    /// between, all values.
+    pub fn since(&self, earlier: &Histogram) -> Histogram {
+        let pairs = self.buckets.iter().zip(&earlier.buckets);
+        let difference: Option<Vec<u64>> =
+            pairs.map(|(now, then)| now.checked_sub(*then)).collect();
+        match difference {
+            Some(buckets) if !earlier.buckets.is_empty() => Histogram { buckets },
+            _ => self.clone(),
+        }
+    }
     /// Clears all counts; keeps the memory.
     pub fn clear(&mut self) {
         self.buckets.fill(0);

@@ -136,3 +136,15 @@ fn percentiles_equal_those_of_fio() {
     let expected = [2008, 2008, 2512, 5024, 5984, 5984, 129_536, 301_056, 5_013_504, 69_730_304];
     assert_eq!(values, expected);
 }
+
+#[test]
+fn the_difference_of_two_states_is_what_was_recorded_between_them() {
+    let (before, _) = filled(&[5, 5, 900]);
+    let (mut now, _) = filled(&[5, 5, 900]);
+    let (between, _) = filled(&[5, 1_000_000]);
+    now.merge(&between);
+    assert_eq!(now.since(&before), between);
+    assert_eq!(now.since(&Histogram::new()), now);
+    // The counts were cleared after `now`.
+    assert_eq!(between.since(&now), between);
+}

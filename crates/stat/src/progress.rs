@@ -1,9 +1,15 @@
-//! The data of the live line and of the header lines.
+//! The progress of a run, for the live line and other views, and the data of the header lines.
 
 use fiord_types::PerDir;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::live::Totals;
+use crate::report::NumberStyle;
 
 /// What a job is doing. Each phase has a letter in the live line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum JobPhase {
     /// Set up, not started.
     Waiting,
@@ -34,7 +40,8 @@ pub enum JobPhase {
 }
 
 /// What a running job does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum RunKind {
     Read,
@@ -89,18 +96,20 @@ impl JobPhase {
     }
 }
 
-/// The numbers of the live line at one moment.
-#[derive(Debug, Clone, PartialEq)]
+/// The progress of a run at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The phase of each job, in the order of the jobs.
-    pub phases: Vec<JobPhase>,
+    /// Time that the rates and latencies cover, ns: since the last event, or since the run began.
+    pub interval_ns: u64,
+    /// The progress of each job, in the order of the jobs.
+    pub jobs: Vec<JobProgress>,
     /// Files open in running jobs.
     pub open_files: u64,
     /// Share of the run that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,
-    /// Bytes per second since the last line: read, write, trim.
+    /// Bytes per second in the interval: read, write, trim.
     pub bw: PerDir<u64>,
-    /// I/Os per second since the last line: read, write, trim.
+    /// I/Os per second in the interval: read, write, trim.
     pub iops: PerDir<u64>,
     /// Minimum and maximum rate (`rate_min`, `rate`), bytes per second, summed over running jobs; 0 if not set.
     pub rate_limits: (u64, u64),
@@ -112,9 +121,49 @@ pub struct Progress {
     /// Seconds since the run began.
     pub elapsed_s: u64,
     /// How numbers are printed.
-    pub style: crate::report::NumberStyle,
+    pub style: NumberStyle,
     /// `unified_rw_reporting=mixed`: one rate for all directions.
     pub unified: bool,
+}
+
+/// The progress of one job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobProgress {
+    /// What it does.
+    pub phase: JobPhase,
+    /// Bytes and I/Os since its measured part began.
+    pub totals: Totals,
+    /// Bytes per second in the interval: read, write, trim.
+    pub bw: PerDir<u64>,
+    /// I/Os per second in the interval: read, write, trim.
+    pub iops: PerDir<u64>,
+    /// Latencies of the I/Os that completed since the last event with latencies: read, write, trim. `None` if the
+    /// run does not report them, or if the job waits in a system call.
+    pub latency: Option<PerDir<IntervalLatency>>,
+    /// Share of its work or of its run time that is done, 0 to 1; `None` if unknown.
+    pub done: Option<f64>,
+    /// Estimated seconds left; `None` if unknown.
+    pub eta_s: Option<u64>,
+}
+
+/// Percentages of [`IntervalLatency::percentiles`]. The last one is the largest latency.
+pub const PROGRESS_PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
+
+/// Latencies of one direction in an interval: total latencies if they have a histogram, else completion latencies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct IntervalLatency {
+    /// Number of latencies.
+    pub n: u64,
+    /// Percentage and latency, ns, for each of [`PROGRESS_PERCENTILES`]; empty without latencies.
+    pub percentiles: Vec<(f64, u64)>,
+}
+
+impl IntervalLatency {
+    /// The latencies in a histogram.
+    pub fn of(histogram: &Histogram) -> Self {
+        let percentiles = histogram.percentiles(&PROGRESS_PERCENTILES);
+        IntervalLatency { n: histogram.count(), percentiles }
+    }
 }
 
 /// The lines that introduce a job.

@@ -27,9 +27,12 @@ impl IopsTimeline {
         if other.ios.is_empty() {
             return;
         }
-        let begin_ns = if self.ios.is_empty() { u64::MAX } else { self.begin_ns };
+        if self.ios.is_empty() {
+            self.clone_from(other);
+            return;
+        }
         let mut sum = IopsTimeline {
-            begin_ns: begin_ns.min(other.begin_ns),
+            begin_ns: self.begin_ns.min(other.begin_ns),
             window_ns: self.window_ns.max(other.window_ns).max(1),
             ios: Vec::new(),
         };

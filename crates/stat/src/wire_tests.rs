@@ -205,6 +205,10 @@ fn a_timeline_keeps_its_total_whatever_the_other_one_looks_like() {
     let mut shifted = one(0, 100, &[100, 100]);
     shifted.merge(&one(130, 100, &[10, 10]));
     assert_eq!(shifted, one(0, 100, &[100, 107, 10, 3]));
+    let mut idle = one(0, 100, &[]);
+    idle.merge(&shifted);
+    idle.merge(&one(7, 100, &[]));
+    assert_eq!(idle, shifted);
     let mut far = one(0, 1, &[3]);
     far.merge(&one(u64::MAX, u64::MAX, &[4, 5]));
     assert_eq!(far.ios.iter().sum::<u64>(), 12);

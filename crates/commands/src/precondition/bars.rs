@@ -48,11 +48,11 @@ impl Bar {
         self.bar.set_position(position);
     }
 
-    /// Updates the bar from the progress of a sequential run.
-    pub fn filling(&self, progress: &Progress, seconds: f64, most: u64) {
+    /// Updates the bar from the progress of a job that writes from byte `begin` to byte `end`.
+    pub fn filling(&self, progress: &Progress, (begin, end): (u64, u64)) {
         let rate = progress.bw[Dir::Write];
-        let more = (rate as f64 * seconds) as u64;
-        let position = self.bar.position().saturating_add(more).min(most);
+        let written: u64 = progress.jobs.iter().map(|job| job.totals.bytes[Dir::Write]).sum();
+        let position = begin.saturating_add(written).min(end);
         self.bar.set_position(position);
         let left = self.size.saturating_sub(position).checked_div(rate);
         let left = left.map(|s| format!(", {} left", remaining(s))).unwrap_or_default();

@@ -1,16 +1,14 @@
 //! Writes one device with jobs, one extent at a time, so that the progress is known after any
 //! interruption.
 
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use fiord_app::{Outcome, Prepared, Settings};
 use fiord_job::load::Machine;
 use fiord_run::error::JobError;
-use fiord_run::events::{Event, Observer};
-use fiord_run::{Interrupt, Interrupts, RunOptions, RunResult};
-use fiord_sys::host;
+use fiord_run::events::{Event, EventKind, EventSender, observe};
+use fiord_run::{Interrupt, Interrupts};
 
 use crate::amount::decimal_short;
 use crate::precondition::Args;
@@ -37,6 +35,9 @@ pub enum FillError {
     /// A job wrote nothing and reported no error.
     #[error("no data could be written at byte {0}")]
     NoData(u64),
+    /// The thread that draws the bar cannot be created.
+    #[error("cannot create a thread. To fix: raise the limit (ulimit -u, pids.max): {0}")]
+    Thread(#[from] std::io::Error),
     /// A bug ended the thread.
     #[error("a thread ended unexpectedly")]
     Panicked,
@@ -166,7 +167,7 @@ impl Filler<'_> {
         line.extend([format!("--offset={position}"), format!("--size={len}")]);
         // Data in a volatile write cache does not count as written.
         line.push("--end_fsync=1".into());
-        let result = self.job(&line, Some(position + len))?;
+        let result = self.job(&line, Some((position, position + len)))?;
         let job = result.report.jobs.first();
         let done: u64 = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
         if done == 0 && !self.stopped() {
@@ -223,47 +224,30 @@ impl Filler<'_> {
             "--randrepeat=0".into(),
             "--disk_util=0".into(),
             "--allow_file_create=0".into(),
+            // The user has confirmed the target, and the report is not printed.
+            "--findings=off".into(),
         ]
     }
 
-    fn job(&self, line: &[String], most: Option<u64>) -> Result<RunResult, FillError> {
-        let plan = rejected::plan(&rejected::parse(line, &mut Machine)?)?;
-        let version = fiord_job::version();
-        let options = RunOptions {
-            progress: Some(UPDATE),
-            status: None,
-            aux_path: PathBuf::from("."),
-            version,
-            utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
-            debug: None,
-        };
-        let mut watcher = Watcher { bar: &self.bar, most, last: Instant::now() };
+    /// Runs a job and updates the bar meanwhile. `extent`: the first and last byte that it writes; `None` for
+    /// random writes.
+    fn job(&self, line: &[String], extent: Option<(u64, u64)>) -> Result<Outcome, FillError> {
+        let invocation = rejected::parse(line, &mut Machine)?;
+        let jobs = Prepared::of(&invocation).map_err(Rejected)?;
         let mut interrupts = Flag { stop: self.stop, told: false };
-        let result = fiord_run::run(Arc::new(plan), &options, &mut watcher, &mut interrupts);
-        match result.errors.first() {
+        let settings = Settings { progress: Some(UPDATE), ..Settings::default() };
+        let stopped = || self.stopped();
+        let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
+        let draw = |event: Event| match (event.kind, extent) {
+            (EventKind::Progress(progress), Some(extent)) => self.bar.filling(&progress, extent),
+            (EventKind::Progress(progress), None) => self.bar.settling(&progress),
+            _ => {}
+        };
+        let outcome = observe(draw, run)?;
+        match outcome.errors.first() {
             Some((_, error)) => Err(error.clone().into()),
-            None if !result.stuck.is_empty() => Err(FillError::Stuck),
-            None => Ok(result),
-        }
-    }
-}
-
-/// Updates a bar from the events of a run.
-struct Watcher<'a> {
-    bar: &'a Bar,
-    /// End of the extent in bytes; `None` for random writes.
-    most: Option<u64>,
-    last: Instant,
-}
-
-impl Observer for Watcher<'_> {
-    fn event(&mut self, event: &Event<'_>) {
-        let Event::Progress(progress) = event else { return };
-        let seconds = self.last.elapsed().as_secs_f64();
-        self.last = Instant::now();
-        match self.most {
-            Some(most) => self.bar.filling(progress, seconds, most),
-            None => self.bar.settling(progress),
+            None if !outcome.stuck.is_empty() => Err(FillError::Stuck),
+            None => Ok(outcome),
         }
     }
 }

@@ -35,10 +35,13 @@ impl Interrupts for NoInterrupts {
 /// Options of a run that are not part of the plan.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Time between two [`Event::Progress`](crate::events::Event::Progress), ns; `None`: no such events.
+    /// Time between two [`EventKind::Progress`](crate::events::EventKind::Progress), ns; `None`: no such events.
     pub progress: Option<u64>,
-    /// Time between two [`Event::Status`](crate::events::Event::Status) (`--status-interval`), ns; `None`: no
-    /// such events.
+    /// Progress contains the latencies since the last event. Each running job then copies its histograms for
+    /// each event.
+    pub latencies: bool,
+    /// Time between two [`EventKind::Status`](crate::events::EventKind::Status) (`--status-interval`), ns; `None`:
+    /// no such events.
     pub status: Option<u64>,
     /// Directory for files that the run itself creates (`--aux-path`).
     pub aux_path: PathBuf,

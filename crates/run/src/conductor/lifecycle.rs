@@ -8,7 +8,7 @@ use fiord_sys::clock;
 
 use super::{Conductor, MS};
 use crate::control::{Phase, StopReason};
-use crate::events::Event;
+use crate::events::{EventKind, JobFailure};
 use crate::shared::Finished;
 use crate::{jobthread, report};
 
@@ -62,7 +62,7 @@ impl Conductor<'_> {
         }
         for index in ready {
             let pid = run.jobs[index].tid.load(Ordering::Relaxed);
-            self.observer.event(&Event::JobStarted { index, pid });
+            self.events.send(EventKind::JobStarted { index, pid });
         }
     }
 
@@ -79,8 +79,9 @@ impl Conductor<'_> {
             self.entries[index].start_ms = start_ms(&run.plan.jobs[index], clock::wall());
         }
         let pid = run.jobs[index].tid.load(Ordering::Relaxed);
-        let job = report::name(&run.plan, index);
-        self.observer.event(&Event::JobEnded { index, job, pid, error });
+        let job = report::name(&run.plan, index).to_owned();
+        let failure = error.map(JobFailure::from);
+        self.events.send(EventKind::JobEnded { index, job, pid, failure });
         let others = self.schedule.ended_with(index, failed);
         self.schedule.ended(index);
         self.entries[index].finished = Some(finished);

@@ -11,9 +11,9 @@ use fiord_sys::clock;
 
 use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
-use crate::events::Event;
+use crate::events::EventKind;
 use crate::files::Cached;
-use crate::monitor::{Outcome, Standing, estimate};
+use crate::monitor::{LEAD, Outcome, Standing, estimate};
 use crate::report::{self, JobFacts, ReportContext};
 use crate::shared::{Finished, Run, Shared};
 
@@ -25,19 +25,35 @@ impl Conductor<'_> {
         let (Some(due), Some(interval)) = (self.next_progress, self.options.progress) else {
             return;
         };
+        let run = Arc::clone(&self.run);
         if now < due {
+            let requests = self.latencies.as_mut().filter(|meter| !meter.requested);
+            if let Some(meter) = requests.filter(|_| now.saturating_add(LEAD) >= due) {
+                meter.request(&run);
+            }
             return;
         }
         self.next_progress = Some((due + interval).max(now + interval / 2));
         let outcomes: Vec<Outcome> = self.entries.iter().map(outcome).collect();
-        let run = Arc::clone(&self.run);
         let standings = standings(&run, &self.entries, now);
-        let progress = self.meter.progress(&run, &standings, &outcomes, (self.began, now));
-        self.observer.event(&Event::Progress(&progress));
+        let latencies = self.latencies.as_mut().map(|meter| meter.take(&run)).unwrap_or_default();
+        let times = (self.began, now);
+        let progress = self.meter.progress(&run, &standings, &outcomes, latencies, times);
+        self.events.send(EventKind::Progress(Box::new(progress)));
     }
 
-    /// Creates a report of the run so far and emits it.
+    /// When [`Conductor::progress`] has something to do, ns.
+    pub(super) fn progress_due(&self) -> Option<u64> {
+        let requests = self.latencies.as_ref().is_some_and(|meter| !meter.requested);
+        let lead = if requests { LEAD } else { 0 };
+        self.next_progress.map(|due| due.saturating_sub(lead))
+    }
+
+    /// Creates a report of the run so far and emits it, unless the observer has too many to print.
     pub(super) fn status(&mut self) {
+        if !self.events.wants_report() {
+            return;
+        }
         let run = Arc::clone(&self.run);
         let runs = |(index, entry): &(usize, &JobEntry)| {
             entry.finished.is_none() && run.jobs[*index].control.phase() >= Phase::Ramp
@@ -75,7 +91,7 @@ impl Conductor<'_> {
         // Slices get their verdict at the end of the run.
         report.extras.slices.clear();
         report.extras.interim = true;
-        self.observer.event(&Event::Status(&report));
+        self.events.send(EventKind::Status(Box::new(report)));
     }
 
     /// Pages in the page cache of the files of jobs with `direct=1`.
@@ -95,7 +111,7 @@ impl Conductor<'_> {
 
     /// Emits a warning now and adds it to the result.
     pub(super) fn warn(&mut self, job: Option<&str>, what: &str) {
-        self.observer.event(&Event::Warning { job, what });
+        self.events.send(EventKind::Warning { job: job.map(str::to_owned), what: what.to_owned() });
         let warning = RunWarning { job: job.map(str::to_owned), what: what.to_owned() };
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);

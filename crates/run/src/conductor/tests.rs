@@ -2,23 +2,20 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, ExitWhat};
+use fiord_types::Dir;
 
 use super::*;
+use crate::events::queue::MOST_REPORTS;
+use crate::events::{Event, channel};
 
-/// Records the names of the events.
-#[derive(Default)]
-struct Log(Vec<String>);
-
-impl Observer for Log {
-    fn event(&mut self, event: &Event<'_>) {
-        self.0.push(match event {
-            Event::JobStarted { index, .. } => format!("start {index}"),
-            Event::JobEnded { index, error, .. } => format!("end {index} {}", error.is_some()),
-            Event::Status(report) => format!("status {}", report.jobs.len()),
-            Event::Progress(progress) => format!("progress {}", progress.phases.len()),
-            Event::Terminating { signal } => format!("signal {signal}"),
-            other => format!("{other:?}"),
-        });
+/// The name of an event.
+fn name(event: &Event) -> String {
+    match &event.kind {
+        EventKind::JobStarted { index, .. } => format!("start {index}"),
+        EventKind::JobEnded { index, failure, .. } => format!("end {index} {}", failure.is_some()),
+        EventKind::Status(report) => format!("status {}", report.jobs.len()),
+        EventKind::Terminating { signal } => format!("signal {signal}"),
+        other => format!("{other:?}"),
     }
 }
 
@@ -47,6 +44,7 @@ fn jobs(n: usize) -> Vec<JobPlan> {
 fn options() -> RunOptions {
     RunOptions {
         progress: None,
+        latencies: false,
         status: None,
         aux_path: PathBuf::from("."),
         version: "fio-3.42 (test)".into(),
@@ -57,10 +55,11 @@ fn options() -> RunOptions {
 
 fn run_all(jobs: Vec<JobPlan>, at: Vec<(u64, Interrupt)>) -> (RunResult, Vec<String>) {
     let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
-    let mut log = Log::default();
+    let (sender, events) = channel();
     let mut interrupts = At(at.into(), clock::monotonic());
-    let result = run(plan, &options(), &mut log, &mut interrupts);
-    (result, log.0)
+    let result = run(plan, &options(), &sender, &mut interrupts, &mut || {});
+    drop(sender);
+    (result, events.map(|event| name(&event)).collect())
 }
 
 fn forever(job: &mut JobPlan) {
@@ -126,7 +125,7 @@ fn a_failed_job_does_not_stop_the_others() {
     let dir = crate::scratch::Scratch::new();
     let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
     let options = RunOptions { aux_path: dir.path().to_path_buf(), ..options() };
-    let result = run(plan, &options, &mut Log::default(), &mut NoInterrupts);
+    let result = run(plan, &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});
     assert_eq!(result.errors.len(), 1);
     assert_eq!(result.errors[0].0, 0);
     assert_ne!(result.report.jobs[0].error, 0);
@@ -166,8 +165,85 @@ fn the_conductor_sleeps_while_jobs_run() {
         let at = At([(400, Interrupt::End(2))].into(), clock::monotonic());
         let mut counted = Counted(at, 0);
         let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
-        run(plan, &options(), &mut Log::default(), &mut counted);
+        run(plan, &options(), &EventSender::ignored(), &mut counted, &mut || {});
         // Eight sleeps of 50 ms, the start, the end.
         assert!(counted.1 < 40, "{} turns in 400 ms", counted.1);
     }
+}
+
+/// The observer sleeps for longer than the run takes. The run ends in time, and no event is lost but progress that
+/// newer progress replaced.
+#[test]
+fn a_slow_observer_does_not_delay_the_run() {
+    let mut jobs = jobs(3);
+    for job in &mut jobs {
+        job.end.time_based = true;
+        job.end.runtime = Some(150 * MS);
+    }
+    let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
+    let options = RunOptions { progress: Some(2 * MS), status: Some(2 * MS), ..options() };
+    let (sender, events) = channel();
+    let observer = std::thread::spawn(move || {
+        let slow = events.inspect(|_| std::thread::sleep(Duration::from_millis(60)));
+        slow.map(|event| event.kind).collect::<Vec<EventKind>>()
+    });
+    let before = clock::monotonic();
+    run(plan, &options, &sender, &mut NoInterrupts, &mut || {});
+    drop(sender);
+    let spent = clock::monotonic() - before;
+    let kinds = observer.join().unwrap();
+    let watched = clock::monotonic() - before;
+    assert!(spent + SECOND / 2 < watched, "the run took {spent} ns, its observer {watched} ns");
+    let count = |wanted: fn(&EventKind) -> bool| kinds.iter().filter(|kind| wanted(kind)).count();
+    assert_eq!(count(|kind| matches!(kind, EventKind::LaidOut)), 1);
+    assert_eq!(count(|kind| matches!(kind, EventKind::JobStarted { .. })), 3);
+    assert_eq!(count(|kind| matches!(kind, EventKind::JobEnded { failure: None, .. })), 3);
+    let reports = count(|kind| matches!(kind, EventKind::Status(_)));
+    let progress = count(|kind| matches!(kind, EventKind::Progress(_)));
+    assert!((1..=MOST_REPORTS + 8).contains(&reports), "{reports}");
+    assert!((1..10).contains(&progress), "{progress}");
+}
+
+#[test]
+fn progress_contains_the_rates_and_latencies_of_each_job() {
+    let mut jobs = jobs(2);
+    for job in &mut jobs {
+        job.end.time_based = true;
+        job.end.runtime = Some(400 * MS);
+    }
+    jobs[1].start.delay = (30 * SECOND, 30 * SECOND);
+    jobs[0].end.exitall = true;
+    jobs[0].end.exit_what = ExitWhat::All;
+    let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
+    let options = RunOptions { progress: Some(100 * MS), latencies: true, ..options() };
+    let (sender, events) = channel();
+    let observer = std::thread::spawn(move || {
+        let progress = events.filter_map(|event| match event.kind {
+            EventKind::Progress(progress) => Some(progress),
+            _ => None,
+        });
+        progress.collect::<Vec<_>>()
+    });
+    run(plan, &options, &sender, &mut NoInterrupts, &mut || {});
+    drop(sender);
+    let all = observer.join().unwrap();
+    assert!(all.len() >= 2, "{all:?}");
+    assert_eq!(all[0].jobs[1].done, Some(0.0));
+    let (mut counted, mut last) = (0, 0);
+    for progress in &all {
+        let [job, waiting] = &progress.jobs[..] else { panic!("{progress:?}") };
+        assert!(job.totals.ios[Dir::Read] >= last && progress.iops == job.iops, "{progress:?}");
+        assert!(job.done.is_some_and(|done| done > 0.0) && job.eta_s.is_some());
+        assert_eq!(waiting.totals.ios, [0; 3]);
+        last = job.totals.ios[Dir::Read];
+        let Some(latency) = &job.latency else { continue };
+        let p: Vec<u64> = latency[Dir::Read].percentiles.iter().map(|(_, ns)| *ns).collect();
+        assert!(
+            p.len() == 5 && p.is_sorted() && latency[Dir::Write].percentiles.is_empty(),
+            "{latency:?}"
+        );
+        counted += latency[Dir::Read].n;
+    }
+    // Intervals do not overlap.
+    assert!(counted > 0 && counted <= last, "{counted} latencies of {last} I/Os");
 }

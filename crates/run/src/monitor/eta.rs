@@ -55,6 +55,27 @@ fn share(job: &JobPlan, at: &Standing) -> Option<f64> {
     most.map(|share| share.min(1.0))
 }
 
+/// Seconds until a job ends, and the share of its work or of its time that is done; `None` if unknown.
+pub(crate) fn estimate_job(
+    job: &JobPlan,
+    at: &Standing,
+    run_elapsed: u64,
+) -> (Option<u64>, Option<f64>) {
+    let left = remaining(job, at, run_elapsed);
+    let by_work = if job.end.time_based { None } else { share(job, at) };
+    let done = match (at.running, left) {
+        _ if at.ended => Some(1.0),
+        (None, _) => Some(0.0),
+        (Some(running), Some(left)) => {
+            let running = running as f64 / SECOND as f64;
+            let by_time = if left == 0 { 1.0 } else { running / (running + left as f64) };
+            Some(by_work.unwrap_or(by_time))
+        }
+        (Some(_), None) => by_work,
+    };
+    (left, done)
+}
+
 /// Seconds until the whole run ends, and the share of it that is done; `None` if unknown. Assumes that jobs
 /// between two stonewalls run in parallel, and that these groups run one after another.
 pub(crate) fn estimate(
@@ -105,6 +126,20 @@ mod tests {
         by_work.end.bytes = 1 << 20;
         // A quarter took one second: three more seconds.
         assert_eq!(estimate(&[by_work], &[at(1000)], SECOND).0, Some(3));
+    }
+
+    #[test]
+    fn a_job_has_its_own_estimate() {
+        assert_eq!(estimate_job(&job(), &at(1000), SECOND), (Some(2), Some(1.0 / 3.0)));
+        let mut by_work = job();
+        by_work.end.time_based = false;
+        by_work.end.bytes = 1 << 20;
+        assert_eq!(estimate_job(&by_work, &at(1000), SECOND), (Some(2), Some(0.25)));
+        by_work.end.runtime = None;
+        let waiting = Standing { running: None, ..at(0) };
+        assert_eq!(estimate_job(&by_work, &waiting, SECOND), (None, Some(0.0)));
+        let ended = Standing { ended: true, ..at(1000) };
+        assert_eq!(estimate_job(&by_work, &ended, SECOND), (Some(0), Some(1.0)));
     }
 
     #[test]

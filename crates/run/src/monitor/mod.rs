@@ -3,11 +3,13 @@
 mod device;
 mod disks;
 mod eta;
+mod latency;
 mod progress;
 mod watch;
 
 pub(crate) use device::Devices;
 pub(crate) use disks::Disks;
-pub(crate) use eta::{Standing, estimate};
+pub(crate) use eta::{Standing, estimate, estimate_job};
+pub(crate) use latency::{LEAD, LatencyMeter};
 pub(crate) use progress::{Meter, Outcome};
 pub(crate) use watch::Watch;

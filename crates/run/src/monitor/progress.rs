@@ -1,16 +1,16 @@
-//! Computes the numbers of the live line.
+//! Computes the progress of the run and of each job: rates since the last event, and what is left.
 
 use fiord_plan::{JobPlan, Mix, Plan, Rate, Unified};
 use fiord_stat::live::Totals;
-use fiord_stat::progress::{JobPhase, Progress, RunKind};
+use fiord_stat::progress::{IntervalLatency, JobPhase, JobProgress, Progress, RunKind};
 use fiord_types::{Dir, PerDir};
 
-use super::{Standing, estimate};
+use super::{Standing, estimate, estimate_job};
 use crate::control::Phase;
 use crate::report::style;
 use crate::shared::Run;
 
-/// Keeps the totals of the last live line, to compute the rates of the next.
+/// Keeps the totals of the last event, to compute the rates of the next.
 #[derive(Debug)]
 pub(crate) struct Meter {
     last: Vec<Totals>,
@@ -34,42 +34,59 @@ impl Meter {
         Meter { last: vec![Totals::default(); jobs], last_ns: now }
     }
 
-    /// The numbers at `now`. `standings` has the progress of each job, `outcomes` how it ended.
+    /// The numbers at `now`. For each job, `standings` has how far it is, `outcomes` how it ended, and `latencies`
+    /// its latencies since the last event; `latencies` may be shorter.
     pub fn progress(
         &mut self,
         run: &Run,
         standings: &[Standing],
         outcomes: &[Outcome],
+        latencies: Vec<Option<PerDir<IntervalLatency>>>,
         (began, now): (u64, u64),
     ) -> Progress {
         let plan: &Plan = &run.plan;
         let spent = now.saturating_sub(self.last_ns).max(1);
+        let elapsed = now.saturating_sub(began);
+        let per_second = |n: u64| (u128::from(n) * 1_000_000_000 / u128::from(spent)) as u64;
         let mut bytes = PerDir::all(0);
         let mut ios = PerDir::all(0);
-        let mut phases = Vec::with_capacity(plan.jobs.len());
+        let mut jobs = Vec::with_capacity(plan.jobs.len());
+        let mut latencies = latencies.into_iter();
         let mut open_files = 0;
         let mut limits = Limits::default();
         for (index, job) in plan.jobs.iter().enumerate() {
             let shared = &run.jobs[index];
             let totals = shared.live.totals();
+            let last = std::mem::replace(&mut self.last[index], totals);
+            let more = Totals {
+                bytes: PerDir::from_fn(|dir| grown(totals.bytes[dir], last.bytes[dir])),
+                ios: PerDir::from_fn(|dir| grown(totals.ios[dir], last.ios[dir])),
+            };
             for dir in Dir::ALL {
-                bytes[dir] += grown(totals.bytes[dir], self.last[index].bytes[dir]);
-                ios[dir] += grown(totals.ios[dir], self.last[index].ios[dir]);
+                bytes[dir] += more.bytes[dir];
+                ios[dir] += more.ios[dir];
             }
-            self.last[index] = totals;
             let phase = phase(job, shared.control.phase(), outcomes[index]);
             if phase.is_running() {
                 open_files += u64::from(job.target.open_files).min(job.target.files.len() as u64);
                 limits.add(job);
             }
-            phases.push(phase);
+            let (eta_s, done) = estimate_job(job, &standings[index], elapsed);
+            jobs.push(JobProgress {
+                phase,
+                totals,
+                bw: more.bytes.map(per_second),
+                iops: more.ios.map(per_second),
+                latency: latencies.next().flatten(),
+                done,
+                eta_s,
+            });
         }
         self.last_ns = now;
-        let elapsed = now.saturating_sub(began);
         let (eta_s, done) = estimate(&plan.jobs, standings, elapsed);
-        let per_second = |n: u64| (u128::from(n) * 1_000_000_000 / u128::from(spent)) as u64;
         Progress {
-            phases,
+            interval_ns: spent,
+            jobs,
             open_files,
             done,
             bw: bytes.map(per_second),

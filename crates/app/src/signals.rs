@@ -5,7 +5,7 @@ use fiord_sys::signal::Signals;
 
 /// Polls the signal handlers. The last stop request is not visible here, because its handler ends
 /// the program at once.
-pub(crate) struct FromSignals {
+pub struct FromSignals {
     signals: &'static Signals,
     reported_stops: u32,
     reported_status: u32,
@@ -13,18 +13,18 @@ pub(crate) struct FromSignals {
 
 impl FromSignals {
     /// Installs the handlers.
-    pub(crate) fn install() -> fiord_sys::Result<Self> {
+    pub fn install() -> fiord_sys::Result<Self> {
         let signals = fiord_sys::signal::install()?;
         Ok(FromSignals { signals, reported_stops: 0, reported_status: signals.status_requests() })
     }
 
     /// Also passes on the second stop request, upon which the run reports its results so far.
-    pub(crate) fn report_on_second(&self) {
+    pub fn report_on_second(&self) {
         self.signals.report_on_second();
     }
 
     /// Returns a function that checks for a stop request, without consuming it.
-    pub(crate) fn stop_asked(&self) -> impl Fn() -> bool + use<> {
+    pub fn stop_asked(&self) -> impl Fn() -> bool + use<> {
         let signals = self.signals;
         move || signals.stop_requested()
     }

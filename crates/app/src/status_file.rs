@@ -11,7 +11,7 @@ const EVERY: Duration = Duration::from_millis(250);
 
 /// Interrupts from another source, plus a request for a report when the file exists. The file is
 /// then removed, as in fio.
-pub(crate) struct StatusFile<'a, I> {
+pub struct StatusFile<'a, I> {
     others: &'a mut I,
     path: PathBuf,
     next: Instant,
@@ -19,7 +19,7 @@ pub(crate) struct StatusFile<'a, I> {
 
 impl<'a, I: Interrupts> StatusFile<'a, I> {
     /// Checks for the file when `others` has no interrupt.
-    pub(crate) fn and(others: &'a mut I) -> Self {
+    pub fn and(others: &'a mut I) -> Self {
         let path = std::env::temp_dir().join("fio-dump-status");
         StatusFile { others, path, next: Instant::now() }
     }

@@ -1,0 +1,42 @@
+//! `fiord check`: checks jobs without running them. It does no I/O on targets and creates no files.
+
+use fiord_doctor::{Findings, Machine, Typed};
+use fiord_job::command::Action;
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::load::Machine as Loader;
+use fiord_plan::{Resolved, resolve_invocation};
+
+/// Results of a check.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Why the jobs would not run; empty if they would.
+    pub errors: Vec<Diagnostic>,
+    /// What would make the results doubtful.
+    pub findings: Findings,
+    /// Number of jobs.
+    pub jobs: usize,
+}
+
+/// Checks the jobs that the arguments of a run describe.
+pub fn check(args: &[String]) -> Checked {
+    let wrong = |errors| Checked { errors, ..Checked::default() };
+    let invocation = match fiord_job::invocation(args, &mut Loader) {
+        Ok(invocation) => invocation,
+        Err(errors) => return wrong(errors),
+    };
+    if invocation.jobs.is_empty() || !matches!(invocation.action, Action::Run) {
+        let error = Diagnostic::error("there is no job to check", None);
+        let help =
+            "name a job file, or give the options of a job: fiord check --name=a --rw=read …";
+        return wrong(vec![error.help(help)]);
+    }
+    match resolve_invocation(&invocation, &fiord_plan::machine::system::Machine) {
+        Ok(Resolved { plan, warnings }) => {
+            let machine = Machine::survey(&plan);
+            let typed = Typed { specs: &invocation.jobs, notes: &warnings };
+            let findings = fiord_doctor::ahead(&plan, typed, &machine);
+            Checked { errors: Vec::new(), findings, jobs: plan.jobs.len() }
+        }
+        Err(errors) => wrong(errors),
+    }
+}

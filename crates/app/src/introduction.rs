@@ -1,0 +1,78 @@
+//! What introduces the jobs before a run.
+
+use fiord_job::option::table::THREAD;
+use fiord_job::spec::JobSpec;
+use fiord_plan::{BlockSize, JobPlan, Mix, Plan};
+use fiord_stat::progress::{HeaderKind, JobHeader};
+use fiord_stat::report::NumberStyle;
+use fiord_types::PerDir;
+
+/// The data of the lines before a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Introduction {
+    /// The sections with jobs, and how their numbers are printed.
+    pub jobs: Vec<(JobHeader, NumberStyle)>,
+    /// Number of jobs that ask for a thread (`thread`).
+    pub threads: u32,
+    /// Number of the other jobs. They too run as threads; the word is fio's.
+    pub processes: u32,
+}
+
+impl Introduction {
+    /// The introduction of a plan. `specs`: its jobs as written.
+    pub(crate) fn of(plan: &Plan, specs: &[JobSpec]) -> Self {
+        let asks =
+            |job: &&JobPlan| specs.get(job.identity.section).is_some_and(|spec| spec.get(THREAD));
+        let threads = plan.jobs.iter().filter(asks).count();
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let first = plan.jobs.iter().filter(|job| job.identity.instance == 0);
+        Introduction {
+            jobs: first.map(|job| (header(job), style(job))).collect(),
+            threads: count(threads),
+            processes: count(plan.jobs.len() - threads),
+        }
+    }
+}
+
+fn style(job: &JobPlan) -> NumberStyle {
+    NumberStyle {
+        figures: u32::from(job.reporting.significant_figures),
+        kb_base: job.reporting.kb_base,
+        bits: job.reporting.unit_base == 1,
+    }
+}
+
+fn header(job: &JobPlan) -> JobHeader {
+    let bs = PerDir::from_fn(|dir| {
+        let block: &BlockSize = &job.load.blocks[dir];
+        (u64::from(block.min()), u64::from(block.max()))
+    });
+    JobHeader {
+        name: job.identity.name.clone(),
+        group_id: job.identity.group,
+        kind: HeaderKind::Io {
+            rw: rw(job).to_owned(),
+            bs,
+            seq_rand: false,
+            engine: job.engine.def().name.to_owned(),
+            iodepth: job.depth.depth,
+        },
+        members: job.identity.instances,
+    }
+}
+
+/// Returns the value of `rw` that describes a job.
+fn rw(job: &JobPlan) -> &'static str {
+    match (job.load.mix, job.load.random) {
+        (Mix::Read, false) => "read",
+        (Mix::Read, true) => "randread",
+        (Mix::Write, false) => "write",
+        (Mix::Write, true) => "randwrite",
+        (Mix::Trim, false) => "trim",
+        (Mix::Trim, true) => "randtrim",
+        (Mix::ReadWrite { .. }, false) => "rw",
+        (Mix::ReadWrite { .. }, true) => "randrw",
+        (Mix::TrimWrite, false) => "trimwrite",
+        (Mix::TrimWrite, true) => "randtrimwrite",
+    }
+}

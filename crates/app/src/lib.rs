@@ -1,0 +1,36 @@
+//! From an invocation to its report: reads the jobs, plans them, surveys the machine, runs the plan and collects the
+//! findings. It prints nothing: a caller receives the events of the run, and the report at its end.
+//!
+//! | question | module |
+//! |---|---|
+//! | which steps lead from the invocation to the report | [`prepared`] |
+//! | when is the machine surveyed for findings | `survey.rs` |
+//! | what does `fiord check` do | [`check`] |
+//! | what introduces the jobs before a run | [`introduction`] |
+//! | how do Ctrl-C and SIGUSR1 reach the run | [`signals`] |
+//! | which file triggers a report | [`status_file`] |
+//!
+//! ```
+//! use fiord_app::{Prepared, Settings};
+//! use fiord_job::load::Machine;
+//! use fiord_run::NoInterrupts;
+//! use fiord_run::events::EventSender;
+//!
+//! let line = ["--name=a", "--ioengine=null", "--size=1m", "--rw=read"].map(String::from);
+//! let invocation = fiord_job::invocation(&line, &mut Machine).unwrap();
+//! let jobs = Prepared::of(&invocation).unwrap();
+//! let outcome = jobs.run(Settings::default(), &EventSender::ignored(), &mut NoInterrupts, &|| false);
+//! assert_eq!(outcome.report.jobs[0].dirs[0].io_bytes, 1 << 20);
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod introduction;
+pub mod prepared;
+pub mod signals;
+pub mod status_file;
+mod survey;
+
+pub use check::{Checked, check};
+pub use prepared::{End, Outcome, Prepared, Settings};

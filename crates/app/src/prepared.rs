@@ -1,0 +1,171 @@
+//! The steps from an invocation to its report.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fiord_doctor::{Findings, Typed};
+use fiord_job::command::{Findings as Wanted, Invocation};
+use fiord_job::diagnostic::Diagnostic;
+use fiord_plan::machine::system::Machine;
+use fiord_plan::{Plan, Resolved, resolve_invocation};
+use fiord_run::debug::DebugOutput;
+use fiord_run::error::JobError;
+use fiord_run::events::{EventKind, EventSender};
+use fiord_run::{Interrupt, Interrupts, RunOptions};
+use fiord_stat::finding::{Finding, Severity};
+use fiord_stat::report::Report;
+use fiord_sys::host;
+
+use crate::introduction::Introduction;
+use crate::survey::Surveyor;
+
+/// Jobs that are valid and planned. No target was touched.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    invocation: &'a Invocation,
+    plan: Arc<Plan>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// What a caller wants of a run, in addition to the options of the invocation.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Time between two progress events, ns; `None`: no such events.
+    pub progress: Option<u64>,
+    /// Progress contains latencies.
+    pub latencies: bool,
+    /// Destination and categories of `--debug`.
+    pub debug: Option<DebugOutput>,
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything that was measured and found.
+    pub report: Report,
+    /// The errors that ended jobs, by index in the plan.
+    pub errors: Vec<(usize, JobError)>,
+    /// Jobs that hung, so that the run ended without them: name, and what they hang in.
+    pub stuck: Vec<(String, JobError)>,
+    /// The signal that ended the run.
+    pub signal: Option<i32>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All jobs succeeded.
+    Succeeded,
+    /// All jobs succeeded, but a finding says that the result is invalid.
+    Invalid,
+    /// Number of jobs that failed.
+    Failed(usize),
+    /// A signal ended the run.
+    Signalled,
+}
+
+impl<'a> Prepared<'a> {
+    /// Plans the jobs of an invocation.
+    ///
+    /// # Errors
+    /// What is wrong with the jobs, or unsupported.
+    pub fn of(invocation: &'a Invocation) -> Result<Self, Vec<Diagnostic>> {
+        let Resolved { plan, warnings } = resolve_invocation(invocation, &Machine)?;
+        Ok(Prepared { invocation, plan: Arc::new(plan), warnings })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The findings that a terminal shows before a run; none with `--findings=off`.
+    pub fn notes(&self) -> Findings {
+        match self.wants_findings() {
+            true => fiord_doctor::notes(&self.plan, self.typed()),
+            false => Findings::default(),
+        }
+    }
+
+    /// The data of the lines that introduce the jobs.
+    pub fn introduction(&self) -> Introduction {
+        Introduction::of(&self.plan, &self.invocation.jobs)
+    }
+
+    /// Surveys the machine, runs the jobs and collects the findings. `stopped` tells whether a signal wants the run
+    /// to end, without consuming the interrupt.
+    pub fn run(
+        &self,
+        settings: Settings,
+        events: &EventSender,
+        interrupts: &mut dyn Interrupts,
+        stopped: &dyn Fn() -> bool,
+    ) -> Outcome {
+        let options = self.options(settings);
+        let wanted = self.wants_findings();
+        let mut surveyor = Surveyor::new(&self.plan, stopped);
+        let mut before_start = || {
+            if wanted {
+                surveyor.before_start(events);
+            }
+        };
+        let plan = Arc::clone(&self.plan);
+        let mut result = fiord_run::run(plan, &options, events, interrupts, &mut before_start);
+        if self.invocation.general.ceiling && result.signal.is_none() {
+            fiord_run::ceiling::measure(&self.plan, &options, &mut result.report);
+        }
+        // A survey would hang on the same files as the run.
+        if wanted && result.stuck.is_empty() {
+            surveyor.after_end(self.typed(), &mut result.report);
+        }
+        // A signal after the run stops the collection of findings.
+        if result.signal.is_none()
+            && let Some(Interrupt::End(signal)) = interrupts.next()
+        {
+            result.signal = Some(signal);
+            events.send(EventKind::Terminating { signal });
+        }
+        let name = |index: usize| self.plan.jobs.get(index).map_or("", |job| &job.identity.name);
+        let stuck = result.stuck.into_iter().map(|(index, error)| (name(index).to_owned(), error));
+        Outcome {
+            stuck: stuck.collect(),
+            report: result.report,
+            errors: result.errors,
+            signal: result.signal,
+        }
+    }
+
+    fn wants_findings(&self) -> bool {
+        self.invocation.general.findings != Wanted::Off
+    }
+
+    fn typed(&self) -> Typed<'_> {
+        Typed { specs: &self.invocation.jobs, notes: &self.warnings }
+    }
+
+    fn options(&self, settings: Settings) -> RunOptions {
+        let general = &self.invocation.general;
+        RunOptions {
+            progress: settings.progress,
+            latencies: settings.latencies,
+            status: general.status_interval.filter(|ns| *ns > 0),
+            aux_path: general.aux_path.as_ref().map_or_else(|| PathBuf::from("."), PathBuf::from),
+            version: fiord_job::version(),
+            utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
+            debug: settings.debug,
+        }
+    }
+}
+
+impl Outcome {
+    /// How the run ended. `fatal`: a finding that says that the result is invalid counts (`--findings=fatal`).
+    pub fn end(&self, fatal: bool) -> End {
+        let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
+        match self.errors.len() + self.stuck.len() {
+            _ if self.signal.is_some() => End::Signalled,
+            0 if fatal && self.report.extras.findings.iter().any(invalid) => End::Invalid,
+            0 => End::Succeeded,
+            failed => End::Failed(failed),
+        }
+    }
+}
