@@ -76,7 +76,7 @@ fn nothing_to_do(args: &[String], help: &str) -> Exit {
         sink::print(help);
     } else {
         complain(
-            "  help: a job begins with a line [NAME] in a job file, or with --name=NAME; \
+            "  To fix: begin a job with a line [NAME] in a job file, or with --name=NAME; \
              `fiord --help` lists the options\n",
         );
     }

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Ok(args) => subcommand::run(&args).unwrap_or_else(|| invoke::run(&args)).into(),
         Err(arg) => {
             sink::complain(&format!(
-                "fio: the argument {arg:?} is not UTF-8\n  help: rename the file, or create \
+                "fio: the argument {arg:?} is not UTF-8\n  To fix: rename the file, or create \
                  a link with a UTF-8 name\n"
             ));
             exit::Exit::Failure.into()

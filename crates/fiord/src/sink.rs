@@ -36,17 +36,17 @@ enum Failed {
 
 /// The file of `--output` cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("fio: output file open error: {path}: {source}\n  help: {}", help(.source))]
+#[error("fio: output file open error: {path}: {source}\n  To fix: {}", remedy(.source))]
 pub(crate) struct OutputFile {
     path: PathBuf,
     source: io::Error,
 }
 
-fn help(error: &io::Error) -> &'static str {
+fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        ErrorKind::IsADirectory => "--output takes the name of a file",
-        ErrorKind::NotFound => "the directory of --output has to be there",
-        _ => "--output needs a file that can be made or written",
+        ErrorKind::IsADirectory => "name a file, not a directory",
+        ErrorKind::NotFound => "create the directory of the file",
+        _ => "name a file that you may create or write",
     }
 }
 
@@ -112,8 +112,7 @@ impl Sink {
             Some(Failed::ReaderGone) if exit == Exit::Success => return Exit::ReaderGone,
             Some(Failed::ReaderGone) => return exit,
             Some(Failed::Closed) => {
-                "it is closed\n  help: To fix: use >/dev/null, or --output=FILE, instead of >&-"
-                    .into()
+                "it is closed\n  To fix: use >/dev/null, or --output=FILE, instead of >&-".into()
             }
             Some(Failed::Write(error)) => error.to_string(),
         };

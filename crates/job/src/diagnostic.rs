@@ -123,7 +123,12 @@ impl Diagnostic {
             );
         }
         for help in &self.help {
-            group = group.element(Shown::HELP.message(help.as_str()));
+            // "To fix" takes the place of "help".
+            let (level, text) = match help.strip_prefix("To fix: ") {
+                Some(remedy) => (Shown::HELP.with_name("To fix"), remedy),
+                None => (Shown::HELP, help.as_str()),
+            };
+            group = group.element(level.message(text));
         }
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let mut text = renderer.render(&[group]);

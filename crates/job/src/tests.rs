@@ -356,6 +356,12 @@ fn messages_show_the_place() {
 }
 
 #[test]
+fn a_remedy_needs_no_other_heading() {
+    let message = crate::diagnostic::Diagnostic::error("no", None).help("To fix: write yes");
+    assert_eq!(message.render(false), "fio: no\n |\n = To fix: write yes\n");
+}
+
+#[test]
 fn a_long_line_is_shown_in_part() {
     let text = format!("[a]\nfilename={} \nrw={}\n", "x".repeat(5000), "y".repeat(5000));
     let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(&text)).unwrap_err();

@@ -216,7 +216,7 @@ fn a_directory_is_no_file_to_write_to() {
     let place = Place::new();
     std::fs::create_dir(place.path("d")).unwrap();
     let job = "--name=a --ioengine=null --size=4k";
-    for (output, help) in [("d", "takes the name of a file"), ("no/x", "has to be there")] {
+    for (output, help) in [("d", "To fix: name a file"), ("no/x", "To fix: create the directory")] {
         let ran = place.run(&format!("{job} --output={output}"));
         assert_ne!(ran.status, Some(0));
         assert!(ran.err.contains(help), "{}", ran.err);
