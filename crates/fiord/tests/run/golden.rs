@@ -1,5 +1,8 @@
 //! The reference cases: the same command gives the same exit status and output of the same shape.
 
+use std::sync::Mutex;
+use std::thread;
+
 use fiord_golden::{Case, json, normal, terse};
 
 use crate::fiord::{Place, Ran};
@@ -29,54 +32,65 @@ fn compare(case: &Case, format: &str, ran: &Ran, reference: &str) -> Result<(), 
     .map_err(|difference| format!("{} {format}: {difference}\n{}{}", case.name, ran.out, ran.err))
 }
 
-#[test]
-fn reference_cases() {
+/// The formats that a case is compared in, and the options that select them.
+const FORMATS: [(&str, &str); 6] = [
+    ("normal", ""),
+    ("json", "--output-format=json"),
+    ("json+", "--output-format=json+"),
+    ("terse3", "--output-format=terse --terse-version=3"),
+    ("terse4", "--output-format=terse --terse-version=4"),
+    ("terse5", "--output-format=terse --terse-version=5"),
+];
+
+/// Returns how many comparisons were made, and the differences.
+fn check(case: &Case) -> (usize, Vec<String>) {
+    let first = run(case, "");
+    if first.err.contains("not supported yet") {
+        // Seen with `--nocapture`. Whatever else is wrong with a case makes the test fail.
+        assert_eq!(first.status, Some(1));
+        assert_eq!(first.out, "");
+        println!("{} needs what is not built: {}", case.name, first.err.lines().next().unwrap());
+        return (0, Vec::new());
+    }
+    if first.status != Some(case.exit) {
+        return (0, vec![format!("{}: exit status: {first:?}", case.name)]);
+    }
     let mut differences = Vec::new();
+    if case.exit == 0 && !first.err.is_empty() {
+        differences.push(format!("{}: standard error: {}", case.name, first.err));
+    }
+    if case.exit != 0 || case.name == "parse-only" || case.name == "showcmd" {
+        // Messages are in fiord's own words, on standard error.
+        return (1, differences);
+    }
     let mut compared = 0;
-    for case in fiord_golden::case::workspace() {
-        let first = run(&case, "");
-        if first.err.contains("not supported yet") {
-            // Seen with `--nocapture`. Whatever else is wrong with a case makes the test fail.
-            assert_eq!(first.status, Some(1));
-            assert_eq!(first.out, "");
-            println!(
-                "{} needs what is not built: {}",
-                case.name,
-                first.err.lines().next().unwrap()
-            );
-            continue;
-        }
-        if first.status != Some(case.exit) {
-            differences.push(format!("{}: exit status: {first:?}", case.name));
-            continue;
-        }
-        if case.exit == 0 && !first.err.is_empty() {
-            differences.push(format!("{}: standard error: {}", case.name, first.err));
-        }
-        if case.exit != 0 || case.name == "parse-only" || case.name == "showcmd" {
-            // Messages are in fiord's own words, on standard error.
-            compared += 1;
-            continue;
-        }
-        for format in ["normal", "json", "json+", "terse3", "terse4", "terse5"] {
-            let Some(reference) = case.output(format) else { continue };
-            let options = match format.strip_prefix("terse") {
-                Some(version) => format!("--output-format=terse --terse-version={version}"),
-                None => format!("--output-format={format}"),
-            };
-            compared += 1;
-            // A busy disk makes a run of milliseconds one of seconds, which then has rate samples
-            // that the reference has not: only what differs every time is a difference.
-            let mut attempts =
-                (0..3).map(|_| compare(&case, format, &run(&case, &options), &reference));
-            let first = attempts.next().and_then(Result::err);
-            if let Some(difference) = first
-                && !attempts.any(|again| again.is_ok())
-            {
-                differences.push(difference);
-            }
+    for (format, options) in FORMATS {
+        let Some(reference) = case.output(format) else { continue };
+        compared += 1;
+        // A busy disk makes a run of milliseconds one of seconds, which then has rate samples
+        // that the reference has not: only what differs every time is a difference.
+        let mut attempts = (0..3).map(|_| compare(case, format, &run(case, options), &reference));
+        if let Some(difference) = attempts.next().and_then(Result::err)
+            && !attempts.any(|again| again.is_ok())
+        {
+            differences.push(difference);
         }
     }
+    (compared, differences)
+}
+
+#[test]
+fn reference_cases() {
+    // Half of the time goes to cases that run for seconds at a low rate, so several run at once.
+    let cases = Mutex::new(fiord_golden::case::workspace().into_iter());
+    let next = || cases.lock().unwrap().next();
+    let work = || std::iter::from_fn(next).map(|case| check(&case)).collect::<Vec<_>>();
+    let checked: Vec<(usize, Vec<String>)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..6).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    let differences: Vec<String> = checked.iter().flat_map(|(_, found)| found.clone()).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    let compared: usize = checked.iter().map(|(compared, _)| compared).sum();
     assert!(compared > 40, "only {compared} comparisons were made");
 }

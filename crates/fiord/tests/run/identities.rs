@@ -72,8 +72,8 @@ fn what_is_counted_in_several_ways_is_counted_alike() {
         for (options, measured, binned) in MEASURED {
             let line = format!(
                 "--output-format=json+ --name=a --filename=f --size=1m --ioengine={engine} \
-                 --iodepth={depth} --rw=randrw --bs=4k --time_based --runtime=250ms \
-                 --findings=off --status-interval=100ms {options}"
+                 --iodepth={depth} --rw=randrw --bs=4k --time_based --runtime=150ms \
+                 --findings=off --status-interval=60ms {options}"
             );
             let reports = place.run(&line).ok().documents();
             assert!(reports.len() > 1, "{line}");

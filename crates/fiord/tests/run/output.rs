@@ -125,19 +125,19 @@ fn results_in_a_file_need_no_standard_output() {
 #[test]
 fn the_live_line_is_shown_on_demand_and_never_in_a_document() {
     let place = Place::new();
-    let line = format!("{JOB} --time_based --runtime=2 --eta=always --eta-interval=250ms");
+    let line = format!("{JOB} --time_based --runtime=1 --eta=always --eta-interval=250ms");
     let ran = place.run(&line).ok();
     assert!(ran.out.contains("Jobs: 1 (f=") && ran.out.contains("[eta 00m:0"), "{}", ran.out);
     let ran = place.run(&format!("{line} --output-format=json")).ok();
     ran.json();
-    let ran = place.run(&format!("{JOB} --time_based --runtime=1")).ok();
+    let ran = place.run(&format!("{JOB} --time_based --runtime=300ms")).ok();
     assert!(!ran.out.contains("[eta"));
 }
 
 #[test]
 fn status_interval_repeats_the_report() {
     let place = Place::new();
-    let line = format!("{JOB} --time_based --runtime=1300ms --status-interval=500ms");
+    let line = format!("{JOB} --time_based --runtime=700ms --status-interval=250ms");
     let ran = place.run(&line).ok();
     // Two and the last one; a machine that stops for a while may miss one.
     let reports = ran.out.matches("Run status group 0").count();

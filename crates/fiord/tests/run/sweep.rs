@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::fiord::{Place, signal};
 
-const JOB: &str = "[global]\nioengine=sim\nrw=randread\nbs=4k\nsize=1g\ntime_based\nruntime=2\n\
+const JOB: &str = "[global]\nioengine=sim\nrw=randread\nbs=4k\nsize=1g\ntime_based\nruntime=500ms\n\
                    sim_latency=constant:100us\n\n[j]\nsim_channels=8\n";
 
 fn place() -> Place {
@@ -25,7 +25,7 @@ fn until_saturated_stops_when_all_channels_are_busy() {
     let line = "sweep --eta=always j.fio --set iodepth=1,2,4,8,16,32 --until saturated";
     let ran = place.run(line).ok_with_progress();
     assert!(
-        ran.err.starts_with("j: 6 points, at most 12 s; runs are kept in j.sweep\n"),
+        ran.err.starts_with("j: 6 points, at most 3 s; runs are kept in j.sweep\n"),
         "{}",
         ran.err
     );
@@ -203,6 +203,7 @@ fn a_run_that_fails_is_named_with_its_command() {
 #[test]
 fn latency_against_load_bends_at_the_highest_rate() {
     let place = place();
+    place.write("j.fio", JOB.replace("runtime=500ms", "runtime=2"));
     let line = "sweep --eta=always j.fio --set iodepth=8,16 --rate 50%..125%:25% --format=json";
     let ran = place.run(line).ok_with_progress();
     assert!(ran.err.contains("highest rate: 8000"), "{}", ran.err);

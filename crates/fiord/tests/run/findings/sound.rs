@@ -9,7 +9,7 @@ use crate::ground::of_this_machine;
 /// Returns sound jobs: direct I/O on written data, flushed writes, rates that the device reaches, and
 /// long enough runs on a virtual clock.
 fn jobs() -> Vec<String> {
-    let sim = "--name=a --ioengine=sim --sim_latency=constant:80us --sim_channels=16 --size=1g \
+    let sim = "--name=a --ioengine=sim --sim_latency=constant:400us --sim_channels=16 --size=1g \
                --time_based --runtime=2 --bs";
     let mut jobs: Vec<String> = Vec::new();
     for (bs, depth) in [("4k", 1), ("4k", 16), ("16k", 8), ("128k", 4), ("1m", 2)] {
