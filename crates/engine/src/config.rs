@@ -5,7 +5,7 @@ use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory};
 use fiord_sys::mapping::Pattern;
 use fiord_types::Dir;
 
-use crate::{EngineError, MachineClock};
+use crate::MachineClock;
 
 /// Everything that the construction of an engine depends on. Plain data: two engines with equal
 /// configurations behave alike.
@@ -110,14 +110,5 @@ impl EngineConfig {
             clock: MachineClock::best(),
             engine,
         }
-    }
-
-    /// Fails if the job has `atomic=1`. For engines whose system calls take no flags.
-    pub(crate) fn refuse_atomic(&self, engine: &str) -> Result<(), EngineError> {
-        if !self.atomic {
-            return Ok(());
-        }
-        Err(EngineError::plain(format!("ioengine={engine} cannot write atomically (RWF_ATOMIC)"))
-            .help("To fix: drop atomic=1, or use ioengine=pvsync2, libaio or io_uring"))
     }
 }

@@ -317,10 +317,6 @@ fn impossible_options_are_refused_with_a_remedy() {
     let error = IoUring::new(&config(nowhere, 1)).unwrap_err();
     assert!(error.help.unwrap().contains("sqthread_poll_cpu"));
 
-    let atomic = EngineConfig { atomic: true, ..config(EnginePlan::Psync, 1) };
-    let error = Psync::new(&atomic).unwrap_err();
-    assert!(error.help.unwrap().contains("pvsync2"));
-
     let plan = EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
     let atomic = EngineConfig { atomic: true, ..config(plan, 1) };
     let file = Scratch::new("atomic", B);

@@ -91,9 +91,8 @@ impl Sg {
     ///
     /// # Errors
     ///
-    /// The job has `atomic=1`, or the buffers cannot be allocated.
+    /// The buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        config.refuse_atomic("sg")?;
         let plan = match config.engine {
             EnginePlan::Sg(plan) => plan,
             _ => SgPlan::default(),

@@ -224,7 +224,6 @@ fn code(error: &fiord_sys::Error) -> i64 {
 
 impl Transfer for Call {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        config.refuse_atomic("mmap")?;
         let huge = matches!(config.engine, EnginePlan::Mmap { thp: true });
         let files = (0..config.files).map(|_| None).collect();
         Ok(Call { files, huge, pattern: config.pattern })

@@ -9,8 +9,7 @@ use crate::{EngineConfig, EngineError};
 pub struct Call;
 
 impl Transfer for Call {
-    fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        config.refuse_atomic("pvsync")?;
+    fn new(_config: &EngineConfig) -> Result<Self, EngineError> {
         Ok(Call)
     }
 

@@ -55,7 +55,6 @@ impl Transfer for Call {
     const POSITIONED: bool = true;
 
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        config.refuse_atomic("sync")?;
         Ok(Call { positions: vec![Position::Unknown; config.files as usize] })
     }
 

@@ -44,9 +44,8 @@ impl Vsync {
     ///
     /// # Errors
     ///
-    /// The job has `atomic=1`, or the buffers cannot be allocated.
+    /// The buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        config.refuse_atomic("vsync")?;
         let slots = config.slots as usize;
         Ok(Vsync {
             buffers: Buffers::new(config)?,

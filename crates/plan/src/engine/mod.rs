@@ -69,11 +69,30 @@ fn uncached(job: Reading) -> bool {
 fn sim(job: Reading) -> SimPlan {
     let mut options: Vec<(String, String)> = Vec::new();
     for setting in &job.spec.settings {
-        let own = matches!(setting.def.scope, Scope::Engine(engines) if engines.contains(&"sim"));
-        if own {
+        if setting.def.scope != Scope::Job && setting.def.fits(job.spec.engine().name) {
             options.retain(|(name, _)| name != setting.def.name);
             options.push((setting.def.name.into(), setting.text.clone().unwrap_or_default()));
         }
     }
     SimPlan { options }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_job::load::Memory;
+    use fiord_job::option::def::Support;
+    use fiord_job::option::table;
+
+    use super::*;
+
+    #[test]
+    fn every_supported_engine_has_a_plan() {
+        for def in table::engines().iter().filter(|def| def.support == Support::Built) {
+            let args = ["--name=a".to_owned(), format!("--ioengine={}", def.name)];
+            let invocation = fiord_job::invocation(&args, &mut Memory::default()).unwrap();
+            let mut messages = Messages::default();
+            let plan = engine(Reading::new(&invocation.jobs[0]), &mut messages);
+            assert_eq!((plan.def(), messages.errors.len()), (def, 0));
+        }
+    }
 }
