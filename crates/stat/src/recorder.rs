@@ -29,8 +29,6 @@ pub mod axes {
     pub const LAT_HIST: u32 = 32;
     /// The coarse latency buckets. They count completion latencies, as in fio, and are off if `CLAT` is off.
     pub const BUCKETS: u32 = 64;
-    /// Latencies by priority ([`super::Recorder::prioritize`]). Only `DYNAMIC` loops record them.
-    pub const PRIORITIES: u32 = 128;
     /// Decide at run time by [`super::Recorder::axes`], for combinations that need no fast loop.
     pub const DYNAMIC: u32 = 1 << 31;
 
@@ -231,7 +229,6 @@ impl Recorder {
     /// Sets the priorities of the I/Os in the kernel's encoding: the job's own first, then those of single I/Os.
     /// Has no effect unless completion or total latencies are recorded.
     pub fn prioritize(&mut self, dirs: &[Dir], values: impl Iterator<Item = u16> + Clone) {
-        self.axes |= axes::PRIORITIES;
         for dir in dirs {
             let list = values.clone().map(PriorityRecorder::new);
             self.dirs[*dir].priorities = list.collect();

@@ -44,7 +44,10 @@ impl Source for AnySource {
         match self {
             AnySource::Mixed(source) => source.next_of(dir),
             AnySource::General(source) => source.next_of(dir),
-            plain => plain.next(),
+            AnySource::Sequential(source) => source.next(),
+            AnySource::Uniform(source) => source.next(),
+            AnySource::SkewedRandom(source) => source.next(),
+            AnySource::Permuted(source) => source.next(),
         }
     }
 

@@ -6,7 +6,7 @@
 //! | how the engine of a job is created | `engines.rs` |
 //! | what happens now and then: run time, ramp, stop, counters, errors | `core/` |
 //! | the inner loops | `loops/` |
-//! | features that follow individual I/Os: pacing, zones | `hooks/` |
+//! | features that follow individual I/Os, such as rates and zones | `hooks/` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | how each I/O is traced (`--debug=io`) | `traced.rs` |
 //!

@@ -12,11 +12,12 @@ use fiord_stat::slices::Slices;
 use fiord_types::Dir;
 
 use super::core::{JobState, opens_all};
+use super::hooks::Hooks;
 use super::locked::Locked;
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Boxed, Traced, Tracer};
-use super::{Files, WorkerResult, engines, hooks};
+use super::{Files, WorkerResult, engines};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::debug::DebugOutput;
@@ -164,7 +165,7 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
         Err(error) => return failed(error),
     };
     let at_once = engine.completes_at_once();
-    let managed = const { LOOPS == MANAGED } || hooks::wanted(job);
+    let managed = const { LOOPS == MANAGED } || Hooks::wanted(job);
     let recorder = recorder(job, at_once, managed);
     let kind = if managed { LoopKind::Managed } else { plain_loop(job, at_once, &recorder) };
     let start = Start { engine, payload, around, recorder, kind };
@@ -287,7 +288,8 @@ impl<E: Engine> Start<'_, E> {
         let Surroundings { job, files, control, live, hertz, .. } = self.around;
         let recorder = self.recorder;
         let mut worker = Worker::new((self.engine, slots), source, payload, |now| {
-            JobState::new((job, files), (control, live), (recorder, hertz), placer, now)
+            let hooks = Hooks::of(job, (control.take_seat(), placer), hertz, now);
+            JobState::new((job, files), (control, live), recorder, hooks, now)
         });
         worker.watch_buffers();
         inner_loop(&mut worker, queued);

@@ -1,5 +1,6 @@
 //! Tests of the loops, on engines without files and on a scripted engine.
 
+mod hooks_contract;
 mod sampled;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use fiord_stat::recorder::{Recorder, axes};
 use fiord_types::{Dir, PerDir};
 
 use super::core::JobState;
+use super::hooks::Hooks;
 use super::loops::mode::{Asynchronous, Dynamic, Mode};
 use super::loops::{Payload, Worker};
 use super::*;
@@ -118,6 +120,8 @@ struct Scripted<F> {
     unflushed: u32,
     /// The engine submits only together with a wait.
     broken: bool,
+    /// Ops that it accepts at once.
+    room: usize,
     /// The slot of the last op that the engine itself found wrong (outcome `EILSEQ`).
     wrong: Option<Slot>,
 }
@@ -134,6 +138,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Scripted<F> {
             most: 0,
             unflushed: 0,
             broken: false,
+            room: usize::MAX,
             wrong: None,
         }
     }
@@ -176,6 +181,9 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
         if self.at_once {
             self.clock.0.set(self.clock.0.get() + 1000);
             return Queued::Done(slot, self.carry_out(op));
+        }
+        if self.pending.len() >= self.room {
+            return Queued::Full(slot);
         }
         self.pending.push((slot, *op));
         self.most = self.most.max(self.pending.len());
@@ -261,7 +269,7 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let mut worker = Worker::new((engine, slots), List(list, 0), Nothing, |now| {
-        JobState::new((&job, &mut files), (&control, &live), (recorder, 1), None, now)
+        JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now)
     });
     if depth == 1 {
         worker.run_direct::<M>();

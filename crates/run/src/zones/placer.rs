@@ -134,7 +134,7 @@ impl Placer {
         self.mixed
     }
 
-    /// Places an I/O. Until the engine has [`taken`](Placer::taken) it, further calls return the same I/O.
+    /// Places an I/O. Until it is [`taken`](Placer::taken), further calls return the same I/O.
     pub fn place(&mut self, io: &Io) -> Place {
         if let Some((io, flight)) = self.ready {
             return match flight {
@@ -149,17 +149,12 @@ impl Placer {
         }
     }
 
-    /// Whether a placed I/O is waiting for the engine, so that its source already knows its offset.
-    pub fn is_ready(&self) -> bool {
-        self.ready.is_some()
+    /// Whether the I/O in a slot is a reset.
+    pub fn is_reset(&self, slot: u32) -> bool {
+        matches!(self.flights[slot as usize], Flight::Reset { .. })
     }
 
-    /// Whether the placed I/O is a reset.
-    pub fn is_reset(&self) -> bool {
-        matches!(self.ready, Some((_, Flight::Reset { .. })))
-    }
-
-    /// The engine accepted the placed I/O in this slot.
+    /// The placed I/O is issued in this slot.
     #[inline]
     pub fn taken(&mut self, slot: u32) {
         if let Some((_, flight)) = self.ready.take() {
@@ -258,11 +253,10 @@ impl Placer {
         }
     }
 
-    /// Carries out a placed reset and completes it.
-    pub fn reset(&mut self) -> Result<(), JobError> {
-        let Some((_, Flight::Reset { file, zone, data })) = self.ready.take() else {
-            return Ok(());
-        };
+    /// Carries out the reset in a slot and completes it.
+    pub fn reset(&mut self, slot: u32) -> Result<(), JobError> {
+        let flight = std::mem::replace(&mut self.flights[slot as usize], Flight::None);
+        let Flight::Reset { file, zone, data } = flight else { return Ok(()) };
         let table = &self.files[file as usize].table;
         self.counts.commands += u64::from(table.device.is_some());
         table.carry_out(zone, Action::Reset)?;

@@ -10,12 +10,11 @@ use fiord_sys::usage::{self, Usage};
 use fiord_types::{Dir, PerDir};
 
 use super::super::WorkerResult;
-use super::super::hooks::pacing::PacingVerdict;
+use super::super::hooks::Check;
 use super::JobState;
 use crate::control::{Phase, StopReason};
 use crate::error::{JobError, Stage};
 use crate::steady::Sampler;
-use crate::zones::Counts;
 
 /// How often a worker publishes its counters, ns. In between, housekeeping costs one comparison for
 /// each round of the loop.
@@ -49,7 +48,7 @@ impl JobState<'_> {
         if !self.check_buffers() {
             return false;
         }
-        let goes_on = self.ramp.is_some() || self.check_pacing(now);
+        let goes_on = self.ramp.is_some() || self.check_hooks(now);
         self.publish();
         if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
             self.control.stop(StopReason::Steady);
@@ -69,17 +68,17 @@ impl JobState<'_> {
         !lost
     }
 
-    /// Checks minimum rates and the latency target. False when the job must stop.
-    fn check_pacing(&mut self, now: u64) -> bool {
-        match self.pacing.check(now, self.recorder.totals()) {
-            PacingVerdict::GoOn => true,
-            PacingVerdict::MeasureAgain => {
+    /// Carries out the checks of the hooks, such as minimum rates. False when the job must stop.
+    fn check_hooks(&mut self, now: u64) -> bool {
+        match self.hooks.check(now, self.recorder.totals()) {
+            Check::GoOn => true,
+            Check::MeasureAgain => {
                 self.restart_measuring(now);
                 true
             }
-            PacingVerdict::Found => false,
-            PacingVerdict::Missed(error) => {
-                self.error.get_or_insert(error);
+            Check::End => false,
+            Check::Fail(error) => {
+                self.error.get_or_insert(*error);
                 false
             }
         }
@@ -104,7 +103,7 @@ impl JobState<'_> {
             Some(ramp) => ramp.until,
             None => {
                 let sample = self.steady.as_ref().map_or(u64::MAX, Sampler::due);
-                self.deadline.min(self.pacing.next_check()).min(sample)
+                self.deadline.min(self.hooks.next_check()).min(sample)
             }
         }
     }
@@ -127,10 +126,8 @@ impl JobState<'_> {
         self.usage = thread_usage();
         self.ready = usage::ready_time();
         self.steady = self.control.steady().map(|steady| Sampler::begin(steady, now));
-        self.pacing.restart(now);
-        if let Some(placer) = &mut self.placer {
-            placer.forget();
-        }
+        self.waiting.delays = ThreadDelays::default();
+        self.hooks.restart(now);
     }
 
     /// Makes the counters visible to the monitor.
@@ -150,13 +147,14 @@ impl JobState<'_> {
 
     /// The results at `now`, without errors and shares.
     fn result_with(&self, recorder: Recorder, now: u64) -> WorkerResult {
+        let results = self.hooks.results();
         WorkerResult {
             recorder,
             runtime_ns: now.saturating_sub(self.begin),
             usage: thread_usage().since(&self.usage),
             delays: self.delays(),
-            depth_found: self.pacing.depth(),
-            zones: self.zone_counts(),
+            depth_found: results.depth,
+            zones: results.zones,
             ..WorkerResult::default()
         }
     }
@@ -174,16 +172,11 @@ impl JobState<'_> {
         recorder.finish();
     }
 
-    /// What the job did to zones, if it has any.
-    fn zone_counts(&self) -> Option<Counts> {
-        self.placer.as_ref().map(|placer| placer.counts())
-    }
-
     /// Time that the thread lost to the machine in the measured part.
     fn delays(&self) -> ThreadDelays {
         let waited = usage::ready_time().zip(self.ready);
         let ready_ns = waited.map(|(now, then)| now.saturating_sub(then));
-        ThreadDelays { ready_ns, ..self.pacing.delays }
+        ThreadDelays { ready_ns, ..self.waiting.delays }
     }
 
     /// The result of the job. Its last I/O or flush has just ended.

@@ -6,8 +6,10 @@
 //! | what happens now and then: counters, snapshots, ramp, run time, steady state | `housekeeping.rs` |
 //! | what the thread's time goes to | `stages.rs` |
 //! | what happens when an I/O fails | `failure.rs` |
+//! | how hooks learn that an I/O ended | `following.rs` |
 
 mod failure;
+mod following;
 mod housekeeping;
 pub mod stages;
 
@@ -21,11 +23,11 @@ use fiord_types::PerDir;
 
 use self::stages::StageTimes;
 use super::Files;
-use super::hooks::pacing::Pacing;
+use super::hooks::Hooks;
+use super::loops::Waiting;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
 use crate::steady::Sampler;
-use crate::zones::Placer;
 
 /// A job instance while it runs, without its engine, source and payload.
 pub struct JobState<'a> {
@@ -38,12 +40,10 @@ pub struct JobState<'a> {
     pub survived: Option<JobError>,
     /// Buffers in a file (`mem=mmapshared:FILE`), which may become shorter.
     pub buffers: Vec<Watch>,
-    /// When I/Os are issued. Used only by loops with hooks.
-    pub pacing: Pacing,
-    /// Where in a zone I/Os go. Used only by loops with hooks.
-    pub placer: Option<Placer>,
-    /// The next I/O waits for a zone.
-    pub blocked: bool,
+    /// Features that follow individual I/Os. Used only by loops with hooks.
+    pub hooks: Hooks,
+    /// What the next I/O waits for. Used only by loops with hooks.
+    pub waiting: Waiting,
     /// Samples of what the thread's time goes to.
     pub stages: StageTimes,
     /// The loop issues one I/O at a time. [`JobState::add_derived_counts`] then adds the counters that
@@ -84,8 +84,8 @@ impl<'a> JobState<'a> {
     pub fn new(
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         (control, live): (&'a JobControl, &'a Live),
-        (mut recorder, cycle_hertz): (Recorder, u64),
-        placer: Option<Placer>,
+        mut recorder: Recorder,
+        hooks: Hooks,
         now: u64,
     ) -> Self {
         let end = &job.end;
@@ -100,11 +100,9 @@ impl<'a> JobState<'a> {
             _ => u64::MAX,
         };
         recorder.begin_slices(now);
-        let seat = control.take_seat();
         let mut state = JobState {
-            pacing: Pacing::new(job, seat, cycle_hertz, now),
-            placer,
-            blocked: false,
+            hooks,
+            waiting: Waiting::new(),
             stages: StageTimes::new(job.record.shares && !job.engine.def().virtual_time),
             job,
             files,

@@ -1,188 +1,100 @@
-//! Jobs on zones (`zonemode=zbd`). [`crate::zones`] decides where an I/O goes; this module connects it
-//! to the loops.
+//! Jobs on zones (`zonemode=zbd`). [`crate::zones`] decides where an I/O goes; this hook connects it to the
+//! loops.
 
-use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Slot, Time};
-use fiord_load::{Displaced, Io, Next, Source};
-use fiord_types::Dir;
+use fiord_engine::OpKind;
+use fiord_load::{Displaced, Io};
+use fiord_stat::recorder::Recorder;
 
-use super::super::core::JobState;
-use crate::zones::Place;
+use super::{Admission, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER};
+use crate::error::JobError;
+use crate::zones::{Place, Placer};
 
-/// What to do with an I/O that was drawn.
-pub enum Placement {
-    /// Issue this I/O.
-    Issue(Io),
-    /// Wait until the state of its zone changes.
-    Wait,
-    /// Draw another one instead.
-    DrawAnother,
-    /// Draw a write instead.
-    DrawWrite,
-    /// Stop the job.
-    Stop,
+/// Places the I/Os of one job in zones.
+pub struct Zones {
+    placer: Placer,
+    /// The last I/O waits for its zone.
+    blocked: bool,
+    /// The zone of the I/O that has just failed.
+    zone: String,
 }
 
-/// The next step of a loop that issues one I/O at a time.
-pub enum NextStep {
-    /// Issue this I/O.
-    Issue(Io),
-    /// Carry out this operation, which is not an I/O.
-    Control(Next),
-    /// The I/O cannot be issued: draw another one.
-    Blocked,
-    /// Stop the job.
-    Stop,
+impl Zones {
+    /// A hook for a job with this placer.
+    pub fn new(placer: Placer) -> Self {
+        Zones { placer, blocked: false, zone: String::new() }
+    }
 }
 
-impl JobState<'_> {
-    /// Whether the job's I/Os are placed in zones.
-    #[inline(always)]
-    pub fn is_zoned(&self) -> bool {
-        self.placer.is_some()
+impl Hook for Zones {
+    fn events(&self) -> Events {
+        Events::ADMIT | Events::ISSUED | Events::CARRY_OUT | Events::COMPLETED
     }
 
-    /// Places the last drawn I/O.
-    pub fn place<S: Source + ?Sized>(&mut self, source: &mut S, io: &Io) -> Placement {
-        let Some(placer) = &mut self.placer else { return Placement::Issue(*io) };
-        let known = placer.is_ready();
-        match placer.place(io) {
-            Place::Go(io) | Place::Reset(io) => {
-                if !known {
-                    source.placed(&io);
-                }
-                Placement::Issue(io)
+    fn admit(&mut self, io: &mut Io) -> Admission {
+        match self.placer.place(io) {
+            Place::Go(placed) | Place::Reset(placed) => {
+                *io = placed;
+                Admission::Placed
             }
-            Place::Busy => Placement::Wait,
-            Place::Displaced => {
-                source.displaced(io, Displaced::Over);
-                Placement::DrawAnother
+            Place::Busy => {
+                self.blocked = true;
+                Admission::Later(Delay::Event(NEVER))
             }
-            Place::Passed { lap } => {
-                source.displaced(io, Displaced::Passed { lap });
-                Placement::DrawAnother
-            }
-            Place::NoData if placer.writes_instead() => {
-                source.displaced(io, Displaced::Exchanged);
-                Placement::DrawWrite
-            }
+            Place::Displaced => Admission::Drop(Displaced::Over),
+            Place::Passed { lap } => Admission::Drop(Displaced::Passed { lap }),
+            Place::NoData if self.placer.writes_instead() => Admission::Drop(Displaced::Exchanged),
             // A reader next to a writer must not end the run: the report contains a finding.
-            Place::NoData => {
-                source.displaced(io, Displaced::Over);
-                Placement::DrawAnother
-            }
-            Place::Failed(error) => {
-                self.error.get_or_insert(*error);
-                Placement::Stop
-            }
+            Place::NoData => Admission::Drop(Displaced::Over),
+            Place::Failed(error) => Admission::Fail(error),
         }
     }
 
-    /// Places the last drawn I/O when nothing is in flight, and waits for its zone if necessary.
-    pub fn place_or_wait<S: Source + ?Sized>(
+    fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
+        if !io.extra {
+            self.placer.taken(io.slot);
+        }
+    }
+
+    fn carry_out(&mut self, io: &IssuedIo) -> Option<Result<(), JobError>> {
+        let reset = io.op.kind == OpKind::Trim && self.placer.is_reset(io.slot);
+        reset.then(|| self.placer.reset(io.slot))
+    }
+
+    fn completed(
         &mut self,
-        source: &mut S,
-        clock: &impl Time,
-        next: Next,
-        now: &mut u64,
-    ) -> NextStep {
-        let Next::Io(mut io) = next else { return NextStep::Control(next) };
-        loop {
-            match self.place(source, &io) {
-                Placement::Issue(io) => {
-                    *now = clock.now();
-                    return NextStep::Issue(io);
-                }
-                Placement::DrawAnother => return NextStep::Blocked,
-                Placement::DrawWrite => match source.next_of(Dir::Write) {
-                    Next::Io(write) => io = write,
-                    control => return NextStep::Control(control),
-                },
-                Placement::Stop => return NextStep::Stop,
-                Placement::Wait if !self.wait_for_zone(clock, now) => return NextStep::Stop,
-                Placement::Wait => {}
-            }
+        io: &IssuedIo,
+        _data: &[u8],
+        end: &Completed,
+        _recorder: &mut Recorder,
+    ) -> Disposition {
+        if end.succeeded {
+            return verdict(self.placer.ended(io.slot));
+        }
+        let errno = end.outcome.get().err().unwrap_or(0);
+        let (result, zone) = self.placer.failed(io.slot, errno);
+        self.zone = zone;
+        verdict(result)
+    }
+
+    fn explain(&mut self) -> Option<String> {
+        Some(std::mem::take(&mut self.zone)).filter(|zone| !zone.is_empty())
+    }
+
+    fn wait(&mut self) {
+        if std::mem::take(&mut self.blocked) {
+            self.placer.wait();
         }
     }
 
-    /// Waits, with nothing in flight, until the state of a zone changes. False when the job must stop.
-    pub fn wait_for_zone(&mut self, clock: &impl Time, now: &mut u64) -> bool {
-        if let Some(placer) = &self.placer {
-            placer.wait();
-        }
-        *now = clock.now();
-        !self.housekeeping_due(*now) || self.keep_house(*now)
+    fn restart(&mut self, _now: u64) {
+        self.placer.forget();
     }
 
-    /// Resets the zone if a trim stands for its reset. `None`: the op goes to the engine.
-    pub fn reset_zone(&mut self, op: Op) -> Option<Outcome> {
-        let placer = self.placer.as_mut().filter(|_| op.kind == OpKind::Trim)?;
-        if !placer.is_reset() {
-            return None;
-        }
-        match placer.reset() {
-            Ok(()) => Some(Outcome::ok(0)),
-            Err(error) => {
-                let errno = error.reported_errno();
-                self.error.get_or_insert(error);
-                Some(Outcome::err(errno))
-            }
-        }
+    fn add_results(&self, results: &mut HookResults) {
+        results.zones = Some(self.placer.counts());
     }
+}
 
-    /// Queues an op, or resets the zone whose reset it stands for.
-    #[inline(never)]
-    pub fn queue_in_zone<E: Engine>(&mut self, engine: &mut E, slot: FreeSlot, op: Op) -> Queued {
-        if let Some(outcome) = self.reset_zone(op) {
-            return Queued::Done(slot, outcome);
-        }
-        let index = slot.index();
-        let queued = engine.queue(slot, &op);
-        if !matches!(queued, Queued::Full(_)) {
-            self.zone_op_accepted(index);
-        }
-        queued
-    }
-
-    /// The engine accepted the op that was placed.
-    #[inline]
-    pub fn zone_op_accepted(&mut self, slot: Slot) {
-        if let Some(placer) = &mut self.placer {
-            placer.taken(slot);
-        }
-    }
-
-    /// An I/O succeeded.
-    #[inline]
-    pub fn zone_op_done(&mut self, slot: Slot) {
-        if let Some(Err(error)) = self.placer.as_mut().map(|placer| placer.ended(slot)) {
-            self.error.get_or_insert(error);
-        }
-    }
-
-    /// Counts an I/O that failed, as [`JobState::io_failed`], and names its zone. True when the job goes
-    /// on.
-    #[cold]
-    pub fn io_failed_in_zone(
-        &mut self,
-        explanation: Option<String>,
-        slot: Slot,
-        op: &Op,
-        outcome: Outcome,
-    ) -> bool {
-        let Some(placer) = &mut self.placer else {
-            return self.io_failed(explanation, op, outcome);
-        };
-        let errno = outcome.get().err().unwrap_or(0);
-        let (result, zone) = placer.failed(slot, errno);
-        let had_error = self.error.is_some();
-        let mut survives = self.io_failed(explanation, op, outcome);
-        if let Some(error) = self.error.as_mut().filter(|_| !had_error) {
-            let between = if error.detail.is_empty() || zone.is_empty() { "" } else { "; " };
-            error.detail = format!("{}{between}{zone}", error.detail);
-        } else if let Err(error) = result {
-            self.error.get_or_insert(error);
-            survives = false;
-        }
-        survives
-    }
+fn verdict(result: Result<(), JobError>) -> Disposition {
+    result.map_or_else(|error| Disposition::Fail(Box::new(error)), |()| Disposition::Release)
 }

@@ -1,13 +1,14 @@
 //! The loop of engines that complete each I/O before the next is queued: one I/O, one clock read.
 
-use fiord_engine::{Engine, FreeSlot, Op, Outcome, Queued, Time};
+use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
 use fiord_stat::shares::Part;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
-use super::super::hooks::zones::NextStep;
+use super::super::hooks::{Completed, Events};
+use super::fill::NotNow;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
 use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control};
@@ -17,6 +18,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     pub fn run_direct<M: Mode>(&mut self) {
         self.state.one_by_one = true;
         let Some(mut slot) = self.slots.pop() else { return };
+        self.state.hooks.lend(std::mem::take(&mut self.slots));
         let mut now = self.clock.now();
         loop {
             let goes_on;
@@ -35,6 +37,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
                 }
             }
         }
+        self.slots = self.state.take_all_slots();
         self.slots.push(slot);
     }
 }
@@ -67,30 +70,29 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             *now = self.stage_time::<M>(Part::Contents, *now);
         }
         let op = op_of(&io);
-        if M::HOOKS {
-            self.state.pacing.issued(0, &op);
-        }
         if M::SAMPLED {
             *now = self.state.stages.mark();
         }
         let start = *now;
-        let (mut slot, outcome) = self.carry_out::<M>(slot, &op);
+        let (mut slot, outcome) = match self.announce::<M>(&mut slot, op, start) {
+            Some(outcome) => (slot, outcome),
+            None => queue_now(self.engine, slot, &op),
+        };
         *now = self.stage_time::<M>(Part::Waiting, start);
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
             let times = Times { slat: 0, clat: lat, lat };
             self.state.recorder.complete_with(M::AXES, io.dir, u64::from(io.len), times, 1);
-            if M::HOOKS && self.state.is_zoned() {
-                self.state.zone_op_done(0);
+            if M::HOOKS {
+                slot = succeeded(self.state, self.engine, slot, &op, times, *now);
             }
         } else {
-            let context = (M::AXES, M::HOOKS);
             let end;
             (slot, end) = unusual_completion(
                 self.state,
                 self.engine,
                 self.clock,
-                context,
+                M::AXES,
                 (slot, op, outcome),
                 start,
             );
@@ -99,9 +101,6 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 None => return (slot, false),
             }
         }
-        if M::HOOKS {
-            self.state.follow_completion(0, &op, now.wrapping_sub(start), *now);
-        }
         self.end_stage::<M>(Part::Completion);
         (slot, !M::HOOKS || self.state.error.is_none())
     }
@@ -109,16 +108,60 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Returns the next step of the source, when it is due.
     #[inline(always)]
     fn next_step<M: Mode>(&mut self, now: &mut u64) -> NextStep {
-        if M::HOOKS {
-            let Some(next) = self.state.next_when_due(self.source, self.clock, now) else {
+        if M::HOOKS { self.next_managed(now) } else { step_of(self.source.next()) }
+    }
+
+    /// The next step, when the hooks let it go. Waits for that.
+    fn next_managed(&mut self, now: &mut u64) -> NextStep {
+        while !self.state.ready(self.clock, now, 0) {
+            if !self.state.wait(self.clock, now) {
                 return NextStep::Stop;
-            };
-            if self.state.is_zoned() {
-                return self.state.place_or_wait(self.source, self.clock, next, now);
             }
-            return step_of(next);
         }
-        step_of(self.source.next())
+        if self.state.hooks.want(Events::EXTRA)
+            && let Some(io) = self.state.hooks.extra(false)
+        {
+            return NextStep::Issue(io);
+        }
+        let mut next = match self.state.hooks.direction(*now) {
+            Some(dir) => self.source.next_of(dir),
+            None => self.source.next(),
+        };
+        let mut instead = None;
+        loop {
+            let Next::Io(drawn) = next else { return self.control_step(next) };
+            while !self.state.due(drawn.dir, *now) {
+                if !self.state.wait(self.clock, now) {
+                    return NextStep::Stop;
+                }
+            }
+            if !self.state.hooks.want(Events::ADMIT) {
+                return NextStep::Issue(drawn);
+            }
+            match self.admit(drawn, None, &mut instead) {
+                Ok(io) => {
+                    *now = self.clock.now();
+                    return NextStep::Issue(io);
+                }
+                Err(NotNow::Wait) if self.state.wait(self.clock, now) => {}
+                Err(NotNow::AskAgain) => match instead.take() {
+                    Some(other) => next = other,
+                    None => return NextStep::Blocked,
+                },
+                Err(_) => return NextStep::Stop,
+            }
+        }
+    }
+
+    /// The step for an operation that is not an I/O. Before the end of the work, hooks may ask for more I/Os.
+    fn control_step(&mut self, control: Next) -> NextStep {
+        if control == Next::End && self.state.hooks.want(Events::EXTRA) {
+            self.state.reclaim_held_slots();
+            if let Some(io) = self.state.hooks.extra(true) {
+                return NextStep::Issue(io);
+            }
+        }
+        NextStep::Control(control)
     }
 
     /// The time at which a stage of the round ended: exact if the loop measures latencies.
@@ -129,18 +172,6 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             return self.state.stages.mark();
         }
         self.time::<M>(last)
-    }
-
-    /// Carries out one op, or the reset of a zone.
-    #[inline(always)]
-    fn carry_out<M: Mode>(&mut self, slot: FreeSlot, op: &Op) -> (FreeSlot, Outcome) {
-        if M::HOOKS && self.state.is_zoned() {
-            if let Some(outcome) = self.state.reset_zone(*op) {
-                return (slot, outcome);
-            }
-            self.state.zone_op_accepted(0);
-        }
-        queue_now(self.engine, slot, op)
     }
 
     /// Carries out an operation that is not an I/O. Returns the slot, and false when the job's work is
@@ -165,7 +196,19 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 }
 
-/// Converts an operation of the source to a step, for a job without zones.
+/// The next step of the loop.
+enum NextStep {
+    /// Issue this I/O.
+    Issue(Io),
+    /// Carry out this operation, which is not an I/O.
+    Control(Next),
+    /// The I/O that was drawn is not issued: draw another one.
+    Blocked,
+    /// Stop the job.
+    Stop,
+}
+
+/// Converts an operation of the source to a step.
 #[inline(always)]
 fn step_of(next: Next) -> NextStep {
     match next {
@@ -191,15 +234,39 @@ fn queue_now_cold<E: Engine>(engine: &mut E, slot: FreeSlot, op: &Op) -> (FreeSl
     queue_now(engine, slot, op)
 }
 
-/// An I/O that failed, or moved less than it should: issues its rest. `axes` and `hooks`: those of the
-/// loop's mode. Returns the slot and the time of completion; `None`: the job ends.
+/// Tells the hooks that an op succeeded. Returns its slot, or another one if a hook holds that. `op`: the last part
+/// of it.
+fn succeeded<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    mut slot: FreeSlot,
+    op: &Op,
+    times: Times,
+    end: u64,
+) -> FreeSlot {
+    let index = slot.index();
+    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+    let bytes = if moves { op.at + op.len } else { 0 };
+    let data = match state.hooks.want(Events::DATA) {
+        true => &engine.buffer(&mut slot)[..bytes as usize],
+        false => &[],
+    };
+    state.follow_success(index, data, &Completed::ok(bytes, times, end));
+    if state.hooks.holds() {
+        state.hooks.hold(engine.hold(slot));
+        return state.another_slot();
+    }
+    slot
+}
+
+/// An I/O that failed, or moved less than it should: issues its rest. `axes`: those of the loop's mode. Returns the slot and the time of completion; `None`: the job ends.
 #[cold]
 #[inline(never)]
 fn unusual_completion<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     clock: &E::Clock,
-    (axes, hooks): (u32, bool),
+    axes: u32,
     (mut slot, first, mut outcome): (FreeSlot, Op, Outcome),
     start: u64,
 ) -> (FreeSlot, Option<u64>) {
@@ -210,13 +277,12 @@ fn unusual_completion<E: Engine>(
     loop {
         match outcome.get() {
             Err(_) | Ok(0) => {
+                let end = clock.now();
+                let lat = end.wrapping_sub(start);
+                let failed = Completed::failed(outcome, Times { slat: 0, clat: lat, lat }, end);
                 let explanation = engine.explain(&slot);
-                let survives = if hooks {
-                    state.io_failed_in_zone(explanation, 0, &op, outcome)
-                } else {
-                    state.io_failed(explanation, &op, outcome)
-                };
-                return (slot, survives.then(|| clock.now()));
+                let survives = state.follow_failure(explanation, slot.index(), &op, &failed);
+                return (slot, survives.then_some(end));
             }
             Ok(bytes) if bytes < op.len => {
                 if !std::mem::replace(&mut short, true) {
@@ -234,9 +300,7 @@ fn unusual_completion<E: Engine>(
     let lat = end.wrapping_sub(start);
     let times = Times { slat: 0, clat: lat, lat };
     state.recorder.complete_with(axes, dir, u64::from(whole), times, 1);
-    if hooks {
-        state.zone_op_done(0);
-    }
+    let slot = succeeded(state, engine, slot, &op, times, end);
     (slot, Some(end))
 }
 
@@ -251,16 +315,20 @@ fn flush_now<E: Engine>(
     op: &Op,
 ) -> (FreeSlot, bool) {
     let start = clock.now();
+    state.hooks.issued(slot.index(), op, &mut [], start);
     let (slot, outcome) = queue_now(engine, slot, op);
+    let end = clock.now();
     state.recorder.sync_issued += 1;
+    let times = Times { slat: 0, clat: end - start, lat: end - start };
     match outcome.get() {
         Ok(_) => {
-            state.recorder.synced(clock.now() - start);
-            (slot, true)
+            state.recorder.synced(times.clat);
+            (succeeded(state, engine, slot, op, times, end), true)
         }
         Err(_) => {
+            let failed = Completed::failed(outcome, times, end);
             let explanation = engine.explain(&slot);
-            let survives = state.io_failed(explanation, op, outcome);
+            let survives = state.follow_failure(explanation, slot.index(), op, &failed);
             (slot, survives)
         }
     }

@@ -1,15 +1,16 @@
 //! How a loop with many I/Os in flight fills its free slots: it chooses the next op, prepares it and
 //! submits it to the engine.
 
-use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Slot, Time};
-use fiord_load::{Io, Next, Source};
+use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
+use fiord_load::{Displaced, Io, Next, Source};
 use fiord_stat::shares::Part;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
-use super::super::hooks::zones::Placement;
+use super::super::hooks::{Admission, Delay, Events};
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
+use super::queued::complete_at_once;
 use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control};
 use crate::error::{JobError, Stage};
@@ -29,7 +30,7 @@ pub enum FillOutcome {
 
 /// Why an operation of the source is not issued now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum NotNow {
+pub enum NotNow {
     /// It has been carried out, or is not possible: ask the source again.
     AskAgain,
     /// It is held back until something changes.
@@ -54,17 +55,22 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         // By value: a variable whose address escapes is not kept in a register.
         let mut now = *last;
         if M::HOOKS {
-            self.state.pacing.wake = u64::MAX;
+            self.state.waiting.note(Delay::Completion);
+        }
+        if slots.refused.is_some()
+            && let Some(outcome) = offer_again(self.state, self.engine, self.clock, slots, now)
+        {
+            return outcome;
         }
         while !slots.free.is_empty() {
-            if M::HOOKS && !self.state.pacing.gate(self.clock, &mut now, slots.in_flight()) {
+            if M::HOOKS && !self.state.ready(self.clock, &mut now, slots.in_flight()) {
                 return FillOutcome::Wait;
             }
-            let next = self.draw::<M>(held, now);
+            let (next, extra) = self.draw::<M>(held, now);
             // Two types for two paths: an enum with both would be assembled in memory, and reading it
             // back would wait for that.
             let chosen = match next {
-                Next::Io(drawn) => match self.choose::<M>(drawn, slots, held, now) {
+                Next::Io(drawn) => match self.choose::<M>(drawn, extra, slots, held, now) {
                     Ok(io) => {
                         self.end_stage::<M>(Part::Rest);
                         self.prepare::<M>(slots, io, &mut now);
@@ -89,7 +95,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             match self.submit::<M>(slots, slot, op, now) {
                 Queued::Pending => {
                     slots.fresh.push(index);
-                    slots.fresh_data += self.count_accepted::<M>(index, &op);
+                    slots.fresh_data += count_accepted(self.state, &op);
                 }
                 Queued::Done(slot, outcome) => {
                     now = self.complete_queued::<M>(slots, slot, &op, outcome, now);
@@ -103,7 +109,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 }
                 Queued::Full(slot) => {
                     slots.free.push(slot);
-                    *held = Some(next);
+                    slots.refused = Some(index);
                     return engine_full(self.state, slots.in_flight());
                 }
             }
@@ -120,18 +126,26 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         FillOutcome::Wait
     }
 
-    /// The next operation: the one that was held back, or a new one of the source.
+    /// The next operation: one that a hook asks for, the one that was held back, or a new one of the source.
+    /// Whether a hook asked for it.
     #[inline(always)]
-    fn draw<M: Mode>(&mut self, held: &mut Option<Next>, now: u64) -> Next {
+    fn draw<M: Mode>(&mut self, held: &mut Option<Next>, now: u64) -> (Next, bool) {
+        if M::HOOKS
+            && self.state.hooks.want(Events::EXTRA)
+            && let Some(io) = self.state.hooks.extra(false)
+        {
+            return (Next::Io(io), true);
+        }
         // Not by `take`, which copies before it looks.
         if let Some(next) = *held {
             *held = None;
-            return next;
+            return (next, false);
         }
-        match M::HOOKS.then(|| self.state.pacing.choose(now)).flatten() {
+        let next = match M::HOOKS.then(|| self.state.hooks.direction(now)).flatten() {
             Some(dir) => self.source.next_of(dir),
             None => self.source.next(),
-        }
+        };
+        (next, false)
     }
 
     /// Decides whether and where an I/O of the source is issued now.
@@ -139,40 +153,68 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     fn choose<M: Mode>(
         &mut self,
         drawn: Io,
+        extra: bool,
         slots: &Slots,
         held: &mut Option<Next>,
         now: u64,
     ) -> Result<Io, NotNow> {
-        if M::HOOKS && !self.state.pacing.is_due(drawn.dir, now) {
+        if M::HOOKS && !extra {
+            if !self.state.due(drawn.dir, now) {
+                return Err(NotNow::Wait);
+            }
+            if self.state.hooks.want(Events::ADMIT) {
+                return self.admit(drawn, Some(slots), held);
+            }
+        }
+        if M::DYNAMIC && self.overlaps(slots, drawn) {
             return Err(NotNow::Wait);
         }
-        let io = if M::HOOKS && self.state.is_zoned() { self.place(drawn, held)? } else { drawn };
-        if M::DYNAMIC
-            && self.state.job.load.serialize_overlap
-            // Not by reference: an I/O whose address escapes is made in memory, and copying it waits
-            // for that.
-            && slots.overlaps(io.file, io.offset, io.len)
-        {
-            return Err(NotNow::Wait);
-        }
-        Ok(io)
+        Ok(drawn)
     }
 
-    /// Where in a zone an I/O is issued.
+    /// Whether an I/O must wait for another one (`serialize_overlap`). Not by reference: an I/O whose address
+    /// escapes is made in memory, and copying it waits for that.
+    #[inline(always)]
+    fn overlaps(&self, slots: &Slots, io: Io) -> bool {
+        self.state.job.load.serialize_overlap && slots.overlaps(io.file, io.offset, io.len)
+    }
+
+    /// Asks the hooks whether and where an I/O is issued. `held`: gets the I/O that takes its place, if any.
+    /// `slots`: the other I/Os that may be in flight.
     #[inline(never)]
-    fn place(&mut self, drawn: Io, held: &mut Option<Next>) -> Result<Io, NotNow> {
-        match self.state.place(self.source, &drawn) {
-            Placement::Issue(io) => Ok(io),
-            Placement::DrawAnother => Err(NotNow::AskAgain),
-            Placement::DrawWrite => {
-                *held = Some(self.source.next_of(Dir::Write));
-                Err(NotNow::AskAgain)
+    pub(super) fn admit(
+        &mut self,
+        drawn: Io,
+        slots: Option<&Slots>,
+        held: &mut Option<Next>,
+    ) -> Result<Io, NotNow> {
+        let mut io = drawn;
+        let admission = self.state.hooks.admit(&mut io);
+        match admission {
+            Admission::AsDrawn | Admission::Placed => {
+                if slots.is_some_and(|slots| self.overlaps(slots, io)) {
+                    return Err(NotNow::Wait);
+                }
+                if matches!(admission, Admission::Placed) {
+                    self.source.placed(&io);
+                }
+                Ok(io)
             }
-            Placement::Wait => {
-                self.state.blocked = true;
+            Admission::Later(delay) => {
+                self.state.waiting.note(delay);
                 Err(NotNow::Wait)
             }
-            Placement::Stop => Err(NotNow::Stop),
+            Admission::Drop(why) => {
+                self.source.displaced(&drawn, why);
+                if why == Displaced::Exchanged {
+                    *held = Some(self.source.next_of(Dir::Write));
+                }
+                Err(NotNow::AskAgain)
+            }
+            Admission::Fail(error) => {
+                self.state.error.get_or_insert(*error);
+                Err(NotNow::Stop)
+            }
         }
     }
 
@@ -184,12 +226,15 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         slots: &mut Slots,
         now: &mut u64,
     ) -> Result<Op, NotNow> {
-        let idle = slots.in_flight() == 0;
+        let idle = slots.in_flight() == 0 && (!M::HOOKS || self.state.hooks.held() == 0);
         let needs_idle = match next {
             Next::Flush(.., alone) => alone,
             Next::Close(_) | Next::Again(_) => true,
             // The end of a loop needs it only if the files are created again.
-            Next::End => self.state.job.target.unlink_each_loop,
+            Next::End => {
+                self.state.job.target.unlink_each_loop
+                    || (M::HOOKS && self.state.hooks.want(Events::EXTRA))
+            }
             Next::Open(_) | Next::Io(_) => false,
         };
         if needs_idle && !idle {
@@ -199,6 +244,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             // Its own start, in case it completes as it is queued.
             *now = self.time::<M>(*now);
             return Ok(op_of_flush(flush, file, offset, len));
+        }
+        if M::HOOKS
+            && next == Next::End
+            && let Some(io) = self.state.hooks.extra(true)
+        {
+            self.prepare::<M>(slots, io, now);
+            return Ok(op_of(&io));
         }
         let mut slot = slots.free.pop();
         let result = carry_out_control(self.state, self.engine, &mut slot, &next);
@@ -229,7 +281,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             } else if M::DYNAMIC {
                 *now = self.clock.now();
             }
-            if !M::HOOKS {
+            // An I/O with a due time starts when it is prepared, not with its batch.
+            if !M::HOOKS || !self.state.hooks.want(Events::READY | Events::DUE) {
                 slots.filled = true;
             }
         }
@@ -243,10 +296,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if M::DYNAMIC && self.state.job.load.trim_ranges > 1 {
             self.engine.ranges(&slot, self.source.ranges());
         }
-        let queued = if M::HOOKS && self.state.is_zoned() {
-            self.state.queue_in_zone(self.engine, slot, op)
-        } else {
-            self.engine.queue(slot, &op)
+        let mut slot = slot;
+        let queued = match self.announce::<M>(&mut slot, op, now) {
+            Some(outcome) => Queued::Done(slot, outcome),
+            None => self.engine.queue(slot, &op),
         };
         self.end_stage::<M>(match queued {
             Queued::Done(..) => Part::Waiting,
@@ -265,7 +318,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         outcome: Outcome,
         now: u64,
     ) -> u64 {
-        let data = self.count_accepted::<M>(slot.index(), op);
+        let data = count_accepted(self.state, op);
         self.state.recorder.depth.record_n(slots.in_flight(), data);
         let end = self.time::<M>(now);
         let mut batches = EMPTY_BATCHES;
@@ -277,19 +330,73 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         end
     }
 
-    /// Counts an op that the engine accepted. 1 if it moves or discards data, 0 for a flush.
+    /// Tells the hooks that an op is issued. Its outcome, if a hook carries it out.
     #[inline(always)]
-    fn count_accepted<M: Mode>(&mut self, slot: Slot, op: &Op) -> u64 {
-        if M::HOOKS {
-            self.state.pacing.issued(slot, op);
+    pub(super) fn announce<M: Mode>(
+        &mut self,
+        slot: &mut FreeSlot,
+        op: Op,
+        now: u64,
+    ) -> Option<Outcome> {
+        if !M::HOOKS {
+            return None;
         }
-        if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
-            self.state.drawn += 1;
-            self.state.recorder.issued(direction(op));
-            return 1;
+        let index = slot.index();
+        let data = match self.state.hooks.want(Events::DATA) && op.kind == OpKind::Write {
+            true => &mut self.engine.buffer(slot)[..op.len as usize],
+            false => &mut [],
+        };
+        self.state.hooks.issued(index, &op, data, now);
+        if self.state.hooks.want(Events::CARRY_OUT) { self.state.carry_out(index) } else { None }
+    }
+}
+
+/// Counts an op that the engine accepted. 1 if it moves or discards data, 0 for a flush.
+#[inline(always)]
+fn count_accepted(state: &mut JobState<'_>, op: &Op) -> u64 {
+    if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
+        state.drawn += 1;
+        state.recorder.issued(direction(op));
+        return 1;
+    }
+    state.recorder.sync_issued += 1;
+    0
+}
+
+/// Offers the engine again the op that it refused. `None`: go on with other ops.
+#[cold]
+#[inline(never)]
+fn offer_again<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    slots: &mut Slots,
+    now: u64,
+) -> Option<FillOutcome> {
+    let slot = slots.take_refused()?;
+    let index = slot.index();
+    let flight = &mut slots.flights[index as usize];
+    (flight.start, flight.issue) = (now, now);
+    let op = flight.op;
+    match engine.queue(slot, &op) {
+        Queued::Pending => {
+            slots.fresh.push(index);
+            slots.fresh_data += count_accepted(state, &op);
+            None
         }
-        self.state.recorder.sync_issued += 1;
-        0
+        Queued::Done(slot, outcome) => {
+            let data = count_accepted(state, &op);
+            state.recorder.depth.record_n(slots.in_flight(), data);
+            state.recorder.submit.record(1);
+            state.recorder.complete.record(1);
+            complete_at_once(state, engine, clock, slots, (slot, outcome), now);
+            None
+        }
+        Queued::Full(slot) => {
+            slots.free.push(slot);
+            slots.refused = Some(index);
+            Some(engine_full(state, slots.in_flight()))
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | many I/Os in flight: a round of the loop, and its completions | `queued.rs` |
 //! | how free slots are filled: choose the next op, prepare it, submit it | `fill.rs` |
 //! | rounds that are sampled for the report's time shares | `burst.rs` |
+//! | how a loop waits until an I/O is due | `waiting.rs` |
 //! | which slots are free, which ops are in flight | `slots.rs` |
 //! | how ops of the source translate to those of the engine and the recorder | `ops.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
@@ -20,6 +21,7 @@ pub mod mode;
 pub mod ops;
 mod queued;
 mod slots;
+mod waiting;
 
 use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
@@ -28,6 +30,7 @@ use fiord_stat::shares::Part;
 use fiord_sys::bus::Watch;
 
 use self::mode::Mode;
+pub use self::waiting::Waiting;
 use super::core::{JobState, opens_all};
 use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
@@ -127,6 +130,13 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     pub fn result(self) -> WorkerResult {
         let now = self.clock.now();
         self.state.result(now)
+    }
+
+    /// The result of the job, and its engine.
+    #[cfg(test)]
+    pub fn result_and_engine(self) -> (WorkerResult, E) {
+        let now = self.clock.now();
+        (self.state.result(now), self.engine)
     }
 }
 

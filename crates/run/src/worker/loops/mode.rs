@@ -7,7 +7,7 @@ use fiord_stat::recorder::axes;
 pub trait Mode {
     /// The measurements of each completed I/O: a set of [`axes`].
     const AXES: u32;
-    /// Features that follow individual I/Os: pacing, zones, latency slices.
+    /// The loop calls [hooks](super::super::hooks).
     const HOOKS: bool = false;
     /// The clock is read between the stages of a round ([`super::super::core::stages`]).
     const SAMPLED: bool = false;

@@ -12,6 +12,7 @@ use fiord_stat::shares::Part;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
+use super::super::hooks::{Completed, Delay, Events};
 use super::fill::FillOutcome;
 use super::mode::Mode;
 use super::ops::direction;
@@ -54,6 +55,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     #[inline(always)]
     pub(super) fn round<M: Mode>(&mut self, at: &mut LoopState) -> bool {
         let LoopState { slots, batching, held, now, ended } = at;
+        if M::HOOKS && self.state.hooks.held() > 0 {
+            self.take_released(slots, *ended);
+        }
         if !*ended {
             let filled = self.fill::<M>(slots, batching, held, now);
             if filled != FillOutcome::Wait {
@@ -65,15 +69,15 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
         let pending = slots.in_flight();
         if pending == 0 {
-            if M::HOOKS && !*ended {
-                *ended = if std::mem::take(&mut self.state.blocked) {
-                    !self.state.wait_for_zone(self.clock, now)
-                } else {
-                    !self.state.wait_until_due(self.clock, now)
-                };
+            let mut held = false;
+            if M::HOOKS {
+                held = self.state.hooks.held() > 0;
+                if !*ended || held {
+                    *ended |= !self.state.wait(self.clock, now);
+                }
             }
             self.end_stage::<M>(Part::Waiting);
-            return !*ended;
+            return !*ended || held;
         }
         let all = *ended || must_drain(held.as_ref());
         // When all must come back, wait for one at a time: completions must not wait for each other.
@@ -95,6 +99,17 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             }
         }
         true
+    }
+
+    /// Takes back the slots that hooks have released. `ended`: the loop issues no more I/Os.
+    #[inline(never)]
+    fn take_released(&mut self, slots: &mut Slots, ended: bool) {
+        while let Some(slot) = self.state.hooks.released() {
+            slots.released(slot);
+        }
+        if ended {
+            self.state.waiting.note(Delay::Completion);
+        }
     }
 
     /// Stamps everything queued since the last submission: it is issued now, at the depth that the
@@ -160,7 +175,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.end_stage::<M>(Part::Waiting);
         let count = slots.done.len();
         if M::HOOKS {
-            self.state.pacing.bounded(*now, count == 0);
+            self.state.waiting.ended(*now, count == 0);
         }
         // A poll that found nothing is not one of the reaps that the report counts.
         if count > 0 {
@@ -210,16 +225,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             let ended = std::mem::replace(batch, CompletionBatch { bytes, start, issue, count: 1 });
             self.record::<M>(dir, &ended, now);
         }
-        if M::DYNAMIC && self.state.recorder.axes & axes::PRIORITIES != 0 {
-            let times = times(start, issue, now);
-            self.state.recorder.prioritized(dir, op.tag.priority, times);
-        }
         if M::HOOKS {
-            let op = *op;
-            if self.state.is_zoned() {
-                self.state.zone_op_done(slot.index());
-            }
-            self.state.follow_completion(slot.index(), &op, now.wrapping_sub(start), now);
+            let (op, times) = (*op, times(start, issue, now));
+            return succeeded(self.state, self.engine, slots, slot, &op, times, now);
         }
         slots.free.push(slot);
     }
@@ -270,17 +278,45 @@ fn unusual_completion<E: Engine>(
             flight.op.offset += u64::from(bytes);
             flight.op.at += bytes;
             flight.op.len -= bytes;
-            return queue_rest(state, engine, clock, slots, slot, now);
+            queue_rest(state, engine, clock, slots, slot, now);
         }
         Ok(_) if !moves => {
             if op.kind != OpKind::Trim {
                 state.recorder.synced(now.saturating_sub(flight.issue));
             }
+            let times = times(flight.start, flight.issue, now);
+            succeeded(state, engine, slots, slot, &op, times, now);
         }
         Ok(_) | Err(_) => {
+            let failed = Completed::failed(outcome, times(flight.start, flight.issue, now), now);
             let explanation = engine.explain(&slot);
-            state.io_failed_in_zone(explanation, slot.index(), &op, outcome);
+            state.follow_failure(explanation, slot.index(), &op, &failed);
+            slots.free.push(slot);
         }
+    }
+}
+
+/// Tells the hooks that an op succeeded, and frees its slot unless a hook holds it. `op`: the last part of it.
+fn succeeded<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    slots: &mut Slots,
+    mut slot: FreeSlot,
+    op: &Op,
+    times: Times,
+    now: u64,
+) {
+    let index = slot.index();
+    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+    let bytes = if moves { op.at + op.len } else { 0 };
+    let data = match state.hooks.want(Events::DATA) {
+        true => &engine.buffer(&mut slot)[..bytes as usize],
+        false => &[],
+    };
+    state.follow_success(index, data, &Completed::ok(bytes, times, now));
+    if state.hooks.holds() {
+        state.hooks.hold(engine.hold(slot));
+        return slots.held();
     }
     slots.free.push(slot);
 }
@@ -294,24 +330,11 @@ fn queue_rest<E: Engine>(
     slot: FreeSlot,
     now: u64,
 ) {
-    let index = slot.index();
-    let op = slots.flights[index as usize].op;
+    let op = slots.flights[slot.index() as usize].op;
     match engine.queue(slot, &op) {
         Queued::Pending => {}
-        Queued::Done(slot, outcome) if outcome == Outcome::ok(op.len) => {
-            let flight = &slots.flights[index as usize];
-            let end = clock.now().max(now);
-            let times = Times {
-                slat: flight.issue.saturating_sub(flight.start),
-                clat: end.saturating_sub(flight.issue),
-                lat: end.saturating_sub(flight.start),
-            };
-            record_rest(state, &op, times);
-            slots.free.push(slot);
-            state.zone_op_done(index);
-        }
         Queued::Done(slot, outcome) => {
-            unusual_completion(state, engine, clock, slots, (slot, outcome), now);
+            complete_at_once(state, engine, clock, slots, (slot, outcome), now);
         }
         Queued::Full(slot) => {
             // The engine has as many places as there are slots, and this one is ours.
@@ -322,14 +345,26 @@ fn queue_rest<E: Engine>(
     }
 }
 
-/// Records an I/O whose rest completed as it was queued.
-fn record_rest(state: &mut JobState<'_>, op: &Op, times: Times) {
-    let dir = direction(op);
-    let bytes = u64::from(op.len) + u64::from(op.at);
-    state.recorder.complete_with(axes::DYNAMIC, dir, bytes, times, 1);
-    if state.recorder.axes & axes::PRIORITIES != 0 {
-        state.recorder.prioritized(dir, op.tag.priority, times);
+/// An op completed as it was queued by rare code.
+pub fn complete_at_once<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    slots: &mut Slots,
+    (slot, outcome): (FreeSlot, Outcome),
+    now: u64,
+) {
+    let flight = slots.flights[slot.index() as usize];
+    let op = flight.op;
+    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+    if !moves || outcome != Outcome::ok(op.len) {
+        return unusual_completion(state, engine, clock, slots, (slot, outcome), now);
     }
+    let end = clock.now().max(now);
+    let times = times(flight.start, flight.issue, end);
+    let bytes = u64::from(op.len) + u64::from(op.at);
+    state.recorder.complete_with(axes::DYNAMIC, direction(&op), bytes, times, 1);
+    succeeded(state, engine, slots, slot, &op, times, end);
 }
 
 /// The latencies of an I/O that has just completed.

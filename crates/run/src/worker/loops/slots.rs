@@ -28,8 +28,12 @@ pub struct Slots {
     pub fresh_data: u64,
     /// Payloads were made for some of them. Their latency must not contain that time.
     pub filled: bool,
+    /// The op of this slot, which is free, was issued and refused by the engine.
+    pub refused: Option<Slot>,
     /// The completions of the last reap.
     pub done: Completions,
+    /// Slots that no hook holds.
+    usable: usize,
 }
 
 impl Slots {
@@ -45,14 +49,34 @@ impl Slots {
             fresh: Vec::with_capacity(depth),
             fresh_data: 0,
             filled: false,
+            refused: None,
             done: Completions::with_capacity(depth as u32),
+            usable: depth,
         }
     }
 
     /// Ops in flight.
     #[inline(always)]
     pub fn in_flight(&self) -> u32 {
-        (self.flights.len() - self.free.len()) as u32
+        (self.usable - self.free.len()) as u32
+    }
+
+    /// The op of a slot has completed, and a hook holds the slot.
+    pub fn held(&mut self) {
+        self.usable -= 1;
+    }
+
+    /// A hook has released a slot.
+    pub fn released(&mut self, slot: FreeSlot) {
+        self.usable += 1;
+        self.free.push(slot);
+    }
+
+    /// Takes the slot of the op that the engine refused.
+    pub fn take_refused(&mut self) -> Option<FreeSlot> {
+        let index = self.refused.take()?;
+        let position = self.free.iter().position(|slot| slot.index() == index)?;
+        Some(self.free.swap_remove(position))
     }
 
     /// Whether `len` bytes of a file from `offset` touch a byte of an op in flight

@@ -51,7 +51,8 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let mut worker = Worker::new((engine, slots), List(list, 0), contents, |now| {
-        JobState::new((job, &mut files), (control, &live), (recorder, 1_000_000_000), None, now)
+        let hooks = Hooks::of(job, (None, None), 1_000_000_000, now);
+        JobState::new((job, &mut files), (control, &live), recorder, hooks, now)
     });
     match which {
         Direct => worker.run_direct::<Dynamic>(),
@@ -187,7 +188,7 @@ fn a_status_report_has_everything_that_the_final_report_has() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Write]);
     recorder.lat_is_clat = true;
     let mut worker = Worker::new((engine, slots), List(writes(7_000), 0), contents, |now| {
-        JobState::new((&job, &mut files), (&control, &live), (recorder, 1_000_000_000), None, now)
+        JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now)
     });
     worker.run_direct::<Synchronous>();
     let snapshot = control.take_snapshot(std::time::Duration::ZERO).expect("it was asked for");
@@ -216,8 +217,8 @@ fn a_submission_that_fails_in_a_sampled_round_is_reported() {
         JobState::new(
             (&job, &mut files),
             (&control, &live),
-            (Recorder::new(axes::ASYNC, &[Dir::Write]), 1),
-            None,
+            Recorder::new(axes::ASYNC, &[Dir::Write]),
+            Hooks::none(),
             now,
         )
     });

@@ -1,0 +1,96 @@
+//! Tells the hooks how ops ended, and handles their answers.
+
+use fiord_engine::{FreeSlot, Op, Outcome, Slot};
+
+use super::JobState;
+use crate::error::JobError;
+use crate::worker::hooks::Completed;
+
+impl JobState<'_> {
+    /// Tells the hooks that an op succeeded. `data`: its bytes, if a hook wants them. A hook may hold the slot
+    /// afterwards ([`Hooks::holds`](crate::worker::hooks::Hooks::holds)).
+    #[inline]
+    pub fn follow_success(&mut self, slot: Slot, data: &[u8], completed: &Completed) {
+        if let Some(error) = self.hooks.completed(slot, data, completed, &mut self.recorder) {
+            self.hook_failed(slot, *error);
+        }
+    }
+
+    /// Counts an op that failed, as [`JobState::io_failed`], and tells the hooks. True when the job goes on.
+    #[cold]
+    pub fn follow_failure(
+        &mut self,
+        explanation: Option<String>,
+        slot: Slot,
+        op: &Op,
+        completed: &Completed,
+    ) -> bool {
+        let failure = self.hooks.completed(slot, &[], completed, &mut self.recorder);
+        let had_error = self.error.is_some();
+        let survives = self.io_failed(explanation, op, completed.outcome);
+        let explained = self.hooks.explain();
+        if let Some(error) = self.error.as_mut().filter(|_| !had_error) {
+            if let Some(text) = explained {
+                let between = if error.detail.is_empty() { "" } else { "; " };
+                error.detail = format!("{}{between}{text}", error.detail);
+            }
+            return survives;
+        }
+        match failure {
+            None => survives,
+            Some(error) => {
+                self.hook_failed(slot, *error);
+                false
+            }
+        }
+    }
+
+    /// Has a hook carry out the op of a slot instead of the engine. `None`: no hook does.
+    pub fn carry_out(&mut self, slot: Slot) -> Option<Outcome> {
+        Some(match self.hooks.carry_out(slot)? {
+            Ok(()) => Outcome::ok(0),
+            Err(error) => {
+                let errno = error.reported_errno();
+                self.error.get_or_insert(error);
+                Outcome::err(errno)
+            }
+        })
+    }
+
+    /// A slot in the place of one that a hook holds. Waits until there is one.
+    pub fn another_slot(&mut self) -> FreeSlot {
+        loop {
+            if let Some(slot) = self.hooks.another_slot() {
+                return slot;
+            }
+            self.hooks.wait();
+        }
+    }
+
+    /// Waits until hooks hold no slots.
+    pub fn reclaim_held_slots(&mut self) {
+        while self.hooks.held() > 0 {
+            match self.hooks.released() {
+                Some(slot) => self.hooks.keep(slot),
+                None => self.hooks.wait(),
+            }
+        }
+    }
+
+    /// All slots except the one that the loop uses, when the hooks have released theirs.
+    pub fn take_all_slots(&mut self) -> Vec<FreeSlot> {
+        self.reclaim_held_slots();
+        self.hooks.take_spare()
+    }
+
+    /// Keeps the error of a hook, with the file of its op.
+    #[cold]
+    fn hook_failed(&mut self, slot: Slot, mut error: JobError) {
+        if error.file.is_none()
+            && let Some(op) = self.hooks.op(slot)
+        {
+            error.file = Some(self.files.path(op.file).to_path_buf());
+        }
+        self.error.get_or_insert(error);
+    }
+}

@@ -1,0 +1,314 @@
+//! The hooks of one job.
+
+use fiord_engine::{FreeSlot, HeldSlot, Op, OpKind, Slot, Tag};
+use fiord_load::Io;
+use fiord_load::pace::FlowTicket;
+use fiord_plan::JobPlan;
+use fiord_stat::recorder::Recorder;
+use fiord_types::{Dir, PerDir};
+
+use super::super::loops::ops::direction;
+use super::flow::FlowShare;
+use super::latency_target::DepthSearch;
+use super::max_latency::MaxLatency;
+use super::min_rate::RateFloor;
+use super::pacing::Pacing;
+use super::priorities::Priorities;
+use super::slices::SliceCounts;
+use super::zones::Zones;
+use super::{
+    Admission, Check, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER,
+};
+use crate::error::JobError;
+use crate::zones::Placer;
+
+/// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
+pub struct Hooks {
+    list: Vec<(Events, Box<dyn Hook>)>,
+    /// All events that a hook of the list wants.
+    wanted: Events,
+    /// The op of each slot, by index.
+    issued: Vec<IssuedIo>,
+    next_seq: u64,
+    /// The next op is one that a hook asked for.
+    extra: bool,
+    /// The hook that holds the slot of the op that has just completed.
+    holder: Option<usize>,
+    /// Slots that hooks hold.
+    held: u32,
+    /// Free slots of a loop that uses one at a time. They take the places of those that are held.
+    spare: Vec<FreeSlot>,
+}
+
+impl Hooks {
+    /// No hooks, for a plain loop.
+    pub fn none() -> Self {
+        Hooks::new(Vec::new(), 0)
+    }
+
+    /// These hooks, which are called in this order, for a job with `slots` slots.
+    pub fn new(list: Vec<Box<dyn Hook>>, slots: u32) -> Self {
+        let list: Vec<_> = list.into_iter().map(|hook| (hook.events(), hook)).collect();
+        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+        let idle =
+            IssuedIo { seq: 0, extra: false, slot: 0, dir: Dir::Read, op, due: NEVER, start: 0 };
+        Hooks {
+            wanted: list.iter().fold(Events::NONE, |all, (events, _)| all | *events),
+            list,
+            issued: vec![idle; slots as usize],
+            next_seq: 0,
+            extra: false,
+            holder: None,
+            held: 0,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Whether a job has hooks.
+    pub fn wanted(job: &JobPlan) -> bool {
+        !job.pace.is_free()
+            || job.record.slices.is_some()
+            || job.load.priorities.is_some()
+            || job.load.zoned.is_some()
+    }
+
+    /// The hooks of a job whose first I/O is due at `now`. `hertz`: CPU cycles per second, for `thinkcycles`.
+    ///
+    /// A hook that decides something comes before those that only measure. The zones come last of those that
+    /// delay I/Os, because an I/O that has its place keeps others from it.
+    pub fn of(
+        job: &JobPlan,
+        (ticket, placer): (Option<FlowTicket>, Option<Placer>),
+        hertz: u64,
+        now: u64,
+    ) -> Self {
+        if !Hooks::wanted(job) {
+            return Hooks::none();
+        }
+        let list = [
+            DepthSearch::of(job, now).map(boxed),
+            Pacing::of(job, hertz, now).map(boxed),
+            FlowShare::of(job, ticket).map(boxed),
+            placer.map(|placer| boxed(Zones::new(placer))),
+            RateFloor::of(job, now).map(boxed),
+            SliceCounts::of(job).map(boxed),
+            Priorities::of(job).map(boxed),
+            MaxLatency::of(job).map(boxed),
+        ];
+        Hooks::new(list.into_iter().flatten().collect(), job.depth.depth.max(1))
+    }
+
+    /// Whether a hook wants one of these events.
+    #[inline(always)]
+    pub fn want(&self, events: Events) -> bool {
+        self.wanted.has(events)
+    }
+
+    /// [`Hook::ready`] of all hooks, up to the first that delays the I/O.
+    #[inline]
+    pub fn ready(&mut self, now: u64, in_flight: u32) -> Delay {
+        if self.want(Events::READY) {
+            for (events, hook) in &mut self.list {
+                if events.has(Events::READY) {
+                    let delay = hook.ready(now, in_flight);
+                    if delay != Delay::None {
+                        return delay;
+                    }
+                }
+            }
+        }
+        Delay::None
+    }
+
+    /// [`Hook::extra`] of the first hook that asks for an I/O, which must be issued next.
+    pub fn extra(&mut self, ending: bool) -> Option<Io> {
+        let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::EXTRA));
+        let io = hooks.find_map(|(_, hook)| hook.extra(ending));
+        self.extra = io.is_some();
+        io
+    }
+
+    /// [`Hook::direction`] of the first hook that decides it.
+    #[inline]
+    pub fn direction(&mut self, now: u64) -> Option<Dir> {
+        if !self.want(Events::DIRECTION) {
+            return None;
+        }
+        let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::DIRECTION));
+        hooks.find_map(|(_, hook)| hook.direction(now))
+    }
+
+    /// [`Hook::due`] of all hooks, up to the first that delays the I/O.
+    #[inline]
+    pub fn due(&mut self, dir: Dir, now: u64) -> Delay {
+        if self.want(Events::DUE) {
+            for (events, hook) in &mut self.list {
+                if events.has(Events::DUE) {
+                    let delay = hook.due(dir, now);
+                    if delay != Delay::None {
+                        return delay;
+                    }
+                }
+            }
+        }
+        Delay::None
+    }
+
+    /// [`Hook::admit`] of all hooks, up to the first that does not admit the I/O.
+    pub fn admit(&mut self, io: &mut Io) -> Admission {
+        let mut answer = Admission::AsDrawn;
+        for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::ADMIT)) {
+            match hook.admit(io) {
+                Admission::AsDrawn => {}
+                Admission::Placed => answer = Admission::Placed,
+                other => return other,
+            }
+        }
+        answer
+    }
+
+    /// Numbers an op and announces it: [`Hook::issued`] of all hooks. `now`: when it is handed to the engine.
+    #[inline]
+    pub fn issued(&mut self, slot: Slot, op: &Op, data: &mut [u8], now: u64) {
+        let Some(io) = self.issued.get_mut(slot as usize) else { return };
+        let extra = std::mem::take(&mut self.extra);
+        let seq = self.next_seq;
+        *io = IssuedIo { seq, extra, slot, dir: direction(op), op: *op, due: NEVER, start: now };
+        self.next_seq += 1;
+        let event = if is_flush(op) { Events::FLUSHES } else { Events::ISSUED };
+        for (events, hook) in &mut self.list {
+            if events.has(event) {
+                hook.issued(io, data);
+            }
+        }
+    }
+
+    /// [`Hook::carry_out`] of the first hook that carries out the op.
+    pub fn carry_out(&mut self, slot: Slot) -> Option<Result<(), JobError>> {
+        let io = self.issued.get(slot as usize)?;
+        let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::CARRY_OUT));
+        hooks.find_map(|(_, hook)| hook.carry_out(io))
+    }
+
+    /// [`Hook::completed`] of all hooks. Returns the first error.
+    #[inline]
+    pub fn completed(
+        &mut self,
+        slot: Slot,
+        data: &[u8],
+        end: &Completed,
+        recorder: &mut Recorder,
+    ) -> Option<Box<JobError>> {
+        self.holder = None;
+        let io = self.issued.get(slot as usize)?;
+        let event = if is_flush(&io.op) { Events::FLUSHES } else { Events::COMPLETED };
+        let mut failure = None;
+        for (index, (events, hook)) in self.list.iter_mut().enumerate() {
+            if events.has(event) {
+                match hook.completed(io, data, end, recorder) {
+                    Disposition::Release => {}
+                    Disposition::Hold => self.holder = Some(index),
+                    Disposition::Fail(error) => failure = failure.or(Some(error)),
+                }
+            }
+        }
+        failure
+    }
+
+    /// Whether a hook holds the slot of the op that has just completed.
+    #[inline(always)]
+    pub fn holds(&self) -> bool {
+        self.holder.is_some()
+    }
+
+    /// Gives the slot of the op that has just completed to the hook that holds it.
+    pub fn hold(&mut self, slot: HeldSlot) {
+        if let Some((_, hook)) = self.holder.take().and_then(|index| self.list.get_mut(index)) {
+            hook.hold(slot);
+            self.held += 1;
+        }
+    }
+
+    /// Slots that hooks hold.
+    #[inline(always)]
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// Lends the hooks the slots that a loop does not use while they hold none.
+    pub fn lend(&mut self, slots: Vec<FreeSlot>) {
+        self.spare = slots;
+    }
+
+    /// Returns the slots that the loop has lent.
+    pub fn take_spare(&mut self) -> Vec<FreeSlot> {
+        std::mem::take(&mut self.spare)
+    }
+
+    /// A slot in the place of one that is held: one that was lent, or one that was released.
+    pub fn another_slot(&mut self) -> Option<FreeSlot> {
+        self.spare.pop().or_else(|| self.released())
+    }
+
+    /// Keeps a slot that was released for later.
+    pub fn keep(&mut self, slot: FreeSlot) {
+        self.spare.push(slot);
+    }
+
+    /// A slot that a hook has released.
+    pub fn released(&mut self) -> Option<FreeSlot> {
+        if self.held == 0 {
+            return None;
+        }
+        let slot = self.list.iter_mut().find_map(|(_, hook)| hook.released())?;
+        self.held -= 1;
+        Some(slot)
+    }
+
+    /// The current, or else the last, op of a slot.
+    pub fn op(&self, slot: Slot) -> Option<&Op> {
+        self.issued.get(slot as usize).map(|io| &io.op)
+    }
+
+    /// What the hooks say about the I/O that has just failed.
+    pub fn explain(&mut self) -> Option<String> {
+        self.list.iter_mut().find_map(|(_, hook)| hook.explain())
+    }
+
+    /// [`Hook::wait`] of all hooks.
+    pub fn wait(&mut self) {
+        self.list.iter_mut().for_each(|(_, hook)| hook.wait());
+    }
+
+    /// When the next check is due; [`NEVER`] if no hook checks anything.
+    pub fn next_check(&self) -> u64 {
+        self.list.iter().map(|(_, hook)| hook.next_check()).min().unwrap_or(NEVER)
+    }
+
+    /// [`Hook::check`] of all hooks, up to the first that wants a change.
+    pub fn check(&mut self, now: u64, totals: PerDir<(u64, u64)>) -> Check {
+        let mut checks = self.list.iter_mut().map(|(_, hook)| hook.check(now, totals));
+        checks.find(|check| *check != Check::GoOn).unwrap_or(Check::GoOn)
+    }
+
+    /// Measuring begins now.
+    pub fn restart(&mut self, now: u64) {
+        self.list.iter_mut().for_each(|(_, hook)| hook.restart(now));
+    }
+
+    /// What the hooks add to the result of the job.
+    pub fn results(&self) -> HookResults {
+        let mut results = HookResults::default();
+        self.list.iter().for_each(|(_, hook)| hook.add_results(&mut results));
+        results
+    }
+}
+
+fn boxed(hook: impl Hook + 'static) -> Box<dyn Hook> {
+    Box::new(hook)
+}
+
+/// Whether an op moves and discards no data.
+fn is_flush(op: &Op) -> bool {
+    !matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim)
+}

@@ -1,0 +1,179 @@
+//! How the loops wait until a hook lets the next I/O go.
+
+use std::hint::spin_loop;
+
+use fiord_engine::{Time, Want};
+use fiord_stat::delays::ThreadDelays;
+use fiord_types::Dir;
+
+use super::super::core::JobState;
+use super::super::hooks::{Delay, NEVER};
+
+/// The longest sleep, ns. A job notices within this time that it must stop.
+const LONGEST_SLEEP: u64 = 50_000_000;
+/// The longest sleep while hooks hold slots, ns. A slot that was released is used again within this time.
+const HELD_SLEEP: u64 = 100_000;
+/// Longest part of a wait that is spent busy-waiting to hit the due time, ns. A later wake-up is the machine's
+/// fault, and a longer busy-wait would cost too much CPU time.
+const MOST_LAG: u64 = 100_000;
+
+/// What the next I/O waits for, and how well this machine keeps times.
+#[derive(Debug)]
+pub struct Waiting {
+    /// It waits for this time; [`NEVER`]: for a completion.
+    wake: u64,
+    /// It waits for a change that only a hook can see.
+    event: bool,
+    /// Average delay with which this machine wakes a sleeping thread, ns.
+    lag: u64,
+    /// Planned end of the current wait for completions; 0: it has no end.
+    aim: u64,
+    /// Delays with which the thread woke for I/Os that were due.
+    pub delays: ThreadDelays,
+}
+
+impl Waiting {
+    /// Nothing waits.
+    pub fn new() -> Self {
+        Waiting { wake: NEVER, event: false, lag: 0, aim: 0, delays: ThreadDelays::default() }
+    }
+
+    /// Notes what the next I/O waits for.
+    #[inline]
+    pub fn note(&mut self, delay: Delay) {
+        (self.wake, self.event) = match delay {
+            Delay::None | Delay::Completion => (NEVER, false),
+            Delay::Until(time) | Delay::Busy(time) => (time, false),
+            Delay::Event(time) => (time, true),
+        };
+    }
+
+    /// Limits a wait for completions that begins now to the time `until`. False if that has passed, so that the
+    /// worker must not wait.
+    fn limit(&mut self, want: &mut Want, now: u64, until: u64) -> bool {
+        let gap = until.saturating_sub(now);
+        if gap > self.lag {
+            self.aim = until - self.lag;
+            want.timeout = Some(gap - self.lag);
+        } else {
+            want.min = 0;
+        }
+        gap > 0
+    }
+
+    /// Records the end of a wait for completions. `none`: it brought no completion.
+    #[inline]
+    pub fn ended(&mut self, now: u64, none: bool) {
+        if none && self.aim > 0 {
+            self.woke(self.aim, now);
+            self.waited(now);
+        }
+    }
+
+    /// Records how late a wait for a due I/O ended.
+    fn waited(&mut self, now: u64) {
+        if self.wake != NEVER && !self.event {
+            self.delays.woke(now.saturating_sub(self.wake));
+        }
+    }
+
+    /// Sleeps until a time: sleeps until shortly before it, by the usual wake-up delay, then busy-waits.
+    fn sleep(&mut self, clock: &impl Time, until: u64) {
+        let now = clock.now();
+        if until.saturating_sub(now) > self.lag {
+            let aim = until - self.lag;
+            clock.sleep_until(aim);
+            self.woke(aim, clock.now());
+        }
+        busy_wait(clock, until);
+    }
+
+    /// Updates the average wake-up delay after a sleep that was planned to end at `aim`.
+    fn woke(&mut self, aim: u64, now: u64) {
+        let late = now.saturating_sub(aim).min(MOST_LAG);
+        self.lag = (self.lag * 7 + late) / 8;
+    }
+}
+
+impl JobState<'_> {
+    /// Whether the hooks permit another I/O with `in_flight` I/Os in flight. If not, notes what it waits for.
+    #[inline]
+    pub fn ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
+        loop {
+            match self.hooks.ready(*now, in_flight) {
+                Delay::None => return true,
+                Delay::Busy(until) => {
+                    busy_wait(clock, until);
+                    *now = clock.now();
+                }
+                delay => {
+                    self.waiting.note(delay);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Whether an I/O of a direction is due. If not, notes what it waits for.
+    #[inline]
+    pub fn due(&mut self, dir: Dir, now: u64) -> bool {
+        match self.hooks.due(dir, now) {
+            Delay::None => true,
+            delay => {
+                self.waiting.note(delay);
+                false
+            }
+        }
+    }
+
+    /// Waits, with nothing in flight, until the next I/O may go or housekeeping is due. False when the job must
+    /// stop.
+    pub fn wait(&mut self, clock: &impl Time, now: &mut u64) -> bool {
+        let held = self.hooks.held() > 0;
+        if self.waiting.event || (held && self.waiting.wake == NEVER) {
+            self.hooks.wait();
+            *now = clock.now();
+            return !self.housekeeping_due(*now) || self.keep_house(*now);
+        }
+        let event = self.next_look(*now);
+        if self.waiting.wake != NEVER {
+            self.waiting.sleep(clock, self.waiting.wake.min(event));
+        }
+        *now = clock.now();
+        self.waiting.waited(*now);
+        // The publishing of counters can wait until the I/O that is due has been issued.
+        !self.housekeeping_urgent(*now) || self.keep_house(*now)
+    }
+
+    /// Limits a wait for completions to the time until the next I/O is due. False when it is due already, so
+    /// there must be no wait.
+    #[inline]
+    pub fn limit_wait(&mut self, clock: &impl Time, want: &mut Want) -> bool {
+        self.waiting.aim = 0;
+        if (self.waiting.wake == NEVER && self.hooks.held() == 0) || want.min == 0 {
+            return true;
+        }
+        let now = clock.now();
+        let until = self.waiting.wake.min(self.next_look(now));
+        self.waiting.limit(want, now, until)
+    }
+
+    /// When the worker must look around again, although it waits for something else.
+    fn next_look(&self, now: u64) -> u64 {
+        let longest = if self.hooks.held() > 0 { HELD_SLEEP } else { LONGEST_SLEEP };
+        self.next_event(now).min(now + longest)
+    }
+}
+
+/// Busy-waits until `until`. Advances a virtual clock, which moves only when a thread sleeps on it.
+fn busy_wait(clock: &impl Time, until: u64) {
+    let mut now = clock.now();
+    while now < until {
+        (0..8).for_each(|_| spin_loop());
+        let later = clock.now();
+        if later == now {
+            clock.sleep_until(until);
+        }
+        now = clock.now();
+    }
+}
