@@ -20,6 +20,7 @@
 //! | what would the jobs reach if storage took no time (`--ceiling`) | [`ceiling`] |
 //! | when are results steady (`steadystate`) | `steady.rs` |
 //! | which events does a run emit | [`events`] |
+//! | in which stage did a job fail, and why | [`error`] |
 //! | what does `--debug` print about a run | [`debug`] |
 
 #![cfg_attr(not(test), forbid(unsafe_code))]
