@@ -13,7 +13,7 @@ pub mod outcome;
 pub mod store;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -105,12 +105,18 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Runs `program` and keeps the results in `store`. From now on, Ctrl-C ends the run and not
-    /// this process.
+    /// Opens or creates the directory `dir`. `job` identifies the set of runs; `restart` discards
+    /// those in the directory. From now on, Ctrl-C ends the run and not this process.
     ///
     /// # Errors
-    /// The signal handlers cannot be installed.
-    pub fn new(program: PathBuf, store: Store) -> Result<Self, RunError> {
+    /// The directory holds runs of another job or program, or cannot be used.
+    pub fn open(
+        (program, version): (PathBuf, &str),
+        dir: &Path,
+        job: &[String],
+        restart: bool,
+    ) -> Result<Self, RunError> {
+        let store = Store::open(dir, version, job, restart)?;
         let signals = signal::install().map_err(RunError::Signals)?;
         Ok(Runs { store, program, signals })
     }
@@ -180,8 +186,7 @@ mod tests {
 
     fn failed(program: &str, name: &str) -> (RunError, String) {
         let dir = place(name);
-        let store = Store::open(&dir, "v", &[], true).unwrap();
-        let mut runs = Runs::new(program.into(), store).unwrap();
+        let mut runs = Runs::open((program.into(), "v"), &dir, &[], true).unwrap();
         let settings = vec![("bs".into(), "4k".into())];
         let mut progress = Vec::new();
         let arguments = vec!["--bs=4k".into()];

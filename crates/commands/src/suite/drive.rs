@@ -10,8 +10,7 @@ use crate::amount::{clock, latency, rounded};
 use crate::axis::{self, Axis};
 use crate::consent;
 use crate::rejected::{self, Rejected};
-use crate::runs::store::Store;
-use crate::runs::{Launcher, Runs};
+use crate::runs::{Launcher, RunError, Runs};
 use crate::session::{End, Format, Session};
 use crate::state_file;
 use crate::suite::args::Args;
@@ -49,8 +48,8 @@ pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End
         return Err(Error::ReadOnly { suite: suite.name, device: path.clone() });
     }
     let dir = args.dir.clone().unwrap_or_else(|| directory(&suite, path));
-    let store = Store::open(&dir, version, &identity(&suite, &zoned, args), args.restart)?;
-    let runs = Runs::new(program, store)?;
+    let identity = identity(&suite, &zoned, args);
+    let runs = Runs::open((program, version), &dir, &identity, args.restart)?;
     let mut running = Running { zoned: &zoned, steps: &steps, dir: &dir, runs };
     running.write_jobs(loader)?;
     let end = running.run(args, &device, session, progress)?;
@@ -267,7 +266,7 @@ impl Running<'_> {
     fn forget_after(&mut self, index: usize) -> Result<(), Error> {
         let after = self.steps.steps[index + 1..].iter().take_while(|step| !step.reset);
         for step in after.filter(|step| step.finds.is_some()) {
-            self.runs.store.forget(&step.settings)?;
+            self.runs.store.forget(&step.settings).map_err(RunError::from)?;
         }
         Ok(())
     }

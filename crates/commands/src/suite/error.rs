@@ -7,7 +7,6 @@ use crate::consent::Refused;
 use crate::rejected::Rejected;
 use crate::runs::RunError;
 use crate::runs::outcome::OutcomeError;
-use crate::runs::store::StoreError;
 use crate::session::CannotPrint;
 use crate::state_file::FileError;
 use crate::suite::catalogue;
@@ -62,9 +61,6 @@ pub enum Error {
         /// Path as typed.
         device: PathBuf,
     },
-    /// The directory of the results cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
     /// A job file or the results cannot be written or read.
     #[error(transparent)]
     File(#[from] FileError),
@@ -83,7 +79,7 @@ pub enum Error {
     /// The zones cannot be reset.
     #[error(transparent)]
     Reset(#[from] ChangeError),
-    /// A run failed.
+    /// A run failed, or the directory of the results cannot be used.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The JSON of a finished run has no results.

@@ -8,7 +8,6 @@ use fiord_job::load::Loader;
 use crate::amount::{clock, latency};
 use crate::axis::{self, Axis, Settings};
 use crate::runs::outcome::{self, Outcome};
-use crate::runs::store::Store;
 use crate::runs::{Launcher, Runs, label};
 use crate::session::{End, Session};
 use crate::sweep::args::{Args, Format, Until};
@@ -43,7 +42,7 @@ pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End
 fn prepare(
     args: &Args,
     loader: &mut dyn Loader,
-    (program, version): (PathBuf, &str),
+    program: (PathBuf, &str),
     progress: &mut dyn Write,
 ) -> Result<Sweep, Error> {
     let axes = axis::read_all(&args.set)?;
@@ -65,8 +64,7 @@ fn prepare(
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: Settings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
-    let store = Store::open(&dir, version, &job.arguments(&bare), args.restart)?;
-    let runs = Runs::new(program, store)?;
+    let runs = Runs::open(program, &dir, &job.arguments(&bare), args.restart)?;
     let until = args.until;
     let at_rates = Vec::new();
     let sweep = Sweep { job, axes, points, longest, runs, until, loads, at_rates };

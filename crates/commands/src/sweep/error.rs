@@ -3,7 +3,6 @@
 use crate::axis::AxisError;
 use crate::rejected::Rejected;
 use crate::runs::RunError;
-use crate::runs::store::StoreError;
 use crate::session::CannotPrint;
 use crate::sweep::job::NotSweepable;
 use crate::sweep::load::RateError;
@@ -45,10 +44,7 @@ pub enum Error {
     /// The job is wrong at one of the points.
     #[error(transparent)]
     Rejected(#[from] Rejected),
-    /// The directory of the results cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A run failed.
+    /// A run failed, or the directory of the results cannot be used.
     #[error(transparent)]
     Run(#[from] RunError),
     /// `--rate` without a run that shows the highest rate.
