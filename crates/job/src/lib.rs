@@ -8,11 +8,14 @@
 //! ```
 //! use fiord_job::diagnostic;
 //! use fiord_job::load::Memory;
+//! use fiord_job::option::table::{BS, SIZE};
+//! use fiord_job::option::value::Amount;
 //!
 //! let mut files = Memory::job("[global]\nbs=8k\n[reader]\nrw=randread\nsize=1g\n");
 //! let run = fiord_job::invocation(&["job.fio".into()], &mut files).unwrap();
 //! assert_eq!(run.jobs[0].name, "reader");
-//! assert!(run.jobs[0].setting("bs").is_some_and(|setting| setting.global));
+//! assert_eq!(run.jobs[0].get(SIZE), Some(Amount::Bytes(1 << 30)));
+//! assert!(run.jobs[0].setting(BS).is_some_and(|setting| setting.global));
 //!
 //! let errors = fiord_job::invocation(&["--name=a".into(), "--rw=randraed".into()], &mut files).unwrap_err();
 //! assert!(diagnostic::render(&errors, false).contains("did you mean `randread`?"));

@@ -102,12 +102,6 @@ impl JobSpec {
         let def = option.into();
         self.settings.iter().rposition(|setting| std::ptr::eq(setting.def, def))
     }
-    /// The last setting of the option with this documented name, for names that are data. `None` if
-    /// the job does not set it.
-    #[must_use]
-    pub fn setting_named(&self, name: &str) -> Option<&Setting> {
-        self.settings.iter().rfind(|setting| setting.def.name == name)
-    }
     /// The job's engine, or the default engine.
     pub fn engine(&self) -> &'static EngineDef {
         let name = engine_of(&self.settings);

@@ -60,7 +60,7 @@ fn whereabouts(job: &JobSpec, setting: &Setting) -> String {
 /// What the engine that a setting selects needs besides Linux. Empty for all other settings.
 fn needs(setting: &Setting) -> &'static str {
     match &setting.value {
-        Value::Word(word, _) if setting.def.name == "ioengine" => {
+        Value::Word(word, _) if setting.def == table::IOENGINE.def() => {
             table::find_engine(word).map_or("", |engine| engine.needs)
         }
         _ => "",
@@ -77,7 +77,7 @@ fn later(setting: &Setting) -> Option<String> {
         Value::Words(list) => list.iter().map(|(w, _)| *w).collect(),
         _ => return None,
     };
-    if def.name == "ioengine" {
+    if def == table::IOENGINE.def() {
         let engine = table::find_engine(words[0])?;
         return (engine.support == Support::Later).then(|| format!("ioengine {}", engine.name));
     }

@@ -35,10 +35,10 @@ impl Timebase {
             };
         }
         let source = match job.record.clock {
-            ClockSource::Auto => return Ok(MachineClock::best()),
-            ClockSource::Gettimeofday => Source::GetTimeOfDay,
-            ClockSource::ClockGettime => Source::ClockGetTime,
-            ClockSource::Cpu => Source::Cpu,
+            None => return Ok(MachineClock::best()),
+            Some(ClockSource::Gettimeofday) => Source::GetTimeOfDay,
+            Some(ClockSource::ClockGettime) => Source::ClockGetTime,
+            Some(ClockSource::Cpu) => Source::Cpu,
         };
         Clock::with_source(source).map(MachineClock).map_err(|e| {
             let why = fiord_sys::clock::why_not_cpu().unwrap_or("not available");
@@ -61,7 +61,7 @@ mod tests {
             (ClockSource::Gettimeofday, Source::GetTimeOfDay),
             (ClockSource::ClockGettime, Source::ClockGetTime),
         ] {
-            job.record.clock = word;
+            job.record.clock = Some(word);
             assert_eq!(base.clock(&job).unwrap().0.source(), source);
         }
         job.record.clock_cpu = fiord_sys::cpu::allowed().unwrap().iter().next().map(|c| c as u32);

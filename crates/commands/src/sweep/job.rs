@@ -155,7 +155,7 @@ fn is_called(name: &str, typed: &str) -> bool {
 fn duration(job: &JobSpec) -> u64 {
     match job.get(RUNTIME) {
         0 => 0,
-        runtime => runtime + job.get(RAMP_TIME).unwrap_or(0) + job.get(STARTDELAY).high,
+        runtime => runtime + job.get(RAMP_TIME).unwrap_or(0) + job.get(STARTDELAY).high(),
     }
 }
 

@@ -1,6 +1,5 @@
 //! `clock-source`: the kernel's clock is slow to read.
 
-use fiord_plan::ClockSource;
 use fiord_stat::finding::Severity;
 
 use crate::check::{After, Before, Check, Findings};
@@ -36,7 +35,7 @@ const REMEDY: &str = "boot with tsc=reliable on the kernel command line, or upda
 
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let Some((now, all)) = &known.machine.surroundings.clock else { return };
-    let asked = known.plan.jobs.iter().all(|job| job.record.clock != ClockSource::Auto);
+    let asked = known.plan.jobs.iter().all(|job| job.record.clock.is_some());
     if asked || !BOARD.contains(&now.as_str()) {
         return;
     }
@@ -50,7 +49,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 
 fn after(known: &After<'_>, findings: &mut Findings) {
     let Some(clock) = &known.report.extras.clock else { return };
-    let asked = known.plan.jobs.iter().all(|job| job.record.clock != ClockSource::Auto);
+    let asked = known.plan.jobs.iter().all(|job| job.record.clock.is_some());
     if !asked && clock.cost_ns > SLOW {
         findings.report(
             CHECK
@@ -86,7 +85,7 @@ mod tests {
         assert!(found_after(&CHECK, &case).is_empty());
         case.report.extras.clock = cost(1400.0);
         assert!(found_after(&CHECK, &case)[0].evidence.contains("1400 ns"));
-        case.job().record.clock = ClockSource::ClockGettime;
+        case.job().record.clock = Some(fiord_plan::ClockSource::ClockGettime);
         assert!(found_after(&CHECK, &case).is_empty() && found_before(&CHECK, &case).is_empty());
     }
 }

@@ -8,7 +8,7 @@ use super::table::{Argument, COMMANDS, CommandDef};
 use crate::assemble::{self, RawSection};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Kind, OptionDef};
-use crate::option::table;
+use crate::option::table::{self, IOENGINE, NAME, PROFILE};
 use crate::profile::{self, PROFILES, RawProfile};
 use crate::scan::RawOption;
 use crate::spec::{Place, Source};
@@ -233,17 +233,17 @@ impl Reader<'_> {
 
     fn job_option(&mut self, def: &'static OptionDef, mut raw: RawOption) {
         raw.name = def.name.to_string();
-        if def.name == "ioengine" {
+        if def == IOENGINE.def() {
             let word = raw.text.as_deref().unwrap_or_default();
             let word = word.split(':').next().unwrap_or_default();
             let found = table::find_engine(word);
             self.engine = found.map_or(self.engine, |e| e.name);
             self.engine_known = found.is_some();
         }
-        if def.name == "name" {
+        if def == NAME.def() {
             return self.open_job(raw);
         }
-        if def.name == "profile" {
+        if def == PROFILE.def() {
             return self.profile(&raw);
         }
         match self.out.sections.last_mut() {

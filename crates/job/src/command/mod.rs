@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
-use crate::option::table::{NUMJOBS, RW, Rw};
+use crate::option::table::{NAME, NUMJOBS, RW, Rw};
 use crate::profile::{self, ProfileDef, RawProfile};
 use crate::spec::{JobSpec, Place, Setting};
 use crate::suggest;
@@ -221,7 +221,7 @@ impl Reading {
         let mut steps: Vec<Step> = self
             .command_globals
             .iter()
-            .filter(|s| s.def.name != "name")
+            .filter(|s| s.def != NAME.def())
             .cloned()
             .map(Step::Set)
             .collect();
@@ -274,12 +274,12 @@ impl Reading {
                 steps.push(Step::Open("global".into()));
             }
             // Without `name`, which would start a job.
-            let new = assembler.globals()[before..].iter().filter(|s| s.def.name != "name");
+            let new = assembler.globals()[before..].iter().filter(|s| s.def != NAME.def());
             steps.extend(new.cloned().map(Step::Set));
             return false;
         };
         steps.push(Step::Open(job.name.clone()));
-        let own = job.settings.iter().filter(|s| !s.global && s.def.name != "name");
+        let own = job.settings.iter().filter(|s| !s.global && s.def != NAME.def());
         steps.extend(own.cloned().map(Step::Set));
         self.jobs.push(job);
         true

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::option::table::DESCRIPTION;
 use crate::spec::Setting;
 
 /// A part of the command line: a job starts, or an option is set.
@@ -25,7 +26,7 @@ pub fn line(steps: &[Step]) -> String {
             Step::Set(s) => match &s.text {
                 None => write!(out, "--{} ", s.def.name),
                 // fio always quotes this option.
-                Some(t) if s.def.name == "description" => {
+                Some(t) if s.def == DESCRIPTION.def() => {
                     write!(out, "--description={} ", in_quotes(t))
                 }
                 Some(t) => write!(out, "--{}={} ", s.def.name, quoted(t)),

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The documentation comment is the text of the reference, of `--cmdhelp` and of the man page. The
-//! functions in this module create the kinds of values; each returns a [`Typed`] kind, so the
+//! functions in this module create the kinds of values; each returns a [`TypedKind`] kind, so the
 //! compiler refuses a handle of another type.
 
 use std::marker::PhantomData;
@@ -30,50 +30,50 @@ pub(crate) use super::value::{Amount, NumaPolicy, PatternPart, Reader, SizeRange
 
 /// A kind of values, with the type that `JobSpec::get` returns for them.
 #[derive(Clone, Copy)]
-pub(crate) struct Typed<G> {
+pub(crate) struct TypedKind<G> {
     kind: Kind,
     result: PhantomData<fn() -> G>,
 }
 
-const fn typed<G>(kind: Kind) -> Typed<G> {
-    Typed { kind, result: PhantomData }
+const fn typed<G>(kind: Kind) -> TypedKind<G> {
+    TypedKind { kind, result: PhantomData }
 }
 
 /// A switch: the name alone turns it on, `=0` turns it off.
-pub(crate) const SWITCH: Typed<bool> = typed(Kind::Switch);
+pub(crate) const SWITCH: TypedKind<bool> = typed(Kind::Switch);
 /// `0` or `1`. As in fio, the name alone is an error.
-pub(crate) const BOOL: Typed<bool> = typed(Kind::Bool);
+pub(crate) const BOOL: TypedKind<bool> = typed(Kind::Bool);
 /// Free text.
-pub(crate) const TEXT: Typed<Option<String>> = typed(Kind::Text);
+pub(crate) const TEXT: TypedKind<Option<String>> = typed(Kind::Text);
 /// A 32-bit count.
-pub(crate) const COUNT: Typed<Option<u32>> = int(0, u32::MAX as u64);
+pub(crate) const COUNT: TypedKind<Option<u32>> = int(0, u32::MAX as u64);
 /// A 64-bit count.
-pub(crate) const COUNT64: Typed<Option<u64>> = int(0, u64::MAX);
+pub(crate) const COUNT64: TypedKind<Option<u64>> = int(0, u64::MAX);
 /// A 32-bit number of bytes.
-pub(crate) const BYTES: Typed<Option<u64>> = bytes(0, u32::MAX as u64);
+pub(crate) const BYTES: TypedKind<Option<u64>> = bytes(0, u32::MAX as u64);
 /// A 64-bit number of bytes.
-pub(crate) const BYTES64: Typed<Option<u64>> = bytes(0, u64::MAX);
+pub(crate) const BYTES64: TypedKind<Option<u64>> = bytes(0, u64::MAX);
 /// A percentage from 0 to 100.
-pub(crate) const PERCENT: Typed<Option<u8>> = whole(0, 100, Unit::Percent);
+pub(crate) const PERCENT: TypedKind<Option<u8>> = whole(0, 100, Unit::Percent);
 /// A duration whose bare numbers are in seconds.
-pub(crate) const SECONDS: Typed<Option<u64>> = typed(Kind::Time { unit: Unit::Seconds });
+pub(crate) const SECONDS: TypedKind<Option<u64>> = typed(Kind::Time { unit: Unit::Seconds });
 /// A duration whose bare numbers are in milliseconds.
-pub(crate) const MILLIS: Typed<Option<u64>> = typed(Kind::Time { unit: Unit::Millis });
+pub(crate) const MILLIS: TypedKind<Option<u64>> = typed(Kind::Time { unit: Unit::Millis });
 /// A duration whose bare numbers are in microseconds.
-pub(crate) const MICROS: Typed<Option<u64>> = typed(Kind::Time { unit: Unit::Micros });
+pub(crate) const MICROS: TypedKind<Option<u64>> = typed(Kind::Time { unit: Unit::Micros });
 /// A size: bytes, a percentage (`20%`) or zones (`8z`).
-pub(crate) const AMOUNT: Typed<Option<Amount>> = typed(Kind::Amount);
+pub(crate) const AMOUNT: TypedKind<Option<Amount>> = typed(Kind::Amount);
 
 /// A whole number in the inclusive range.
-pub(crate) const fn int<T: Whole>(min: i64, max: u64) -> Typed<Option<T>> {
+pub(crate) const fn int<T: Whole>(min: i64, max: u64) -> TypedKind<Option<T>> {
     whole(min, max, Unit::Count)
 }
 /// A number of bytes in the inclusive range.
-pub(crate) const fn bytes(min: i64, max: u64) -> Typed<Option<u64>> {
+pub(crate) const fn bytes(min: i64, max: u64) -> TypedKind<Option<u64>> {
     whole(min, max, Unit::Bytes)
 }
 /// A whole number in the inclusive range, in a unit.
-pub(crate) const fn whole<T: Whole>(min: i64, max: u64, unit: Unit) -> Typed<Option<T>> {
+pub(crate) const fn whole<T: Whole>(min: i64, max: u64, unit: Unit) -> TypedKind<Option<T>> {
     assert!(min as i128 >= T::LOWEST && max as i128 <= T::HIGHEST, "the range exceeds the type");
     typed(Kind::Int { min, max, unit })
 }
@@ -83,52 +83,57 @@ pub(crate) const fn per_dir<T: Whole>(
     min: i64,
     max: u64,
     unit: Unit,
-) -> Typed<Option<PerDir<Option<T>>>> {
+) -> TypedKind<Option<PerDir<Option<T>>>> {
     assert!(min as i128 >= T::LOWEST && max as i128 <= T::HIGHEST, "the range exceeds the type");
     typed(Kind::Ints { min, max, unit })
 }
 /// One to three ranges of sizes for read, write and trim, separated by commas.
-pub(crate) const fn ranges(min: u64) -> Typed<Option<PerDir<Option<SizeRange>>>> {
+pub(crate) const fn ranges(min: u64) -> TypedKind<Option<PerDir<Option<SizeRange>>>> {
     typed(Kind::Ranges { min })
 }
 /// A floating point number in the inclusive range.
-pub(crate) const fn float(min: f64, max: f64) -> Typed<Option<f64>> {
+pub(crate) const fn float(min: f64, max: f64) -> TypedKind<Option<f64>> {
     typed(Kind::Floats { min, max, max_len: 1 })
 }
 /// One to `max_len` floating point numbers, separated by colons.
-pub(crate) const fn floats(min: f64, max: f64, max_len: usize) -> Typed<Option<Vec<f64>>> {
+pub(crate) const fn floats(min: f64, max: f64, max_len: usize) -> TypedKind<Option<Vec<f64>>> {
     typed(Kind::Floats { min, max, max_len })
 }
 /// One of the words of an enum, which `words!` defines.
-pub(crate) const fn one_of<W: WordEnum>() -> Typed<Option<W>> {
+pub(crate) const fn one_of<W: WordEnum>() -> TypedKind<Option<W>> {
     typed(Kind::Words { words: W::WORDS, suffix: Suffix::None })
 }
 /// One of the words of an enum, which `words!` defines, with something after a colon.
-pub(crate) const fn one_of_with<W: WordEnum>(suffix: Suffix) -> Typed<Option<WithSuffix<W>>> {
+pub(crate) const fn one_of_with<W: WordEnum>(suffix: Suffix) -> TypedKind<Option<WithSuffix<W>>> {
     typed(Kind::Words { words: W::WORDS, suffix })
 }
 /// Several of the words of an enum, which `words!` defines, separated by commas.
-pub(crate) const fn list_of<W: WordEnum>() -> Typed<Option<Vec<W>>> {
+pub(crate) const fn list_of<W: WordEnum>() -> TypedKind<Option<Vec<W>>> {
     typed(Kind::WordList { words: W::WORDS, suffix: Suffix::None })
 }
 /// Several of the words of an enum, which `words!` defines, separated by commas, each with
 /// something after a colon.
-pub(crate) const fn list_of_with<W: WordEnum>(suffix: Suffix) -> Typed<Option<Vec<WithSuffix<W>>>> {
+pub(crate) const fn list_of_with<W: WordEnum>(
+    suffix: Suffix,
+) -> TypedKind<Option<Vec<WithSuffix<W>>>> {
     typed(Kind::WordList { words: W::WORDS, suffix })
 }
 /// One of several names, such as those of engines.
-pub(crate) const fn name_of(words: &'static [Word], suffix: Suffix) -> Typed<Option<&'static str>> {
+pub(crate) const fn name_of(
+    words: &'static [Word],
+    suffix: Suffix,
+) -> TypedKind<Option<&'static str>> {
     typed(Kind::Words { words, suffix })
 }
 /// Several names, separated by commas.
-pub(crate) const fn names_of(words: &'static [Word]) -> Typed<Option<Vec<&'static str>>> {
+pub(crate) const fn names_of(words: &'static [Word]) -> TypedKind<Option<Vec<&'static str>>> {
     typed(Kind::WordList { words, suffix: Suffix::None })
 }
 /// A value with its own syntax. `name` describes the syntax for help texts.
 pub(crate) const fn custom<T: Into<Value>>(
     name: &'static str,
     read: &'static Reader<T>,
-) -> Typed<Option<T>> {
+) -> TypedKind<Option<T>> {
     typed(Kind::Custom { name, read })
 }
 
@@ -142,7 +147,7 @@ pub(crate) struct Declaration<G> {
 /// file. Call methods for what differs from this.
 pub(crate) const fn option<G>(
     name: &'static str,
-    kind: Typed<G>,
+    kind: TypedKind<G>,
     example: &'static str,
 ) -> Declaration<G> {
     let def = OptionDef {

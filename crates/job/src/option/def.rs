@@ -4,7 +4,7 @@
 //! use these declarations.
 
 use super::parse;
-use super::value::{Bases, Read, Value};
+use super::value::{Bases, ReadValue, Value};
 
 /// The declaration of an option of a job file or a job option of the command line. The macro
 /// `options!` creates it, together with a typed handle ([`Opt`](super::handle::Opt)).
@@ -215,7 +215,7 @@ pub enum Kind {
         /// A short description of the syntax, for help texts.
         name: &'static str,
         /// The parser.
-        read: &'static dyn Read,
+        read: &'static dyn ReadValue,
     },
 }
 

@@ -4,6 +4,7 @@ use fiord_types::PerDir;
 
 use super::def::{Kind, OptionDef, Suffix, Unit, Word};
 use super::read::ranges::split_range;
+use super::table::{IO_SIZE, RATE, RATE_MIN};
 use super::value::{Amount, Bases, SizeRange, Value, ValueError};
 use crate::number;
 
@@ -66,7 +67,7 @@ pub fn without_trailing_separator<'t>(
         Kind::Words { suffix: Suffix::Int | Suffix::Step | Suffix::Text, .. } => {
             text.strip_suffix(',')
         }
-        _ if matches!(def.name, "rate" | "rate_min") => text.strip_suffix("/s"),
+        _ if [RATE.def(), RATE_MIN.def()].contains(&def) => text.strip_suffix("/s"),
         Kind::Custom { .. } => text.strip_suffix(','),
         _ => text.strip_suffix([',', ':']),
     }?;
@@ -209,7 +210,7 @@ fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueErr
             return Err(ValueError::out_of_range(body, "a percentage cannot be negative"));
         }
         // Only `io_size` may exceed the target: the job then goes over it again.
-        if v > 100.0 && def.name != "io_size" {
+        if v > 100.0 && *def != *IO_SIZE.def() {
             return Err(ValueError::out_of_range(body, "100% max")
                 .with_help("To fix: to transfer more than the size of the target, use io_size"));
         }
@@ -232,11 +233,11 @@ fn range(text: &str, min: u64, bases: &Bases) -> Result<SizeRange, ValueError> {
     };
     let low = number::bytes(a, bases).map_err(|e| e.shifted(0, a.len()))?;
     let high = number::bytes(b, bases).map_err(|e| e.shifted(a.len() + 1, b.len()))?;
-    let (low, high) = (low.min(high), low.max(high));
-    if low < min {
-        return Err(ValueError::out_of_range(low, format_args!("{min} min")));
+    let range = SizeRange::between(low, high);
+    if range.low() < min {
+        return Err(ValueError::out_of_range(range.low(), format_args!("{min} min")));
     }
-    Ok(SizeRange { low, high })
+    Ok(range)
 }
 
 fn floats(text: &str, min: f64, max: f64, max_len: usize) -> Result<Value, ValueError> {

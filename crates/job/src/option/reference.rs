@@ -75,7 +75,7 @@ fn status(option: &OptionDef) -> String {
         .map(|w| format!("`{}`", w.name))
         .collect();
     match option.support {
-        Support::Built if later.is_empty() || option.name == "ioengine" => "works".into(),
+        Support::Built if later.is_empty() || *option == *table::IOENGINE.def() => "works".into(),
         Support::Built => format!("works, without {}", later.join(", ")),
         Support::Accepted(why) => format!("accepted: {why}"),
         Support::Later => "not yet".into(),

@@ -29,22 +29,43 @@ pub enum Amount {
     Zones(u64),
 }
 
-/// One size or a range of sizes, in bytes and inclusive. `low` is at most `high`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SizeRange {
-    /// The smallest size.
-    pub low: u64,
-    /// The largest size.
-    pub high: u64,
+/// Defines a range whose lower bound is at most its upper bound.
+macro_rules! range {
+    ($(#[$doc:meta])+ $Range:ident) => {
+        $(#[$doc])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $Range {
+            low: u64,
+            high: u64,
+        }
+
+        impl $Range {
+            /// The range between two bounds, which may be in either order.
+            #[must_use]
+            pub const fn between(a: u64, b: u64) -> Self {
+                if a < b { $Range { low: a, high: b } } else { $Range { low: b, high: a } }
+            }
+            /// The lower bound.
+            #[must_use]
+            pub const fn low(self) -> u64 {
+                self.low
+            }
+            /// The upper bound.
+            #[must_use]
+            pub const fn high(self) -> u64 {
+                self.high
+            }
+        }
+    };
 }
 
-/// One time or a range of times, in nanoseconds and inclusive. `low` is at most `high`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TimeRange {
-    /// The shortest time.
-    pub low: u64,
-    /// The longest time.
-    pub high: u64,
+range! {
+    /// One size or a range of sizes, in bytes and inclusive.
+    SizeRange
+}
+range! {
+    /// One time or a range of times, in nanoseconds and inclusive.
+    TimeRange
 }
 
 /// The NUMA nodes for memory. An empty list of nodes means all nodes.
@@ -137,7 +158,7 @@ impl fmt::Display for ValueError {
 impl std::error::Error for ValueError {}
 
 /// A parser for values with their own syntax.
-pub trait Read: fmt::Debug + Sync {
+pub trait ReadValue: fmt::Debug + Sync {
     /// Parses a text.
     ///
     /// # Errors
@@ -154,7 +175,7 @@ impl<T> fmt::Debug for Reader<T> {
     }
 }
 
-impl<T: Into<Value>> Read for Reader<T> {
+impl<T: Into<Value>> ReadValue for Reader<T> {
     fn read(&self, text: &str, bases: &Bases) -> Result<Value, ValueError> {
         (self.0)(text, bases).map(Into::into)
     }

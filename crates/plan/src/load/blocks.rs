@@ -2,7 +2,6 @@
 
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{BA, BS, BSRANGE, BSSPLIT, NORANDOMMAP};
-use fiord_job::option::value::SizeRange;
 use fiord_types::PerDir;
 
 use crate::model::{BlockSize, Load, Mix};
@@ -22,8 +21,9 @@ pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> 
         if !splits[dir].is_empty() {
             return of_split(job, &splits[dir], messages);
         }
-        if let Some(SizeRange { low, high }) = ranges[dir] {
-            let [min, max] = [low, high].map(|end| fit(job, BSRANGE.def(), end, messages));
+        if let Some(range) = ranges[dir] {
+            let [min, max] =
+                [range.low(), range.high()].map(|end| fit(job, BSRANGE.def(), end, messages));
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
         let bytes = plain[dir].unwrap_or(DEFAULT.into());

@@ -6,9 +6,9 @@ use std::path::Path;
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::handle::{Opt, WordEnum};
 use fiord_job::option::table::{
-    CONTINUE_ON_ERROR, ContinueOnError, EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS,
-    IO_SUBMIT_MODE, IOENGINE, IoSubmitMode, JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES,
-    READ_BEYOND_WP, RECOVER_ZBD_WRITE_ERROR, RW, WRITE_ZONE_REMAINDER, ZONE_RESET_FREQUENCY,
+    CONTINUE_ON_ERROR, EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS, IO_SUBMIT_MODE,
+    IOENGINE, IoSubmitMode, JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES, READ_BEYOND_WP,
+    RECOVER_ZBD_WRITE_ERROR, RW, ToleratedErrors, WRITE_ZONE_REMAINDER, ZONE_RESET_FREQUENCY,
     ZONE_RESET_THRESHOLD, ZONECAPACITY, ZONEMODE, ZONERANGE, ZONESIZE, ZoneMode, nvme, sg,
 };
 use fiord_job::option::value::Amount;
@@ -72,7 +72,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
     let recover = job.get(RECOVER_ZBD_WRITE_ERROR);
     let goes_on = matches!(
         job.get(CONTINUE_ON_ERROR),
-        ContinueOnError::Write | ContinueOnError::Io | ContinueOnError::All
+        ToleratedErrors::Write | ToleratedErrors::Io | ToleratedErrors::All
     );
     if recover && !goes_on {
         messages.push(

@@ -2,13 +2,13 @@
 
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{
-    self, BWAVGTIME, CLAT_PERCENTILES, CLOCKSOURCE, DISABLE_BW_MEASUREMENT, DISABLE_CLAT,
-    DISABLE_LAT, DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME,
-    JOB_START_CLOCK_ID, LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
+    BWAVGTIME, CLAT_PERCENTILES, CLOCKSOURCE, DISABLE_BW_MEASUREMENT, DISABLE_CLAT, DISABLE_LAT,
+    DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME, JOB_START_CLOCK_ID,
+    LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
 };
 
 use crate::measure::slices;
-use crate::model::{ClockSource, Record};
+use crate::model::Record;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -33,12 +33,7 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
         percentiles: percentiles(job),
         percentile_decimals: percentile_decimals(job),
         slices: slices::latency_slices(job, messages),
-        clock: match job.get(CLOCKSOURCE) {
-            None => ClockSource::Auto,
-            Some(table::ClockSource::Gettimeofday) => ClockSource::Gettimeofday,
-            Some(table::ClockSource::ClockGettime) => ClockSource::ClockGettime,
-            Some(table::ClockSource::Cpu) => ClockSource::Cpu,
-        },
+        clock: job.get(CLOCKSOURCE),
         clock_cpu: job.get(GTOD_CPU),
         start_clock_id: job.get(JOB_START_CLOCK_ID).map(|id| i32::try_from(id).unwrap_or(i32::MAX)),
     }

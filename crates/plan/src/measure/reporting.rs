@@ -1,9 +1,8 @@
 //! How reports show a job.
 
-use fiord_job::option::table::ContinueOnError as Word;
 use fiord_job::option::table::{
     CONTINUE_ON_ERROR, CORE_BANDWIDTH, DISK_UTIL, GROUP_REPORTING, IGNORE_FINDINGS,
-    SIGNIFICANT_FIGURES, STATS, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase,
+    SIGNIFICANT_FIGURES, STATS, ToleratedErrors, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase,
 };
 use fiord_job::spec::Setting;
 
@@ -28,12 +27,16 @@ pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
             UnitBase::Bytes => 8,
         },
         continue_on_error: match job.get(CONTINUE_ON_ERROR) {
-            Word::None => ContinueOnError::default(),
-            Word::Read => ContinueOnError { reads: true, ..ContinueOnError::default() },
-            Word::Write => ContinueOnError { writes: true, ..ContinueOnError::default() },
-            Word::Io => ContinueOnError { verification: false, ..ContinueOnError::ALL },
-            Word::Verify => ContinueOnError { verification: true, ..ContinueOnError::default() },
-            Word::All => ContinueOnError::ALL,
+            ToleratedErrors::None => ContinueOnError::default(),
+            ToleratedErrors::Read => ContinueOnError { reads: true, ..ContinueOnError::default() },
+            ToleratedErrors::Write => {
+                ContinueOnError { writes: true, ..ContinueOnError::default() }
+            }
+            ToleratedErrors::Io => ContinueOnError { verification: false, ..ContinueOnError::ALL },
+            ToleratedErrors::Verify => {
+                ContinueOnError { verification: true, ..ContinueOnError::default() }
+            }
+            ToleratedErrors::All => ContinueOnError::ALL,
         },
         spec: specification::stated(job, messages),
         ignore_findings: names(job.get(IGNORE_FINDINGS).unwrap_or_default()),

@@ -43,6 +43,6 @@ pub use zones::*;
 
 // Values that are one of several words have the type of the option table.
 pub use fiord_job::option::table::{
-    Advice, ExitWhat, Fallocate, Generator, LockFile, RateProcess, Sequencer, SyncMode, Unified,
-    WriteHint,
+    Advice, ClockSource, ExitWhat, Fallocate, Generator, LockFile, RateProcess, Sequencer,
+    SyncMode, Unified, WriteHint,
 };

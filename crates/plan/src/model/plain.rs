@@ -181,7 +181,7 @@ fn record() -> Record {
         percentiles: vec![50.0, 99.0],
         percentile_decimals: 2,
         slices: None,
-        clock: ClockSource::Auto,
+        clock: None,
         clock_cpu: None,
         start_clock_id: None,
     }

@@ -1,6 +1,6 @@
 //! What a job measures, and how reports show it.
 
-use super::{Stated, Unified};
+use super::{ClockSource, Stated, Unified};
 
 /// What a job measures.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,8 +31,8 @@ pub struct Record {
     pub percentile_decimals: u32,
     /// `latency_limits`: limits on the latency in each slice of the run.
     pub slices: Option<LatencySlices>,
-    /// `clocksource`: the clock that measures latencies.
-    pub clock: ClockSource,
+    /// `clocksource`: the clock that measures latencies. `None`: the best available clock.
+    pub clock: Option<ClockSource>,
     /// `gtod_cpu`: the CPU that only keeps the time.
     pub clock_cpu: Option<u32>,
     /// `job_start_clock_id`: the clock id (`clock_gettime(2)`) of `job_start` in JSON.
@@ -51,19 +51,6 @@ pub struct LatencySlices {
     /// Pairs of a latency in nanoseconds and the share of I/Os, in per cent, that may exceed it;
     /// ascending by latency.
     pub limits: Vec<(u64, f64)>,
-}
-
-/// `clocksource`: the clock that measures latencies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClockSource {
-    /// The best available clock.
-    Auto,
-    /// `gettimeofday(2)`.
-    Gettimeofday,
-    /// `clock_gettime(2)`.
-    ClockGettime,
-    /// The CPU's time stamp counter.
-    Cpu,
 }
 
 /// How reports show a job.

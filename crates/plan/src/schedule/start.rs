@@ -56,7 +56,7 @@ pub(crate) fn start(job: Reading, groups: Groups, wait_for: Vec<usize>) -> Start
     Start {
         stonewall: groups.stonewall,
         wait_for,
-        delay: (delay.low, delay.high),
+        delay: (delay.low(), delay.high()),
         prerun: job.get(EXEC_PRERUN),
         postrun: job.get(EXEC_POSTRUN),
     }

@@ -3,7 +3,7 @@
 use fiord_job::option::handle::{WithSuffix, WordEnum};
 use fiord_job::option::table::{
     DISABLE_CLAT, GTOD_REDUCE, STEADYSTATE, STEADYSTATE_CHECK_INTERVAL, STEADYSTATE_DURATION,
-    STEADYSTATE_RAMP_TIME, SteadyState,
+    STEADYSTATE_RAMP_TIME, SteadyCriterion,
 };
 
 use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
@@ -21,7 +21,7 @@ const MOST: u64 = 1_000_000;
 pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan> {
     let WithSuffix { word, suffix } = job.get(STEADYSTATE);
     let duration = job.get(STEADYSTATE_DURATION);
-    let pts = word == SteadyState::Pts;
+    let pts = word == SteadyCriterion::Pts;
     if duration == 0 && !pts {
         // An invalid criterion is an error even though it has no effect.
         if job.is_set(STEADYSTATE) {
@@ -64,18 +64,20 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
 
 fn criterion(
     job: Reading,
-    state: SteadyState,
+    state: SteadyCriterion,
     suffix: Option<&str>,
     messages: &mut Messages,
 ) -> Option<(SteadyMeasure, SteadyRule, String)> {
     let suffix = suffix.map(str::trim);
     let word = state.word();
     let measure = match state {
-        SteadyState::Bw | SteadyState::BwSlope => SteadyMeasure::Bandwidth,
-        SteadyState::Lat | SteadyState::LatSlope => SteadyMeasure::Latency,
-        SteadyState::Iops | SteadyState::IopsSlope | SteadyState::Pts => SteadyMeasure::Iops,
+        SteadyCriterion::Bw | SteadyCriterion::BwSlope => SteadyMeasure::Bandwidth,
+        SteadyCriterion::Lat | SteadyCriterion::LatSlope => SteadyMeasure::Latency,
+        SteadyCriterion::Iops | SteadyCriterion::IopsSlope | SteadyCriterion::Pts => {
+            SteadyMeasure::Iops
+        }
     };
-    if state == SteadyState::Pts {
+    if state == SteadyCriterion::Pts {
         let measure = match suffix {
             None | Some("iops") => SteadyMeasure::Iops,
             Some("bw") => SteadyMeasure::Bandwidth,
@@ -106,7 +108,7 @@ fn criterion(
         return None;
     };
     let spec = format!("{word}:{limit:.6}{}", if percent { "%" } else { "" });
-    let slope = [SteadyState::IopsSlope, SteadyState::BwSlope, SteadyState::LatSlope];
+    let slope = [SteadyCriterion::IopsSlope, SteadyCriterion::BwSlope, SteadyCriterion::LatSlope];
     let rule = match slope.contains(&state) {
         true => SteadyRule::Slope { limit, percent },
         false => SteadyRule::Deviation { limit, percent },

@@ -107,7 +107,7 @@ impl Wanted {
         let align = Some(job.get(OFFSET_ALIGN)).filter(|a| *a > 0).unwrap_or(block);
         Wanted {
             size,
-            filesize: job.get(FILESIZE).map(|size| (size.low, size.high)),
+            filesize: job.get(FILESIZE).map(|size| (size.low(), size.high())),
             offset,
             increment,
             align: align.max(1),

@@ -308,7 +308,7 @@ fn records_and_reports() {
         ("--rw=read:-4k", |j| j.load.step == Step::Skip(-4096)),
         ("--rw=write:8g", |j| j.load.step == Step::Skip(8 << 30)),
         ("--rw=read:0", |j| j.load.step == Step::None),
-        ("--clocksource=cpu", |j| j.record.clock == ClockSource::Cpu),
+        ("--clocksource=cpu", |j| j.record.clock == Some(ClockSource::Cpu)),
         ("--job_start_clock_id=1", |j| j.record.start_clock_id == Some(1)),
         ("--gtod_cpu=2", |j| j.record.clock_cpu == Some(2)),
         ("--group_reporting --unified_rw_reporting=both", |j| {

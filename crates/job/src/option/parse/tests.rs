@@ -35,7 +35,7 @@ fn lists_for_read_write_and_trim() {
 
 #[test]
 fn ranges_for_read_write_and_trim() {
-    let range = |low, high| Some(SizeRange { low, high });
+    let range = |low, high| Some(SizeRange::between(low, high));
     let (a, b) = (range(1024, 4096), range(8192, 32768));
     for (text, expected) in [
         ("1k-4k", [a; 3]),

@@ -11,7 +11,7 @@ use crate::option::value::{Bases, SizeRange, TimeRange, ValueError};
 /// A value is not a time.
 pub fn time_range(text: &str, _: &Bases) -> Result<TimeRange, ValueError> {
     let (low, high) = pair(text, |t| number::nanos(t, Unit::Seconds))?;
-    Ok(TimeRange { low, high })
+    Ok(TimeRange::between(low, high))
 }
 
 /// Parses `filesize`: `1m`, `1k-4m`. Returns bytes, with the smaller value first.
@@ -20,11 +20,11 @@ pub fn time_range(text: &str, _: &Bases) -> Result<TimeRange, ValueError> {
 /// A value is not a size, or is 0.
 pub fn size_range(text: &str, bases: &Bases) -> Result<SizeRange, ValueError> {
     let (low, high) = pair(text, |t| number::bytes(t, bases))?;
-    if low == 0 {
+    if low.min(high) == 0 {
         return Err(ValueError::new("a size of 0 is too small")
             .with_help("To fix: write a size of 1 byte or more"));
     }
-    Ok(SizeRange { low, high })
+    Ok(SizeRange::between(low, high))
 }
 
 fn pair(
@@ -36,7 +36,7 @@ fn pair(
         Some((a, b)) => {
             let low = read(a).map_err(|e| e.shifted(0, a.len()))?;
             let high = read(b).map_err(|e| e.shifted(a.len() + 1, b.len()))?;
-            Ok((low.min(high), low.max(high)))
+            Ok((low, high))
         }
     }
 }

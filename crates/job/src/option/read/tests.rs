@@ -2,7 +2,9 @@
 //! other values.
 
 use super::*;
-use crate::option::value::{Bases, NumaPolicy, PatternPart, Read, Reader, SizeRange, TimeRange};
+use crate::option::value::{
+    Bases, NumaPolicy, PatternPart, ReadValue, Reader, SizeRange, TimeRange,
+};
 use proptest::prelude::*;
 
 const B: Bases = Bases { kb: 1024 };
@@ -89,8 +91,8 @@ fn sets_of_cpus() {
 #[test]
 fn range_bounds_are_sorted() {
     const S: u64 = 1_000_000_000;
-    let times = |low, high| Ok(TimeRange { low, high });
-    let sizes = |low, high| Ok(SizeRange { low, high });
+    let times = |low, high| Ok(TimeRange::between(low, high));
+    let sizes = |low, high| Ok(SizeRange::between(low, high));
     assert_eq!(time_range("5", &B), times(5 * S, 5 * S));
     assert_eq!(time_range("10-5", &B), times(5 * S, 10 * S));
     assert_eq!(time_range("500ms:2s", &B), times(S / 2, 2 * S));
@@ -111,7 +113,7 @@ proptest! {
     /// No parser panics, and every range in an error is inside the text.
     #[test]
     fn any_text_is_parsed_or_rejected_without_panic(text in "[-0-9a-z:/,%'\"x\\\\ µ]{0,24}|.{0,12}") {
-        let readers: [&dyn Read; 9] = [
+        let readers: [&dyn ReadValue; 9] = [
             &Reader(cpu_set), &Reader(numa_nodes), &Reader(numa_policy), &Reader(paths), &Reader(pattern),
             &Reader(size_range), &Reader(time_range), &Reader(seed), &Reader(splits),
         ];

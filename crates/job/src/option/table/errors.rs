@@ -4,7 +4,7 @@ use crate::option::declare::*;
 
 words! {
     /// The words of `continue_on_error`.
-    pub enum ContinueOnError {
+    pub enum ToleratedErrors {
         None = new("none", "every error ends the job"),
         Read = new("read", "counts failed reads and continues"),
         Write = new("write", "counts failed writes and continues"),
@@ -24,7 +24,7 @@ options! {
 
     /// After which errors the job continues. The report then shows the number of errors and the
     /// first error.
-    pub const CONTINUE_ON_ERROR: Opt<ContinueOnError> =
+    pub const CONTINUE_ON_ERROR: Opt<ToleratedErrors> =
         option("continue_on_error", one_of(), "continue_on_error=io").default("none");
 
     /// Errors that do not count, as names or numbers separated by colons. Up to three lists

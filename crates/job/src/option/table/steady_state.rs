@@ -4,7 +4,7 @@ use crate::option::declare::*;
 
 words! {
     /// The words of `steadystate`.
-    pub enum SteadyState {
+    pub enum SteadyCriterion {
         Iops = new("iops", "every IOPS sample is within the limit of the mean"),
         IopsSlope = new(
             "iops_slope",
@@ -36,7 +36,7 @@ options! {
     /// or a percentage of the mean. `steadystate_duration` turns the check on; `pts` has its own
     /// window of five times `steadystate_check_interval`. Jobs with `group_reporting` are judged,
     /// and end, as a group. The clock of the job's engine times the samples.
-    pub const STEADYSTATE: Opt<WithSuffix<SteadyState>> =
+    pub const STEADYSTATE: Opt<WithSuffix<SteadyCriterion>> =
         option("steadystate", one_of_with(Suffix::Text), "steadystate=iops:2%")
             .alias(&["ss"])
             .default("iops_slope:0.01%");
