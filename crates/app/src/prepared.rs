@@ -75,11 +75,13 @@ impl<'a> Prepared<'a> {
     }
 
     /// The plan.
+    #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
     /// The findings that a terminal shows before a run; none with `--findings=off`.
+    #[must_use]
     pub fn notes(&self) -> Findings {
         match self.wants_findings() {
             true => fiord_doctor::notes(&self.plan, self.typed()),
@@ -88,6 +90,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// The data of the lines that introduce the jobs.
+    #[must_use]
     pub fn introduction(&self) -> Introduction {
         Introduction::of(&self.plan, &self.invocation.jobs)
     }
@@ -159,6 +162,7 @@ impl<'a> Prepared<'a> {
 
 impl Outcome {
     /// How the run ended. `fatal`: a finding that says that the result is invalid counts (`--findings=fatal`).
+    #[must_use]
     pub fn end(&self, fatal: bool) -> End {
         let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
         match self.errors.len() + self.stuck.len() {

@@ -5,6 +5,7 @@ use fiord_job::option::value::{Bases, ValueError};
 use fiord_stat::units::{self, BINARY, DECIMAL, Scaled, Units};
 
 /// Formats `bytes` as a whole number in the largest possible binary unit: for configured sizes.
+#[must_use]
 pub fn exact(bytes: u64) -> String {
     let unit = if bytes == 0 { 0 } else { (bytes.trailing_zeros() / 10) as usize };
     format!("{} {}", bytes >> (10 * unit), BINARY.name(unit))
@@ -12,22 +13,26 @@ pub fn exact(bytes: u64) -> String {
 
 /// Formats `bytes` with two decimals in the largest binary unit in which the value is at least 1:
 /// for sums.
+#[must_use]
 pub fn rounded(bytes: u64) -> String {
     let scaled = BINARY.of(bytes as f64);
     scaled.text(if bytes.is_multiple_of(1 << (10 * scaled.index)) { 0 } else { 2 })
 }
 
 /// Formats bytes with a binary unit and three digits: `128 KiB`.
+#[must_use]
 pub fn binary(bytes: u64) -> String {
     three_digits(BINARY.of_rounded(bytes as f64))
 }
 
 /// Formats bytes with a decimal unit and three digits, as in data sheets: `1.92 TB`.
+#[must_use]
 pub fn decimal(bytes: u128) -> String {
     three_digits(DECIMAL.of_rounded(bytes as f64))
 }
 
 /// Formats bytes with a decimal unit and at most one decimal: `3.1 MB`.
+#[must_use]
 pub fn decimal_short(bytes: u64) -> String {
     let scaled = DECIMAL.of_rounded(bytes as f64);
     scaled.text(usize::from(scaled.index > 0 && scaled.value < 99.95))
@@ -42,6 +47,7 @@ fn three_digits(scaled: Scaled) -> String {
 }
 
 /// Formats a value with four digits and a unit.
+#[must_use]
 pub fn scaled(value: f64, units: Units) -> String {
     let scaled = units.of(value);
     scaled.joined(match scaled.value {
@@ -52,11 +58,13 @@ pub fn scaled(value: f64, units: Units) -> String {
 }
 
 /// Formats a latency in nanoseconds with four digits and a unit: `101.5us`.
+#[must_use]
 pub fn latency(ns: f64) -> String {
     scaled(ns, units::TIME)
 }
 
 /// Formats a duration in nanoseconds, rounded up to seconds: `90 s`, `12:30 min`, `2:05 h`.
+#[must_use]
 pub fn clock(ns: u64) -> String {
     let s = ns.div_ceil(1_000_000_000);
     match s {
@@ -67,6 +75,7 @@ pub fn clock(ns: u64) -> String {
 }
 
 /// Formats a remaining time in seconds: `59 s`, `1 min 01 s`, `2 h 01 min`.
+#[must_use]
 pub fn remaining(seconds: u64) -> String {
     let (h, m, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (h, m) {

@@ -119,6 +119,7 @@ pub fn product(axes: &[Axis]) -> Vec<Settings> {
 }
 
 /// Returns the value of an option; `None` if the point does not set it.
+#[must_use]
 pub fn value<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
     settings.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
 }

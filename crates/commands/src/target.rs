@@ -39,6 +39,7 @@ pub enum TargetError {
 impl TargetError {
     /// Converts an error that occurred at `path`: a path without a file becomes
     /// [`TargetError::Missing`].
+    #[must_use]
     pub fn new(path: &Path, error: fiord_sys::Error) -> Self {
         match io::Error::from(error.clone()).kind() {
             ErrorKind::NotFound => TargetError::Missing { path: path.into() },

@@ -10,6 +10,7 @@ pub struct MachineClock(pub Clock);
 
 impl MachineClock {
     /// The best clock that this machine offers.
+    #[must_use]
     pub fn best() -> Self {
         MachineClock(Clock::best())
     }

@@ -51,6 +51,7 @@ pub struct EngineConfig {
 
 impl EngineConfig {
     /// Configuration for a job of the plan.
+    #[must_use]
     pub fn for_job(job: &JobPlan, clock: MachineClock) -> Self {
         let bytes = [Dir::Read, Dir::Write]
             .into_iter()
@@ -92,6 +93,7 @@ impl EngineConfig {
     }
 
     /// Configuration for tests and benchmarks: one file, ordinary memory, no options.
+    #[must_use]
     pub fn plain(engine: EnginePlan, slots: u32, buffer_bytes: u32) -> Self {
         EngineConfig {
             slots,

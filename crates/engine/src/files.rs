@@ -25,11 +25,11 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub fn new(count: u32) -> Self {
+    pub(crate) fn new(count: u32) -> Self {
         Files { table: vec![NOTHING; count as usize] }
     }
 
-    pub fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    pub(crate) fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
         let count = self.table.len();
         let Some(entry) = self.table.get_mut(file as usize) else {
             return Err(EngineError::plain(format!(
@@ -41,7 +41,7 @@ impl Files {
         Ok(())
     }
 
-    pub fn detach(&mut self, file: u32) {
+    pub(crate) fn detach(&mut self, file: u32) {
         if let Some(entry) = self.table.get_mut(file as usize) {
             *entry = NOTHING;
         }
@@ -49,13 +49,13 @@ impl Files {
 
     /// The descriptor of a file; -1 if no file is attached.
     #[inline(always)]
-    pub fn fd(&self, file: u32) -> RawFd {
+    pub(crate) fn fd(&self, file: u32) -> RawFd {
         self.table.get(file as usize).map_or(-1, |entry| entry.fd)
     }
 
     /// The type of a file.
     #[inline]
-    pub fn kind(&self, file: u32) -> FileKind {
+    pub(crate) fn kind(&self, file: u32) -> FileKind {
         self.table.get(file as usize).map_or(FileKind::Virtual, |entry| entry.kind)
     }
 }

@@ -21,7 +21,7 @@ const HEIGHT: usize = 15;
 
 /// Command line of `fiord skew`.
 #[derive(Debug, clap::Args)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// Job file with random jobs; alternatively, give --distribution.
     #[arg(required_unless_present = "distribution", conflicts_with = "distribution")]
     file: Option<String>,
@@ -41,7 +41,7 @@ pub struct Asked {
 
 /// Why the distribution cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// The job or the distribution is wrong.
     #[error(transparent)]
     Rejected(#[from] Rejected),
@@ -57,7 +57,7 @@ pub enum Error {
 ///
 /// # Errors
 /// The job is wrong, or none of them is random.
-pub fn run(asked: &Asked, session: &mut Session) -> Result<End, Error> {
+pub(crate) fn run(asked: &Asked, session: &mut Session) -> Result<End, Error> {
     session.print(&asked.report()?)?;
     Ok(End::Done)
 }

@@ -30,6 +30,7 @@ pub struct RawSection {
 impl RawSection {
     /// Whether the section sets defaults. As in fio, this holds for every name that starts with
     /// `global` (`[globals]`, `[global 2]`) in lower case (`[GLOBAL]` is a job).
+    #[must_use]
     pub fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
@@ -54,6 +55,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// The current defaults.
+    #[must_use]
     pub fn globals(&self) -> &[Setting] {
         &self.globals
     }
@@ -316,6 +318,7 @@ fn misleading_value(def: &'static OptionDef, raw: &RawOption, value: &Value) -> 
 
 /// The error for a name that is not in the option table, or that belongs to another engine. It
 /// starts with fio's words, which differ between the command line and job files.
+#[must_use]
 pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
     let typed = match &raw.text {
         Some(t) => format!("{}={t}", raw.name),

@@ -89,6 +89,7 @@ pub struct Memory {
 
 impl Memory {
     /// Creates a loader with one file, `job.fio`.
+    #[must_use]
     pub fn job(text: &str) -> Self {
         Memory { files: vec![("job.fio".into(), text.into())], variables: Vec::new() }
     }

@@ -26,6 +26,7 @@ pub struct Curve {
 impl Curve {
     /// Shares for a random load in a file. Without `random_distribution` all blocks have equal
     /// shares.
+    #[must_use]
     pub fn new(load: &Load, file: &FilePlan, dir: Dir) -> Self {
         let block = load.align[dir].max(1);
         let blocks = (file.len / block).max(1);
@@ -66,6 +67,7 @@ impl Curve {
     }
 
     /// Share of the I/O (0 to 1) that goes to the hottest share `data` (0 to 1) of the data.
+    #[must_use]
     pub fn io_of(&self, data: f64) -> f64 {
         let mut left = data * self.blocks;
         let mut io = 0.0;
@@ -80,6 +82,7 @@ impl Curve {
     }
 
     /// Smallest share of the data (0 to 1) that gets the share `io` (0 to 1) of the I/O.
+    #[must_use]
     pub fn data_of(&self, io: f64) -> f64 {
         let mut left = io;
         let mut blocks = 0.0;

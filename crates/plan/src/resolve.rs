@@ -40,6 +40,7 @@ pub struct PlanOptions<'a> {
 
 impl<'a> PlanOptions<'a> {
     /// The options of an invocation.
+    #[must_use]
     pub fn of(invocation: &'a Invocation) -> Self {
         PlanOptions {
             globals: &invocation.globals,

@@ -7,6 +7,7 @@ use fiord_types::Dir;
 use crate::style::size;
 
 /// The line (or two) that introduce a job section.
+#[must_use]
 pub fn job(header: &JobHeader, style: NumberStyle) -> String {
     let JobHeader { name, group_id, .. } = header;
     let mut text = match &header.kind {
@@ -32,6 +33,7 @@ pub fn job(header: &JobHeader, style: NumberStyle) -> String {
 }
 
 /// The line that a job which only burns CPU prints when it starts; empty for any other.
+#[must_use]
 pub fn job_started(header: &JobHeader) -> String {
     match &header.kind {
         HeaderKind::Cpu { load, chunk_us } => {
@@ -44,6 +46,7 @@ pub fn job_started(header: &JobHeader) -> String {
 
 /// `Starting 2 processes`, `Starting 1 thread and 2 processes`: the words follow what the jobs
 /// asked for (`thread`), as scripts look for them.
+#[must_use]
 pub fn starting(threads: u32, processes: u32) -> String {
     let some = |n: u32, one: &str, many: &str| match n {
         1 => format!("1 {one}"),
@@ -59,6 +62,7 @@ pub fn starting(threads: u32, processes: u32) -> String {
 }
 
 /// `a: Laying out IO file (1 file / 8MiB)`.
+#[must_use]
 pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
     let mib = bytes >> 20;
     match files {

@@ -7,6 +7,7 @@ use crate::style::{count, rate};
 
 /// Formats the line without a line end. While the remaining time is unknown, it shows only the
 /// number of running jobs. The line that it replaces may be longer: see [`padded`].
+#[must_use]
 pub fn live_line(p: &Progress) -> String {
     let running = p.jobs.iter().filter(|job| job.phase.is_running()).count();
     let mut line = format!("Jobs: {running} (f={})", p.open_files);
@@ -35,6 +36,7 @@ pub fn live_line(p: &Progress) -> String {
 }
 
 /// Pads a line to at least the length of the line that it replaces.
+#[must_use]
 pub fn padded(line: &str, last: usize) -> String {
     format!("{line:last$}")
 }
@@ -63,6 +65,7 @@ fn phases(jobs: &[JobProgress]) -> String {
 }
 
 /// Formats a time as `00m:02s`, with hours and days if necessary.
+#[must_use]
 pub fn time_left(seconds: u64) -> String {
     let (days, hours) = (seconds / 86400, seconds / 3600 % 24);
     let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);

@@ -18,7 +18,7 @@ const SNAPSHOT_WANTED: u8 = 0x80;
 /// Why a job must stop before its work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum StopReason {
+pub(crate) enum StopReason {
     /// Its run time is over. The monitor sets this if the worker takes no timestamps or is late.
     Runtime = 1,
     /// The user ended the run.
@@ -34,7 +34,7 @@ pub enum StopReason {
 /// The stage of a job's life, for the live line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Phase {
+pub(crate) enum Phase {
     /// No thread yet.
     NotStarted = 0,
     /// The thread opens files and fills buffers.
@@ -60,7 +60,7 @@ enum Gate {
 
 /// The state through which the conductor controls one worker.
 #[derive(Debug)]
-pub struct JobControl {
+pub(crate) struct JobControl {
     stop: AtomicU8,
     phase: AtomicU8,
     /// When measuring began, ns of `CLOCK_MONOTONIC`; 0: it has not.
@@ -81,7 +81,7 @@ impl Default for JobControl {
 
 impl JobControl {
     /// A job that has not started.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         JobControl {
             stop: AtomicU8::new(0),
             phase: AtomicU8::new(Phase::NotStarted as u8),
@@ -107,17 +107,17 @@ impl JobControl {
     }
 
     /// A job that has not started, with its place in a flow.
-    pub fn with_seat(seat: Option<FlowTicket>) -> Self {
+    pub(crate) fn with_seat(seat: Option<FlowTicket>) -> Self {
         JobControl { seat: Mutex::new(seat), ..Self::new() }
     }
 
     /// Takes the job's place in its flow. Later calls return `None`.
-    pub fn take_seat(&self) -> Option<FlowTicket> {
+    pub(crate) fn take_seat(&self) -> Option<FlowTicket> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Stops the job. Only the first reason counts.
-    pub fn stop(&self, reason: StopReason) {
+    pub(crate) fn stop(&self, reason: StopReason) {
         let _ = self.stop.fetch_update(Ordering::Release, Ordering::Relaxed, |old| {
             (old & !SNAPSHOT_WANTED == 0).then_some(old | reason as u8)
         });
@@ -130,31 +130,31 @@ impl JobControl {
 
     /// Whether the job must stop. One relaxed load.
     #[inline]
-    pub fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) & !SNAPSHOT_WANTED != 0
     }
 
     /// Whether the worker must stop or deliver a snapshot. One relaxed load. If true, check
     /// [`stopped`](Self::stopped) and [`snapshot_wanted`](Self::snapshot_wanted).
     #[inline]
-    pub fn attention(&self) -> bool {
+    pub(crate) fn attention(&self) -> bool {
         self.stop.load(Ordering::Relaxed) != 0
     }
 
     /// Whether a snapshot is requested.
-    pub fn snapshot_wanted(&self) -> bool {
+    pub(crate) fn snapshot_wanted(&self) -> bool {
         self.stop.load(Ordering::Relaxed) & SNAPSHOT_WANTED != 0
     }
 
     /// Requests a snapshot, the results of the job so far; [`take_snapshot`](Self::take_snapshot) fetches it. Discards a snapshot that came too
     /// late for an earlier request.
-    pub fn request_snapshot(&self) {
+    pub(crate) fn request_snapshot(&self) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::Release);
     }
 
     /// Delivers a requested snapshot. The worker calls it.
-    pub fn deliver_snapshot(&self, snapshot: Box<WorkerResult>) {
+    pub(crate) fn deliver_snapshot(&self, snapshot: Box<WorkerResult>) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
         self.stop.fetch_and(!SNAPSHOT_WANTED, Ordering::Release);
         self.taken.notify_all();
@@ -162,7 +162,7 @@ impl JobControl {
 
     /// Waits up to `patience` for the requested snapshot. `None` if the worker did not deliver one in time,
     /// because it is in a system call or has ended.
-    pub fn take_snapshot(&self, patience: Duration) -> Option<Box<WorkerResult>> {
+    pub(crate) fn take_snapshot(&self, patience: Duration) -> Option<Box<WorkerResult>> {
         let slot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.taken.wait_timeout_while(slot, patience, |slot| slot.is_none());
         let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -171,7 +171,7 @@ impl JobControl {
 
     /// Why the job was stopped; `None` if it was not.
     #[cfg(test)]
-    pub fn stop_reason(&self) -> Option<StopReason> {
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
         match self.stop.load(Ordering::Acquire) & !SNAPSHOT_WANTED {
             1 => Some(StopReason::Runtime),
             2 => Some(StopReason::Signal),
@@ -183,7 +183,7 @@ impl JobControl {
     }
 
     /// Releases a worker that is set up.
-    pub fn go(&self) {
+    pub(crate) fn go(&self) {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         if *gate == Gate::Shut {
             *gate = Gate::Open;
@@ -193,7 +193,7 @@ impl JobControl {
 
     /// Waits for [`go`](Self::go). The worker calls it when it is set up. False if the job was stopped
     /// instead.
-    pub fn wait_for_go(&self) -> bool {
+    pub(crate) fn wait_for_go(&self) -> bool {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         while *gate == Gate::Shut {
             gate = self.moved.wait(gate).unwrap_or_else(PoisonError::into_inner);
@@ -202,25 +202,25 @@ impl JobControl {
     }
 
     /// Sets the phase of the job.
-    pub fn set_phase(&self, phase: Phase) {
+    pub(crate) fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
     /// Starts the measured part: sets [`Phase::Running`] and records the time.
-    pub fn begin_measuring(&self) {
+    pub(crate) fn begin_measuring(&self) {
         self.measured.store(fiord_sys::clock::monotonic(), Ordering::Relaxed);
         self.set_phase(Phase::Running);
     }
 
     /// When the measured part began, ns of `CLOCK_MONOTONIC` whichever clock times the job; `None` if it has not.
-    pub fn measured_since(&self) -> Option<u64> {
+    pub(crate) fn measured_since(&self) -> Option<u64> {
         (self.phase() >= Phase::Running)
             .then(|| self.measured.load(Ordering::Relaxed))
             .filter(|&ns| ns > 0)
     }
 
     /// The phase of the job.
-    pub fn phase(&self) -> Phase {
+    pub(crate) fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::NotStarted,
             1 => Phase::SetUp,

@@ -14,7 +14,7 @@ const PATIENCE: u32 = 64;
 
 /// The lock of one file. Waiting jobs are served in order and are overtaken a limited number of times.
 #[derive(Debug, Default)]
-pub struct FileLock {
+pub(crate) struct FileLock {
     state: Mutex<State>,
     moved: Condvar,
 }
@@ -65,7 +65,7 @@ impl FileLock {
     }
 
     /// Takes the lock, waiting if necessary. `write` makes it exclusive.
-    pub fn acquire(&self, write: bool) {
+    pub(crate) fn acquire(&self, write: bool) {
         let mut state = self.state();
         if state.pass(write) {
             return;
@@ -85,12 +85,12 @@ impl FileLock {
     }
 
     /// Takes the lock if that needs no waiting. True if it was taken.
-    pub fn try_acquire(&self, write: bool) -> bool {
+    pub(crate) fn try_acquire(&self, write: bool) -> bool {
         self.state().pass(write)
     }
 
     /// Releases the lock.
-    pub fn release(&self, write: bool) {
+    pub(crate) fn release(&self, write: bool) {
         let mut state = self.state();
         if write {
             state.writer = false;
@@ -105,11 +105,11 @@ impl FileLock {
 
 /// The file locks of a run, by path.
 #[derive(Debug, Default)]
-pub struct FileLocks(HashMap<PathBuf, Arc<FileLock>>);
+pub(crate) struct FileLocks(HashMap<PathBuf, Arc<FileLock>>);
 
 impl FileLocks {
     /// Creates a lock for each file of the jobs with `lockfile`. Jobs that use the same file share its lock.
-    pub fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         let mut locks = HashMap::new();
         let jobs = plan.jobs.iter().filter(|job| job.target.lock != LockFile::None);
         for file in jobs.flat_map(|job| &job.target.files) {
@@ -119,7 +119,7 @@ impl FileLocks {
     }
 
     /// The lock of a path.
-    pub fn get(&self, path: &Path) -> Option<Arc<FileLock>> {
+    pub(crate) fn get(&self, path: &Path) -> Option<Arc<FileLock>> {
         self.0.get(&named(path)).cloned()
     }
 }

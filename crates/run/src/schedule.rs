@@ -16,7 +16,7 @@ enum State {
 
 /// The start order of the jobs of a run.
 #[derive(Debug)]
-pub struct Schedule<'p> {
+pub(crate) struct Schedule<'p> {
     jobs: &'p [JobPlan],
     states: Vec<State>,
     delays: Vec<u64>,
@@ -24,7 +24,7 @@ pub struct Schedule<'p> {
 
 impl<'p> Schedule<'p> {
     /// A schedule of `jobs`. Random delays derive from each job's seed.
-    pub fn new(jobs: &'p [JobPlan]) -> Self {
+    pub(crate) fn new(jobs: &'p [JobPlan]) -> Self {
         Schedule {
             jobs,
             states: vec![State::Waiting; jobs.len()],
@@ -33,7 +33,7 @@ impl<'p> Schedule<'p> {
     }
 
     /// Returns the jobs that may start `elapsed` ns into the run, and marks them as started.
-    pub fn start(&mut self, elapsed: u64) -> Vec<usize> {
+    pub(crate) fn start(&mut self, elapsed: u64) -> Vec<usize> {
         let mut now = Vec::new();
         for index in 0..self.jobs.len() {
             if self.states[index] != State::Waiting {
@@ -53,7 +53,7 @@ impl<'p> Schedule<'p> {
     }
 
     /// When the next job that waits only for its delay may start, ns into the run.
-    pub fn next_start(&self) -> Option<u64> {
+    pub(crate) fn next_start(&self) -> Option<u64> {
         let mut next: Option<u64> = None;
         for index in 0..self.jobs.len() {
             if self.states[index] != State::Waiting {
@@ -71,7 +71,7 @@ impl<'p> Schedule<'p> {
     }
 
     /// Records that a job has ended or will never start.
-    pub fn ended(&mut self, index: usize) {
+    pub(crate) fn ended(&mut self, index: usize) {
         if let Some(state) = self.states.get_mut(index) {
             *state = State::Ended;
         }
@@ -79,7 +79,7 @@ impl<'p> Schedule<'p> {
 
     /// The jobs that must stop because this job ended: those that `exit_what` names, if it has `exitall`, or if it
     /// has `exitall_on_error` and `failed`. Includes jobs that have not started, but none that have ended.
-    pub fn ended_with(&self, index: usize, failed: bool) -> Vec<usize> {
+    pub(crate) fn ended_with(&self, index: usize, failed: bool) -> Vec<usize> {
         let Some(job) = self.jobs.get(index) else { return Vec::new() };
         if !(job.end.exitall || failed && job.end.exitall_on_error) {
             return Vec::new();
@@ -97,12 +97,12 @@ impl<'p> Schedule<'p> {
     }
 
     /// Whether a job waits to be started.
-    pub fn is_waiting(&self, index: usize) -> bool {
+    pub(crate) fn is_waiting(&self, index: usize) -> bool {
         self.states.get(index) == Some(&State::Waiting)
     }
 
     /// Whether every job has ended.
-    pub fn over(&self) -> bool {
+    pub(crate) fn over(&self) -> bool {
         self.states.iter().all(|s| *s == State::Ended)
     }
 

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("fiord-run-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Scratch(path)
     }
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }

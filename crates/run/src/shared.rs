@@ -33,7 +33,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// The shared states of all jobs of a plan. Jobs of one flow share that flow.
-    pub fn of(plan: &Plan) -> Vec<Self> {
+    pub(crate) fn of(plan: &Plan) -> Vec<Self> {
         let mut flows: Vec<(u32, Arc<Flow>)> = Vec::new();
         let mut seat = |share: FlowShare| {
             let known = flows.iter().find(|(id, _)| *id == share.id).map(|(_, flow)| flow.clone());
@@ -77,7 +77,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 }
@@ -124,7 +124,7 @@ pub(crate) struct Finished {
 
 impl Finished {
     /// The first error: the worker's, else the one before or after it.
-    pub fn first_error(&self) -> Option<&JobError> {
+    pub(crate) fn first_error(&self) -> Option<&JobError> {
         self.worker.as_ref().and_then(|w| w.error.as_ref()).or(self.error.as_ref())
     }
 }

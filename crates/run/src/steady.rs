@@ -29,22 +29,22 @@ impl SteadyGroup {
 
 /// A job's membership in a steady-state group.
 #[derive(Debug, Clone)]
-pub struct SteadyMember {
+pub(crate) struct SteadyMember {
     group: Arc<SteadyGroup>,
     member: usize,
 }
 
 impl SteadyMember {
     /// Whether the group has reached steady state, so that the job must end.
-    pub fn attained(&self) -> bool {
+    pub(crate) fn attained(&self) -> bool {
         self.group.attained.load(Ordering::Relaxed)
     }
     /// Records that the job has ended or will never begin.
-    pub fn ended(&self) {
+    pub(crate) fn ended(&self) {
         self.group.lock().ended(self.member);
     }
     /// The result for the report.
-    pub fn report(&self) -> SteadyState {
+    pub(crate) fn report(&self) -> SteadyState {
         let plan = &self.group.plan;
         let duration = plan.interval.saturating_mul(plan.samples.into());
         self.group.lock().report(plan.spec.clone(), duration.div_ceil(1_000_000_000))
@@ -131,19 +131,19 @@ pub(crate) struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     /// Starts sampling when the measured part of the job begins.
-    pub fn begin(membership: &'a SteadyMember, now: u64) -> Self {
+    pub(crate) fn begin(membership: &'a SteadyMember, now: u64) -> Self {
         membership.group.lock().begin(membership.member);
         let due = now.saturating_add(membership.group.plan.ramp);
         Sampler { membership, due, last: None }
     }
 
     /// When the next sample is due.
-    pub fn due(&self) -> u64 {
+    pub(crate) fn due(&self) -> u64 {
         self.due
     }
 
     /// Takes a sample if it is due. True if the group has reached steady state.
-    pub fn look(&mut self, now: u64, recorder: &Recorder) -> bool {
+    pub(crate) fn look(&mut self, now: u64, recorder: &Recorder) -> bool {
         if now < self.due {
             return self.membership.attained();
         }

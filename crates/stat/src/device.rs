@@ -39,6 +39,7 @@ pub struct DeviceDir {
 
 impl DeviceDir {
     /// Mean size of an I/O, bytes; 0 if there was none.
+    #[must_use]
     pub fn size(&self) -> f64 {
         if self.ios == 0 { 0.0 } else { self.bytes as f64 / self.ios as f64 }
     }
@@ -63,6 +64,7 @@ pub struct Issued {
 
 impl Issued {
     /// Mean size of an I/O in a direction, bytes; 0 if there was none.
+    #[must_use]
     pub fn size(&self, dir: Dir) -> f64 {
         if self.ios[dir] == 0 { 0.0 } else { self.bytes[dir] as f64 / self.ios[dir] as f64 }
     }
@@ -72,6 +74,7 @@ impl DeviceView {
     /// Extra I/Os that arose because the kernel split larger ones: arrived I/Os, merged or not, minus issued
     /// I/Os. `None` if nothing was issued, or if other programs may have caused part of them. Excludes flushes
     /// without data and commands to zones, which the kernel counts as writes of zero bytes.
+    #[must_use]
     pub fn splits(&self, dir: Dir) -> Option<u64> {
         let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
         let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
@@ -84,6 +87,7 @@ impl DeviceView {
     }
 
     /// I/Os of the jobs that the kernel merged into others. `None` in the cases of [`DeviceView::splits`].
+    #[must_use]
     pub fn merged(&self, dir: Dir) -> Option<u64> {
         self.issued.filter(|issued| issued.ios[dir] > 0)?;
         self.ours(dir, self.dirs[dir].merges)

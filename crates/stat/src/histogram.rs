@@ -176,6 +176,7 @@ impl Histogram {
     }
     /// The values recorded since `earlier`, an earlier state of this histogram. If the counts were cleared in
     /// between, all values.
+    #[must_use]
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let pairs = self.buckets.iter().zip(&earlier.buckets);
         let difference: Option<Vec<u64>> =

@@ -27,6 +27,7 @@ pub struct Live {
 
 impl Live {
     /// Counters at zero.
+    #[must_use]
     pub fn new() -> Self {
         Live::default()
     }

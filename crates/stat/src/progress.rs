@@ -79,10 +79,12 @@ const LETTERS: [(char, JobPhase); 20] = [
 
 impl JobPhase {
     /// The letter in the live line.
+    #[must_use]
     pub fn letter(self) -> char {
         LETTERS.iter().find(|(_, phase)| *phase == self).map_or('P', |(letter, _)| *letter)
     }
     /// Whether the job is between its start and its end and counts in `Jobs: N`.
+    #[must_use]
     pub fn is_running(self) -> bool {
         matches!(
             self,
@@ -160,6 +162,7 @@ pub struct IntervalLatency {
 
 impl IntervalLatency {
     /// The latencies in a histogram.
+    #[must_use]
     pub fn of(histogram: &Histogram) -> Self {
         let percentiles = histogram.percentiles(&PROGRESS_PERCENTILES);
         IntervalLatency { n: histogram.count(), percentiles }

@@ -129,6 +129,7 @@ pub struct Ceiling {
 
 impl Ceiling {
     /// The share of the ceiling that the run reached, from 0 to about 1.
+    #[must_use]
     pub fn share(&self) -> f64 {
         self.reached / self.iops.max(1.0)
     }
@@ -164,6 +165,7 @@ pub struct SpecReport {
 
 impl SpecReport {
     /// The measured rate as a percentage of the specified one; 0 if none is specified.
+    #[must_use]
     pub fn percent(&self) -> f64 {
         if self.stated > 0.0 { self.achieved * 100.0 / self.stated } else { 0.0 }
     }
@@ -235,6 +237,7 @@ impl Default for NumberStyle {
 
 impl JobReport {
     /// I/Os issued in the directions of a row, including those that failed.
+    #[must_use]
     pub fn issued_in(&self, kind: DirKind) -> u64 {
         match kind {
             DirKind::Read => self.issued[0],
@@ -244,6 +247,7 @@ impl JobReport {
         }
     }
     /// Whether the job issued any I/O.
+    #[must_use]
     pub fn did_io(&self) -> bool {
         self.issued_in(DirKind::Mixed) > 0 || self.dirs.iter().any(|d| d.io_bytes > 0)
     }
@@ -581,6 +585,7 @@ pub struct DiskCounts {
 
 impl DiskCounts {
     /// Means over the members, and the highest utilisation, as fio aggregates them. `None` without members.
+    #[must_use]
     pub fn aggregate(members: &[DiskReport]) -> Option<DiskCounts> {
         let n = members.len() as u64;
         if n == 0 {

@@ -41,6 +41,7 @@ impl RateStat {
         self.squares += other.squares;
     }
     /// The sample standard deviation; 0 for fewer than two samples.
+    #[must_use]
     pub fn stddev(&self) -> f64 {
         if self.samples < 2 { 0.0 } else { (self.squares / (self.samples - 1) as f64).sqrt() }
     }
@@ -63,10 +64,12 @@ pub struct Windows {
 
 impl Windows {
     /// Windows of `window_ns`; the first begins at `now_ns`.
+    #[must_use]
     pub fn new(window_ns: u64, now_ns: u64) -> Self {
         Windows { window_ns, began_ns: now_ns, ..Windows::default() }
     }
     /// When the current window ends, ns.
+    #[must_use]
     pub fn due_ns(&self) -> u64 {
         self.began_ns + self.window_ns
     }

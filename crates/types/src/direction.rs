@@ -19,6 +19,7 @@ impl Dir {
     pub const ALL: [Dir; 3] = [Dir::Read, Dir::Write, Dir::Trim];
 
     /// The name in reports: `read`, `write` or `trim`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Dir::Read => "read",

@@ -7,12 +7,14 @@ use fiord_sys::thread;
 use crate::devices::Shown;
 
 /// Formats the block size: `4096`, or `512/4096` if the physical block is larger.
+#[must_use]
 pub fn blocks(disk: &Disk) -> String {
     let (logical, physical) = (disk.queue.logical, disk.queue.physical);
     if logical == physical { logical.to_string() } else { format!("{logical}/{physical}") }
 }
 
 /// Formats a link speed: `Gen4 x4`.
+#[must_use]
 pub fn speed(speed: Speed) -> String {
     match speed.generation() {
         Some(generation) => format!("Gen{generation} x{}", speed.width),
@@ -21,6 +23,7 @@ pub fn speed(speed: Speed) -> String {
 }
 
 /// Formats a link with its maximum if that is higher: `Gen4 x2 of x4`, `Gen3 x4 of Gen4 x4`.
+#[must_use]
 pub fn link(function: &Function) -> Option<String> {
     let now = function.now?;
     Some(match function.own_best {
@@ -36,17 +39,20 @@ pub fn own_link(disk: &Disk) -> Option<String> {
 }
 
 /// Formats an oversubscription ratio: `3.0:1`.
+#[must_use]
 pub fn ratio(link: &SharedLink) -> String {
     format!("{:.1}:1", link.ratio())
 }
 
 /// Returns the most oversubscribed link above a disk.
+#[must_use]
 pub fn narrowest<'a>(disk: &Disk, links: &'a [SharedLink]) -> Option<&'a SharedLink> {
     let above = links.iter().filter(|link| link.disks.contains(&disk.name));
     above.max_by(|a, b| a.ratio().total_cmp(&b.ratio()))
 }
 
 /// Short name of the write cache mode.
+#[must_use]
 pub fn cache(disk: &Disk) -> Option<&'static str> {
     Some(match disk.queue.write_cache.as_deref()? {
         "write back" => "back",
@@ -56,6 +62,7 @@ pub fn cache(disk: &Disk) -> Option<&'static str> {
 }
 
 /// Formats the queue depth, with the number of hardware queues if there are several.
+#[must_use]
 pub fn depth(disk: &Disk) -> Option<String> {
     let depth = disk.device_depth.or(disk.queue.nr_requests)?;
     Some(match disk.queue.hardware_queues {
@@ -65,11 +72,13 @@ pub fn depth(disk: &Disk) -> Option<String> {
 }
 
 /// Short name of the zone model; `None` for a device without zones.
+#[must_use]
 pub fn zones(disk: &Disk) -> Option<&'static str> {
     Some(disk.queue.zones.as_ref()?.model.word())
 }
 
 /// Formats the users of a disk: mount points and holders.
+#[must_use]
 pub fn used(disk: &Disk) -> Option<String> {
     use fiord_sys::in_use::Use;
     let mut words: Vec<String> = Vec::new();
@@ -98,6 +107,7 @@ pub fn used(disk: &Disk) -> Option<String> {
 }
 
 /// Returns the facts that only root can read about these disks.
+#[must_use]
 pub fn missing(disks: &[Disk]) -> Vec<&'static str> {
     let mut all: Vec<&'static str> = Vec::new();
     for what in disks.iter().flat_map(|disk| &disk.missing) {
@@ -109,6 +119,7 @@ pub fn missing(disks: &[Disk]) -> Vec<&'static str> {
 }
 
 /// Formats a line about facts that could not be read; empty if there are none.
+#[must_use]
 pub fn missing_line(disks: &[Disk]) -> String {
     match missing(disks).as_slice() {
         [] => String::new(),

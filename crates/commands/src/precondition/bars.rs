@@ -14,7 +14,7 @@ pub(crate) struct Bars {
 
 impl Bars {
     /// Draws on standard error if `terminal` is set, else draws nothing.
-    pub fn new(terminal: bool) -> Self {
+    pub(super) fn new(terminal: bool) -> Self {
         let target = match terminal {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
@@ -23,7 +23,7 @@ impl Bars {
     }
 
     /// Adds a bar. `size` and `position` are in bytes.
-    pub fn add(&self, name: &str, size: u64, position: u64) -> Bar {
+    pub(super) fn add(&self, name: &str, size: u64, position: u64) -> Bar {
         let bar = self.all.add(ProgressBar::new(size));
         let style = ProgressStyle::with_template("{prefix:14} [{bar:30}] {percent:>3} % {msg}");
         // The template is a valid constant, so the default style is never used.
@@ -44,12 +44,12 @@ pub(crate) struct Bar {
 
 impl Bar {
     /// Sets the position in bytes up to which all data is written.
-    pub fn at(&self, position: u64) {
+    pub(super) fn at(&self, position: u64) {
         self.bar.set_position(position);
     }
 
     /// Updates the bar from the progress of a job that writes from byte `begin` to byte `end`.
-    pub fn filling(&self, progress: &Progress, (begin, end): (u64, u64)) {
+    pub(super) fn filling(&self, progress: &Progress, (begin, end): (u64, u64)) {
         let rate = progress.bw[Dir::Write];
         let written: u64 = progress.jobs.iter().map(|job| job.totals.bytes[Dir::Write]).sum();
         let position = begin.saturating_add(written).min(end);
@@ -60,14 +60,14 @@ impl Bar {
     }
 
     /// Updates the bar from the progress of random writes, whose remaining time is unknown.
-    pub fn settling(&self, progress: &Progress) {
+    pub(super) fn settling(&self, progress: &Progress) {
         let minutes = progress.elapsed_s / 60;
         let iops = progress.iops[Dir::Write];
         self.bar.set_message(format!("random writes until steady, {iops} IOPS, {minutes} min"));
     }
 
     /// Ends the bar with a last message.
-    pub fn done(&self, what: &str) {
+    pub(super) fn done(&self, what: &str) {
         self.bar.finish_with_message(what.to_owned());
     }
 }

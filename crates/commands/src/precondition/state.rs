@@ -31,6 +31,7 @@ pub struct Place {
 
 impl Place {
     /// Formats the progress on a device of `size` bytes.
+    #[must_use]
     pub fn words(&self, size: u64) -> String {
         let percent = self.position as f64 * 100.0 / size.max(1) as f64;
         let passes = |n: u32| format!("{n} full pass{}", if n == 1 { "" } else { "es" });
@@ -71,6 +72,7 @@ impl Store {
     }
 
     /// The saved progress of a device. A position beyond its end is ignored.
+    #[must_use]
     pub fn place(&self, key: &str, size: u64) -> Place {
         self.places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
     }

@@ -228,6 +228,7 @@ impl Target {
     }
 
     /// Describes the target and the data that will be lost, one line for each property.
+    #[must_use]
     pub fn describe(&self) -> String {
         let mut text = format!("{}\n", self.path.display());
         let mut add = |name: &str, what: Option<String>| {

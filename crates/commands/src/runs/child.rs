@@ -26,6 +26,7 @@ pub enum Ended {
 const TERMINAL_SIGNALS: Duration = Duration::from_millis(500);
 
 /// The command of a run that writes its JSON to `output`.
+#[must_use]
 pub fn command(program: &Path, arguments: &[String], output: &Path) -> Command {
     let mut command = Command::new(program);
     command

@@ -67,6 +67,7 @@ pub struct Due {
 
 impl Outcome {
     /// Returns mean and percentiles for JSON.
+    #[must_use]
     pub fn latency(&self) -> Map<String, Value> {
         latency(self.mean_ns, &self.percentiles_ns)
     }
@@ -74,6 +75,7 @@ impl Outcome {
 
 impl Due {
     /// Returns mean and percentiles for JSON.
+    #[must_use]
     pub fn latency(&self) -> Map<String, Value> {
         latency(Some(self.mean_ns), &self.percentiles_ns)
     }

@@ -144,6 +144,7 @@ impl Store {
     }
 
     /// Path of the JSON of a finished run.
+    #[must_use]
     pub fn path(&self, done: &Done) -> PathBuf {
         self.dir.join(&done.file)
     }

@@ -37,6 +37,7 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// Returns the values of an axis.
+    #[must_use]
     pub fn values(&self, name: &str) -> &[String] {
         self.axes.iter().find(|axis| axis.name == name).map_or(&[], |axis| &axis.values)
     }
@@ -129,11 +130,13 @@ pub enum Kind {
 
 impl Step {
     /// Creates a measured step.
+    #[must_use]
     pub fn measure(settings: Settings, job: String) -> Self {
         Step { settings, kind: Kind::Measure, reset: false, finds: None, target: None, job }
     }
 
     /// Creates a preparing step that resets all zones first.
+    #[must_use]
     pub fn prepare(job: String) -> Self {
         let settings = vec![("prepare".into(), "device".into())];
         Step { settings, kind: Kind::Prepare, reset: true, finds: None, target: None, job }

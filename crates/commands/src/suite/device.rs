@@ -54,12 +54,14 @@ impl Zoned {
     }
 
     /// Returns the number of zones that suites use.
+    #[must_use]
     pub fn zones(&self) -> u32 {
         u32::try_from(self.region.len()).unwrap_or(u32::MAX)
     }
 
     /// Returns the number of zones that can be written concurrently, from the limits on open and
     /// active zones.
+    #[must_use]
     pub fn writers(&self) -> u32 {
         let limits = [self.facts.max_open, self.facts.max_active];
         let least = limits.into_iter().flatten().min().unwrap_or(MOST_WRITERS);
@@ -67,6 +69,7 @@ impl Zoned {
     }
 
     /// Returns the start of every job file of a suite: the device and its zones.
+    #[must_use]
     pub fn head(&self) -> String {
         // A colon separates file names, and names below /dev/disk/by-path contain colons.
         let path = self.path.display().to_string().replace(':', "\\:");
@@ -81,16 +84,19 @@ impl Zoned {
     }
 
     /// Returns the engine options of jobs with a queue depth of 1.
+    #[must_use]
     pub fn one_by_one(&self) -> &'static str {
         if self.generic { "ioengine=io_uring_cmd\ncmd_type=nvme\n" } else { "ioengine=psync\n" }
     }
 
     /// Returns the engine options of jobs with larger queue depths.
+    #[must_use]
     pub fn queued(&self) -> &'static str {
         if self.generic { "ioengine=io_uring_cmd\ncmd_type=nvme\n" } else { "ioengine=io_uring\n" }
     }
 
     /// Whether blocks of `bytes` can be written and fit into a zone.
+    #[must_use]
     pub fn takes_blocks_of(&self, bytes: u64) -> bool {
         bytes > 0
             && bytes.is_multiple_of(u64::from(self.facts.write_granularity))

@@ -33,6 +33,7 @@ pub struct Rate {
 
 impl Rate {
     /// Whether the writers reached the rate. If not, the latencies are void.
+    #[must_use]
     pub fn is_reached(&self) -> bool {
         u128::from(self.written) * 100 >= u128::from(self.target) * u128::from(REACHED)
     }
@@ -40,6 +41,7 @@ impl Rate {
 
 impl Row {
     /// Whether the latencies are void because the writers missed their rate.
+    #[must_use]
     pub fn is_void(&self) -> bool {
         self.rate.is_some_and(|rate| !rate.is_reached())
     }

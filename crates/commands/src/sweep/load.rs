@@ -55,6 +55,7 @@ pub fn read(text: &str) -> Result<Loads, RateError> {
 
 /// Returns `rate_iops` of each of `instances` jobs for a percentage of their total IOPS; `None` if
 /// the directions are unknown or no I/O was done.
+#[must_use]
 pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
     let apart = highest.dirs?;
     let one = |iops: f64| {
@@ -75,6 +76,7 @@ pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
 }
 
 /// Returns `settings` with `rate_iops` set to `rate`.
+#[must_use]
 pub fn settings(at: &Settings, rate: String) -> Settings {
     let mut settings = at.clone();
     settings.push(("rate_iops".into(), rate));

@@ -16,6 +16,7 @@ use crate::sweep::results::{Knee, Load, Results};
 pub const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
 
 /// Formats a table for people: one line for each point, followed by the knees.
+#[must_use]
 pub fn table(results: &Results) -> String {
     let names = results.axes.iter().map(|a| a.name.clone());
     let mut rows: Vec<Vec<String>> =
@@ -118,6 +119,7 @@ fn sentence(knee: &Knee) -> String {
 }
 
 /// Formats results as one JSON document.
+#[must_use]
 pub fn json(results: &Results) -> String {
     let object = |settings: &Settings| -> Value {
         settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()

@@ -58,6 +58,7 @@ pub struct ActionArgs {
 
 impl ActionArgs {
     /// The requested action and its range as typed.
+    #[must_use]
     pub fn asked(&self) -> Option<(Action, &str)> {
         let all = [
             (Action::Reset, &self.reset),

@@ -48,6 +48,7 @@ pub struct Change {
 
 impl Change {
     /// Plans `action` on the zones of `range`.
+    #[must_use]
     pub fn new(action: Action, zones: &[Zone], range: Range<usize>) -> Change {
         let mut change = Change { action, runs: Vec::new(), zones: 0, lost: 0, left_alone: 0 };
         for (index, zone) in zones.iter().enumerate().take(range.end).skip(range.start) {
@@ -77,11 +78,13 @@ impl Change {
     }
 
     /// Whether the user must confirm: the change destroys data or makes free space unusable.
+    #[must_use]
     pub fn is_destructive(&self) -> bool {
         matches!(self.action, Action::Reset | Action::Finish) && self.zones > 0
     }
 
     /// Describes the planned change in one sentence.
+    #[must_use]
     pub fn sentence(&self, device: &str) -> String {
         let zones = zones(self.zones);
         let bytes = rounded(self.lost);
@@ -99,6 +102,7 @@ impl Change {
     }
 
     /// Describes the completed change in one sentence.
+    #[must_use]
     pub fn done(&self, device: &str) -> String {
         let past = match self.action {
             Action::Reset => "reset",
@@ -155,6 +159,7 @@ fn has_effect(action: Action, state: State) -> bool {
 }
 
 /// Formats a number of zones: `1 zone`, `2 zones`.
+#[must_use]
 pub fn zones(n: u64) -> String {
     if n == 1 { "1 zone".into() } else { format!("{n} zones") }
 }

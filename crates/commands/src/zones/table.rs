@@ -27,6 +27,7 @@ pub struct View<'a> {
 }
 
 /// Formats the device, its sums and its zones.
+#[must_use]
 pub fn text(view: &View) -> String {
     heading(view) + "\n" + &lines(view)
 }
@@ -126,6 +127,7 @@ fn row(index: usize, zones: &[Zone], colours: bool) -> Vec<String> {
 }
 
 /// Short name of a zone type.
+#[must_use]
 pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Conventional => "cnv",

@@ -35,7 +35,7 @@ struct Event {
 }
 
 /// Runs the loop.
-pub fn run(job: &Job, file: &File) -> Measured {
+pub(crate) fn run(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let depth = job.depth as usize;
     let mut context = 0u64;

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use super::{Job, Measured, Memory, die, drive};
 
 /// Reads with `pread(2)`.
-pub fn psync(job: &Job, file: &File) -> Measured {
+pub(crate) fn psync(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let (fd, data, block) = (file.as_raw_fd(), memory.at(0).cast(), job.block);
     drive(job, 256, |offsets| {
@@ -20,7 +20,7 @@ pub fn psync(job: &Job, file: &File) -> Measured {
 }
 
 /// Copies from a shared mapping.
-pub fn mmap(job: &Job, file: &File) -> Measured {
+pub(crate) fn mmap(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let (data, block) = (memory.at(0), job.block);
     let bytes = (job.blocks * block as u64) as usize;

@@ -129,6 +129,7 @@ pub struct Memory {
 
 impl Memory {
     /// Allocates a block for each slot.
+    #[must_use]
     pub fn new(job: &Job) -> Self {
         let stride = job.block.next_multiple_of(4096);
         let bytes = stride * job.depth as usize;
@@ -141,6 +142,7 @@ impl Memory {
 
     /// Address of the slot's block.
     #[inline(always)]
+    #[must_use]
     pub fn at(&self, slot: u32) -> *mut u8 {
         self.base.wrapping_add(slot as usize * self.stride)
     }
@@ -180,7 +182,7 @@ fn cpu_time() -> (Duration, Duration) {
     // SAFETY: all-zero is a valid rusage.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is written by the call.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut usage) };
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     let duration =
         |t: libc::timeval| Duration::new(t.tv_sec as u64, (t.tv_usec as u32).saturating_mul(1000));
     (duration(usage.ru_utime), duration(usage.ru_stime))
@@ -200,7 +202,7 @@ fn pin(cpu: usize) {
         set
     };
     // SAFETY: the call reads the set.
-    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) } != 0 {
+    if unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } != 0 {
         die("sched_setaffinity");
     }
 }

@@ -105,7 +105,7 @@ fn register_all(fd: i32, file: i32, memory: &Memory) {
 }
 
 /// Runs the loop.
-pub fn run(job: &Job, file: &File) -> Measured {
+pub(crate) fn run(job: &Job, file: &File) -> Measured {
     let memory = Memory::new(job);
     let ring = Ring::new(job.depth);
     let mut common = Sqe { opcode: OP_READ, fd: file.as_raw_fd(), ..Sqe::default() };

@@ -16,7 +16,7 @@ pub struct CompletionMode {
 }
 
 /// An engine that submits and completes ops by a ring.
-pub trait RingDriver {
+pub(crate) trait RingDriver {
     /// Type of the submission entries.
     type Sqe: Submission;
     /// Type of the completion entries.

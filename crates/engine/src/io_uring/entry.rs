@@ -3,13 +3,13 @@
 use super::abi::*;
 
 /// An entry of the submission queue.
-pub trait Submission: Copy {
+pub(crate) trait Submission: Copy {
     /// Flags of `io_uring_setup(2)` that entries of this size need.
     const SETUP: u32;
 }
 
 /// An entry of the completion queue.
-pub trait Completion: Copy {
+pub(crate) trait Completion: Copy {
     /// Flags of `io_uring_setup(2)` that entries of this size need.
     const SETUP: u32;
 }

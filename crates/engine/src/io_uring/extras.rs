@@ -9,7 +9,7 @@ use crate::{EngineConfig, Slot};
 
 /// State of these parts.
 #[derive(Debug)]
-pub struct Extras {
+pub(crate) struct Extras {
     /// One vector per slot if the commands use vectors; otherwise empty.
     vectors: Vec<libc::iovec>,
     /// Each slot's buffer is registered under an index of its own, because one registration cannot
@@ -27,7 +27,7 @@ unsafe impl Send for Extras {}
 
 impl Extras {
     /// State for a ring with these options. `vectored`: the commands use vectors.
-    pub fn new(
+    pub(crate) fn new(
         config: &EngineConfig,
         options: &IoUringPlan,
         vectored: bool,
@@ -43,13 +43,13 @@ impl Extras {
     }
 
     /// Whether any entry needs one of these parts.
-    pub fn any(&self) -> bool {
+    pub(crate) fn any(&self) -> bool {
         !self.vectors.is_empty() || self.buffer_per_slot || self.force_async != 0
     }
 
     /// Stores address and length of the data in the slot's vector, and replaces them by the vector.
     #[inline]
-    pub fn vector(&mut self, slot: Slot, addr: &mut u64, len: &mut u32) {
+    pub(crate) fn vector(&mut self, slot: Slot, addr: &mut u64, len: &mut u32) {
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
             let data = std::ptr::with_exposed_provenance_mut(*addr as usize);
             *vector = libc::iovec { iov_base: data, iov_len: *len as usize };
@@ -59,14 +59,14 @@ impl Extras {
 
     /// Index of the slot's registered buffer.
     #[inline]
-    pub fn buffer_index(&self, slot: Slot) -> u16 {
+    pub(crate) fn buffer_index(&self, slot: Slot) -> u16 {
         if self.buffer_per_slot { slot as u16 } else { 0 }
     }
 
     /// Flags of the next entry: `IOSQE_ASYNC` for every n-th I/O, which a worker thread of the
     /// kernel then carries out.
     #[inline]
-    pub fn force_async(&mut self) -> u8 {
+    pub(crate) fn force_async(&mut self) -> u8 {
         if self.force_async == 0 {
             return 0;
         }
@@ -79,7 +79,7 @@ impl Extras {
     }
 
     /// Leaks the vectors. For a kernel that may still read them.
-    pub fn leak(&mut self) {
+    pub(crate) fn leak(&mut self) {
         std::mem::forget(std::mem::take(&mut self.vectors));
     }
 }

@@ -6,15 +6,15 @@ use super::space::Space;
 
 /// Request number for a command with its data in one buffer: `_IOWR('N', 0x80, struct
 /// nvme_uring_cmd)`. Linux 5.19.
-pub const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
+pub(super) const NVME_URING_CMD_IO: u32 = 0xc048_4e80;
 /// Request number for a command with its data in vectors: `_IOWR('N', 0x81, struct
 /// nvme_uring_cmd)`.
-pub const NVME_URING_CMD_IO_VEC: u32 = 0xc048_4e81;
+pub(super) const NVME_URING_CMD_IO_VEC: u32 = 0xc048_4e81;
 
 /// `struct nvme_uring_cmd`, padded to the end of the ring entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct NvmeCommand {
+pub(crate) struct NvmeCommand {
     pub opcode: u8,
     pub flags: u8,
     pub rsvd1: u16,
@@ -39,32 +39,32 @@ pub struct NvmeCommand {
 const _: () = assert!(size_of::<NvmeCommand>() == 80);
 
 /// Opcodes (NVM Command Set Specification 1.0, figure "Opcodes for NVM Commands"; ZNS 1.1).
-pub mod opcode {
-    pub const FLUSH: u8 = 0x00;
-    pub const WRITE: u8 = 0x01;
-    pub const READ: u8 = 0x02;
-    pub const WRITE_UNCORRECTABLE: u8 = 0x04;
-    pub const WRITE_ZEROES: u8 = 0x08;
-    pub const DATASET_MANAGEMENT: u8 = 0x09;
-    pub const VERIFY: u8 = 0x0c;
-    pub const ZONE_APPEND: u8 = 0x7d;
+pub(super) mod opcode {
+    pub(crate) const FLUSH: u8 = 0x00;
+    pub(crate) const WRITE: u8 = 0x01;
+    pub(crate) const READ: u8 = 0x02;
+    pub(crate) const WRITE_UNCORRECTABLE: u8 = 0x04;
+    pub(crate) const WRITE_ZEROES: u8 = 0x08;
+    pub(crate) const DATASET_MANAGEMENT: u8 = 0x09;
+    pub(crate) const VERIFY: u8 = 0x0c;
+    pub(crate) const ZONE_APPEND: u8 = 0x7d;
 }
 
 /// Command Dword 12, bit 25 of Write Zeroes: the controller may deallocate the blocks (DEAC).
-pub const DEALLOCATE: u32 = 1 << 25;
+pub(super) const DEALLOCATE: u32 = 1 << 25;
 /// Command Dword 12, bit 25 of Zone Append (PIREMAP; ZNS 1.1, 3.4.1): the command's reference tags
 /// begin with that of the zone's first block, and the controller replaces them by those of the
 /// blocks that it chose. Type 1 requires the bit, type 2 allows it, and with type 3 it is an error.
-pub const REMAP_TAGS: u32 = 1 << 25;
+pub(super) const REMAP_TAGS: u32 = 1 << 25;
 /// Command Dword 12, bit 30: force unit access (FUA).
-pub const FORCE_UNIT_ACCESS: u32 = 1 << 30;
+pub(super) const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 /// Command Dword 11, bit 2 of Dataset Management: deallocate (AD).
 const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 
 /// A range of Dataset Management (NVM 3.2.3, figure "Dataset Management – Range Definition").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct Range {
+pub(crate) struct Range {
     /// Context attributes.
     pub attributes: u32,
     /// Number of blocks, counted from 1.
@@ -77,7 +77,7 @@ const _: () = assert!(size_of::<Range>() == 16);
 
 /// Flags in Command Dword 12 of all commands of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flags {
+pub(crate) struct Flags {
     /// Flags of reads.
     pub read: u32,
     /// Flags of writes and zone appends.
@@ -103,14 +103,20 @@ impl NvmeCommand {
 
     /// Reads `len` bytes from the byte `offset`.
     #[inline(always)]
-    pub fn read(space: &Space, offset: u64, len: u32, flags: &Flags) -> Self {
+    pub(crate) fn read(space: &Space, offset: u64, len: u32, flags: &Flags) -> Self {
         let (first, blocks) = space.blocks(offset, len);
         Self::on_blocks(opcode::READ, space, first, blocks, flags.read)
     }
 
     /// Writes `len` bytes at the byte `offset` with the command that `form` names.
     #[inline(always)]
-    pub fn write(space: &Space, form: WriteForm, offset: u64, len: u32, flags: &Flags) -> Self {
+    pub(crate) fn write(
+        space: &Space,
+        form: WriteForm,
+        offset: u64,
+        len: u32,
+        flags: &Flags,
+    ) -> Self {
         let (first, blocks) = space.blocks(offset, len);
         match form {
             WriteForm::Data => Self::on_blocks(opcode::WRITE, space, first, blocks, flags.write),
@@ -131,19 +137,19 @@ impl NvmeCommand {
 
     /// Sets the placement of a write: the directive type (DTYPE) in bits 20 to 23 of dword 12, the
     /// placement identifier (DSPEC) in the upper half of dword 13 (NVM 3.2.6).
-    pub fn place(&mut self, directive: u8, id: u16) {
+    pub(crate) fn place(&mut self, directive: u8, id: u16) {
         self.cdw12 |= u32::from(directive & 0xf) << 20;
         self.cdw13 |= u32::from(id) << 16;
     }
 
     /// Flush: makes written data and metadata non-volatile (Base 7.1).
-    pub fn flush(space: &Space) -> Self {
+    pub(crate) fn flush(space: &Space) -> Self {
         NvmeCommand { opcode: opcode::FLUSH, nsid: space.nsid, ..Default::default() }
     }
 
     /// Deallocates the ranges of a list. The list must have 1 to 256 ranges and stay in place until
     /// the command has completed.
-    pub fn deallocate(space: &Space, ranges: &[Range]) -> Self {
+    pub(crate) fn deallocate(space: &Space, ranges: &[Range]) -> Self {
         NvmeCommand {
             opcode: opcode::DATASET_MANAGEMENT,
             nsid: space.nsid,

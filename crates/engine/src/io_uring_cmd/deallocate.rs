@@ -6,7 +6,7 @@ use crate::{Op, Slot, TrimRange};
 
 /// The range lists, one per slot.
 #[derive(Debug)]
-pub struct RangeLists {
+pub(super) struct RangeLists {
     lists: Vec<Range>,
     /// Most ranges of a list.
     most: usize,
@@ -16,7 +16,7 @@ pub struct RangeLists {
 
 impl RangeLists {
     /// Allocates lists of `most` ranges for `slots` slots.
-    pub fn new(slots: u32, most: u32) -> Self {
+    pub(super) fn new(slots: u32, most: u32) -> Self {
         let (slots, most) = (slots as usize, most.max(1) as usize);
         let next = if most > 1 { vec![Vec::with_capacity(most); slots] } else { Vec::new() };
         RangeLists { lists: vec![Range::default(); slots * most], most, next }
@@ -24,12 +24,12 @@ impl RangeLists {
 
     /// Leaks the lists. If the kernel read a list from memory that has been reused, it would
     /// deallocate the wrong blocks.
-    pub fn leak(&mut self) {
+    pub(super) fn leak(&mut self) {
         std::mem::forget(std::mem::take(&mut self.lists));
     }
 
     /// Sets the ranges of the slot's next trim.
-    pub fn set_ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
+    pub(super) fn set_ranges(&mut self, slot: Slot, ranges: &[TrimRange]) {
         if let Some(next) = self.next.get_mut(slot as usize) {
             next.clear();
             next.extend(ranges.iter().take(self.most));
@@ -37,7 +37,7 @@ impl RangeLists {
     }
 
     /// The command for a trim. The slot's list belongs to the command until it has completed.
-    pub fn command(&mut self, slot: Slot, space: &Space, op: &Op) -> NvmeCommand {
+    pub(super) fn command(&mut self, slot: Slot, space: &Space, op: &Op) -> NvmeCommand {
         let first = slot as usize * self.most;
         let list = &mut self.lists[first..first + self.most];
         let one = [TrimRange { offset: op.offset, len: op.len }];

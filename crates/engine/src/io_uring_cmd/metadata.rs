@@ -9,7 +9,7 @@ use crate::Slot;
 
 /// Metadata of a job whose namespaces have metadata.
 #[derive(Debug)]
-pub struct Metadata {
+pub(super) struct Metadata {
     files: Vec<Option<FileMetadata>>,
     /// One buffer per slot for metadata that is transferred separately from the data; empty if
     /// there is none.
@@ -33,14 +33,14 @@ struct FileMetadata {
 
 /// A read whose protection information is to be checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Read {
+pub(super) struct Read {
     file: u32,
     first: u64,
 }
 
 /// The blocks of a command, and their position in the op.
 #[derive(Debug, Clone, Copy)]
-pub struct Blocks {
+pub(super) struct Blocks {
     /// First block.
     pub first: u64,
     /// Number of blocks.
@@ -52,7 +52,7 @@ pub struct Blocks {
 impl Metadata {
     /// Allocates buffers for `slots` slots with data buffers of `buffer_bytes`. `None` if no
     /// namespace has metadata.
-    pub fn new(targets: &[NvmeTarget], slots: u32, buffer_bytes: u32) -> Option<Box<Self>> {
+    pub(super) fn new(targets: &[NvmeTarget], slots: u32, buffer_bytes: u32) -> Option<Box<Self>> {
         let files: Vec<Option<FileMetadata>> = targets
             .iter()
             .map(|target| {
@@ -81,7 +81,7 @@ impl Metadata {
 
     /// Sets the fields for protection information in a command. For all commands that have these
     /// fields, whether they transfer data or not.
-    pub fn mark(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+    pub(super) fn mark(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
         let Some(protection) = self.of(file).and_then(|file| file.plan.protection) else { return };
         let dwords = Dwords::new(&protection, blocks.first);
         command.cdw2 |= dwords.cdw2;
@@ -94,7 +94,7 @@ impl Metadata {
     /// Sets the fields for protection information in a Zone Append, whose `blocks` begin with the
     /// zone's first block. The controller replaces the reference tags by those of the blocks that
     /// it chose.
-    pub fn mark_append(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+    pub(super) fn mark_append(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
         self.mark(file, blocks, command);
         let protection = self.of(file).and_then(|file| file.plan.protection);
         if protection.is_some_and(|protection| protection.kind != ProtectionType::Three) {
@@ -105,7 +105,7 @@ impl Metadata {
     /// Sets the fields for protection information in a command without data. With Write Zeroes the
     /// controller generates the protection information, because the host sends none. A Verify
     /// checks what `pi_chk` names, and generates nothing (NVM 3.2.5, 3.2.8).
-    pub fn mark_without_data(
+    pub(super) fn mark_without_data(
         &mut self,
         form: WriteForm,
         file: u32,
@@ -125,7 +125,13 @@ impl Metadata {
     }
 
     /// Points a command to its part of the slot's metadata buffer.
-    pub fn point(&mut self, slot: Slot, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+    pub(super) fn point(
+        &mut self,
+        slot: Slot,
+        file: u32,
+        blocks: Blocks,
+        command: &mut NvmeCommand,
+    ) {
         let Some(plan) = self.of(file).map(|file| file.plan) else { return };
         let bytes = |count: u32| plan.separate_bytes(plan.block_bytes) as usize * count as usize;
         let len = bytes(blocks.count);
@@ -139,14 +145,14 @@ impl Metadata {
     }
 
     /// Generates the protection information of a write, if the host does that.
-    pub fn seal(&mut self, slot: Slot, file: u32, first: u64, data: &mut [u8]) {
+    pub(super) fn seal(&mut self, slot: Slot, file: u32, first: u64, data: &mut [u8]) {
         if let Some(host) = self.of(file).and_then(|file| file.host) {
             host.generate(data, self.buffer(slot), first);
         }
     }
 
     /// Notes a read, which is checked when it has completed.
-    pub fn expect(&mut self, slot: Slot, file: u32, first: u64) {
+    pub(super) fn expect(&mut self, slot: Slot, file: u32, first: u64) {
         let checked = self.of(file).is_some_and(|file| file.host.is_some());
         if let Some(read) = self.reads.get_mut(slot as usize) {
             *read = checked.then_some(Read { file, first });
@@ -157,12 +163,12 @@ impl Metadata {
     }
 
     /// The slot's read, which has completed, if it is to be checked. Returns it once.
-    pub fn expected(&mut self, slot: Slot) -> Option<Read> {
+    pub(super) fn expected(&mut self, slot: Slot) -> Option<Read> {
         self.reads.get_mut(slot as usize).and_then(Option::take)
     }
 
     /// Checks the protection information of a read. Keeps what is wrong for [`Metadata::mismatch`].
-    pub fn is_right(&mut self, slot: Slot, read: Read, data: &[u8]) -> bool {
+    pub(super) fn is_right(&mut self, slot: Slot, read: Read, data: &[u8]) -> bool {
         let Some(host) = self.of(read.file).and_then(|file| file.host) else { return true };
         let Err(wrong) = host.verify(data, self.buffer(slot), read.first) else { return true };
         if let Some(last) = self.wrong.get_mut(slot as usize) {
@@ -172,7 +178,7 @@ impl Metadata {
     }
 
     /// The first wrong block of the slot's last read. Returns it once.
-    pub fn mismatch(&mut self, slot: Slot) -> Option<Mismatch> {
+    pub(super) fn mismatch(&mut self, slot: Slot) -> Option<Mismatch> {
         self.wrong.get_mut(slot as usize).and_then(Option::take)
     }
 

@@ -4,7 +4,7 @@ use fiord_plan::NvmeTarget;
 
 /// Translates byte offsets to logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub(crate) struct Space {
     /// Namespace identifier.
     pub nsid: u32,
     /// Length in bytes of a block in a data buffer.
@@ -18,14 +18,15 @@ pub struct Space {
 }
 
 /// Most blocks of a command: the block count has 16 bits and is counted from 0 (NVM 3.2).
-pub const MOST_BLOCKS: u64 = 1 << 16;
+pub(super) const MOST_BLOCKS: u64 = 1 << 16;
 
 impl Space {
     /// Stands for a file that is not attached.
-    pub const NONE: Space = Space { nsid: 0, block: 512, shift: Some(9), zone: 0, most_data: 0 };
+    pub(crate) const NONE: Space =
+        Space { nsid: 0, block: 512, shift: Some(9), zone: 0, most_data: 0 };
 
     /// Address space of a target of the plan.
-    pub fn new(target: &NvmeTarget) -> Self {
+    pub(crate) fn new(target: &NvmeTarget) -> Self {
         let block = target.block.max(1);
         let most = MOST_BLOCKS.saturating_mul(block.into());
         Space {
@@ -40,7 +41,7 @@ impl Space {
 
     /// First block and number of blocks of a range of bytes.
     #[inline(always)]
-    pub fn blocks(&self, offset: u64, len: u32) -> (u64, u32) {
+    pub(crate) fn blocks(&self, offset: u64, len: u32) -> (u64, u32) {
         match self.shift {
             Some(shift) => (offset >> shift, len >> shift),
             None => (offset / u64::from(self.block), len / self.block),
@@ -48,7 +49,7 @@ impl Space {
     }
 
     /// First block of the zone that contains the block.
-    pub fn zone_start(&self, block: u64) -> u64 {
+    pub(crate) fn zone_start(&self, block: u64) -> u64 {
         match self.zone {
             0 => block,
             zone => block - block % zone,

@@ -7,7 +7,7 @@ use crate::{Op, OpKind};
 
 /// A SCSI command and its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub(super) struct Request {
     /// The command descriptor block.
     pub cdb: Cdb,
     /// The data that the command transfers.
@@ -16,7 +16,7 @@ pub struct Request {
 
 /// The data that a command transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DataPhase {
+pub(super) enum DataPhase {
     /// No data.
     Nothing,
     /// This many bytes from the device to the slot's buffer.
@@ -30,7 +30,7 @@ pub enum DataPhase {
 
 /// Translates ops to commands as the options of a job demand.
 #[derive(Debug, Clone, Copy)]
-pub struct CommandBuilder {
+pub(super) struct CommandBuilder {
     read_fua: bool,
     write: Command,
     /// The part of a write's data that the command sends.
@@ -46,7 +46,7 @@ enum Sends {
 
 impl CommandBuilder {
     /// `stream`: the stream that writes belong to; used only by `sg_write_mode=write_stream`.
-    pub fn new(plan: &SgPlan, stream: u16) -> Self {
+    pub(super) fn new(plan: &SgPlan, stream: u16) -> Self {
         let fua = plan.write_fua;
         let (write, sends) = match plan.write {
             SgWrite::Write => (Command::Write { fua }, Sends::All),
@@ -63,7 +63,7 @@ impl CommandBuilder {
 
     /// The command for an op. `None` if the op is not a whole number of blocks, lies beyond what
     /// the command can address, or is no operation of a SCSI device.
-    pub fn of(&self, op: &Op, capacity: Capacity) -> Option<Request> {
+    pub(super) fn of(&self, op: &Op, capacity: Capacity) -> Option<Request> {
         let block = u64::from(capacity.block);
         if !op.offset.is_multiple_of(block) || !u64::from(op.len).is_multiple_of(block) {
             return None;

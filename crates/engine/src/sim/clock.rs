@@ -19,12 +19,14 @@ pub struct SimClock {
 
 impl SimClock {
     /// Creates a clock that is at its start.
+    #[must_use]
     pub fn new(real: Option<MachineClock>) -> Self {
         let real = real.map(|clock| (clock, clock.now()));
         SimClock { now: Rc::new(Cell::new(START)), real }
     }
 
     /// The time at which the clock started, in nanoseconds.
+    #[must_use]
     pub fn start(&self) -> u64 {
         START
     }

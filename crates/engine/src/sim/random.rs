@@ -8,6 +8,7 @@ pub struct Random {
 
 impl Random {
     /// Creates a generator. Equal seeds give equal sequences.
+    #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut mixed = seed;
         let state = [(); 4].map(|()| {

@@ -6,13 +6,13 @@ const BLOCK: u64 = 4096;
 
 /// Contents by file and block number.
 #[derive(Debug, Default)]
-pub struct Store {
+pub(super) struct Store {
     blocks: HashMap<(u32, u64), Box<[u8; BLOCK as usize]>>,
 }
 
 impl Store {
     /// Copies the bytes of a file from `offset` on to `data`.
-    pub fn read(&self, file: u32, offset: u64, data: &mut [u8]) {
+    pub(super) fn read(&self, file: u32, offset: u64, data: &mut [u8]) {
         each_block(offset, data.len(), |block, within, range| {
             let part = &mut data[range];
             match self.blocks.get(&(file, block)) {
@@ -23,7 +23,7 @@ impl Store {
     }
 
     /// Copies `data` to a file from `offset` on.
-    pub fn write(&mut self, file: u32, offset: u64, data: &[u8]) {
+    pub(super) fn write(&mut self, file: u32, offset: u64, data: &[u8]) {
         each_block(offset, data.len(), |block, within, range| {
             let held =
                 self.blocks.entry((file, block)).or_insert_with(|| Box::new([0; BLOCK as usize]));
@@ -33,7 +33,7 @@ impl Store {
     }
 
     /// Zeroes `len` bytes of a file from `offset` on.
-    pub fn trim(&mut self, file: u32, offset: u64, len: u32) {
+    pub(super) fn trim(&mut self, file: u32, offset: u64, len: u32) {
         each_block(offset, len as usize, |block, within, range| {
             if range.len() as u64 == BLOCK {
                 self.blocks.remove(&(file, block));

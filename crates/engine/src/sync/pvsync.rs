@@ -17,13 +17,15 @@ impl Transfer for Call {
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        raw_result(unsafe { libc::preadv(file.fd, &vector, 1, span.offset as i64) } as i64)
+        raw_result(unsafe { libc::preadv(file.fd, &raw const vector, 1, span.offset as i64) } as i64)
     }
 
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        raw_result(unsafe { libc::pwritev(file.fd, &vector, 1, span.offset as i64) } as i64)
+        raw_result(
+            unsafe { libc::pwritev(file.fd, &raw const vector, 1, span.offset as i64) } as i64
+        )
     }
 }

@@ -58,7 +58,9 @@ impl Transfer for Call {
         let flags = self.read_flags | self.hipri();
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        raw_result(unsafe { libc::preadv2(file.fd, &vector, 1, span.offset as i64, flags) } as i64)
+        raw_result(unsafe {
+            libc::preadv2(file.fd, &raw const vector, 1, span.offset as i64, flags)
+        } as i64)
     }
 
     #[inline(always)]
@@ -66,6 +68,8 @@ impl Transfer for Call {
         let flags = self.write_flags | self.hipri();
         let vector = libc::iovec { iov_base: span.data.cast(), iov_len: span.len };
         // SAFETY: the caller vouches for the memory that the one entry describes.
-        raw_result(unsafe { libc::pwritev2(file.fd, &vector, 1, span.offset as i64, flags) } as i64)
+        raw_result(unsafe {
+            libc::pwritev2(file.fd, &raw const vector, 1, span.offset as i64, flags)
+        } as i64)
     }
 }

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fiord_engine::{Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Target, Want};
 
 /// A regular file that is removed when the test ends.
-pub struct Scratch {
+pub(crate) struct Scratch {
     pub path: PathBuf,
 }
 
 impl Scratch {
     /// Creates a file of this many zero bytes.
-    pub fn new(name: &str, bytes: u64) -> Self {
+    pub(crate) fn new(name: &str, bytes: u64) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{name}-{}-{count}", std::process::id());
@@ -29,7 +29,7 @@ impl Scratch {
     }
 
     /// The file as an engine sees it.
-    pub fn target(&self, len: u64, read_only: bool) -> Target {
+    pub(crate) fn target(&self, len: u64, read_only: bool) -> Target {
         let file = OpenOptions::new().read(true).write(!read_only).open(&self.path).unwrap();
         Target {
             fd: Some(Arc::new(OwnedFd::from(file))),
@@ -48,7 +48,7 @@ impl Drop for Scratch {
 }
 
 /// A loop device over a sparse file, with direct I/O. It is removed when the test ends.
-pub struct LoopDevice {
+pub(crate) struct LoopDevice {
     path: String,
     bytes: u64,
     _file: Scratch,
@@ -56,7 +56,7 @@ pub struct LoopDevice {
 
 impl LoopDevice {
     /// `None`, with a message, if loop devices are not available (no root, or no driver).
-    pub fn new(bytes: u64) -> Option<Self> {
+    pub(crate) fn new(bytes: u64) -> Option<Self> {
         let file = Scratch::new("loop", bytes);
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&file.path).output();
         match made {
@@ -72,7 +72,7 @@ impl LoopDevice {
     }
 
     /// The device as an engine sees it, opened for direct I/O.
-    pub fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         let mut open = OpenOptions::new();
         let file = open.read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path);
         Target {
@@ -92,19 +92,19 @@ impl Drop for LoopDevice {
 }
 
 /// A character device as an engine sees it.
-pub fn device_target(path: &str) -> Target {
+pub(crate) fn device_target(path: &str) -> Target {
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
     let fd = Some(Arc::new(OwnedFd::from(file)));
     Target { fd, kind: FileKind::Char, offset: 0, len: 1 << 30, read_only: false }
 }
 
 /// Attaches a file. Fails the test if that fails.
-pub fn attach<E: Engine>(engine: &mut E, file: u32, target: &Target) {
+pub(crate) fn attach<E: Engine>(engine: &mut E, file: u32, target: &Target) {
     engine.attach(file, target).unwrap();
 }
 
 /// Queues and flushes one op, and reaps until it has completed.
-pub fn one<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) -> Outcome {
+pub(crate) fn one<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) -> Outcome {
     let slot = free.pop().unwrap();
     let index = slot.index();
     let (slot, outcome) = match engine.queue(slot, op) {

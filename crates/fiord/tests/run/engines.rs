@@ -7,7 +7,7 @@ use fiord_job::option::table;
 use crate::fiord::{Place, work};
 
 /// The supported engines that read and write files.
-pub fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
+pub(crate) fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
     let works = |engine: &&EngineDef| {
         engine.support == Support::Built && engine.access.uses_file_layer() && engine.moves_data
     };

@@ -15,6 +15,7 @@ const NAME_WIDTH: usize = 20;
 const LINE_WIDTH: usize = 100;
 
 /// The text of `--help`.
+#[must_use]
 pub fn help(version: &str) -> String {
     let mut out = format!("{version}\nfiord [options] [job options] <job file(s)>\n");
     for c in COMMANDS {
@@ -35,6 +36,7 @@ pub fn help(version: &str) -> String {
 }
 
 /// The text of `--cmdhelp` and `--cmdhelp=all`: one line per job option.
+#[must_use]
 pub fn options() -> String {
     table::options().iter().map(|o| one_line(o)).collect()
 }
@@ -46,6 +48,7 @@ pub fn profile(def: &ProfileDef) -> String {
 
 /// The text of `--cmdhelp=NAME`. For an unknown name, shows the closest match; the exit status is 0
 /// in this case too, as in fio.
+#[must_use]
 pub fn option(name: &str) -> String {
     if let Some(def) = table::find(name) {
         return details(def);
@@ -197,6 +200,7 @@ fn wrapped(text: &str) -> Vec<String> {
 }
 
 /// The words of a kind, including aliases. Empty for kinds without words.
+#[must_use]
 pub fn words_of(kind: &Kind) -> &'static [Word] {
     match kind {
         Kind::Words { words, .. } | Kind::WordList { words, .. } => words,

@@ -50,10 +50,12 @@ impl<G> Opt<G> {
         Opt { def, value: PhantomData }
     }
     /// The option's declaration.
+    #[must_use]
     pub const fn def(self) -> &'static OptionDef {
         self.def
     }
     /// The option's name.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         self.def.name
     }

@@ -44,17 +44,20 @@ pub struct ProfileDef {
 pub const PROFILES: &[&ProfileDef] = &[&tiobench::PROFILE, &act::PROFILE, &vioperf::PROFILE];
 
 /// The profile with this name.
+#[must_use]
 pub fn find(name: &str) -> Option<&'static ProfileDef> {
     PROFILES.iter().copied().find(|p| p.name == name)
 }
 
 /// The profile option with this name, and the name of the first profile that has it.
+#[must_use]
 pub fn option_of_any(name: &str) -> Option<(&'static str, &'static OptionDef)> {
     PROFILES.iter().find_map(|p| Some((p.name, p.option(name)?)))
 }
 
 impl ProfileDef {
     /// The profile's own option with this exact name or alias.
+    #[must_use]
     pub fn option(&self, name: &str) -> Option<&'static OptionDef> {
         self.options.iter().copied().find(|o| o.name == name || o.aliases.contains(&name))
     }
@@ -84,6 +87,7 @@ impl ProfileValues<'_> {
         self.values.iter().rfind(|(def, ..)| *def == option)
     }
     /// The value of an option, or its default.
+    #[must_use]
     pub fn get<G: Get>(&self, option: Opt<G>) -> G {
         G::get(match self.set(option.def()) {
             Some((_, value, _)) => Some(value.clone()),

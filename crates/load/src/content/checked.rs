@@ -17,12 +17,14 @@ pub struct Checked {
 
 impl Checked {
     /// Adds a checksum to a content.
+    #[must_use]
     pub fn new(inner: AnyContent) -> Self {
         Checked { inner }
     }
 }
 
 /// CRC-32C of `bytes` (Castagnoli, as in iSCSI, RFC 3720), as it is stored: lowest byte first.
+#[must_use]
 pub fn crc(bytes: &[u8]) -> [u8; CRC] {
     // The library returns 64 bits for checksums of all widths.
     (crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32).to_le_bytes()

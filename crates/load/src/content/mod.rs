@@ -89,6 +89,7 @@ impl AnyContent {
 
     /// Whether [`Content::fill`] changes the buffer at all.
     #[inline]
+    #[must_use]
     pub fn touches(&self) -> bool {
         match self {
             AnyContent::Zero(c) => c.put_back,

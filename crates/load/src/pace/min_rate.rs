@@ -27,6 +27,7 @@ pub struct Missed {
 
 impl MinRate {
     /// The minimum rates of a job; the first cycle begins at `now`. `None` if the job has none.
+    #[must_use]
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let used = |dir: Dir| job.load.mix.has(dir);
         let least = PerDir::from_fn(|dir| job.pace.floor[dir].filter(|_| used(dir)));
@@ -40,6 +41,7 @@ impl MinRate {
     }
 
     /// When the present cycle ends and [`check`](Self::check) is due, in nanoseconds.
+    #[must_use]
     pub fn next(&self) -> u64 {
         self.began.saturating_add(self.cycle)
     }

@@ -110,6 +110,7 @@ enum Choice {
 impl Pacer {
     /// The rates of a job whose first I/O is due at `begin` (nanoseconds). `None` if the job has no
     /// rate.
+    #[must_use]
     pub fn new(job: &JobPlan, begin: u64) -> Option<Self> {
         let (mix, pace) = (job.load.mix, &job.pace);
         let only = match mix {
@@ -163,6 +164,7 @@ impl Pacer {
 
     /// Whether a direction has a rate.
     #[inline]
+    #[must_use]
     pub fn has(&self, dir: Dir) -> bool {
         self.schedules[dir].is_some()
     }

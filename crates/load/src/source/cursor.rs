@@ -11,7 +11,7 @@ use crate::{Displaced, Io, LoadError};
 
 /// Rules by which a job moves through its files, and its random generators.
 #[derive(Debug, Clone)]
-pub struct OffsetGenerator {
+pub(super) struct OffsetGenerator {
     random: bool,
     /// Bytes added to the offset after each sequential I/O.
     skip: i64,
@@ -48,7 +48,7 @@ pub struct OffsetGenerator {
 
 /// Progress of a job in one file.
 #[derive(Debug, Clone)]
-pub struct FileCursor {
+pub(super) struct FileCursor {
     start: u64,
     len: u64,
     /// Bytes of the file from `start` on if strided zones continue beyond `len`; otherwise `len`.
@@ -74,7 +74,7 @@ pub struct FileCursor {
 impl OffsetGenerator {
     /// Rules of a job. `sizes`: block sizes per direction. `timed`: only the clock ends the work.
     /// `one_by_one`: a file gets I/O only when others are done.
-    pub fn new(job: &JobPlan, sizes: PerDir<Sizes>, timed: bool, one_by_one: bool) -> Self {
+    pub(super) fn new(job: &JobPlan, sizes: PerDir<Sizes>, timed: bool, one_by_one: bool) -> Self {
         let load = &job.load;
         let rng = |purpose| Rng::new(load.seed, purpose, 0);
         let skip = match load.step {
@@ -117,7 +117,7 @@ impl OffsetGenerator {
     }
 
     /// Begins a pass: all files start over.
-    pub fn begin_pass(&mut self, cursors: &mut [FileCursor]) {
+    pub(super) fn begin_pass(&mut self, cursors: &mut [FileCursor]) {
         self.moved = 0;
         self.rules.begin_pass();
         for cursor in cursors {
@@ -137,7 +137,7 @@ impl OffsetGenerator {
     }
 
     /// Offset and length of the next I/O in a file. `None` if the file is done.
-    pub fn next(&mut self, cursor: &mut FileCursor, dir: Dir) -> Option<(u64, u32)> {
+    pub(super) fn next(&mut self, cursor: &mut FileCursor, dir: Dir) -> Option<(u64, u32)> {
         if cursor.spent || cursor.moved >= cursor.enough {
             return None;
         }
@@ -192,7 +192,7 @@ impl OffsetGenerator {
 
     /// The last I/O, drawn with `drawn` bytes, was made as `io` (`zonemode=zbd`). If it became
     /// shorter, the rest of its blocks can be drawn again.
-    pub fn placed(&mut self, cursor: &mut FileCursor, io: &Io, drawn: u32) {
+    pub(super) fn placed(&mut self, cursor: &mut FileCursor, io: &Io, drawn: u32) {
         let at = io.offset.saturating_sub(cursor.start);
         cursor.last[io.dir] = Some(at);
         cursor.next[io.dir] = at + u64::from(io.len);
@@ -204,7 +204,13 @@ impl OffsetGenerator {
     }
 
     /// The last I/O, drawn with `drawn` bytes, was not made.
-    pub fn displaced(&mut self, cursor: &mut FileCursor, io: &Io, drawn: u32, why: Displaced) {
+    pub(super) fn displaced(
+        &mut self,
+        cursor: &mut FileCursor,
+        io: &Io,
+        drawn: u32,
+        why: Displaced,
+    ) {
         if !self.pairs {
             self.moved = self.moved.saturating_sub(u64::from(drawn));
         }
@@ -289,7 +295,7 @@ impl FileCursor {
     /// # Errors
     ///
     /// Those of [`RandomOffsets::new`].
-    pub fn new(
+    pub(super) fn new(
         generator: &OffsetGenerator,
         file: &FilePlan,
         index: usize,
@@ -347,20 +353,20 @@ impl FileCursor {
     }
 
     /// Length of the region in bytes.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.len
     }
 
     /// Whether the last I/O is the first one of a new round through the file. Returns `true` once
     /// per round.
     #[inline]
-    pub fn begun_again(&mut self) -> bool {
+    pub(super) fn begun_again(&mut self) -> bool {
         std::mem::take(&mut self.again)
     }
 
     /// Whether a block was trimmed and not yet written.
     #[inline]
-    pub fn trimmed(&self) -> bool {
+    pub(super) fn trimmed(&self) -> bool {
         self.trimmed.is_some()
     }
 }

@@ -7,7 +7,7 @@ use crate::rng::Rng;
 
 /// Directions of a job.
 #[derive(Debug, Clone, Copy)]
-pub enum Directions {
+pub(super) enum Directions {
     /// All I/Os go in this direction.
     One(Dir),
     /// A read if a draw is below this number, otherwise a write. Each I/O is drawn independently,
@@ -19,7 +19,7 @@ pub enum Directions {
 
 impl Directions {
     /// Directions of a plan's mix.
-    pub fn new(mix: Mix) -> Self {
+    pub(super) fn new(mix: Mix) -> Self {
         match mix {
             Mix::Read => Directions::One(Dir::Read),
             Mix::Write => Directions::One(Dir::Write),
@@ -36,7 +36,7 @@ impl Directions {
     /// Direction of the next I/O to a file. `trimmed`: the file has a block that was trimmed and
     /// not yet written.
     #[inline]
-    pub fn draw(self, trimmed: bool, rng: &mut Rng) -> Dir {
+    pub(super) fn draw(self, trimmed: bool, rng: &mut Rng) -> Dir {
         match self {
             Directions::One(dir) => dir,
             Directions::Mix(reads) if rng.draw() < reads => Dir::Read,

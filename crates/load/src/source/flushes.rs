@@ -11,7 +11,7 @@ use crate::{Flush, Io, Next};
 
 /// Counts writes and returns the flushes that are due.
 #[derive(Debug, Clone)]
-pub struct Flushes {
+pub(super) struct Flushes {
     fsync: u32,
     fdatasync: u32,
     barrier: u32,
@@ -29,7 +29,7 @@ const CLEAN: (u64, u64) = (u64::MAX, 0);
 
 impl Flushes {
     /// State of a load with `files` files.
-    pub fn new(load: &Load, files: usize) -> Self {
+    pub(super) fn new(load: &Load, files: usize) -> Self {
         let (range, flags) = load.sync_file_range.unwrap_or((0, 0));
         Flushes {
             fsync: load.fsync,
@@ -45,14 +45,14 @@ impl Flushes {
     }
 
     /// Whether the load has any flushes.
-    pub fn any(load: &Load) -> bool {
+    pub(super) fn any(load: &Load) -> bool {
         let every = load.fsync | load.fdatasync | load.write_barrier;
         load.mix.has(Dir::Write) && (every != 0 || load.sync_file_range.is_some_and(|r| r.0 != 0))
     }
 
     /// An I/O was issued.
     #[inline]
-    pub fn count(&mut self, io: &Io) {
+    pub(super) fn count(&mut self, io: &Io) {
         if io.dir != Dir::Write {
             return;
         }
@@ -66,7 +66,7 @@ impl Flushes {
 
     /// The flush that is due before the next I/O.
     #[inline]
-    pub fn take(&mut self) -> Option<Next> {
+    pub(super) fn take(&mut self) -> Option<Next> {
         if !std::mem::replace(&mut self.due, false) {
             return None;
         }

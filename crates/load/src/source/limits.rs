@@ -17,7 +17,7 @@ use fiord_types::Dir;
 
 /// Counts I/Os and bytes against the limits of a job.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub(super) struct Limits {
     /// Bytes and I/Os of one loop.
     loop_bytes: u64,
     loop_ios: u64,
@@ -42,7 +42,7 @@ pub struct Limits {
 
 impl Limits {
     /// Limits of a job whose blocks have `smallest` to `largest` bytes.
-    pub fn new(job: &JobPlan, smallest: u32, largest: u32) -> Self {
+    pub(super) fn new(job: &JobPlan, smallest: u32, largest: u32) -> Self {
         let asked = Asked::new(job, smallest);
         let timed = job.end.time_based && job.end.runtime.is_some();
         let loops = job.end.loops.max(1);
@@ -69,19 +69,19 @@ impl Limits {
     }
 
     /// Whether only the clock ends the work.
-    pub fn timed(&self) -> bool {
+    pub(super) fn timed(&self) -> bool {
         self.timed
     }
 
     /// Whether this loop is done.
     #[inline]
-    pub fn reached(&self) -> bool {
+    pub(super) fn reached(&self) -> bool {
         self.bytes >= self.until_bytes || self.ios >= self.until_ios
     }
 
     /// An I/O was issued.
     #[inline]
-    pub fn count(&mut self, dir: Dir, len: u32) {
+    pub(super) fn count(&mut self, dir: Dir, len: u32) {
         if !(self.trimwrite && dir == Dir::Trim) {
             self.bytes += u64::from(len);
             self.ios += 1;
@@ -89,7 +89,7 @@ impl Limits {
     }
 
     /// A pass has ended. Returns whether another one begins.
-    pub fn another_pass(&mut self) -> bool {
+    pub(super) fn another_pass(&mut self) -> bool {
         if self.timed {
             return true;
         }
@@ -102,7 +102,7 @@ impl Limits {
     }
 
     /// The next loop begins. After the last one all counts start over.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         if self.loops_left > 0 {
             self.loops_left -= 1;
         } else {
@@ -116,7 +116,7 @@ impl Limits {
 
 /// What one loop is to transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub(super) struct Asked {
     /// Number of bytes: those of the whole regions even if the last block is a partial one, because
     /// random I/O without a map continues until it has moved as many bytes.
     pub bytes: u64,
@@ -127,7 +127,7 @@ pub struct Asked {
 impl Asked {
     /// For a job whose smallest block has this length. The plan's bytes may be rounded down to
     /// whole blocks.
-    pub fn new(job: &JobPlan, smallest: u32) -> Self {
+    pub(super) fn new(job: &JobPlan, smallest: u32) -> Self {
         let block = u64::from(smallest.max(1));
         let files = &job.target.files;
         let regions = files.iter().fold(0, |sum: u64, f| sum.saturating_add(f.len));

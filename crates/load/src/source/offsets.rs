@@ -13,7 +13,7 @@ use crate::rng::{Purpose, Rng};
 
 /// Rules that hold for the random offsets in all files of a job.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub(super) struct Rules {
     kind: Kind,
     /// Per direction: the smallest block, and the number that offsets are multiples of.
     min: PerDir<u64>,
@@ -42,7 +42,7 @@ enum Kind {
 
 impl Rules {
     /// Rules of a load. `sizes`: block sizes per direction.
-    pub fn new(load: &Load, sizes: &PerDir<Sizes>) -> Self {
+    pub(super) fn new(load: &Load, sizes: &PerDir<Sizes>) -> Self {
         let used = || directions(load);
         let min = PerDir::from_fn(|dir| u64::from(sizes[dir].min()));
         let align = load.align.map(|align| align.max(1));
@@ -80,7 +80,7 @@ impl Rules {
     }
 
     /// Begins a pass.
-    pub fn begin_pass(&mut self) {
+    pub(super) fn begin_pass(&mut self) {
         if let Some(sequence) = &mut self.sequence {
             sequence.rewind();
         }
@@ -120,7 +120,7 @@ impl Rules {
 }
 
 /// The directions that draw offsets. With `trimwrite` the writes follow the trims and draw none.
-pub fn directions(load: &Load) -> impl Iterator<Item = Dir> + use<> {
+pub(super) fn directions(load: &Load) -> impl Iterator<Item = Dir> + use<> {
     let mix = load.mix;
     let follows = move |dir| mix == fiord_plan::Mix::TrimWrite && dir == Dir::Write;
     mix.dirs().filter(move |&dir| !follows(dir))
@@ -128,7 +128,7 @@ pub fn directions(load: &Load) -> impl Iterator<Item = Dir> + use<> {
 
 /// Random offsets of one file.
 #[derive(Debug, Clone)]
-pub struct RandomOffsets {
+pub(super) struct RandomOffsets {
     memory: Memory,
     len: u64,
     /// Number of the random stream, which distinguishes the orders of files and passes.
@@ -187,7 +187,7 @@ impl RandomOffsets {
     /// # Errors
     ///
     /// There is not enough memory for `sprandom`.
-    pub fn new(rules: &Rules, len: u64, index: usize) -> Result<Self, LoadError> {
+    pub(super) fn new(rules: &Rules, len: u64, index: usize) -> Result<Self, LoadError> {
         let even = || match rules.kind {
             Kind::Free => Memory::None,
             Kind::Shared => Memory::Order(None),
@@ -206,7 +206,7 @@ impl RandomOffsets {
 
     /// Forgets all visits, and changes the length of the range to `len` bytes, at most its original
     /// length.
-    pub fn reach(&mut self, rules: &Rules, len: u64) {
+    pub(super) fn reach(&mut self, rules: &Rules, len: u64) {
         self.forget(rules, false);
         self.len = len;
         if let Memory::Map(map) = &mut self.memory {
@@ -217,7 +217,7 @@ impl RandomOffsets {
     /// Draws the offset of a block of `len` bytes, and returns it with the length that the block
     /// may have. `None` if all blocks were visited.
     #[inline]
-    pub fn draw(
+    pub(super) fn draw(
         &mut self,
         rules: &mut Rules,
         dir: Dir,
@@ -264,7 +264,7 @@ impl RandomOffsets {
     }
 
     /// Only `made` bytes of the last I/O were made: its other blocks count as not visited.
-    pub fn give_back(&mut self, rules: &Rules, dir: Dir, made: u32) {
+    pub(super) fn give_back(&mut self, rules: &Rules, dir: Dir, made: u32) {
         match (&mut self.memory, std::mem::replace(&mut self.last, Last::Nothing)) {
             (Memory::Map(map), Last::Units { from, to, start }) => {
                 let from = from.max(start + u64::from(made).div_ceil(rules.unit));
@@ -281,7 +281,7 @@ impl RandomOffsets {
     }
 
     /// Forgets all visits. `again`: the same order may come again (`randrepeat`).
-    pub fn forget(&mut self, rules: &Rules, again: bool) {
+    pub(super) fn forget(&mut self, rules: &Rules, again: bool) {
         self.last = Last::Nothing;
         if !(again && rules.repeat) {
             self.stream = self.stream.wrapping_add(1 << 32);

@@ -7,7 +7,7 @@ use crate::{Io, Next};
 
 /// The ranges of the last I/O, and what interrupted it.
 #[derive(Debug, Clone)]
-pub struct Ranges {
+pub(super) struct Ranges {
     most: usize,
     list: Vec<TrimRange>,
     held: Option<Next>,
@@ -15,7 +15,7 @@ pub struct Ranges {
 
 impl Ranges {
     /// State of a load; `None` if each trim has one range.
-    pub fn new(load: &Load) -> Option<Box<Self>> {
+    pub(super) fn new(load: &Load) -> Option<Box<Self>> {
         let most = load.trim_ranges as usize;
         let list = Vec::with_capacity(most);
         (most > 1).then(|| Box::new(Ranges { most, list, held: None }))
@@ -23,7 +23,7 @@ impl Ranges {
 
     /// Combines blocks that `draw` returns into an I/O of several ranges. An answer that is not a
     /// block, or a block of another file, ends the I/O and comes next.
-    pub fn gather(&mut self, mut draw: impl FnMut() -> Next) -> Next {
+    pub(super) fn gather(&mut self, mut draw: impl FnMut() -> Next) -> Next {
         self.list.clear();
         let mut whole: Option<Io> = None;
         while self.list.len() < self.most {
@@ -48,7 +48,7 @@ impl Ranges {
     }
 
     /// The ranges of the last I/O.
-    pub fn list(&self) -> &[TrimRange] {
+    pub(super) fn list(&self) -> &[TrimRange] {
         &self.list
     }
 }

@@ -60,7 +60,7 @@ fn place(centre: f64, blocks: u64) -> u64 {
 
 /// Skewed choice of a file: the files next to the hottest one are the next hottest.
 #[derive(Debug, Clone)]
-pub struct SkewedFiles {
+pub(super) struct SkewedFiles {
     ranks: Ranks,
     first: u64,
     files: u64,
@@ -68,7 +68,7 @@ pub struct SkewedFiles {
 
 impl SkewedFiles {
     /// A choice among `files` files, at least 1.
-    pub fn new(skew: Skew, files: u64, seed: u64) -> Self {
+    pub(super) fn new(skew: Skew, files: u64, seed: u64) -> Self {
         let ranks = Ranks::new(&Sums::new(skew.law, files, skew.centre.unwrap_or(0.5)));
         let first = match (skew.law, skew.centre) {
             (Law::Normal { .. }, _) => 0,
@@ -80,7 +80,7 @@ impl SkewedFiles {
 
     /// Draws a file.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Rng) -> u32 {
         let at = self.first + self.ranks.draw(rng);
         (if at >= self.files { at - self.files } else { at }) as u32
     }
@@ -88,7 +88,7 @@ impl SkewedFiles {
 
 /// Zones of a range with a share of the I/O each.
 #[derive(Debug, Clone)]
-pub struct Zoned {
+pub(super) struct Zoned {
     /// For each per cent of the I/O: first block and number of blocks of its zone.
     picks: Box<[(u64, u64)]>,
 }
@@ -96,7 +96,7 @@ pub struct Zoned {
 impl Zoned {
     /// Zones of a range of `len` bytes with `blocks` whole blocks of `block` bytes. Without zones
     /// the whole range is one zone.
-    pub fn new(zones: &[ZoneShare], len: u64, blocks: u64, block: u64) -> Self {
+    pub(super) fn new(zones: &[ZoneShare], len: u64, blocks: u64, block: u64) -> Self {
         let blocks = blocks.max(1);
         let mut picks = Vec::with_capacity(100);
         let mut end = 0.0;
@@ -127,7 +127,7 @@ impl Zoned {
 
     /// Draws a block.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> u64 {
+    pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         let (start, count) = self.picks[rng.below(self.picks.len() as u64) as usize];
         start + rng.below(count)
     }
@@ -136,7 +136,7 @@ impl Zoned {
 /// Repeats a list of blocks (`sequence`). Each direction has its own position in the list; all
 /// files share it.
 #[derive(Debug, Clone)]
-pub struct Sequence {
+pub(super) struct Sequence {
     blocks: Box<[u64]>,
     stride: u64,
     at: PerDir<usize>,
@@ -145,19 +145,19 @@ pub struct Sequence {
 
 impl Sequence {
     /// `stride`: each round begins further on, by the length of the list.
-    pub fn new(blocks: &[u64], stride: bool) -> Self {
+    pub(super) fn new(blocks: &[u64], stride: bool) -> Self {
         let stride = if stride { blocks.len() as u64 } else { 0 };
         Sequence { blocks: blocks.into(), stride, at: PerDir::all(0), base: PerDir::all(0) }
     }
 
     /// Returns to the start of the list.
-    pub fn rewind(&mut self) {
+    pub(super) fn rewind(&mut self) {
         (self.at, self.base) = (PerDir::all(0), PerDir::all(0));
     }
 
     /// The next block of a direction.
     #[inline]
-    pub fn draw(&mut self, dir: Dir) -> u64 {
+    pub(super) fn draw(&mut self, dir: Dir) -> u64 {
         let Some(&block) = self.blocks.get(self.at[dir]) else { return 0 };
         let block = self.base[dir].saturating_add(block);
         self.at[dir] += 1;

@@ -11,7 +11,7 @@ use crate::{Io, Tag};
 
 /// Draws the attributes of a job's I/Os.
 #[derive(Debug, Clone)]
-pub struct Tags {
+pub(super) struct Tags {
     priorities: Option<Priorities>,
     priority_rng: Rng,
     placement: Option<Placement>,
@@ -23,7 +23,7 @@ pub struct Tags {
 
 impl Tags {
     /// The attributes of a load; `None` if all I/Os are [`Tag::PLAIN`].
-    pub fn new(load: &Load) -> Option<Box<Self>> {
+    pub(super) fn new(load: &Load) -> Option<Box<Self>> {
         any(load).then(|| {
             Box::new(Tags {
                 priorities: load.priorities.clone(),
@@ -38,7 +38,7 @@ impl Tags {
 
     /// Draws the attributes of an I/O.
     #[inline(never)]
-    pub fn of(&mut self, io: &Io) -> Tag {
+    pub(super) fn of(&mut self, io: &Io) -> Tag {
         let mut tag = Tag::PLAIN;
         if let Some(priorities) = &self.priorities {
             let shares = &priorities.shares[io.dir];
@@ -76,7 +76,7 @@ impl Tags {
 }
 
 /// Whether any I/O of the load has attributes.
-pub fn any(load: &Load) -> bool {
+pub(super) fn any(load: &Load) -> bool {
     load.priorities.is_some() || load.placement.is_some() || !load.forms.is_empty()
 }
 

@@ -10,7 +10,7 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The largest number of limits of a job.
-pub const MOST: usize = 8;
+pub(crate) const MOST: usize = 8;
 /// The shortest slice in nanoseconds.
 const SHORTEST: u64 = 10_000_000;
 

@@ -55,6 +55,7 @@ impl JobPlan {
     ///
     /// Direct I/O leaves nothing in the page cache. Random I/O without a map, strided zones and
     /// `rw=read:N` have no passes over a file, as in fio.
+    #[must_use]
     pub fn drops_cache_each_pass(&self) -> bool {
         let cached = !self.target.open.direct || self.engine.def().access == Access::Mapping;
         let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);

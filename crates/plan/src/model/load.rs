@@ -74,6 +74,7 @@ pub struct Load {
 
 impl Load {
     /// Whether any write of the job sends the bytes of its buffer.
+    #[must_use]
     pub fn writes_data(&self) -> bool {
         self.mix.has(Dir::Write)
             && (self.forms.is_empty() || self.forms.iter().any(|(form, _)| form.has_data()))
@@ -109,6 +110,7 @@ pub enum Mix {
 
 impl Mix {
     /// Whether the job has I/Os of this direction.
+    #[must_use]
     pub fn has(self, dir: Dir) -> bool {
         match self {
             Mix::Read => dir == Dir::Read,
@@ -125,6 +127,7 @@ impl Mix {
     }
 
     /// Whether the job changes data: it writes or trims.
+    #[must_use]
     pub fn changes_data(self) -> bool {
         self.has(Dir::Write) || self.has(Dir::Trim)
     }
@@ -161,6 +164,7 @@ pub enum BlockSize {
 
 impl BlockSize {
     /// The smallest size in bytes.
+    #[must_use]
     pub fn min(&self) -> u32 {
         match self {
             BlockSize::Fixed(b) => *b,
@@ -169,6 +173,7 @@ impl BlockSize {
         }
     }
     /// The largest size in bytes.
+    #[must_use]
     pub fn max(&self) -> u32 {
         match self {
             BlockSize::Fixed(b) => *b,

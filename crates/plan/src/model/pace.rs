@@ -51,6 +51,7 @@ impl Default for Pace {
 impl Pace {
     /// Whether only the device and the queue depth decide when the job issues an I/O, and the job
     /// checks nothing when an I/O ends.
+    #[must_use]
     pub fn is_free(&self) -> bool {
         self.rate == PerDir::all(None)
             && self.floor == PerDir::all(None)

@@ -28,11 +28,13 @@ pub struct PriorityShare {
 impl IoPrio {
     /// The priority in the kernel's encoding (`IOPRIO_PRIO_VALUE_HINT` of `linux/ioprio.h`): the
     /// class in the three highest bits, then ten bits of hint, the level in the three lowest.
+    #[must_use]
     pub const fn bits(self) -> u16 {
         (self.class as u16) << 13 | (self.hint & 0x3ff) << 3 | self.level as u16 & 7
     }
 
     /// Decodes the kernel's encoding; the inverse of [`IoPrio::bits`].
+    #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         IoPrio { class: (bits >> 13) as u8, level: bits as u8 & 7, hint: bits >> 3 & 0x3ff }
     }

@@ -44,6 +44,7 @@ impl Pattern {
     ];
 
     /// The pattern as the option `spec` spells it.
+    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Pattern::Read => "read",
@@ -56,6 +57,7 @@ impl Pattern {
     }
 
     /// Whether a workload has this pattern.
+    #[must_use]
     pub fn fits(self, load: &Load) -> bool {
         let (read, write) = (load.mix.has(Dir::Read), load.mix.has(Dir::Write));
         let trim = load.mix.has(Dir::Trim);

@@ -46,6 +46,7 @@ pub enum FileKind {
 
 impl FileKind {
     /// Whether a path on this machine leads to the file, so that it can be looked up and opened.
+    #[must_use]
     pub const fn has_path(self) -> bool {
         !matches!(self, FileKind::Endpoint | FileKind::Virtual)
     }
@@ -80,11 +81,13 @@ pub struct FilePlan {
 
 impl FilePlan {
     /// Bytes from `offset` that I/O can access, including those of `zonemode=strided`.
+    #[must_use]
     pub fn reach(&self) -> u64 {
         self.len.saturating_add(self.beyond)
     }
 
     /// Offset after the last byte that I/O can access.
+    #[must_use]
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.reach())
     }

@@ -21,6 +21,7 @@ pub const MOST_REPORTS: usize = 16;
 const STACK: usize = 512 << 10;
 
 /// Creates a channel. The events end when all senders are dropped; without [`Events`] they are discarded.
+#[must_use]
 pub fn channel() -> (EventSender, Events) {
     let queue = Arc::new(Queue {
         waiting: Mutex::default(),
@@ -70,6 +71,7 @@ impl Drop for LastSender {
 
 impl EventSender {
     /// A sender without an observer.
+    #[must_use]
     pub fn ignored() -> Self {
         channel().0
     }
@@ -91,6 +93,7 @@ impl EventSender {
     }
 
     /// Whether the observer can take another status report: fewer than [`MOST_REPORTS`] wait for it.
+    #[must_use]
     pub fn wants_report(&self) -> bool {
         let waiting = self.0.0.lock();
         let reports = waiting.events.iter().filter(|e| matches!(e.kind, EventKind::Status(_)));

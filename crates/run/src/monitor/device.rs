@@ -21,7 +21,7 @@ pub(crate) struct Devices {
 
 impl Devices {
     /// Starts to watch the devices of all jobs with `disk_util`.
-    pub fn start(plan: &Plan) -> Self {
+    pub(crate) fn start(plan: &Plan) -> Self {
         let mut devices = Devices::default();
         let mut finder = diskstats::DiskFinder::default();
         for job in &plan.jobs {
@@ -49,7 +49,7 @@ impl Devices {
     /// before it does not count. Without a ramp there is none, so the counters continue.
     ///
     /// `since` has the beginning of the measured part of each job, ns.
-    pub fn update(&mut self, plan: &Plan, since: impl Iterator<Item = Option<u64>>) {
+    pub(crate) fn update(&mut self, plan: &Plan, since: impl Iterator<Item = Option<u64>>) {
         if self.began.is_some() {
             return;
         }
@@ -63,7 +63,7 @@ impl Devices {
     }
 
     /// The activity of each device so far, and the I/Os that the jobs issued to it.
-    pub fn report(&self, jobs: &[JobData]) -> Vec<DeviceView> {
+    pub(crate) fn report(&self, jobs: &[JobData]) -> Vec<DeviceView> {
         let Some(began) = self.began else { return Vec::new() };
         let ns = clock::monotonic().saturating_sub(began).max(1);
         let activity = self.watch.activity().unwrap_or_default();

@@ -13,7 +13,7 @@ pub(crate) struct Disks {
 
 impl Disks {
     /// Starts to watch the disks of all jobs with `disk_util`.
-    pub fn start(plan: &Plan) -> Self {
+    pub(crate) fn start(plan: &Plan) -> Self {
         let mut watch = diskstats::Watch::default();
         let mut finder = diskstats::DiskFinder::default();
         for job in plan.jobs.iter().filter(|job| job.reporting.disk_util) {
@@ -27,7 +27,7 @@ impl Disks {
     }
 
     /// The activity of each disk so far. Leaves out disks that have disappeared.
-    pub fn report(&self) -> Vec<DiskReport> {
+    pub(crate) fn report(&self) -> Vec<DiskReport> {
         let activity = self.watch.activity().unwrap_or_default();
         activity.iter().map(disk).collect()
     }

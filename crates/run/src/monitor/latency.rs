@@ -24,12 +24,12 @@ pub(crate) struct LatencyMeter {
 
 impl LatencyMeter {
     /// A meter for `jobs` jobs that have not begun.
-    pub fn new(jobs: usize) -> Self {
+    pub(crate) fn new(jobs: usize) -> Self {
         LatencyMeter { last: vec![Default::default(); jobs], requested: false }
     }
 
     /// Requests the snapshots for the next event.
-    pub fn request(&mut self, run: &Run) {
+    pub(crate) fn request(&mut self, run: &Run) {
         self.requested = true;
         let measured = |phase| (Phase::Ramp..Phase::Ended).contains(&phase);
         let running = run.jobs.iter().filter(|job| measured(job.control.phase()));
@@ -38,7 +38,7 @@ impl LatencyMeter {
 
     /// The latencies of each job since its last snapshot. `None` for a job that has delivered no new one: its next
     /// latencies cover this interval too.
-    pub fn take(&mut self, run: &Run) -> Vec<Option<PerDir<IntervalLatency>>> {
+    pub(crate) fn take(&mut self, run: &Run) -> Vec<Option<PerDir<IntervalLatency>>> {
         self.requested = false;
         let one = |(job, last): (&crate::shared::Shared, &mut PerDir<Histogram>)| {
             let snapshot = job.control.take_snapshot(Duration::ZERO)?;

@@ -30,13 +30,13 @@ pub(crate) enum Outcome {
 
 impl Meter {
     /// A meter for `jobs` jobs, starting at `now` with all totals 0.
-    pub fn new(jobs: usize, now: u64) -> Self {
+    pub(crate) fn new(jobs: usize, now: u64) -> Self {
         Meter { last: vec![Totals::default(); jobs], last_ns: now }
     }
 
     /// The numbers at `now`. For each job, `standings` has how far it is, `outcomes` how it ended, and `latencies`
     /// its latencies since the last event; `latencies` may be shorter.
-    pub fn progress(
+    pub(crate) fn progress(
         &mut self,
         run: &Run,
         standings: &[Standing],

@@ -33,7 +33,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// A monitor for a job that has not started.
-    pub fn new(job: &JobPlan) -> Self {
+    pub(crate) fn new(job: &JobPlan) -> Self {
         Watch {
             bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
             iops: Windows::new(job.record.iops_window.max(1_000_000), 0),
@@ -45,12 +45,12 @@ impl Watch {
     }
 
     /// Records that the job was released at `now`.
-    pub fn release(&mut self, now: u64) {
+    pub(crate) fn release(&mut self, now: u64) {
         self.released = Some(now);
     }
 
     /// Samples the job at `now`, and stops it if its run time is over.
-    pub fn update(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
+    pub(crate) fn update(&mut self, job: &JobPlan, control: &JobControl, live: &Live, now: u64) {
         if self.measured.is_none()
             && let Some(began) = control.measured_since()
         {
@@ -81,7 +81,7 @@ impl Watch {
 
     /// When the next sample is due, ns; `None`: at any time. The job itself records when its measured part begins,
     /// so the monitor need not watch for that. A stopped job needs no second stop.
-    pub fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
+    pub(crate) fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
         let measured = self.measured.filter(|_| !self.other_clock)?;
         let end = job.end.runtime.filter(|_| !stopped);
         let end = end.map(|t| measured.saturating_add(t).saturating_add(GRACE));
@@ -90,7 +90,7 @@ impl Watch {
     }
 
     /// The IOPS timeline so far. `began`: when the run began, ns.
-    pub fn timeline(&self, began: u64) -> IopsTimeline {
+    pub(crate) fn timeline(&self, began: u64) -> IopsTimeline {
         let Some((recorder, measured)) = self.timeline.as_ref().zip(self.measured) else {
             return IopsTimeline::default();
         };
@@ -99,7 +99,7 @@ impl Watch {
     }
 
     /// The samples of bandwidth and IOPS, each over its own windows.
-    pub fn windows(&self) -> Windows {
+    pub(crate) fn windows(&self) -> Windows {
         let mut windows = self.bandwidth.clone();
         windows.iops = self.iops.iops;
         windows

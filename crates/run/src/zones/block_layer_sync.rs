@@ -23,7 +23,7 @@ pub(super) struct BlockLayerSync {
 impl BlockLayerSync {
     /// For the generic device at `path` with these zones. `None` if it has no block device, the block device
     /// cannot be opened, or no zone is partly written.
-    pub fn of(path: &Path, kind: FileKind, zones: &[Zone]) -> Option<BlockLayerSync> {
+    pub(super) fn of(path: &Path, kind: FileKind, zones: &[Zone]) -> Option<BlockLayerSync> {
         if kind != FileKind::Char || !zones.iter().any(is_partly_written) {
             return None;
         }
@@ -32,14 +32,14 @@ impl BlockLayerSync {
         Some(BlockLayerSync::new(Box::new(device), zones))
     }
 
-    pub fn new(device: Box<dyn ZonedDevice>, zones: &[Zone]) -> BlockLayerSync {
+    pub(super) fn new(device: Box<dyn ZonedDevice>, zones: &[Zone]) -> BlockLayerSync {
         let partly = zones.iter().zip(0..).filter(|(zone, _)| is_partly_written(zone));
         BlockLayerSync { device, zones: Mutex::new(partly.map(|(_, number)| number).collect()) }
     }
 
     /// Repeats a reset or finish of a zone on the block device. An error is ignored: it leaves the block layer
     /// as it was.
-    pub fn follow(&self, action: Action, zone: u32, start: u64, len: u64) {
+    pub(super) fn follow(&self, action: Action, zone: u32, start: u64, len: u64) {
         if !matches!(action, Action::Reset | Action::Finish) {
             return;
         }

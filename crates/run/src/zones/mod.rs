@@ -62,6 +62,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use placer::{Counts, Place, Placer};
-pub use table::ZoneTable;
-pub use tables::ZoneTables;
+pub(crate) use placer::{Counts, Place, Placer};
+pub(crate) use table::ZoneTable;
+pub(crate) use tables::ZoneTables;

@@ -6,18 +6,18 @@
 use fiord_plan::{Guard, ProtectionPlan, ProtectionType};
 
 /// Command Dword 12, bit 29: the controller generates and strips protection information (`PRACT`).
-pub const PRACT: u32 = 1 << 29;
+pub(crate) const PRACT: u32 = 1 << 29;
 /// Command Dword 12, bit 28: the controller checks the guard.
-pub const CHECK_GUARD: u32 = 1 << 28;
+pub(crate) const CHECK_GUARD: u32 = 1 << 28;
 /// Command Dword 12, bit 27: the controller checks the application tag.
-pub const CHECK_APPLICATION: u32 = 1 << 27;
+pub(crate) const CHECK_APPLICATION: u32 = 1 << 27;
 /// Command Dword 12, bit 26: the controller checks the reference tag.
-pub const CHECK_REFERENCE: u32 = 1 << 26;
+pub(crate) const CHECK_REFERENCE: u32 = 1 << 26;
 
 /// The bits of a command's dwords that belong to protection information. All other bits are 0, so
 /// the values can be or-ed into a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Dwords {
+pub(crate) struct Dwords {
     /// Highest bits of the storage and reference tags.
     pub cdw2: u32,
     /// Middle bits of the storage and reference tags.
@@ -32,7 +32,7 @@ pub struct Dwords {
 
 impl Dwords {
     /// Fields of a command whose first block is `lba`.
-    pub const fn new(plan: &ProtectionPlan, lba: u64) -> Self {
+    pub(crate) const fn new(plan: &ProtectionPlan, lba: u64) -> Self {
         let tag = plan.reference_tag(lba);
         // The storage tag is 0, so the space holds only the reference tag. It fills the dwords from
         // below: a 16b guard leaves 32 bits; a 32b guard 80 bits up to dword 2, which a tag of at

@@ -10,7 +10,7 @@ use fiord_plan::Guard;
 /// * 16b: CRC-16, polynomial 8BB7h (SBC-4, 4.21.4; T10 DIF).
 /// * 32b: CRC-32C, polynomial 1EDC6F41h (RFC 3720, 12.1).
 /// * 64b: polynomial AD93D23594C93659h, reflected, inverted at both ends (5.2.1.3.4).
-pub fn of(guard: Guard, data: &[u8], before: &[u8]) -> u64 {
+pub(crate) fn of(guard: Guard, data: &[u8], before: &[u8]) -> u64 {
     let algorithm = match guard {
         Guard::Crc16 => CrcAlgorithm::Crc16T10Dif,
         Guard::Crc32 => CrcAlgorithm::Crc32Iscsi,

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The first wrong field of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mismatch {
+pub(crate) struct Mismatch {
     /// Logical block address.
     pub lba: u64,
     /// The field that is wrong.
@@ -17,7 +17,7 @@ pub struct Mismatch {
 
 /// A field of the protection information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub(crate) enum Field {
     /// Checksum of the block.
     Guard,
     /// Reference tag.

@@ -12,10 +12,10 @@
 //! | which fields of a command concern protection information | [`dwords`] |
 //! | how a wrong block is reported | [`mismatch`] |
 
-pub mod dwords;
-pub mod guard;
-pub mod mismatch;
-pub mod tuple;
+pub(crate) mod dwords;
+pub(crate) mod guard;
+pub(crate) mod mismatch;
+pub(crate) mod tuple;
 
 #[cfg(test)]
 mod tests;
@@ -24,18 +24,18 @@ use std::ops::Range;
 
 use fiord_plan::{MetadataPlan, ProtectionPlan, ProtectionType};
 
-pub use dwords::Dwords;
-pub use mismatch::{Field, Mismatch};
+pub(crate) use dwords::Dwords;
+pub(crate) use mismatch::{Field, Mismatch};
 use tuple::Tuple;
 
 /// Application tag that disables all checks of a block (5.2.3). Blocks that were never written or
 /// are deallocated have it.
-pub const UNCHECKED: u16 = 0xffff;
+pub(crate) const UNCHECKED: u16 = 0xffff;
 
 /// Generates and checks protection information for a job, if that is the work of the host and not
 /// of the controller.
 #[derive(Debug, Clone, Copy)]
-pub struct Protection {
+pub(crate) struct Protection {
     metadata: MetadataPlan,
     plan: ProtectionPlan,
     /// First byte of the protection information in a block's metadata.
@@ -45,7 +45,7 @@ pub struct Protection {
 impl Protection {
     /// For a job whose protection information the host handles (`pi_act=0`). `None` if the
     /// controller handles it, or if there is none.
-    pub fn new(metadata: &MetadataPlan) -> Option<Self> {
+    pub(crate) fn new(metadata: &MetadataPlan) -> Option<Self> {
         let plan = metadata.protection.filter(|plan| !plan.by_controller)?;
         let bytes = plan.guard.information_bytes();
         let all = usize::from(metadata.metadata_bytes);
@@ -57,7 +57,7 @@ impl Protection {
     ///
     /// `data` is the slot's buffer and `separate` its metadata buffer, which is not used if the
     /// metadata is interleaved with the data. A partial block at the end is left unchanged.
-    pub fn generate(&self, data: &mut [u8], separate: &mut [u8], lba: u64) {
+    pub(crate) fn generate(&self, data: &mut [u8], separate: &mut [u8], lba: u64) {
         let stride = self.metadata.stride() as usize;
         let (block, meta) = (self.metadata.block_bytes as usize, self.metadata_bytes());
         if self.metadata.in_data() {
@@ -78,7 +78,7 @@ impl Protection {
     /// # Errors
     ///
     /// The first wrong block, and the field that is wrong.
-    pub fn verify(&self, data: &[u8], separate: &[u8], lba: u64) -> Result<(), Mismatch> {
+    pub(crate) fn verify(&self, data: &[u8], separate: &[u8], lba: u64) -> Result<(), Mismatch> {
         let stride = self.metadata.stride() as usize;
         let (block, meta) = (self.metadata.block_bytes as usize, self.metadata_bytes());
         if self.metadata.in_data() {

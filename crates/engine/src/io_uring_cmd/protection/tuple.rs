@@ -15,7 +15,7 @@ use fiord_plan::Guard;
 
 /// The fields of a block's protection information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tuple {
+pub(crate) struct Tuple {
     /// The checksum, in the low bits.
     pub guard: u64,
     /// The application tag.
@@ -26,7 +26,7 @@ pub struct Tuple {
 
 impl Tuple {
     /// Decodes the fields. `bytes` must have exactly the length of the format.
-    pub fn read(format: Guard, bytes: &[u8]) -> Self {
+    pub(crate) fn read(format: Guard, bytes: &[u8]) -> Self {
         let (guard, rest) = bytes.split_at(format.bytes());
         let (application, space) = rest.split_at(2);
         Tuple {
@@ -37,7 +37,7 @@ impl Tuple {
     }
 
     /// Encodes the fields. `bytes` must have exactly the length of the format.
-    pub fn write(&self, format: Guard, bytes: &mut [u8]) {
+    pub(crate) fn write(&self, format: Guard, bytes: &mut [u8]) {
         let (guard, rest) = bytes.split_at_mut(format.bytes());
         let (application, space) = rest.split_at_mut(2);
         put(self.guard.into(), guard);

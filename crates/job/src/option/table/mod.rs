@@ -80,21 +80,25 @@ static ENGINE: LazyLock<Vec<&'static OptionDef>> =
     LazyLock::new(|| engine::TABLES.into_iter().flatten().copied().collect());
 
 /// All options that any job may have, in the order of the reference.
+#[must_use]
 pub fn options() -> &'static [&'static OptionDef] {
     &JOB
 }
 
 /// All options that only some engines have. A name may occur several times, for different engines.
+#[must_use]
 pub fn engine_options() -> &'static [&'static OptionDef] {
     &ENGINE
 }
 
 /// All engines.
+#[must_use]
 pub fn engines() -> &'static [EngineDef] {
     engines::ENGINES
 }
 
 /// The engine with this name or alias.
+#[must_use]
 pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
     engines().iter().find(|e| e.name == name || e.aliases.contains(&name))
 }
@@ -115,6 +119,7 @@ pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
 /// # Panics
 ///
 /// If the table has no such engine.
+#[must_use]
 pub const fn engine(name: &str) -> &'static EngineDef {
     let mut i = 0;
     while i < engines::ENGINES.len() {
@@ -138,12 +143,14 @@ const fn equal(a: &str, b: &str) -> bool {
 }
 
 /// The job option with this exact name or alias. Does not search the options of engines.
+#[must_use]
 pub fn find(name: &str) -> Option<&'static OptionDef> {
     find_in(options(), name)
 }
 
 /// The option with this exact name or alias for a job that uses `engine` (a documented name). An
 /// option of the engine takes precedence over a job option.
+#[must_use]
 pub fn find_for_engine(engine: &str, name: &str) -> Option<&'static OptionDef> {
     let own = engine_options().iter().filter(|o| o.fits(engine));
     own.copied().find(|o| is_called(o, name)).or_else(|| find(name))
@@ -151,6 +158,7 @@ pub fn find_for_engine(engine: &str, name: &str) -> Option<&'static OptionDef> {
 
 /// The documented names of the engines that have their own option with this name or alias. The
 /// message about an option that does not fit the job's engine lists them.
+#[must_use]
 pub fn engines_with(name: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for option in engine_options().iter().filter(|o| is_called(o, name)) {

@@ -31,7 +31,7 @@ impl Sums {
 
 /// Samples of one job.
 #[derive(Debug, Default)]
-pub struct StageTimes {
+pub(crate) struct StageTimes {
     /// Samples are wanted.
     on: bool,
     sums: Sums,
@@ -54,46 +54,46 @@ pub struct StageTimes {
 
 impl StageTimes {
     /// No samples yet. `on`: samples are wanted, and the job's clock is real, not virtual.
-    pub fn new(on: bool) -> Self {
+    pub(crate) fn new(on: bool) -> Self {
         StageTimes { on, ..StageTimes::default() }
     }
 
     /// Begins a burst. False when no samples are wanted.
-    pub fn begin_burst(&mut self, now: u64) -> bool {
+    pub(crate) fn begin_burst(&mut self, now: u64) -> bool {
         (self.left, self.until) = (ROUNDS, now.saturating_add(LONGEST));
         self.on
     }
 
     /// Begins a round.
     #[inline(always)]
-    pub fn begin_round(&mut self, now: u64) {
+    pub(crate) fn begin_round(&mut self, now: u64) {
         self.round = Sums::default();
         self.mark = now;
     }
 
     /// Ends a stage of the round.
     #[inline(always)]
-    pub fn end_stage(&mut self, part: Part, now: u64) {
+    pub(crate) fn end_stage(&mut self, part: Part, now: u64) {
         self.round.ns[part as usize] += now.saturating_sub(self.mark);
         self.round.count[part as usize] += 1;
         self.mark = now;
     }
 
     /// Adds the time of an operation that is not an I/O. It belongs to no stage of the round.
-    pub fn add_control(&mut self, from: u64, now: u64) {
+    pub(crate) fn add_control(&mut self, from: u64, now: u64) {
         self.control_ns += now.saturating_sub(from);
         self.mark = now;
     }
 
     /// When the last stage ended.
     #[inline(always)]
-    pub fn mark(&self) -> u64 {
+    pub(crate) fn mark(&self) -> u64 {
         self.mark
     }
 
     /// Ends a round in which `ios` I/Os completed. `again`: the clock, read once more after the last
     /// stage. False at the end of the burst.
-    pub fn end_round(&mut self, ios: u64, again: u64) -> bool {
+    pub(crate) fn end_round(&mut self, ios: u64, again: u64) -> bool {
         let cold = self.left == ROUNDS;
         self.left -= 1;
         if !cold {
@@ -110,14 +110,14 @@ impl StageTimes {
 
     /// Discards the samples, because they precede the measured part of the run. A current burst goes
     /// on, and its round is left out like a first one.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         (self.sums, self.empty) = (Sums::default(), (0, 0));
         (self.rounds, self.ios, self.submitting, self.control_ns) = (0, 0, 0, 0);
         self.left = ROUNDS;
     }
 
     /// Shares of the stages in a run of `runtime` ns. `None` without samples.
-    pub fn result(&self, runtime: u64) -> Option<TimeShares> {
+    pub(crate) fn result(&self, runtime: u64) -> Option<TimeShares> {
         let (reads, ns) = self.empty;
         let cost = |count: u64| (u128::from(count) * u128::from(ns) / u128::from(reads)) as u64;
         if reads == 0 {

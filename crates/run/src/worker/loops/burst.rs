@@ -12,7 +12,7 @@ use super::queued::LoopState;
 /// after that; `None` when the job must issue no more I/Os.
 #[cold]
 #[inline(never)]
-pub fn keep_house_direct<M: Mode, E: Engine>(
+pub(super) fn keep_house_direct<M: Mode, E: Engine>(
     parts: &mut DynParts<'_, '_, E>,
     mut now: u64,
     mut slot: FreeSlot,
@@ -47,7 +47,7 @@ pub fn keep_house_direct<M: Mode, E: Engine>(
 /// issue no more I/Os.
 #[cold]
 #[inline(never)]
-pub fn keep_house_queued<M: Mode, E: Engine>(
+pub(super) fn keep_house_queued<M: Mode, E: Engine>(
     parts: &mut DynParts<'_, '_, E>,
     at: &mut LoopState,
 ) -> bool {

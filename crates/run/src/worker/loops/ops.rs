@@ -6,7 +6,7 @@ use fiord_types::Dir;
 
 /// Converts an I/O to an op.
 #[inline(always)]
-pub fn op_of(io: &Io) -> Op {
+pub(crate) fn op_of(io: &Io) -> Op {
     let kind = match io.dir {
         Dir::Read => OpKind::Read,
         Dir::Write => OpKind::Write,
@@ -16,7 +16,7 @@ pub fn op_of(io: &Io) -> Op {
 }
 
 /// Converts a flush to an op.
-pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
+pub(crate) fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
     let kind = match flush {
         Flush::Fsync => OpKind::Fsync,
         Flush::Fdatasync => OpKind::Fdatasync,
@@ -27,7 +27,7 @@ pub fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
 
 /// The direction of an op that moves or drops data.
 #[inline]
-pub fn direction(op: &Op) -> Dir {
+pub(crate) fn direction(op: &Op) -> Dir {
     match op.kind {
         OpKind::Read => Dir::Read,
         OpKind::Trim => Dir::Trim,
