@@ -23,7 +23,7 @@ pub struct Buffers {
     stride: usize,
     bytes: usize,
     slots: SlotPool,
-    region: Option<Arc<Region>>,
+    region: Arc<Region>,
 }
 
 // SAFETY: `base` points into the region that this value owns, which does not move.
@@ -56,7 +56,7 @@ impl Buffers {
             stride,
             bytes,
             slots: SlotPool::new(config.slots)?,
-            region: Some(Arc::new(region)),
+            region: Arc::new(region),
         })
     }
 
@@ -71,10 +71,11 @@ impl Buffers {
     ///
     /// If the slot belongs to another engine.
     #[inline]
-    pub fn slice<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    pub fn slice(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         assert!(self.slots.owns(slot), "the slot belongs to another engine");
-        // SAFETY: the slot is one of this region, so its buffer lies there. The token is borrowed, so
-        // no op of the slot is in flight and no other reference to its buffer exists.
+        // SAFETY: the slot is one of this region, so its buffer lies there. The token shows that no op
+        // of the slot is in flight and that nobody holds its buffer. Until the reference ends, this
+        // value is borrowed, so no op can be queued and no other reference to a buffer exists.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.bytes) }
     }
 
@@ -85,11 +86,10 @@ impl Buffers {
     /// If the slot belongs to another engine.
     pub fn hold(&self, slot: FreeSlot) -> HeldSlot {
         assert!(self.slots.owns(&slot), "the slot belongs to another engine");
-        let Some(region) = &self.region else { unreachable!("only a drop leaks the buffers") };
         let data = self.address(&slot);
         // SAFETY: the slot is one of this region, so its buffer lies there, and access to the buffer
         // needs the token.
-        unsafe { HeldSlot::new(slot, data, self.bytes, region.clone()) }
+        unsafe { HeldSlot::new(slot, data, self.bytes, self.region.clone()) }
     }
 
     /// Address of the buffer of a slot of this region.
@@ -121,8 +121,8 @@ impl Buffers {
     }
 
     /// Leaks the memory. For a kernel that may still use it.
-    pub(crate) fn leak(&mut self) {
-        std::mem::forget(self.region.take());
+    pub(crate) fn leak(&self) {
+        std::mem::forget(self.region.clone());
     }
 
     /// Whether a slot belongs to these buffers.

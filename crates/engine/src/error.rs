@@ -13,6 +13,14 @@ impl EngineError {
         EngineError { what: format!("{purpose}: {call}: {text} ({name})"), help, errno }
     }
 
+    /// A system call that ends the use of the buffers failed.
+    pub(crate) fn leaked(purpose: &str, call: &str, errno: i32) -> Self {
+        Self::call(purpose, call, errno).help(
+            "the kernel may still use the I/O buffers, so their memory stays allocated until the process \
+             ends",
+        )
+    }
+
     /// A function of `fiord-sys` failed.
     pub(crate) fn from_sys(purpose: &str, error: &fiord_sys::Error) -> Self {
         if error.said.is_some() {

@@ -344,7 +344,8 @@ pub trait Time: Clone {
 ///   write before it queues the op, and verifies the buffer of a read after it reaped the op.
 /// - It returns the token of a slot when the kernel is done with the slot's buffer, and not earlier.
 /// - When it is dropped, the kernel and the device are done with all buffers before their memory is
-///   freed. If the engine cannot make sure of that, it must leak the memory.
+///   freed. If the engine cannot make sure of that, it must leak the memory; [`close`](Self::close)
+///   reports it.
 /// - If the kernel lacks something that the job needs, the constructor or
 ///   [`attach`](Self::attach) says so before the first I/O wherever the engine can find out. The
 ///   `EngineError` names the system call, the kernel version that is needed and the option to drop.
@@ -393,7 +394,7 @@ pub trait Engine {
     /// # Panics
     ///
     /// If the slot belongs to another engine.
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8];
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
     /// Makes the slot's buffer readable for other threads until the slot is released.
     ///
     /// # Panics
@@ -435,4 +436,13 @@ pub trait Engine {
     ///
     /// The job cannot go on. A single I/O that fails is no error.
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
+    /// Ends the use of the engine: waits until the kernel and the device are done with all buffers.
+    /// The slots of ops in flight are lost. An engine that is dropped does the same.
+    ///
+    /// # Errors
+    ///
+    /// The kernel may still use the buffers, so their memory stays allocated until the process ends.
+    fn close(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
 }

@@ -140,8 +140,9 @@ impl Libaio {
             return Err(setup_error(last_errno(), config.slots));
         }
         let ring_known = ring_is_known(context);
+        // Nothing is in flight in a new context, so a failure of `destroy` does no harm.
         if userspace_reap && !ring_known {
-            destroy(context);
+            let _ = destroy(context);
             return Err(EngineError::plain("this kernel's AIO ring has an unknown layout")
                 .help("To fix: drop userspace_reap=1"));
         }
@@ -149,7 +150,9 @@ impl Libaio {
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         Ok(Libaio {
             context,
-            buffers: Buffers::new(config).inspect_err(|_| destroy(context))?,
+            buffers: Buffers::new(config).inspect_err(|_| {
+                let _ = destroy(context);
+            })?,
             files: Files::new(config.files),
             clock: config.clock,
             read_op: if vectored { IOCB_CMD_PREADV } else { IOCB_CMD_PREAD },
@@ -207,7 +210,7 @@ impl Libaio {
 
     /// Sets the vector and the priority of a slot's control block.
     #[inline(never)]
-    fn set_optional_fields(&mut self, slot: Slot, op: &Op) {
+    fn set_optional_fields(&mut self, slot: Slot, op: Op) {
         let block = &mut self.control[slot as usize];
         if let Some(vector) = self.vectors.get_mut(slot as usize) {
             let data = std::ptr::with_exposed_provenance_mut(block.buf as usize);
@@ -334,7 +337,7 @@ impl Engine for Libaio {
     }
 
     #[inline]
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -348,7 +351,7 @@ impl Engine for Libaio {
             if self.sent < self.unsent.len() {
                 return Queued::Full(slot);
             }
-            return Queued::Done(slot, dataless::on(&self.files, op));
+            return Queued::Done(slot, dataless::on(&self.files, *op));
         }
         let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
             return Queued::Done(slot, Outcome::err(libc::EINVAL));
@@ -368,7 +371,7 @@ impl Engine for Libaio {
         };
         self.unsent.push(block);
         if self.has_optional_fields {
-            self.set_optional_fields(slot, op);
+            self.set_optional_fields(slot, *op);
         }
         Queued::Pending
     }
@@ -395,20 +398,42 @@ impl Engine for Libaio {
         self.get_events(missing, want.max - taken, want.timeout, done)?;
         Ok(())
     }
+
+    fn close(&mut self) -> Result<(), EngineError> {
+        // The ring is mapped no longer. 0 is no context, so the kernel refuses ops that are queued now.
+        self.ring_known = false;
+        self.in_flight = 0;
+        match std::mem::take(&mut self.context) {
+            0 => Ok(()),
+            context => destroy(context).map_err(|errno| {
+                self.buffers.leak();
+                EngineError::leaked("ioengine=libaio", "io_destroy", errno)
+            }),
+        }
+    }
 }
 
 impl Drop for Libaio {
     /// Waits for the ops in flight, because the kernel must be done with the buffers before they
     /// are freed.
     fn drop(&mut self) {
-        destroy(self.context);
+        // A caller that wants to know of a failure has called `close`.
+        let _ = self.close();
     }
 }
 
 /// `io_destroy(2)`. Returns when everything in flight has ended.
-fn destroy(context: u64) {
-    // SAFETY: the context is not used afterwards.
-    unsafe { libc::syscall(libc::SYS_io_destroy, context) };
+///
+/// # Errors
+///
+/// The errno. Ops may still be in flight.
+fn destroy(context: u64) -> Result<(), i32> {
+    // SAFETY: the call takes no pointer that the process owns. The callers do not use the context
+    // afterwards.
+    match unsafe { libc::syscall(libc::SYS_io_destroy, context) } {
+        0 => Ok(()),
+        _ => Err(last_errno()),
+    }
 }
 
 /// Whether the ring in memory has the layout of [`RingHead`].
@@ -433,5 +458,25 @@ fn setup_error(errno: i32, slots: u32) -> EngineError {
             error.help("this kernel has no AIO (CONFIG_AIO). To fix: use ioengine=io_uring")
         }
         _ => error.help("To fix: lower iodepth, or use ioengine=io_uring"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_that_the_kernel_may_still_use_are_not_freed() {
+        let plan = EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
+        let mut engine = Libaio::new(&EngineConfig::plain(plan, 1, 4096)).unwrap();
+        let (base, _) = engine.buffers.region();
+        destroy(engine.context).unwrap();
+        let error = engine.close().unwrap_err();
+        assert_eq!(error.errno, libc::EINVAL);
+        assert!(error.to_string().contains("stays allocated"), "{error}");
+        assert_eq!(engine.close(), Ok(()), "there is no context left");
+        drop(engine);
+        // SAFETY: the engine has leaked the buffer.
+        assert_eq!(unsafe { *base }, 0);
     }
 }

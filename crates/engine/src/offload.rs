@@ -259,7 +259,7 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
         self.pool.take()
     }
 
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         match self.unit(slot) {
             Unit { engine: Some((engine, own)), .. } => engine.buffer(own),
             _ => &mut [],
@@ -350,7 +350,7 @@ mod tests {
         fn take_slots(&mut self) -> Vec<FreeSlot> {
             self.0.take_slots()
         }
-        fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+        fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
             self.0.slice(slot)
         }
         fn hold(&mut self, slot: FreeSlot) -> HeldSlot {

@@ -22,9 +22,9 @@
 //!     engine.buffer(&mut slot).fill(0);
 //! }
 //! ```
-//! A reference to its buffer ends before the op is queued:
+//! A reference to its buffer borrows the engine, so it ends before the op is queued:
 //!
-//! ```compile_fail,E0505
+//! ```compile_fail,E0499
 //! # use fiord_engine::{Engine, FreeSlot, Op};
 //! fn keep_buffer<E: Engine>(engine: &mut E, mut slot: FreeSlot, op: &Op) {
 //!     let buffer = engine.buffer(&mut slot);

@@ -23,7 +23,7 @@
 //! | in which stage did a job fail, and why | [`error`] |
 //! | what does `--debug` print about a run | [`debug`] |
 
-#![cfg_attr(not(test), forbid(unsafe_code))]
+#![forbid(unsafe_code)]
 
 pub mod ceiling;
 mod command;

@@ -68,7 +68,7 @@ impl IoUring {
     #[inline(always)]
     fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
         let common = if op.kind == OpKind::Read { &self.read } else { &self.write };
-        let mut sqe = Sqe {
+        let sqe = Sqe {
             fd: self.files.name(op.file),
             off: op.offset,
             addr: data as u64,
@@ -76,15 +76,13 @@ impl IoUring {
             user_data: u64::from(slot),
             ..*common
         };
-        if self.has_optional_fields {
-            self.set_optional_fields(slot, op, &mut sqe);
-        }
-        sqe
+        // By value: an entry whose address escapes is made in memory and then copied.
+        if self.has_optional_fields { self.with_optional_fields(slot, *op, sqe) } else { sqe }
     }
 
     /// Sets the fields that only some options need.
     #[inline(never)]
-    fn set_optional_fields(&mut self, slot: Slot, op: &Op, sqe: &mut Sqe) {
+    fn with_optional_fields(&mut self, slot: Slot, op: Op, mut sqe: Sqe) -> Sqe {
         // 0, also for an index beyond the list, means the priority of the thread.
         sqe.ioprio = self.priorities.get(usize::from(op.tag.priority)).copied().unwrap_or(0);
         if op.tag.placement != 0
@@ -96,12 +94,13 @@ impl IoUring {
         self.extras.vector(slot, &mut sqe.addr, &mut sqe.len);
         sqe.buf_index = self.extras.buffer_index(slot);
         sqe.flags |= self.extras.force_async();
+        sqe
     }
 
     /// Submission entry of an op without data; `None` if the ring cannot carry it out.
     #[cold]
     #[inline(never)]
-    fn without_data(&mut self, slot: Slot, op: &Op) -> Option<Sqe> {
+    fn without_data(&mut self, slot: Slot, op: Op) -> Option<Sqe> {
         // A ring with polled completions accepts only reads and writes.
         if self.options.hipri {
             return None;
@@ -130,7 +129,7 @@ impl IoUring {
                 sqe.addr = op.offset;
                 sqe.addr3 = u64::from(op.len);
                 sqe.user_data |= DISCARD;
-                self.trims[slot as usize] = *op;
+                self.trims[slot as usize] = op;
             }
             (OpKind::Trim, FileKind::Regular) if self.ring_fallocate => {
                 sqe.opcode = OP_FALLOCATE;
@@ -175,7 +174,7 @@ impl RingDriver for IoUring {
                 unsupported = true;
                 if cqe.user_data & DISCARD != 0 {
                     *discard = false;
-                    outcome = dataless::on(files.files(), &trims[slot as usize]);
+                    outcome = dataless::on(files.files(), trims[slot as usize]);
                 }
             }
             // SAFETY: the kernel returns each entry once, when it is done with the buffer, with the
@@ -213,7 +212,7 @@ impl Engine for IoUring {
     }
 
     #[inline]
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -233,8 +232,8 @@ impl Engine for IoUring {
             let slot = self.buffers.begin(slot);
             self.transfer(slot, op, data)
         } else {
-            let Some(sqe) = self.without_data(slot.index(), op) else {
-                return Queued::Done(slot, dataless::on(self.files.files(), op));
+            let Some(sqe) = self.without_data(slot.index(), *op) else {
+                return Queued::Done(slot, dataless::on(self.files.files(), *op));
             };
             self.buffers.begin(slot);
             sqe
@@ -260,16 +259,23 @@ impl Engine for IoUring {
             Some(error) => Err(error),
         }
     }
+
+    /// Waits for the ops in flight, then releases the registered files.
+    fn close(&mut self) -> Result<(), EngineError> {
+        self.ring.drain(std::mem::take(&mut self.in_flight)).map_err(|errno| {
+            self.extras.leak();
+            self.buffers.leak();
+            EngineError::leaked("ioengine=io_uring", "io_uring_enter", errno)
+        })?;
+        self.files.release(&self.ring);
+        Ok(())
+    }
 }
 
 impl Drop for IoUring {
     /// Waits for the ops in flight: the kernel must be done with the buffers before they are freed.
-    /// Then releases the registered files.
     fn drop(&mut self) {
-        if self.ring.drain(self.in_flight).is_err() {
-            self.extras.leak();
-            return self.buffers.leak();
-        }
-        self.files.release(&self.ring);
+        // A caller that wants to know of a failure has called `close`.
+        let _ = self.close();
     }
 }

@@ -347,7 +347,7 @@ impl Engine for IoUringCmd {
     }
 
     #[inline]
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -412,16 +412,25 @@ impl Engine for IoUringCmd {
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.submit_and_reap(want, done).map_err(setup::enter_error)
     }
+
+    /// Waits for the commands in flight, then releases the registered files.
+    fn close(&mut self) -> Result<(), EngineError> {
+        self.in_flight = 0;
+        self.ring.drain(std::mem::take(&mut self.commands)).map_err(|errno| {
+            self.leak();
+            EngineError::leaked("ioengine=io_uring_cmd", "io_uring_enter", errno)
+        })?;
+        self.files.release(&self.ring);
+        Ok(())
+    }
 }
 
 impl Drop for IoUringCmd {
     /// Waits for the commands in flight: the kernel must be done with the buffers before they are
-    /// freed. Then releases the registered files.
+    /// freed.
     fn drop(&mut self) {
-        if self.ring.drain(self.commands).is_err() {
-            return self.leak();
-        }
-        self.files.release(&self.ring);
+        // A caller that wants to know of a failure has called `close`.
+        let _ = self.close();
     }
 }
 

@@ -360,7 +360,7 @@ impl Engine for Sg {
     }
 
     #[inline]
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -457,6 +457,25 @@ impl Engine for Sg {
             }
         }
     }
+
+    /// Waits for the commands in flight, then closes the streams that are open.
+    fn close(&mut self) -> Result<(), EngineError> {
+        let slots = self.places.len() as u32;
+        let mut done = Completions::with_capacity(slots);
+        while self.in_flight > 0 {
+            done.clear();
+            if let Err(error) = self.reap(Want { min: 1, max: slots, timeout: None }, &mut done) {
+                self.in_flight = 0;
+                // The headers of commands in flight point to their lists and sense data in the
+                // places.
+                std::mem::forget(std::mem::take(&mut self.places));
+                self.buffers.leak();
+                return Err(EngineError::leaked("ioengine=sg", "read", error.errno));
+            }
+        }
+        // The device closes a stream that is left open when it loses power.
+        (0..self.devices.len() as u32).try_for_each(|file| self.detach(file))
+    }
 }
 
 impl Sg {
@@ -480,22 +499,8 @@ impl Drop for Sg {
     /// Waits for the commands in flight, because the kernel must be done with the buffers before
     /// they are freed.
     fn drop(&mut self) {
-        let mut done = Completions::with_capacity(self.places.len() as u32);
-        while self.in_flight > 0 {
-            done.clear();
-            let want = Want { min: 1, max: self.places.len() as u32, timeout: None };
-            if self.reap(want, &mut done).is_err() {
-                // The headers of commands in flight point to their lists and sense data in the
-                // places.
-                std::mem::forget(std::mem::take(&mut self.places));
-                return self.buffers.leak();
-            }
-        }
-        for file in 0..self.devices.len() as u32 {
-            // A job that failed has reported why. The device closes a stream that is left open when
-            // it loses power.
-            let _ = self.detach(file);
-        }
+        // A caller that wants to know of a failure has called `close`.
+        let _ = self.close();
     }
 }
 

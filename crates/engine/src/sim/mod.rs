@@ -262,7 +262,7 @@ impl Engine for Sim {
         self.buffers.take_slots()
     }
 
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 

@@ -121,12 +121,12 @@ impl<T: Transfer> SyncEngine<T> {
     }
 
     /// Issues a trim or a sync. A function of its own, so that its code stays out of the path of
-    /// reads and writes.
+    /// reads and writes. The op comes by value: an op whose address escapes is made in memory.
     #[cold]
     #[inline(never)]
-    fn dataless(&mut self, op: &Op) -> Outcome {
+    fn dataless(&mut self, op: Op) -> Outcome {
         let file = File { fd: self.files.fd(op.file), index: op.file };
-        self.transfer.dataless(file, self.files.kind(op.file), op)
+        self.transfer.dataless(file, self.files.kind(op.file), &op)
     }
 }
 
@@ -154,7 +154,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
     }
 
     #[inline]
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -165,7 +165,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
     #[inline(always)]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
-            return Queued::Done(slot, self.dataless(op));
+            return Queued::Done(slot, self.dataless(*op));
         }
         let Some(data) = self.buffers.only_span(&slot, op.at, op.len) else {
             return Queued::Done(slot, Outcome::err(libc::EINVAL));

@@ -178,7 +178,7 @@ impl Engine for Vsync {
     }
 
     #[inline]
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
 
@@ -192,7 +192,7 @@ impl Engine for Vsync {
             if !self.gathered.is_empty() {
                 return Queued::Full(slot);
             }
-            return Queued::Done(slot, dataless::on(&self.files, op));
+            return Queued::Done(slot, dataless::on(&self.files, *op));
         }
         let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
             return Queued::Done(slot, Outcome::err(libc::EINVAL));

@@ -2,13 +2,13 @@
 //!
 //! The macro [`setup`] expands to one arm for each line of [`fiord_engine::for_each_engine`].
 
-use fiord_engine::{EngineConfig, EngineError, Offload};
+use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock, Offload};
 use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
-use super::locked::AnyEngine;
+use super::layers::{Boxed, Layered};
 use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
-use super::traced::{Boxed, Traced, Tracer};
+use super::traced::{Traced, Tracer};
 
 macro_rules! setup {
     ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
@@ -71,9 +71,8 @@ macro_rules! any {
 
 macro_rules! traced {
     (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
-        let slots = $around.job.depth.depth.max(1);
-        let engine =
-            fiord_engine::$engine::new($config).map(|engine| Traced::new(engine, $tracer, slots));
+        let traced = Traced::new($tracer, $around.job.depth.depth.max(1));
+        let engine = fiord_engine::$engine::new($config).map(|engine| Layered::new(engine, traced));
         with_engine::<_, ONE>(engine, $around)
     }};
     ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
@@ -92,6 +91,6 @@ macro_rules! offload {
 
 fiord_engine::for_each_engine!(setup);
 
-fn boxed(engine: impl AnyEngine + 'static) -> Boxed {
-    Boxed(Box::new(engine))
+fn boxed(engine: impl Engine<Clock = MachineClock> + 'static) -> Boxed {
+    Layered::new(engine, ())
 }

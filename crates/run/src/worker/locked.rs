@@ -1,4 +1,4 @@
-//! An engine that locks files around each I/O (`lockfile`).
+//! A layer that locks files around each I/O (`lockfile`).
 //!
 //! A job holds the lock of a file while it has I/O to the file in flight. It waits for a lock only while it
 //! holds none, so there is no deadlock. After it has asked for completions, it waits until its I/O to a locked
@@ -6,68 +6,11 @@
 
 use std::sync::Arc;
 
-use fiord_engine::{
-    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind, Queued, Target,
-    TrimRange, Want,
-};
+use fiord_engine::{Completions, EngineError, FreeSlot, Op, OpKind, Queued, Want};
 use fiord_plan::LockFile;
 
+use super::layers::{AnyEngine, Layer};
 use crate::lock::FileLock;
-
-/// [`Engine`] behind a pointer, so that the loop is compiled once. A lock costs more than the indirect call.
-pub(super) trait AnyEngine {
-    fn completes_at_once(&self) -> bool;
-    fn clock(&self) -> MachineClock;
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
-    fn detach(&mut self, file: u32) -> Result<(), EngineError>;
-    fn take_slots(&mut self) -> Vec<FreeSlot>;
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8];
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot;
-    fn explain(&mut self, slot: &FreeSlot) -> Option<String>;
-    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]);
-    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued;
-    fn flush(&mut self) -> Result<u32, EngineError>;
-    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError>;
-}
-
-impl<E: Engine<Clock = MachineClock>> AnyEngine for E {
-    fn completes_at_once(&self) -> bool {
-        Engine::completes_at_once(self)
-    }
-    fn clock(&self) -> MachineClock {
-        Engine::clock(self)
-    }
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        Engine::attach(self, file, target)
-    }
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        Engine::detach(self, file)
-    }
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        Engine::take_slots(self)
-    }
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
-        Engine::buffer(self, slot)
-    }
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        Engine::hold(self, slot)
-    }
-    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
-        Engine::explain(self, slot)
-    }
-    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
-        Engine::ranges(self, slot, ranges);
-    }
-    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
-        Engine::queue(self, slot, op)
-    }
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        Engine::flush(self)
-    }
-    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        Engine::reap(self, want, done)
-    }
-}
 
 /// A job's hold on the lock of one file.
 #[derive(Debug)]
@@ -79,9 +22,8 @@ struct Held {
     closed: bool,
 }
 
-/// An engine with one lock for each file.
+/// Holds the lock of each file that the engine below has I/O to in flight.
 pub(super) struct Locked {
-    engine: Box<dyn AnyEngine>,
     /// Several readers may hold a lock (`lockfile=readwrite`).
     shared_reads: bool,
     files: Vec<Held>,
@@ -91,16 +33,10 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    /// Wraps `engine`. `locks` has one lock for each file.
-    pub(super) fn new(
-        engine: Box<dyn AnyEngine>,
-        kind: LockFile,
-        locks: Vec<Arc<FileLock>>,
-        slots: u32,
-    ) -> Self {
+    /// For an engine that has at most `slots` ops in flight. `locks` has one lock for each file.
+    pub(super) fn new(kind: LockFile, locks: Vec<Arc<FileLock>>, slots: u32) -> Self {
         let held = |lock| Held { lock, write: false, in_flight: 0, closed: false };
         Locked {
-            engine,
             shared_reads: kind == LockFile::ReadWrite,
             files: locks.into_iter().map(held).collect(),
             slots: vec![0; slots.max(1) as usize],
@@ -150,45 +86,13 @@ impl Drop for Locked {
     }
 }
 
-impl Engine for Locked {
-    const ASYNC: bool = true;
-    const SOMETIMES_AT_ONCE: bool = true;
-    type Clock = MachineClock;
-
-    fn completes_at_once(&self) -> bool {
-        self.engine.completes_at_once()
-    }
-    fn clock(&self) -> MachineClock {
-        self.engine.clock()
-    }
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        self.engine.attach(file, target)
-    }
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        self.engine.detach(file)
-    }
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.engine.take_slots()
-    }
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
-        self.engine.buffer(slot)
-    }
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.engine.hold(slot)
-    }
-    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
-        self.engine.explain(slot)
-    }
-    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
-        self.engine.ranges(slot, ranges);
-    }
-
-    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
+impl Layer for Locked {
+    fn queue<C>(&mut self, below: &mut dyn AnyEngine<C>, slot: FreeSlot, op: &Op) -> Queued {
         if !self.enter(op) {
             return Queued::Full(slot);
         }
         let index = slot.index();
-        let queued = self.engine.queue(slot, op);
+        let queued = below.queue(slot, op);
         if queued == Queued::Pending {
             self.slots[index as usize] = op.file;
         } else {
@@ -197,19 +101,19 @@ impl Engine for Locked {
         queued
     }
 
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        self.engine.flush()
-    }
-
-    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+    fn reap<C>(
+        &mut self,
+        below: &mut dyn AnyEngine<C>,
+        want: Want,
+        done: &mut Completions,
+    ) -> Result<(), EngineError> {
         for held in &mut self.files {
             held.closed = true;
         }
         let before = done.len();
-        self.engine.reap(want, done)?;
-        for at in before..done.len() {
-            let slot = done.as_slice()[at].0.index();
-            self.leave(self.slots[slot as usize]);
+        below.reap(want, done)?;
+        for (slot, _) in &done.as_slice()[before..] {
+            self.leave(self.slots[slot.index() as usize]);
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 //! | what happens now and then: run time, ramp, stop, counters, errors | `core/` |
 //! | the inner loops | `loops/` |
 //! | features that follow individual I/Os, such as rates and zones | `hooks/` |
+//! | engines behind a pointer, and layers around them | `layers.rs` |
 //! | how files are locked around each I/O (`lockfile`) | `locked.rs` |
 //! | how each I/O is traced (`--debug=io`) | `traced.rs` |
 //!
@@ -17,6 +18,7 @@
 mod core;
 mod engines;
 mod hooks;
+mod layers;
 mod locked;
 mod loops;
 mod setup;

@@ -13,10 +13,11 @@ use fiord_types::Dir;
 
 use super::core::{JobState, opens_all};
 use super::hooks::Hooks;
+use super::layers::{Boxed, Layered};
 use super::locked::Locked;
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
-use super::traced::{Boxed, Traced, Tracer};
+use super::traced::{Traced, Tracer};
 use super::{Files, WorkerResult, engines};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
@@ -87,7 +88,7 @@ pub(super) fn with_boxed<const LOOPS: u8>(
 ) -> WorkerResult {
     let slots = around.job.depth.depth.max(1);
     let engine = engine.map(|engine| match tracer {
-        Some(tracer) => Boxed(Box::new(Traced::new(engine, tracer, slots))),
+        Some(tracer) => Layered::new(Layered::new(engine, Traced::new(tracer, slots)), ()),
         None => engine,
     });
     with_engine::<_, LOOPS>(engine, around)
@@ -109,7 +110,8 @@ fn locked(
             errno: 22,
         });
     };
-    Ok(Boxed(Box::new(Locked::new(engine?.0, job.target.lock, locks, config.slots))))
+    let locked = Locked::new(job.target.lock, locks, config.slots);
+    Ok(Layered::new(Layered::new(engine?, locked), ()))
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no

@@ -22,8 +22,6 @@ use super::loops::{Payload, Worker};
 use super::*;
 use crate::control::JobControl;
 
-mod allocations;
-
 /// Files that do not exist.
 struct NoFiles(u32);
 
@@ -168,7 +166,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     fn take_slots(&mut self) -> Vec<FreeSlot> {
         self.buffers.take_slots()
     }
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
+    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         self.buffers.slice(slot)
     }
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot {

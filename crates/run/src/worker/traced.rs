@@ -1,20 +1,13 @@
-//! An engine that traces every op it gets and every completion (`--debug=io`).
+//! A layer that traces every op that an engine gets and every completion (`--debug=io`).
 
 use std::fmt::Write;
 
-use fiord_engine::{
-    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind, Queued, Slot,
-    Target, TrimRange, Want,
-};
+use fiord_engine::{Completions, EngineError, FreeSlot, Op, OpKind, Queued, Slot, Want};
 use fiord_plan::JobPlan;
 
-use super::locked::AnyEngine;
+use super::layers::{AnyEngine, Layer};
 use crate::debug::{self, DebugOutput};
 use crate::thread;
-
-/// [`Engine`] behind a pointer, so that the loops are compiled once for all engines. A line of output costs more
-/// than the indirect call.
-pub(super) struct Boxed(pub Box<dyn AnyEngine>);
 
 /// Writes the trace lines of one job.
 pub(super) struct Tracer {
@@ -59,9 +52,8 @@ impl Tracer {
     }
 }
 
-/// An engine, its tracer and the ops in flight.
-pub(super) struct Traced<E> {
-    engine: E,
+/// Traces every op and every completion of the engine below.
+pub(super) struct Traced {
     tracer: Tracer,
     /// The op of each slot.
     ops: Vec<Option<Op>>,
@@ -69,52 +61,20 @@ pub(super) struct Traced<E> {
     refused: Option<Slot>,
 }
 
-impl<E: Engine> Traced<E> {
-    /// Wraps `engine`, which has at most `slots` ops in flight.
-    pub fn new(engine: E, tracer: Tracer, slots: u32) -> Self {
-        Traced { engine, tracer, ops: vec![None; slots as usize], refused: None }
+impl Traced {
+    /// For an engine that has at most `slots` ops in flight.
+    pub fn new(tracer: Tracer, slots: u32) -> Self {
+        Traced { tracer, ops: vec![None; slots as usize], refused: None }
     }
 }
 
-impl<E: Engine> Engine for Traced<E> {
-    const ASYNC: bool = true;
-    const SOMETIMES_AT_ONCE: bool = true;
-    type Clock = E::Clock;
-
-    fn completes_at_once(&self) -> bool {
-        self.engine.completes_at_once()
-    }
-    fn clock(&self) -> E::Clock {
-        self.engine.clock()
-    }
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        self.engine.attach(file, target)
-    }
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        self.engine.detach(file)
-    }
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.engine.take_slots()
-    }
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
-        self.engine.buffer(slot)
-    }
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.engine.hold(slot)
-    }
-    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
-        self.engine.explain(slot)
-    }
-    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
-        self.engine.ranges(slot, ranges);
-    }
-
-    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
+impl Layer for Traced {
+    fn queue<C>(&mut self, below: &mut dyn AnyEngine<C>, slot: FreeSlot, op: &Op) -> Queued {
         let index = slot.index();
         if self.refused.take() != Some(index) {
             self.tracer.op(&["fill", "prep", "queue"], index, op);
         }
-        let queued = self.engine.queue(slot, op);
+        let queued = below.queue(slot, op);
         match &queued {
             Queued::Done(..) => self.tracer.op(&["complete"], index, op),
             Queued::Pending => self.ops[index as usize] = Some(*op),
@@ -123,61 +83,19 @@ impl<E: Engine> Engine for Traced<E> {
         queued
     }
 
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        self.engine.flush()
-    }
-
-    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+    fn reap<C>(
+        &mut self,
+        below: &mut dyn AnyEngine<C>,
+        want: Want,
+        done: &mut Completions,
+    ) -> Result<(), EngineError> {
         let before = done.len();
-        self.engine.reap(want, done)?;
+        below.reap(want, done)?;
         for (slot, _) in &done.as_slice()[before..] {
             if let Some(op) = self.ops[slot.index() as usize].take() {
                 self.tracer.op(&["complete"], slot.index(), &op);
             }
         }
         Ok(())
-    }
-}
-
-impl Engine for Boxed {
-    const ASYNC: bool = true;
-    const SOMETIMES_AT_ONCE: bool = true;
-    type Clock = MachineClock;
-
-    fn completes_at_once(&self) -> bool {
-        self.0.completes_at_once()
-    }
-    fn clock(&self) -> MachineClock {
-        self.0.clock()
-    }
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        self.0.attach(file, target)
-    }
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        self.0.detach(file)
-    }
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.0.take_slots()
-    }
-    fn buffer<'a>(&'a mut self, slot: &'a mut FreeSlot) -> &'a mut [u8] {
-        self.0.buffer(slot)
-    }
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.0.hold(slot)
-    }
-    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
-        self.0.explain(slot)
-    }
-    fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
-        self.0.ranges(slot, ranges);
-    }
-    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
-        self.0.queue(slot, op)
-    }
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        self.0.flush()
-    }
-    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        self.0.reap(want, done)
     }
 }

@@ -127,9 +127,14 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     }
 
     /// The result of the job.
-    pub fn result(self) -> WorkerResult {
+    pub fn result(mut self) -> WorkerResult {
         let now = self.clock.now();
-        self.state.result(now)
+        let closed = self.engine.close();
+        let mut result = self.state.result(now);
+        if let Err(error) = closed {
+            result.error.get_or_insert(JobError::from(error).during(Stage::End));
+        }
+        result
     }
 
     /// The result of the job, and its engine.
