@@ -1,4 +1,4 @@
-//! Output formats: a report as text, JSON and terse.
+//! Output formats: a report as text, JSON and terse. [`mod@read`] turns JSON, fiord's or fio's, back into a report.
 //!
 //! Pure functions of [`fiord_stat::report::Report`] and of the few structs behind the header and
 //! live lines. Nothing here computes a statistic.
@@ -19,6 +19,7 @@
 pub mod header;
 pub mod live;
 pub mod output;
+pub mod read;
 
 mod date;
 mod json;
@@ -31,4 +32,5 @@ mod terse;
 pub use json::{json, json_plus};
 pub use normal::findings::not_checked;
 pub use normal::normal;
+pub use read::{ReadError, read, read_all};
 pub use terse::{TerseVersion, terse};

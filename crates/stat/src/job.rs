@@ -547,7 +547,7 @@ pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
 fn add_to_group(group: &mut GroupReport, d: &DirReport, (min_bw, max_bw): (u64, u64)) {
     match group.dirs.iter_mut().find(|x| x.kind == d.kind) {
         Some(row) => {
-            row.io_bytes += d.io_bytes;
+            row.io_bytes = row.io_bytes.saturating_add(d.io_bytes);
             row.min_bw = row.min_bw.min(min_bw);
             row.max_bw = row.max_bw.max(max_bw);
             row.min_run_ms = row.min_run_ms.min(d.runtime_ms);

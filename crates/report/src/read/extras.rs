@@ -1,0 +1,179 @@
+//! The key `fiord`.
+
+use fiord_stat::device::{DeviceDir, DeviceView, Issued};
+use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
+use fiord_stat::report::{
+    Ceiling, ClockReport, CoreBandwidth, Extras, GeneratorReport, JobShares, SpecReport,
+};
+use fiord_stat::shares::{PARTS, Part, TimeShares};
+use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
+use fiord_types::{Dir, PerDir};
+
+use super::node::Node;
+
+pub(super) fn extras(node: Node<'_>) -> Extras {
+    Extras {
+        clock: node.find("clock").map(|clock| ClockReport {
+            source: clock.text("source"),
+            cost_ns: clock.float("cost_ns"),
+            resolution_ns: clock.float("resolution_ns"),
+        }),
+        generator: node.find("generator").map(generator),
+        per_core: node.list("per_core").map(per_core).collect(),
+        slices: node.list("latency_slices").map(slices).collect(),
+        spec: node.list("spec").map(spec).collect(),
+        devices: node.list("devices").map(device).collect(),
+        findings: node.list("findings").map(finding).collect(),
+        unchecked: node.list("not_checked").map(unchecked).collect(),
+        interim: node.flag("interim"),
+        ..Extras::default()
+    }
+}
+
+fn generator(node: Node<'_>) -> GeneratorReport {
+    let job = |job: Node<'_>| JobShares {
+        group_id: job.small("groupid"),
+        name: job.text("jobname"),
+        shares: shares(job),
+    };
+    let ceiling = |ceiling: Node<'_>| Ceiling {
+        group_id: ceiling.small("groupid"),
+        iops: ceiling.float("iops"),
+        reached: ceiling.float("reached_iops"),
+    };
+    GeneratorReport {
+        shares: node.find("time_shares").map(shares),
+        why_none: node.find("no_time_shares").map(|_| node.text("no_time_shares")),
+        jobs: node.list("jobs").map(job).collect(),
+        ceilings: node.list("ceiling").map(ceiling).collect(),
+    }
+}
+
+/// Shares that stand for one hour. Their rounding errors are divided among them, so that they add up to 1.
+fn shares(node: Node<'_>) -> TimeShares {
+    const HOUR: f64 = 3.6e12;
+    let shares = Part::ALL.map(|part| node.float(part.word()).clamp(0.0, 1.0));
+    let used = shares.iter().filter(|share| **share > 0.0).count().max(1);
+    let error = (1.0 - shares.iter().sum::<f64>()) / used as f64;
+    let ns: [u64; PARTS] = shares.map(|share| match share > 0.0 {
+        true => ((share + error) * HOUR).round() as u64,
+        false => 0,
+    });
+    let (rounds, ios) = (node.whole("sampled_rounds"), node.whole("sampled_ios"));
+    TimeShares { ns, rounds, ios, submitting: 0 }
+}
+
+fn per_core(node: Node<'_>) -> CoreBandwidth {
+    CoreBandwidth {
+        group_id: node.small("groupid"),
+        cores: node.whole("cores"),
+        bw: node.whole("bw_bytes"),
+        bw_per_core: node.float("bw_bytes_per_core"),
+    }
+}
+
+fn limit(node: Node<'_>) -> LatencyLimit {
+    LatencyLimit { over_ns: node.whole("over_ns"), percent: node.float("below_percent") }
+}
+
+fn slices(node: Node<'_>) -> SliceTable {
+    let shares =
+        |row: Node<'_>, key| row.list(key).map(|share| share.number()).collect::<Vec<f64>>();
+    let row = |row: Node<'_>| SliceRow {
+        ios: row.whole("ios"),
+        due: shares(row, "trans"),
+        own: shares(row, "device"),
+        lag_ns: row.whole("lag_ns"),
+    };
+    SliceTable {
+        name: node.text("name"),
+        group_id: node.small("groupid"),
+        slice_ns: node.whole("slice_ns"),
+        limits: node.list("limits").map(limit).collect(),
+        slices: node.list("slices").map(row).collect(),
+        verdict: match node.text("verdict").as_str() {
+            "passed" => Verdict::Passed,
+            "failed" => Verdict::Failed,
+            _ => Verdict::Open,
+        },
+        complete: node.flag("complete"),
+        broken: node.list("broken").map(breach).collect(),
+    }
+}
+
+fn breach(node: Node<'_>) -> Breach {
+    let number = |key| usize::try_from(node.whole(key)).unwrap_or(usize::MAX);
+    Breach {
+        slices: number("slices"),
+        worst: number("worst_slice").saturating_sub(1),
+        what: match node.text("of").as_str() {
+            "device" => Breached::Own(limit(node), node.float("percent")),
+            "trans" => Breached::Due(limit(node), node.float("percent")),
+            _ => Breached::Lag(node.whole("lag_ns")),
+        },
+    }
+}
+
+fn spec(node: Node<'_>) -> SpecReport {
+    SpecReport {
+        pattern: node.text("pattern"),
+        target: node.text("target"),
+        stated: node.float("stated"),
+        achieved: node.float("achieved"),
+        bytes: node.text("unit") == "bytes/s",
+    }
+}
+
+fn device(node: Node<'_>) -> DeviceView {
+    let row = |dir: Dir| node.get(dir.name());
+    let dirs = PerDir::from_fn(|dir| DeviceDir {
+        ios: row(dir).whole("ios"),
+        merges: row(dir).whole("merges"),
+        bytes: row(dir).whole("bytes"),
+        mean_ms: row(dir).float("mean_ms"),
+    });
+    let known = node.has("issued_depth") || Dir::ALL.iter().any(|dir| row(*dir).has("issued_ios"));
+    let issued = known.then(|| Issued {
+        ios: PerDir::from_fn(|dir| row(dir).whole("issued_ios")),
+        bytes: PerDir::from_fn(|dir| row(dir).whole("issued_bytes")),
+        depth: node.find("issued_depth").map(|_| node.float("issued_depth")),
+        ..Issued::default()
+    });
+    DeviceView {
+        name: node.text("name"),
+        seconds: node.float("seconds"),
+        dirs,
+        flushes: node.whole("flushes"),
+        depth: node.float("depth"),
+        util: node.float("util"),
+        issued,
+        members: node.list("members").map(device).collect(),
+    }
+}
+
+fn finding(node: Node<'_>) -> Finding {
+    let number = |key| usize::try_from(node.whole(key)).unwrap_or(usize::MAX);
+    let some = |key| node.find(key).map(|_| node.text(key));
+    Finding {
+        id: node.text("id"),
+        severity: match node.text("severity").as_str() {
+            "invalid" => Severity::Invalid,
+            "suspect" => Severity::Suspect,
+            _ => Severity::Note,
+        },
+        job: some("job"),
+        what: node.text("what"),
+        evidence: node.text("evidence"),
+        remedy: node.text("mend"),
+        option: some("option"),
+        location: some("file").map(|file| Location {
+            file,
+            line: number("line"),
+            column: number("column"),
+        }),
+    }
+}
+
+fn unchecked(node: Node<'_>) -> Unchecked {
+    Unchecked { id: node.text("id"), why: node.text("why") }
+}

@@ -1,0 +1,176 @@
+//! JSON whose missing parts have defaults: 0, an empty text, an empty list. A part of another type counts as
+//! missing. Objects keep repeated keys, because fio repeats an option that a job sets twice.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+
+/// The largest integer that every JSON reader can represent. No run reaches it, and sums of such integers fit into
+/// 64 bits.
+const MOST: u64 = 1 << 53;
+
+/// A JSON value.
+#[derive(Debug)]
+pub(super) enum Value {
+    /// `null`, `true`, `false` or a missing value.
+    Missing,
+    Integer(u64),
+    /// A number with a fraction, a negative or a large one.
+    Number(f64),
+    Text(String),
+    List(Vec<Value>),
+    Object(Vec<(String, Value)>),
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Missing)
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
+        Ok(Value::Missing)
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Integer(value))
+    }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value as f64))
+    }
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Number(value))
+    }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::List(values))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = map.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Value::Object(entries))
+    }
+}
+
+/// A value, possibly missing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node<'a>(pub &'a Value);
+
+impl<'a> Node<'a> {
+    /// The value of a key.
+    pub(super) fn get(self, key: &str) -> Node<'a> {
+        self.find(key).unwrap_or(Node(&Value::Missing))
+    }
+
+    /// Whether the object has the key.
+    pub(super) fn has(self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// The value of a key, if the object has it.
+    pub(super) fn find(self, key: &str) -> Option<Node<'a>> {
+        let Value::Object(entries) = self.0 else { return None };
+        entries.iter().find(|(name, _)| name == key).map(|(_, value)| Node(value))
+    }
+
+    pub(super) fn text(self, key: &str) -> String {
+        self.get(key).string()
+    }
+
+    pub(super) fn float(self, key: &str) -> f64 {
+        self.get(key).number()
+    }
+
+    pub(super) fn whole(self, key: &str) -> u64 {
+        self.get(key).integer()
+    }
+
+    /// A number that fits into 32 bits; the largest one if it does not.
+    pub(super) fn small(self, key: &str) -> u32 {
+        u32::try_from(self.whole(key)).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a number is above 0.
+    pub(super) fn flag(self, key: &str) -> bool {
+        self.whole(key) > 0
+    }
+
+    /// The value itself as a number.
+    pub(super) fn number(self) -> f64 {
+        match self.0 {
+            Value::Integer(value) => *value as f64,
+            Value::Number(value) => *value,
+            _ => 0.0,
+        }
+    }
+
+    /// The value itself as an integer. Fractions are cut off, and integers above [`MOST`] count as that.
+    pub(super) fn integer(self) -> u64 {
+        match self.0 {
+            Value::Integer(value) => (*value).min(MOST),
+            // The cast saturates.
+            _ => (self.number() as u64).min(MOST),
+        }
+    }
+
+    fn string(self) -> String {
+        match self.0 {
+            Value::Text(text) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
+    pub(super) fn has_list(self, key: &str) -> bool {
+        matches!(self.get(key).0, Value::List(_))
+    }
+
+    /// The elements of a list.
+    pub(super) fn list(self, key: &str) -> impl Iterator<Item = Node<'a>> + use<'a> {
+        let list = match self.get(key).0 {
+            Value::List(list) => list.as_slice(),
+            _ => &[],
+        };
+        list.iter().map(Node)
+    }
+
+    /// The keys and values of an object, in their order.
+    pub(super) fn entries(self, key: &str) -> impl Iterator<Item = (&'a str, Node<'a>)> + use<'a> {
+        let entries = match self.get(key).0 {
+            Value::Object(entries) => entries.as_slice(),
+            _ => &[],
+        };
+        entries.iter().map(|(key, value)| (key.as_str(), Node(value)))
+    }
+
+    /// An object of options: name and value.
+    pub(super) fn options(self, key: &str) -> Vec<(String, String)> {
+        self.entries(key).map(|(name, value)| (name.to_owned(), value.string())).collect()
+    }
+
+    /// An object with `N` numbers; numbers that are missing at its end are 0.
+    pub(super) fn shares<const N: usize>(self, key: &str) -> [f64; N] {
+        let mut all = [0.0; N];
+        for (share, (_, value)) in all.iter_mut().zip(self.entries(key)) {
+            *share = value.number();
+        }
+        all
+    }
+}
