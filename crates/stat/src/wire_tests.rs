@@ -214,3 +214,18 @@ fn a_timeline_keeps_its_total_whatever_the_other_one_looks_like() {
     assert_eq!(far.ios.iter().sum::<u64>(), 12);
     assert!(far.ios.len() < 64);
 }
+
+/// What version 1 wrote about a real job: queue depth 8, two priorities, a rate, slices. Never change the file.
+#[test]
+fn data_of_version_1_is_read() {
+    let text = include_str!("../tests/stored/job-data-v1.json").trim_end();
+    let data = JobData::from_json(text).unwrap();
+    assert_eq!((data.settings.name.as_str(), data.runtime_ms), ("stored", 2000));
+    let read = &data.recorder.dirs[Dir::Read];
+    assert_eq!((read.ios, read.bytes, read.lat.max()), (3997, 100_474_880, 8_011_718));
+    assert_eq!((read.lat_hist.count(), read.intended_hist.count()), (3997, 3997));
+    assert_eq!(read.priorities.len(), 2);
+    assert_eq!(data.recorder.slices.as_ref().unwrap().counted().len(), 4);
+    assert_eq!(data.timeline.ios.len(), 20);
+    assert_eq!(data.to_json(), text);
+}
