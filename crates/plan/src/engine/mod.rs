@@ -92,7 +92,8 @@ mod tests {
             let invocation = fiord_job::invocation(&args, &mut Memory::default()).unwrap();
             let mut messages = Messages::default();
             let plan = engine(Reading::new(&invocation.jobs[0]), &mut messages);
-            assert_eq!((plan.def(), messages.errors.len()), (def, 0));
+            let errors = messages.errors;
+            assert!(plan.def() == def && errors.is_empty(), "ioengine={}: {errors:?}", def.name);
         }
     }
 }

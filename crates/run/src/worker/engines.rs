@@ -1,6 +1,7 @@
 //! Creates the engine of a job, and runs the job on it.
 //!
-//! The macro [`setup`] expands to one arm for each line of [`fiord_engine::for_each_engine`].
+//! The macro [`setup`] expands to one arm for each line of [`fiord_engine::for_each_engine`]. If the compiler reports a
+//! variant of [`EnginePlan`] that is not covered here, add its line to that list.
 
 use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock, Offload};
 use fiord_plan::{EnginePlan, JobPlan};
