@@ -82,7 +82,7 @@ pub use sim::Sim;
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
-pub use fiord_plan::{FileKind, Tag, TrimRange, WriteForm};
+pub use fiord_plan::{FileKind, Tag, TrimRange, WriteCommand};
 
 /// Index of one I/O unit of a job, `0 .. iodepth`. A slot owns one data buffer and has at most one
 /// op in flight. The right to use it is a [`FreeSlot`].

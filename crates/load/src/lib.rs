@@ -70,7 +70,7 @@ pub mod source;
 
 pub use content::AnyContent;
 pub use error::LoadError;
-pub use fiord_plan::{Tag, TrimRange, WriteForm};
+pub use fiord_plan::{Tag, TrimRange, WriteCommand};
 pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
 /// An I/O that a source asks for.

@@ -8,7 +8,9 @@ use fiord_job::spec::{JobSpec, Setting};
 
 use crate::engine::{depth, nvme, scsi};
 use crate::load::placement::PlacementOptions;
-use crate::load::{blocks, content, distribution, forms, priority, ranges, seeds, sprandom, zones};
+use crate::load::{
+    blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
+};
 use crate::machine::cpus::CpuSet;
 use crate::machine::facts::Facts;
 use crate::machine::process;
@@ -214,7 +216,8 @@ impl Resolver<'_> {
         let mut load = load::load(job, &blocks, messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
         let placement = PlacementOptions::read(job, &load, &engine, survey, messages);
-        load.forms = scsi::forms(&engine).unwrap_or_else(|| forms::forms(job, messages));
+        load.write_commands = scsi::write_commands(&engine)
+            .unwrap_or_else(|| write_commands::write_commands(job, messages));
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);

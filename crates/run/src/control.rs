@@ -70,7 +70,7 @@ pub(crate) struct JobControl {
     snapshot: Mutex<Option<Box<WorkerResult>>>,
     taken: Condvar,
     steady: Option<SteadyMember>,
-    seat: Mutex<Option<FlowTicket>>,
+    flow_ticket: Mutex<Option<FlowTicket>>,
 }
 
 impl Default for JobControl {
@@ -91,7 +91,7 @@ impl JobControl {
             snapshot: Mutex::new(None),
             taken: Condvar::new(),
             steady: None,
-            seat: Mutex::new(None),
+            flow_ticket: Mutex::new(None),
         }
     }
 
@@ -107,13 +107,13 @@ impl JobControl {
     }
 
     /// A job that has not started, with its place in a flow.
-    pub(crate) fn with_seat(seat: Option<FlowTicket>) -> Self {
-        JobControl { seat: Mutex::new(seat), ..Self::new() }
+    pub(crate) fn with_flow_ticket(flow_ticket: Option<FlowTicket>) -> Self {
+        JobControl { flow_ticket: Mutex::new(flow_ticket), ..Self::new() }
     }
 
     /// Takes the job's place in its flow. Later calls return `None`.
     pub(crate) fn take_seat(&self) -> Option<FlowTicket> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.flow_ticket.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Stops the job. Only the first reason counts.

@@ -133,7 +133,7 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
 
 /// The settings of a job that the report shows.
 fn settings(job: &JobPlan) -> JobSettings {
-    let (record, goal) = (&job.record, job.pace.goal);
+    let (record, goal) = (&job.record, job.pace.latency_target);
     JobSettings {
         name: job.identity.name.clone(),
         group_id: job.identity.group,

@@ -35,7 +35,7 @@ impl Shared {
     /// The shared states of all jobs of a plan. Jobs of one flow share that flow.
     pub(crate) fn of(plan: &Plan) -> Vec<Self> {
         let mut flows: Vec<(u32, Arc<Flow>)> = Vec::new();
-        let mut seat = |share: FlowShare| {
+        let mut flow_ticket = |share: FlowShare| {
             let known = flows.iter().find(|(id, _)| *id == share.id).map(|(_, flow)| flow.clone());
             let flow = known.unwrap_or_else(|| {
                 let flow = Arc::<Flow>::default();
@@ -45,7 +45,8 @@ impl Shared {
             FlowTicket::new(flow, share.weight)
         };
         let shared = |(job, steady): (&JobPlan, Option<SteadyMember>)| Shared {
-            control: JobControl::with_seat(job.pace.flow.map(&mut seat)).with_steady(steady),
+            control: JobControl::with_flow_ticket(job.pace.flow.map(&mut flow_ticket))
+                .with_steady(steady),
             live: Live::new(),
             tid: AtomicU32::new(0),
         };

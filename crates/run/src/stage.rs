@@ -1,6 +1,6 @@
 //! The stages of a job in which it can fail.
 
-use fiord_engine::{Op, OpKind, WriteForm};
+use fiord_engine::{Op, OpKind, WriteCommand};
 use fiord_sys::zone::Action;
 
 /// Declares [`Stage`]: each stage with the word that messages and reports show.
@@ -182,11 +182,11 @@ impl From<&Op> for Stage {
         match op.kind {
             OpKind::Read => Stage::Read,
             OpKind::Write => match op.tag.form {
-                WriteForm::Data => Stage::Write,
-                WriteForm::Zeroes => Stage::WriteZeroes,
-                WriteForm::Uncorrectable => Stage::WriteUncorrectable,
-                WriteForm::Verify => Stage::Verify,
-                WriteForm::Append => Stage::ZoneAppend,
+                WriteCommand::Data => Stage::Write,
+                WriteCommand::Zeroes => Stage::WriteZeroes,
+                WriteCommand::Uncorrectable => Stage::WriteUncorrectable,
+                WriteCommand::Verify => Stage::Verify,
+                WriteCommand::Append => Stage::ZoneAppend,
             },
             OpKind::Trim => Stage::Trim,
             OpKind::Fsync => Stage::Fsync,

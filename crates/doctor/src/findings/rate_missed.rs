@@ -43,7 +43,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 /// Returns whether nothing but the rate slows the job.
 fn only_rate(job: &JobPlan) -> bool {
     let pace = &job.pace;
-    pace.think.is_none() && pace.flow.is_none() && pace.goal.is_none()
+    pace.think.is_none() && pace.flow.is_none() && pace.latency_target.is_none()
 }
 
 /// Returns the finding if a direction of a printed job did not reach its rate.

@@ -7,7 +7,7 @@ use std::path::Path;
 use fiord_job::option::table::{IODEPTH, NUMJOBS, OFFSET, OFFSET_INCREMENT, SIZE};
 use fiord_job::option::value::Amount;
 use fiord_job::spec::JobSpec;
-use fiord_plan::{FilePlan, JobPlan, Plan, WriteForm};
+use fiord_plan::{FilePlan, JobPlan, Plan, WriteCommand};
 use fiord_stat::finding::Severity;
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::survey::{Disk, Zones};
@@ -190,8 +190,9 @@ fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBui
 
 /// Returns whether a job can have several writes to a zone in flight.
 fn overtaking(job: &JobPlan, disk: &Disk) -> bool {
-    let forms = &job.load.forms;
-    let appends = !forms.is_empty() && forms.iter().all(|(form, _)| *form == WriteForm::Append);
+    let commands = &job.load.write_commands;
+    let appends = !commands.is_empty()
+        && commands.iter().all(|(command, _)| *command == WriteCommand::Append);
     let queues = synchronous(job).is_none() && job.depth.depth > 1;
     disk.queue.zones.is_some() && queues && !appends
 }

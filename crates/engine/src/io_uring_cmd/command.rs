@@ -1,6 +1,6 @@
 //! NVMe commands in the form in which `io_uring` passes them to the driver (`linux/nvme_ioctl.h`).
 
-use fiord_plan::WriteForm;
+use fiord_plan::WriteCommand;
 
 use super::space::Space;
 
@@ -112,23 +112,23 @@ impl NvmeCommand {
     #[inline(always)]
     pub(crate) fn write(
         space: &Space,
-        form: WriteForm,
+        form: WriteCommand,
         offset: u64,
         len: u32,
         flags: &Flags,
     ) -> Self {
         let (first, blocks) = space.blocks(offset, len);
         match form {
-            WriteForm::Data => Self::on_blocks(opcode::WRITE, space, first, blocks, flags.write),
-            WriteForm::Zeroes => {
+            WriteCommand::Data => Self::on_blocks(opcode::WRITE, space, first, blocks, flags.write),
+            WriteCommand::Zeroes => {
                 Self::on_blocks(opcode::WRITE_ZEROES, space, first, blocks, flags.zeroes)
             }
-            WriteForm::Uncorrectable => {
+            WriteCommand::Uncorrectable => {
                 Self::on_blocks(opcode::WRITE_UNCORRECTABLE, space, first, blocks, 0)
             }
-            WriteForm::Verify => Self::on_blocks(opcode::VERIFY, space, first, blocks, 0),
+            WriteCommand::Verify => Self::on_blocks(opcode::VERIFY, space, first, blocks, 0),
             // A zone append names the zone by its first block (ZNS 3.4.1).
-            WriteForm::Append => {
+            WriteCommand::Append => {
                 let zone = space.zone_start(first);
                 Self::on_blocks(opcode::ZONE_APPEND, space, zone, blocks, flags.write)
             }

@@ -1,6 +1,6 @@
 //! Metadata of the ops: its buffers, and the protection information in it.
 
-use fiord_plan::{MetadataPlan, NvmeTarget, ProtectionType, WriteForm};
+use fiord_plan::{MetadataPlan, NvmeTarget, ProtectionType, WriteCommand};
 
 use super::command::{NvmeCommand, REMAP_TAGS};
 use super::protection::dwords::{CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE, PRACT};
@@ -107,7 +107,7 @@ impl Metadata {
     /// checks what `pi_chk` names, and generates nothing (NVM 3.2.5, 3.2.8).
     pub(super) fn mark_without_data(
         &mut self,
-        form: WriteForm,
+        form: WriteCommand,
         file: u32,
         blocks: Blocks,
         command: &mut NvmeCommand,
@@ -116,7 +116,7 @@ impl Metadata {
             return;
         }
         self.mark(file, blocks, command);
-        if form == WriteForm::Zeroes {
+        if form == WriteCommand::Zeroes {
             command.cdw12 &= !(CHECK_GUARD | CHECK_APPLICATION | CHECK_REFERENCE);
             command.cdw12 |= PRACT;
         } else {
@@ -297,8 +297,8 @@ mod tests {
                 metadata.mark_without_data(form, 0, BLOCKS, &mut command);
                 (command.cdw12 >> 26, command.cdw14)
             };
-            assert_eq!(with(WriteForm::Zeroes), (0b1000, 100));
-            assert_eq!(with(WriteForm::Verify), (0b0111, 100));
+            assert_eq!(with(WriteCommand::Zeroes), (0b1000, 100));
+            assert_eq!(with(WriteCommand::Verify), (0b0111, 100));
         }
     }
 

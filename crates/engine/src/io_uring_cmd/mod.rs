@@ -21,7 +21,7 @@ pub mod protection;
 mod setup;
 mod space;
 
-use fiord_plan::WriteForm;
+use fiord_plan::WriteCommand;
 
 use crate::buffers::Buffers;
 use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
@@ -124,7 +124,7 @@ impl IoUringCmd {
         let (first, count) = space.blocks(op.offset, op.len);
         let blocks = Blocks { first, count, before: space.blocks(op.at.into(), 0).0 as u32 };
         if command.data_len > 0 {
-            if op.kind == OpKind::Write && op.tag.form == WriteForm::Append {
+            if op.kind == OpKind::Write && op.tag.form == WriteCommand::Append {
                 let zone = Blocks { first: space.zone_start(first), ..blocks };
                 metadata.mark_append(op.file, zone, command);
             } else {
@@ -182,7 +182,9 @@ impl IoUringCmd {
             OpKind::Read | OpKind::SyncFileRange(_) => return None,
         };
         let mut command = command;
-        if self.metadata.is_some() && matches!(op.tag.form, WriteForm::Zeroes | WriteForm::Verify) {
+        if self.metadata.is_some()
+            && matches!(op.tag.form, WriteCommand::Zeroes | WriteCommand::Verify)
+        {
             self.set_metadata(slot, op, &mut command);
         }
         let mut sqe = self.entry(slot, op, command);

@@ -48,13 +48,13 @@ impl LatencyTarget {
     /// State of a job; the first window begins at `now`. `None` if the job has no latency target.
     #[must_use]
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
-        let goal = job.pace.goal?;
+        let plan = job.pace.latency_target?;
         let most = job.depth.depth.max(1);
         Some(LatencyTarget {
-            target: goal.target,
-            window: goal.window.max(1),
-            share_ppm: goal.share_ppm.min(1_000_000),
-            keep_on: goal.keep_on,
+            target: plan.target,
+            window: plan.window.max(1),
+            share_ppm: plan.share_ppm.min(1_000_000),
+            keep_on: plan.keep_on,
             most,
             depth: most,
             good: 0,
@@ -62,7 +62,7 @@ impl LatencyTarget {
             confirming: false,
             found: false,
             streak: 0,
-            ends: now.saturating_add(goal.window.max(1)),
+            ends: now.saturating_add(plan.window.max(1)),
             total: 0,
             late: 0,
             stale: 0,

@@ -30,7 +30,7 @@ impl MinRate {
     #[must_use]
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
         let used = |dir: Dir| job.load.mix.has(dir);
-        let least = PerDir::from_fn(|dir| job.pace.floor[dir].filter(|_| used(dir)));
+        let least = PerDir::from_fn(|dir| job.pace.min_rate[dir].filter(|_| used(dir)));
         (least != PerDir::all(None)).then(|| MinRate {
             least,
             block: PerDir::from_fn(|dir| job.load.blocks[dir].max().into()),

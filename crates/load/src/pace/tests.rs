@@ -200,13 +200,13 @@ fn pauses_come_after_a_number_of_ios_or_a_time() {
 #[test]
 fn a_minimum_rate_tolerates_one_missing_io() {
     let mut job = job(Mix::Read, PerDir::all(None));
-    job.pace.floor = PerDir::all(Some(Rate::Ios(100)));
+    job.pace.min_rate = PerDir::all(Some(Rate::Ios(100)));
     job.pace.cycle = SECOND;
-    let mut floor = MinRate::new(&job, 0).unwrap();
-    assert_eq!(floor.check(SECOND - 1, PerDir::all((0, 0))), Ok(()));
-    assert_eq!(floor.check(SECOND, PerDir::new((0, 99), (0, 0), (0, 0))), Ok(()));
-    assert_eq!(floor.next(), 2 * SECOND);
-    let missed = floor.check(2 * SECOND, PerDir::new((0, 99 + 98), (0, 0), (0, 0))).unwrap_err();
+    let mut min_rate = MinRate::new(&job, 0).unwrap();
+    assert_eq!(min_rate.check(SECOND - 1, PerDir::all((0, 0))), Ok(()));
+    assert_eq!(min_rate.check(SECOND, PerDir::new((0, 99), (0, 0), (0, 0))), Ok(()));
+    assert_eq!(min_rate.next(), 2 * SECOND);
+    let missed = min_rate.check(2 * SECOND, PerDir::new((0, 99 + 98), (0, 0), (0, 0))).unwrap_err();
     assert_eq!((missed.dir, missed.got), (Dir::Read, 98));
 }
 
@@ -216,23 +216,23 @@ fn the_search_finds_the_largest_depth() {
     for knee in 1..=64 {
         let mut job = job(Mix::Read, PerDir::all(None));
         job.depth.depth = 64;
-        job.pace.goal =
-            Some(LatencyGoal { target: 100, window: 10, share_ppm: 990_000, keep_on: false });
-        let mut goal = LatencyTarget::new(&job, 0).unwrap();
+        job.pace.latency_target =
+            Some(LatencyTargetPlan { target: 100, window: 10, share_ppm: 990_000, keep_on: false });
+        let mut target = LatencyTarget::new(&job, 0).unwrap();
         let (mut now, mut windows) = (0, 0);
         loop {
             for i in 0..1000 {
-                let late = goal.depth() > knee && i % 50 == 0;
-                goal.ended(if late { 101 } else { 100 });
+                let late = target.depth() > knee && i % 50 == 0;
+                target.ended(if late { 101 } else { 100 });
             }
             now += 10;
             windows += 1;
-            if goal.check(now) == Verdict::Found {
+            if target.check(now) == Verdict::Found {
                 break;
             }
             assert!(windows < 12, "no end for {knee}");
         }
-        assert_eq!(goal.depth(), knee);
+        assert_eq!(target.depth(), knee);
     }
 }
 
@@ -240,31 +240,36 @@ fn the_search_finds_the_largest_depth() {
 fn a_target_out_of_reach_is_tried_at_depth_one() {
     let mut job = job(Mix::Read, PerDir::all(None));
     job.depth.depth = 8;
-    job.pace.goal = Some(LatencyGoal { target: 1, window: 10, share_ppm: 0, keep_on: false });
-    job.pace.goal.as_mut().unwrap().share_ppm = 1_000_000;
-    let mut goal = LatencyTarget::new(&job, 0).unwrap();
+    job.pace.latency_target =
+        Some(LatencyTargetPlan { target: 1, window: 10, share_ppm: 0, keep_on: false });
+    job.pace.latency_target.as_mut().unwrap().share_ppm = 1_000_000;
+    let mut target = LatencyTarget::new(&job, 0).unwrap();
     for window in 1..50 {
-        (0..9).for_each(|_| goal.ended(2));
-        assert_ne!(goal.check(window * 10), Verdict::Found);
+        (0..9).for_each(|_| target.ended(2));
+        assert_ne!(target.check(window * 10), Verdict::Found);
     }
-    assert_eq!(goal.depth(), 1);
+    assert_eq!(target.depth(), 1);
 }
 
 #[test]
 fn latency_run_follows_the_device() {
     let mut job = job(Mix::Read, PerDir::all(None));
     job.depth.depth = 32;
-    job.pace.goal =
-        Some(LatencyGoal { target: 9, window: 10, share_ppm: 1_000_000, keep_on: true });
-    let mut goal = LatencyTarget::new(&job, 0).unwrap();
+    job.pace.latency_target =
+        Some(LatencyTargetPlan { target: 9, window: 10, share_ppm: 1_000_000, keep_on: true });
+    let mut target = LatencyTarget::new(&job, 0).unwrap();
     let mut now = 0;
     for knee in [20, 5, 28] {
         for _ in 0..400 {
-            (0..40).for_each(|_| goal.ended(if goal.depth() > knee { 10 } else { 1 }));
+            (0..40).for_each(|_| target.ended(if target.depth() > knee { 10 } else { 1 }));
             now += 10;
-            assert_ne!(goal.check(now), Verdict::Found);
+            assert_ne!(target.check(now), Verdict::Found);
         }
-        assert!(goal.depth() <= knee + 1 && goal.depth() + 4 > knee, "{knee}: {}", goal.depth());
+        assert!(
+            target.depth() <= knee + 1 && target.depth() + 4 > knee,
+            "{knee}: {}",
+            target.depth()
+        );
     }
 }
 

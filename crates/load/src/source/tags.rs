@@ -77,7 +77,7 @@ impl Tags {
 
 /// Whether any I/O of the load has attributes.
 pub(super) fn any(load: &Load) -> bool {
-    load.priorities.is_some() || load.placement.is_some() || !load.forms.is_empty()
+    load.priorities.is_some() || load.placement.is_some() || !load.write_commands.is_empty()
 }
 
 /// Draws the priority of an I/O from its shares, with one draw.

@@ -1,6 +1,6 @@
 //! Choice of the write command (`write_mode` with shares).
 
-use fiord_plan::{Load, WriteForm};
+use fiord_plan::{Load, WriteCommand};
 
 use crate::rng::{Purpose, Rng};
 
@@ -8,7 +8,7 @@ use crate::rng::{Purpose, Rng};
 /// common divisor) each command gets exactly its share. Each round is shuffled anew.
 #[derive(Debug, Clone)]
 pub(super) struct WriteCommandMix {
-    deck: Vec<WriteForm>,
+    deck: Vec<WriteCommand>,
     /// Number of cards that were dealt in this round.
     dealt: usize,
     rng: Rng,
@@ -17,9 +17,9 @@ pub(super) struct WriteCommandMix {
 impl WriteCommandMix {
     /// The write commands of a load. `None` if all writes use the plain command.
     pub(super) fn new(load: &Load) -> Option<Self> {
-        let unit = load.forms.iter().fold(0, |unit, (_, share)| divisor(unit, *share));
-        let deck: Vec<WriteForm> = load
-            .forms
+        let unit = load.write_commands.iter().fold(0, |unit, (_, share)| divisor(unit, *share));
+        let deck: Vec<WriteCommand> = load
+            .write_commands
             .iter()
             .flat_map(|(form, share)| {
                 let cards = share.checked_div(unit).unwrap_or(0);
@@ -33,7 +33,7 @@ impl WriteCommandMix {
 
     /// The next write command.
     #[inline]
-    pub(super) fn draw(&mut self) -> WriteForm {
+    pub(super) fn draw(&mut self) -> WriteCommand {
         if self.dealt == self.deck.len() {
             self.dealt = 0;
         }
@@ -53,26 +53,26 @@ fn divisor(a: u8, b: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use WriteForm::*;
+    use WriteCommand::*;
     use fiord_plan::{EnginePlan, JobPlan};
 
     use super::*;
 
-    fn forms(shares: &[(WriteForm, u8)], seed: u64) -> Option<WriteCommandMix> {
+    fn mix(shares: &[(WriteCommand, u8)], seed: u64) -> Option<WriteCommandMix> {
         let mut load = JobPlan::plain(EnginePlan::Null, 1 << 20).load;
-        load.forms = shares.to_vec();
+        load.write_commands = shares.to_vec();
         load.seed = seed;
         WriteCommandMix::new(&load)
     }
 
     #[test]
     fn shares_are_exact() {
-        let mut forms = forms(&[(Data, 60), (Zeroes, 30), (Uncorrectable, 10)], 1).unwrap();
+        let mut mix = mix(&[(Data, 60), (Zeroes, 30), (Uncorrectable, 10)], 1).unwrap();
         // The deck has ten cards, so after every ten writes the shares are exact.
         for writes in 1..=100u32 {
             let mut counts = [0; 3];
             for _ in 0..10 {
-                let form = forms.draw();
+                let form = mix.draw();
                 counts[[Data, Zeroes, Uncorrectable].iter().position(|f| *f == form).unwrap()] += 1;
             }
             assert_eq!(counts, [6, 3, 1], "round {writes}");
@@ -82,8 +82,8 @@ mod tests {
     #[test]
     fn the_order_is_random_and_repeats_with_its_seed() {
         let all = |seed| {
-            let mut forms = forms(&[(Data, 37), (Verify, 63)], seed).unwrap();
-            (0..500).map(|_| forms.draw()).collect::<Vec<_>>()
+            let mut mix = mix(&[(Data, 37), (Verify, 63)], seed).unwrap();
+            (0..500).map(|_| mix.draw()).collect::<Vec<_>>()
         };
         let first = all(7);
         assert_eq!(first, all(7));
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn a_single_command_is_always_drawn() {
-        let mut one = forms(&[(Zeroes, 100)], 1).unwrap();
+        let mut one = mix(&[(Zeroes, 100)], 1).unwrap();
         assert!((0..300).all(|_| one.draw() == Zeroes));
-        assert!(forms(&[], 1).is_none());
+        assert!(mix(&[], 1).is_none());
     }
 }

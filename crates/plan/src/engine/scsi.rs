@@ -11,7 +11,9 @@ use fiord_types::Dir;
 
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
-use crate::model::{Access, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteForm};
+use crate::model::{
+    Access, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteCommand,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -85,13 +87,13 @@ fn batch(job: Reading) -> u32 {
 
 /// The write commands of `sg_write_mode` that send no data, so that the job fills no buffer for
 /// them.
-pub(crate) fn forms(engine: &EnginePlan) -> Option<Vec<(WriteForm, u8)>> {
+pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u8)>> {
     match engine {
         EnginePlan::Sg(SgPlan { write: SgWrite::WriteSameNoData, .. }) => {
-            Some(vec![(WriteForm::Zeroes, 100)])
+            Some(vec![(WriteCommand::Zeroes, 100)])
         }
         EnginePlan::Sg(SgPlan { write: SgWrite::Verify(0), .. }) => {
-            Some(vec![(WriteForm::Verify, 100)])
+            Some(vec![(WriteCommand::Verify, 100)])
         }
         _ => None,
     }

@@ -5,7 +5,7 @@
 //! | how large are the blocks, and how are they aligned? | `blocks` |
 //! | how are offsets distributed? | `distribution` |
 //! | what do the buffers contain? | `content` |
-//! | which commands carry out writes? | `forms` |
+//! | which commands carry out writes? | `write_commands` |
 //! | which I/Os have which priority? | `priority` |
 //! | which placement identifiers do writes have? | `placement` |
 //! | how many ranges does a trim have? | `ranges` |
@@ -16,12 +16,12 @@
 pub(crate) mod blocks;
 pub(crate) mod content;
 pub(crate) mod distribution;
-pub(crate) mod forms;
 pub(crate) mod placement;
 pub(crate) mod priority;
 pub(crate) mod ranges;
 pub(crate) mod seeds;
 pub(crate) mod sprandom;
+pub(crate) mod write_commands;
 pub(crate) mod zones;
 
 use fiord_job::number;
@@ -162,6 +162,6 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         trim_ranges: ranges,
         priorities: None,
         placement: None,
-        forms: Vec::new(),
+        write_commands: Vec::new(),
     }
 }

@@ -14,9 +14,9 @@ use fiord_job::option::table::{
 use fiord_job::option::value::Amount;
 use fiord_types::Dir;
 
-use crate::load::forms;
+use crate::load::write_commands;
 use crate::model::{
-    Access, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteForm, Zoned,
+    Access, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteCommand, Zoned,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -224,7 +224,8 @@ fn bypasses_write_pointer(
         let writes = matches!(plan.write, SgWrite::Write | SgWrite::WriteAndVerify);
         return (!writes).then(|| (sg::SG_WRITE_MODE.def(), job.get(sg::SG_WRITE_MODE).word()));
     }
-    let moves = |form| matches!(form, WriteForm::Data | WriteForm::Append | WriteForm::Zeroes);
-    let (form, _) = load.forms.iter().find(|(form, _)| !moves(*form))?;
-    Some((nvme::WRITE_MODE.def(), forms::word(*form)))
+    let moves =
+        |form| matches!(form, WriteCommand::Data | WriteCommand::Append | WriteCommand::Zeroes);
+    let (form, _) = load.write_commands.iter().find(|(form, _)| !moves(*form))?;
+    Some((nvme::WRITE_MODE.def(), write_commands::word(*form)))
 }

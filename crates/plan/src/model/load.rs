@@ -3,7 +3,8 @@
 use fiord_types::{Dir, PerDir};
 
 use super::{
-    Distribution, Generator, Placement, Priorities, Sequencer, SpRandom, Strided, WriteForm, Zoned,
+    Distribution, Generator, Placement, Priorities, Sequencer, SpRandom, Strided, WriteCommand,
+    Zoned,
 };
 
 /// The workload of a job.
@@ -68,8 +69,8 @@ pub struct Load {
     /// `dataplacement`: the placement identifiers of writes.
     pub placement: Option<Placement>,
     /// `write_mode`: the commands that carry out writes, with their shares in per cent, which add
-    /// up to 100. Empty: all writes are `WriteForm::Data`.
-    pub forms: Vec<(WriteForm, u8)>,
+    /// up to 100. Empty: all writes are `WriteCommand::Data`.
+    pub write_commands: Vec<(WriteCommand, u8)>,
 }
 
 impl Load {
@@ -77,7 +78,8 @@ impl Load {
     #[must_use]
     pub fn writes_data(&self) -> bool {
         self.mix.has(Dir::Write)
-            && (self.forms.is_empty() || self.forms.iter().any(|(form, _)| form.has_data()))
+            && (self.write_commands.is_empty()
+                || self.write_commands.iter().any(|(form, _)| form.has_data()))
     }
 }
 

@@ -10,8 +10,8 @@ pub struct Pace {
     /// `rate`, `rate_iops` per direction. `None`: no limit.
     pub rate: PerDir<Option<Rate>>,
     /// `rate_min`, `rate_iops_min` per direction: the job fails if it gets slower.
-    pub floor: PerDir<Option<Rate>>,
-    /// `rate_cycle` in nanoseconds: the interval over which the job checks `floor`.
+    pub min_rate: PerDir<Option<Rate>>,
+    /// `rate_cycle` in nanoseconds: the interval over which the job checks `min_rate`.
     pub cycle: u64,
     /// `rate_process`: how I/Os of a rate are spaced.
     pub process: RateProcess,
@@ -25,7 +25,7 @@ pub struct Pace {
     /// `max_latency` per direction, in nanoseconds: an I/O that takes longer ends the job.
     pub max_latency: PerDir<Option<u64>>,
     /// `latency_target`: the job searches for the largest depth that meets it.
-    pub goal: Option<LatencyGoal>,
+    pub latency_target: Option<LatencyTargetPlan>,
     /// `io_submit_mode=offload`: a synchronous engine has one thread per I/O in flight.
     pub offload: bool,
 }
@@ -35,14 +35,14 @@ impl Default for Pace {
     fn default() -> Self {
         Pace {
             rate: PerDir::all(None),
-            floor: PerDir::all(None),
+            min_rate: PerDir::all(None),
             cycle: 0,
             process: RateProcess::Linear,
             forgive_think: false,
             think: None,
             flow: None,
             max_latency: PerDir::all(None),
-            goal: None,
+            latency_target: None,
             offload: false,
         }
     }
@@ -54,11 +54,11 @@ impl Pace {
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.rate == PerDir::all(None)
-            && self.floor == PerDir::all(None)
+            && self.min_rate == PerDir::all(None)
             && self.think.is_none()
             && self.flow.is_none()
             && self.max_latency == PerDir::all(None)
-            && self.goal.is_none()
+            && self.latency_target.is_none()
     }
 }
 
@@ -102,7 +102,7 @@ pub struct FlowShare {
 
 /// `latency_target` and related options: the latency that the job keeps by adjusting its depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LatencyGoal {
+pub struct LatencyTargetPlan {
     /// `latency_target`: the longest latency in nanoseconds that an I/O may have.
     pub target: u64,
     /// `latency_window`: nanoseconds for which the job tries each depth.

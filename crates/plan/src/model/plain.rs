@@ -146,7 +146,7 @@ fn load() -> Load {
         trim_ranges: 1,
         priorities: None,
         placement: None,
-        forms: Vec::new(),
+        write_commands: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Tag {
     /// The command that carries out a write.
-    pub form: WriteForm,
+    pub form: WriteCommand,
     /// Position in [`Priorities::values`](super::Priorities::values), counted from 1; 0: the job's
     /// own priority.
     pub priority: u8,
@@ -15,13 +15,13 @@ pub struct Tag {
 
 impl Tag {
     /// A plain read, write or trim: no special command, priority or placement.
-    pub const PLAIN: Tag = Tag { form: WriteForm::Data, priority: 0, placement: 0 };
+    pub const PLAIN: Tag = Tag { form: WriteCommand::Data, priority: 0, placement: 0 };
 }
 
 /// The command that carries out a write (`write_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
-pub enum WriteForm {
+pub enum WriteCommand {
     /// Writes the bytes of the buffer.
     #[default]
     Data,
@@ -35,10 +35,10 @@ pub enum WriteForm {
     Append,
 }
 
-impl WriteForm {
+impl WriteCommand {
     /// Whether the command sends the bytes of the buffer. If not, the job does not fill the buffer.
     #[must_use]
     pub const fn has_data(self) -> bool {
-        matches!(self, WriteForm::Data | WriteForm::Append)
+        matches!(self, WriteCommand::Data | WriteCommand::Append)
     }
 }

@@ -10,7 +10,7 @@ use fiord_job::option::table::{
 };
 use fiord_types::{Dir, PerDir};
 
-use crate::model::{FlowShare, LatencyGoal, Load, LockFile, Mix, Pace, Rate, Think};
+use crate::model::{FlowShare, LatencyTargetPlan, Load, LockFile, Mix, Pace, Rate, Think};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -25,7 +25,7 @@ const WINDOW: u64 = 5 * SECOND;
 pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
     let pace = Pace {
         rate: rates(job, RATE, RATE_IOPS, messages),
-        floor: rates(job, RATE_MIN, RATE_IOPS_MIN, messages),
+        min_rate: rates(job, RATE_MIN, RATE_IOPS_MIN, messages),
         cycle: job.get(RATE_CYCLE).max(1_000_000),
         process: job.get(RATE_PROCESS),
         forgive_think: job.get(RATE_IGNORE_THINKTIME),
@@ -36,7 +36,7 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
             .get(MAX_LATENCY)
             .unwrap_or_default()
             .map(|us| us.filter(|us| *us > 0).map(|us| us.saturating_mul(1000))),
-        goal: goal(job, messages),
+        latency_target: latency_target(job, messages),
         offload: job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload,
     };
     floors(job, &pace, load, messages);
@@ -79,18 +79,18 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     for dir in Dir::ALL {
         let block = u64::from(load.blocks[dir].min().max(1));
         let largest = u64::from(load.blocks[dir].max().max(1));
-        let above = match (pace.rate[dir], pace.floor[dir]) {
-            (Some(Rate::Bytes(rate)), Some(Rate::Bytes(floor))) => floor > rate,
-            (Some(Rate::Ios(rate)), Some(Rate::Ios(floor))) => floor > rate,
+        let above = match (pace.rate[dir], pace.min_rate[dir]) {
+            (Some(Rate::Bytes(rate)), Some(Rate::Bytes(least))) => least > rate,
+            (Some(Rate::Ios(rate)), Some(Rate::Ios(least))) => least > rate,
             // Compare with the most I/Os per second that the rate permits.
-            (Some(Rate::Bytes(rate)), Some(Rate::Ios(floor))) => floor > rate.div_ceil(block),
-            (Some(Rate::Ios(rate)), Some(Rate::Bytes(floor))) => {
-                floor > rate.saturating_mul(largest)
+            (Some(Rate::Bytes(rate)), Some(Rate::Ios(least))) => least > rate.div_ceil(block),
+            (Some(Rate::Ios(rate)), Some(Rate::Bytes(least))) => {
+                least > rate.saturating_mul(largest)
             }
             _ => false,
         };
         if above {
-            let option = match pace.floor[dir] {
+            let option = match pace.min_rate[dir] {
                 Some(Rate::Bytes(_)) => RATE_MIN.def(),
                 _ => RATE_IOPS_MIN.def(),
             };
@@ -235,7 +235,7 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
     })
 }
 
-fn goal(job: Reading, messages: &mut Messages) -> Option<LatencyGoal> {
+fn latency_target(job: Reading, messages: &mut Messages) -> Option<LatencyTargetPlan> {
     let target = job.get(LATENCY_TARGET).unwrap_or(0);
     let share = job.get(LATENCY_PERCENTILE);
     if target == 0 {
@@ -249,7 +249,7 @@ fn goal(job: Reading, messages: &mut Messages) -> Option<LatencyGoal> {
         }
         return None;
     }
-    Some(LatencyGoal {
+    Some(LatencyTargetPlan {
         target,
         window: job.get(LATENCY_WINDOW).filter(|ns| *ns > 0).unwrap_or(WINDOW),
         share_ppm: (share * 10_000.0).round() as u32,

@@ -435,7 +435,7 @@ fn pace() {
             j.pace.rate == [None, Some(Rate::Bytes(500 << 10)), Some(Rate::Bytes(500 << 10))]
         }),
         ("--rate=1m --rate_min=512k --ratecycle=500", |j| {
-            j.pace.floor[Dir::Read] == Some(Rate::Bytes(512 << 10)) && j.pace.cycle == SECOND / 2
+            j.pace.min_rate[Dir::Read] == Some(Rate::Bytes(512 << 10)) && j.pace.cycle == SECOND / 2
         }),
         ("--rate_iops=9 --rate_process=poisson --rate_ignore_thinktime=1", |j| {
             j.pace.process == RateProcess::Poisson && j.pace.forgive_think
@@ -461,8 +461,8 @@ fn pace() {
             j.pace.max_latency == [Some(5 * SECOND), Some(100_000), Some(100_000)]
         }),
         ("--latency_target=2ms --latency_window=500ms --latency_percentile=99.9", |j| {
-            j.pace.goal
-                == Some(LatencyGoal {
+            j.pace.latency_target
+                == Some(LatencyTargetPlan {
                     target: 2_000_000,
                     window: SECOND / 2,
                     share_ppm: 999_000,

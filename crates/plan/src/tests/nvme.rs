@@ -111,18 +111,18 @@ fn options_of_commands() {
     assert!(!engine.ring.nonvectored && engine.ring.force_async == 2);
     let nvme = nvme(&plan);
     assert!(nvme.read_fua && nvme.write_fua && nvme.deallocate);
-    assert_eq!(plan.load.forms, [(WriteForm::Data, 60), (WriteForm::Zeroes, 40)]);
+    assert_eq!(plan.load.write_commands, [(WriteCommand::Data, 60), (WriteCommand::Zeroes, 40)]);
     assert!(plan.load.writes_data());
 }
 
 #[test]
 fn write_modes_without_data() {
     let plan = plan(device(512, 0), "--rw=write --write_mode=zeroes --bs=16m");
-    assert_eq!(plan.load.forms, [(WriteForm::Zeroes, 100)]);
+    assert_eq!(plan.load.write_commands, [(WriteCommand::Zeroes, 100)]);
     assert!(!plan.load.writes_data());
     let plain =
         super::job(&machine(device(512, 0)), &format!("{LINE} --rw=write --write_mode=write"));
-    assert!(plain.load.forms.is_empty() && plain.load.writes_data());
+    assert!(plain.load.write_commands.is_empty() && plain.load.writes_data());
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn only_the_controller_generates_reference_tags_of_appends() {
         job(&machine, &line);
         let line = format!("{line} --write_mode=zone_append");
         if taken {
-            assert_eq!(job(&machine, &line).load.forms, [(WriteForm::Append, 100)]);
+            assert_eq!(job(&machine, &line).load.write_commands, [(WriteCommand::Append, 100)]);
         } else {
             let message = error(&machine, &line);
             assert!(message.contains("protection information with reference tags"), "{message}");
@@ -358,7 +358,7 @@ fn zone_append_needs_zones() {
     assert!(message.contains("requires zonemode=zbd"), "{message}");
     let machine = Fake::empty().zoned_namespace("/dev/ng0n1", zoned);
     let line = format!("{LINE} --zonemode=zbd --rw=write --write_mode=zone_append");
-    assert_eq!(job(&machine, &line).load.forms, [(WriteForm::Append, 100)]);
+    assert_eq!(job(&machine, &line).load.write_commands, [(WriteCommand::Append, 100)]);
     for (modes, word) in [("verify", "verify"), ("write/50:uncor/50", "uncor")] {
         let line = format!("{LINE} --zonemode=zbd --rw=write --write_mode={modes}");
         let message = error(&machine, &line);

@@ -112,7 +112,7 @@ impl Limits {
     /// Adds the minimum and maximum rates of the directions that a job uses.
     fn add(&mut self, job: &JobPlan) {
         for dir in job.load.mix.dirs() {
-            match job.pace.floor[dir] {
+            match job.pace.min_rate[dir] {
                 Some(Rate::Bytes(n)) => self.bytes.0 = self.bytes.0.saturating_add(n),
                 Some(Rate::Ios(n)) => self.ios.0 = self.ios.0.saturating_add(n),
                 None => {}
@@ -182,7 +182,7 @@ mod tests {
         let mut reads = JobPlan::plain(EnginePlan::Null, 1 << 20);
         reads.load.mix = Mix::Read;
         reads.pace.rate = PerDir::all(Some(Rate::Bytes(1 << 20)));
-        reads.pace.floor = PerDir::all(Some(Rate::Bytes(102_400)));
+        reads.pace.min_rate = PerDir::all(Some(Rate::Bytes(102_400)));
         limits.add(&reads);
         assert_eq!((limits.bytes, limits.ios), ((102_400, 1 << 20), (0, 1500)));
     }

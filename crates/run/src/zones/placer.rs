@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fiord_load::Io;
-use fiord_plan::{FilePlan, JobPlan, Mix, WriteForm};
+use fiord_plan::{FilePlan, JobPlan, Mix, WriteCommand};
 use fiord_sys::zone::Action;
 use fiord_types::Dir;
 
@@ -180,7 +180,7 @@ impl Placer {
     fn place_write(&mut self, io: &Io) -> Place {
         loop {
             let file = &mut self.files[io.file as usize];
-            let append = io.tag.form == WriteForm::Append;
+            let append = io.tag.form == WriteCommand::Append;
             match file.table.claim_write(&mut file.user, io.offset, io.len, append) {
                 Claim::Write { zone, offset, len } => {
                     let flight = Flight::Write { file: io.file, zone, offset, len };

@@ -11,9 +11,10 @@ use fiord_sys::nvme::CommandSet;
 use fiord_types::Dir;
 
 use crate::load::blocks::size_option;
-use crate::load::{forms, zones};
+use crate::load::{write_commands, zones};
 use crate::model::{
-    BlockSize, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step, WriteForm,
+    BlockSize, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step,
+    WriteCommand,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -185,17 +186,18 @@ impl Limits<'_> {
         let unsupported = |option: &'static OptionDef, command: &str, bit: u32, help: &str| {
             self.error(option, format!("has no {command} command (ONCS bit {bit} is 0)")).help(help)
         };
-        for (form, _) in &self.load.forms {
+        for (form, _) in &self.load.write_commands {
             let (name, bit, there) = match form {
-                WriteForm::Zeroes => ("Write Zeroes", 3, has(0x08, identified.write_zeroes)),
-                WriteForm::Uncorrectable => {
+                WriteCommand::Zeroes => ("Write Zeroes", 3, has(0x08, identified.write_zeroes)),
+                WriteCommand::Uncorrectable => {
                     ("Write Uncorrectable", 1, has(0x04, identified.write_uncorrectable))
                 }
-                WriteForm::Verify => ("Verify", 7, has(0x0c, identified.verify)),
-                WriteForm::Data | WriteForm::Append => continue,
+                WriteCommand::Verify => ("Verify", 7, has(0x0c, identified.verify)),
+                WriteCommand::Data | WriteCommand::Append => continue,
             };
             if !there {
-                let help = format!("To fix: leave `{}` out of `write_mode`", forms::word(*form));
+                let help =
+                    format!("To fix: leave `{}` out of `write_mode`", write_commands::word(*form));
                 messages.push(unsupported(nvme::WRITE_MODE.def(), name, bit, &help));
             }
         }
@@ -204,7 +206,8 @@ impl Limits<'_> {
                 "To fix: leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
             messages.push(unsupported(RW.def(), "Dataset Management", 2, help));
         }
-        let appends = self.load.forms.iter().any(|(form, _)| *form == WriteForm::Append);
+        let appends =
+            self.load.write_commands.iter().any(|(form, _)| *form == WriteCommand::Append);
         if appends && target.device.command_set != CommandSet::Zoned {
             messages.push(
                 self.error(nvme::WRITE_MODE, "has no zones to append to")
@@ -297,10 +300,10 @@ impl Limits<'_> {
         let scaled = |bytes: u64| (bytes / data).saturating_mul(block);
         let mut all = Vec::new();
         let whole = Some(MOST_BLOCKS.saturating_mul(block));
-        let forms: Vec<WriteForm> = match dir {
-            Dir::Read => vec![WriteForm::Data],
-            Dir::Write if self.load.forms.is_empty() => vec![WriteForm::Data],
-            Dir::Write => self.load.forms.iter().map(|(form, _)| *form).collect(),
+        let forms: Vec<WriteCommand> = match dir {
+            Dir::Read => vec![WriteCommand::Data],
+            Dir::Write if self.load.write_commands.is_empty() => vec![WriteCommand::Data],
+            Dir::Write => self.load.write_commands.iter().map(|(form, _)| *form).collect(),
             Dir::Trim => {
                 let blocks = device.limits.deallocate_range_blocks.map(u64::from);
                 let range = blocks.map(|n| n.saturating_mul(block));
@@ -311,25 +314,25 @@ impl Limits<'_> {
         for form in forms {
             let limits = &device.limits;
             match form {
-                WriteForm::Data if self.job.get(nvme::NVME_SPLIT) => {}
+                WriteCommand::Data if self.job.get(nvme::NVME_SPLIT) => {}
                 // The device would choose the order of the parts of a split append.
-                WriteForm::Data | WriteForm::Append => self.transfer(target, form, &mut all),
-                WriteForm::Zeroes => {
+                WriteCommand::Data | WriteCommand::Append => self.transfer(target, form, &mut all),
+                WriteCommand::Zeroes => {
                     let limit = limits.write_zeroes.map(scaled);
                     all.extend(most(limit, "in a Write Zeroes command (WZSL)", ""));
                     all.extend(most(whole, "in one command (65536 blocks)", ""));
                 }
-                WriteForm::Uncorrectable => {
+                WriteCommand::Uncorrectable => {
                     let limit = limits.write_uncorrectable.map(scaled);
                     all.extend(most(limit, "in a Write Uncorrectable command (WUSL)", ""));
                     all.extend(most(whole, "in one command (65536 blocks)", ""));
                 }
-                WriteForm::Verify => {
+                WriteCommand::Verify => {
                     all.extend(most(limits.verify.map(scaled), "in a Verify command (VSL)", ""));
                     all.extend(most(whole, "in one command (65536 blocks)", ""));
                 }
             }
-            if form == WriteForm::Append {
+            if form == WriteCommand::Append {
                 let limit = device.zoned.and_then(|zoned| zoned.max_append);
                 all.extend(most(limit, "in a Zone Append command (ZASL)", ""));
             }
@@ -338,9 +341,9 @@ impl Limits<'_> {
     }
 
     /// Adds the limits on the data that one command transfers.
-    fn transfer(&self, target: &NvmeTarget, form: WriteForm, all: &mut Vec<Most>) {
+    fn transfer(&self, target: &NvmeTarget, form: WriteCommand, all: &mut Vec<Most>) {
         let split = match form {
-            WriteForm::Append => "",
+            WriteCommand::Append => "",
             _ => ", or have larger ones split (`nvme_split=1`)",
         };
         let whole = MOST_BLOCKS.saturating_mul(target.block.into());

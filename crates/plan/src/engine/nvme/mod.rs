@@ -96,7 +96,7 @@ pub(crate) fn without_effect(
         }
     }
     let Commands::Nvme(nvme) = &plan.commands;
-    let zeroes = load.forms.iter().any(|(form, _)| *form == crate::WriteForm::Zeroes);
+    let zeroes = load.write_commands.iter().any(|(form, _)| *form == crate::WriteCommand::Zeroes);
     if nvme.deallocate && !zeroes {
         messages.push(
             job.no_effect(nvme::DEAC, "`deac` has no effect without Write Zeroes commands")

@@ -3,31 +3,33 @@
 use fiord_job::option::table::nvme;
 use fiord_job::option::value::ValueError;
 
-use crate::model::WriteForm;
+use crate::model::WriteCommand;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The values of `write_mode` and their commands.
-const WORDS: [(&str, WriteForm); 5] = [
-    ("write", WriteForm::Data),
-    ("uncor", WriteForm::Uncorrectable),
-    ("zeroes", WriteForm::Zeroes),
-    ("verify", WriteForm::Verify),
-    ("zone_append", WriteForm::Append),
+const WORDS: [(&str, WriteCommand); 5] = [
+    ("write", WriteCommand::Data),
+    ("uncor", WriteCommand::Uncorrectable),
+    ("zeroes", WriteCommand::Zeroes),
+    ("verify", WriteCommand::Verify),
+    ("zone_append", WriteCommand::Append),
 ];
 
 /// The value of `write_mode` that selects a command.
-pub(crate) fn word(form: WriteForm) -> &'static str {
-    WORDS.iter().find(|(_, known)| *known == form).map_or("write", |(word, _)| word)
+pub(crate) fn word(command: WriteCommand) -> &'static str {
+    WORDS.iter().find(|(_, known)| *known == command).map_or("write", |(word, _)| word)
 }
 
 /// Reads the commands of a job's writes, with their shares in per cent. Empty: all are plain
 /// writes.
-pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8)> {
+pub(crate) fn write_commands(job: Reading, messages: &mut Messages) -> Vec<(WriteCommand, u8)> {
     let Some(text) = job.explicit(nvme::WRITE_MODE) else { return Vec::new() };
     match parse(&text) {
-        Ok(forms) if forms.iter().all(|(form, _)| *form == WriteForm::Data) => Vec::new(),
-        Ok(forms) => forms,
+        Ok(commands) if commands.iter().all(|(command, _)| *command == WriteCommand::Data) => {
+            Vec::new()
+        }
+        Ok(commands) => commands,
         Err(wrong) => {
             messages.push(job.error(nvme::WRITE_MODE, wrong.what).help(
                 "To fix: write one of `write`, `uncor`, `zeroes`, `verify`, `zone_append`, or several with \
@@ -40,7 +42,7 @@ pub(crate) fn forms(job: Reading, messages: &mut Messages) -> Vec<(WriteForm, u8
 
 /// Parses one mode, or several with their shares (`write/60:zeroes/40`). Entries with an empty
 /// share (`zeroes/`) divide the rest evenly; the first of them gets the remainder.
-fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, ValueError> {
+fn parse(text: &str) -> Result<Vec<(WriteCommand, u8)>, ValueError> {
     if !text.contains([':', '/']) {
         return Ok(vec![(named(text.trim())?, 100)]);
     }
@@ -63,13 +65,13 @@ fn parse(text: &str) -> Result<Vec<(WriteForm, u8)>, ValueError> {
     shares(&entries)
 }
 
-fn named(word: &str) -> Result<WriteForm, ValueError> {
+fn named(word: &str) -> Result<WriteCommand, ValueError> {
     let known = WORDS.iter().find(|(name, _)| *name == word);
     let unknown = || ValueError::new(format!("`{word}` is not a write mode"));
-    known.map(|(_, form)| *form).ok_or_else(unknown)
+    known.map(|(_, command)| *command).ok_or_else(unknown)
 }
 
-fn shares(entries: &[(WriteForm, Option<u8>)]) -> Result<Vec<(WriteForm, u8)>, ValueError> {
+fn shares(entries: &[(WriteCommand, Option<u8>)]) -> Result<Vec<(WriteCommand, u8)>, ValueError> {
     let given: u32 = entries.iter().filter_map(|(_, share)| *share).map(u32::from).sum();
     let open = entries.iter().filter(|(_, share)| share.is_none()).count() as u32;
     if given > 100 || (open == 0 && given != 100) {
@@ -78,13 +80,13 @@ fn shares(entries: &[(WriteForm, Option<u8>)]) -> Result<Vec<(WriteForm, u8)>, V
     let left = 100 - given;
     let mut first = true;
     let mut all = Vec::new();
-    for (form, share) in entries {
+    for (command, share) in entries {
         let share = share.unwrap_or_else(|| {
             let rest = if std::mem::take(&mut first) { left % open } else { 0 };
             (left / open + rest) as u8
         });
         if share > 0 {
-            all.push((*form, share));
+            all.push((*command, share));
         }
     }
     Ok(all)
@@ -93,7 +95,7 @@ fn shares(entries: &[(WriteForm, Option<u8>)]) -> Result<Vec<(WriteForm, u8)>, V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use WriteForm::*;
+    use WriteCommand::*;
 
     #[test]
     fn one_mode_or_several_with_shares() {
