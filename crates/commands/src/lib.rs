@@ -7,6 +7,7 @@
 //! | `fiord zones`: which zones does a device have, and how are they reset | [`zones`] |
 //! | `fiord devices`: which disks does the machine have, and which links do they share | [`devices`] |
 //! | `fiord precondition`: how is a device filled before a measurement | [`precondition`] |
+//! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
 //!
 //! What they share:
 //!
@@ -49,6 +50,7 @@ pub mod precondition;
 pub mod rejected;
 pub mod runs;
 pub mod session;
+pub mod skew;
 pub mod state_file;
 pub mod suite;
 pub mod sweep;

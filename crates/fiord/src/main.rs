@@ -20,7 +20,6 @@ mod exit;
 mod findings;
 mod invoke;
 mod sink;
-mod skew;
 mod subcommand;
 
 use std::process::ExitCode;

@@ -14,14 +14,14 @@ use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{End, Eta, Session};
-use fiord_commands::{devices, precondition, suite, sweep, zones};
+use fiord_commands::{devices, precondition, skew, suite, sweep, zones};
 use fiord_job::load::Machine;
 use fiord_job::suggest;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
 use crate::sink::Sink;
-use crate::{check, sink, skew};
+use crate::{check, sink};
 
 const NAMES: [&str; 8] =
     ["check", "options", "sweep", "skew", "zones", "suite", "devices", "precondition"];
@@ -44,7 +44,7 @@ enum Command {
     /// Run a job at many settings, print a table and find the knee.
     Sweep(sweep::Args),
     /// Show how a random distribution spreads the I/O over the data.
-    Skew(skew::Asked),
+    Skew(skew::Args),
     /// Show, reset, finish, open or close the zones of a device.
     Zones(zones::Args),
     /// Run a benchmark suite on a device, or list the suites.

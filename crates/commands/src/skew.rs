@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use fiord_commands::rejected::{self, Rejected};
-use fiord_commands::session::{CannotPrint, End, Session};
 use fiord_job::load::Machine;
 use fiord_load::skew::Curve;
 use fiord_plan::JobPlan;
 use fiord_stat::units;
 use fiord_types::Dir;
 use serde_json::{Value, json};
+
+use crate::rejected::{self, Rejected};
+use crate::session::{CannotPrint, End, Session};
 
 /// Percentages of the data for which the table shows the share of the I/O.
 const DATA: [f64; 12] = [0.01, 0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0, 100.0];
@@ -21,7 +22,7 @@ const HEIGHT: usize = 15;
 
 /// Command line of `fiord skew`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Asked {
+pub struct Args {
     /// Job file with random jobs; alternatively, give --distribution.
     #[arg(required_unless_present = "distribution", conflicts_with = "distribution")]
     file: Option<String>,
@@ -41,7 +42,7 @@ pub(crate) struct Asked {
 
 /// Why the distribution cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// The job or the distribution is wrong.
     #[error(transparent)]
     Rejected(#[from] Rejected),
@@ -57,12 +58,12 @@ pub(crate) enum Error {
 ///
 /// # Errors
 /// The job is wrong, or none of them is random.
-pub(crate) fn run(asked: &Asked, session: &mut Session) -> Result<End, Error> {
-    session.print(&asked.report()?)?;
+pub fn run(args: &Args, session: &mut Session) -> Result<End, Error> {
+    session.print(&args.report()?)?;
     Ok(End::Done)
 }
 
-impl Asked {
+impl Args {
     fn report(&self) -> Result<String, Error> {
         let jobs = self.jobs()?;
         let mut all = Vec::new();
