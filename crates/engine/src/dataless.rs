@@ -2,6 +2,8 @@
 
 use std::os::fd::RawFd;
 
+use fiord_types::Errno;
+
 use crate::error::raw_result;
 use crate::files::Files;
 use crate::{FileKind, Op, OpKind, Outcome};
@@ -21,7 +23,7 @@ pub fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
         OpKind::SyncFileRange(flags) => unsafe {
             libc::sync_file_range(fd, op.offset as i64, i64::from(op.len), flags)
         },
-        OpKind::Read | OpKind::Write => return Outcome::err(libc::EINVAL),
+        OpKind::Read | OpKind::Write => return Outcome::err(Errno::EINVAL),
     };
     Outcome::from_raw(raw_result(i64::from(ret)))
 }
@@ -49,7 +51,7 @@ pub fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome {
             unsafe { libc::fallocate(fd, mode, offset as i64, len as i64) }
         }
         FileKind::Char | FileKind::Pipe | FileKind::Endpoint | FileKind::Virtual => {
-            return Outcome::err(libc::EOPNOTSUPP);
+            return Outcome::err(Errno::EOPNOTSUPP);
         }
     };
     Outcome::from_raw(raw_result(i64::from(ret)))

@@ -1,20 +1,20 @@
 //! Construction of [`EngineError`], so that all engines word their errors in the same way.
 
-use fiord_sys::errno;
+use fiord_sys::errno::advice;
+use fiord_types::Errno;
 
 use crate::EngineError;
 
 impl EngineError {
     /// A system call failed. `purpose` says what the engine used it for, usually the option, and
     /// `call` is the name of the system call.
-    pub(crate) fn call(purpose: &str, call: &str, errno: i32) -> Self {
-        let (text, name) = (errno::text(errno), errno::name(errno));
-        let help = errno::advice(call, errno).map(String::from);
-        EngineError { what: format!("{purpose}: {call}: {text} ({name})"), help, errno }
+    pub(crate) fn call(purpose: &str, call: &str, errno: Errno) -> Self {
+        let help = advice(call, errno).map(String::from);
+        EngineError { what: format!("{purpose}: {call}: {errno}"), help, errno: Some(errno) }
     }
 
     /// A system call that ends the use of the buffers failed.
-    pub(crate) fn leaked(purpose: &str, call: &str, errno: i32) -> Self {
+    pub(crate) fn leaked(purpose: &str, call: &str, errno: Errno) -> Self {
         Self::call(purpose, call, errno).help(
             "the kernel may still use the I/O buffers, so their memory stays allocated until the process \
              ends",
@@ -24,15 +24,15 @@ impl EngineError {
     /// A function of `fiord-sys` failed.
     pub(crate) fn from_sys(purpose: &str, error: &fiord_sys::Error) -> Self {
         if error.said.is_some() {
-            let errno = error.errno;
+            let errno = Some(error.errno);
             return EngineError { what: format!("{purpose}: {error}"), help: None, errno };
         }
         Self::call(purpose, error.op, error.errno)
     }
 
-    /// A failure without a failed system call. The errno is 0.
+    /// A failure without a failed system call. It has no errno.
     pub(crate) fn plain(what: impl Into<String>) -> Self {
-        EngineError { what: what.into(), help: None, errno: 0 }
+        EngineError { what: what.into(), help: None, errno: None }
     }
 
     /// Sets the text that says what the user can do.
@@ -51,15 +51,8 @@ pub(crate) fn after(help: Option<&str>) -> String {
     }
 }
 
-/// The errno of the calling thread.
-#[inline]
-pub(crate) fn last_errno() -> i32 {
-    // SAFETY: the C library gives each thread a valid errno location.
-    unsafe { *libc::__errno_location() }
-}
-
 /// Converts the return value of a C library function (-1 and errno) to a count or a negative errno.
 #[inline(always)]
 pub(crate) fn raw_result(ret: i64) -> i64 {
-    if ret >= 0 { ret } else { -i64::from(last_errno()) }
+    if ret >= 0 { ret } else { Errno::last().as_result() }
 }

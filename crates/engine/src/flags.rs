@@ -2,7 +2,8 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use crate::error::last_errno;
+use fiord_types::Errno;
+
 use crate::{EngineError, FileKind, Target};
 
 /// Polls for the completion. Kernels since 4.6 accept the flag and ignore it where the device has
@@ -46,7 +47,7 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
     if probed == 0 || !matches!(target.kind, FileKind::Regular | FileKind::Block) {
         return Ok(());
     }
-    if probe(fd, target.offset, probed) != libc::EOPNOTSUPP {
+    if probe(fd, target.offset, probed) != Some(Errno::EOPNOTSUPP) {
         return Ok(());
     }
     let names = [
@@ -56,7 +57,7 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
     let bad = names
         .into_iter()
         .find(|(flag, ..)| {
-            probed & flag != 0 && probe(fd, target.offset, *flag) == libc::EOPNOTSUPP
+            probed & flag != 0 && probe(fd, target.offset, *flag) == Some(Errno::EOPNOTSUPP)
         })
         .unwrap_or(names[0]);
     let (_, name, version, option) = bad;
@@ -66,19 +67,19 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
             "To fix: drop {option}=1; {name} needs Linux {version} or later and a file system that \
              supports it"
         )),
-        errno: libc::EOPNOTSUPP,
+        errno: Some(Errno::EOPNOTSUPP),
     })
 }
 
-/// Reads a page with these flags. Returns the errno, or 0 on success.
-fn probe(fd: RawFd, offset: u64, flags: i32) -> i32 {
+/// Reads a page with these flags. Returns the errno, or `None` on success.
+fn probe(fd: RawFd, offset: u64, flags: i32) -> Option<Errno> {
     #[repr(align(4096))]
     struct Page([u8; 4096]);
     let mut page = Page([0; 4096]);
     let vector = libc::iovec { iov_base: page.0.as_mut_ptr().cast(), iov_len: 4096 };
     // SAFETY: the one entry describes `page`, which outlives the call.
     let ret = unsafe { libc::preadv2(fd, &vector, 1, offset as i64, flags) };
-    if ret >= 0 { 0 } else { last_errno() }
+    if ret >= 0 { None } else { Some(Errno::last()) }
 }
 
 fn check_atomic(fd: &OwnedFd) -> Result<(), EngineError> {
@@ -94,6 +95,6 @@ fn check_atomic(fd: &OwnedFd) -> Result<(), EngineError> {
              system) that reports a nonzero atomic_write_unit_max_bytes"
                 .into(),
         ),
-        errno: libc::EOPNOTSUPP,
+        errno: Some(Errno::EOPNOTSUPP),
     })
 }

@@ -68,6 +68,7 @@ use std::sync::Arc;
 
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
+use fiord_types::Errno;
 
 pub use buffers::Buffers;
 pub use clock::MachineClock;
@@ -144,10 +145,10 @@ impl Outcome {
     pub const fn ok(bytes: u32) -> Self {
         Outcome(bytes as i64)
     }
-    /// Failure with this errno, a positive number.
+    /// Failure with this errno.
     #[inline]
-    pub const fn err(errno: i32) -> Self {
-        Outcome(-(errno as i64))
+    pub const fn err(errno: Errno) -> Self {
+        Outcome(-(errno.raw() as i64))
     }
     /// The device failed the command with this NVMe status: the status field of the completion
     /// queue entry without the phase tag.
@@ -159,7 +160,7 @@ impl Outcome {
     /// the kernel does for such a failure.
     #[inline]
     pub const fn scsi(sense: Sense) -> Self {
-        Outcome(-((((sense.bits() as i64) << 8) | Self::SCSI) << 32 | libc::EIO as i64))
+        Outcome(-((((sense.bits() as i64) << 8) | Self::SCSI) << 32 | Errno::EIO.raw() as i64))
     }
     /// Converts the return value of the kernel: a byte count, or a negative errno.
     #[inline]
@@ -170,11 +171,11 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// The errno, a positive number. For an NVMe status it is the number of the status, because fio
+    /// The errno. For an NVMe status it is the number of the status, because fio
     /// reports that number.
     #[inline]
-    pub const fn get(self) -> Result<u32, i32> {
-        if self.0 >= 0 { Ok(self.0 as u32) } else { Err(-self.0 as i32) }
+    pub const fn get(self) -> Result<u32, Errno> {
+        if self.0 >= 0 { Ok(self.0 as u32) } else { Err(Errno::from_raw(-self.0 as i32)) }
     }
     /// The status that the device reported, if the device failed the op.
     pub const fn device_status(self) -> Option<DeviceStatus> {
@@ -287,8 +288,8 @@ pub struct EngineError {
     /// What the user can do. A remedy starts with "To fix:" and names the kernel version that is
     /// needed or the option to drop.
     pub help: Option<String>,
-    /// The errno; 0 if no system call failed.
-    pub errno: i32,
+    /// The errno; `None` if no system call failed.
+    pub errno: Option<Errno>,
 }
 
 /// Clock that times the I/Os of an engine: a clock of the machine for engines that do real I/O, a

@@ -9,9 +9,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_plan::EnginePlan;
+use fiord_types::Errno;
 
 use crate::buffers::Buffers;
-use crate::error::last_errno;
 use crate::files::Files;
 use crate::flags;
 use crate::{
@@ -137,7 +137,7 @@ impl Libaio {
         // SAFETY: the call writes one context handle.
         let ret = unsafe { libc::syscall(libc::SYS_io_setup, config.slots, &raw mut context) };
         if ret < 0 {
-            return Err(setup_error(last_errno(), config.slots));
+            return Err(setup_error(Errno::last(), config.slots));
         }
         let ring_known = ring_is_known(context);
         // Nothing is in flight in a new context, so a failure of `destroy` does no harm.
@@ -189,10 +189,10 @@ impl Libaio {
                 total += ret as u32;
                 continue;
             }
-            match if ret == 0 { libc::EAGAIN } else { -ret as i32 } {
-                libc::EINTR => {}
+            match if ret == 0 { Errno::EAGAIN } else { Errno::from_result(ret) } {
+                Errno::EINTR => {}
                 // The kernel has no room until an op completes.
-                libc::EAGAIN if self.in_flight > 0 => break,
+                Errno::EAGAIN if self.in_flight > 0 => break,
                 // The kernel refused the first op of the list, which has thereby ended.
                 errno => {
                     let slot = self.slot_of(self.unsent[self.sent]);
@@ -269,8 +269,8 @@ impl Libaio {
             )
         };
         if ret < 0 {
-            let errno = -ret as i32;
-            if errno == libc::EINTR {
+            let errno = Errno::from_result(ret);
+            if errno == Errno::EINTR {
                 return Ok(0);
             }
             return Err(EngineError::call("ioengine=libaio", "io_getevents", errno));
@@ -354,7 +354,7 @@ impl Engine for Libaio {
             return Queued::Done(slot, dataless::on(&self.files, *op));
         }
         let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
-            return Queued::Done(slot, Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         let slot = self.buffers.begin(slot);
         let read = op.kind == OpKind::Read;
@@ -427,12 +427,12 @@ impl Drop for Libaio {
 /// # Errors
 ///
 /// The errno. Ops may still be in flight.
-fn destroy(context: u64) -> Result<(), i32> {
+fn destroy(context: u64) -> Result<(), Errno> {
     // SAFETY: the call takes no pointer that the process owns. The callers do not use the context
     // afterwards.
     match unsafe { libc::syscall(libc::SYS_io_destroy, context) } {
         0 => Ok(()),
-        _ => Err(last_errno()),
+        _ => Err(Errno::last()),
     }
 }
 
@@ -447,14 +447,14 @@ fn ring_is_known(context: u64) -> bool {
         && head.header_length as usize == size_of::<RingHead>()
 }
 
-fn setup_error(errno: i32, slots: u32) -> EngineError {
+fn setup_error(errno: Errno, slots: u32) -> EngineError {
     let error = EngineError::call("ioengine=libaio", "io_setup", errno);
     match errno {
-        libc::EAGAIN => error.help(format!(
+        Errno::EAGAIN => error.help(format!(
             "iodepth={slots} exceeds what is left of the system's limit. To fix: raise sysctl \
              fs.aio-max-nr, or lower iodepth"
         )),
-        libc::ENOSYS => {
+        Errno::ENOSYS => {
             error.help("this kernel has no AIO (CONFIG_AIO). To fix: use ioengine=io_uring")
         }
         _ => error.help("To fix: lower iodepth, or use ioengine=io_uring"),
@@ -472,7 +472,7 @@ mod tests {
         let (base, _) = engine.buffers.region();
         destroy(engine.context).unwrap();
         let error = engine.close().unwrap_err();
-        assert_eq!(error.errno, libc::EINVAL);
+        assert_eq!(error.errno, Some(Errno::EINVAL));
         assert!(error.to_string().contains("stays allocated"), "{error}");
         assert_eq!(engine.close(), Ok(()), "there is no context left");
         drop(engine);

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use fiord_types::Errno;
+
 use crate::slot::SlotPool;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, Op, Outcome,
@@ -53,7 +55,7 @@ struct Unit<E> {
     /// Number of entries of `changes` that the engine has seen.
     known: usize,
     /// The errno of the last change that failed.
-    broken: i32,
+    broken: Errno,
 }
 
 impl<E: Engine + Send + 'static> Offload<E> {
@@ -81,7 +83,7 @@ impl<E: Engine + Send + 'static> Offload<E> {
                 thread: start(slot, back.clone())?,
                 op: None,
                 known: 0,
-                broken: 0,
+                broken: Errno::EIO,
             });
         }
         let Some(clock) = clock else {
@@ -171,7 +173,7 @@ impl<E: Engine> Unit<E> {
                 None => engine.detach(*file),
             };
             if let Err(error) = result {
-                self.broken = if error.errno > 0 { error.errno } else { libc::EIO };
+                self.broken = error.errno.unwrap_or(Errno::EIO);
                 return Err(error);
             }
         }
@@ -193,7 +195,7 @@ fn with_own_position(target: &Target) -> Result<Target, EngineError> {
         help: Some(
             "To fix: use psync, pvsync or pvsync2, which do not use the file position".into(),
         ),
-        errno: error.errno,
+        errno: Some(error.errno),
     })?;
     Ok(Target { fd: Some(Arc::new(own)), ..target.clone() })
 }
@@ -209,7 +211,7 @@ fn start<E: Engine + Send + 'static>(
         for ((mut engine, own), op) in tasks {
             let (own, outcome) = match engine.queue(own, &op) {
                 Queued::Done(own, outcome) => (own, outcome),
-                Queued::Full(own) => (own, Outcome::err(libc::EAGAIN)),
+                Queued::Full(own) => (own, Outcome::err(Errno::EAGAIN)),
                 Queued::Pending => panic!("the engine does not complete each op as it is queued"),
             };
             if this.back.send((slot, Some(((engine, own), outcome)))).is_err() {
@@ -223,7 +225,7 @@ fn start<E: Engine + Send + 'static>(
             let mut failed = EngineError::plain(format!(
                 "io_submit_mode=offload: cannot start the thread of slot {slot}: {error}"
             ));
-            failed.errno = error.raw_os_error().unwrap_or(0);
+            failed.errno = Errno::of(&error);
             Err(failed.help(
                 "To fix: lower iodepth, or raise the limits on threads (ulimit -u, pids.max)",
             ))
@@ -280,7 +282,7 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !self.pool.owns(&slot) {
-            return Queued::Done(slot, Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         }
         let unit = &mut self.slots[slot.index() as usize];
         if unit.known < self.changes.len() && unit.catch_up(&self.changes).is_err() {

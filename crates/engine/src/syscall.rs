@@ -48,6 +48,8 @@ call!(call6, 6, "rdi" 0, "rsi" 1, "rdx" 2, "r10" 3, "r8" 4, "r9" 5);
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Errno;
+
     use super::*;
 
     #[test]
@@ -61,7 +63,7 @@ mod tests {
         assert_eq!(&data, b"\x7fELF");
         // SAFETY: `data` has room for four bytes, and -1 is no descriptor.
         let ret = unsafe { call4(libc::SYS_pread64, [-1isize as usize, at, 4, 0]) };
-        assert_eq!(ret, -i64::from(libc::EBADF));
+        assert_eq!(ret, Errno::EBADF.as_result());
         // SAFETY: maps memory at an address that the kernel chooses, then unmaps it.
         unsafe {
             let (access, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);

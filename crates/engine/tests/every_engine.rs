@@ -9,6 +9,7 @@ use fiord_job::option::def::Support;
 use fiord_job::option::table;
 use fiord_plan::machine::system::Machine;
 use fiord_plan::{Access, EngineDef, EnginePlan};
+use fiord_types::Errno;
 use scratch::{LoopDevice, Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -133,13 +134,17 @@ fn edges<E: Engine>(mut engine: E) {
     assert!(engine.buffer(&mut free[0])[1000..1096].iter().all(|b| *b == 0));
     assert!(engine.buffer(&mut free[0])[1096..].iter().all(|b| *b == 0xee));
     let outside = Op { at: 4 * BLOCK - 1, len: 2, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, free, &outside), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, free, &outside), Outcome::err(Errno::EINVAL));
     engine.detach(0).unwrap();
-    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::err(libc::EBADF), "detached");
+    assert_eq!(
+        one(&mut engine, free, &op(OpKind::Read, 0)),
+        Outcome::err(Errno::EBADF),
+        "detached"
+    );
     attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), true));
     assert_eq!(
         one(&mut engine, free, &op(OpKind::Write, 0)),
-        Outcome::err(libc::EBADF),
+        Outcome::err(Errno::EBADF),
         "read-only"
     );
 }
@@ -172,15 +177,15 @@ fn on_a_device<E: Engine>(mut engine: E, maps: bool) {
         "trimmed, yet not empty"
     );
     if maps {
-        assert_eq!(one(&mut engine, free, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::EIO));
+        assert_eq!(one(&mut engine, free, &op(OpKind::Write, BLOCKS)), Outcome::err(Errno::EIO));
         return;
     }
-    assert_eq!(one(&mut engine, free, &op(OpKind::Write, BLOCKS)), Outcome::err(libc::ENOSPC));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, BLOCKS)), Outcome::err(Errno::ENOSPC));
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, BLOCKS)), Outcome::ok(0));
     let askew = Op { offset: 100, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, free, &askew), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, free, &askew), Outcome::err(Errno::EINVAL));
     let odd = Op { len: 100, ..op(OpKind::Read, 0) };
-    assert_eq!(one(&mut engine, free, &odd), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, free, &odd), Outcome::err(Errno::EINVAL));
 }
 
 /// Character devices: `/dev/zero`, and `/dev/full`, whose writes fail.
@@ -192,12 +197,12 @@ fn on_character_devices<E: Engine>(mut engine: E) {
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 7)), Outcome::ok(BLOCK));
     assert!(engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0));
     assert_eq!(one(&mut engine, free, &op(OpKind::Write, 7)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 7)), Outcome::err(libc::EOPNOTSUPP));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 7)), Outcome::err(Errno::EOPNOTSUPP));
     engine.detach(0).unwrap();
     attach(&mut engine, 0, &scratch::device_target("/dev/full"));
     // The driver has no asynchronous write, so libaio returns EINVAL.
     let full = one(&mut engine, free, &op(OpKind::Write, 0)).get();
-    assert!(matches!(full, Err(libc::ENOSPC | libc::EINVAL)), "{full:?}");
+    assert!(matches!(full, Err(Errno::ENOSPC | Errno::EINVAL)), "{full:?}");
 }
 
 /// Options with which an engine is tested besides its defaults.

@@ -106,7 +106,7 @@ fn follow<E: Engine>(
 }
 
 fn bounded(outcome: Outcome, len: u32) -> bool {
-    outcome.get().map_or_else(|errno| errno > 0, |bytes| bytes <= len)
+    outcome.get().map_or_else(|errno| errno.raw() > 0, |bytes| bytes <= len)
 }
 
 fn latency() -> impl Strategy<Value = Distribution> {

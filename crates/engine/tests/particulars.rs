@@ -12,6 +12,7 @@ use fiord_engine::{
     Outcome, Psync, Pvsync2, Queued, Tag, Target, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_types::Errno;
 use scratch::{Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -112,7 +113,7 @@ fn one_refused_op_does_not_hold_up_the_others() {
         }
         for (slot, outcome) in done.as_slice() {
             let expected =
-                if slot.index() == 1 { Outcome::err(libc::EBADF) } else { Outcome::ok(BLOCK) };
+                if slot.index() == 1 { Outcome::err(Errno::EBADF) } else { Outcome::ok(BLOCK) };
             assert_eq!(*outcome, expected);
         }
     }
@@ -236,10 +237,10 @@ fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
     let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
     opened.set_len(B).unwrap();
-    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::err(libc::EIO));
-    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 2)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::err(Errno::EIO));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 2)), Outcome::err(Errno::EIO));
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 4)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 4)), Outcome::err(Errno::EIO));
 }
 
 #[test]
@@ -256,7 +257,7 @@ fn a_mapped_file_that_grows_is_read_further() {
     opened.set_len(3 * B).unwrap();
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
     assert_eq!(one(&mut engine, free, &op(OpKind::Write, 2)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 3)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 3)), Outcome::err(Errno::EIO));
 }
 
 #[test]
@@ -302,7 +303,7 @@ fn an_unsupported_option_is_named_in_the_error() {
             Err(error) => assert!(error.help.unwrap().contains(option)),
             Ok(()) => {
                 let outcome = done.as_slice()[0].1.get();
-                assert!(matches!(outcome, Ok(BLOCK) | Err(libc::EAGAIN)), "{outcome:?}");
+                assert!(matches!(outcome, Ok(BLOCK) | Err(Errno::EAGAIN)), "{outcome:?}");
             }
         }
     }
@@ -338,7 +339,7 @@ fn the_slot_of_another_engine_gives_access_to_nothing() {
     let mut engine = IoUring::new(&config(uring(|_| {}), 2)).unwrap();
     attach(&mut engine, 0, &file.target(4 * B, false));
     let mut foreign = Psync::new(&config(EnginePlan::Psync, 1)).unwrap().take_slots();
-    assert_eq!(one(&mut engine, &mut foreign, &op(OpKind::Read, 0)), Outcome::err(libc::EINVAL));
+    assert_eq!(one(&mut engine, &mut foreign, &op(OpKind::Read, 0)), Outcome::err(Errno::EINVAL));
     let buffer = || engine.buffer(&mut foreign[0]).fill(0);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(buffer)).is_err());
     let hold = || engine.hold(foreign.remove(0));

@@ -164,8 +164,9 @@ impl Console {
 fn failed(job: &str, pid: u32, failure: &JobFailure) -> String {
     let JobFailure { errno, file, operation, meaning, message } = failure;
     format!(
-        "fio: pid={pid}, err={errno}/file:{file}, func={operation}, error={meaning}\n  \
-         job {job}: {message}\n"
+        "fio: pid={pid}, err={}/file:{file}, func={operation}, error={meaning}\n  \
+         job {job}: {message}\n",
+        errno.raw()
     )
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run(
     }
     let output = output.display();
     let detail = format!("the command `{line}` ended with {ending}; its output is in {output}");
-    Err(JobError::new(stage, 0, detail))
+    Err(JobError::new(stage, None, detail))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::io::Read;
 use fiord_load::AnyContent;
 use fiord_load::content::pattern::with_files;
 use fiord_plan::{Content, JobPlan, Shape};
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use crate::error::{JobError, Stage};
 
@@ -32,14 +32,14 @@ pub(crate) fn content_of(
         }
         _ => AnyContent::instead(job, content, salt),
     };
-    made.map_err(|e| JobError::new(Stage::FillBuffers, 0, e.to_string()))
+    made.map_err(|e| JobError::new(Stage::FillBuffers, None, e.to_string()))
 }
 
 /// Reads the first `most` bytes of a file that a pattern names. The file may be long, or endless.
 fn first_bytes(path: &str, most: u32) -> Result<Vec<u8>, JobError> {
     let mut bytes = Vec::new();
-    File::open(path).and_then(|file| file.take(u64::from(most)).read_to_end(&mut bytes)).map_err(
-        |e| JobError::new(Stage::ReadPattern, e.raw_os_error().unwrap_or(0), "").at(path),
-    )?;
+    File::open(path)
+        .and_then(|file| file.take(u64::from(most)).read_to_end(&mut bytes))
+        .map_err(|e| JobError::new(Stage::ReadPattern, Errno::of(&e), "").at(path))?;
     Ok(bytes)
 }

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use fiord_engine::{DeviceStatus, EngineError};
 use fiord_load::LoadError;
 use fiord_plan::FilePlan;
-use fiord_sys::errno;
 use fiord_sys::nvme::Status;
+use fiord_types::Errno;
 
 pub use crate::stage::Stage;
 
 /// The error that stopped one job. Other jobs continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobError {
-    /// The errno, positive; 0 if the cause has no errno.
-    pub errno: i32,
+    /// The errno; `None` if the cause has no errno. For an NVMe status it is the number of the status.
+    pub errno: Option<Errno>,
     /// What the job did when it failed.
     pub stage: Stage,
     /// The file concerned, if any.
@@ -29,7 +29,8 @@ pub struct JobError {
 
 impl JobError {
     /// An error without a file.
-    pub fn new(stage: Stage, errno: i32, detail: impl Into<String>) -> Self {
+    pub fn new(stage: Stage, errno: impl Into<Option<Errno>>, detail: impl Into<String>) -> Self {
+        let errno = errno.into();
         JobError { errno, stage, file: None, offset: None, status: None, detail: detail.into() }
     }
 
@@ -48,9 +49,8 @@ impl JobError {
 
     /// The errno in reports: `EIO` if the cause has no errno, so that a failed job never shows 0.
     #[must_use]
-    pub fn reported_errno(&self) -> i32 {
-        const EIO: i32 = 5;
-        if self.errno == 0 { EIO } else { self.errno }
+    pub fn reported_errno(&self) -> Errno {
+        self.errno.unwrap_or(Errno::EIO)
     }
 
     /// The file and the operation, as reports show them; `-` stands for no file.
@@ -72,11 +72,11 @@ impl JobError {
 
 /// The text of an error number. As in fio, it may be an NVMe status instead of an errno; most of these (with the
 /// Do Not Retry bit) are larger than any errno.
-pub(crate) fn words(errno: i32) -> String {
-    const MAX_ERRNO: i32 = 4095;
-    match u16::try_from(errno) {
+pub(crate) fn words(errno: Errno) -> String {
+    const MAX_ERRNO: Errno = Errno::from_raw(4095);
+    match u16::try_from(errno.raw()) {
         Ok(status) if errno > MAX_ERRNO => Status(status).to_string(),
-        _ => errno::text(errno),
+        _ => errno.text(),
     }
 }
 
@@ -91,8 +91,8 @@ impl std::fmt::Display for JobError {
         }
         if let Some(status) = self.status {
             write!(f, ": {status}")?;
-        } else if self.errno != 0 {
-            write!(f, ": {} ({})", errno::text(self.errno), errno::name(self.errno))?;
+        } else if let Some(errno) = self.errno {
+            write!(f, ": {errno}")?;
         }
         if !self.detail.is_empty() {
             write!(f, ": {}", self.detail)?;
@@ -113,8 +113,7 @@ impl From<EngineError> for JobError {
 /// The stage is the set-up of the load.
 impl From<LoadError> for JobError {
     fn from(error: LoadError) -> JobError {
-        const EINVAL: i32 = 22;
-        JobError::new(Stage::LoadSetUp, EINVAL, error.to_string())
+        JobError::new(Stage::LoadSetUp, Errno::EINVAL, error.to_string())
     }
 }
 
@@ -132,16 +131,18 @@ mod tests {
 
     #[test]
     fn an_engine_error_keeps_its_errno_and_gets_a_stage() {
-        let refused = EngineError { what: "no ring".into(), help: None, errno: 12 };
+        let refused =
+            EngineError { what: "no ring".into(), help: None, errno: Some(Errno::ENOMEM) };
         let error = JobError::from(refused);
-        assert_eq!((error.stage, error.errno), (Stage::EngineSetUp, 12));
+        assert_eq!((error.stage, error.errno), (Stage::EngineSetUp, Some(Errno::ENOMEM)));
         assert!(error.to_string().ends_with("(ENOMEM): no ring"), "{error}");
         assert_eq!(error.during(Stage::Submit).site(), ("-".into(), "submission".into()));
     }
 
     #[test]
     fn the_message_names_the_nvme_status() {
-        let mut error = JobError::new(Stage::Write, 0x41bc, "use zonemode=zbd").at("/dev/ng0n1");
+        let mut error = JobError::new(Stage::Write, Errno::from_raw(0x41bc), "use zonemode=zbd")
+            .at("/dev/ng0n1");
         error.status = Outcome::nvme(0x41bc).device_status();
         error.offset = Some(4096);
         let name = "Zone Invalid Write (NVMe command specific status BCh, do not retry)";
@@ -150,8 +151,8 @@ mod tests {
             error.to_string(),
             format!("write failed on /dev/ng0n1 at offset 4096: {name}: use zonemode=zbd")
         );
-        assert_eq!(error.reported_errno(), 16828);
-        assert_eq!(words(16828), name);
-        assert_eq!(words(5), "Input/output error");
+        assert_eq!(error.reported_errno(), Errno::from_raw(16828));
+        assert_eq!(words(Errno::from_raw(16828)), name);
+        assert_eq!(words(Errno::EIO), "Input/output error");
     }
 }

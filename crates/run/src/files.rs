@@ -7,6 +7,7 @@ use std::sync::Arc;
 use fiord_engine::Target as Attachment;
 use fiord_plan::{Access, Advice, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
 use fiord_sys::file::{self, CacheUse, Guard, Lifetime, Open};
+use fiord_types::Errno;
 
 use crate::error::{JobError, Stage, failed};
 use crate::layout;
@@ -72,7 +73,7 @@ impl<'p> FileSet<'p> {
         self.job.target.files.get(index as usize).ok_or_else(|| {
             JobError::new(
                 Stage::Open,
-                0,
+                None,
                 format!("job {} has no file {index}", self.job.identity.name),
             )
         })
@@ -111,12 +112,12 @@ impl<'p> FileSet<'p> {
         let facts = file::facts_of(&fd).map_err(|e| failed(Stage::Stat, plan, &e))?;
         if facts.kind == file::Kind::Directory {
             let detail = "it is a directory. To fix: name a file in it, or use directory=";
-            return Err(JobError::new(Stage::Open, EISDIR, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, Errno::EISDIR, detail).at(&plan.path));
         }
         if !read_only && !is_as_planned(plan.kind, facts.kind) {
             let detail = "it was replaced by a different kind of file after the job was checked, so the \
                           job does not write to it. To fix: find out which program replaces it, then run again";
-            return Err(JobError::new(Stage::Open, ESTALE, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, Errno::ESTALE, detail).at(&plan.path));
         }
         Ok(fd)
     }
@@ -353,11 +354,6 @@ impl Files for FileSet<'_> {
     }
 }
 
-const EACCES: i32 = 13;
-const EINVAL: i32 = 22;
-const EISDIR: i32 = 21;
-const ESTALE: i32 = 116;
-
 /// The rules for writing, creating and removing a job's files.
 pub(crate) fn guard(job: &JobPlan) -> Guard {
     let how = &job.target.open;
@@ -377,16 +373,17 @@ fn is_as_planned(planned: FileKind, found: file::Kind) -> bool {
 
 /// Whether an open for reading and writing failed on a device or pipe that may be write-only.
 fn write_only_device(error: &fiord_sys::Error, plan: &FilePlan, read_only: bool) -> bool {
-    error.errno == EACCES && !read_only && matches!(plan.kind, FileKind::Char | FileKind::Pipe)
+    error.errno == Errno::EACCES
+        && !read_only
+        && matches!(plan.kind, FileKind::Char | FileKind::Pipe)
 }
 
 fn standard_stream(read: bool) -> fiord_sys::Result<OwnedFd> {
     let copy = if read {
         std::io::stdin().as_fd().try_clone_to_owned()
     } else if fiord_sys::standard_output::was_closed() {
-        const EBADF: i32 = 9;
         let said = "standard output is closed. To fix: redirect it, or name a file";
-        return Err(fiord_sys::Error::new("write to standard output", EBADF).saying(said));
+        return Err(fiord_sys::Error::new("write to standard output", Errno::EBADF).saying(said));
     } else {
         std::io::stdout().as_fd().try_clone_to_owned()
     };
@@ -404,10 +401,10 @@ fn lifetime(hint: WriteHint) -> Lifetime {
 }
 
 fn open_failed(plan: &FilePlan, error: &fiord_sys::Error, direct: bool) -> JobError {
-    if direct && error.errno == EINVAL {
+    if direct && error.errno == Errno::EINVAL {
         let detail = "the file system does not support direct I/O (O_DIRECT). To fix: remove \
                       direct=1, or use a file system that supports it, such as ext4 or XFS";
-        return JobError::new(Stage::Open, EINVAL, detail).at(&plan.path);
+        return JobError::new(Stage::Open, Errno::EINVAL, detail).at(&plan.path);
     }
     failed(Stage::Open, plan, error)
 }

@@ -9,6 +9,7 @@ use std::sync::mpsc::Sender;
 use fiord_engine::MachineClock;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::shortage;
+use fiord_types::Errno;
 
 use crate::command::Stop;
 use crate::control::Phase;
@@ -28,9 +29,6 @@ const STACK: usize = 512 << 10;
 /// limited.
 const SPARE: u64 = 16 << 20;
 
-/// `ENOMEM` of `errno-base.h`.
-const ENOMEM: i32 = 12;
-
 /// Starts a job's thread. Its last message is always [`Message::Ended`].
 pub(crate) fn spawn(
     run: &Arc<Run>,
@@ -45,12 +43,12 @@ pub(crate) fn spawn(
     };
     if shortage::exceeds_address_space(STACK as u64 + SPARE) {
         let detail = shortage::of_memory(STACK as u64 + SPARE);
-        return Err(JobError::new(Stage::JobThread, ENOMEM, detail));
+        return Err(JobError::new(Stage::JobThread, Errno::ENOMEM, detail));
     }
     let builder = std::thread::Builder::new().stack_size(STACK);
     builder.spawn(body).map(drop).map_err(|e| {
         let detail = shortage::of_threads(STACK as u64);
-        JobError::new(Stage::JobThread, e.raw_os_error().unwrap_or(0), detail)
+        JobError::new(Stage::JobThread, Errno::of(&e), detail)
     })
 }
 
@@ -66,7 +64,7 @@ impl Drop for EndedOnDrop {
         let mut result = self.result.take().unwrap_or_default();
         if std::thread::panicking() && result.error.is_none() {
             let detail = "the thread of this job panicked: this is a bug, please report it";
-            result.error = Some(JobError::new(Stage::Job, 0, detail));
+            result.error = Some(JobError::new(Stage::Job, None, detail));
         }
         send(&self.sender, Message::Ended { index: self.index, result });
     }

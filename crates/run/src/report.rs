@@ -79,7 +79,7 @@ pub(crate) fn data(
 /// Reports an error that the job survived, unless another one ended the job.
 fn set_survived(data: &mut JobData, survived: Option<&JobError>) {
     if let Some(error) = survived.filter(|_| !data.failed) {
-        data.error = error.reported_errno();
+        data.error = Some(error.reported_errno());
         data.error_site = Some(error.site());
     }
 }
@@ -118,7 +118,7 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         members: 1,
         pid: facts.pid,
         start_ms: facts.start_ms,
-        error: facts.error.map_or(0, JobError::reported_errno),
+        error: facts.error.map(JobError::reported_errno),
         error_site: facts.error.map(JobError::site),
         failed: facts.error.is_some(),
         eta_s: facts.eta_s,

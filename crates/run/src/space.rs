@@ -6,6 +6,7 @@ use std::path::Path;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::units;
 use fiord_sys::file;
+use fiord_types::Errno;
 
 use crate::error::{JobError, Stage};
 
@@ -16,9 +17,6 @@ const FIRST: u64 = MS;
 /// Time between two checks while no job with a reserve runs, ns.
 const IDLE: u64 = 10 * MS;
 const MS: u64 = 1_000_000;
-
-/// The errno of a full file system, of `errno-base.h`.
-const ENOSPC: i32 = 28;
 
 /// Watches the free space for all jobs of a run.
 #[derive(Debug)]
@@ -111,7 +109,7 @@ fn low(place: &Path, free: u64, reserve: u64) -> JobError {
         size(reserve)
     );
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-    JobError::new(Stage::KeepSpace, ENOSPC, detail).at(place)
+    JobError::new(Stage::KeepSpace, Errno::ENOSPC, detail).at(place)
 }
 
 fn size(bytes: u64) -> String {

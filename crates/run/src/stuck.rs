@@ -5,12 +5,11 @@ use std::sync::atomic::Ordering;
 
 use fiord_plan::JobPlan;
 use fiord_sys::task::{self, Waiting};
+use fiord_types::Errno;
 
 use crate::control::Phase;
 use crate::error::{JobError, Stage};
 use crate::shared::Shared;
-
-const ETIMEDOUT: i32 = 110;
 /// Most files that the message names if the operation could be on any of them.
 const NAMED: usize = 3;
 
@@ -18,8 +17,11 @@ const NAMED: usize = 3;
 /// errno is `ETIMEDOUT`.
 pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
     let waiting = task::waits_in(shared.tid.load(Ordering::Relaxed));
-    let mut error =
-        JobError::new(stage(shared.control.phase()), ETIMEDOUT, detail(job, waiting.as_ref()));
+    let mut error = JobError::new(
+        stage(shared.control.phase()),
+        Errno::ETIMEDOUT,
+        detail(job, waiting.as_ref()),
+    );
     if let Some(Waiting { file, offset, .. }) = waiting {
         error.file = file;
         error.offset = offset;

@@ -11,14 +11,10 @@ use fiord_sys::cpu::CpuSet;
 use fiord_sys::memory::{self, Region};
 use fiord_sys::thread::{IoClass, IoPriority};
 use fiord_sys::{block, cpu, file, numa, signal, thread};
+use fiord_types::Errno;
 
 use crate::error::failed;
 use crate::error::{JobError, Stage};
-
-const EBUSY: i32 = 16;
-const EINVAL: i32 = 22;
-const EACCES: i32 = 13;
-const EPERM: i32 = 1;
 
 /// Resources that a thread's settings hold while its job runs.
 #[derive(Debug, Default)]
@@ -79,7 +75,7 @@ fn priorities(wish: &Process) -> Result<(), JobError> {
         let Some(class) = IoClass::from_number(u32::from(class)) else {
             return Err(JobError::new(
                 Stage::PrioClass,
-                EINVAL,
+                Errno::EINVAL,
                 format!("no such I/O priority class: {class}"),
             ));
         };
@@ -121,11 +117,11 @@ fn schedulers(job: &JobPlan) -> Result<(), JobError> {
         // Major 0 is not a block device: tmpfs and the like have no scheduler.
         let Some(device) = device.filter(|device| device.major != 0) else {
             let detail = "the file system has no block device. To fix: remove ioscheduler";
-            return Err(JobError::new(Stage::IoScheduler, EINVAL, detail).at(&plan.path));
+            return Err(JobError::new(Stage::IoScheduler, Errno::EINVAL, detail).at(&plan.path));
         };
         block::set_scheduler(device, name).map_err(|e| {
             let mut error = failed(Stage::IoScheduler, plan, &e);
-            if matches!(e.errno, EACCES | EPERM) {
+            if matches!(e.errno, Errno::EACCES | Errno::EPERM) {
                 error.detail = "setting a scheduler needs root. To fix: run as root, or set the \
                                 scheduler beforehand and remove ioscheduler"
                     .into();
@@ -154,7 +150,7 @@ impl ControlGroups {
         if group.scope() == Scope::Process && plan.jobs.iter().any(differs) {
             let detail = "the io controller of cgroup version 2 controls whole processes only. To fix: \
                           give all jobs of the run the same cgroup, or run them separately";
-            return Err(JobError::new(Stage::Cgroup, EINVAL, detail));
+            return Err(JobError::new(Stage::Cgroup, Errno::EINVAL, detail));
         }
         if let Some(weight) = wish.weight {
             group.set_weight(weight).map_err(|e| refused(Stage::CgroupWeight, &e))?;
@@ -173,7 +169,7 @@ impl ControlGroups {
             let left = group.leave();
             if !keep && let Err(error) = left.and_then(|()| group.remove()) {
                 // EBUSY: another job or program still uses the group and will remove it.
-                if error.errno != EBUSY {
+                if error.errno != Errno::EBUSY {
                     complaints.push(format!("could not remove the cgroup: {error}"));
                 }
             }

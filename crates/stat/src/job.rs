@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::PerDir;
+use fiord_types::{Errno, PerDir};
 
 use crate::delays::ThreadDelays;
 use crate::priority::{self, PriorityRecorder};
@@ -116,9 +116,9 @@ pub struct JobData {
     pub pid: u32,
     /// When the job began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
     pub start_ms: u64,
-    /// errno of the error that ended the job, else of the first error that it survived
-    /// (`continue_on_error`), else 0.
-    pub error: i32,
+    /// The error that ended the job, else the first error that it survived (`continue_on_error`), else `None`. For
+    /// an NVMe status it is the number of the status.
+    pub error: Option<Errno>,
     /// An error ended the job.
     pub failed: bool,
     /// Where `error` occurred: file and operation (`/data/x`, `read`).
@@ -178,7 +178,7 @@ impl JobData {
             ..other.settings.clone()
         };
         self.members = self.members.saturating_add(other.members);
-        if self.error == 0 {
+        if self.error.is_none() {
             self.error = other.error;
             self.error_site.clone_from(&other.error_site);
         }
@@ -255,13 +255,15 @@ impl JobData {
     }
 
     /// Creates the job's entry of the report. `error_text` returns the text of an errno.
-    pub fn summarise(&self, error_text: &dyn Fn(i32) -> String) -> JobReport {
+    pub fn summarise(&self, error_text: &dyn Fn(Errno) -> String) -> JobReport {
         let r = &self.recorder;
         let s = &self.settings;
         let [issued, short, dropped] = self.counted();
         let ios: u64 = r.dirs.values().map(|d| d.ios).sum();
         let all_issued: u64 = r.dirs.values().map(|d| d.issued).sum();
         let coarse = r.latency_buckets();
+        // As in fio, 0 stands for no error.
+        let first_error = r.first_error.unwrap_or(Errno::from_raw(0));
         let latency = coarse.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];
         JobReport {
@@ -271,7 +273,7 @@ impl JobData {
             members: self.members,
             pid: self.pid,
             start_ms: self.start_ms,
-            error: self.error,
+            error: self.error.map_or(0, Errno::raw),
             failed: self.failed,
             error_text: self.error_words(error_text),
             eta_s: self.eta_s,
@@ -307,8 +309,8 @@ impl JobData {
             latency_ms: std::array::from_fn(|i| pick(20, i)),
             errors: s.continue_on_error.then(|| ErrorReport {
                 total: r.errors,
-                first: r.first_error,
-                first_text: error_text(r.first_error),
+                first: first_error.raw(),
+                first_text: error_text(first_error),
             }),
             latency_depth: self.latency_depth,
             latency_target_ns: s.latency_target_ns,
@@ -354,11 +356,11 @@ impl JobData {
         [issued, short, dropped]
     }
 
-    fn error_words(&self, error_text: &dyn Fn(i32) -> String) -> String {
+    fn error_words(&self, error_text: &dyn Fn(Errno) -> String) -> String {
         match (self.error, &self.error_site) {
-            (0, _) => String::new(),
-            (e, None) => format!("error={}", error_text(e)),
-            (e, Some((file, func))) => {
+            (None, _) => String::new(),
+            (Some(e), None) => format!("error={}", error_text(e)),
+            (Some(e), Some((file, func))) => {
                 format!("file:{file}, func={func}, error={}", error_text(e))
             }
         }
@@ -486,7 +488,7 @@ fn distribution(counts: &[u64; 7], of: u64) -> [f64; 7] {
 /// the order of the report; jobs with `stats=0` are left out.
 pub fn assemble(
     jobs: Vec<JobData>,
-    error_text: &dyn Fn(i32) -> String,
+    error_text: &dyn Fn(Errno) -> String,
 ) -> (Vec<JobReport>, Vec<GroupReport>) {
     let mut entries: Vec<JobData> = Vec::new();
     for mut job in jobs.into_iter().filter(|j| j.settings.stats) {

@@ -1,4 +1,4 @@
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Errno, PerDir};
 
 use super::*;
 use crate::recorder::{Times, axes};
@@ -30,8 +30,8 @@ fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobDat
     }
 }
 
-fn text(errno: i32) -> String {
-    format!("error {errno}")
+fn text(errno: Errno) -> String {
+    format!("error {}", errno.raw())
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn each_job_has_its_own_entry_without_group_reporting() {
 fn groups_become_one_entry() {
     let mut jobs = vec![job("a", 0, false, 100, 50), job("b", 0, true, 300, 100)];
     jobs.push(job("c", 1, true, 4, 10));
-    jobs[1].error = 5;
+    jobs[1].error = Some(Errno::EIO);
     jobs[1].error_site = Some(("/x".into(), "read".into()));
     jobs[0].settings.description = Some("first".into());
     jobs[1].settings.options = vec![("rw".into(), "read".into())];

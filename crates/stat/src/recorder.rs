@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Errno, PerDir};
 
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
@@ -162,8 +162,8 @@ pub struct Recorder {
     pub sync_issued: u64,
     /// Errors that did not end the job (`continue_on_error`).
     pub errors: u64,
-    /// errno of the first such error; 0 if there is none.
-    pub first_error: i32,
+    /// The first such error.
+    pub first_error: Option<Errno>,
     /// Latencies by slice of the run, if requested (`latency_limits`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slices: Option<Box<Slices>>,
@@ -300,9 +300,9 @@ impl Recorder {
         self.dirs[dir].short += 1;
     }
     /// Counts an error that does not end the job.
-    pub fn error(&mut self, errno: i32) {
+    pub fn error(&mut self, errno: Errno) {
         if self.errors == 0 {
-            self.first_error = errno;
+            self.first_error = Some(errno);
         }
         self.errors += 1;
     }

@@ -4,6 +4,8 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
+use fiord_types::Errno;
+
 use crate::error::check;
 use crate::node::{self, Device};
 use crate::root::{Root, names, number, text};
@@ -242,7 +244,7 @@ pub(crate) fn parse_scheduler(text: &str) -> Scheduler {
 
 fn scheduler_path(device: Device) -> Result<PathBuf> {
     let disk = whole_disk_path(device)
-        .ok_or_else(|| Error::new("open", libc::ENOENT).at(format!("/sys/dev/block/{device}")))?;
+        .ok_or_else(|| Error::new("open", Errno::ENOENT).at(format!("/sys/dev/block/{device}")))?;
     Ok(disk.join("queue/scheduler"))
 }
 
@@ -268,7 +270,7 @@ pub fn set_scheduler(device: Device, name: &str) -> Result<()> {
     std::fs::write(&path, name).map_err(|error| Error::from_io("write", &error).at(&path))?;
     let now = scheduler(device)?;
     if now.current != name {
-        return Err(Error::new("set I/O scheduler", libc::EINVAL).at(path));
+        return Err(Error::new("set I/O scheduler", Errno::EINVAL).at(path));
     }
     Ok(())
 }
@@ -344,7 +346,7 @@ mod tests {
     #[test]
     fn a_regular_file_has_no_block_size() {
         let file = std::fs::File::open("/proc/self/exe").unwrap();
-        assert_eq!(size(&file).unwrap_err().errno, libc::ENOTTY);
+        assert_eq!(size(&file).unwrap_err().errno, Errno::ENOTTY);
         assert!(size(&file).unwrap_err().to_string().contains("BLKGETSIZE64"));
     }
 

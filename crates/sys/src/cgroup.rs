@@ -6,6 +6,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use fiord_types::Errno;
+
 use crate::mount::{self, Mount};
 use crate::{Error, Result, thread};
 
@@ -37,7 +39,7 @@ impl Cgroup {
     /// or leads out of the hierarchy; `EACCES` without the right to create groups.
     pub fn open(name: &str) -> Result<Cgroup> {
         let (root, scope) = find(&mount::mounts()?)
-            .ok_or_else(|| Error::new("find the block I/O cgroup", libc::ENODEV))?;
+            .ok_or_else(|| Error::new("find the block I/O cgroup", Errno::ENODEV))?;
         Cgroup::open_below(root, scope, name)
     }
 
@@ -45,7 +47,7 @@ impl Cgroup {
         let relative = Path::new(name.trim_matches('/'));
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         if relative.as_os_str().is_empty() || !relative.components().all(plain) {
-            return Err(Error::new("cgroup name", libc::EINVAL).at(name));
+            return Err(Error::new("cgroup name", Errno::EINVAL).at(name));
         }
         let mut group = Cgroup { path: root.clone(), root, scope, created: Vec::new() };
         for part in relative.components() {
@@ -92,7 +94,7 @@ impl Cgroup {
         let mut missing = None;
         for file in files {
             match self.write(file, &weight.to_string()) {
-                Err(error) if error.errno == libc::ENOENT || error.errno == libc::EACCES => {
+                Err(error) if error.errno == Errno::ENOENT || error.errno == Errno::EACCES => {
                     missing.get_or_insert(error);
                 }
                 other => return other,
@@ -189,7 +191,7 @@ mod tests {
     fn a_name_cannot_lead_out_of_the_hierarchy() {
         for bad in ["", "/", "..", "a/../../b"] {
             let refused = Cgroup::open_below("/nowhere".into(), Scope::Thread, bad).unwrap_err();
-            assert_eq!(refused.errno, libc::EINVAL, "{bad}");
+            assert_eq!(refused.errno, Errno::EINVAL, "{bad}");
         }
     }
 
@@ -200,7 +202,7 @@ mod tests {
         let group = Cgroup::open_below(root.clone(), Scope::Process, "jobs/one").unwrap();
         assert_eq!(group.created, [root.join("jobs/one")]);
         let missing = group.set_weight(200).unwrap_err();
-        assert_eq!(missing.errno, libc::ENOENT);
+        assert_eq!(missing.errno, Errno::ENOENT);
         std::fs::write(group.path().join("io.bfq.weight"), "100\n").unwrap();
         group.set_weight(200).unwrap();
         std::fs::write(group.path().join("cgroup.procs"), "").unwrap();

@@ -23,6 +23,8 @@ pub use publisher::Publisher;
 
 use std::sync::OnceLock;
 
+use fiord_types::Errno;
+
 use crate::{Error, Result};
 
 /// Shortest span over which the time stamp counter is calibrated, in nanoseconds.
@@ -95,9 +97,9 @@ impl Clock {
     pub fn with_source(source: Source) -> Result<Clock> {
         match source {
             Source::Cpu => {
-                Clock::cpu().ok_or_else(|| Error::new("clocksource=cpu", libc::EOPNOTSUPP))
+                Clock::cpu().ok_or_else(|| Error::new("clocksource=cpu", Errno::EOPNOTSUPP))
             }
-            Source::Published => Err(Error::new("gtod_cpu without its thread", libc::EOPNOTSUPP)),
+            Source::Published => Err(Error::new("gtod_cpu without its thread", Errno::EOPNOTSUPP)),
             other => Ok(Clock::plain(other)),
         }
     }
@@ -385,6 +387,6 @@ mod tests {
     #[test]
     fn unknown_clock_ids_are_errors() {
         assert!(read_id(0).unwrap() > 1_600_000_000_000_000_000);
-        assert_eq!(read_id(12345).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(read_id(12345).unwrap_err().errno, Errno::EINVAL);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use fiord_types::Errno;
+
 use crate::error::check;
 use crate::{Error, Result};
 
@@ -171,7 +173,7 @@ pub fn allowed() -> Result<CpuSet> {
             unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, bytes, words.as_mut_ptr()) };
         match check("sched_getaffinity", rc) {
             Ok(_) => break,
-            Err(error) if error.errno == libc::EINVAL && words.len() <= HIGHEST / 64 => {
+            Err(error) if error.errno == Errno::EINVAL && words.len() <= HIGHEST / 64 => {
                 words.resize(words.len() * 2, 0);
             }
             Err(error) => return Err(error),
@@ -202,7 +204,7 @@ pub fn cores() -> u64 {
 /// `EINVAL` if none of them is online and allowed for this process.
 pub fn set_affinity(cpus: &CpuSet) -> Result<()> {
     if cpus.is_empty() {
-        return Err(Error::new("sched_setaffinity", libc::EINVAL));
+        return Err(Error::new("sched_setaffinity", Errno::EINVAL));
     }
     let bytes = cpus.words.len() * 8;
     // SAFETY: the length describes the words, which the kernel reads; 0 is the calling thread.
@@ -258,7 +260,7 @@ mod tests {
             assert_eq!(current(), Some(last));
             assert!(set_affinity(&CpuSet::new()).is_err());
             let far: CpuSet = [60_000].into_iter().collect();
-            assert_eq!(set_affinity(&far).unwrap_err().errno, libc::EINVAL);
+            assert_eq!(set_affinity(&far).unwrap_err().errno, Errno::EINVAL);
         })
         .join()
         .unwrap();

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fiord_types::Errno;
+
 use crate::file::{Device, Kind};
 use crate::{Error, Result, block, clock, file, mount, node};
 
@@ -180,7 +182,7 @@ impl Disk {
         let path = self.sysfs.join("stat");
         let text = std::fs::read_to_string(&path)
             .map_err(|error| Error::from_io("read", &error).at(&path))?;
-        Counters::parse(&text).ok_or_else(|| Error::new("parse", libc::EINVAL).at(path))
+        Counters::parse(&text).ok_or_else(|| Error::new("parse", Errno::EINVAL).at(path))
     }
 }
 

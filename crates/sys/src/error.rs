@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use fiord_types::Errno;
+
 use crate::errno;
 
 /// Result of a fallible function of this crate.
@@ -17,8 +19,8 @@ pub struct Error {
     pub op: &'static str,
     /// The path that the call was applied to, if it has one.
     pub path: Option<PathBuf>,
-    /// The errno, a positive number. If the device itself refused, the errno closest to its status.
-    pub errno: i32,
+    /// The errno. If the device itself refused, the errno closest to its status.
+    pub errno: Errno,
     /// A specific explanation that replaces the errno's text: the device's status (name and codes of
     /// an NVMe status), or a cause that this crate has found out.
     pub said: Option<String>,
@@ -27,7 +29,7 @@ pub struct Error {
 impl Error {
     /// Creates an error with an explicit errno.
     #[must_use]
-    pub fn new(op: &'static str, errno: i32) -> Error {
+    pub fn new(op: &'static str, errno: Errno) -> Error {
         Error { op, path: None, errno, said: None }
     }
 
@@ -44,12 +46,12 @@ impl Error {
     pub fn from_io(op: &'static str, error: &std::io::Error) -> Error {
         use std::io::ErrorKind;
         let fallback = match error.kind() {
-            ErrorKind::InvalidData | ErrorKind::InvalidInput => libc::EINVAL,
-            ErrorKind::NotFound => libc::ENOENT,
-            ErrorKind::PermissionDenied => libc::EACCES,
-            _ => libc::EIO,
+            ErrorKind::InvalidData | ErrorKind::InvalidInput => Errno::EINVAL,
+            ErrorKind::NotFound => Errno::ENOENT,
+            ErrorKind::PermissionDenied => Errno::EACCES,
+            _ => Errno::EIO,
         };
-        Error::new(op, error.raw_os_error().unwrap_or(fallback))
+        Error::new(op, Errno::of(error).unwrap_or(fallback))
     }
 
     /// Adds an explanation that `Display` shows instead of the errno's text.
@@ -81,7 +83,7 @@ impl std::fmt::Display for Error {
         if let Some(said) = &self.said {
             return write!(f, ": {said}");
         }
-        write!(f, ": {} ({})", errno::text(self.errno), errno::name(self.errno))?;
+        write!(f, ": {}", self.errno)?;
         match self.advice() {
             Some(advice) => write!(f, "; {advice}"),
             None => Ok(()),
@@ -93,7 +95,7 @@ impl std::error::Error for Error {}
 
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> std::io::Error {
-        std::io::Error::from_raw_os_error(error.errno)
+        error.errno.into()
     }
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn check(op: &'static str, rc: impl Into<i64>) -> Result<i64> {
 pub(crate) fn retry<R: Into<i64>>(op: &'static str, mut call: impl FnMut() -> R) -> Result<i64> {
     loop {
         match check(op, call()) {
-            Err(error) if error.errno == libc::EINTR => continue,
+            Err(error) if error.errno == Errno::EINTR => continue,
             other => return other,
         }
     }
@@ -117,7 +119,7 @@ pub(crate) fn retry<R: Into<i64>>(op: &'static str, mut call: impl FnMut() -> R)
 pub(crate) fn c_path(op: &'static str, path: &Path) -> Result<std::ffi::CString> {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::new(op, libc::EINVAL).at(path))
+        .map_err(|_| Error::new(op, Errno::EINVAL).at(path))
 }
 
 #[cfg(test)]
@@ -126,24 +128,24 @@ mod tests {
 
     #[test]
     fn display_names_call_path_errno_and_remedy() {
-        let text = Error::new("open", libc::EACCES).at("/dev/sdz").to_string();
+        let text = Error::new("open", Errno::EACCES).at("/dev/sdz").to_string();
         assert!(text.starts_with("open /dev/sdz: Permission denied (EACCES); "), "{text}");
-        let plain = Error::new("lseek", libc::ESPIPE).to_string();
+        let plain = Error::new("lseek", Errno::ESPIPE).to_string();
         assert_eq!(plain, "lseek: Illegal seek (ESPIPE)");
-        let said = Error::new("NVMe command", libc::EIO).saying("Zone Is Full").at("/dev/ng0n1");
+        let said = Error::new("NVMe command", Errno::EIO).saying("Zone Is Full").at("/dev/ng0n1");
         assert_eq!(said.to_string(), "NVMe command /dev/ng0n1: Zone Is Full");
     }
 
     #[test]
     fn io_errors_keep_their_errno() {
-        let io = std::io::Error::from_raw_os_error(libc::ENOSPC);
-        assert_eq!(Error::from_io("write", &io).errno, libc::ENOSPC);
+        let io = std::io::Error::from(Errno::ENOSPC);
+        assert_eq!(Error::from_io("write", &io).errno, Errno::ENOSPC);
         let odd = std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8");
-        assert_eq!(Error::from_io("read", &odd).errno, libc::EINVAL);
+        assert_eq!(Error::from_io("read", &odd).errno, Errno::EINVAL);
     }
 
     #[test]
     fn nul_in_a_path_is_refused() {
-        assert_eq!(c_path("open", Path::new("a\0b")).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(c_path("open", Path::new("a\0b")).unwrap_err().errno, Errno::EINVAL);
     }
 }

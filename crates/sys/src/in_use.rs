@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use fiord_types::Errno;
+
 use crate::file::{self, Device, Kind};
 use crate::root::{Root, names, text};
 use crate::{Error, Result, block, mount};
@@ -267,7 +269,7 @@ impl Users {
     /// (`EACCES`) or has no node to open (`ENOENT`); or the mount table cannot be read.
     pub fn user(&self, path: &Path) -> Result<Option<User>> {
         let facts = match file::facts(path) {
-            Err(error) if matches!(error.errno, libc::ENOENT | libc::ENOTDIR) => return Ok(None),
+            Err(error) if matches!(error.errno, Errno::ENOENT | Errno::ENOTDIR) => return Ok(None),
             other => other?,
         };
         if facts.kind == Kind::Regular {
@@ -356,7 +358,7 @@ impl Users {
 fn no_mount_table(why: &std::io::Error, table: &Path) -> Error {
     let error = Error::from_io("read", why).at(table);
     match error.errno {
-        libc::ENOENT => error.saying(
+        Errno::ENOENT => error.saying(
             "the file does not exist: /proc is not mounted. To fix: mount it (`mount -t proc proc /proc`)",
         ),
         _ => error,
@@ -372,7 +374,7 @@ fn without_node(name: &str) -> Error {
          (`--device={0}`, or `mknod {0}`)",
         node.display()
     );
-    Error::new("open", libc::ENOENT).at(node).saying(said)
+    Error::new("open", Errno::ENOENT).at(node).saying(said)
 }
 
 fn swaps(root: &Root) -> Vec<Swap> {
@@ -428,7 +430,7 @@ pub fn is_claimed(path: &Path) -> Result<bool> {
     for _ in 0..3 {
         match file::Open::read_only().exclusive(true).nonblocking(true).open(path) {
             Ok(_) => return Ok(false),
-            Err(error) if error.errno == libc::EBUSY => {
+            Err(error) if error.errno == Errno::EBUSY => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(error) => return Err(error),

@@ -1,5 +1,7 @@
 //! The kernel version, and the resource limits of the process.
 
+use fiord_types::Errno;
+
 use crate::error::check;
 use crate::{Error, Result};
 
@@ -146,7 +148,7 @@ pub fn kernel_release() -> Result<String> {
 /// # Errors
 /// Those of `uname(2)`; `EINVAL` if the release has an unknown format.
 pub fn kernel() -> Result<Kernel> {
-    Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", libc::EINVAL))
+    Kernel::parse(&kernel_release()?).ok_or_else(|| Error::new("uname", Errno::EINVAL))
 }
 
 /// Returns who may use `io_uring` (`kernel.io_uring_disabled`, Linux 6.6): 0 all processes, 1 the
@@ -160,7 +162,7 @@ pub fn io_uring_disabled() -> u64 {
 fn read_number(path: &str) -> Result<u64> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::from_io("read", &error).at(path))?;
-    text.trim().parse().map_err(|_| Error::new("parse", libc::EINVAL).at(path))
+    text.trim().parse().map_err(|_| Error::new("parse", Errno::EINVAL).at(path))
 }
 
 #[cfg(test)]

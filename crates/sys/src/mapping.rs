@@ -4,6 +4,8 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 
+use fiord_types::Errno;
+
 use crate::error::check;
 use crate::{Error, Result, bus, file, host};
 
@@ -155,7 +157,7 @@ impl Mapping {
     #[inline(always)]
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
         if self.access != Access::Write {
-            return Err(Error::new("mmap write", libc::EBADF));
+            return Err(Error::new("mmap write", Errno::EBADF));
         }
         let to = self.place("mmap write", self.limit, offset, from.len())?;
         // SAFETY: as in `read`; the mapping is writable.
@@ -204,7 +206,7 @@ impl Mapping {
 
     #[cold]
     fn outside(&self, op: &'static str) -> Error {
-        self.broken.clone().unwrap_or_else(|| Error::new(op, libc::EINVAL))
+        self.broken.clone().unwrap_or_else(|| Error::new(op, Errno::EINVAL))
     }
 
     fn pages(&self, op: &'static str, offset: u64, len: usize) -> Result<(*mut u8, usize)> {
@@ -231,9 +233,9 @@ impl Mapping {
         let size =
             file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::Kind::Regular);
         let errno = match size {
-            Some(facts) if place >= facts.size => libc::ENODATA,
-            Some(_) if self.access == Access::Write && self.is_full() => libc::ENOSPC,
-            _ => libc::EIO,
+            Some(facts) if place >= facts.size => Errno::ENODATA,
+            Some(_) if self.access == Access::Write && self.is_full() => Errno::ENOSPC,
+            _ => Errno::EIO,
         };
         Error::new(op, errno)
     }
@@ -254,7 +256,7 @@ fn map(file: &File, access: Access, offset: u64, len: usize, at: *mut u8) -> Res
         Access::Write => libc::PROT_READ | libc::PROT_WRITE,
     };
     let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
-    let start = i64::try_from(offset).map_err(|_| Error::new("mmap", libc::EOVERFLOW))?;
+    let start = i64::try_from(offset).map_err(|_| Error::new("mmap", Errno::EOVERFLOW))?;
     // SAFETY: with a null address the call touches no existing mapping; otherwise the caller owns the
     // `len` bytes at `at` that it replaces.
     let base = unsafe {
@@ -264,7 +266,7 @@ fn map(file: &File, access: Access, offset: u64, len: usize, at: *mut u8) -> Res
     if base == libc::MAP_FAILED {
         return Err(Error::last("mmap"));
     }
-    NonNull::new(base.cast()).ok_or_else(|| Error::new("mmap", libc::ENOMEM))
+    NonNull::new(base.cast()).ok_or_else(|| Error::new("mmap", Errno::ENOMEM))
 }
 
 #[cfg(test)]
@@ -293,11 +295,11 @@ mod tests {
         mapping.read(page as u64 + 4, &mut back).unwrap();
         assert_eq!(&back, b"\x07hello\x07");
         assert_eq!(&std::fs::read(&path).unwrap()[page + 5..page + 10], b"hello");
-        assert_eq!(mapping.read(0, &mut back).unwrap_err().errno, libc::EINVAL);
-        assert_eq!(mapping.read(u64::MAX, &mut back).unwrap_err().errno, libc::EINVAL);
-        assert_eq!(mapping.read(4 * page as u64 - 3, &mut back).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(mapping.read(0, &mut back).unwrap_err().errno, Errno::EINVAL);
+        assert_eq!(mapping.read(u64::MAX, &mut back).unwrap_err().errno, Errno::EINVAL);
+        assert_eq!(mapping.read(4 * page as u64 - 3, &mut back).unwrap_err().errno, Errno::EINVAL);
         let mut reader = Mapping::new(&file, Access::Read, 0, page).unwrap();
-        assert_eq!(reader.write(0, b"x").unwrap_err().errno, libc::EBADF);
+        assert_eq!(reader.write(0, b"x").unwrap_err().errno, Errno::EBADF);
         std::fs::remove_file(path).unwrap();
     }
 
@@ -310,10 +312,10 @@ mod tests {
         mapping.read(0, &mut buffer).unwrap();
         file.set_len(page as u64).unwrap();
         let error = mapping.read(0, &mut buffer).unwrap_err();
-        assert_eq!((error.op, error.errno), ("mmap read", libc::ENODATA));
+        assert_eq!((error.op, error.errno), ("mmap read", Errno::ENODATA));
         assert!(error.to_string().contains("shorter"), "{error}");
         let error = mapping.write(2 * page as u64, &[1; 10]).unwrap_err();
-        assert_eq!(error.errno, libc::ENODATA);
+        assert_eq!(error.errno, Errno::ENODATA);
         mapping.read(0, &mut buffer[..page]).unwrap();
         assert!(buffer[..page].iter().all(|&byte| byte == 7));
         file.set_len(4 * page as u64).unwrap();
@@ -331,7 +333,7 @@ mod tests {
         // A directory is open for reading only and cannot be mapped.
         mapping.file = File::open(std::env::temp_dir()).unwrap();
         let first = mapping.write(0, &[1; 10]).unwrap_err();
-        assert_eq!((first.op, first.errno), ("mmap", libc::EACCES));
+        assert_eq!((first.op, first.errno), ("mmap", Errno::EACCES));
         file.set_len(2 * page as u64).unwrap();
         for _ in 0..2 {
             assert_eq!(mapping.write(0, &[1; 10]), Err(first.clone()));

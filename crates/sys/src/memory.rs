@@ -10,6 +10,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
+use fiord_types::Errno;
+
 use crate::error::check;
 use crate::{Error, Result, bus, host, huge_pages, shortage};
 
@@ -117,14 +119,14 @@ impl Region {
     pub fn new(source: &Source, len: usize, align: usize) -> Result<Region> {
         let align = align.max(1);
         if len == 0 || !align.is_power_of_two() {
-            return Err(Error::new("allocate I/O buffers", libc::EINVAL));
+            return Err(Error::new("allocate I/O buffers", Errno::EINVAL));
         }
         let page = page_size_of(source)?;
         let slack = align.saturating_sub(page);
         let mapped = len
             .checked_add(slack)
             .and_then(|want| want.checked_next_multiple_of(page))
-            .ok_or_else(|| Error::new("allocate I/O buffers", libc::ENOMEM))?;
+            .ok_or_else(|| Error::new("allocate I/O buffers", Errno::ENOMEM))?;
         let (base, origin) = match source {
             Source::Shm => {
                 (segment("shmget", mapped, 0).map_err(none_left(mapped))?, Origin::Segment)
@@ -258,7 +260,7 @@ fn page_size_of(source: &Source) -> Result<usize> {
                  there, or name no file in `mem`",
                 page.replace(' ', "").trim_end_matches("iB")
             );
-            Err(Error::new("mmap", libc::EINVAL).at(path).saying(said))
+            Err(Error::new("mmap", Errno::EINVAL).at(path).saying(said))
         }
         _ => Ok(there.unwrap_or_else(host::page_size)),
     }
@@ -270,14 +272,14 @@ fn huge_page(page: u64) -> Result<usize> {
     let size = usize::try_from(page).ok().filter(|_| known && page.is_power_of_two());
     size.ok_or_else(|| {
         let said = huge_pages::missing(page, page);
-        Error::new("mmap MAP_HUGETLB", libc::EINVAL).saying(said)
+        Error::new("mmap MAP_HUGETLB", Errno::EINVAL).saying(said)
     })
 }
 
 /// Returns a function that adds to `ENOMEM` which limit denies the process `len` bytes of memory.
 fn none_left(len: usize) -> impl Fn(Error) -> Error {
     move |error| match error.errno {
-        libc::ENOMEM => error.saying(shortage::of_memory(len as u64)),
+        Errno::ENOMEM => error.saying(shortage::of_memory(len as u64)),
         _ => error,
     }
 }
@@ -285,7 +287,7 @@ fn none_left(len: usize) -> impl Fn(Error) -> Error {
 /// Adds to an error how many huge pages are missing, if that is its cause.
 fn none_free(error: Error, page: usize, len: usize) -> Error {
     match error.errno {
-        libc::ENOMEM | libc::ENOSPC => {
+        Errno::ENOMEM | Errno::ENOSPC => {
             let said = huge_pages::missing(page as u64, len as u64);
             error.saying(said)
         }
@@ -324,7 +326,7 @@ fn map(op: &'static str, len: usize, flags: i32, fd: i32, offset: i64) -> Result
     if base == libc::MAP_FAILED {
         return Err(Error::last(op));
     }
-    NonNull::new(base.cast()).ok_or_else(|| Error::new(op, libc::ENOMEM))
+    NonNull::new(base.cast()).ok_or_else(|| Error::new(op, Errno::ENOMEM))
 }
 
 fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
@@ -339,7 +341,7 @@ fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
     // killed.
     // SAFETY: integers and a null pointer that IPC_RMID does not read.
     unsafe { libc::shmctl(id as i32, libc::IPC_RMID, std::ptr::null_mut()) };
-    NonNull::new(attached?.cast()).ok_or_else(|| Error::new(op, libc::ENOMEM))
+    NonNull::new(attached?.cast()).ok_or_else(|| Error::new(op, Errno::ENOMEM))
 }
 
 fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin)> {
@@ -391,7 +393,7 @@ mod tests {
         let source = Source::Mmap(Some(path.clone()));
         std::fs::write(&path, "data").unwrap();
         let error = Region::new(&source, 4096, 0).unwrap_err();
-        assert_eq!(error.errno, libc::EEXIST);
+        assert_eq!(error.errno, Errno::EEXIST);
         assert!(error.to_string().contains("holds data"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"data");
         std::fs::write(&path, "").unwrap();
@@ -432,7 +434,7 @@ mod tests {
                         eprintln!("no huge pages here: {error}");
                         let all = error.to_string();
                         assert!(
-                            all.contains("nr_hugepages") || error.errno == libc::EPERM,
+                            all.contains("nr_hugepages") || error.errno == Errno::EPERM,
                             "{all}"
                         );
                     }
@@ -481,9 +483,9 @@ mod tests {
 
     #[test]
     fn impossible_lengths_and_alignments_are_refused() {
-        assert_eq!(Region::new(&Source::Malloc, 0, 0).unwrap_err().errno, libc::EINVAL);
-        assert_eq!(Region::new(&Source::Malloc, 1, 3).unwrap_err().errno, libc::EINVAL);
-        assert_eq!(Region::new(&Source::Malloc, usize::MAX, 0).unwrap_err().errno, libc::ENOMEM);
+        assert_eq!(Region::new(&Source::Malloc, 0, 0).unwrap_err().errno, Errno::EINVAL);
+        assert_eq!(Region::new(&Source::Malloc, 1, 3).unwrap_err().errno, Errno::EINVAL);
+        assert_eq!(Region::new(&Source::Malloc, usize::MAX, 0).unwrap_err().errno, Errno::ENOMEM);
     }
 
     #[test]

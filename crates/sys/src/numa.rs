@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use fiord_types::Errno;
+
 use crate::cpu::CpuSet;
 use crate::error::check;
 use crate::{Error, Result};
@@ -26,7 +28,7 @@ pub fn nodes() -> NodeSet {
 pub fn cpus_of(node: usize) -> Result<CpuSet> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     match std::fs::read_to_string(&path) {
-        Ok(text) => CpuSet::parse(&text).ok_or_else(|| Error::new("parse", libc::EINVAL).at(path)),
+        Ok(text) => CpuSet::parse(&text).ok_or_else(|| Error::new("parse", Errno::EINVAL).at(path)),
         // If the kernel has no NUMA support, node 0 is the whole machine.
         Err(_) if node == 0 && !Path::new("/sys/devices/system/node").exists() => {
             crate::cpu::online()
@@ -103,7 +105,7 @@ mod tests {
         let nodes = nodes();
         assert!(!nodes.is_empty());
         assert!(!cpus_of_all(&nodes).unwrap().is_empty());
-        assert_eq!(cpus_of(4000).unwrap_err().errno, libc::ENOENT);
+        assert_eq!(cpus_of(4000).unwrap_err().errno, Errno::ENOENT);
     }
 
     #[test]
@@ -122,7 +124,7 @@ mod tests {
                     Ok(()) => {}
                     Err(error) => {
                         eprintln!("{policy:?}: {error}");
-                        assert!(matches!(error.errno, libc::ENOSYS | libc::EPERM), "{error}");
+                        assert!(matches!(error.errno, Errno::ENOSYS | Errno::EPERM), "{error}");
                     }
                 }
             }

@@ -14,6 +14,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use fiord_types::Errno;
+
 use crate::clock::monotonic::monotonic;
 use crate::error::check;
 use crate::{Error, Result};
@@ -226,7 +228,7 @@ pub fn block_in_this_thread() -> Result<()> {
         }
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
     };
-    if rc == 0 { Ok(()) } else { Err(Error::new("pthread_sigmask", rc)) }
+    if rc == 0 { Ok(()) } else { Err(Error::new("pthread_sigmask", Errno::from_raw(rc))) }
 }
 
 #[cfg(test)]

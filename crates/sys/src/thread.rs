@@ -169,6 +169,8 @@ pub fn group() -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Errno;
+
     use super::*;
 
     /// Runs `body` in its own thread, because its changes are permanent.
@@ -223,7 +225,7 @@ mod tests {
                 return;
             }
             assert_eq!((user(), group()), (65534, 65534));
-            assert_eq!(set_user(0).unwrap_err().errno, libc::EPERM);
+            assert_eq!(set_user(0).unwrap_err().errno, Errno::EPERM);
         });
         assert_eq!(user(), 0);
     }

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 
+use fiord_types::Errno;
+
 use crate::Result;
 use crate::error::check;
 
@@ -168,7 +170,7 @@ pub fn storage_bytes() -> Result<StorageBytes> {
     let path = "/proc/self/io";
     let text = std::fs::read_to_string(path)
         .map_err(|error| crate::Error::from_io("read", &error).at(path))?;
-    parse_io(&text).ok_or_else(|| crate::Error::new("read", libc::EINVAL).at(path))
+    parse_io(&text).ok_or_else(|| crate::Error::new("read", Errno::EINVAL).at(path))
 }
 
 fn parse_io(text: &str) -> Option<StorageBytes> {

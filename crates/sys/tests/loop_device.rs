@@ -8,6 +8,7 @@ use std::process::Command;
 use fiord_sys::file::{self, Kind, Open};
 use fiord_sys::memory::{Region, Source};
 use fiord_sys::{block, clock, diskstats, in_use};
+use fiord_types::Errno;
 
 const SIZE: u64 = 8 << 20;
 
@@ -88,7 +89,7 @@ fn sizes(path: &Path) {
     drop(exclusive);
     let scheduler = block::scheduler(node).unwrap();
     block::set_scheduler(node, &scheduler.current).unwrap();
-    assert_eq!(block::set_scheduler(node, "no-such").unwrap_err().errno, libc::EINVAL);
+    assert_eq!(block::set_scheduler(node, "no-such").unwrap_err().errno, Errno::EINVAL);
 }
 
 /// A loop device on another device is found, although neither sysfs links nor claims show it there.
@@ -123,9 +124,9 @@ fn contents(path: &Path) {
             file.read_exact_at(&mut back, 0).unwrap();
             assert!(back.iter().all(|&byte| byte == 0), "a discarded loop block reads as zeroes");
         }
-        Err(error) => assert_eq!(error.errno, libc::EOPNOTSUPP, "{error}"),
+        Err(error) => assert_eq!(error.errno, Errno::EOPNOTSUPP, "{error}"),
     }
-    assert_eq!(block::discard(&file, 1, 4096).unwrap_err().errno, libc::EINVAL);
+    assert_eq!(block::discard(&file, 1, 4096).unwrap_err().errno, Errno::EINVAL);
 }
 
 /// Sixteen direct reads of 4 KiB count as sixteen I/Os and 128 sectors, immediately.

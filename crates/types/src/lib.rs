@@ -4,6 +4,7 @@
 //! | question | module |
 //! |---|---|
 //! | which way does an I/O move data, and how is a value kept per direction? | `direction` |
+//! | why did a system call fail? | `errno` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -18,5 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod direction;
+mod errno;
 
 pub use direction::{Dir, PerDir};
+pub use errno::Errno;

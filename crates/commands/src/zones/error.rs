@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file;
+use fiord_types::Errno;
 
 use crate::consent::Refused;
 use crate::session::CannotPrint;
@@ -87,12 +88,10 @@ pub enum Error {
 impl Error {
     /// Explains an error from opening a zoned device.
     pub(super) fn from_open(path: &Path, source: fiord_sys::Error) -> Self {
-        const EOPNOTSUPP: i32 = 95;
-        const ENOTTY: i32 = 25;
         let device = path.to_path_buf();
         match source.errno {
-            EOPNOTSUPP => Error::NoZones { device },
-            ENOTTY => match file::facts(path).map(|facts| facts.kind) {
+            Errno::EOPNOTSUPP => Error::NoZones { device },
+            Errno::ENOTTY => match file::facts(path).map(|facts| facts.kind) {
                 Ok(file::Kind::Char) => Error::NotNvme { device, source },
                 _ => Error::NotADevice { device },
             },

@@ -1,8 +1,8 @@
 //! `device-errors`: the device counted errors during the run.
 
 use fiord_stat::finding::Severity;
-use fiord_sys::errno;
 use fiord_sys::survey::{Bus, Disk};
+use fiord_types::Errno;
 
 use crate::check::{After, Check, Entry, Findings};
 use crate::machine::Unavailable;
@@ -50,7 +50,7 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
     let Some(errors) = entry.report.errors.as_ref().filter(|errors| errors.total > 0) else {
         return;
     };
-    let name = errno::name(errors.first);
+    let name = Errno::from_raw(errors.first).name();
     if !DEVICE.contains(&name) {
         return;
     }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
-use fiord_sys::{block, errno, mount};
-use fiord_types::Dir;
+use fiord_sys::{block, mount};
+use fiord_types::{Dir, Errno};
 
 use super::{Evidence, Unavailable};
 
@@ -273,9 +273,8 @@ fn has_checksums(path: &Path) -> bool {
 }
 
 fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
-    const ENOSYS: i32 = 38;
     match error.errno {
-        ENOSYS => Unavailable("cachestat(2) needs Linux 6.5".into()),
+        Errno::ENOSYS => Unavailable("cachestat(2) needs Linux 6.5".into()),
         _ => Unavailable::of(error),
     }
 }
@@ -330,7 +329,7 @@ impl Mounts {
         let device = match found {
             Ok(facts) => facts.device,
             // A file that does not exist yet will be on the file system of its directory.
-            Err(error) if errno::name(error.errno) == "ENOENT" => {
+            Err(error) if error.errno == Errno::ENOENT => {
                 directory(path).ok_or_else(|| Unavailable::of(error))?.device
             }
             Err(error) => return Err(Unavailable::of(error)),

@@ -1,5 +1,7 @@
 //! Drives a ring for an engine: submits, waits, takes completions.
 
+use fiord_types::Errno;
+
 use super::entry::{Completion, Submission};
 use super::ring::Ring;
 use crate::{Completions, MachineClock, Time, Want};
@@ -38,7 +40,7 @@ pub(crate) trait RingDriver {
     ///
     /// The errno of `io_uring_enter(2)`.
     #[inline(always)]
-    fn submit_and_reap(&mut self, want: Want, done: &mut Completions) -> Result<(), i32> {
+    fn submit_and_reap(&mut self, want: Want, done: &mut Completions) -> Result<(), Errno> {
         if self.mode().iopoll
             && let Some(ns) = want.timeout
         {
@@ -72,7 +74,7 @@ pub(crate) trait RingDriver {
     /// without a system call. After this many looks the wait is so long that the cost of a system
     /// call is small compared with it.
     #[inline(never)]
-    fn spin(&mut self, missing: u32, max: u32, done: &mut Completions) -> Result<u32, i32> {
+    fn spin(&mut self, missing: u32, max: u32, done: &mut Completions) -> Result<u32, Errno> {
         const LOOKS: u32 = 1000;
         self.ring().send()?;
         let mut taken = self.take(max, done);
@@ -89,7 +91,7 @@ pub(crate) trait RingDriver {
     /// Polls until there are enough completions or the time is up, because a polled ring has no
     /// wait with a timeout.
     #[cold]
-    fn poll_until(&mut self, want: Want, ns: u64, done: &mut Completions) -> Result<(), i32> {
+    fn poll_until(&mut self, want: Want, ns: u64, done: &mut Completions) -> Result<(), Errno> {
         let end = self.mode().clock.now().saturating_add(ns);
         let mut taken = 0;
         loop {
@@ -110,13 +112,13 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     ///
     /// The errno of `io_uring_enter(2)`.
     #[inline]
-    pub fn send(&mut self) -> Result<u32, i32> {
+    pub fn send(&mut self) -> Result<u32, Errno> {
         if self.unsent() == 0 {
             return Ok(0);
         }
         match self.enter(0, false, None) {
             Ok(sent) => Ok(sent),
-            Err(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(0),
+            Err(Errno::EINTR | Errno::EAGAIN | Errno::EBUSY) => Ok(0),
             Err(errno) => Err(errno),
         }
     }
@@ -124,12 +126,12 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// Submits and waits for `wait` completions with one `io_uring_enter(2)`. Returns `false` if
     /// the wait ended for another reason.
     #[inline(always)]
-    fn enter_once(&mut self, wait: u32, timeout: Option<u64>) -> Result<bool, i32> {
+    fn enter_once(&mut self, wait: u32, timeout: Option<u64>) -> Result<bool, Errno> {
         match self.enter(wait, true, timeout) {
             Ok(_) => Ok(true),
             // The time is up, or a signal arrived, or the kernel has no room and wants completions
             // to be taken first.
-            Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(false),
+            Err(Errno::ETIME | Errno::EINTR | Errno::EAGAIN | Errno::EBUSY) => Ok(false),
             Err(errno) => Err(errno),
         }
     }
@@ -140,7 +142,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// # Errors
     ///
     /// The errno of `io_uring_enter(2)`. The kernel may still use the memory.
-    pub fn drain(&mut self, completions: u32) -> Result<(), i32> {
+    pub fn drain(&mut self, completions: u32) -> Result<(), Errno> {
         let mut left = completions;
         while left > 0 {
             self.enter_once(1, None)?;

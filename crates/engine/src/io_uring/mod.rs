@@ -12,6 +12,7 @@ pub(crate) mod ring;
 mod setup;
 
 use fiord_plan::IoUringPlan;
+use fiord_types::Errno;
 
 use crate::buffers::Buffers;
 use crate::flags;
@@ -170,7 +171,7 @@ impl RingDriver for IoUring {
         let count = self.ring.take(max, |cqe| {
             let slot = cqe.user_data as u32;
             let mut outcome = Outcome::from_raw(i64::from(cqe.res));
-            if cqe.res == -libc::EOPNOTSUPP {
+            if cqe.res == -Errno::EOPNOTSUPP.raw() {
                 unsupported = true;
                 if cqe.user_data & DISCARD != 0 {
                     *discard = false;
@@ -227,7 +228,7 @@ impl Engine for IoUring {
         }
         let sqe = if matches!(op.kind, OpKind::Read | OpKind::Write) {
             let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
-                return Queued::Done(slot, Outcome::err(libc::EINVAL));
+                return Queued::Done(slot, Outcome::err(Errno::EINVAL));
             };
             let slot = self.buffers.begin(slot);
             self.transfer(slot, op, data)

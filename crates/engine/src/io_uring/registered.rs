@@ -3,6 +3,8 @@
 
 use std::os::fd::RawFd;
 
+use fiord_types::Errno;
+
 use super::abi::*;
 use super::entry::{Completion, Submission};
 use super::ring::Ring;
@@ -64,7 +66,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         registered.map(|_| how).map_err(|errno| {
             EngineError::call("fixedbufs=1", "io_uring_register(IORING_REGISTER_BUFFERS)", errno)
                 .help(match errno {
-                    libc::ENOMEM | libc::EPERM => {
+                    Errno::ENOMEM | Errno::EPERM => {
                         "registered buffers count as locked memory. To fix: raise `ulimit -l`, or \
                          drop fixedbufs=1"
                     }
@@ -205,7 +207,7 @@ impl RingFiles {
     }
 }
 
-fn file_error(what: &str, errno: i32) -> EngineError {
+fn file_error(what: &str, errno: Errno) -> EngineError {
     EngineError::call("registerfiles=1", &format!("io_uring_register({what})"), errno)
         .help("To fix: raise `ulimit -n`, or drop registerfiles=1 (needs Linux 5.5 or later)")
 }

@@ -3,9 +3,10 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use fiord_types::Errno;
+
 use super::abi::*;
 use super::entry::{Completion, Submission};
-use crate::error::last_errno;
 use crate::syscall;
 
 /// Options of a ring.
@@ -29,7 +30,7 @@ struct Mapping {
 }
 
 impl Mapping {
-    fn new(fd: i32, offset: i64, len: usize) -> Result<Self, i32> {
+    fn new(fd: i32, offset: i64, len: usize) -> Result<Self, Errno> {
         // SAFETY: a mapping at an address that the kernel chooses touches no memory in use.
         let base = unsafe {
             libc::mmap(
@@ -42,7 +43,7 @@ impl Mapping {
             )
         };
         if base == libc::MAP_FAILED {
-            return Err(last_errno());
+            return Err(Errno::last());
         }
         Ok(Mapping { base: base.cast(), len })
     }
@@ -97,12 +98,12 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// # Errors
     ///
     /// The errno of `io_uring_setup(2)` or of `mmap(2)`.
-    pub fn new(options: RingOptions) -> Result<Self, i32> {
+    pub fn new(options: RingOptions) -> Result<Self, Errno> {
         Self::with_flags(options, if options.sqpoll { SQPOLL_STEPS } else { STEPS })
     }
 
     /// Sets up rings with the first set of flags in `steps` that the kernel accepts.
-    fn with_flags(options: RingOptions, steps: &[u32]) -> Result<Self, i32> {
+    fn with_flags(options: RingOptions, steps: &[u32]) -> Result<Self, Errno> {
         let (fd, params) = set_up(options, S::SETUP | C::SETUP, steps)?;
         let raw = fd.as_raw_fd();
         let sq_len = params.sq_off.array as usize + params.sq_entries as usize * 4;
@@ -168,7 +169,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         opcode: u32,
         arg: *const libc::c_void,
         count: u32,
-    ) -> Result<i32, i32> {
+    ) -> Result<i32, Errno> {
         // SAFETY: the caller vouches for `arg`.
         unsafe { register(&self.fd, opcode, arg, count) }
     }
@@ -224,7 +225,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     ///
     /// The errno of `io_uring_enter(2)`; `ETIME` if the timeout expired.
     #[inline]
-    pub fn enter(&mut self, wait: u32, look: bool, timeout: Option<u64>) -> Result<u32, i32> {
+    pub fn enter(&mut self, wait: u32, look: bool, timeout: Option<u64>) -> Result<u32, Errno> {
         let unsent = self.unsent();
         // SAFETY: points into the mapped ring.
         unsafe { &*self.k_sq_tail }.store(self.sq_tail, Ordering::Release);
@@ -255,7 +256,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     }
 
     #[inline(always)]
-    fn call(&self, send: u32, wait: u32, flags: u32, timeout: Option<u64>) -> Result<u32, i32> {
+    fn call(&self, send: u32, wait: u32, flags: u32, timeout: Option<u64>) -> Result<u32, Errno> {
         if let Some(ns) = timeout
             && wait > 0
         {
@@ -268,11 +269,11 @@ impl<S: Submission, C: Completion> Ring<S, C> {
                 [self.enter_fd as usize, send as usize, wait as usize, flags as usize, 0, 0],
             )
         };
-        if ret < 0 { Err(-ret as i32) } else { Ok(ret as u32) }
+        if ret < 0 { Err(Errno::from_result(ret)) } else { Ok(ret as u32) }
     }
 
     #[inline(never)]
-    fn call_with_timeout(&self, send: u32, wait: u32, flags: u32, ns: u64) -> Result<u32, i32> {
+    fn call_with_timeout(&self, send: u32, wait: u32, flags: u32, ns: u64) -> Result<u32, Errno> {
         if self.features & FEAT_EXT_ARG == 0 {
             return self.call_then_poll(send, flags, ns);
         }
@@ -291,11 +292,11 @@ impl<S: Submission, C: Completion> Ring<S, C> {
                 size_of::<GeteventsArg>(),
             )
         };
-        if ret < 0 { Err(last_errno()) } else { Ok(ret as u32) }
+        if ret < 0 { Err(Errno::last()) } else { Ok(ret as u32) }
     }
 
     /// Submits, then waits with `ppoll(2)`: before Linux 5.11 `io_uring_enter(2)` has no timeout.
-    fn call_then_poll(&self, send: u32, flags: u32, ns: u64) -> Result<u32, i32> {
+    fn call_then_poll(&self, send: u32, flags: u32, ns: u64) -> Result<u32, Errno> {
         let sent = self.call(send, 0, flags, None)?;
         let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let time = libc::timespec {
@@ -304,7 +305,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
         };
         // SAFETY: the call reads one pollfd and one timespec, which outlive it.
         match unsafe { libc::ppoll(&mut poll, 1, &time, std::ptr::null()) } {
-            0 if sent == 0 => Err(libc::ETIME),
+            0 if sent == 0 => Err(Errno::ETIME),
             _ => Ok(sent),
         }
     }
@@ -370,11 +371,11 @@ unsafe fn register(
     opcode: u32,
     arg: *const libc::c_void,
     count: u32,
-) -> Result<i32, i32> {
+) -> Result<i32, Errno> {
     let fd = ring.as_raw_fd();
     // SAFETY: the caller vouches for `arg`.
     let ret = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, opcode, arg, count) };
-    if ret < 0 { Err(last_errno()) } else { Ok(ret as i32) }
+    if ret < 0 { Err(Errno::last()) } else { Ok(ret as i32) }
 }
 
 /// The kernel's limit on submission entries (`IORING_MAX_ENTRIES`).
@@ -397,7 +398,7 @@ const SQPOLL_STEPS: &[u32] =
     &[SETUP_SINGLE_ISSUER | SETUP_SUBMIT_ALL | SETUP_NO_SQARRAY, SETUP_SUBMIT_ALL, 0];
 
 /// `io_uring_setup(2)` with the first set of flags in `steps` that the kernel accepts.
-fn set_up(options: RingOptions, wider: u32, steps: &[u32]) -> Result<(OwnedFd, Params), i32> {
+fn set_up(options: RingOptions, wider: u32, steps: &[u32]) -> Result<(OwnedFd, Params), Errno> {
     let mut base = SETUP_CLAMP | SETUP_CQSIZE | wider;
     if options.iopoll {
         base |= SETUP_IOPOLL;
@@ -409,7 +410,7 @@ fn set_up(options: RingOptions, wider: u32, steps: &[u32]) -> Result<(OwnedFd, P
         base |= SETUP_SQ_AFF;
     }
     let entries = options.entries.min(MAX_ENTRIES);
-    let mut errno = libc::EINVAL;
+    let mut errno = Errno::EINVAL;
     for step in steps {
         let mut params = Params {
             flags: base | step,
@@ -423,8 +424,8 @@ fn set_up(options: RingOptions, wider: u32, steps: &[u32]) -> Result<(OwnedFd, P
             // SAFETY: the kernel just created this descriptor, and this is its only owner.
             return Ok((unsafe { OwnedFd::from_raw_fd(fd as i32) }, params));
         }
-        errno = last_errno();
-        if errno != libc::EINVAL {
+        errno = Errno::last();
+        if errno != Errno::EINVAL {
             break;
         }
     }
@@ -501,7 +502,7 @@ mod tests {
             for features in [ring.features, ring.features & !FEAT_EXT_ARG] {
                 ring.features = features;
                 let start = std::time::Instant::now();
-                assert_eq!(ring.enter(1, true, Some(5_000_000)), Err(libc::ETIME));
+                assert_eq!(ring.enter(1, true, Some(5_000_000)), Err(Errno::ETIME));
                 assert!(start.elapsed().as_millis() >= 4);
             }
         }

@@ -1,6 +1,7 @@
 //! Construction of the engine, and the messages for what the kernel refuses.
 
 use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_types::Errno;
 
 use super::IoUring;
 use super::abi::*;
@@ -89,23 +90,23 @@ impl IoUring {
 }
 
 /// The error of an `io_uring_setup(2)` that failed.
-fn setup_error(errno: i32, options: &IoUringPlan) -> EngineError {
+fn setup_error(errno: Errno, options: &IoUringPlan) -> EngineError {
     let help = match errno {
-        libc::ENOSYS => "io_uring needs Linux 5.1 or later. To fix: use ioengine=libaio".into(),
-        libc::EPERM if options.sqpoll => {
+        Errno::ENOSYS => "io_uring needs Linux 5.1 or later. To fix: use ioengine=libaio".into(),
+        Errno::EPERM if options.sqpoll => {
             "sqthread_poll=1 needs root before Linux 5.11. To fix: drop it, run as root, or allow \
              io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
                 .into()
         }
-        libc::EPERM | libc::EACCES => {
+        Errno::EPERM | Errno::EACCES => {
             "To fix: allow io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile), \
              or use ioengine=libaio"
                 .into()
         }
-        libc::ENOMEM => "To fix: raise `ulimit -l` (rings count as locked memory before Linux 5.12), or \
+        Errno::ENOMEM => "To fix: raise `ulimit -l` (rings count as locked memory before Linux 5.12), or \
                          lower iodepth"
             .into(),
-        libc::EINVAL if options.sqpoll_cpu.is_some() => {
+        Errno::EINVAL if options.sqpoll_cpu.is_some() => {
             "To fix: set sqthread_poll_cpu to a CPU that is online and allowed, together with \
              sqthread_poll=1"
                 .into()
@@ -116,10 +117,10 @@ fn setup_error(errno: i32, options: &IoUringPlan) -> EngineError {
 }
 
 /// The error of an `io_uring_enter(2)` that failed.
-pub(super) fn enter_error(errno: i32) -> EngineError {
+pub(super) fn enter_error(errno: Errno) -> EngineError {
     let error = EngineError::call("ioengine=io_uring", "io_uring_enter", errno);
     match errno {
-        libc::EEXIST => error.help("only the thread that created the engine may use it"),
+        Errno::EEXIST => error.help("only the thread that created the engine may use it"),
         _ => error,
     }
 }
@@ -146,5 +147,5 @@ pub(super) fn explain_unsupported(options: &IoUringPlan) -> Option<EngineError> 
     } else {
         return None;
     };
-    Some(EngineError { what: what.into(), help: Some(help.into()), errno: libc::EOPNOTSUPP })
+    Some(EngineError { what: what.into(), help: Some(help.into()), errno: Some(Errno::EOPNOTSUPP) })
 }

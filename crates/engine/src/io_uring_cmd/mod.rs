@@ -22,6 +22,7 @@ mod setup;
 mod space;
 
 use fiord_plan::WriteCommand;
+use fiord_types::Errno;
 
 use crate::buffers::Buffers;
 use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
@@ -204,7 +205,7 @@ impl IoUringCmd {
         let most = self.space(op.file).most_data;
         let count = op.len.div_ceil(most);
         if count > self.limit {
-            return Queued::Done(slot, Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         }
         if self.commands + count > self.limit {
             return Queued::Full(slot);
@@ -256,7 +257,7 @@ impl IoUringCmd {
                 && let Ok(bytes) = outcome.get()
                 && !metadata.is_right(slot, read, &buffers.slice(&mut free)[..bytes as usize])
             {
-                outcome = Outcome::err(libc::EILSEQ);
+                outcome = Outcome::err(Errno::EILSEQ);
             }
             done.push(free, outcome);
             ended += 1;
@@ -377,7 +378,7 @@ impl Engine for IoUringCmd {
         };
         let sqe = if moves {
             let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
-                return Queued::Done(slot, Outcome::err(libc::EINVAL));
+                return Queued::Done(slot, Outcome::err(Errno::EINVAL));
             };
             if self.metadata.is_some() {
                 self.prepare_metadata(&mut slot, op);
@@ -390,10 +391,10 @@ impl Engine for IoUringCmd {
         } else {
             // The range list of a trim belongs to the slot as well.
             if !self.buffers.owns(&slot) {
-                return Queued::Done(slot, Outcome::err(libc::EINVAL));
+                return Queued::Done(slot, Outcome::err(Errno::EINVAL));
             }
             let Some(sqe) = self.without_data(slot.index(), op) else {
-                return Queued::Done(slot, Outcome::err(libc::EOPNOTSUPP));
+                return Queued::Done(slot, Outcome::err(Errno::EOPNOTSUPP));
             };
             self.began(slot, 1);
             sqe

@@ -44,6 +44,8 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Errno;
+
     use super::*;
 
     #[test]
@@ -60,7 +62,7 @@ mod tests {
         let mut parts = Parts::new(1);
         parts.begin(0, 3);
         assert_eq!(parts.end(0, Outcome::nvme(0x4080)), None);
-        assert_eq!(parts.end(0, Outcome::err(5)), None);
+        assert_eq!(parts.end(0, Outcome::err(Errno::EIO)), None);
         assert_eq!(parts.end(0, Outcome::ok(512)), Some(Outcome::nvme(0x4080)));
         // The next op of the slot starts over.
         parts.begin(0, 1);

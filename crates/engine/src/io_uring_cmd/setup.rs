@@ -1,6 +1,7 @@
 //! Construction of the engine, and the messages for what the kernel refuses.
 
 use fiord_plan::{Commands, EnginePlan, NvmePlan, PassthroughPlan, PlacementKind};
+use fiord_types::Errno;
 
 use super::command::{
     DEALLOCATE, FORCE_UNIT_ACCESS, Flags, NVME_URING_CMD_IO, NVME_URING_CMD_IO_VEC,
@@ -43,7 +44,7 @@ impl IoUringCmd {
         })
         .map_err(|errno| setup_error(errno, options.sqpoll_cpu.is_some()))?;
         if !ring.operations().has(OP_URING_CMD) {
-            return Err(setup_error(libc::EINVAL, false));
+            return Err(setup_error(Errno::EINVAL, false));
         }
         let buffers = Buffers::new(config)?;
         let registered = match options.fixed_buffers {
@@ -110,24 +111,24 @@ fn flags(nvme: &NvmePlan) -> Flags {
 
 /// The error of an `io_uring_setup(2)` that failed. `bound`: the job names a CPU for the submitting
 /// kernel thread.
-fn setup_error(errno: i32, bound: bool) -> EngineError {
+fn setup_error(errno: Errno, bound: bool) -> EngineError {
     let help = match errno {
-        libc::EINVAL if bound => {
+        Errno::EINVAL if bound => {
             "To fix: set sqthread_poll_cpu to a CPU that is online and allowed, together with \
              sqthread_poll=1; ioengine=io_uring_cmd needs Linux 5.19 or later"
         }
-        libc::EINVAL | libc::ENOSYS => "ioengine=io_uring_cmd needs Linux 5.19 or later",
-        libc::EPERM | libc::EACCES => {
+        Errno::EINVAL | Errno::ENOSYS => "ioengine=io_uring_cmd needs Linux 5.19 or later",
+        Errno::EPERM | Errno::EACCES => {
             "To fix: allow io_uring (sysctl kernel.io_uring_disabled=0, container seccomp profile)"
         }
-        libc::ENOMEM => "To fix: lower iodepth, or raise `ulimit -l`",
+        Errno::ENOMEM => "To fix: lower iodepth, or raise `ulimit -l`",
         _ => "see the kernel log (`dmesg`)",
     };
     EngineError::call("ioengine=io_uring_cmd", "io_uring_setup", errno).help(help)
 }
 
 /// The error of an `io_uring_enter(2)` that failed.
-pub(super) fn enter_error(errno: i32) -> EngineError {
+pub(super) fn enter_error(errno: Errno) -> EngineError {
     EngineError::call("ioengine=io_uring_cmd", "io_uring_enter", errno)
 }
 

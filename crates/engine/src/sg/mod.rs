@@ -12,9 +12,9 @@ use std::sync::Arc;
 use fiord_plan::{EnginePlan, SgPlan, SgWrite};
 use fiord_sys::scsi::generic::{self, Data, Failure, Header, SENSE_BYTES};
 use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
+use fiord_types::Errno;
 
 use crate::buffers::Buffers;
-use crate::error::last_errno;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
     OpKind, Outcome, Queued, Slot, Target, Time, Want,
@@ -131,13 +131,13 @@ impl Sg {
     ///
     /// The outcome of an op that cannot be a command on this device.
     fn prepare(&mut self, slot: &FreeSlot, op: &Op) -> Result<(), Outcome> {
-        let device = self.device(op.file).ok_or(Outcome::err(libc::EBADF))?;
-        let order = device.builder.of(op, device.capacity).ok_or(Outcome::err(libc::EINVAL))?;
+        let device = self.device(op.file).ok_or(Outcome::err(Errno::EBADF))?;
+        let order = device.builder.of(op, device.capacity).ok_or(Outcome::err(Errno::EINVAL))?;
         let moved = match order.data {
             DataPhase::In(bytes) | DataPhase::Out(bytes) => bytes,
             DataPhase::Nothing | DataPhase::Range(..) => 0,
         };
-        let data = self.buffers.span(slot, op.at, moved).ok_or(Outcome::err(libc::EINVAL))?;
+        let data = self.buffers.span(slot, op.at, moved).ok_or(Outcome::err(Errno::EINVAL))?;
         let flags = generic::FLAG_DIRECT_IO | if self.plan.hipri { generic::FLAG_HIPRI } else { 0 };
         let place = &mut self.places[slot.index() as usize];
         place.file = op.file;
@@ -182,7 +182,7 @@ impl Sg {
         // which outlive the call and which nothing else uses while `self` is borrowed.
         let rc = unsafe { libc::ioctl(fd, generic::SG_IO, &raw mut place.header) };
         if rc < 0 {
-            return Outcome::err(last_errno());
+            return Outcome::err(Errno::last());
         }
         outcome(place)
     }
@@ -196,8 +196,8 @@ impl Sg {
         // SAFETY: `header` has room for the `size` bytes that are read.
         let ret = unsafe { libc::read(device.raw, (&raw mut header).cast(), size) };
         if ret < 0 {
-            return match last_errno() {
-                libc::EAGAIN | libc::EINTR => Ok(0),
+            return match Errno::last() {
+                Errno::EAGAIN | Errno::EINTR => Ok(0),
                 errno => Err(EngineError::call("ioengine=sg", "read", errno)),
             };
         }
@@ -285,8 +285,8 @@ impl Sg {
         match ret {
             0 => Ok(false),
             1.. => Ok(true),
-            _ => match last_errno() {
-                libc::EINTR => Ok(false),
+            _ => match Errno::last() {
+                Errno::EINTR => Ok(false),
                 errno => Err(EngineError::call("ioengine=sg", "ppoll", errno)),
             },
         }
@@ -370,7 +370,7 @@ impl Engine for Sg {
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let Some(device) = self.device(op.file) else {
-            return Queued::Done(slot, Outcome::err(libc::EBADF));
+            return Queued::Done(slot, Outcome::err(Errno::EBADF));
         };
         let (fd, queues) = (device.raw, device.queues);
         let is_sync = !matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
@@ -418,7 +418,7 @@ impl Engine for Sg {
                 continue;
             }
             device.in_flight -= 1;
-            let outcome = Outcome::err(last_errno());
+            let outcome = Outcome::err(Errno::last());
             let mut refused = std::mem::take(&mut self.refused);
             // SAFETY: the slot was queued, and the kernel did not take its command.
             unsafe { self.ended(slot, |slot| refused.push((slot, outcome))) };
@@ -470,7 +470,11 @@ impl Engine for Sg {
                 // places.
                 std::mem::forget(std::mem::take(&mut self.places));
                 self.buffers.leak();
-                return Err(EngineError::leaked("ioengine=sg", "read", error.errno));
+                return Err(EngineError::leaked(
+                    "ioengine=sg",
+                    "read",
+                    error.errno.unwrap_or(Errno::EIO),
+                ));
             }
         }
         // The device closes a stream that is left open when it loses power.
@@ -522,8 +526,8 @@ fn ready(fd: &OwnedFd) -> Result<Capacity, EngineError> {
 
 fn refused(command: &str, failure: Failure) -> EngineError {
     let help = match failure {
-        Failure::Kernel(libc::ENOTTY | libc::EINVAL) => "it is no SCSI device".to_string(),
-        Failure::Kernel(libc::EPERM | libc::EACCES) => {
+        Failure::Kernel(Errno::ENOTTY | Errno::EINVAL) => "it is no SCSI device".to_string(),
+        Failure::Kernel(Errno::EPERM | Errno::EACCES) => {
             "SCSI commands need root (CAP_SYS_RAWIO), or membership in the device's group".into()
         }
         Failure::Device(sense) => sense.advice().into(),
@@ -532,7 +536,7 @@ fn refused(command: &str, failure: Failure) -> EngineError {
     EngineError {
         what: format!("ioengine=sg: {command}: {failure}"),
         help: Some(help).filter(|h| !h.is_empty()),
-        errno: failure.errno(),
+        errno: Some(failure.errno()),
     }
 }
 
@@ -555,7 +559,7 @@ fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
     let flags = unsafe { libc::fcntl(raw, libc::F_GETFL) };
     // SAFETY: the call takes and returns integers.
     if flags < 0 || unsafe { libc::fcntl(raw, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
-        return Err(EngineError::call("ioengine=sg", "fcntl", last_errno()));
+        return Err(EngineError::call("ioengine=sg", "fcntl", Errno::last()));
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! reported.
 
 use fiord_sys::scsi::Sense;
+use fiord_types::Errno;
 
 use super::*;
 use crate::DeviceStatus;
@@ -22,16 +23,16 @@ fn what_is_no_scsi_device_is_refused_with_a_reason() {
     assert!(error.to_string().contains("it is no SCSI device"), "{error}");
     let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, tag: crate::Tag::PLAIN };
     let slot = sg.take_slots().remove(0);
-    assert!(matches!(sg.queue(slot, &op), Queued::Done(_, e) if e == Outcome::err(libc::EBADF)));
+    assert!(matches!(sg.queue(slot, &op), Queued::Done(_, e) if e == Outcome::err(Errno::EBADF)));
 }
 
 #[test]
 fn sense_data_travel_in_an_outcome() {
     let sense = Sense { key: 3, asc: 0x11, ascq: 0xff };
     let outcome = Outcome::scsi(sense);
-    assert_eq!(outcome.get(), Err(libc::EIO));
+    assert_eq!(outcome.get(), Err(Errno::EIO));
     assert_eq!(outcome.device_status(), Some(DeviceStatus::Scsi(sense)));
-    assert_eq!(Outcome::err(libc::EIO).device_status(), None);
+    assert_eq!(Outcome::err(Errno::EIO).device_status(), None);
     assert!(Outcome::nvme(0x281).device_status() != Outcome::scsi(sense).device_status());
 }
 

@@ -19,6 +19,7 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use fiord_plan::EnginePlan;
+use fiord_types::Errno;
 
 pub use clock::SimClock;
 pub use options::SimOptions;
@@ -160,7 +161,7 @@ impl Sim {
             let room = self.options.size.saturating_sub(op.offset);
             if room == 0 && len > 0 {
                 let write = op.kind == OpKind::Write;
-                return Outcome::err(if write { libc::ENOSPC } else { libc::EIO });
+                return Outcome::err(if write { Errno::ENOSPC } else { Errno::EIO });
             }
             len = len.min(room);
         }
@@ -191,7 +192,7 @@ impl Sim {
     }
 
     /// The errno of an op that fails.
-    fn fault(&mut self, op: &Op) -> Option<i32> {
+    fn fault(&mut self, op: &Op) -> Option<Errno> {
         let (first, end) = (op.offset, op.offset.saturating_add(u64::from(op.len)));
         let set = self.options.errors.iter().find(|fault| match fault.on {
             FaultOn::Op(nth) => nth == self.count,
@@ -200,7 +201,7 @@ impl Sim {
         if let Some(fault) = set {
             return Some(fault.errno);
         }
-        self.random.chance(self.options.error_rate).then_some(libc::EIO)
+        self.random.chance(self.options.error_rate).then_some(Errno::EIO)
     }
 
     /// Draws a number of whole sectors that is less than `len` bytes and at least one; `len` if
@@ -273,7 +274,7 @@ impl Engine for Sim {
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let carries = matches!(op.kind, OpKind::Read | OpKind::Write);
         if carries && self.buffers.span(&slot, op.at, op.len).is_none() {
-            return Queued::Done(slot, Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         }
         self.queued.push((slot, *op));
         Queued::Pending

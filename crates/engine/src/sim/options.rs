@@ -3,6 +3,8 @@
 //! Times have a unit (`ns`, `us`, `ms`, `s`, `m`); a number without a unit is in microseconds.
 //! Sizes may end in `k`, `m`, `g` or `t` (powers of 1024).
 
+use fiord_types::Errno;
+
 use super::random::Distribution;
 use crate::EngineError;
 
@@ -47,7 +49,7 @@ pub struct SimOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     /// The errno.
-    pub errno: i32,
+    pub errno: Errno,
     /// The ops that fail.
     pub on: FaultOn,
 }
@@ -250,8 +252,9 @@ fn fault(name: &str, text: &str) -> Result<Fault, EngineError> {
     let error = || wrong(name, text, RIGHT);
     let at = text.find(['@', '#']).ok_or_else(error)?;
     let (word, place) = (&text[..at], &text[at + 1..]);
-    let errno = fiord_sys::errno::number(&word.trim().to_ascii_uppercase());
-    let errno = errno.or_else(|| word.parse().ok().filter(|n| (1..4096).contains(n)));
+    let errno = Errno::named(&word.trim().to_ascii_uppercase());
+    let errno =
+        errno.or_else(|| word.parse().ok().filter(|n| (1..4096).contains(n)).map(Errno::from_raw));
     let errno = errno.ok_or_else(error)?;
     if text.as_bytes()[at] == b'#' {
         let nth = place.trim().parse().ok().filter(|n| *n > 0).ok_or_else(error)?;
@@ -323,9 +326,9 @@ mod tests {
         assert_eq!(
             options.errors,
             [
-                Fault { errno: libc::EIO, on: FaultOn::Bytes(1 << 20, 2 << 20) },
-                Fault { errno: libc::ENOSPC, on: FaultOn::Op(100) },
-                Fault { errno: 5, on: FaultOn::Bytes(4096, 4097) },
+                Fault { errno: Errno::EIO, on: FaultOn::Bytes(1 << 20, 2 << 20) },
+                Fault { errno: Errno::ENOSPC, on: FaultOn::Op(100) },
+                Fault { errno: Errno::EIO, on: FaultOn::Bytes(4096, 4097) },
             ]
         );
         assert_eq!(

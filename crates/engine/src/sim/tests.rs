@@ -1,3 +1,5 @@
+use fiord_types::Errno;
+
 use super::options::Fault;
 use super::random::Distribution;
 use super::*;
@@ -156,18 +158,18 @@ fn distributions_have_the_moments_they_promise() {
 #[test]
 fn faults_strike_where_and_when_they_are_told() {
     let errors = vec![
-        Fault { errno: libc::EIO, on: FaultOn::Bytes(4096, 8192) },
-        Fault { errno: libc::ENODEV, on: FaultOn::Op(4) },
+        Fault { errno: Errno::EIO, on: FaultOn::Bytes(4096, 8192) },
+        Fault { errno: Errno::ENODEV, on: FaultOn::Op(4) },
     ];
     let (mut sim, mut free) =
         sim(1, SimOptions { errors, size: 4 * 4096 + 512, ..Default::default() });
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 1)), Outcome::err(libc::EIO));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 1)), Outcome::err(Errno::EIO));
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
-    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 2)), Outcome::err(libc::ENODEV));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 2)), Outcome::err(Errno::ENODEV));
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 4)), Outcome::ok(512));
-    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 5)), Outcome::err(libc::EIO));
-    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 5)), Outcome::err(libc::ENOSPC));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 5)), Outcome::err(Errno::EIO));
+    assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 5)), Outcome::err(Errno::ENOSPC));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use fiord_plan::EnginePlan;
 use fiord_sys::mapping::{Access, Mapping, Pattern};
+use fiord_types::Errno;
 
 use super::{File, Span, Transfer};
 use crate::{EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, Target, dataless};
@@ -83,7 +84,7 @@ impl Mapped {
             self.move_window(offset, len, advice)?;
         }
         let window =
-            self.window.as_mut().ok_or_else(|| fiord_sys::Error::new("mmap", libc::EINVAL))?;
+            self.window.as_mut().ok_or_else(|| fiord_sys::Error::new("mmap", Errno::EINVAL))?;
         let known = self.size.saturating_sub(window.offset());
         window.limit(usize::try_from(known).unwrap_or(usize::MAX));
         Ok(window)
@@ -140,7 +141,7 @@ impl Call {
     /// The value that the I/O returns: 0 at the end of the file, or a negative errno.
     fn moved(&mut self, file: File, span: Span) -> Result<(&mut Mapping, usize), i64> {
         let advice = (self.huge, self.pattern);
-        let mapped = self.mapped(file).ok_or(-i64::from(libc::EBADF))?;
+        let mapped = self.mapped(file).ok_or(Errno::EBADF.as_result())?;
         let len = mapped.present(span.offset, span.len);
         if len == 0 {
             return Err(0);
@@ -176,7 +177,7 @@ impl Call {
             // SAFETY: the caller vouches for the memory.
             Ok((window, len)) => unsafe { write(window, Span { len, ..span }) },
             // A mapping cannot extend the file.
-            Err(0) if span.len > 0 => -i64::from(libc::EIO),
+            Err(0) if span.len > 0 => Errno::EIO.as_result(),
             Err(code) => code,
         }
     }
@@ -217,8 +218,8 @@ unsafe fn write(window: &mut Mapping, span: Span) -> i64 {
 fn code(error: &fiord_sys::Error) -> i64 {
     match error.errno {
         // The file became shorter while it was mapped.
-        libc::ENODATA => -i64::from(libc::EIO),
-        errno => -i64::from(errno),
+        Errno::ENODATA => Errno::EIO.as_result(),
+        errno => errno.as_result(),
     }
 }
 
@@ -246,10 +247,10 @@ impl Transfer for Call {
             mapped.window(target.offset, 1, advice).map_err(|error| {
                 let mapping = EngineError::from_sys("ioengine=mmap", &error);
                 match (error.op, error.errno) {
-                    ("madvise", libc::EINVAL) if advice.0 => {
+                    ("madvise", Errno::EINVAL) if advice.0 => {
                         mapping.help("To fix: drop thp=1; this kernel has no transparent huge pages for this file")
                     }
-                    (_, libc::ENODEV) => mapping.help("this file cannot be mapped. To fix: use ioengine=psync"),
+                    (_, Errno::ENODEV) => mapping.help("this file cannot be mapped. To fix: use ioengine=psync"),
                     _ => mapping,
                 }
             })?;

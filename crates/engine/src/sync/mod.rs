@@ -12,6 +12,8 @@ pub mod vsync;
 
 use std::os::fd::RawFd;
 
+use fiord_types::Errno;
+
 use crate::buffers::Buffers;
 use crate::files::Files;
 use crate::{
@@ -168,7 +170,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
             return Queued::Done(slot, self.dataless(*op));
         }
         let Some(data) = self.buffers.only_span(&slot, op.at, op.len) else {
-            return Queued::Done(slot, Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         let file = File { fd: self.files.fd(op.file), index: op.file };
         let span = Span { data, len: op.len as usize, offset: op.offset };

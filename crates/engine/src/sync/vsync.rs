@@ -4,9 +4,11 @@
 
 use std::collections::VecDeque;
 
+use fiord_types::Errno;
+
 use super::sync::Position;
 use crate::buffers::Buffers;
-use crate::error::{last_errno, raw_result};
+use crate::error::raw_result;
 use crate::files::Files;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
@@ -112,12 +114,12 @@ impl Vsync {
 
     /// Issues one system call for the vectors from `first` on. Returns the number of bytes, or the
     /// errno.
-    fn call(&mut self, first: usize, offset: u64) -> Result<usize, i32> {
+    fn call(&mut self, first: usize, offset: u64) -> Result<usize, Errno> {
         let fd = self.files.fd(self.file);
         let mut unknown = Position::Unknown;
         let position = self.positions.get_mut(self.file as usize).unwrap_or(&mut unknown);
         if !position.seek(fd, offset) {
-            return Err(last_errno());
+            return Err(Errno::last());
         }
         let rest = &self.vectors[first..];
         let count = rest.len() as i32;
@@ -130,7 +132,7 @@ impl Vsync {
         } as i64;
         position.moved(offset, ret);
         let ret = raw_result(ret);
-        if ret >= 0 { Ok(ret as usize) } else { Err(-ret as i32) }
+        if ret >= 0 { Ok(ret as usize) } else { Err(Errno::from_result(ret)) }
     }
 
     fn gather(&mut self, slot: FreeSlot, op: &Op, data: *mut u8) {
@@ -195,7 +197,7 @@ impl Engine for Vsync {
             return Queued::Done(slot, dataless::on(&self.files, *op));
         }
         let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
-            return Queued::Done(slot, Outcome::err(libc::EINVAL));
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         if !self.gathered.is_empty() && !self.is_neighbour(op) {
             return Queued::Full(slot);

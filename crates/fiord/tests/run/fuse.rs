@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use fiord_types::Errno;
+
 use crate::fiord::Place;
 
 /// Bytes of the file, all alike.
@@ -15,9 +17,6 @@ const SIZE: u64 = 16 << 20;
 const BYTE: u8 = 7;
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
-
-const ENOENT: i32 = 2;
-const ENOSYS: i32 = 38;
 
 /// Numbers of requests.
 const LOOKUP: u32 = 1;
@@ -110,7 +109,7 @@ fn serve(mut device: &File, delay: Duration, mut seeks: Seeks) {
             FORGET | BATCH_FORGET => continue,
             INIT => Ok(init()),
             LOOKUP if body.starts_with(b"f\0") => Ok(entry()),
-            LOOKUP => Err(ENOENT),
+            LOOKUP => Err(Errno::ENOENT),
             GETATTR => Ok([vec![0; 16], attributes(wide(header, 16))].concat()),
             OPEN => Ok(vec![0; 16]),
             READ if delay == FOREVER => continue,
@@ -124,9 +123,10 @@ fn serve(mut device: &File, delay: Duration, mut seeks: Seeks) {
                 Ok(read(wide(body, 8), number(body, 16)))
             }
             FLUSH | RELEASE => Ok(Vec::new()),
-            _ => Err(ENOSYS),
+            _ => Err(Errno::ENOSYS),
         };
-        let (error, data) = answer.map_or_else(|errno| (-errno, Vec::new()), |data| (0, data));
+        let (error, data) =
+            answer.map_or_else(|errno| (-errno.raw(), Vec::new()), |data| (0, data));
         // struct fuse_out_header: length, error, unique.
         let length = 16 + data.len() as u32;
         let whole = [&length.to_ne_bytes()[..], &error.to_ne_bytes(), unique, &data].concat();

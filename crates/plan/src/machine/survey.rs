@@ -9,10 +9,9 @@ use std::sync::Arc;
 use fiord_sys::in_use::{User, Users};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
+use fiord_types::Errno;
 
 use crate::machine::facts::{Facts, Found};
-
-const ENOENT: i32 = 2;
 
 /// Looks up each path once and remembers the result.
 pub(crate) struct Survey<'a> {
@@ -90,7 +89,7 @@ impl<'a> Survey<'a> {
         let facts = self.facts;
         match self.known(path).seen.get_or_insert_with(|| Lookup::at(path, facts)) {
             Lookup::Found(found) => Ok(*found),
-            Lookup::Missing => Err(LookupError::from(&io::Error::from_raw_os_error(ENOENT))),
+            Lookup::Missing => Err(LookupError::from(&Errno::ENOENT.into())),
             Lookup::Failed(error) => Err(LookupError::clone(error)),
         }
     }

@@ -21,7 +21,7 @@ pub struct Machine;
 const LARGEST_TEXT: u64 = 16 << 20;
 
 fn to_io(error: fiord_sys::Error) -> io::Error {
-    io::Error::from_raw_os_error(error.errno)
+    error.errno.into()
 }
 
 /// Checks that a block device is a whole disk. SCSI commands have addresses on the disk, so they

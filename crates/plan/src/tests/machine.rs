@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::in_use::{Use, User, Users};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
+use fiord_types::Errno;
 
 use crate::ScsiDisk;
 use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ZoneFacts};
@@ -103,7 +104,7 @@ impl Fake {
 }
 
 fn refused(why: &str) -> Refused {
-    Refused::Kernel(fiord_sys::Error::new("identify", 13).saying(why))
+    Refused::Kernel(fiord_sys::Error::new("identify", Errno::EACCES).saying(why))
 }
 
 impl Facts for Fake {
@@ -155,7 +156,7 @@ impl Facts for Fake {
                 Ok(Some(User::Listed(listed)))
             }
             false if self.secret.iter().any(|s| s == device) => {
-                Err(fiord_sys::Error::new("open", 13).saying("EACCES"))
+                Err(fiord_sys::Error::new("open", Errno::EACCES).saying("EACCES"))
             }
             false => Ok(None),
         }

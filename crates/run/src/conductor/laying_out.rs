@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fiord_sys::{clock, signal};
+use fiord_types::Errno;
 
 use super::{Conductor, MAX_SLEEP, STUCK_AFTER};
 use crate::error::{JobError, Stage};
@@ -42,7 +43,7 @@ impl LayoutThread {
         let thread = spawned.map_err(|e| {
             let detail = "cannot create the layout thread. To fix: raise the limit (ulimit -u, \
                           pids.max)";
-            JobError::new(Stage::LayoutThread, e.raw_os_error().unwrap_or(0), detail)
+            JobError::new(Stage::LayoutThread, Errno::of(&e), detail)
         })?;
         Ok(LayoutThread { jobs, thread })
     }
@@ -86,7 +87,7 @@ impl Conductor<'_> {
         let failed = || {
             JobError::new(
                 Stage::Layout,
-                0,
+                None,
                 "the layout thread panicked: this is a bug, please report it",
             )
         };

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
+use fiord_types::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -123,7 +124,7 @@ impl CommandTime {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobFailure {
     /// The errno in reports, never 0.
-    pub errno: i32,
+    pub errno: Errno,
     /// The file concerned; `-` stands for no file.
     pub file: String,
     /// The operation that failed.

@@ -1,4 +1,5 @@
 use fiord_plan::EnginePlan;
+use fiord_types::Errno;
 
 use super::*;
 use crate::scratch::Scratch;
@@ -40,11 +41,11 @@ fn a_missing_file_and_a_directory_are_named() {
     let dir = Scratch::new();
     let missing = job(dir.path().join("none"), 4096);
     let error = FileSet::new(&missing).open(0).unwrap_err();
-    assert_eq!((error.errno, error.stage), (2, Stage::Open));
+    assert_eq!((error.errno, error.stage), (Some(Errno::ENOENT), Stage::Open));
     assert!(error.to_string().contains("none"), "{error}");
     let directory = job(dir.path().to_path_buf(), 4096);
     let error = FileSet::new(&directory).open(0).unwrap_err();
-    assert_eq!(error.errno, EISDIR);
+    assert_eq!(error.errno, Some(Errno::EISDIR));
     assert!(FileSet::new(&directory).open(7).is_err());
 }
 

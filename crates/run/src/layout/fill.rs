@@ -8,9 +8,9 @@ use std::os::unix::fs::FileExt;
 use fiord_load::{AnyContent, Content as _, Io, Tag};
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Guard, Open};
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
-use super::{Done, ENOSPC, Overseer};
+use super::{Done, Overseer};
 use crate::content::content_of;
 use crate::error::{JobError, Stage, failed};
 use crate::files::guard;
@@ -99,15 +99,15 @@ impl Writer<'_> {
     }
 
     fn stopped(&self, at: u64, error: &std::io::Error) -> Result<Done, JobError> {
-        let errno = error.raw_os_error().unwrap_or(0);
-        if errno == ENOSPC && self.fill_device {
+        let errno = Errno::of(error);
+        if errno == Some(Errno::ENOSPC) && self.fill_device {
             // The file ends where the device is full. Space allocated beyond that holds no data: cut it off.
             let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(at));
             return file::truncate(self.file.as_fd(), written)
                 .map(|()| Done::Complete)
                 .map_err(|e| failed(Stage::Truncate, self.plan, &e));
         }
-        let detail = if errno == ENOSPC {
+        let detail = if errno == Some(Errno::ENOSPC) {
             format!(
                 "no space left while laying out the file; {} MiB are missing. To fix: free space, or lower size=",
                 (self.range.end - at).div_ceil(1 << 20)
@@ -143,7 +143,7 @@ pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, Job
                 Ok(n) => at += n as u64,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    let errno = e.raw_os_error().unwrap_or(0);
+                    let errno = Errno::of(&e);
                     let mut error = JobError::new(Stage::PreRead, errno, "").at(&plan.path);
                     error.offset = Some(at);
                     return Err(error);

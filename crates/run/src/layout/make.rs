@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use fiord_plan::{Fallocate, FilePlan, JobPlan};
 use fiord_sys::file::{self, Creator, Open, Opened, Preallocate, RangeSync};
+use fiord_types::Errno;
 
 use super::fill::Filler;
-use super::{Done, ENOENT, ENOSPC, ESTALE, Overseer, holds_data, takes_its_size};
+use super::{Done, Overseer, holds_data, takes_its_size};
 use crate::error::{JobError, Stage, failed};
 use crate::files::guard;
 
@@ -83,7 +84,7 @@ impl<'a> Maker<'a> {
             file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
         // Ignore a lack of space here: the write that follows reports it.
         if let Err(error) = allocated
-            && error.errno != ENOSPC
+            && error.errno != Errno::ENOSPC
         {
             let what = format!(
                 "fallocate of {} failed: {error}; the file is not preallocated",
@@ -178,10 +179,10 @@ impl<'a> Maker<'a> {
             _ => guard(self.job).open(how, &plan.path),
         };
         let Opened { fd, created } = opened.map_err(|e| {
-            if e.errno == ENOENT && !create {
+            if e.errno == Errno::ENOENT && !create {
                 let detail = "the file does not exist and allow_file_create=0 forbids creating it. To \
                               fix: create the file, or set allow_file_create=1";
-                return JobError::new(Stage::Open, ENOENT, detail).at(&plan.path);
+                return JobError::new(Stage::Open, Errno::ENOENT, detail).at(&plan.path);
             }
             failed(Stage::Open, plan, &e)
         })?;
@@ -189,7 +190,7 @@ impl<'a> Maker<'a> {
         if !created && !regular().map_err(|e| failed(Stage::Stat, plan, &e))? {
             let detail = "it was a regular file when the job was checked and is no longer one. To fix: \
                           find out which program replaces it, then run again";
-            return Err(JobError::new(Stage::Open, ESTALE, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, Errno::ESTALE, detail).at(&plan.path));
         }
         Ok((File::from(fd), created))
     }
@@ -218,7 +219,7 @@ pub(super) fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
          smaller size, or a directory on another file system",
         space.total
     );
-    Err(JobError::new(Stage::Layout, ENOSPC, detail).at(&plan.path))
+    Err(JobError::new(Stage::Layout, Errno::ENOSPC, detail).at(&plan.path))
 }
 
 fn how(word: Fallocate) -> Preallocate {

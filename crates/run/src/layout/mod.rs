@@ -19,7 +19,7 @@ mod mounted;
 
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use crate::error::{JobError, Stage, failed};
 
@@ -27,10 +27,6 @@ pub use fill::pre_read;
 pub(crate) use make::BATCH;
 use make::Maker;
 pub use mounted::refuse_mounted;
-
-const ENOENT: i32 = 2;
-const ENOSPC: i32 = 28;
-const ESTALE: i32 = 116;
 
 /// Receives the progress of a layout and may cancel it.
 pub trait Overseer {
@@ -89,7 +85,7 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
     // Do not take the size from the plan: another job may have created the file since.
     let present = match file::facts(&plan.path) {
         Ok(facts) => facts.size,
-        Err(e) if e.errno == ENOENT => return Ok(Some(0)),
+        Err(e) if e.errno == Errno::ENOENT => return Ok(Some(0)),
         Err(e) => return Err(failed(Stage::Stat, plan, &e)),
     };
     Ok((present < needed).then_some(present))

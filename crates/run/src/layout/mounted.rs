@@ -3,10 +3,9 @@
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::Error;
 use fiord_sys::in_use::Users;
+use fiord_types::Errno;
 
 use crate::error::{JobError, Stage};
-
-const EBUSY: i32 = 16;
 
 /// Refuses a job that would write to or trim a device that is mounted, is swap space, or has an
 /// exclusive holder (RAID, ZFS, another program), or a file that backs a loop device in use, unless
@@ -33,7 +32,7 @@ pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
                 "{user}, and this job writes to it. To fix: unmount it (`lsblk` and `fuser -v` list \
                  its users), or set allow_mounted_write=1 if its data may be lost"
             );
-            return Err(JobError::new(Stage::Open, EBUSY, detail).at(&plan.path));
+            return Err(JobError::new(Stage::Open, Errno::EBUSY, detail).at(&plan.path));
         }
     }
     Ok(())

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, Fallocate, Mix};
 use fiord_sys::file::Open;
+use fiord_types::Errno;
 
 use super::make::fits;
 use super::*;
@@ -136,7 +137,7 @@ fn allow_file_create_0_prevents_new_files() {
     let mut job = job(&dir, 1 << 20);
     job.target.open.create = false;
     let error = prepare(&job, &mut Notes::default()).unwrap_err();
-    assert_eq!(error.errno, ENOENT);
+    assert_eq!(error.errno, Some(Errno::ENOENT));
     assert!(error.to_string().contains("allow_file_create=0"), "{error}");
     assert!(!dir.path().join("deep").exists());
     job.target.layout.on_open = true;
@@ -152,7 +153,7 @@ fn a_full_device_is_an_error_that_says_what_to_do() {
     let error =
         filler.write(&job.target.files[0], (&full, false), 0..1 << 20, &mut Notes::default());
     let error = error.unwrap_err();
-    assert_eq!((error.errno, error.offset), (ENOSPC, Some(0)));
+    assert_eq!((error.errno, error.offset), (Some(Errno::ENOSPC), Some(0)));
     assert!(error.to_string().contains("1 MiB are missing"), "{error}");
 }
 
@@ -219,7 +220,7 @@ fn free_space_is_that_of_the_target_of_a_link() {
     std::os::unix::fs::symlink("/proc/self/task/new", &dangling).unwrap();
     let mut job = job(&dir, 1 << 60);
     let here = job.target.files[0].clone();
-    assert_eq!(fits(&here, 1 << 60).unwrap_err().errno, ENOSPC);
+    assert_eq!(fits(&here, 1 << 60).unwrap_err().errno, Some(Errno::ENOSPC));
     for path in [link, dangling] {
         job.target.files[0].path = path;
         fits(&job.target.files[0], 1 << 60).unwrap();

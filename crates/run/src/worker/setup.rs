@@ -9,7 +9,7 @@ use fiord_plan::{InFlight, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use super::core::{JobState, opens_all};
 use super::hooks::Hooks;
@@ -107,7 +107,7 @@ fn locked(
                 job.engine.def().name
             ),
             help: None,
-            errno: 22,
+            errno: Some(Errno::EINVAL),
         });
     };
     let locked = Locked::new(job.target.lock, locks, config.slots);

@@ -13,7 +13,7 @@ use fiord_load::{Flush, Io, Next, Source, Tag};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Errno, PerDir};
 
 use super::core::JobState;
 use super::hooks::Hooks;
@@ -191,7 +191,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     fn flush(&mut self) -> Result<u32, EngineError> {
         if self.broken {
             let what = "submission is broken".into();
-            return Err(EngineError { what, help: None, errno: 5 });
+            return Err(EngineError { what, help: None, errno: Some(Errno::EIO) });
         }
         Ok(std::mem::take(&mut self.unflushed))
     }
@@ -204,7 +204,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
             }
             let (slot, op) = self.pending.remove(0);
             let outcome = self.carry_out(&op);
-            if outcome == Outcome::err(84) {
+            if outcome == Outcome::err(Errno::EILSEQ) {
                 self.wrong = Some(slot.index());
             }
             done.push(slot, outcome);
@@ -306,10 +306,11 @@ fn short_transfers_are_continued_and_counted_once() {
 #[test]
 fn an_error_names_file_offset_and_cause_and_ends_the_job() {
     for depth in [1, 4] {
-        let answer = |n: usize, op: &Op| if n == 2 { Outcome::err(5) } else { Outcome::ok(op.len) };
+        let answer =
+            |n: usize, op: &Op| if n == 2 { Outcome::err(Errno::EIO) } else { Outcome::ok(op.len) };
         let (result, log, _) = run_list(plain(), depth, (0..100).map(write_at).collect(), answer);
         let error = result.error.expect("the job fails");
-        assert_eq!(error.errno, 5);
+        assert_eq!(error.errno, Some(Errno::EIO));
         assert_eq!(error.offset, Some(8192));
         assert!(error.to_string().contains("write failed on the-file at offset 8192"), "{error}");
         assert!(log.len() < 10, "the job went on");
@@ -321,11 +322,12 @@ fn continue_on_error_continues_and_counts_errors() {
     for depth in [1, 4] {
         let mut job = plain();
         job.reporting.continue_on_error = ContinueOnError::ALL;
-        let answer =
-            |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(5) } else { Outcome::ok(op.len) };
+        let answer = |n: usize, op: &Op| {
+            if n % 10 == 2 { Outcome::err(Errno::EIO) } else { Outcome::ok(op.len) }
+        };
         let (result, ..) = run_list(job, depth, (0..100).map(write_at).collect(), answer);
         assert_eq!(result.error, None);
-        assert_eq!((result.recorder.errors, result.recorder.first_error), (10, 5));
+        assert_eq!((result.recorder.errors, result.recorder.first_error), (10, Some(Errno::EIO)));
         let write = &result.recorder.dirs[Dir::Write];
         assert_eq!((write.ios, write.issued), (90, 100), "depth {depth}");
         assert_eq!(write.failed_bytes, 10 * 4096);
@@ -338,32 +340,33 @@ fn an_error_that_the_engine_detects_belongs_to_its_io() {
         let mut job = plain();
         job.reporting.continue_on_error =
             ContinueOnError { writes: goes_on, ..ContinueOnError::default() };
-        let answer =
-            |n: usize, op: &Op| if n % 10 == 2 { Outcome::err(84) } else { Outcome::ok(op.len) };
+        let answer = |n: usize, op: &Op| {
+            if n % 10 == 2 { Outcome::err(Errno::EILSEQ) } else { Outcome::ok(op.len) }
+        };
         let (result, ..) = run_list(job, 4, (0..100).map(write_at).collect(), answer);
         if goes_on {
             assert_eq!((result.error, result.recorder.errors), (None, 10));
-            assert_eq!(result.recorder.first_error, 84);
+            assert_eq!(result.recorder.first_error, Some(Errno::EILSEQ));
             assert_eq!(result.survived.map(|e| e.offset), Some(Some(2 * 4096)));
             continue;
         }
         let error = result.error.unwrap();
-        assert_eq!((error.errno, error.offset), (84, Some(2 * 4096)));
+        assert_eq!((error.errno, error.offset), (Some(Errno::EILSEQ), Some(2 * 4096)));
         assert_eq!(error.detail, "a tag is wrong");
     }
 }
 
 #[test]
 fn only_errors_of_the_medium_are_survived() {
-    for errno in [28, 22, 9] {
+    for errno in [Errno::ENOSPC, Errno::EINVAL, Errno::EBADF] {
         let mut job = plain();
         job.reporting.continue_on_error = ContinueOnError::ALL;
         let answer = |n: usize, op: &Op| {
             if n == 2 { Outcome::err(errno) } else { Outcome::ok(op.len) }
         };
         let (result, ..) = run_list(job, 1, (0..100).map(write_at).collect(), answer);
-        assert_eq!(result.error.map(|e| e.errno), Some(errno));
-        assert_eq!((result.recorder.errors, result.recorder.first_error), (1, errno));
+        assert_eq!(result.error.and_then(|e| e.errno), Some(errno));
+        assert_eq!((result.recorder.errors, result.recorder.first_error), (1, Some(errno)));
     }
 }
 
@@ -372,8 +375,9 @@ fn a_full_device_ends_a_job_with_fill_device() {
     for depth in [1, 4] {
         let mut job = plain();
         job.end.fill_device = true;
-        let answer =
-            |n: usize, op: &Op| if n >= 20 { Outcome::err(28) } else { Outcome::ok(op.len) };
+        let answer = |n: usize, op: &Op| {
+            if n >= 20 { Outcome::err(Errno::ENOSPC) } else { Outcome::ok(op.len) }
+        };
         let (result, ..) = run_list(job, depth, (0..100).map(write_at).collect(), answer);
         assert_eq!(result.error, None);
         assert_eq!(result.recorder.dirs[Dir::Write].ios, 20);

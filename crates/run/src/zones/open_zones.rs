@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{Action, State, Zone};
+use fiord_types::Errno;
 
 use super::table::{Use, ZoneState, ZoneStates, ZoneTable};
 use crate::error::{JobError, Stage};
@@ -163,7 +164,7 @@ impl ZoneTable {
         &self,
         zone: u32,
         (offset, len): (u64, u32),
-        errno: i32,
+        errno: Option<Errno>,
     ) -> Result<(u64, u64), JobError> {
         let others_append = {
             let mut states = self.lock();

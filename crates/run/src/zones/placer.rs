@@ -7,7 +7,7 @@ use std::time::Duration;
 use fiord_load::Io;
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteCommand};
 use fiord_sys::zone::Action;
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use super::open_zones::{Claim, ZoneUser};
 use super::table::{Filling, Use, ZoneTable, advice};
@@ -201,7 +201,9 @@ impl Placer {
                 Claim::Nothing => return Place::Passed { lap: file.table.lap(&file.user) },
                 Claim::Fail(why) => {
                     let path = file.table.path.clone();
-                    return Place::Failed(Box::new(JobError::new(Stage::Write, 0, why).at(path)));
+                    return Place::Failed(Box::new(
+                        JobError::new(Stage::Write, None, why).at(path),
+                    ));
                 }
             }
         }
@@ -288,7 +290,7 @@ impl Placer {
 
     /// Records that the I/O in a slot failed. Returns an error if the job must stop even with
     /// `continue_on_error`, and a description of the zone.
-    pub fn failed(&mut self, slot: u32, errno: i32) -> (Result<(), JobError>, String) {
+    pub fn failed(&mut self, slot: u32, errno: Option<Errno>) -> (Result<(), JobError>, String) {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::None | Flight::Reset { .. } => (Ok(()), String::new()),
             Flight::Read { file, zone } => {
@@ -335,7 +337,7 @@ impl Drop for Placer {
                 Flight::Read { file, zone } => table(file).unpin(zone),
                 // The write may have been partly done.
                 Flight::Write { file, zone, offset, len } if made => {
-                    let _ = table(file).write_failed(zone, (offset, len), 0);
+                    let _ = table(file).write_failed(zone, (offset, len), None);
                 }
                 Flight::Write { file, zone, offset, len } => {
                     table(file).write_cancelled(zone, offset, len);
@@ -351,11 +353,12 @@ impl Drop for Placer {
 
 impl File {
     fn new(job: &JobPlan, plan: &FilePlan, table: Arc<ZoneTable>) -> Result<File, JobError> {
-        let failed =
-            |errno, what: String| Err(JobError::new(Stage::ZoneSetUp, errno, what).at(&plan.path));
+        let failed = |errno: Option<Errno>, what: String| {
+            Err(JobError::new(Stage::ZoneSetUp, errno, what).at(&plan.path))
+        };
         let (Some(zoned), Some(zones)) = (job.load.zoned, plan.zones) else {
             return failed(
-                0,
+                None,
                 "the plan lacks zones for this file: this is a bug, please report it".into(),
             );
         };
@@ -370,7 +373,7 @@ impl File {
                 table.views.len(),
                 table.zone_size
             );
-            return failed(22, what);
+            return failed(Some(Errno::EINVAL), what);
         }
         let (first, end) = (range.0 as u32, range.1 as u32);
         let writes = job.load.mix.has(Dir::Write);
@@ -386,7 +389,7 @@ impl File {
                 "I/O buflen exceeds zone size: blocks of {most} bytes, and zone {zone} takes {}",
                 view.limit - view.start
             );
-            return failed(22, what);
+            return failed(Some(Errno::EINVAL), what);
         }
         let device = table.limit.filter(|_| !zoned.ignore_limits);
         let limit = device.into_iter().chain(zoned.max_open).min();

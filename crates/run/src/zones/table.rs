@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
+use fiord_types::Errno;
 
 use super::block_layer_sync::BlockLayerSync;
 use super::tables::error_words;
@@ -402,10 +403,10 @@ impl ZoneTable {
         &self,
         stage: Stage,
         zone: u32,
-        errno: i32,
+        errno: impl Into<Option<Errno>>,
         detail: impl AsRef<str>,
     ) -> JobError {
-        let detail = detail.as_ref();
+        let (errno, detail) = (errno.into(), detail.as_ref());
         let between = if detail.is_empty() { "" } else { "; " };
         let mut error = JobError::new(
             stage,
@@ -431,17 +432,16 @@ impl ZoneTable {
 }
 
 /// Advice for errors that are specific to zoned devices.
-pub(super) fn advice(errno: i32) -> &'static str {
-    /// `ETOOMANYREFS` and `EOVERFLOW`: the block layer reports too many open and too many active zones with
-    /// these.
-    const TOO_MANY_OPEN: i32 = 109;
-    const TOO_MANY_ACTIVE: i32 = 75;
+pub(super) fn advice(errno: Option<Errno>) -> &'static str {
+    // The block layer's errors for too many open and too many active zones.
+    const TOO_MANY_OPEN: Errno = Errno::ETOOMANYREFS;
+    const TOO_MANY_ACTIVE: Errno = Errno::EOVERFLOW;
     match errno {
-        TOO_MANY_OPEN => {
+        Some(TOO_MANY_OPEN) => {
             "; the device has reached its limit of open zones. To fix: stop other programs that \
              write to it, or remove ignore_zone_limits"
         }
-        TOO_MANY_ACTIVE => {
+        Some(TOO_MANY_ACTIVE) => {
             "; Exceeded max_active_zones limit of the device. To fix: stop other programs that \
              write to it, or remove ignore_zone_limits"
         }

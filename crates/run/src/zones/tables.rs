@@ -68,7 +68,7 @@ impl ZoneTables {
         let entry = entry.ok_or_else(|| {
             JobError::new(
                 Stage::ZoneSetUp,
-                0,
+                None,
                 "the plan lacks zones for this file: this is a bug, please report it",
             )
             .at(&file.path)
@@ -76,7 +76,7 @@ impl ZoneTables {
         if Some(entry.zones) != file.zones {
             let what = "the jobs of this run have different zone sizes or capacities for this file. \
                         To fix: give them the same zonesize and zonecapacity";
-            return Err(JobError::new(Stage::ZoneSetUp, 0, what).at(&file.path));
+            return Err(JobError::new(Stage::ZoneSetUp, None, what).at(&file.path));
         }
         entry.table.get_or_init(|| entry.make().map(Arc::new)).clone()
     }

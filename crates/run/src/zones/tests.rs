@@ -11,7 +11,7 @@ use fiord_load::{Io, Tag};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;
@@ -150,7 +150,7 @@ fn drive(
         } else if way.errors && next(&mut seed).is_multiple_of(16) {
             let arrived = next(&mut seed) & 1;
             let error = fake.torn_write(io.offset, arrived * u64::from(io.len) / 2);
-            let (result, zone) = placer.failed(slot, error.errno);
+            let (result, zone) = placer.failed(slot, Some(error.errno));
             result.unwrap();
             assert!(zone.contains("write pointer"), "{zone}");
         } else {
@@ -300,7 +300,7 @@ fn without_recovery_a_torn_write_ends_the_job() {
     assert!(matches!(placer.place(&io(Dir::Write, 0)), Place::Go(_)));
     placer.taken(0);
     fake.torn_write(0, 2048);
-    let (result, _) = placer.failed(0, 5);
+    let (result, _) = placer.failed(0, Some(Errno::EIO));
     let told = result.unwrap_err().to_string();
     assert!(told.contains("write pointer is at 2048") && told.contains("zone 0 of 2"), "{told}");
 }
@@ -328,7 +328,7 @@ fn a_zone_that_becomes_read_only_or_offline_is_no_longer_used() {
         assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, 0);
         fake.give_up(0, state);
         assert!(fake.write(0, 4096).is_err());
-        let (result, _) = placer.failed(0, 30);
+        let (result, _) = placer.failed(0, Some(Errno::EROFS));
         let told = result.unwrap_err().to_string();
         assert!(told.contains(&format!("made the zone {}", state.word())), "{told}");
         // Its slot is free, and no job writes there: neither this one nor one that fills zones.
@@ -337,7 +337,7 @@ fn a_zone_that_becomes_read_only_or_offline_is_no_longer_used() {
         placer.ended(0).unwrap();
         fake.give_up(ZONE, state);
         assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, ZONE + 4096);
-        assert!(placer.failed(0, 30).0.is_err());
+        assert!(placer.failed(0, Some(Errno::EROFS)).0.is_err());
         let Place::Failed(error) = placer.place(&io(Dir::Write, 0)) else { panic!("no zone left") };
         assert!(error.to_string().contains("are read-only or offline"), "{error}");
     }
@@ -351,9 +351,9 @@ fn appends_in_flight_all_fail_when_their_zone_becomes_read_only() {
     placed(&mut placer, &append, 0);
     placed(&mut placer, &append, 1);
     fake.give_up(0, State::Offline);
-    assert!(placer.failed(0, 5).0.is_err(), "though another one is in flight");
+    assert!(placer.failed(0, Some(Errno::EIO)).0.is_err(), "though another one is in flight");
     assert!(placed(&mut placer, &append, 0).offset >= ZONE);
-    assert!(placer.failed(1, 5).0.is_err());
+    assert!(placer.failed(1, Some(Errno::EIO)).0.is_err());
 }
 
 /// Places an I/O and panics if it cannot be issued.
@@ -374,7 +374,7 @@ fn an_append_after_a_failed_one_is_counted_separately() {
     let append = Io { tag: Tag { form: WriteCommand::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
     assert_eq!(placed(&mut placer, &append, 0).offset, 0);
     let second = placed(&mut placer, &append, 1).offset;
-    let (result, _) = placer.failed(0, 5);
+    let (result, _) = placer.failed(0, Some(Errno::EIO));
     result.unwrap();
     assert_eq!(placed(&mut placer, &append, 2).offset, second, "the device moves them up");
     fake.write(0, 4096).unwrap();

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+use fiord_types::Errno;
+
 use super::{Clock, Source};
 use crate::cpu::{self, CpuSet};
 use crate::{Error, Result, signal, thread};
@@ -37,7 +39,7 @@ impl Publisher {
     /// `EBUSY` if a publisher already runs; those of [`cpu::set_affinity`] if CPU `on` cannot be used.
     pub fn start(on: Option<usize>) -> Result<Publisher> {
         if RUNNING.swap(true, Ordering::AcqRel) {
-            return Err(Error::new("start the clock thread", libc::EBUSY));
+            return Err(Error::new("start the clock thread", Errno::EBUSY));
         }
         let stop = Arc::new(AtomicBool::new(false));
         let (ready, is_ready) = std::sync::mpsc::channel();
@@ -63,7 +65,7 @@ impl Publisher {
             }
         };
         let publisher = Publisher { stop, thread: Some(thread) };
-        is_ready.recv().unwrap_or(Err(Error::new("start the clock thread", libc::ECANCELED)))?;
+        is_ready.recv().unwrap_or(Err(Error::new("start the clock thread", Errno::ECANCELED)))?;
         Ok(publisher)
     }
 
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn the_published_time_follows_the_clock() {
         let publisher = Publisher::start(None).unwrap();
-        assert_eq!(Publisher::start(None).unwrap_err().errno, libc::EBUSY);
+        assert_eq!(Publisher::start(None).unwrap_err().errno, Errno::EBUSY);
         let clock = publisher.clock();
         assert_eq!(clock.source(), Source::Published);
         let before = clock.now();
@@ -114,6 +116,6 @@ mod tests {
         let stopped = clock.now();
         crate::clock::sleep(Duration::from_millis(2));
         assert_eq!(clock.now(), stopped);
-        assert_eq!(Publisher::start(Some(60_000)).unwrap_err().errno, libc::EINVAL);
+        assert_eq!(Publisher::start(Some(60_000)).unwrap_err().errno, Errno::EINVAL);
     }
 }

@@ -2,6 +2,8 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
+use fiord_types::Errno;
+
 use crate::error::{check, retry};
 use crate::{Error, Result};
 
@@ -49,7 +51,7 @@ pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> 
             // SAFETY: as above. The function returns the errno instead of -1.
             match unsafe { libc::posix_fallocate(fd, start, len) } {
                 0 => {}
-                errno => return Err(Error::new("posix_fallocate", errno)),
+                errno => return Err(Error::new("posix_fallocate", Errno::from_raw(errno))),
             }
         }
         Preallocate::Keep => {
@@ -68,8 +70,8 @@ pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> 
     Ok(true)
 }
 
-fn unsupported(errno: i32) -> bool {
-    matches!(errno, libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL | libc::ENODEV)
+fn unsupported(errno: Errno) -> bool {
+    matches!(errno, Errno::EOPNOTSUPP | Errno::ENOSYS | Errno::EINVAL | Errno::ENODEV)
 }
 
 /// Sets the size of a file in bytes. The added part reads as zeroes and has no blocks.
@@ -84,5 +86,5 @@ pub fn truncate(file: impl AsFd, size: u64) -> Result<()> {
 
 /// Converts a byte count to the kernel's signed offset; `EFBIG` if it does not fit.
 pub(super) fn signed(op: &'static str, bytes: u64) -> Result<i64> {
-    check(op, i64::try_from(bytes).unwrap_or(-1)).map_err(|_| Error::new(op, libc::EFBIG))
+    check(op, i64::try_from(bytes).unwrap_or(-1)).map_err(|_| Error::new(op, Errno::EFBIG))
 }

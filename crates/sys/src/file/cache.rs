@@ -2,6 +2,8 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
+use fiord_types::Errno;
+
 use super::allocate::signed;
 use super::facts::{Kind, facts_of};
 use crate::error::check;
@@ -42,7 +44,7 @@ pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: Advice) -> Resu
     // SAFETY: integers only; the descriptor is open while borrowed. The function returns the errno.
     match unsafe { libc::posix_fadvise(file.as_fd().as_raw_fd(), offset, length, advice) } {
         0 => Ok(()),
-        errno => Err(Error::new(op, errno)),
+        errno => Err(Error::new(op, Errno::from_raw(errno))),
     }
 }
 
@@ -66,7 +68,7 @@ pub fn drop_cache(file: impl AsFd, offset: u64, length: u64) -> Result<bool> {
         }
         Kind::Block => {
             match block::flush_buffers(&file) {
-                Err(error) if !matches!(error.errno, libc::EACCES | libc::EPERM) => {
+                Err(error) if !matches!(error.errno, Errno::EACCES | Errno::EPERM) => {
                     return Err(error);
                 }
                 _ => advise(&file, offset, length, Advice::DontNeed)?,

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
+use fiord_types::Errno;
+
 use super::allocate::signed;
 use crate::Result;
 use crate::error::check;
@@ -75,7 +77,7 @@ pub fn written(file: impl AsFd, from: u64, to: u64) -> Result<Vec<Range<u64>>> {
     let mut at = from;
     while at < to {
         let extents = match Extents::of(&file, at, to - at) {
-            Err(e) if [libc::EOPNOTSUPP, libc::ENOTTY, libc::EINVAL].contains(&e.errno) => {
+            Err(e) if [Errno::EOPNOTSUPP, Errno::ENOTTY, Errno::EINVAL].contains(&e.errno) => {
                 let Some(data) = next_data(&file, at)?.filter(|data| *data < to) else { break };
                 at = next_hole(&file, data)?.unwrap_or(to).min(to);
                 add(data..at);
@@ -160,7 +162,7 @@ fn seek(op: &'static str, file: impl AsFd, offset: u64, whence: i32) -> Result<O
     let at = check(op, unsafe { libc::lseek(file.as_fd().as_raw_fd(), offset, whence) });
     match at {
         Ok(at) => Ok(Some(at as u64)),
-        Err(error) if error.errno == libc::ENXIO => Ok(None),
+        Err(error) if error.errno == Errno::ENXIO => Ok(None),
         Err(error) => Err(error),
     }
 }

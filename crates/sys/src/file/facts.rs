@@ -3,6 +3,8 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
+use fiord_types::Errno;
+
 use crate::error::{c_path, check};
 use crate::node::Device;
 use crate::{Error, Result, block};
@@ -137,7 +139,7 @@ pub fn facts_of(file: impl AsFd) -> Result<Facts> {
 pub fn exists(path: &Path) -> Result<bool> {
     match facts(path) {
         Ok(_) => Ok(true),
-        Err(error) if matches!(error.errno, libc::ENOENT | libc::ENOTDIR) => Ok(false),
+        Err(error) if matches!(error.errno, Errno::ENOENT | Errno::ENOTDIR) => Ok(false),
         Err(error) => Err(error),
     }
 }
@@ -200,7 +202,7 @@ pub fn space_for(path: &Path) -> Result<Space> {
     }
     loop {
         match space(&at) {
-            Err(error) if matches!(error.errno, libc::ENOENT | libc::ENOTDIR) && at.pop() => {}
+            Err(error) if matches!(error.errno, Errno::ENOENT | Errno::ENOTDIR) && at.pop() => {}
             other => return other,
         }
     }

@@ -20,6 +20,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+use fiord_types::Errno;
+
 use super::mark::{self, Purpose};
 use super::{Facts, Kind, Open, facts_of, system, truncate};
 use crate::error::{check, retry};
@@ -101,8 +103,8 @@ impl Guard {
                     }
                     return Ok(Opened { fd, created: false });
                 }
-                Err(error) if error.errno == libc::ENOENT && how.creates() => {}
-                Err(error) if error.errno == libc::ELOOP && self.generated => {
+                Err(error) if error.errno == Errno::ENOENT && how.creates() => {}
+                Err(error) if error.errno == Errno::ELOOP && self.generated => {
                     return self.follow_device(plain, path);
                 }
                 Err(error) => return Err(error),
@@ -112,7 +114,7 @@ impl Guard {
                 return Ok(Opened { fd, created: true });
             }
         }
-        Err(Error::new("open", libc::EAGAIN)
+        Err(Error::new("open", Errno::EAGAIN)
             .at(path)
             .saying("other programs keep creating and removing it. To fix: use another directory"))
     }
@@ -137,7 +139,7 @@ impl Guard {
     /// `EPERM` if it lies in a system directory; otherwise those of `unlink(2)`.
     pub fn remove(self, path: &Path) -> Result<bool> {
         let place = match DirectoryEntry::of("unlink", path) {
-            Err(error) if error.errno == libc::ENOENT => return Ok(false),
+            Err(error) if error.errno == Errno::ENOENT => return Ok(false),
             other => other?,
         };
         self.permit(&place.directory, parent(path), path)?;
@@ -145,7 +147,7 @@ impl Guard {
         // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
         match check("unlink", unsafe { libc::unlinkat(at, place.name.as_ptr(), 0) }) {
             Ok(_) => Ok(true),
-            Err(error) if error.errno == libc::ENOENT => Ok(false),
+            Err(error) if error.errno == Errno::ENOENT => Ok(false),
             Err(error) => Err(error.at(path)),
         }
     }
@@ -189,14 +191,14 @@ impl Guard {
         let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC;
         let name = c_name("mkdir", name, path)?;
         match open_at("mkdir", at, &name, flags, 0) {
-            Err(error) if error.errno == libc::ENOENT => {}
+            Err(error) if error.errno == Errno::ENOENT => {}
             other => return other.map_err(|error| error.at(path)),
         }
         self.permit(at, parent(path), path)?;
         // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
         let made = unsafe { libc::mkdirat(at.as_raw_fd(), name.as_ptr(), 0o777) };
         match check("mkdir", made) {
-            Err(error) if error.errno != libc::EEXIST => return Err(error.at(path)),
+            Err(error) if error.errno != Errno::EEXIST => return Err(error.at(path)),
             _ => {}
         }
         open_at("mkdir", at, &name, flags | libc::O_NOFOLLOW, 0).map_err(|error| error.at(path))
@@ -210,7 +212,7 @@ impl Guard {
             self.permit(&place.directory, parent(&at), path)?;
             match self.create_in(&place.directory, &place.name, how) {
                 Ok(fd) => return Ok(Some(fd)),
-                Err(error) if error.errno != libc::EEXIST => return Err(error.at(path)),
+                Err(error) if error.errno != Errno::EEXIST => return Err(error.at(path)),
                 Err(_) => {}
             }
             match place.link() {
@@ -219,7 +221,7 @@ impl Guard {
                 Some(to) => at = at.parent().unwrap_or(Path::new("")).join(to),
             }
         }
-        Err(Error::new("open", libc::ELOOP).at(path))
+        Err(Error::new("open", Errno::ELOOP).at(path))
     }
 
     /// Creates a file in a directory that has already been checked. `EEXIST` if the name is taken.
@@ -271,7 +273,7 @@ impl Guard {
             None => Ok(()),
             Some(found) => {
                 let said = format!("{found}. To fix: use another directory");
-                Err(Error::new("open", libc::EPERM).at(path).saying(said))
+                Err(Error::new("open", Errno::EPERM).at(path).saying(said))
             }
         }
     }
@@ -315,7 +317,7 @@ impl Creator {
                 Ok(Opened { fd, created: true })
             }
             // The file exists, or another program replaced the directory.
-            Err(error) if matches!(error.errno, libc::EEXIST | libc::ENOENT) => {
+            Err(error) if matches!(error.errno, Errno::EEXIST | Errno::ENOENT) => {
                 self.guard.open(how, path)
             }
             Err(error) => Err(error.at(path)),
@@ -324,7 +326,7 @@ impl Creator {
 }
 
 fn unexpected_link(path: &Path) -> Error {
-    Error::new("open", libc::ELOOP).at(path).saying(
+    Error::new("open", Errno::ELOOP).at(path).saying(
         "fiord generated this file name, and a symbolic link has it; the link may lead to any user's \
          file. To fix: remove the link, or name the file it leads to with filename=",
     )
@@ -335,7 +337,7 @@ fn foreign_file(path: &Path, facts: &Facts) -> Error {
         0 | 1 => format!("it belongs to the user {}", facts.owner),
         links => format!("it has {links} names (hard links)"),
     };
-    Error::new("open", libc::EEXIST).at(path).saying(format!(
+    Error::new("open", Errno::EEXIST).at(path).saying(format!(
         "fiord generated this file name, and a file that all users could have created has it ({why}). \
          To fix: remove the file, use another directory, or name the file with filename="
     ))
@@ -357,7 +359,7 @@ struct DirectoryEntry {
 
 impl DirectoryEntry {
     fn of(op: &'static str, path: &Path) -> Result<DirectoryEntry> {
-        let name = path.file_name().ok_or_else(|| Error::new(op, libc::EISDIR).at(path))?;
+        let name = path.file_name().ok_or_else(|| Error::new(op, Errno::EISDIR).at(path))?;
         let directory = directory(op, parent(path)).map_err(|error| error.at(path))?;
         Ok(DirectoryEntry { directory, name: c_name(op, name, path)? })
     }
@@ -376,7 +378,7 @@ impl DirectoryEntry {
 }
 
 fn c_name(op: &'static str, name: &OsStr, path: &Path) -> Result<CString> {
-    CString::new(name.as_bytes()).map_err(|_| Error::new(op, libc::EINVAL).at(path))
+    CString::new(name.as_bytes()).map_err(|_| Error::new(op, Errno::EINVAL).at(path))
 }
 
 /// Opens a directory with `O_PATH`, to examine it and to access names in it.

@@ -3,6 +3,8 @@
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
+use fiord_types::Errno;
+
 use crate::error::{c_path, check, retry};
 use crate::{Error, Result};
 
@@ -145,7 +147,7 @@ impl Open {
     pub fn open(self, path: &Path) -> Result<OwnedFd> {
         if self.noatime {
             match self.open_with(path, self.flags | libc::O_NOATIME) {
-                Err(error) if error.errno == libc::EPERM => {}
+                Err(error) if error.errno == Errno::EPERM => {}
                 other => return other,
             }
         }

@@ -14,6 +14,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use fiord_types::Errno;
+
 use super::{Device, Open, facts, facts_of};
 use crate::mount::{self, Mount};
 use crate::{Error, Result};
@@ -70,11 +72,11 @@ pub fn directory_of(path: &Path) -> Result<Option<SystemFile>> {
             Err(_) => above(&at).to_path_buf(),
         };
     }
-    Err(Error::new("open", libc::ELOOP).at(path))
+    Err(Error::new("open", Errno::ELOOP).at(path))
 }
 
 fn missing(error: &Error) -> bool {
-    matches!(error.errno, libc::ENOENT | libc::ENOTDIR)
+    matches!(error.errno, Errno::ENOENT | Errno::ENOTDIR)
 }
 
 fn above(path: &Path) -> &Path {
@@ -107,7 +109,7 @@ fn resolved(fd: BorrowedFd, path: &Path) -> Result<PathBuf> {
         return Ok(location);
     }
     let said = "another file has taken its place since it was opened. To fix: run again";
-    Err(Error::new("open", libc::EAGAIN).at(path).saying(said))
+    Err(Error::new("open", Errno::EAGAIN).at(path).saying(said))
 }
 
 /// System directories with their usual names, as named and with links resolved (`/bin` is `/usr/bin` on

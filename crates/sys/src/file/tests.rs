@@ -2,6 +2,8 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use fiord_types::Errno;
+
 use super::*;
 
 /// The name of a file for one test; removed on drop.
@@ -46,7 +48,7 @@ fn files_have_a_size_and_devices_without_capacity_none() {
     assert_eq!(facts_of(&fd).unwrap().size, 12345);
     assert_eq!(target_size(Path::new("/dev/zero")).unwrap(), None);
     assert_eq!(target_size(Path::new("/")).unwrap(), None);
-    assert_eq!(truncate(&fd, u64::MAX).unwrap_err().errno, libc::EFBIG);
+    assert_eq!(truncate(&fd, u64::MAX).unwrap_err().errno, Errno::EFBIG);
     let room = space(&scratch.0).unwrap();
     assert!(room.total >= room.free && room.free >= room.available);
 }
@@ -78,7 +80,7 @@ fn each_preallocation_mode_sets_the_size_it_promises() {
     assert_eq!(size(), 65536);
     match allocate(&fd, Preallocate::Keep, 65536, 65536) {
         Ok(_) => assert_eq!(size(), 65536),
-        Err(error) => assert_eq!(error.errno, libc::EOPNOTSUPP, "{error}"),
+        Err(error) => assert_eq!(error.errno, Errno::EOPNOTSUPP, "{error}"),
     }
     if allocate(&fd, Preallocate::Native, 0, 131_072).unwrap() {
         assert_eq!(size(), 131_072);
@@ -89,11 +91,11 @@ fn each_preallocation_mode_sets_the_size_it_promises() {
 fn open_applies_each_flag() {
     let scratch = Scratch::new("open");
     let missing = Open::read_only().open(&scratch.0).unwrap_err();
-    assert_eq!((missing.op, missing.errno), ("open", libc::ENOENT));
+    assert_eq!((missing.op, missing.errno), ("open", Errno::ENOENT));
     drop(Open::write_only().create(true).exclusive(true).mode(0o600).open(&scratch.0).unwrap());
     assert_eq!(facts(&scratch.0).unwrap().mode, 0o600);
     let again = Open::write_only().create(true).exclusive(true).open(&scratch.0).unwrap_err();
-    assert_eq!(again.errno, libc::EEXIST);
+    assert_eq!(again.errno, Errno::EEXIST);
     Open::read_only().no_access_time(true).open(&scratch.0).unwrap();
     // The file is not ours unless we are root; the call falls back to a plain open.
     Open::read_only().no_access_time(true).open(Path::new("/proc/self/status")).unwrap();
@@ -105,7 +107,7 @@ fn open_applies_each_flag() {
         Err(error) => assert!(error.to_string().contains("direct=0"), "{error}"),
     }
     open_directory(&std::env::temp_dir()).unwrap();
-    assert_eq!(open_directory(&scratch.0).unwrap_err().errno, libc::ENOTDIR);
+    assert_eq!(open_directory(&scratch.0).unwrap_err().errno, Errno::ENOTDIR);
 }
 
 #[test]
@@ -126,7 +128,7 @@ fn data_is_synced_and_dropped_from_the_cache() {
     }
     match cached_pages(&fd, 0, 65536) {
         Ok(pages) => assert!(pages.cached > 0, "{pages:?}"),
-        Err(error) => assert!(matches!(error.errno, libc::ENOSYS | libc::EPERM), "{error}"),
+        Err(error) => assert!(matches!(error.errno, Errno::ENOSYS | Errno::EPERM), "{error}"),
     }
     assert!(drop_cache(&fd, 0, 0).unwrap());
     let null = Open::read_only().open(Path::new("/dev/null")).unwrap();
@@ -170,7 +172,7 @@ fn locks_exclude_other_opens_of_the_file() {
     let (one, two) = (scratch.open(), scratch.open());
     let held = Lock::hold(one.as_fd(), LockKind::Exclusive).unwrap();
     let refused = Lock::try_hold(two.as_fd(), LockKind::Shared).unwrap_err();
-    assert_eq!(refused.errno, libc::EWOULDBLOCK);
+    assert_eq!(refused.errno, Errno::EAGAIN);
     drop(held);
     let _one = Lock::hold(one.as_fd(), LockKind::Shared).unwrap();
     let _two = Lock::try_hold(two.as_fd(), LockKind::Shared).unwrap();

@@ -7,6 +7,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fiord_types::Errno;
+
 use crate::file::{self, Device, Guard, Kind, Open, Opened};
 use crate::{Error, Result};
 
@@ -119,7 +121,7 @@ fn remove(path: &Path, key: Key) -> Result<()> {
 }
 
 fn holds_data(path: &Path) -> Error {
-    Error::new("mmap", libc::EEXIST).at(path).saying(
+    Error::new("mmap", Errno::EEXIST).at(path).saying(
         "it holds data, and buffers would overwrite it. To fix: name a file that is new or empty, or \
          one on hugetlbfs",
     )

@@ -216,16 +216,18 @@ pub fn smart_log(node: impl AsFd) -> Result<Box<[u8; SMART_BYTES]>, Refused> {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Errno;
+
     use super::*;
 
     #[test]
     fn a_regular_file_has_no_namespace() {
         let file = std::fs::File::open("/proc/self/exe").unwrap();
-        assert_eq!(namespace_id(&file).unwrap_err().errno, libc::ENOTTY);
+        assert_eq!(namespace_id(&file).unwrap_err().errno, Errno::ENOTTY);
         let Refused::Kernel(error) = identify(&file, 1, Subject::Namespace).unwrap_err() else {
             panic!("a controller behind a file");
         };
-        assert_eq!(error.errno, libc::ENOTTY);
+        assert_eq!(error.errno, Errno::ENOTTY);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use fiord_types::Errno;
+
 use super::admin::{self, Refused, Subject};
 use super::identify::{CommandLimits, CommandSet, Controller, IoCommands, Namespace, Zoned};
 use crate::file::{self, Kind, Open};
@@ -56,7 +58,7 @@ pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
 pub fn inspect(path: &Path) -> Result<Device, Refused> {
     let node = file::facts(path).map_err(Refused::Kernel)?;
     if node.kind != Kind::Char {
-        return Err(Refused::Kernel(Error::new("identify", libc::ENOTTY).at(path)));
+        return Err(Refused::Kernel(Error::new("identify", Errno::ENOTTY).at(path)));
     }
     let fd = Open::read_only().open(path).map_err(Refused::Kernel)?;
     let at = |error: Error| Refused::Kernel(error.at(path));
@@ -129,7 +131,7 @@ mod tests {
         let Refused::Kernel(error) = inspect(Path::new("/dev/null")).unwrap_err() else {
             panic!("a controller behind /dev/null");
         };
-        assert_eq!(error.errno, libc::ENOTTY);
+        assert_eq!(error.errno, Errno::ENOTTY);
         inspect(Path::new("/proc/self/exe")).unwrap_err();
         assert_eq!(generic_sibling(file::Device { major: 1, minor: 3 }), None);
     }

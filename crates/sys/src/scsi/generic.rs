@@ -5,11 +5,13 @@ use std::fmt;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 
+use fiord_types::Errno;
+
 use super::cdb::Cdb;
 use super::sense::{self, Sense};
+use crate::Error;
 use crate::node::Device;
 use crate::root::{Root, names};
-use crate::{Error, errno};
 
 /// `SG_IO`: sends a command and waits for it.
 pub const SG_IO: libc::Ioctl = 0x2285;
@@ -140,7 +142,7 @@ impl Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// The kernel did not send the command; this is the errno.
-    Kernel(i32),
+    Kernel(Errno),
     /// The device refused the command with this sense data.
     Device(Sense),
     /// The device returned this status without sense data.
@@ -156,15 +158,15 @@ pub enum Failure {
 impl Failure {
     /// Returns the errno that corresponds to the failure.
     #[must_use]
-    pub const fn errno(self) -> i32 {
+    pub const fn errno(self) -> Errno {
         match self {
             Failure::Kernel(errno) => errno,
             // Status BUSY, TASK SET FULL; DID_NO_CONNECT, DID_BUS_BUSY, DID_TIME_OUT, DID_REQUEUE.
-            Failure::Status(0x08 | 0x28) | Failure::Host(0x02 | 0x0d) => libc::EBUSY,
-            Failure::Host(0x01) => libc::ENODEV,
-            Failure::Host(0x03) => libc::ETIMEDOUT,
-            Failure::Status(0x18) => libc::EBADE,
-            _ => libc::EIO,
+            Failure::Status(0x08 | 0x28) | Failure::Host(0x02 | 0x0d) => Errno::EBUSY,
+            Failure::Host(0x01) => Errno::ENODEV,
+            Failure::Host(0x03) => Errno::ETIMEDOUT,
+            Failure::Status(0x18) => Errno::EBADE,
+            _ => Errno::EIO,
         }
     }
 }
@@ -172,9 +174,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Failure::Kernel(errno) => {
-                write!(f, "{} ({})", errno::text(errno), errno::name(errno))
-            }
+            Failure::Kernel(errno) => write!(f, "{errno}"),
             Failure::Device(sense) => write!(f, "{sense}"),
             Failure::Status(0x08) => write!(f, "the device is busy"),
             Failure::Status(0x18) => write!(f, "another host has reserved the device"),
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(refused.outcome(&recovered), Ok(4096));
         let busy = Header { info: 1, status: 8, ..done };
         assert_eq!(busy.outcome(&[]), Err(Failure::Status(8)));
-        assert_eq!(Failure::Status(8).errno(), libc::EBUSY);
+        assert_eq!(Failure::Status(8).errno(), Errno::EBUSY);
         let lost = Header { info: 1, host_status: 1, ..done };
         assert_eq!(lost.outcome(&[]).unwrap_err().to_string(), "the device cannot be reached");
     }
@@ -380,6 +380,6 @@ mod tests {
         let mut byte = [0];
         let cdb = crate::scsi::cdb::read_capacity_10();
         let failed = execute(fd.as_fd(), &cdb, Data::In(&mut byte)).unwrap_err();
-        assert!(matches!(failed, Failure::Kernel(libc::ENOTTY | libc::EINVAL)), "{failed}");
+        assert!(matches!(failed, Failure::Kernel(Errno::ENOTTY | Errno::EINVAL)), "{failed}");
     }
 }

@@ -27,6 +27,8 @@ pub mod signature;
 
 use std::path::PathBuf;
 
+use fiord_types::Errno;
+
 use crate::Error;
 use crate::block;
 use crate::file::{Device, Open};
@@ -302,7 +304,7 @@ fn read_signatures(disk: &mut Disk) {
     }
     match signature::on_device(&disk.node(), disk.queue.logical as usize) {
         Ok(found) => disk.signatures = Some(found.into_iter().map(str::to_owned).collect()),
-        Err(error) if matches!(error.errno, libc::EACCES | libc::EPERM) => {
+        Err(error) if matches!(error.errno, Errno::EACCES | Errno::EPERM) => {
             disk.missing.push("signatures of file systems and partition tables");
         }
         // The device is asleep, without a medium, or broken: its signatures stay unknown.

@@ -7,6 +7,8 @@
 
 use std::path::Path;
 
+use fiord_types::Errno;
+
 use crate::file::Device;
 use crate::file::Open;
 use crate::memory::{Region, Source};
@@ -140,7 +142,7 @@ pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static s
     use std::os::fd::AsRawFd;
     let direct = Open::read_only().direct(true).nonblocking(true).open(node);
     let fd = direct.or_else(|error| match error.errno {
-        libc::EINVAL => Open::read_only().nonblocking(true).open(node),
+        Errno::EINVAL => Open::read_only().nonblocking(true).open(node),
         _ => Err(error),
     })?;
     let mut head = Region::new(&Source::Malloc, HEAD, 4096)?;

@@ -4,6 +4,8 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
+use fiord_types::Errno;
+
 use super::{Action, Facts, Kind, Model, Outline, State, Zone};
 use crate::error::retry;
 use crate::file::Device;
@@ -91,7 +93,7 @@ pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
         None => report(fd, 0, 1)?.first().map_or(0, |zone| zone.len),
     };
     if zone_size == 0 {
-        return Err(Error::new("zone report", libc::EOPNOTSUPP));
+        return Err(Error::new("zone report", Errno::EOPNOTSUPP));
     }
     let logical = block::logical_block(fd)?;
     Ok(Facts {

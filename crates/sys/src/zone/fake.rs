@@ -3,6 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fiord_types::Errno;
+
 use super::{Action, Facts, Kind, Model, State, Zone, ZonedDevice};
 use crate::{Error, Result};
 
@@ -94,7 +96,7 @@ impl Fake {
         if zone.is_sequential() {
             let written = offset + len;
             if offset != zone.write_pointer || written > zone.writable_end() {
-                return Err(Error::new("write", libc::EIO));
+                return Err(Error::new("write", Errno::EIO));
             }
             self.activate(&mut inner, index, State::ImplicitlyOpen)?;
             let zone = &mut inner.zones[index];
@@ -104,7 +106,7 @@ impl Fake {
             }
             inner.note();
         } else if offset + len > zone.end() {
-            return Err(Error::new("write", libc::EIO));
+            return Err(Error::new("write", Errno::EIO));
         }
         Ok(())
     }
@@ -116,7 +118,7 @@ impl Fake {
         {
             return error;
         }
-        Error::new("write", libc::EIO)
+        Error::new("write", Errno::EIO)
     }
 
     /// Makes a zone read-only or offline, as a device may do. Its write pointer is lost.
@@ -138,13 +140,13 @@ impl Fake {
         let zone = inner.zones[index];
         match zone.state {
             State::Full | State::ReadOnly | State::Offline | State::NoWritePointer => {
-                return Err(Error::new("write", libc::EIO));
+                return Err(Error::new("write", Errno::EIO));
             }
             State::ImplicitlyOpen | State::ExplicitlyOpen => return Ok(()),
             State::Empty => {
                 let active = inner.zones.iter().filter(|z| z.state.is_active()).count();
                 if self.facts.max_active.is_some_and(|most| active >= most as usize) {
-                    return Err(Error::new("write", libc::EOVERFLOW));
+                    return Err(Error::new("write", Errno::EOVERFLOW));
                 }
             }
             State::Closed => {}
@@ -152,7 +154,7 @@ impl Fake {
         let open = inner.zones.iter().filter(|z| z.state.is_open()).count();
         if self.facts.max_open.is_some_and(|most| open >= most as usize) {
             let implicit = inner.zones.iter_mut().find(|z| z.state == State::ImplicitlyOpen);
-            implicit.ok_or(Error::new("write", libc::ETOOMANYREFS))?.state = State::Closed;
+            implicit.ok_or(Error::new("write", Errno::ETOOMANYREFS))?.state = State::Closed;
         }
         inner.zones[index].state = state;
         inner.note();
@@ -170,7 +172,7 @@ impl Inner {
 }
 
 fn out_of_range() -> Error {
-    Error::new("zone", libc::ENXIO)
+    Error::new("zone", Errno::ENXIO)
 }
 
 impl ZonedDevice for Fake {
@@ -190,7 +192,7 @@ impl ZonedDevice for Fake {
         for index in first..first + count {
             let zone = *inner.zones.get(index).ok_or_else(out_of_range)?;
             if !zone.is_sequential() || matches!(zone.state, State::ReadOnly | State::Offline) {
-                return Err(Error::new(action.name(), libc::EIO));
+                return Err(Error::new(action.name(), Errno::EIO));
             }
             match action {
                 Action::Open => self.activate(&mut inner, index, State::ExplicitlyOpen)?,

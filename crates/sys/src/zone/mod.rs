@@ -17,6 +17,8 @@ mod nvme;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use fiord_types::Errno;
+
 use crate::file::{self, Kind as FileKind, Open};
 use crate::{Error, Result};
 
@@ -269,7 +271,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
         if placed && zones.len() as u64 == facts.count {
             Ok(zones)
         } else {
-            Err(Error::new("zone report (a zone is missing or misplaced)", libc::EBADMSG))
+            Err(Error::new("zone report (a zone is missing or misplaced)", Errno::EBADMSG))
         }
     }
     /// Returns the zone that contains a byte.
@@ -277,7 +279,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Those of [`ZonedDevice::report`]; `ENXIO` if the byte lies beyond the end of the device.
     fn zone(&self, at: u64) -> Result<Zone> {
-        self.report(at, 1)?.pop().ok_or(Error::new("zone report", libc::ENXIO))
+        self.report(at, 1)?.pop().ok_or(Error::new("zone report", Errno::ENXIO))
     }
 }
 
@@ -314,12 +316,12 @@ impl Device {
         let backend = match (facts.kind, facts.node) {
             (FileKind::Block, Some(node)) => {
                 if block::model(node) == Model::NotZoned {
-                    return Err(Error::new("zone report", libc::EOPNOTSUPP));
+                    return Err(Error::new("zone report", Errno::EOPNOTSUPP));
                 }
                 Backend::Block(node)
             }
             (FileKind::Char, _) => Backend::Nvme(nvme::Namespace::identify(fd.as_fd())?),
-            _ => return Err(Error::new("zone report", libc::ENOTTY)),
+            _ => return Err(Error::new("zone report", Errno::ENOTTY)),
         };
         Ok(Device { fd, backend })
     }
@@ -377,7 +379,7 @@ pub fn outline(path: &Path) -> Option<Outline> {
 /// Returns the error for a reported zone with an unknown type or condition, or beyond the end of the
 /// device. Such a zone must not be skipped, because the zones after it would get wrong numbers.
 fn invalid_zone() -> Error {
-    Error::new("zone report (the type, condition or position of a zone is invalid)", libc::EBADMSG)
+    Error::new("zone report (the type, condition or position of a zone is invalid)", Errno::EBADMSG)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {

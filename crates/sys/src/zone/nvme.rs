@@ -3,6 +3,8 @@
 
 use std::os::fd::BorrowedFd;
 
+use fiord_types::Errno;
+
 use super::{Action, Facts, Kind, Model, State, Zone, u64_at};
 use crate::nvme::admin::{self, PassthruCmd, Queue, Refused, Subject};
 use crate::nvme::{self, Controller, Status, Zoned};
@@ -37,9 +39,9 @@ impl Namespace {
         };
         let namespace = nvme::Namespace::parse(&*ask(Subject::Namespace)?);
         let zoned = ask(Subject::NamespaceOf(ZONED)).map_err(|error| match error.errno {
-            libc::EACCES | libc::EPERM => error,
+            Errno::EACCES | Errno::EPERM => error,
             // The namespace has another command set.
-            _ => Error::new(NAME, libc::EOPNOTSUPP),
+            _ => Error::new(NAME, Errno::EOPNOTSUPP),
         })?;
         let mut zoned = Zoned::parse(&zoned, namespace.format_index);
         if let Ok(limits) = ask(Subject::ControllerOf(ZONED)) {
@@ -47,7 +49,7 @@ impl Namespace {
         }
         let transfer = Controller::parse(&*ask(Subject::Controller)?).max_transfer;
         let facts =
-            facts(&namespace, &zoned, transfer).ok_or(Error::new(NAME, libc::EOPNOTSUPP))?;
+            facts(&namespace, &zoned, transfer).ok_or(Error::new(NAME, Errno::EOPNOTSUPP))?;
         Ok(Namespace { id, facts })
     }
 
@@ -75,7 +77,7 @@ impl Namespace {
             };
             let name = "NVMe Zone Management Receive";
             match submit(name, fd, command, &mut data) {
-                Err(error) if error.errno == libc::EINVAL && batch > 63 => {
+                Err(error) if error.errno == Errno::EINVAL && batch > 63 => {
                     // The report exceeds the controller's transfer limit.
                     batch /= 2;
                     continue;
@@ -138,22 +140,22 @@ pub(super) fn failure(name: &'static str, refused: Refused) -> Error {
 
 /// Returns the errno that corresponds best to a status, as the kernel's block layer translates those of
 /// zones. Codes: ZNS section 4.1.1, NVMe base section 4.6.
-fn errno_of(status: Status) -> i32 {
+fn errno_of(status: Status) -> Errno {
     match status.0 & 0x7ff {
         // Invalid opcode.
-        0x001 => libc::EOPNOTSUPP,
+        0x001 => Errno::EOPNOTSUPP,
         // Invalid field.
-        0x002 => libc::EINVAL,
+        0x002 => Errno::EINVAL,
         // LBA out of range.
-        0x080 => libc::ENXIO,
+        0x080 => Errno::ENXIO,
         // Too many active zones.
-        0x1bd => libc::EOVERFLOW,
+        0x1bd => Errno::EOVERFLOW,
         // Too many open zones.
-        0x1be => libc::ETOOMANYREFS,
+        0x1be => Errno::ETOOMANYREFS,
         // The zone is read-only.
-        0x1ba => libc::EROFS,
+        0x1ba => Errno::EROFS,
         // Zone boundary error, zone full, offline, invalid write, invalid state transition.
-        _ => libc::EIO,
+        _ => Errno::EIO,
     }
 }
 

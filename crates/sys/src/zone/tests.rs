@@ -1,3 +1,5 @@
+use fiord_types::Errno;
+
 use super::fake::Fake;
 use super::*;
 
@@ -62,7 +64,7 @@ fn invalid_zones_are_errors_and_not_skipped() {
         blk_zone(u64::MAX, 8, 0, 2, 1, 8),
     ] {
         let report = blk_report(1, &[good, bad, good]);
-        assert_eq!(block::parse(&report).unwrap_err().errno, libc::EBADMSG);
+        assert_eq!(block::parse(&report).unwrap_err().errno, Errno::EBADMSG);
     }
     let mut cut = blk_report(1, &[good]);
     cut.truncate(50);
@@ -137,7 +139,7 @@ fn reports_of_nvme_namespaces_are_parsed() {
     for (at, byte) in [(0, 3), (1, 0x70), (20, 1)] {
         let mut raw = raw.clone();
         raw[128 + at] = byte;
-        assert_eq!(nvme::parse_report(&raw, &facts()).unwrap_err().errno, libc::EBADMSG);
+        assert_eq!(nvme::parse_report(&raw, &facts()).unwrap_err().errno, Errno::EBADMSG);
     }
 }
 
@@ -163,7 +165,7 @@ impl ZonedDevice for MissingZone {
 fn a_report_with_a_missing_zone_is_an_error() {
     for left_out in [0, 2, 3] {
         let device = MissingZone(Fake::new(4, 1, 16 * MIB, 12 * MIB), left_out);
-        assert_eq!(device.zones().unwrap_err().errno, libc::EBADMSG, "{left_out}");
+        assert_eq!(device.zones().unwrap_err().errno, Errno::EBADMSG, "{left_out}");
         assert_eq!(device.report(0, 9).unwrap().len(), 3);
     }
 }
@@ -175,11 +177,11 @@ fn nvme_statuses_keep_their_names() {
         nvme::failure("NVMe Zone Management Send (open)", refused)
     };
     for (status, errno, said) in [
-        (0x41bd, libc::EOVERFLOW, "Too Many Active Zones (NVMe command specific status BDh"),
-        (0x1be, libc::ETOOMANYREFS, "Too Many Open Zones (NVMe command specific status BEh)"),
-        (0x1bb, libc::EIO, "Zone Is Offline (NVMe command specific status BBh)"),
-        (0x1b9, libc::EIO, "Zone Is Full (NVMe command specific status B9h)"),
-        (0x2, libc::EINVAL, "Invalid Field in Command (NVMe generic command status 02h)"),
+        (0x41bd, Errno::EOVERFLOW, "Too Many Active Zones (NVMe command specific status BDh"),
+        (0x1be, Errno::ETOOMANYREFS, "Too Many Open Zones (NVMe command specific status BEh)"),
+        (0x1bb, Errno::EIO, "Zone Is Offline (NVMe command specific status BBh)"),
+        (0x1b9, Errno::EIO, "Zone Is Full (NVMe command specific status B9h)"),
+        (0x2, Errno::EINVAL, "Invalid Field in Command (NVMe generic command status 02h)"),
     ] {
         let error = failed(status);
         assert_eq!(error.errno, errno, "{error}");
@@ -191,7 +193,7 @@ fn nvme_statuses_keep_their_names() {
 #[test]
 fn regular_files_have_no_zones() {
     let file = std::fs::File::open("/proc/self/exe").unwrap();
-    assert_eq!(Device::of(file.into()).unwrap_err().errno, libc::ENOTTY);
+    assert_eq!(Device::of(file.into()).unwrap_err().errno, Errno::ENOTTY);
     assert_eq!(outline(Path::new("/proc/self/exe")), None);
     assert_eq!(outline(Path::new("/dev/null")), None);
     assert!(Device::open(Path::new("/dev/null"), false).is_err());
@@ -205,7 +207,7 @@ fn the_fake_enforces_its_limits() {
     fake.write(16 * MIB, 4096).unwrap();
     fake.write(32 * MIB, 4096).unwrap();
     assert_eq!(fake.zone(16 * MIB).unwrap().state, State::Closed, "one open at a time");
-    assert_eq!(fake.write(48 * MIB, 4096).unwrap_err().errno, libc::EOVERFLOW);
+    assert_eq!(fake.write(48 * MIB, 4096).unwrap_err().errno, Errno::EOVERFLOW);
     fake.manage(Action::Finish, 16 * MIB, 16 * MIB).unwrap();
     fake.write(48 * MIB, 12 * MIB).unwrap();
     assert_eq!(fake.zone(48 * MIB).unwrap().state, State::Full);

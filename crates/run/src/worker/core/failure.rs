@@ -4,11 +4,11 @@ use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
 use fiord_plan::{Access, FileKind};
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use super::super::loops::ops::direction;
 use super::JobState;
-use super::housekeeping::{BUFFERS_LOST, EFAULT};
+use super::housekeeping::BUFFERS_LOST;
 use crate::control::StopReason;
 use crate::error::{JobError, Stage};
 
@@ -17,7 +17,7 @@ impl JobState<'_> {
     /// True if the job continues.
     #[cold]
     pub fn io_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) -> bool {
-        let errno = outcome.get().err().unwrap_or(0);
+        let errno = outcome.get().err();
         let status = outcome.device_status();
         if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
             // The device is full, which is the expected end.
@@ -36,7 +36,7 @@ impl JobState<'_> {
         let first = if survives { self.survived.is_none() } else { self.error.is_none() };
         let error = first.then(|| self.failure(explanation, op, outcome));
         if counts {
-            self.recorder.error(if errno == 0 { EIO } else { errno });
+            self.recorder.error(errno.unwrap_or(Errno::EIO));
         }
         let kept = if survives { &mut self.survived } else { &mut self.error };
         *kept = kept.take().or(error);
@@ -53,11 +53,11 @@ impl JobState<'_> {
 
     /// A hint about zones if the first write of a job without zones fails like a write to a zoned device that is not
     /// at a write pointer.
-    fn may_lack_zones(&self, op: &Op, errno: i32) -> Option<String> {
+    fn may_lack_zones(&self, op: &Op, errno: Option<Errno>) -> Option<String> {
         let kind = self.job.target.files.get(op.file as usize)?.kind;
         let first = self.recorder.dirs[Dir::Write].ios == 0;
         (op.kind == OpKind::Write
-            && matches!(errno, EIO | EREMOTEIO)
+            && matches!(errno, Some(Errno::EIO | Errno::EREMOTEIO))
             && kind == FileKind::Block
             && self.job.load.zoned.is_none()
             && first)
@@ -66,10 +66,12 @@ impl JobState<'_> {
 
     /// Creates the error for a failed I/O.
     fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
-        let (errno, status) = (outcome.get().err().unwrap_or(0), outcome.device_status());
+        let (errno, status) = (outcome.get().err(), outcome.device_status());
         let detail = match self.job.engine.def().access {
-            Access::Mapping if errno == EIO => MAPPED.into(),
-            _ if errno == EFAULT && self.job.process.memory.path().is_some() => BUFFERS_LOST.into(),
+            Access::Mapping if errno == Some(Errno::EIO) => MAPPED.into(),
+            _ if errno == Some(Errno::EFAULT) && self.job.process.memory.path().is_some() => {
+                BUFFERS_LOST.into()
+            }
             access if access.sends_commands() => command_detail(op, outcome),
             _ => io_detail(op, errno),
         };
@@ -96,18 +98,13 @@ fn zones_unknown(path: &Path) -> String {
     )
 }
 
-/// Whether a device or file system is full: `ENOSPC`, which is the same number on every architecture of Linux.
-const fn is_full(errno: i32, status: Option<DeviceStatus>) -> bool {
-    const ENOSPC: i32 = 28;
+/// Whether a device or file system is full.
+fn is_full(errno: Option<Errno>, status: Option<DeviceStatus>) -> bool {
     match status {
         Some(status) => status.is_full(),
-        None => errno == ENOSPC,
+        None => errno == Some(Errno::ENOSPC),
     }
 }
-
-/// `EIO` of `errno-base.h`, `EREMOTEIO` of `errno.h`.
-const EIO: i32 = 5;
-const EREMOTEIO: i32 = 121;
 
 /// The message for a failed access to a mapping, which has no errno.
 const MAPPED: &str = "the kernel could not provide the page: the file became shorter, its file system or \
@@ -115,11 +112,10 @@ const MAPPED: &str = "the kernel could not provide the page: the file became sho
 
 /// Whether a job may continue after an error (`continue_on_error`). `EIO`, `EILSEQ` and some device statuses
 /// concern one location on the medium; any other error would occur again.
-const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
-    const EILSEQ: i32 = 84;
+fn is_survivable(errno: Option<Errno>, status: Option<DeviceStatus>) -> bool {
     match status {
         Some(status) => status.is_about_these_blocks(),
-        None => matches!(errno, EIO | EILSEQ),
+        None => matches!(errno, Some(Errno::EIO | Errno::EILSEQ)),
     }
 }
 
@@ -127,15 +123,15 @@ const fn is_survivable(errno: i32, status: Option<DeviceStatus>) -> bool {
 fn command_detail(op: &Op, outcome: Outcome) -> String {
     match (outcome.device_status(), outcome.get()) {
         (Some(status), _) => status.advice().into(),
-        (None, Err(1 | 13)) => {
+        (None, Err(Errno::EPERM | Errno::EACCES)) => {
             "only root may send this command (CAP_SYS_ADMIN). To fix: run as root".into()
         }
-        (None, Err(22)) => format!(
+        (None, Err(Errno::EINVAL)) => format!(
             "{} bytes are more than the driver accepts in one command. To fix: use a smaller block \
              size, or nvme_split=1",
             op.len
         ),
-        (None, Err(4)) => {
+        (None, Err(Errno::EINTR)) => {
             "the controller was reset while the command was in flight (see dmesg)".into()
         }
         _ => String::new(),
@@ -143,22 +139,22 @@ fn command_detail(op: &Op, outcome: Outcome) -> String {
 }
 
 /// Explains a failed I/O, in addition to errno, file and offset.
-fn io_detail(op: &Op, errno: i32) -> String {
+fn io_detail(op: &Op, errno: Option<Errno>) -> String {
     match errno {
-        1 if op.tag.priority != 0 => {
+        Some(Errno::EPERM) if op.tag.priority != 0 => {
             "a priority of the real-time class needs root (CAP_SYS_NICE). To fix: run as root, or set \
              cmdprio_class=2"
                 .into()
         }
-        0 => {
+        None => {
             format!("end of file: {} of its {} bytes were left to transfer", op.len, op.at + op.len)
         }
-        22 => format!(
+        Some(Errno::EINVAL) => format!(
             "{} bytes; with direct=1 offset, length and buffer must be multiples of the device's logical block size",
             op.len
         ),
-        27 => too_large(),
-        28 => {
+        Some(Errno::EFBIG) => too_large(),
+        Some(Errno::ENOSPC) => {
             "free space, or make `size` smaller; fill_device=1 makes this the expected end".into()
         }
         _ => String::new(),

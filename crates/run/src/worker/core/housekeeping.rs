@@ -7,7 +7,7 @@ use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::Watch;
 use fiord_sys::usage::{self, Usage};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Errno, PerDir};
 
 use super::super::WorkerResult;
 use super::super::hooks::Check;
@@ -62,7 +62,7 @@ impl JobState<'_> {
     pub fn check_buffers(&mut self) -> bool {
         let lost = self.buffers.iter().any(Watch::has_fault);
         if lost && self.error.is_none() {
-            let error = JobError::new(Stage::UseBuffers, EFAULT, BUFFERS_LOST);
+            let error = JobError::new(Stage::UseBuffers, Errno::EFAULT, BUFFERS_LOST);
             self.error = Some(error.at(self.job.process.memory.path().unwrap_or(Path::new("-"))));
         }
         !lost
@@ -203,9 +203,6 @@ impl JobState<'_> {
         }
     }
 }
-
-/// `EFAULT` of `errno-base.h`.
-pub const EFAULT: i32 = 14;
 
 /// The error of a job whose buffers lie in a file that became shorter.
 pub const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file system is full, and the \

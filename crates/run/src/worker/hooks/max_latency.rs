@@ -2,14 +2,10 @@
 
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
-use fiord_types::PerDir;
+use fiord_types::{Errno, PerDir};
 
 use super::{Completed, Disposition, Events, Hook, IssuedIo, NEVER};
 use crate::error::{JobError, Stage};
-
-/// `ETIMEDOUT` of `errno.h`.
-const ETIMEDOUT: i32 = 110;
-
 /// Ends the job at the first I/O that takes too long.
 pub struct MaxLatency {
     /// Limits by direction, ns; [`NEVER`]: none.
@@ -49,7 +45,7 @@ impl Hook for MaxLatency {
 #[cold]
 fn too_long(lat: u64, limit: u64, offset: u64) -> Box<JobError> {
     let what = format!("latency of {lat} nsec exceeds specified max ({limit} nsec)");
-    let mut error = JobError::new(Stage::MaxLatency, ETIMEDOUT, what);
+    let mut error = JobError::new(Stage::MaxLatency, Errno::ETIMEDOUT, what);
     error.offset = Some(offset);
     Box::new(error)
 }

@@ -2,14 +2,10 @@
 
 use fiord_load::pace::MinRate;
 use fiord_plan::{JobPlan, Rate};
-use fiord_types::PerDir;
+use fiord_types::{Errno, PerDir};
 
 use super::{Check, Events, Hook};
 use crate::error::{JobError, Stage};
-
-/// `EIO`: fio reports this errno.
-const EIO: i32 = 5;
-
 /// Ends a job that is slower than its minimum rate.
 pub struct RateFloor(MinRate);
 
@@ -37,7 +33,7 @@ impl Hook for RateFloor {
         };
         let got = missed.got;
         let what = format!("{name}={least}{unit} not met, got {got}{unit}");
-        Check::Fail(Box::new(JobError::new(Stage::MinRate, EIO, what)))
+        Check::Fail(Box::new(JobError::new(Stage::MinRate, Errno::EIO, what)))
     }
 
     fn restart(&mut self, now: u64) {

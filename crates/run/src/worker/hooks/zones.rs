@@ -70,7 +70,7 @@ impl Hook for Zones {
         if end.succeeded {
             return verdict(self.placer.ended(io.slot));
         }
-        let errno = end.outcome.get().err().unwrap_or(0);
+        let errno = end.outcome.get().err();
         let (result, zone) = self.placer.failed(io.slot, errno);
         self.zone = zone;
         verdict(result)

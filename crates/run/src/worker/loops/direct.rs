@@ -4,7 +4,7 @@ use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
 use fiord_stat::shares::Part;
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
@@ -222,7 +222,7 @@ fn step_of(next: Next) -> NextStep {
 fn queue_now<E: Engine>(engine: &mut E, slot: FreeSlot, op: &Op) -> (FreeSlot, Outcome) {
     match engine.queue(slot, op) {
         Queued::Done(slot, outcome) => (slot, outcome),
-        Queued::Full(slot) => (slot, Outcome::err(5)),
+        Queued::Full(slot) => (slot, Outcome::err(Errno::EIO)),
         Queued::Pending => unreachable!("the engine completes each op at once"),
     }
 }

@@ -407,6 +407,6 @@ fn engine_full(state: &mut JobState<'_>, in_flight: u32) -> FillOutcome {
         return FillOutcome::Wait;
     }
     let full = "the engine accepts no I/O although none is in flight";
-    state.error.get_or_insert(JobError::new(Stage::Queue, 0, full));
+    state.error.get_or_insert(JobError::new(Stage::Queue, None, full));
     FillOutcome::Stop
 }

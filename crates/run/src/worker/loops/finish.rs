@@ -1,7 +1,7 @@
 //! The end of a job's work: flushing and closing. The time that takes is part of the measured time.
 
 use fiord_engine::{Completions, Engine, FreeSlot, Op, OpKind, Outcome, Queued, Tag, Want};
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use super::super::core::JobState;
 use super::detach;
@@ -70,10 +70,10 @@ fn flush_alone<E: Engine>(
         Some(Queued::Pending) => wait_for_one(engine, slot),
         Some(Queued::Full(free)) => {
             *slot = Some(free);
-            Outcome::err(11)
+            Outcome::err(Errno::EAGAIN)
         }
         // A slot was lost, and the job has failed.
-        None => Outcome::err(11),
+        None => Outcome::err(Errno::EAGAIN),
     };
     match outcome.get() {
         Ok(_) => true,
@@ -90,7 +90,7 @@ fn wait_for_one<E: Engine>(engine: &mut E, slot: &mut Option<FreeSlot>) -> Outco
     let mut done = Completions::with_capacity(1);
     loop {
         match engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done) {
-            Err(e) => return Outcome::err(if e.errno == 0 { 5 } else { e.errno }),
+            Err(e) => return Outcome::err(e.errno.unwrap_or(Errno::EIO)),
             Ok(()) => {
                 if let Some((free, outcome)) = done.pop_front() {
                     *slot = Some(free);

@@ -339,7 +339,7 @@ fn queue_rest<E: Engine>(
         Queued::Full(slot) => {
             // The engine has as many places as there are slots, and this one is ours.
             let full = "the engine accepts no I/O although its slot is free";
-            state.error.get_or_insert(JobError::new(Stage::Queue, 0, full));
+            state.error.get_or_insert(JobError::new(Stage::Queue, None, full));
             slots.free.push(slot);
         }
     }

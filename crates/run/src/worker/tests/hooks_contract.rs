@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use fiord_engine::Sim;
+use fiord_types::{Dir, Errno};
 
 use super::hooks::{Admission, Completed, Delay, Disposition, Events, Hook, IssuedIo};
 use super::loops::mode::Managed;
@@ -155,7 +156,7 @@ fn an_error_and_a_short_transfer_complete_their_op_once() {
         let mut job = plain();
         job.reporting.continue_on_error.writes = true;
         let answer = |_: usize, op: &Op| match op.offset / 4096 {
-            3 => Outcome::err(5),
+            3 => Outcome::err(Errno::EIO),
             _ => Outcome::ok(op.len.min(1024)),
         };
         let observer = Observer::default();
@@ -207,7 +208,7 @@ fn the_error_of_a_hook_ends_the_job_and_names_the_file() {
             match io.seq {
                 2 => Disposition::Fail(Box::new(JobError::new(
                     crate::error::Stage::Write,
-                    84,
+                    Errno::EILSEQ,
                     "it is wrong",
                 ))),
                 _ => Disposition::Release,

@@ -4,6 +4,8 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use fiord_types::Errno;
+
 use super::*;
 
 /// A directory for one test; removed on drop.
@@ -33,7 +35,7 @@ fn how() -> Open {
 }
 
 #[track_caller]
-fn refused(guard: Guard, path: &Path, errno: i32) -> String {
+fn refused(guard: Guard, path: &Path, errno: Errno) -> String {
     let error = guard.open(how(), path).unwrap_err();
     assert_eq!(error.errno, errno, "{error}");
     assert!(error.to_string().contains("To fix:"), "{error}");
@@ -55,7 +57,7 @@ fn files_are_created_opened_replaced_renamed_and_removed() {
     assert!(!Guard::typed().remove(&scratch.path("no/such/directory")).unwrap());
     assert!(Guard::typed().remove(&scratch.0).is_err());
     let missing = Guard::typed().open(Open::write_only(), &path).unwrap_err();
-    assert_eq!(missing.errno, libc::ENOENT);
+    assert_eq!(missing.errno, Errno::ENOENT);
     drop(Guard::typed().replace(Path::new("/dev/null")).unwrap());
 }
 
@@ -67,7 +69,7 @@ fn missing_directories_are_created() {
     assert!(path.is_dir());
     Guard::typed().make_directories(&path).unwrap();
     let error = Guard::typed().make_directories(Path::new("/dev/fiord-test/a")).unwrap_err();
-    assert_eq!(error.errno, libc::EPERM);
+    assert_eq!(error.errno, Errno::EPERM);
     assert!(!Path::new("/dev/fiord-test").exists());
 }
 
@@ -89,18 +91,18 @@ fn system_directories_are_recognised_in_every_spelling() {
         &scratch.path("f2").display().to_string(),
     ] {
         let path = Path::new(path);
-        let text = refused(Guard::typed(), path, libc::EPERM);
+        let text = refused(Guard::typed(), path, Errno::EPERM);
         assert!(text.contains("/dev") || text.contains("/proc"), "{text}");
         assert!(super::system::directory_of(path).unwrap().is_some(), "{path:?}");
     }
     assert!(!Path::new("/dev/fiord-test").exists());
-    assert_eq!(Guard::typed().remove(Path::new("/dev/null")).unwrap_err().errno, libc::EPERM);
+    assert_eq!(Guard::typed().remove(Path::new("/dev/null")).unwrap_err().errno, Errno::EPERM);
     let away = Guard::typed().rename(Path::new("/dev/null"), &scratch.path("null"));
-    assert_eq!(away.unwrap_err().errno, libc::EPERM);
+    assert_eq!(away.unwrap_err().errno, Errno::EPERM);
     // An open file, by its name in /proc/self/fd.
     let comm = Open::read_only().open(Path::new("/proc/self/comm")).unwrap();
     let path = PathBuf::from(format!("/proc/self/fd/{}", comm.as_raw_fd()));
-    refused(Guard::typed(), &path, libc::EPERM);
+    refused(Guard::typed(), &path, Errno::EPERM);
     let own = Guard::typed().open(how(), &scratch.path("own")).unwrap().fd;
     let path = PathBuf::from(format!("/proc/self/fd/{}", own.as_raw_fd()));
     assert!(Guard::typed().open(how(), &path).is_ok(), "the caller's own file by its descriptor");
@@ -119,7 +121,7 @@ fn a_link_in_place_of_a_generated_name_is_not_followed() {
     for (to, name) in [("victim", "a.0.0"), ("missing", "b.0.0")] {
         std::fs::write(scratch.path("victim"), "mine").unwrap();
         symlink(to, scratch.path(name)).unwrap();
-        let text = refused(Guard::generated(), &scratch.path(name), libc::ELOOP);
+        let text = refused(Guard::generated(), &scratch.path(name), Errno::ELOOP);
         assert!(text.contains("symbolic link"), "{text}");
         assert!(Guard::typed().open(how(), &scratch.path(name)).is_ok(), "typed by the user");
     }
@@ -137,7 +139,7 @@ fn in_a_sticky_directory_a_generated_name_is_new_or_our_own() {
     assert!(Guard::generated().open(how(), &path).unwrap().created);
     assert!(!Guard::generated().open(how(), &path).unwrap().created, "run again");
     std::fs::hard_link(&path, scratch.path("second-name")).unwrap();
-    let text = refused(Guard::generated(), &path, libc::EEXIST);
+    let text = refused(Guard::generated(), &path, Errno::EEXIST);
     assert!(text.contains("hard links"), "{text}");
     mode(0o777);
     assert!(Guard::generated().open(how(), &path).is_ok(), "not sticky");
@@ -146,7 +148,7 @@ fn in_a_sticky_directory_a_generated_name_is_new_or_our_own() {
     if std::os::unix::fs::chown(&path, Some(12345), None).is_err() {
         return eprintln!("skipped: only root can make another user's file");
     }
-    let text = refused(Guard::generated(), &path, libc::EEXIST);
+    let text = refused(Guard::generated(), &path, Errno::EEXIST);
     assert!(text.contains("user 12345"), "{text}");
 }
 
@@ -157,7 +159,7 @@ fn a_pipe_in_place_of_a_generated_name_does_not_block() {
     let name = crate::error::c_path("mkfifo", &path).unwrap();
     // SAFETY: the name is NUL-terminated and outlives the call.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o666) }, 0);
-    assert_eq!(Guard::generated().replace(&path).unwrap_err().errno, libc::ENXIO);
+    assert_eq!(Guard::generated().replace(&path).unwrap_err().errno, Errno::ENXIO);
 }
 
 #[test]
@@ -196,14 +198,14 @@ fn a_creator_follows_the_rules_of_its_guard() {
     assert!(open("a.0.1").unwrap().created);
     assert!(!open("a.0.1").unwrap().created, "it exists");
     symlink("a.0.0", scratch.path("a.0.2")).unwrap();
-    assert_eq!(open("a.0.2").unwrap_err().errno, libc::ELOOP);
-    assert_eq!(open("none/a.0.3").unwrap_err().errno, libc::ENOENT);
+    assert_eq!(open("a.0.2").unwrap_err().errno, Errno::ELOOP);
+    assert_eq!(open("none/a.0.3").unwrap_err().errno, Errno::ENOENT);
     // Replace the directory by a link to a system directory.
     std::fs::create_dir(scratch.path("d")).unwrap();
     assert!(open("d/a.0.0").unwrap().created);
     std::fs::remove_dir_all(scratch.path("d")).unwrap();
     symlink("/dev", scratch.path("d")).unwrap();
-    assert_eq!(open("d/a.0.0").unwrap_err().errno, libc::EPERM);
+    assert_eq!(open("d/a.0.0").unwrap_err().errno, Errno::EPERM);
     let missing = Creator::new(Guard::typed()).open(Open::write_only(), &scratch.path("no"));
-    assert_eq!(missing.unwrap_err().errno, libc::ENOENT);
+    assert_eq!(missing.unwrap_err().errno, Errno::ENOENT);
 }
