@@ -1,9 +1,9 @@
-//! Where the repository is.
+//! The path of the repository.
 
 use std::path::{Path, PathBuf};
 
-/// The repository that the command was started in: Cargo says it at run time. A program that was built
-/// in another checkout with the same target directory is not built anew for this one.
+/// Returns the repository in which the command was started. Cargo passes it at run time, because a program
+/// built in another checkout with the same target directory is not built again for this one.
 pub(crate) fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);

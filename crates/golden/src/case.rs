@@ -27,15 +27,15 @@ impl Case {
     pub fn output(&self, format: &str) -> Option<String> {
         std::fs::read_to_string(self.folder.join(format)).ok()
     }
-    /// The command with another program, printing in a format (`normal`, `json`, `json+`,
-    /// `terse3` …), to be run in an empty folder. `None` for the cases that need their job file.
+    /// Returns the command for another program with an output format (`normal`, `json`, `json+`,
+    /// `terse3` …). Run it in an empty folder. `None` for cases that need their job file.
     #[must_use]
     pub fn command(&self, program: &Path, format: &str) -> Option<Command> {
         if self.args.iter().any(|a| a == "JOBFILE") {
             return None;
         }
         let mut command = Command::new(program);
-        // These come first: after a `--name` they would belong to that job.
+        // These options come first: after `--name` they would belong to that job.
         match format.strip_prefix("terse") {
             Some(version) => {
                 command.arg("--output-format=terse").arg(format!("--terse-version={version}"))
@@ -45,8 +45,8 @@ impl Case {
         command.args(&self.args);
         Some(command)
     }
-    /// Compares what a program printed in a format with the case. Where the reference's own
-    /// document is not one (text before it, or nothing), there is nothing to compare with.
+    /// Compares the output of a program in a format with the case. If the reference is not a document
+    /// (it is empty or has text before the document), every output passes.
     ///
     /// # Errors
     /// The first difference.

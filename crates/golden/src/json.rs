@@ -3,23 +3,23 @@
 
 use crate::difference::{Difference, NotJson};
 
-/// A value as it is written.
+/// A value as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Json {
-    /// Key and value in the order written; a key may repeat.
+    /// Keys and values in the order written; keys may repeat.
     Object(Vec<(String, Json)>),
     /// Elements.
     Array(Vec<Json>),
-    /// A string, its escapes resolved.
+    /// A string with resolved escapes.
     Text(String),
-    /// A number's digits.
+    /// The digits of a number.
     Number(String),
     /// `true`, `false` or `null`.
     Word(String),
 }
 
 impl Json {
-    /// Reads one document; white space around it is passed over.
+    /// Parses one document. Ignores white space around it.
     ///
     /// # Errors
     /// The text is not JSON.
@@ -32,7 +32,7 @@ impl Json {
             false => Err(reader.error("something follows the document")),
         }
     }
-    /// The first value of a key.
+    /// Returns the first value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Json> {
         match self {
@@ -174,7 +174,7 @@ impl Reader<'_> {
     }
 }
 
-/// Compares the shape of a document with the reference's.
+/// Compares the shape of a document with that of the reference.
 ///
 /// # Errors
 /// The first difference.
@@ -194,7 +194,7 @@ fn compare(path: &str, reference: &Json, ours: &Json) -> Result<(), Difference> 
 
 /// Keys whose presence depends on the machine.
 const MACHINE: [&str; 1] = ["disk_util"];
-/// Objects whose keys are measured.
+/// Objects whose keys are measured values.
 const MEASURED_KEYS: [&str; 1] = ["bins"];
 
 fn objects(path: &str, a: &[(String, Json)], b: &[(String, Json)]) -> Result<(), Difference> {

@@ -1,4 +1,4 @@
-//! The text for people: its lines with every number masked.
+//! The text format: its lines with all numbers masked.
 
 use crate::difference::Difference;
 
@@ -8,7 +8,7 @@ use crate::difference::Difference;
 /// The first difference.
 pub fn shape(reference: &str, ours: &str) -> Result<(), Difference> {
     let (mut a, mut b) = (masked(reference), masked(ours));
-    // A run shorter than one window has no samples, and how long it takes is the machine's affair.
+    // A run shorter than one window has no samples, and its length depends on the machine.
     let sampled = |lines: &[(usize, String)]| lines.iter().any(|(_, l)| is_sample(l));
     if sampled(&a) != sampled(&b) {
         a.retain(|(_, l)| !is_sample(l));
@@ -45,20 +45,20 @@ fn line(text: &str, index: usize) -> &str {
     text.lines().nth(index).unwrap_or("")
 }
 
-/// The lines that count, each with its index in the text: numbers, units and dates masked,
-/// repeated rows of percentiles and buckets taken for one, disks left out.
+/// Returns the compared lines with their indexes in the text. Masks numbers, units and dates, merges
+/// repeated rows of percentiles and buckets, and leaves out disks.
 fn masked(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut in_disks, mut ours) = (false, false);
     for (i, line) in before_findings(text).lines().enumerate() {
-        // What fio does not have stands last in a job's block and says so.
+        // Lines that fio does not have come last in the block of a job and begin with `fiord:`.
         ours = line.starts_with("  fiord: ") || ours && line.starts_with("   ");
         if ours {
             continue;
         }
         let heads_disks = line.starts_with("Disk stats") || line == "As the device saw it:";
         if heads_disks {
-            // The empty line before it belongs to it.
+            // The empty line before the block belongs to it.
             if found.last().is_some_and(|(_, l)| l.is_empty()) {
                 found.pop();
             }
@@ -77,8 +77,7 @@ fn masked(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The text without what fiord found out, which stands behind everything that fio prints: what
-/// stands behind it is not looked at, and what fio prints there would be missing.
+/// Returns the text without findings. They come after everything that fio prints, so the text ends there.
 fn before_findings(text: &str) -> &str {
     let ours = ["\n\nGenerator: ", "\n\nFindings (", "\n\nNot checked: "];
     let end = ours.iter().filter_map(|begin| text.find(begin)).min();
@@ -111,8 +110,8 @@ const UNITS: [&str; 36] = [
     "TiB", "kB", "MB", "GB", "TB", "nsec", "usec", "msec", "Ki", "Mi", "Gi", "ns", "us", "ms", "B",
 ];
 
-/// Every number, its blanks before and its unit after it become `#`; a time unit that stands
-/// alone in parentheses becomes `(T)`, a rate unit `(R)`.
+/// Replaces every number, the blanks before it and the unit after it by `#`, a time unit in parentheses by
+/// `(T)`, and a rate unit in parentheses by `(R)`.
 fn numbers(line: &str) -> String {
     let mut line = line.to_string();
     for unit in ["nsec", "usec", "msec"] {
@@ -124,7 +123,7 @@ fn numbers(line: &str) -> String {
     let mut masked = String::new();
     let mut rest = line.as_str();
     while let Some(c) = rest.chars().next() {
-        // A digit within a word (`lat4`, `a1`) is part of the word.
+        // A digit in a word (`lat4`, `a1`) is part of the word.
         let in_word = masked.chars().next_back().is_some_and(|p| p.is_alphanumeric() || p == '_');
         if !c.is_ascii_digit() || in_word {
             masked.push(c);

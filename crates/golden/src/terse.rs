@@ -1,4 +1,4 @@
-//! Terse lines: how many fields, and how each is written.
+//! Terse lines: the number of fields and the number format of each.
 
 use crate::difference::Difference;
 
@@ -34,7 +34,7 @@ pub fn shape(reference: &str, ours: &str) -> Result<(), Difference> {
     Ok(())
 }
 
-/// Fields and how each is written, without those of disks, which differ between machines.
+/// Returns the fields with their number formats. Leaves out disks, which differ between machines.
 fn fields(line: &str) -> Vec<(&str, String)> {
     let mut all: Vec<(&str, String)> = line.split(';').map(|f| (f, kind(f))).collect();
     let is_disk = |row: &[(&str, String)]| {
@@ -55,7 +55,7 @@ fn fields(line: &str) -> Vec<(&str, String)> {
 
 fn kind(field: &str) -> String {
     if let Some((percentage, value)) = field.split_once("%=") {
-        // A percentage that is not asked for is a bare zero.
+        // A percentage that was not requested is a bare zero.
         return format!("`{percentage}%=` and {}", kind(value));
     }
     let (number, name) = match field.strip_suffix('%') {

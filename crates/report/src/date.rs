@@ -4,7 +4,8 @@ const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// The local date and time at `unix_s` seconds after 1970 (UTC), `offset_s` east of Greenwich.
+/// Formats the date and time at `unix_s` seconds after 1970 (UTC), for a zone `offset_s` seconds east of
+/// Greenwich.
 pub(crate) fn words(unix_s: u64, offset_s: i32) -> String {
     let local = unix_s.saturating_add_signed(i64::from(offset_s));
     let (days, second) = (local / 86400, local % 86400);
@@ -19,7 +20,7 @@ pub(crate) fn words(unix_s: u64, offset_s: i32) -> String {
     )
 }
 
-/// Days since 1970 as year, month from 0, day from 1 (Gregorian).
+/// Converts days since 1970 to a Gregorian year, a month counted from 0 and a day counted from 1.
 fn civil(days: u64) -> (u64, u64, u64) {
     // Years begin in March here, so that the leap day comes last.
     let since = days + 719_468;

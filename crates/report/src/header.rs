@@ -1,4 +1,4 @@
-//! The lines before a run: what each job is, how many start, what is laid out.
+//! The lines before a run: the properties of each job, how many jobs start, which files are laid out.
 
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
@@ -6,7 +6,7 @@ use fiord_types::Dir;
 
 use crate::style::size;
 
-/// The line (or two) that introduce a job section.
+/// Formats the line or two lines that introduce a job section.
 #[must_use]
 pub fn job(header: &JobHeader, style: NumberStyle) -> String {
     let JobHeader { name, group_id, .. } = header;
@@ -32,7 +32,7 @@ pub fn job(header: &JobHeader, style: NumberStyle) -> String {
     text
 }
 
-/// The line that a job which only burns CPU prints when it starts; empty for any other.
+/// Formats the line that a `cpuio` job prints when it starts; empty for any other job.
 #[must_use]
 pub fn job_started(header: &JobHeader) -> String {
     match &header.kind {
@@ -44,8 +44,8 @@ pub fn job_started(header: &JobHeader) -> String {
     }
 }
 
-/// `Starting 2 processes`, `Starting 1 thread and 2 processes`: the words follow what the jobs
-/// asked for (`thread`), as scripts look for them.
+/// Formats `Starting 2 processes` or `Starting 1 thread and 2 processes`. Scripts search for these words,
+/// so they follow the option `thread` although fiord runs all jobs in threads.
 #[must_use]
 pub fn starting(threads: u32, processes: u32) -> String {
     let some = |n: u32, one: &str, many: &str| match n {
@@ -61,7 +61,7 @@ pub fn starting(threads: u32, processes: u32) -> String {
     }
 }
 
-/// `a: Laying out IO file (1 file / 8MiB)`.
+/// Formats `a: Laying out IO file (1 file / 8MiB)`.
 #[must_use]
 pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
     let mib = bytes >> 20;

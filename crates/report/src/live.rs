@@ -47,7 +47,7 @@ fn rates(p: &Progress, values: &PerDir<u64>, show: impl Fn(u64) -> String) -> St
         let all: u64 = values.values().sum();
         return if all > 0 { format!("r={}", show(all)) } else { String::new() };
     }
-    // Bytes and I/Os are shown of the same directions, whichever of the two rounds to none.
+    // Bytes and I/Os have the same directions, even if one of the two rounds to nothing.
     let moving = Dir::ALL.into_iter().filter(|dir| p.bw[*dir] > 0 || p.iops[*dir] > 0);
     moving
         .map(|dir| format!("{}={}", &dir.name()[..1], show(values[dir])))

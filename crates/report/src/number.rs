@@ -1,4 +1,4 @@
-//! Numbers as people read them: a few digits and a unit letter.
+//! Numbers for people: a few digits and a unit prefix.
 
 /// How a number is shortened, and its suffix.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,8 @@ impl Unit {
 const LETTERS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 const BINARY_LETTERS: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// The number in the largest unit in which its whole part needs more than `figures` digits in no
-/// smaller one, with as many decimals as leave `figures` characters for the digits and the point.
+/// Formats the number with the smallest unit prefix for which its whole part has at most `figures` digits,
+/// and with as many decimals as fit into `figures` characters together with the point.
 pub(crate) fn scaled(number: u64, shape: Shape) -> String {
     let base = u128::from(shape.base);
     let figures = shape.figures.clamp(1, 20);
@@ -54,7 +54,7 @@ pub(crate) fn scaled(number: u64, shape: Shape) -> String {
         0 => 0,
         _ => figures.saturating_sub(1 + digits(number / divisor)),
     };
-    // Rounded half up, in integers.
+    // Round half up, in integers.
     let tenths = 10u128.pow(decimals);
     let parts = (number * tenths * 2 + divisor) / (divisor * 2);
     let text = match decimals {

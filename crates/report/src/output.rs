@@ -13,7 +13,7 @@ pub struct Formats {
     pub normal: bool,
     /// JSON.
     pub json: bool,
-    /// JSON with histogram buckets; together with `json` there is one document, with them.
+    /// JSON with histogram buckets. With `json` too, there is one document, which has the buckets.
     pub json_plus: bool,
     /// Terse lines with fields separated by semicolons.
     pub terse: bool,

@@ -1,18 +1,18 @@
-//! The report as lines of fields with semicolons between, one a job (`--minimal`).
+//! The report as one line per job, with semicolons between the fields (`--minimal`).
 
 use std::io::{self, Write};
 
 use fiord_stat::report::*;
 
-/// Percentile fields in every row, used or not.
+/// Number of percentile fields in every row, including unused ones.
 const PERCENTILE_FIELDS: usize = 20;
 
-/// Which fields a line has.
+/// The version of the format, which determines the fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TerseVersion {
-    /// No fio version and no disks; the description on a line of its own.
+    /// No fio version and no disks; the description is on a separate line.
     V2,
-    /// fio's default: no trims.
+    /// fio's default; without trims.
     V3,
     /// With trims.
     V4,
@@ -21,7 +21,7 @@ pub enum TerseVersion {
 }
 
 impl TerseVersion {
-    /// From the number on the command line.
+    /// Returns the version with this number on the command line.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
         Some(match number {
@@ -32,7 +32,7 @@ impl TerseVersion {
             _ => return None,
         })
     }
-    /// The first field of a line.
+    /// Returns the number of the version, the first field of a line.
     #[must_use]
     pub fn number(self) -> u32 {
         self as u32 + 2
@@ -71,7 +71,7 @@ fn line(
     for share in job.depth_level {
         write!(out, ";{share:.1}%")?;
     }
-    // What took less than a microsecond counts in the first bucket here.
+    // Here the first bucket includes I/Os below one microsecond.
     write!(out, ";{:.2}%", job.latency_under_2us)?;
     for share in job.latency_us[1..].iter().chain(&job.latency_ms) {
         write!(out, ";{share:.2}%")?;
@@ -111,8 +111,8 @@ fn direction(
     Ok(())
 }
 
-/// Of total latencies where they have percentiles, else of completion latencies. The percentages
-/// asked for are named even where nothing was recorded.
+/// Writes the percentiles of total latencies if they were recorded, otherwise those of completion latencies.
+/// The line names the requested percentages even if nothing was recorded.
 fn percentiles(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
     let found = match d.lat.percentiles.is_empty() {
         true => &d.clat.percentiles,
@@ -128,13 +128,13 @@ fn percentiles(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-/// Minimum, maximum, mean and deviation in microseconds.
+/// Writes minimum, maximum, mean and deviation in microseconds.
 fn latency(s: &LatencySummary, out: &mut dyn Write) -> io::Result<()> {
     write!(out, ";{};{}", s.min / 1000, s.max / 1000)?;
     write!(out, ";{:.6};{:.6}", s.mean / 1000.0, s.stddev / 1000.0)
 }
 
-/// A disk's fields, those of all its members together under the name `slaves`, then each member's.
+/// Writes the fields of a disk, of all its members together under the name `slaves`, and of each member.
 fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
     let row = |name: &str, c: &DiskCounts, out: &mut dyn Write| {
         write!(

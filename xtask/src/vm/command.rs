@@ -1,4 +1,4 @@
-//! `--run` and `--shell`: one command, or a prompt, on the devices.
+//! `--run` and `--shell`: a command or a shell prompt on the devices.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -15,10 +15,10 @@ use super::devices::Device;
 use super::initramfs::Order;
 use super::qemu::Machine;
 
-/// What a boot may take before a command starts, and after it has ended.
+/// Time limits of a boot before the command starts and after it ends.
 const AROUND: Duration = Duration::from_secs(90);
 
-/// Runs one command; the exit code is its own.
+/// Runs a command and returns its exit code.
 pub(super) fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
     let devices = devices(bench)?;
     let order = Order {
@@ -57,7 +57,7 @@ pub(super) fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
     }
 }
 
-/// A prompt.
+/// Starts a shell prompt.
 pub(super) fn shell(bench: &Bench) -> Result<ExitCode> {
     let devices = devices(bench)?;
     let order = Order {
@@ -98,7 +98,7 @@ fn copy(mut from: UnixStream, mut to: impl Write + Send + 'static) -> JoinHandle
     })
 }
 
-/// Unpacks the archive of what was left in `/out`, or lets it go.
+/// Unpacks the archive of the files in `/out`, or discards it.
 fn files(
     mut from: UnixStream,
     folder: Option<impl AsRef<Path> + Send + 'static>,

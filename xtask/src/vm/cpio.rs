@@ -1,10 +1,10 @@
-//! The format of an initramfs: a cpio archive with "new ASCII" headers (`newc`), as the kernel's
-//! `Documentation/driver-api/early-userspace/buffer-format.rst` gives it.
+//! The format of an initramfs: a cpio archive with "new ASCII" headers (`newc`), as described in the kernel's
+//! `Documentation/driver-api/early-userspace/buffer-format.rst`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// An archive that is being made.
+/// An archive under construction.
 #[derive(Default)]
 pub(super) struct Archive {
     bytes: Vec<u8>,
@@ -17,19 +17,19 @@ const REGULAR: u32 = 0o100_000;
 const SYMLINK: u32 = 0o120_777;
 
 impl Archive {
-    /// A file, with the directories above it.
+    /// Adds a file and the directories above it.
     pub(super) fn file(&mut self, path: &str, mode: u32, data: &[u8]) {
         self.folders_above(path);
         self.entry(path, REGULAR | mode, data);
     }
 
-    /// A symbolic link.
+    /// Adds a symbolic link.
     pub(super) fn link(&mut self, path: &str, target: &str) {
         self.folders_above(path);
         self.entry(path, SYMLINK, target.as_bytes());
     }
 
-    /// Whether nothing of this name is in it yet as a directory; makes it.
+    /// Adds a directory. Returns whether the archive did not have it yet.
     fn folders_above(&mut self, path: &str) {
         let above: Vec<_> = Path::new(path).ancestors().skip(1).collect();
         for folder in above.into_iter().rev() {
@@ -62,7 +62,7 @@ impl Archive {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// The whole archive.
+    /// Returns the whole archive.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes

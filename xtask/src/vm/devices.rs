@@ -1,7 +1,7 @@
 //! The devices of the machine: `tests/vm/devices/NAME.sh`.
 //!
-//! A header says what the device needs; the functions `up` and `down` of the script start and stop
-//! it inside.
+//! The header says what the device needs. The functions `up` and `down` of the script start and stop the
+//! device inside the machine.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,22 +13,22 @@ use super::header::{self, Header};
 
 const KEYS: &[&str] = &["gives", "modules", "drive", "qemu", "not-with"];
 
-/// One device.
+/// A device.
 #[derive(Debug)]
 pub(super) struct Device {
-    /// Its name, the file's.
+    /// The name of its file.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: String,
     /// Its names under `/dev/fiord`.
     pub gives: Vec<String>,
-    /// The kernel's modules that it needs, besides what those need.
+    /// Required kernel modules, without their dependencies.
     pub modules: Vec<String>,
     /// Arguments of QEMU, with `DRIVE` for the name of its drive.
     qemu: Vec<String>,
-    /// Bytes of the drive behind it.
+    /// Size of its drive in bytes.
     drive: Option<u64>,
-    /// Devices that cannot be started while this one is.
+    /// Devices that cannot run at the same time.
     not_with: Vec<String>,
     /// Its script.
     pub script: PathBuf,
@@ -53,7 +53,7 @@ impl Device {
         Ok(device)
     }
 
-    /// QEMU's arguments for the device; creates the drive as a sparse file in a directory.
+    /// Returns QEMU's arguments for the device. Creates the drive as a sparse file in a directory.
     pub(super) fn arguments(&self, folder: &Path) -> Result<Vec<String>> {
         let mut arguments = Vec::new();
         let drive = format!("{}-drive", self.name);
@@ -72,12 +72,12 @@ impl Device {
     }
 }
 
-/// All devices there are, by name.
+/// All devices, sorted by name.
 #[derive(Debug)]
 pub(super) struct Devices(Vec<Device>);
 
 impl Devices {
-    /// Reads every device of a directory.
+    /// Reads all devices of a directory.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let mut devices = Vec::new();
         for path in header::scripts(folder)? {
@@ -94,7 +94,7 @@ impl Devices {
         })
     }
 
-    /// Several, each once, in the order of their names.
+    /// Returns several devices, each once, in the order of their names.
     pub(super) fn named_all(
         &self,
         names: impl IntoIterator<Item = impl AsRef<str>>,
@@ -106,7 +106,7 @@ impl Devices {
         Ok(self.0.iter().filter(|device| wanted.contains(device.name.as_str())).collect())
     }
 
-    /// Every device that can be started along with those before it.
+    /// Returns all devices except those that cannot run at the same time as an earlier one.
     pub(super) fn together(&self) -> Vec<&Device> {
         let mut chosen: Vec<&Device> = Vec::new();
         for device in &self.0 {
@@ -117,13 +117,13 @@ impl Devices {
         chosen
     }
 
-    /// All of them.
+    /// Returns all devices.
     pub(super) fn all(&self) -> impl Iterator<Item = &Device> {
         self.0.iter()
     }
 }
 
-/// A size with its unit: `64M`, `1G`.
+/// Parses a size with its unit: `64M`, `1G`.
 fn bytes(text: &str) -> Result<u64> {
     let (number, shift) = match text.as_bytes().last() {
         Some(b'K') => (&text[..text.len() - 1], 10),

@@ -1,4 +1,4 @@
-//! What a program needs to be loaded: its loader and its shared libraries.
+//! The loader and the shared libraries of a program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The program that a dynamic ELF file names to load it (its `PT_INTERP` segment); `None` for a static one
-/// or a script. Format: ELF-64 specification, program header.
+/// Returns the loader that a dynamic ELF file names in its `PT_INTERP` segment; `None` for a static file or a
+/// script. Format: ELF-64 specification, program header.
 pub(super) fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
     const PT_INTERP: u32 = 3;
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -34,7 +34,7 @@ pub(super) fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
     read().with_context(|| format!("{} is no whole ELF file", path.display()))
 }
 
-/// The shared libraries of a program, as `ldd` finds them, its loader among them.
+/// Returns the shared libraries of a program, including its loader, as `ldd` finds them.
 pub(super) fn libraries(path: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(path).output().context("ldd cannot be run")?;
     ensure!(output.status.success(), "ldd {} failed", path.display());

@@ -1,17 +1,17 @@
 //! The scripts of scenarios and devices, and their headers: the comment lines at the start.
 //!
 //! ```text
-//! # What it is about, in one line
+//! # Subject in one line
 //! # key: value
 //! ```
 //!
-//! A key may come more than once where it says so. The header ends at the first line that is no comment.
+//! Some keys may occur several times. The header ends at the first line that is not a comment.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// A header that was read.
+/// A parsed header.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     /// The first line.
@@ -20,7 +20,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a file; only the keys in `known` may be in it.
+    /// Reads the header of a file. Refuses keys that are not in `known`.
     pub(super) fn read(path: &Path, known: &[&str]) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
@@ -48,12 +48,12 @@ impl Header {
         Ok(Header { title, values })
     }
 
-    /// All values of a key.
+    /// Returns all values of a key.
     pub(super) fn all<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
         self.values.iter().filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// The value of a key that may come once.
+    /// Returns the value of a key that may occur once.
     pub(super) fn one<'a>(&'a self, key: &'a str) -> Result<Option<&'a str>> {
         let mut values = self.all(key);
         let first = values.next();
@@ -61,14 +61,14 @@ impl Header {
         Ok(first)
     }
 
-    /// All words in all values of a key.
+    /// Returns all words in all values of a key.
     pub(super) fn words(&self, key: &str) -> Vec<String> {
         let values = self.values.iter().filter(|(k, _)| k == key);
         values.flat_map(|(_, value)| value.split_whitespace()).map(str::to_owned).collect()
     }
 }
 
-/// The scripts of a directory, by name.
+/// Returns the scripts of a directory, sorted by name.
 pub(super) fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {

@@ -1,21 +1,21 @@
-//! Programs of the host: QEMU, a static busybox, and the few tools that go into the machine. On Debian as
-//! root they are installed; elsewhere it is said what to install.
+//! Programs of the host: QEMU, a static busybox, and the tools that are copied into the machine. As root on
+//! Debian, this module installs them; elsewhere it names the packages to install.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// A program that is needed, the Debian package that has it, and whether the machine gets a copy.
+/// A required program, its Debian package, and whether it is copied into the machine.
 pub(super) struct Tool {
-    /// Its name.
+    /// Name of the program.
     pub program: &'static str,
     package: &'static str,
     /// Whether it is copied into the machine.
     pub inside: bool,
 }
 
-/// Everything that is needed.
+/// All required programs.
 pub(super) const TOOLS: &[Tool] = &[
     Tool { program: "qemu-system-x86_64", package: "qemu-system-x86", inside: false },
     Tool { program: "xz", package: "xz-utils", inside: false },
@@ -23,16 +23,16 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool { program: "busybox", package: "busybox-static", inside: false },
     Tool { program: "dmsetup", package: "dmsetup", inside: true },
     Tool { program: "blkzone", package: "util-linux", inside: true },
-    // busybox has one that changes no user.
+    // The one of busybox cannot change the user.
     Tool { program: "setpriv", package: "util-linux", inside: true },
     Tool { program: "strace", package: "strace", inside: true },
     Tool { program: "jq", package: "jq", inside: true },
 ];
 
-/// The oldest QEMU that has every device model: flexible data placement on a namespace.
+/// The oldest QEMU with all device models; the newest model is flexible data placement on a namespace.
 const QEMU_AT_LEAST: u32 = 9;
 
-/// Where a program is: on `PATH` or where administrators' programs are.
+/// Finds a program on `PATH` or in the directories of administrators' programs.
 pub(super) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
@@ -42,7 +42,7 @@ pub(super) fn find(program: &str) -> Option<PathBuf> {
         .find(|p| p.is_file())
 }
 
-/// Makes sure that everything is here.
+/// Makes sure that all programs are installed.
 pub(super) fn prepare() -> Result<()> {
     ensure!(cfg!(target_arch = "x86_64"), "the machine is an x86-64 one: this is not such a host");
     let missing = missing();
@@ -83,21 +83,21 @@ fn is_static(path: &Path) -> bool {
     super::elf::interpreter(path).is_ok_and(|interpreter| interpreter.is_none())
 }
 
-/// A Debian system that may be changed.
+/// A Debian system on which this process may install packages.
 pub(super) struct Debian {
-    /// `-t SUITE` for what the release itself has too old.
+    /// `-t SUITE` for packages that are too old in the release itself.
     suite: Option<String>,
 }
 
 impl Debian {
-    /// Whether this is Debian and we are root.
+    /// Returns the system if it is Debian and this process is root.
     pub(super) fn here() -> bool {
         os_release("ID").as_deref() == Some("debian")
             && rustix::process::geteuid().is_root()
             && find("apt-get").is_some()
     }
 
-    /// Adds the backports suite where the release needs it, and reads the lists.
+    /// Adds the backports suite if the release needs it, and updates the package lists.
     pub(super) fn prepare() -> Result<Self> {
         let codename =
             os_release("VERSION_CODENAME").context("/etc/os-release names no release")?;
@@ -117,7 +117,7 @@ impl Debian {
         Ok(debian)
     }
 
-    /// `apt-get`, with what it prints on standard error.
+    /// Returns an `apt-get` command that prints to standard error.
     pub(super) fn apt(&self, arguments: &[&str]) -> Result<()> {
         let mut command = Command::new("apt-get");
         if let Some(suite) = &self.suite {
@@ -145,12 +145,12 @@ fn has_source(suite: &str) -> bool {
     sources().iter().any(|(codename, _)| codename == suite)
 }
 
-/// Where this machine has a release from.
+/// Returns the address from which this machine installs a release.
 fn mirror(release: &str) -> Option<String> {
     sources().into_iter().find(|(codename, _)| codename == release).map(|(_, uri)| uri)
 }
 
-/// Every suite that apt knows, and where from.
+/// Returns all suites that apt knows, with their addresses.
 fn sources() -> Vec<(String, String)> {
     let format = "$(CODENAME) $(REPO_URI)";
     let output = Command::new("apt-get").args(["indextargets", "--format", format]).output();

@@ -1,4 +1,4 @@
-//! What lies in the machine's first and only file system.
+//! The contents of the machine's first and only file system.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,15 +14,15 @@ use super::host;
 use super::kernel::Module;
 use super::scenario::Clock;
 
-/// What the machine is to do, as `/vm/order` and the files beside it tell it.
+/// The instructions for the machine, in `/vm/order` and the files beside it.
 pub(super) struct Order<'a> {
     /// Devices of this boot.
     pub devices: &'a [&'a Device],
-    /// How its time goes by.
+    /// The clock of the machine.
     pub clock: Clock,
     /// Shell assignments.
     pub order: String,
-    /// More files: path in the machine and contents.
+    /// Additional files: path in the machine and contents.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
@@ -62,7 +62,7 @@ fn programs(archive: &mut Archive, bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// The modules and `modules.dep`, which modprobe reads: a module and, after a colon, all that it needs.
+/// Writes the modules and `modules.dep` for modprobe: a module and, after a colon, its dependencies.
 fn modules(archive: &mut Archive, bench: &Bench, devices: &[&Device]) -> Result<()> {
     let wanted: Vec<String> = devices.iter().flat_map(|device| device.modules.clone()).collect();
     let chosen = bench.kernel.closure(&wanted)?;
@@ -79,7 +79,7 @@ fn modules(archive: &mut Archive, bench: &Bench, devices: &[&Device]) -> Result<
     Ok(())
 }
 
-/// What a module needs, and what that needs: those nearest to it first, as modprobe expects.
+/// Returns the dependencies of a module, direct ones first, as modprobe expects.
 fn all_needs<'a>(module: &'a Module, all: &'a [Module], needs: &mut Vec<&'a str>) {
     for name in &module.needs {
         if let Some(other) = all.iter().find(|other| &other.name == name) {

@@ -1,7 +1,7 @@
-//! The kernel of the machine: Debian's, unpacked from its package, or one that is named.
+//! The kernel of the machine: Debian's, unpacked from its package, or one named on the command line.
 //!
-//! What is unpacked stays under `target/vm/kernel`: the image, and every module under its own name without
-//! compression. A module says itself which others it depends on, in its section `.modinfo`.
+//! The unpacked files stay in `target/vm/kernel`: the image, and every module by its name, without compression.
+//! The section `.modinfo` of a module names the modules that it depends on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,32 +13,32 @@ use anyhow::{Context, Result, bail, ensure};
 use super::host::Debian;
 use super::options::Options;
 
-/// The series that the scenarios are written for.
+/// The kernel series for which the scenarios are written.
 const AT_LEAST: (u32, u32) = (6, 12);
 
 /// A kernel with its modules.
 #[derive(Debug)]
 pub(super) struct Kernel {
-    /// What `uname -r` says.
+    /// The release, as in `uname -r`.
     pub release: String,
     /// The image to boot.
     pub image: PathBuf,
-    /// Where each module is, by its name with `_`.
+    /// Path of each module, by its name with `_`.
     modules: BTreeMap<String, PathBuf>,
 }
 
-/// A module that goes into the machine.
+/// A module to copy into the machine.
 pub(super) struct Module {
-    /// Its name, with `_`.
+    /// Name with `_`.
     pub name: String,
-    /// Its bytes, not compressed.
+    /// Uncompressed contents.
     pub bytes: Vec<u8>,
-    /// The modules that it needs.
+    /// Required modules.
     pub needs: Vec<String>,
 }
 
 impl Kernel {
-    /// The kernel that was named, the one that was unpacked before, or Debian's, fetched now.
+    /// Returns the kernel named on the command line, otherwise the unpacked one, otherwise fetches Debian's.
     pub(super) fn prepare(options: &Options) -> Result<Self> {
         if let Some((image, modules)) = &options.kernel {
             return Self::of(image.clone(), modules);
@@ -62,7 +62,7 @@ impl Kernel {
         Ok(Kernel { release: release.to_string_lossy().into_owned(), image, modules })
     }
 
-    /// Modules with all that they need, what is needed first. What is built into the kernel is in no file.
+    /// Returns modules with their dependencies, dependencies first. Modules built into the kernel have no file.
     pub(super) fn closure(&self, names: &[String]) -> Result<Vec<Module>> {
         let mut chosen: Vec<Module> = Vec::new();
         for name in names {
@@ -111,7 +111,7 @@ fn fetch(folder: &Path) -> Result<()> {
     fs::write(folder.join("complete"), package).context("target/vm/kernel")
 }
 
-/// The package that holds the newest kernel: `linux-image-amd64` depends on it.
+/// Returns the package with the newest kernel: `linux-image-amd64` depends on it.
 fn package() -> Result<String> {
     let output = Command::new("apt-cache").args(["show", "linux-image-amd64"]).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -120,7 +120,7 @@ fn package() -> Result<String> {
     )
 }
 
-/// The package of the newest release in what `apt-cache show linux-image-amd64` prints.
+/// Finds the package of the newest release in the output of `apt-cache show linux-image-amd64`.
 fn newest(text: &str) -> Option<String> {
     let names =
         text.lines().filter_map(|line| line.strip_prefix("Depends: ")?.split_whitespace().next());
@@ -148,7 +148,7 @@ fn only_entry(folder: &Path) -> Result<PathBuf> {
     Ok(first.path())
 }
 
-/// Every module below a directory, by name.
+/// Returns all modules below a directory, by name.
 fn collect(folder: &Path, modules: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     for entry in folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))? {
         let path = entry?.path();
@@ -163,7 +163,7 @@ fn collect(folder: &Path, modules: &mut BTreeMap<String, PathBuf>) -> Result<()>
     Ok(())
 }
 
-/// The bytes of a module without compression.
+/// Returns the uncompressed contents of a module.
 fn plain(path: &Path) -> Result<Vec<u8>> {
     let program = match path.extension().and_then(|extension| extension.to_str()) {
         Some("xz") => "xz",
@@ -176,8 +176,8 @@ fn plain(path: &Path) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// The modules that a module names in `depends=` of its `.modinfo`, a list of `key=value` texts that end with
-/// a zero byte.
+/// Returns the modules that a module names in `depends=` of its `.modinfo`, a list of `key=value` texts that
+/// end with a zero byte.
 fn depends(bytes: &[u8]) -> Vec<String> {
     let key = b"\0depends=";
     let Some(at) = bytes.windows(key.len()).position(|window| window == key) else {

@@ -5,19 +5,19 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what was asked for | `options.rs` |
-//! | which programs of the host are needed, how they get here | `host.rs` |
-//! | where the kernel and its modules come from | `kernel.rs` |
-//! | how fiord is built for the machine, which programs go in | `program.rs` |
-//! | which libraries a program needs | `elf.rs` |
-//! | what lies in the first file system, and its format | `initramfs.rs`, `cpio.rs` |
-//! | which scripts there are, what a header says | `header.rs` |
-//! | which devices there are | `devices.rs` |
-//! | which scenarios there are, and which share a boot | `scenario.rs` |
-//! | how the machine is started and listened to | `qemu.rs` |
-//! | how scenarios are run, judged and kept on failure | `suite.rs` |
-//! | one command, or a prompt | `command.rs` |
-//! | what runs inside | `guest/*.sh` |
+//! | how is the command line parsed | `options.rs` |
+//! | which programs does the host need, and how are they installed | `host.rs` |
+//! | where do the kernel and its modules come from | `kernel.rs` |
+//! | how is fiord built for the machine, and which programs are copied into it | `program.rs` |
+//! | which libraries does a program need | `elf.rs` |
+//! | what is in the first file system, and what is its format | `initramfs.rs`, `cpio.rs` |
+//! | which scripts exist, and what does a header say | `header.rs` |
+//! | which devices exist | `devices.rs` |
+//! | which scenarios exist, and which share a boot | `scenario.rs` |
+//! | how is the machine started, and how is its output read | `qemu.rs` |
+//! | how do scenarios run, and what remains of a failure | `suite.rs` |
+//! | how does one command or a prompt run | `command.rs` |
+//! | what runs inside the machine | `guest/*.sh` |
 
 mod command;
 mod cpio;
@@ -45,7 +45,7 @@ use program::Program;
 
 use crate::place::root;
 
-/// What every boot is made of.
+/// The parts of every boot.
 struct Bench {
     kernel: Kernel,
     devices: Devices,
@@ -53,7 +53,7 @@ struct Bench {
     options: Options,
 }
 
-/// `cargo xtask vm`.
+/// Runs `cargo xtask vm`.
 pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     let options = match options::parse(args)? {
         Some(options) => options,
@@ -71,7 +71,7 @@ pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     let chosen = scenario::choose(scenarios, &options.only)?;
     host::prepare()?;
     let place = place();
-    // Consoles are kept there, wherever the kernel comes from.
+    // The consoles are here, wherever the kernel comes from.
     std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
     let kernel = Kernel::prepare(&options)?;
     if options.what == What::Prepare {
@@ -87,7 +87,7 @@ pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     }
 }
 
-/// Where everything made here lies: `target/vm`.
+/// The directory of all generated files: `target/vm`.
 fn place() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(target) => PathBuf::from(target).join("vm"),

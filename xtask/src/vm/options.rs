@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use super::scenario::Clock;
 
-/// What `--help` prints.
+/// The text of `--help`.
 pub(super) const HELP: &str = "\
 cargo xtask vm [OPTION…]
 
@@ -30,49 +30,49 @@ Without --run, --shell, --list or --prepare: runs the scenarios of tests/vm.
   --prepare         installs and unpacks what is needed, and no more
 ";
 
-/// What is wanted.
+/// What the command does.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// The scenarios.
+    /// Runs scenarios.
     Scenarios,
-    /// Their names.
+    /// Lists scenarios and devices.
     List,
-    /// One command.
+    /// Runs one command.
     Run(String),
-    /// A prompt.
+    /// Starts a shell prompt.
     Shell,
-    /// Nothing but that it could.
+    /// Only checks and prepares what a boot needs.
     Prepare,
 }
 
-/// The command line, read.
+/// The parsed command line.
 #[derive(Debug)]
 pub(super) struct Options {
-    /// What is wanted.
+    /// What the command does.
     pub what: What,
-    /// Names of scenarios; none means all.
+    /// Names of scenarios; empty means all.
     pub only: Vec<String>,
-    /// Names of devices, for a command or a prompt; none means all that go together.
+    /// Names of devices for a command or a prompt; empty means all that can run at the same time.
     pub devices: Vec<String>,
-    /// How time goes by for a command or a prompt.
+    /// The clock of the machine for a command or a prompt.
     pub clock: Clock,
-    /// How long a command may take.
+    /// Time limit of a command.
     pub limit: Duration,
-    /// Programs to bring in.
+    /// Programs to copy into the machine.
     pub with: Vec<PathBuf>,
-    /// Where files from the machine go.
+    /// Directory for files from the machine.
     pub out: Option<PathBuf>,
-    /// A fiord that is there already.
+    /// A fiord that is already built.
     pub fiord: Option<PathBuf>,
     /// Memory in MiB.
     pub memory: u32,
     /// CPUs.
     pub cpus: u32,
-    /// A kernel and its modules that are there already.
+    /// A kernel and its modules that are already unpacked.
     pub kernel: Option<(PathBuf, PathBuf)>,
 }
 
-/// Reads the command line; `None` when it asks for help.
+/// Parses the command line; `None` if it asks for help.
 pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
     let mut options = Options {
         what: What::Scenarios,

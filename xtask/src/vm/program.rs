@@ -1,4 +1,4 @@
-//! Programs that go into the machine: fiord, built without shared libraries, and others with theirs.
+//! Programs in the machine: fiord, built without shared libraries, and others with their libraries.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,14 +12,14 @@ use super::options::Options;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// A program and the files that it needs beside it.
+/// A program and the files that it needs.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// Where it lies here.
+    /// Path on the host.
     pub path: PathBuf,
-    /// Where it lies in the machine.
+    /// Path in the machine.
     pub inside: String,
-    /// Its shared libraries and their loader: here and in the machine at the same path.
+    /// Shared libraries and their loader; their paths on the host and in the machine are equal.
     pub libraries: Vec<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ impl Program {
     }
 }
 
-/// Everything that goes in: fiord, the tools that scenarios use, what was named.
+/// Returns all programs: fiord, the tools of the scenarios, and those named on the command line.
 pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
     let fiord = match &options.fiord {
         Some(path) => path.clone(),
@@ -52,13 +52,13 @@ pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Flags of the compiler: no shared libraries, and no debug information to be carried into the machine.
+/// Compiler flags: no shared libraries, and no debug information, which would be copied into the machine.
 const FLAGS: &str = "-C target-feature=+crt-static -C debuginfo=0 -C strip=debuginfo";
 
-/// Where I/O is done: optimised a little, because the CPU is emulated. The rest is what it is in tests.
+/// Crates that do I/O are optimised a little, because the CPU is emulated. The others are built as for tests.
 const BUSY: [&str; 4] = ["fiord-engine", "fiord-load", "fiord-run", "fiord-stat"];
 
-/// Builds fiord for the machine: static, and for any x86-64 CPU, since the emulated one need not be this one.
+/// Builds a static fiord for any x86-64 CPU, because the emulated CPU may differ from this one.
 fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     if !crate::place::root().join("target").join(TARGET).exists() {

@@ -1,7 +1,7 @@
-//! One boot of the machine: a QEMU with its serial ports.
+//! One boot of the machine: a QEMU process with its serial ports.
 //!
-//! Every port is a Unix socket that is listened on before QEMU starts and that QEMU connects to; it ends when
-//! QEMU ends. The console goes to a file.
+//! Every port is a Unix socket. This program listens on it before it starts QEMU, which connects to it. The
+//! connection ends when QEMU ends. The console goes to a file.
 
 use std::fs;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -16,11 +16,11 @@ use super::host;
 use super::initramfs::{self, Order};
 use super::scenario::Clock;
 
-/// The serial ports by which the machine talks. By `alive` it listens only: it switches itself off when this
-/// program has ended, however it ended.
+/// The serial ports of the machine. It only listens on `alive`: it switches itself off when this program has
+/// ended for any reason.
 const PORTS: [&str; 5] = ["results", "stdout", "stderr", "files", "alive"];
 
-/// A running machine and the directory of its files, which goes with it.
+/// A running machine and the directory of its files, which is removed with it.
 pub(super) struct Machine {
     child: Child,
     folder: PathBuf,
@@ -37,7 +37,7 @@ impl Machine {
         arguments.extend(["-initrd".to_owned(), initrd.display().to_string()]);
         let clock = match order.clock {
             Clock::Host => "-accel tcg,thread=multi",
-            // Two nanoseconds an instruction.
+            // Two nanoseconds per instruction.
             Clock::Instructions => "-accel tcg -icount shift=1,sleep=on",
         };
         arguments.extend(words(&format!(
@@ -84,7 +84,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Waits for QEMU to connect; says what it printed when it ends instead.
+    /// Waits for QEMU to connect. If QEMU ends instead, the error has its output.
     fn accept(&mut self, listener: &UnixListener) -> Result<UnixStream> {
         listener.set_nonblocking(true)?;
         let began = Instant::now();
@@ -107,12 +107,12 @@ impl Machine {
         }
     }
 
-    /// What QEMU printed on its standard error.
+    /// Returns QEMU's standard error.
     pub(super) fn errors(&self) -> String {
         fs::read_to_string(self.folder.join("errors")).unwrap_or_default()
     }
 
-    /// One port, for reading; each can be taken once.
+    /// Returns a port for reading; each port can be taken once.
     pub(super) fn port(&mut self, name: &str) -> Result<UnixStream> {
         let at = self.ports.iter().position(|(port, _)| *port == name);
         Ok(self.ports.swap_remove(at.context("a port can be taken once")?).1)
@@ -131,7 +131,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// Pulls the plug.
+    /// Ends the machine immediately.
     pub(super) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -145,7 +145,7 @@ impl Drop for Machine {
     }
 }
 
-/// A directory of this boot's own. Its path is short, since the path of a socket may have 107 bytes.
+/// Creates a directory for this boot. Its path is short, because the path of a socket has at most 107 bytes.
 fn scratch() -> Result<PathBuf> {
     remove_left_behind();
     for attempt in 0..1000 {

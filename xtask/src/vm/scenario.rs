@@ -11,36 +11,36 @@ use super::header::{Header, scripts};
 
 const KEYS: &[&str] = &["devices", "limit", "boot", "clock"];
 
-/// The first command of a scenario: it ends a shell that runs the script anywhere else. Scenarios write to
-/// devices and to the system of the machine that is made for them.
+/// The first command of a scenario. It ends the shell if the script runs outside of the virtual machine:
+/// scenarios write to devices and change the system.
 const ONLY_HERE: &str =
     ": \"${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}\"";
 
-/// One scenario.
+/// A scenario.
 #[derive(Debug, Clone)]
 pub(super) struct Scenario {
-    /// Its name, the file's.
+    /// The name of its file.
     pub name: String,
     /// What it shows, in one line.
     pub title: String,
     /// The devices that are started for it and stopped after it.
     pub devices: Vec<String>,
-    /// How long it may take.
+    /// Time limit.
     pub limit: Duration,
-    /// Whether it has a machine to itself.
+    /// Whether it needs a machine for itself.
     pub own_boot: bool,
-    /// How the machine's time goes by.
+    /// The clock of the machine.
     pub clock: Clock,
     /// Its script.
     pub script: PathBuf,
 }
 
-/// How the machine's time goes by.
+/// The clock of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// As the host's does.
+    /// The clock of the host.
     Host,
-    /// By the instructions that were executed, and as the host's while every CPU waits: what else the host does
+    /// Counts executed instructions, and follows the host's clock while all CPUs wait. Other load on the host
     /// hardly changes a measurement.
     Instructions,
 }
@@ -78,7 +78,7 @@ impl Scenario {
     }
 }
 
-/// How many of these scenarios, from the first on, share one boot.
+/// Returns how many of these scenarios share one boot, counted from the first.
 pub(super) fn sharing(scenarios: &[&Scenario]) -> usize {
     let alike = |a: &Scenario, b: &Scenario| !a.own_boot && !b.own_boot && a.clock == b.clock;
     match scenarios {
@@ -87,7 +87,7 @@ pub(super) fn sharing(scenarios: &[&Scenario]) -> usize {
     }
 }
 
-/// Reads every scenario of a directory: first those that can share a boot.
+/// Reads all scenarios of a directory. Those that can share a boot come first.
 pub(super) fn read(folder: &Path, devices: &Devices) -> Result<Vec<Scenario>> {
     let read =
         |path: &PathBuf| Scenario::read(path, devices).with_context(|| path.display().to_string());
@@ -96,7 +96,7 @@ pub(super) fn read(folder: &Path, devices: &Devices) -> Result<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-/// The scenarios of these names; all when there are none.
+/// Returns the scenarios with these names; all if the list is empty.
 pub(super) fn choose(scenarios: Vec<Scenario>, names: &[String]) -> Result<Vec<Scenario>> {
     for name in names {
         ensure!(
@@ -108,7 +108,7 @@ pub(super) fn choose(scenarios: Vec<Scenario>, names: &[String]) -> Result<Vec<S
     Ok(scenarios.into_iter().filter(wanted).collect())
 }
 
-/// What `--list` prints.
+/// Returns the text of `--list`.
 pub(super) fn list(scenarios: &[Scenario], devices: &Devices) -> String {
     let mut text = String::from("scenarios\n");
     for scenario in scenarios {

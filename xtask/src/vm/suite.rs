@@ -1,10 +1,10 @@
-//! Runs scenarios, several a boot, and says which held.
+//! Runs scenarios, several per boot, and reports which passed.
 //!
-//! Inside, one scenario follows another; its devices are started before it and stopped after it, so that none
-//! sees what an earlier one left. When one does not end in time, or leaves a device that cannot be stopped,
-//! the machine is switched off and the rest have a new one.
+//! Scenarios run one after the other. The devices of a scenario start before it and stop after it, so it does
+//! not see what an earlier one left. If a scenario does not end in time or leaves a device that cannot be
+//! stopped, the machine is switched off, and the other scenarios run on a new one.
 //!
-//! What is kept of a failure: `target/vm/failed/NAME/output` and `console`.
+//! A failure leaves `target/vm/failed/NAME/output` and `console`.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,7 +21,7 @@ use super::initramfs::Order;
 use super::qemu::Machine;
 use super::scenario::{self, Scenario};
 
-/// What a boot may take, and starting or stopping devices around a scenario.
+/// Time limits of a boot, and of starting or stopping the devices of a scenario.
 const AROUND: Duration = Duration::from_secs(60);
 
 /// How a scenario ended.
@@ -30,7 +30,7 @@ enum Outcome {
     Failed(String),
 }
 
-/// Runs them all.
+/// Runs all scenarios.
 pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let began = Instant::now();
     let failed = super::place().join("failed");
@@ -55,7 +55,7 @@ pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Boots once and runs as many of the scenarios as one machine can; says how many have been judged.
+/// Boots once and runs as many of the scenarios as one machine can. Returns how many have a result.
 fn one_boot(
     bench: &Bench,
     scenarios: &[&Scenario],
@@ -95,12 +95,12 @@ fn one_boot(
     Ok(judged)
 }
 
-/// Whether no other scenario can follow on the same machine.
+/// Whether the machine cannot run another scenario.
 fn machine_is_spoilt(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Failed(why) if why.starts_with("the machine") || why.contains("device"))
 }
 
-/// `/vm/plan`, a line a scenario (name, limit in seconds, devices), and the scripts.
+/// Writes `/vm/plan`, which has a line per scenario (name, limit in seconds, devices), and the scripts.
 fn plan(scenarios: &[&Scenario]) -> Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     let mut plan = String::new();
@@ -114,7 +114,7 @@ fn plan(scenarios: &[&Scenario]) -> Result<Vec<(String, Vec<u8>)>> {
     Ok(files)
 }
 
-/// The lines of a port, read in a thread of their own so that they can be waited for with a limit.
+/// The lines of a port. A separate thread reads them, so that waiting for a line can have a limit.
 fn lines(port: UnixStream) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -127,7 +127,7 @@ fn lines(port: UnixStream) -> Receiver<String> {
     receiver
 }
 
-/// Reads what the machine says of one scenario, until its end or until its time has passed.
+/// Reads the output of one scenario until it ends or its time is over.
 fn follow(lines: &Receiver<String>, scenario: &Scenario) -> (Outcome, String) {
     let deadline = Instant::now() + scenario.limit + AROUND;
     let mut output = String::new();
@@ -152,7 +152,7 @@ fn follow(lines: &Receiver<String>, scenario: &Scenario) -> (Outcome, String) {
     }
 }
 
-/// What the words after `end` mean: name, seconds, exit status, and `dirty` for a device that did not stop.
+/// Parses the words after `end`: name, seconds, exit status, and `dirty` if a device did not stop.
 fn judge(words: &[&str], scenario: &Scenario) -> Outcome {
     let &[name, seconds, status, ref rest @ ..] = words else {
         return Outcome::Failed(format!("the machine said '{}'", words.join(" ")));

@@ -1,4 +1,4 @@
-//! JSON laid out as fio lays it out: two spaces a level, ` : ` after a key, six decimals.
+//! JSON in fio's layout: two spaces per level, ` : ` after a key, six decimals.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ pub(super) fn integer(value: impl Into<i128>) -> Value {
     Value::Integer(value.into())
 }
 
-/// Infinities and what is not a number cannot stand in JSON and become 0.
+/// JSON has no infinities and no NaN: they become 0.
 pub(super) fn number(value: f64) -> Value {
     Value::Number(if value.is_finite() { value } else { 0.0 })
 }

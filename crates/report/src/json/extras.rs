@@ -53,7 +53,7 @@ pub(super) fn extras(extras: &Extras) -> Option<Value> {
     Some(Value::Object(keys))
 }
 
-/// Shares of the threads' time, 0 to 1, and what could be reached.
+/// Shares of the threads' time, from 0 to 1, and the ceiling of each group.
 fn generator(report: &GeneratorReport) -> Value {
     let mut keys: Keys = Vec::new();
     if let Some(all) = &report.shares {
@@ -104,8 +104,7 @@ fn per_core(extras: &Extras) -> Vec<Value> {
     extras.per_core.iter().map(one).collect()
 }
 
-/// Shares in per cent: `trans` from the moment at which I/Os were due, `device` from when they
-/// began.
+/// Shares in per cent: `trans` counts from the time at which I/Os were due, `device` from their start.
 fn slices(table: &SliceTable) -> Value {
     let limit = |limit: &LatencyLimit| {
         Value::Object(vec![
@@ -139,7 +138,7 @@ fn slices(table: &SliceTable) -> Value {
     ])
 }
 
-/// A limit that is broken; `decides` says whether it makes the test a failure.
+/// A limit that was exceeded; `decides` says whether the test fails because of it.
 fn breach(breach: &Breach) -> Value {
     let share = |of: &str, limit: &LatencyLimit, percent: f64| {
         vec![
@@ -173,7 +172,7 @@ fn spec(spec: &SpecReport) -> Value {
     ])
 }
 
-/// The I/O that reached a device, and under `issued` the I/O that the jobs issued.
+/// The I/O that reached a device, and under `issued` the I/O that the jobs issued to it.
 fn device(device: &DeviceView) -> Value {
     let mut keys = vec![
         ("name".to_string(), text(&device.name)),

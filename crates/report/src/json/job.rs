@@ -1,11 +1,11 @@
-//! One job's object.
+//! The object of a job.
 
 use fiord_stat::report::*;
 
 use super::document::{Value, integer, number, text};
 use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
 
-/// Stands for a time left that is not known.
+/// Stands for an unknown remaining time.
 const NO_ETA: u64 = i32::MAX as u64;
 
 type Keys = Vec<(String, Value)>;
@@ -29,11 +29,11 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
             .map(move |d| (row_name(d.kind).to_string(), direction(d, job.issued_in(d.kind), bins)))
     };
     keys.extend(rows(false));
-    // Where only the sum is reported, syncs are left out as well.
+    // If only the sum is reported, fio leaves out syncs as well.
     if job.unified != Unified::Mixed {
         let mut lat = job.sync.lat.clone();
         if job.percentile_list.is_empty() {
-            // The text shows them all the same.
+            // The text format shows them nevertheless.
             lat.percentiles.clear();
         }
         let sync = vec![
@@ -50,7 +50,7 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
     Value::Object(keys)
 }
 
-/// What fio does not have, under one key.
+/// The key with everything that fio does not have.
 fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
     if job.intended.is_empty() {
         return;
@@ -69,7 +69,7 @@ fn row_name(kind: DirKind) -> &'static str {
     }
 }
 
-/// One row; `issued` I/Os were asked of the device, whether or not they ended well.
+/// One row. `issued` counts the I/Os sent to the device, including those that failed.
 fn direction(d: &DirReport, issued: u64, bins: bool) -> Value {
     let (bw, iops) = (&d.bw_samples, &d.iops_samples);
     let mut keys = vec![
@@ -184,7 +184,7 @@ fn target(job: &JobReport, keys: &mut Keys) {
 }
 
 fn steady_state(s: &SteadyState) -> Value {
-    // fio's lists are as long as the window, with zeros for what the job did not reach.
+    // fio's lists are as long as the window, with zeros for intervals that the job did not reach.
     let list = |values: &[u64]| {
         let missing = std::iter::repeat_n(&0, s.missing);
         Value::Array(values.iter().chain(missing).map(|v| integer(*v)).collect())

@@ -1,7 +1,7 @@
-//! The report as JSON with fio's keys; what is fiord's own stands last, under `"fiord"`.
+//! The report as JSON with fio's keys. Everything that fio does not have is under the last key, `"fiord"`.
 //!
-//! Each report of a running job (`--status-interval`, a signal) is a document of its own. Documents
-//! follow one another with nothing between them, as fio writes them. `"interim" : 1` under `"fiord"`
+//! Each report of a running job (`--status-interval`, a signal) is a separate document. Like fio, fiord
+//! writes nothing between two documents. `"interim" : 1` under `"fiord"`
 //! marks all but the last one.
 
 mod document;
@@ -57,7 +57,7 @@ fn options(list: &[(String, String)]) -> Value {
     Value::Object(list.iter().map(|(k, v)| (k.clone(), text(v))).collect())
 }
 
-/// A disk and its members, one after the other as the reference lists them.
+/// A disk and its members, in fio's order.
 fn disk(disk: &DiskReport, all: &mut Vec<Value>) {
     let mut keys: Vec<(String, Value)> = vec![("name".into(), text(&disk.name))];
     counts("", &disk.counts, &mut keys);
@@ -76,7 +76,7 @@ fn counts(prefix: &str, c: &DiskCounts, keys: &mut Vec<(String, Value)>) {
     };
     both(["read_ios", "write_ios"], c.ios);
     both(["read_sectors", "write_sectors"], c.sectors);
-    // The aggregate's second key is singular in the reference.
+    // In fio's aggregates, the second key is singular.
     let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
     both(["read_merges", write_merges], c.merges);
     both(["read_ticks", "write_ticks"], c.ticks);

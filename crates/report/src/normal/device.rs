@@ -58,7 +58,7 @@ fn asked(issued: &Issued, dir: Dir) -> String {
     }
 }
 
-/// Bytes with a binary unit, as device limits are: `355.6KiB`.
+/// Formats bytes with a binary unit, like the limits of devices: `355.6KiB`.
 fn size(bytes: f64) -> String {
     let scaled = units::BINARY.of(bytes);
     scaled.joined(usize::from(scaled.value.fract() >= 0.05))
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn large_writes_that_reach_the_device_in_pieces_are_seen() {
-        // Three of the 295 are flushes, which carry no data and are no pieces of writes.
+        // Three of the 295 are flushes, which transfer no data and are not parts of writes.
         let written = DeviceDir { ios: 295, merges: 0, bytes: 100 << 20, mean_ms: 1.5 };
         let issued = Issued {
             ios: PerDir::new(0, 100, 0),
@@ -99,7 +99,7 @@ mod tests {
              write: ios=295 of 347.1KiB (issued 100 of 1MiB), merged=0, split off=192, \
              mean=1.500msec\n"
         );
-        // Writes of other programs are not pieces of this job's I/O.
+        // Writes of other programs are not parts of this job's I/O.
         let none = Issued {
             ios: PerDir::new(1, 0, 0),
             bytes: PerDir::new(4096, 0, 0),

@@ -1,4 +1,4 @@
-//! Latency buckets, I/O depths and what was issued.
+//! Latency buckets, I/O depths and issued I/Os.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use fiord_stat::report::JobReport;
 
 use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
 
-/// The lines of latency buckets that are not empty, five a line.
+/// Writes the latency buckets that are not empty, five per line.
 pub(super) fn latencies(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {
     let msec = job.latency_ms.iter();
     bucket_lines("nsec", LATENCIES.iter().zip(&job.latency_ns), out)?;
@@ -27,7 +27,7 @@ fn bucket_lines<'a>(
     Ok(())
 }
 
-/// The lines about depths and issued I/Os.
+/// Writes the lines about depths and issued I/Os.
 pub(super) fn depths(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {
     let list = |names: &[&str], shares: &[f64]| -> String {
         let entries = names.iter().zip(shares).map(|(n, s)| format!("{n}={s:.1}%"));

@@ -1,5 +1,5 @@
-//! The findings under the report: two lines each, worst first. Nothing when there are none, so that
-//! a report without findings is fio's.
+//! The findings below the report: two lines each, the worst first. Without findings, the report is
+//! identical to fio's.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,7 @@ pub(super) fn write(
     }
 }
 
-/// Two lines: what it is, then its evidence and its remedy.
+/// Writes two lines: the finding, then its evidence and its remedy.
 fn one(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     let Finding { id, severity, what, evidence, .. } = finding;
     writeln!(out, "  {}: {id}: {what}", severity.word())?;
@@ -44,13 +44,13 @@ fn one(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-/// The line about what could not be looked for; `None` when there is nothing of the kind.
+/// Formats the line about findings that could not be checked; `None` if all were checked.
 #[must_use]
 pub fn not_checked(unchecked: &[Unchecked]) -> Option<String> {
     (!unchecked.is_empty()).then(|| format!("Not checked: {}\n", gaps(unchecked)))
 }
 
-/// One line: the findings that could not be looked for, those with the same reason together.
+/// Formats the findings that could not be checked in one line, grouped by reason.
 fn gaps(unchecked: &[Unchecked]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for Unchecked { id, why } in unchecked {

@@ -1,4 +1,4 @@
-//! One job's block.
+//! The block of a job.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use fiord_stat::report::*;
 use super::{distribution, latency};
 use crate::style;
 
-/// Writes it, unless the job did nothing; `date` is when the report was made.
+/// Writes the block, unless the job did nothing. `date` is the time of the report.
 pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
     if !job.did_io() {
         return Ok(());
@@ -46,7 +46,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
     intended(job, out)
 }
 
-/// Ours, behind everything that fio prints: latencies from the moment at which an I/O was due.
+/// Writes latencies from the time at which an I/O was due. fio does not have them, so they come last.
 fn intended(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {
     for (kind, summary) in &job.intended {
         let name = match kind {
@@ -116,16 +116,16 @@ fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<
     samples(job, d, out)
 }
 
-/// Which latencies of which priority: class, level and hint.
+/// Names the latencies and the priority: class, level and hint.
 fn priority(p: &PriorityReport) -> String {
     let of = if p.total { "lat" } else { "clat" };
     format!("{of} prio {}/{}/{}", p.class, p.level, p.hint)
 }
 
-/// The lines about bandwidth and IOPS over time.
+/// Writes the lines about bandwidth and IOPS over time.
 fn samples(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
     let base = f64::from(job.style.kb_base);
-    // Samples are in KiB/s whatever the base; the reference's names for it are kept.
+    // Samples are in KiB/s in both bases; the names of the unit are fio's.
     let small = if job.style.kb_base == 1000 { "kB/s" } else { "KiB/s" };
     let bw = &d.bw_samples;
     if bw.samples > 0 {
@@ -152,7 +152,7 @@ fn samples(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-/// A time with two decimals in the unit in which it is less than 2000.
+/// Formats a time with two decimals in the smallest unit in which it is less than 2000.
 fn time_span(ns: u64) -> String {
     let (mut value, mut unit) = (ns as f64, 0);
     while value >= 2000.0 && unit < 3 {
@@ -163,13 +163,13 @@ fn time_span(ns: u64) -> String {
 }
 
 fn steady_state(state: &SteadyState, style: NumberStyle, out: &mut dyn Write) -> io::Result<()> {
-    // The second rate counts thousands of KiB, as the reference does here and nowhere else.
+    // The second rate counts thousands of KiB. fio does so only here.
     let (own, _) = style::rates(state.bw_mean, style);
     let (_, other) = style::rates(state.bw_mean / 1024 * 1000, style);
     let (name, latency) = match state.measure {
         SteadyMeasure::Iops => ("iops", String::new()),
         SteadyMeasure::Bandwidth => ("bw", String::new()),
-        // The number may bear a suffix of its own before the unit, as the reference's does.
+        // As in fio, the number may have its own suffix before the unit.
         SteadyMeasure::Latency => {
             ("lat", format!("lat={}nsec, ", style::count(state.lat_mean, style)))
         }

@@ -8,7 +8,7 @@ use crate::number::{Shape, Unit, scaled};
 
 const UNITS: [&str; 3] = ["nsec", "usec", "msec"];
 
-/// `    clat (nsec): min=…`; nothing when nothing was recorded.
+/// Writes `    clat (nsec): min=…`, or nothing if nothing was recorded.
 pub(super) fn line(name: &str, summary: &LatencySummary, out: &mut dyn Write) -> io::Result<()> {
     if summary.n == 0 {
         return Ok(());
@@ -16,7 +16,7 @@ pub(super) fn line(name: &str, summary: &LatencySummary, out: &mut dyn Write) ->
     let (mut min, mut max) = (summary.min, summary.max);
     let (mut mean, mut dev) = (summary.mean, summary.stddev);
     let mut unit = 0;
-    // A coarser unit only where it loses little.
+    // Use a coarser unit only if little precision is lost.
     while unit < 2 && min > 2000 && max > 99_999 && dev > 1000.0 {
         (min, max, mean, dev) = (min / 1000, max / 1000, mean / 1000.0, dev / 1000.0);
         unit += 1;
@@ -31,7 +31,7 @@ pub(super) fn line(name: &str, summary: &LatencySummary, out: &mut dyn Write) ->
     )
 }
 
-/// The block of percentiles; nothing when there are none.
+/// Writes the block of percentiles, or nothing if there are none.
 pub(super) fn percentiles(
     name: &str,
     summary: &LatencySummary,
@@ -50,7 +50,7 @@ pub(super) fn percentiles(
     let value = |ns: u64| ns.div_ceil([1, 1000, 1_000_000][unit]);
     let digits = value(last.1).to_string().len().max(5);
     let decimals = decimals as usize;
-    // 80 columns less the margin, by what one entry takes.
+    // 80 columns minus the margin, divided by the width of an entry.
     let per_line = ((80 - 7) / (decimals + 10 + digits)).max(1);
     writeln!(out, "    {name} percentiles ({}):", UNITS[unit])?;
     for (i, row) in list.chunks(per_line).enumerate() {

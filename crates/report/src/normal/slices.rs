@@ -1,10 +1,10 @@
-//! Latencies by slice, as the table that fio prints for `--profile=act`.
+//! Latencies in slices of time, as a table like that of `--profile=act` in fio.
 
 use std::io::{self, Write};
 
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceTable, Verdict};
 
-/// The tables of a run that is over, before everything else: so does fio.
+/// Writes the tables of an ended run. As in fio, they come before everything else.
 pub(super) fn write(tables: &[SliceTable], out: &mut dyn Write) -> io::Result<()> {
     tables.iter().try_for_each(|table| one(table, out))
 }
@@ -40,7 +40,7 @@ fn one(table: &SliceTable, out: &mut dyn Write) -> io::Result<()> {
     table.broken.iter().try_for_each(|breach| self::breach(breach, table.slices.len(), out))
 }
 
-/// What the test is failed for, or would be.
+/// Names the limits for which the test fails or would fail.
 fn breach(breach: &Breach, slices: usize, out: &mut dyn Write) -> io::Result<()> {
     let place = match (breach.slices, slices) {
         (_, 1) => String::new(),
@@ -89,7 +89,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Byte for byte what fio 3.42 prints, where its numbers are the same.
+    /// The text equals fio 3.42's byte for byte if the numbers are equal.
     #[test]
     fn the_table_looks_as_that_of_fio() {
         let mut slice = Slice { ios: 10_000, ..Slice::default() };

@@ -6,7 +6,7 @@ use fiord_stat::report::{CoreBandwidth, DirKind, DiskCounts, DiskReport, GroupRe
 
 use crate::style::{rates, sizes};
 
-/// One group, after an empty line.
+/// Writes a group after an empty line.
 pub(super) fn group(group: &GroupReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nRun status group {} (all jobs):", group.id)?;
     for d in &group.dirs {
@@ -30,7 +30,7 @@ pub(super) fn group(group: &GroupReport, out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// The bandwidth of groups by core, in millions of bytes a second: as those who ask for it count.
+/// Writes the bandwidth of groups per core, in millions of bytes per second.
 pub(super) fn cores(groups: &[CoreBandwidth], out: &mut dyn Write) -> io::Result<()> {
     for group in groups {
         let CoreBandwidth { group_id, cores, bw, bw_per_core } = group;
@@ -45,7 +45,7 @@ pub(super) fn cores(groups: &[CoreBandwidth], out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// All disks, after an empty line; nothing when there are none.
+/// Writes all disks after an empty line, or nothing if there are none.
 pub(super) fn disks(disks: &[DiskReport], out: &mut dyn Write) -> io::Result<()> {
     if disks.is_empty() {
         return Ok(());
@@ -54,7 +54,7 @@ pub(super) fn disks(disks: &[DiskReport], out: &mut dyn Write) -> io::Result<()>
     disks.iter().try_for_each(|d| disk(d, out))
 }
 
-/// A disk and, below it, its members. What is made of others stands two columns further in.
+/// Writes a disk and, below it, its members. Disks with members are indented by two more columns.
 fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
     let c = &disk.counts;
     let margin = if disk.aggregate.is_some() { "    " } else { "  " };
