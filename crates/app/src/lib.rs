@@ -5,7 +5,7 @@
 //! |---|---|
 //! | which steps lead from the invocation to the report | [`prepared`] |
 //! | when is the machine surveyed for findings | `survey.rs` |
-//! | what does `fiord check` do | [`check`] |
+//! | what does `fiord check` do | [`mod@check`] |
 //! | what introduces the jobs before a run | [`introduction`] |
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`signals`] |
 //! | which file triggers a report | [`status_file`] |

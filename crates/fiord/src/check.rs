@@ -1,4 +1,4 @@
-//! `fiord check`: prints what [`fiord_app::check`] finds.
+//! `fiord check`: prints what [`fiord_app::check()`] finds.
 
 use std::fmt::Write;
 
