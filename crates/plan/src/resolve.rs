@@ -226,14 +226,14 @@ impl Resolver<'_> {
         let base = seeds::base(job, self.fresh);
         checks::read_only_run(job, load.mix, options.readonly, messages);
         checks::size_holds_block(job, block, messages);
-        checks::without_effect(job, &engine, &open, messages);
+        checks::atomic_writes(job, &engine, &open, messages);
         blocks::warn_off_grid(job, &load, messages);
-        nvme::without_effect(job, &engine, &load, messages);
+        nvme::check(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
         sprandom::combinations(job, &load, messages);
         sprandom::oddities(job, &load, place.instances, messages);
         ranges::check(job, &engine, &load, messages);
-        scsi::without_effect(job, &engine, &open, &load, messages);
+        scsi::check(job, &engine, &load, messages);
         content::pattern_files(job, survey, messages);
         let naming = Naming::read(job, survey, messages);
         let open = OpenPlan { generated: naming.is_generated(), ..open };

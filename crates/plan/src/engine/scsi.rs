@@ -4,16 +4,12 @@
 use std::path::Path;
 
 use fiord_job::option::table::sg::SgWriteMode;
-use fiord_job::option::table::{
-    BS, FILENAME, IODEPTH, IODEPTH_BATCH, SYNC, SYNC_FILE_RANGE, nvme, sg,
-};
+use fiord_job::option::table::{BS, FILENAME, IODEPTH, IODEPTH_BATCH, SYNC_FILE_RANGE, nvme, sg};
 use fiord_types::Dir;
 
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
-use crate::model::{
-    Access, EnginePlan, FileKind, Load, Mix, OpenPlan, SgPlan, SgWrite, WriteCommand,
-};
+use crate::model::{Access, EnginePlan, FileKind, Load, Mix, SgPlan, SgWrite, WriteCommand};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -49,22 +45,7 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> SgPlan {
             0
         })),
     };
-    if job.is_set(sg::STREAM_ID) && !matches!(write, SgWrite::Stream(_)) {
-        messages.push(
-            job.no_effect(sg::STREAM_ID, "`stream_id` has no effect without `write_stream`")
-                .help("To fix: add `sg_write_mode=write_stream`"),
-        );
-    }
     let write_fua = job.get(nvme::WRITEFUA);
-    if write_fua && !matches!(write, SgWrite::Write | SgWrite::Stream(_)) {
-        messages.push(
-            job.no_effect(
-                nvme::WRITEFUA,
-                "`writefua` has no effect on the commands of `sg_write_mode`",
-            )
-            .help("To fix: use `write` or `write_stream`, which have that flag"),
-        );
-    }
     SgPlan {
         hipri: job.get(sg::HIPRI),
         read_fua: job.get(nvme::READFUA),
@@ -99,14 +80,8 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
     }
 }
 
-/// Refuses or warns of options for files, which have no effect on commands.
-pub(crate) fn without_effect(
-    job: Reading,
-    engine: &EnginePlan,
-    open: &OpenPlan,
-    load: &Load,
-    messages: &mut Messages,
-) {
+/// Refuses options for files, which do not work with commands.
+pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     if engine.def().access != Access::ScsiCommands {
         return;
     }
@@ -117,12 +92,6 @@ pub(crate) fn without_effect(
                 "SCSI commands have no page cache that `sync_file_range` could write back",
             )
             .help("To fix: use `fsync=N`, which sends SYNCHRONIZE CACHE"),
-        );
-    }
-    if open.sync != crate::model::SyncMode::None {
-        messages.push(
-            job.no_effect(SYNC, "`sync` has no effect on commands")
-                .help("To fix: use `writefua=1`, which sets Force Unit Access in the command"),
         );
     }
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     BUFFER_COMPRESS_CHUNK, BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, DEDUPE_GLOBAL,
     DEDUPE_MODE, DEDUPE_PERCENTAGE, DEDUPE_WORKING_SET_PERCENTAGE, DedupeMode, REFILL_BUFFERS,
@@ -32,7 +31,6 @@ pub(crate) fn content(
     if mix.has(Dir::Write) {
         longer_than_a_block(job, &pattern, blocks[Dir::Write].max(), messages);
     }
-    without_effect(job, &pattern, messages);
     let compress = match job.get(BUFFER_COMPRESS_PERCENTAGE).unwrap_or(0) {
         0 => None,
         percent => {
@@ -152,47 +150,6 @@ fn room_for_working_set(job: Reading, share: u8, set: Option<u8>, messages: &mut
             .help(format!("To fix: use at most {}, or a smaller working set", 100 - set.min(100))),
         ),
         _ => {}
-    }
-}
-
-/// Warns of options that have no effect because of other options.
-fn without_effect(job: Reading, pattern: &[PatternPart], messages: &mut Messages) {
-    let compress = job.get(BUFFER_COMPRESS_PERCENTAGE) > Some(0);
-    let dedupe = job.get(DEDUPE_PERCENTAGE) > Some(0);
-    let mut needs = |option: &'static OptionDef, other: &str, met: bool| {
-        if job.is_set(option) && !met {
-            let name = option.name;
-            messages.push(
-                job.no_effect(option, format!("`{name}` has no effect without `{other}`"))
-                    .help(format!("To fix: add `{other}`, or leave out `{name}`")),
-            );
-        }
-    };
-    needs(BUFFER_COMPRESS_CHUNK.def(), "buffer_compress_percentage", compress);
-    for option in [DEDUPE_MODE.def(), DEDUPE_WORKING_SET_PERCENTAGE.def(), DEDUPE_GLOBAL.def()] {
-        needs(option, "dedupe_percentage", dedupe);
-    }
-    if dedupe {
-        let set = job.get(DEDUPE_MODE) == DedupeMode::WorkingSet;
-        needs(DEDUPE_WORKING_SET_PERCENTAGE.def(), "dedupe_mode=working_set", set);
-    }
-    if dedupe && !compress && !pattern.is_empty() {
-        messages.push(
-            job.no_effect(
-                DEDUPE_PERCENTAGE,
-                "with `buffer_pattern` all blocks are equal: `dedupe_percentage` has no effect",
-            )
-            .help(
-                "To fix: add `buffer_compress_percentage`, so that only a part of a block is the pattern",
-            ),
-        );
-    }
-    if (dedupe || compress) && job.get(ZERO_BUFFERS) {
-        let name = if compress { "buffer_compress_percentage" } else { "dedupe_percentage" };
-        messages.push(job.no_effect(
-            ZERO_BUFFERS,
-            format!("`zero_buffers` has no effect with `{name}`: the contents follow that share"),
-        ));
     }
 }
 

@@ -276,17 +276,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
             );
             return None;
         }
-        ZoneMode::None => {
-            let details = [ZONERANGE.def(), ZONESKIP.def()];
-            for option in details.into_iter().filter(|option| job.is_set(*option)) {
-                let name = option.name;
-                messages.push(
-                    job.no_effect(option, format!("`{name}` has no effect without a `zonemode`"))
-                        .help("To fix: add `zonemode=strided` and `zonesize`, or leave it out"),
-                );
-            }
-            return None;
-        }
+        ZoneMode::None => return None,
     }
     if transfer == 0 {
         messages.push(

@@ -19,8 +19,6 @@ use crate::model::{
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// Options that only refine `dataplacement`.
-const DETAILS: [&OptionDef; 3] = [PLIDS.def(), PLID_SELECT.def(), DP_SCHEME.def()];
 /// The largest number of identifiers in `plids`; more than NVMe has in a list.
 const MOST: usize = 4096;
 
@@ -55,13 +53,6 @@ impl PlacementOptions {
     ) -> Option<Self> {
         let (by, named) = kind(job, messages)?;
         if !load.mix.has(Dir::Write) {
-            messages.push(
-                job.no_effect(
-                    named,
-                    format!("`{}` has no effect: the job writes nothing", named.name),
-                )
-                .help("To fix: use a workload that writes, such as `rw=write`"),
-            );
             return None;
         }
         engine_has_it(job, by, named, engine, messages)?;
@@ -82,21 +73,6 @@ impl PlacementOptions {
             PlidSelect::Scheme => Order::Scheme(scheme(job, survey, messages)?),
             PlidSelect::RoundRobin => Order::RoundRobin,
         };
-        if let Order::Scheme(_) = order {
-            if job.is_set(PLIDS) {
-                messages.push(
-                    job.no_effect(
-                        PLIDS,
-                        "`plids` has no effect: `dp_scheme` names the identifiers",
-                    ),
-                );
-            }
-        } else if job.is_set(DP_SCHEME) {
-            messages.push(
-                job.no_effect(DP_SCHEME, "`dp_scheme` has no effect without `plid_select=scheme`")
-                    .help("To fix: add `plid_select=scheme`"),
-            );
-        }
         if by == PlacementKind::Streams && listed.is_empty() && !matches!(order, Order::Scheme(_)) {
             messages.push(
                 job.error(named, "streams need a list of stream numbers")
@@ -236,19 +212,7 @@ fn kind(job: Reading, messages: &mut Messages) -> Option<(PlacementKind, &'stati
         DataPlacement::Fdp => Some((PlacementKind::Fdp, DATAPLACEMENT.def())),
         DataPlacement::Streams => Some((PlacementKind::Streams, DATAPLACEMENT.def())),
         DataPlacement::None if job.get(FDP) => Some((PlacementKind::Fdp, FDP.def())),
-        DataPlacement::None => {
-            for option in DETAILS.into_iter().filter(|option| job.is_set(*option)) {
-                let name = option.name;
-                messages.push(
-                    job.no_effect(
-                        option,
-                        format!("`{name}` has no effect without `dataplacement`"),
-                    )
-                    .help("To fix: add `dataplacement=fdp` or `dataplacement=streams`"),
-                );
-            }
-            None
-        }
+        DataPlacement::None => None,
     }
 }
 

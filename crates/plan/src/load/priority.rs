@@ -1,7 +1,7 @@
 //! Priorities of single I/Os: `cmdprio_percentage`, `cmdprio_bssplit` and related options.
 
 use fiord_job::number;
-use fiord_job::option::def::{OptionDef, Unit};
+use fiord_job::option::def::Unit;
 use fiord_job::option::table::priority;
 use fiord_job::option::value::ValueError;
 use fiord_types::{Dir, PerDir};
@@ -12,9 +12,6 @@ use crate::options::reading::Reading;
 
 /// Real time (`IOPRIO_CLASS_RT`): the default class.
 const REAL_TIME: u8 = 1;
-/// Options that only set the priority, not the share of I/Os that has it.
-const DETAILS: [&OptionDef; 3] =
-    [priority::CMDPRIO_CLASS.def(), priority::CMDPRIO.def(), priority::CMDPRIO_HINT.def()];
 /// The directions whose I/Os can have a priority.
 const DIRS: [Dir; 2] = [Dir::Read, Dir::Write];
 
@@ -40,10 +37,7 @@ pub(crate) fn priorities(
         }
         (Some(_), None) => priority::CMDPRIO_PERCENTAGE.def(),
         (None, Some(_)) => priority::CMDPRIO_BSSPLIT.def(),
-        (None, None) => {
-            details_alone(job, messages);
-            return None;
-        }
+        (None, None) => return None,
     };
     if !engine.def().priorities {
         messages.push(
@@ -72,20 +66,6 @@ pub(crate) fn priorities(
         }
     }
     made.shares.values().any(|s| !s.is_empty()).then_some(made)
-}
-
-/// Warns of options that set a priority when no share of I/Os has it.
-fn details_alone(job: Reading, messages: &mut Messages) {
-    for option in DETAILS.into_iter().filter(|option| job.is_set(*option)) {
-        let name = option.name;
-        messages.push(
-            job.no_effect(
-                option,
-                format!("`{name}` has no effect without `cmdprio_percentage` or `cmdprio_bssplit`"),
-            )
-            .help("To fix: add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`"),
-        );
-    }
 }
 
 /// The priority of an I/O if an entry names none.

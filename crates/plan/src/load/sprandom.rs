@@ -3,9 +3,8 @@
 
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
-    BA, FILENAME, FILL_DEVICE, IO_SIZE, NORANDOMMAP, NUMJOBS, OFFSET_INCREMENT, PERCENTAGE_RANDOM,
-    RANDOM_DISTRIBUTION, RANDOM_GENERATOR, RUNTIME, RW, SPR_CS, SPR_NUM_REGIONS, SPR_OP, SPRANDOM,
-    TIME_BASED, ZONEMODE,
+    BA, FILENAME, FILL_DEVICE, NORANDOMMAP, NUMJOBS, OFFSET_INCREMENT, PERCENTAGE_RANDOM,
+    RANDOM_DISTRIBUTION, RANDOM_GENERATOR, RW, SPR_CS, SPR_NUM_REGIONS, SPR_OP, SPRANDOM, ZONEMODE,
 };
 use fiord_types::Dir;
 
@@ -14,16 +13,9 @@ use crate::model::{BlockSize, Distribution, End, FilePlan, Generator, Load, Mix,
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// Options that only refine `sprandom`.
-const DETAILS: [&OptionDef; 3] = [SPR_NUM_REGIONS.def(), SPR_OP.def(), SPR_CS.def()];
-
 /// Reads the options. `None`: the job does not set `sprandom`.
 pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom> {
     if !job.get(SPRANDOM) {
-        for option in DETAILS.into_iter().filter(|option| job.is_set(*option)) {
-            let what = format!("`{}` has no effect without `sprandom`", option.name);
-            messages.push(job.no_effect(option, what).help("To fix: add `sprandom=1`"));
-        }
         return None;
     }
     let regions = job.get(SPR_NUM_REGIONS);
@@ -109,17 +101,6 @@ pub(crate) fn oddities(job: Reading, load: &Load, instances: u32, messages: &mut
         let what = "reads take a share of the blocks that `sprandom` would write: the drive does \
                     not reach its steady state";
         messages.push(job.warning(RW, what).help("To fix: use `rw=randwrite`"));
-    }
-    if job.is_set(IO_SIZE) {
-        let what = "`io_size` has no effect: `sprandom` writes what the drive has room for";
-        messages.push(
-            job.no_effect(IO_SIZE, what)
-                .help("To fix: use `runtime` or `number_ios` to end it early"),
-        );
-    }
-    if job.get(TIME_BASED) && job.get(RUNTIME) > 0 {
-        let what = "`time_based` has no effect: `sprandom` ends when the drive is written";
-        messages.push(job.no_effect(TIME_BASED, what));
     }
     if instances > 1 && !job.is_set(OFFSET_INCREMENT) && job.is_set(FILENAME) {
         let what = format!(

@@ -9,7 +9,7 @@ use fiord_job::option::table::{
     CONTINUE_ON_ERROR, EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS, IO_SUBMIT_MODE,
     IOENGINE, IoSubmitMode, JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES, READ_BEYOND_WP,
     RECOVER_ZBD_WRITE_ERROR, RW, ToleratedErrors, WRITE_ZONE_REMAINDER, ZONE_RESET_FREQUENCY,
-    ZONE_RESET_THRESHOLD, ZONECAPACITY, ZONEMODE, ZONERANGE, ZONESIZE, ZoneMode, nvme, sg,
+    ZONE_RESET_THRESHOLD, ZONEMODE, ZONESIZE, ZoneMode, nvme, sg,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::Dir;
@@ -20,19 +20,6 @@ use crate::model::{
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-
-/// Options that have an effect only with `zonemode=zbd`.
-const ONLY_WITH_ZONES: [&OptionDef; 9] = [
-    ZONECAPACITY.def(),
-    READ_BEYOND_WP.def(),
-    MAX_OPEN_ZONES.def(),
-    JOB_MAX_OPEN_ZONES.def(),
-    IGNORE_ZONE_LIMITS.def(),
-    ZONE_RESET_THRESHOLD.def(),
-    ZONE_RESET_FREQUENCY.def(),
-    RECOVER_ZBD_WRITE_ERROR.def(),
-    WRITE_ZONE_REMAINDER.def(),
-];
 
 /// Whether the job sets `zonemode=zbd`.
 pub(crate) fn wanted(job: Reading) -> bool {
@@ -54,20 +41,7 @@ pub(crate) fn amount(job: Reading, value: Option<Amount>) -> Option<Amount> {
 /// Reads the zone options of a job. `None`: it does not set `zonemode=zbd`.
 pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Zoned> {
     if !wanted(job) {
-        for option in ONLY_WITH_ZONES.into_iter().filter(|option| job.is_set(*option)) {
-            let name = option.name;
-            messages.push(
-                job.no_effect(option, format!("`{name}` has no effect without `zonemode=zbd`"))
-                    .help("To fix: add `zonemode=zbd`, or leave it out"),
-            );
-        }
         return None;
-    }
-    if job.is_set(ZONERANGE) && job.get(ZONERANGE) != job.get(ZONESIZE) {
-        messages.push(
-            job.no_effect(ZONERANGE, "`zonerange` has no effect with `zonemode=zbd`")
-                .help("To fix: set the size of a zone with `zonesize`"),
-        );
     }
     let recover = job.get(RECOVER_ZBD_WRITE_ERROR);
     let goes_on = matches!(
@@ -84,21 +58,12 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
         );
     }
     let limit = |option| Some(job.get(option)).filter(|zones| *zones > 0);
-    if limit(JOB_MAX_OPEN_ZONES).is_some() && !mix.has(Dir::Write) {
-        messages.push(
-            job.no_effect(
-                JOB_MAX_OPEN_ZONES,
-                "'job_max_open_zones' is valid only for write jobs: this one opens no zone",
-            )
-            .help("To fix: leave it out"),
-        );
-    }
     Some(Zoned {
         max_open: limit(MAX_OPEN_ZONES),
         job_max_open: limit(JOB_MAX_OPEN_ZONES),
         ignore_limits: job.get(IGNORE_ZONE_LIMITS),
         read_beyond: job.get(READ_BEYOND_WP),
-        resets: resets(job, mix, messages),
+        resets: resets(job, mix),
         recover,
         remainders: job.get(WRITE_ZONE_REMAINDER),
     })
@@ -133,27 +98,11 @@ pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
     }
 }
 
-fn resets(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Resets> {
+fn resets(job: Reading, mix: Mix) -> Option<Resets> {
     let ratio = |option: Opt<Option<f64>>| job.get(option).filter(|ratio| *ratio > 0.0);
-    match (ratio(ZONE_RESET_THRESHOLD), ratio(ZONE_RESET_FREQUENCY)) {
-        (Some(threshold), Some(frequency)) if mix.has(Dir::Write) => {
-            Some(Resets { threshold, every: (1.0 / frequency).round().max(1.0) as u64 })
-        }
-        (None, None) => None,
-        (threshold, frequency) => {
-            let (option, other) = match (threshold, frequency) {
-                (Some(_), None) => (ZONE_RESET_THRESHOLD, ZONE_RESET_FREQUENCY.name()),
-                (None, _) => (ZONE_RESET_FREQUENCY, ZONE_RESET_THRESHOLD.name()),
-                _ => (ZONE_RESET_FREQUENCY, "a job that writes"),
-            };
-            let name = option.name();
-            messages.push(
-                job.no_effect(option, format!("`{name}` resets no zone without {other}"))
-                    .help(format!("To fix: add {other}, or leave it out")),
-            );
-            None
-        }
-    }
+    let (threshold, frequency) = (ratio(ZONE_RESET_THRESHOLD)?, ratio(ZONE_RESET_FREQUENCY)?);
+    mix.has(Dir::Write)
+        .then(|| Resets { threshold, every: (1.0 / frequency).round().max(1.0) as u64 })
 }
 
 /// Refuses options that do not work with zones on any target.

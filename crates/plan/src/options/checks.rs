@@ -1,9 +1,9 @@
 //! Checks of combinations of options that make a job impossible or doubtful.
 
-use fiord_job::option::table::{ATOMIC, BS, DIRECT, RW, SIZE, UNLINK, UNLINK_EACH_LOOP, io_uring};
+use fiord_job::option::table::{ATOMIC, BS, RW, SIZE, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::option::value::Amount;
 
-use crate::model::{Access, EnginePlan, Mix, OpenPlan};
+use crate::model::{EnginePlan, Mix, OpenPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -25,8 +25,8 @@ pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &m
     }
 }
 
-/// Refuses or warns of options that the engine does not support or that need another option.
-pub(crate) fn without_effect(
+/// Refuses `atomic` if the engine does not support it.
+pub(crate) fn atomic_writes(
     job: Reading,
     engine: &EnginePlan,
     open: &OpenPlan,
@@ -37,30 +37,6 @@ pub(crate) fn without_effect(
         messages.push(
             job.error(ATOMIC, "the engine does not support atomic writes")
                 .help("To fix: use `ioengine=io_uring`, `libaio` or `pvsync2`"),
-        );
-    }
-    if open.direct && def.access == Access::Mapping {
-        let name = def.name;
-        messages.push(
-            job.no_effect(
-                DIRECT,
-                format!(
-                    "`ioengine={name}` always goes through the page cache: `direct` has no effect"
-                ),
-            )
-            .help("To fix: use another engine, such as `ioengine=psync`"),
-        );
-    }
-    if let EnginePlan::IoUring(ring) = engine
-        && job.is_set(io_uring::SQTHREAD_POLL_CPU)
-        && !ring.sqpoll
-    {
-        messages.push(
-            job.no_effect(
-                io_uring::SQTHREAD_POLL_CPU,
-                "`sqthread_poll_cpu` has no effect without `sqthread_poll`",
-            )
-            .help("To fix: add `sqthread_poll`"),
         );
     }
 }

@@ -31,15 +31,6 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
     }
     let runtime = Some(job.get(RUNTIME)).filter(|t| *t > 0);
     let time_based = job.get(TIME_BASED);
-    if time_based && runtime.is_none() {
-        messages.push(
-            job.no_effect(
-                TIME_BASED,
-                "time_based requires a runtime/timeout setting: the job does its work once",
-            )
-            .help("To fix: add `runtime=30s`, or leave out `time_based`"),
-        );
-    }
     End {
         runtime,
         time_based: time_based && runtime.is_some(),

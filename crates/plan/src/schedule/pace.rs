@@ -4,13 +4,12 @@ use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{
     FLOW, FLOW_ID, FLOW_SLEEP, IO_SUBMIT_MODE, IoSubmitMode, LATENCY_PERCENTILE, LATENCY_RUN,
     LATENCY_TARGET, LATENCY_WINDOW, LOCKFILE, MAX_LATENCY, RATE, RATE_CYCLE, RATE_IGNORE_THINKTIME,
-    RATE_IOPS, RATE_IOPS_MIN, RATE_MIN, RATE_PROCESS, RWMIXREAD, RWMIXWRITE, THINKCYCLES,
-    THINKTIME, THINKTIME_BLOCKS, THINKTIME_BLOCKS_TYPE, THINKTIME_IOTIME, THINKTIME_SPIN,
-    ThinktimeBlocksType,
+    RATE_IOPS, RATE_IOPS_MIN, RATE_MIN, RATE_PROCESS, THINKCYCLES, THINKTIME, THINKTIME_BLOCKS,
+    THINKTIME_BLOCKS_TYPE, THINKTIME_IOTIME, THINKTIME_SPIN, ThinktimeBlocksType,
 };
 use fiord_types::{Dir, PerDir};
 
-use crate::model::{FlowShare, LatencyTargetPlan, Load, LockFile, Mix, Pace, Rate, Think};
+use crate::model::{FlowShare, LatencyTargetPlan, Load, LockFile, Pace, Rate, Think};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -36,11 +35,10 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
             .get(MAX_LATENCY)
             .unwrap_or_default()
             .map(|us| us.filter(|us| *us > 0).map(|us| us.saturating_mul(1000))),
-        latency_target: latency_target(job, messages),
+        latency_target: latency_target(job),
         offload: job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload,
     };
     floors(job, &pace, load, messages);
-    mixed(job, &pace, load, messages);
     hidden(job, &pace, messages);
     if pace.offload && job.get(LOCKFILE) != LockFile::None {
         messages.push(
@@ -110,35 +108,6 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
     }
 }
 
-/// Warns of a mix that has no effect: if reads and writes both have a rate, the rates decide the
-/// mix. A mix that agrees with the rates needs no warning.
-fn mixed(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
-    let Mix::ReadWrite { read_percent } = load.mix else { return };
-    let (Some(read), Some(write)) = (pace.rate[Dir::Read], pace.rate[Dir::Write]) else { return };
-    let agree = match (read, write) {
-        (Rate::Ios(read), Rate::Ios(write)) => {
-            let all = u128::from(read) + u128::from(write);
-            u128::from(read) * 100 == all * u128::from(read_percent)
-        }
-        _ => false,
-    };
-    let set = [RWMIXREAD, RWMIXWRITE].into_iter().find(|mix| job.is_set(*mix));
-    if let (false, Some(mix)) = (agree, set) {
-        let name = mix.name();
-        let option = if job.is_set(RATE) { RATE.name() } else { RATE_IOPS.name() };
-        messages.push(
-            job.no_effect(
-                mix,
-                format!(
-                    "reads and writes have a rate each, and the rates decide the mix: `{name}` has \
-                     no effect"
-                ),
-            )
-            .help(format!("To fix: give both rates: `{option}=<reads>,<writes>`")),
-        );
-    }
-}
-
 /// Warns if think times make the rate unreachable.
 fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
     let Some(think) = pace.think.filter(|t| t.time > 0) else { return };
@@ -175,19 +144,6 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         io_time: job.get(THINKTIME_IOTIME),
     };
     if time == 0 {
-        let idle = [
-            THINKTIME_SPIN.def(),
-            THINKTIME_BLOCKS.def(),
-            THINKTIME_BLOCKS_TYPE.def(),
-            THINKTIME_IOTIME.def(),
-        ];
-        if let Some(option) = idle.into_iter().find(|option| job.is_set(*option)) {
-            let name = option.name;
-            messages.push(
-                job.no_effect(option, format!("`{name}` has no effect without `thinktime`"))
-                    .help("To fix: add `thinktime=<time>`"),
-            );
-        }
         think = Think { cycles: think.cycles, ..Think::default() };
         return (think.cycles > 0).then_some(think);
     }
@@ -220,12 +176,6 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
         );
     }
     if weight == 0 {
-        if job.is_set(FLOW_SLEEP) {
-            messages.push(
-                job.no_effect(FLOW_SLEEP, "`flow_sleep` has no effect without `flow`")
-                    .help("To fix: add `flow=<weight>`"),
-            );
-        }
         return None;
     }
     Some(FlowShare {
@@ -235,18 +185,10 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
     })
 }
 
-fn latency_target(job: Reading, messages: &mut Messages) -> Option<LatencyTargetPlan> {
+fn latency_target(job: Reading) -> Option<LatencyTargetPlan> {
     let target = job.get(LATENCY_TARGET).unwrap_or(0);
     let share = job.get(LATENCY_PERCENTILE);
     if target == 0 {
-        let idle = [LATENCY_WINDOW.def(), LATENCY_PERCENTILE.def(), LATENCY_RUN.def()];
-        if let Some(option) = idle.into_iter().find(|option| job.is_set(*option)) {
-            let name = option.name;
-            messages.push(
-                job.no_effect(option, format!("`{name}` has no effect without `latency_target`"))
-                    .help("To fix: add `latency_target=<time>`"),
-            );
-        }
         return None;
     }
     Some(LatencyTargetPlan {

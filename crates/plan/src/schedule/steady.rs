@@ -27,17 +27,6 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
         if job.is_set(STEADYSTATE) {
             criterion(job, word, suffix.as_deref(), messages)?;
         }
-        let options =
-            [STEADYSTATE.def(), STEADYSTATE_RAMP_TIME.def(), STEADYSTATE_CHECK_INTERVAL.def()];
-        for option in options {
-            if job.is_set(option) {
-                let name = option.name;
-                let what = format!("{name} has no effect: steadystate_duration is not set");
-                let help = "To fix: add the length of the window, `ss_dur=300`";
-                messages.push(job.no_effect(option, what).help(help));
-                return None;
-            }
-        }
         return None;
     }
     let (measure, rule, spec) = criterion(job, word, suffix.as_deref(), messages)?;

@@ -157,7 +157,7 @@ fn metadata_apart_do_not_count() {
 }
 
 /// A namespace with protection information of this type in 8 bytes of separate metadata per block.
-fn protected(kind: u8) -> Device {
+pub(super) fn protected(kind: u8) -> Device {
     let mut device = device(512, 8);
     device.namespace.protection =
         Some(Protection { kind, first: false, guard: Guard::Crc16, storage_tag_bits: 0 });

@@ -1,45 +1,128 @@
 //! Warnings about options that have no effect on the job that sets them.
 
+use fiord_job::diagnostic::{Level, Note};
+
 use super::*;
 use crate::machine::facts::FoundKind;
+use crate::options::unused_options::rules::RULES;
 
-fn warnings(line: &str) -> Vec<String> {
-    let machine = Fake::empty()
+/// One job for each rule, in the order of the table.
+const EXAMPLES: &[&str] = &[
+    "--rw=read --rwmixread=70",
+    "--rw=randrw --rwmixread=70 --rate=1m",
+    "--rw=randrw --rwmixread=70 --rate_iops=100",
+    "--rw=read --norandommap",
+    "--rw=read --fsync=3",
+    "--rw=read --zero_buffers",
+    "--rw=write --buffer_compress_chunk=4k",
+    "--rw=write --dedupe_global=1",
+    "--rw=write --dedupe_percentage=10 --dedupe_working_set_percentage=10",
+    "--rw=write --dedupe_percentage=10 --buffer_pattern=0xff",
+    "--rw=write --buffer_compress_percentage=10 --zero_buffers",
+    "--rw=write --dedupe_percentage=10 --zero_buffers",
+    "--rw=randwrite --spr_op=0.2",
+    "--rw=randwrite --sprandom=1 --norandommap --random_generator=lfsr --io_size=1m",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=read --dataplacement=streams --plids=1",
+    "--rw=write --plids=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --dataplacement=streams \
+     --plid_select=scheme --dp_scheme=scheme --plids=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --dataplacement=streams --plids=1 \
+     --dp_scheme=scheme",
+    "--rw=write --max_open_zones=3",
+    "--rw=write --zonerange=1m",
+    "--ioengine=psync --filename=f --rw=write --zonemode=zbd --zonesize=64k --zonerange=128k",
+    "--ioengine=psync --filename=f --rw=read --zonemode=zbd --zonesize=64k --job_max_open_zones=2",
+    "--ioengine=psync --filename=f --rw=write --zonemode=zbd --zonesize=64k --zone_reset_threshold=0.5",
+    "--ioengine=psync --filename=f --rw=write --zonemode=zbd --zonesize=64k --zone_reset_frequency=0.5",
+    "--ioengine=psync --filename=f --rw=read --zonemode=zbd --zonesize=64k --zone_reset_threshold=0.5 \
+     --zone_reset_frequency=0.5",
+    "--ioengine=mmap --filename=f --direct=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --uncached=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --sync=dsync",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --sync=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --write_hint=short",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --write_hint=short",
+    "--ioengine=null --rw=write --write_hint=short",
+    "--ioengine=null --ioscheduler=none",
+    "--ioengine=psync --filename=/dev/zero --ioscheduler=none",
+    "--ioengine=psync --filename=/dev/zero --fadvise_hint=random",
+    "--iodepth_batch=4",
+    "--ioengine=pvsync2 --filename=f --hipri_percentage=50",
+    "--ioengine=io_uring --filename=f --sqthread_poll_cpu=1",
+    "--ioengine=io_uring --filename=f --cmdprio=1",
+    "--ioengine=sg --filename=/dev/sg0 --rw=read --sg_write_mode=write_same",
+    "--ioengine=sg --filename=/dev/sg0 --rw=read --writefua=1",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --writefua=1 --sg_write_mode=write_same",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --readfua=1",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --stream_id=3",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --deac=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng1n1 --bs=520 --md_per_io_size=64",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --md_per_io_size=64",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --pi_chk=GUARD",
+    "--ioengine=io_uring_cmd --filename=/dev/ng2n1 --pi_chk=REFTAG",
+    "--hugepage-size=1g",
+    "--cgroup_weight=500",
+    "--exit_what=all",
+    "--time_based",
+    "--rw=randwrite --sprandom=1 --norandommap --random_generator=lfsr --time_based --runtime=3",
+    "--steadystate=iops:1% --steadystate_ramp_time=3",
+    "--rate_process=poisson",
+    "--rate_cycle=500",
+    "--rate=1m --rate_ignore_thinktime=1",
+    "--thinktime_spin=10 --thinktime_blocks=2",
+    "--flow_sleep=3",
+    "--latency_window=10ms --latency_run=1",
+    "--latency_slice=1m",
+];
+
+fn machine() -> Fake {
+    let mut extended = nvme::device(512, 8);
+    extended.namespace.extended = true;
+    Fake::empty()
         .disk("/dev/sda", 1 << 30)
         .with("/dev/sg0", FoundKind::Char, 0)
         .with("/dev/zero", FoundKind::Char, 0)
-        .file("f", 1 << 20);
-    let resolved = run(&machine, line).unwrap_or_else(|errors| panic!("{line}: {errors:?}"));
+        .namespace("/dev/ng0n1", nvme::device(512, 0))
+        .namespace("/dev/ng1n1", extended)
+        .namespace("/dev/ng2n1", nvme::protected(3))
+        .text_file("scheme", "0, 4096, 1")
+        .file("f", 1 << 20)
+}
+
+fn warnings(line: &str) -> Vec<String> {
+    let resolved = run(&machine(), line).unwrap_or_else(|errors| panic!("{line}: {errors:?}"));
     resolved.warnings.into_iter().map(|warning| warning.what).collect()
 }
 
 #[test]
-fn each_unused_option_has_a_warning() {
-    let file = "--name=a --filename=f";
-    let sg = "--name=a --filename=/dev/sg0 --ioengine=sg --bs=4k";
-    let null = "--name=a --ioengine=null --size=1m";
-    for (line, option) in [
-        (format!("{sg} --rw=write --write_hint=short"), "write_hint"),
-        (format!("{null} --rw=write --write_hint=short"), "write_hint"),
-        (format!("{null} --ioscheduler=none"), "ioscheduler"),
-        (format!("{sg} --rw=read --ioscheduler=none"), "ioscheduler"),
-        ("--name=a --filename=/dev/zero --size=1m --ioscheduler=none".to_string(), "ioscheduler"),
-        (
-            "--name=a --filename=/dev/zero --size=1m --fadvise_hint=random".to_string(),
-            "fadvise_hint",
-        ),
-        (format!("{sg} --rw=read --sg_write_mode=write_same"), "sg_write_mode"),
-        (format!("{sg} --rw=read --writefua=1"), "writefua"),
-        (format!("{sg} --rw=write --readfua=1"), "readfua"),
-        (format!("{file} --ioengine=pvsync2 --hipri_percentage=50"), "hipri_percentage"),
-        (format!("{file} --exit_what=all"), "exit_what"),
-        (format!("{file} --rate_cycle=500"), "rate_cycle"),
-        (format!("{file} --rate=1m --rate_ignore_thinktime=1"), "rate_ignore_thinktime"),
-    ] {
-        let found = warnings(&line);
-        let said = found.iter().any(|what| what.contains(&format!("`{option}` has no effect")));
-        assert!(said, "{line}: {found:?}");
+fn each_rule_reports_its_option_once_and_where_it_is_set() {
+    assert_eq!(EXAMPLES.len(), RULES.len(), "one example for each rule");
+    for (rule, example) in RULES.iter().zip(EXAMPLES) {
+        let line = format!("--name=a --ioengine=sim --size=1m {example}");
+        let resolved = run(&machine(), &line).unwrap_or_else(|errors| panic!("{line}: {errors:?}"));
+        let mut found = resolved.warnings;
+        found.retain(|warning| warning.level == Level::Warning(Note::NoEffect));
+        let [warning] = &found[..] else { panic!("{line}: {found:?}") };
+        let option = warning.subject.option.unwrap();
+        assert!(rule.options.contains(&option), "{line}: {warning:?}");
+        let what = rule.what.replace("{option}", option.name);
+        let start = what.split('{').next().unwrap_or_default();
+        assert!(warning.what.starts_with(&format!("job `a`: {start}")), "{line}: {warning:?}");
+        assert!(!warning.what.contains('{'), "{warning:?}");
+        let set = warning.place.as_ref().unwrap().text();
+        assert!(set.starts_with(option.name), "{line}: points at {set}");
     }
+}
+
+#[test]
+fn an_option_is_reported_once_even_if_several_rules_hold() {
+    let found = warnings("--name=a --ioengine=sim --size=1m --rw=read --buffer_compress_chunk=4k");
+    assert_eq!(
+        found,
+        [
+            "job `a`: `buffer_compress_chunk` has no effect on a job that writes nothing and lays out no file"
+        ]
+    );
 }
 
 #[test]
@@ -88,4 +171,34 @@ fn control_group_options_without_a_name_have_one_warning() {
             assert_eq!(told.count(), 1, "{line}: {found:?}");
         }
     }
+}
+
+#[test]
+fn used_options_and_defaults_have_no_warning() {
+    let sim = "--size=1m --ioengine=sim";
+    for line in [
+        "--name=a --rw=randrw --rwmixread=70 --norandommap --fsync=3 --iodepth=8 --iodepth_batch=4",
+        "--name=a --rw=read --fsync=0 --norandommap=0 --overwrite=0 --percentage_random=100",
+        "--name=a --rw=read --rate_iops=100 --rate_process=poisson",
+        // A minimum rate works without a rate, and a window has a default criterion.
+        "--name=a --rw=read --rate_min=1m --ss_dur=10",
+        // Set for all jobs, and one of them uses it.
+        "--cgroup_nodelete=1 --rw=read --name=a --name=b --cgroup=bench",
+        "--norandommap --end_fsync=1 --rw=read --name=a --name=b --rw=randwrite",
+    ] {
+        assert_eq!(warned(&format!("{sim} {line}")), Vec::<String>::new(), "{line}");
+    }
+    let file = "--name=a --rw=read --size=1m --filename=/tmp/fiord-idle --zero_buffers=1";
+    assert_eq!(warned(file), Vec::<String>::new(), "the file is laid out with it");
+}
+
+#[test]
+fn a_global_option_has_one_warning_and_a_local_one_names_its_job() {
+    let both = "--size=1m --ioengine=sim --rw=read --end_fsync=1 --name=a --name=b";
+    let warning = |name| {
+        vec![format!("job `{name}`: `end_fsync` has no effect on a job that writes nothing")]
+    };
+    assert_eq!(warned(both), warning("a"));
+    let own = "--size=1m --ioengine=sim --name=a --rw=write --name=b --rw=read --end_fsync=1";
+    assert_eq!(warned(own), warning("b"));
 }

@@ -13,9 +13,7 @@ mod protection;
 use std::path::Path;
 use std::sync::Arc;
 
-use fiord_job::option::table::{
-    FILENAME, SYNC, SYNC_FILE_RANGE, SyncMode, WRITE_HINT, WriteHint, nvme, pvsync2,
-};
+use fiord_job::option::table::{FILENAME, SYNC_FILE_RANGE, nvme, pvsync2};
 use fiord_sys::nvme::{CommandSet, Device};
 
 use crate::machine::facts::{Found, FoundKind, Passthrough};
@@ -34,14 +32,9 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
     }
 }
 
-/// Refuses or warns of options of commands if the engine sends none, and of options of plain I/O if
-/// the engine sends commands.
-pub(crate) fn without_effect(
-    job: Reading,
-    engine: &EnginePlan,
-    load: &Load,
-    messages: &mut Messages,
-) {
+/// Refuses options of commands if the engine sends none, and options of plain I/O if the engine sends
+/// commands.
+pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let EnginePlan::IoUringCmd(plan) = engine else {
         // SCSI commands have `readfua` and `writefua` as well.
         let scsi = engine.def().access == Access::ScsiCommands;
@@ -76,31 +69,6 @@ pub(crate) fn without_effect(
                 "NVMe commands have no page cache that `sync_file_range` could write back",
             )
             .help("To fix: use `fsync=N`, which sends a Flush command"),
-        );
-    }
-    let hinted = job.get(WRITE_HINT).is_some_and(|hint| hint != WriteHint::None);
-    for (option, used, help) in [
-        (
-            SYNC.def(),
-            job.get(SYNC) != SyncMode::None,
-            "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`",
-        ),
-        (WRITE_HINT.def(), hinted, "To fix: use `dataplacement` to say where data belong"),
-    ] {
-        if used {
-            let what = format!(
-                "`{}` has no effect: the engine sends commands and does not write to a file",
-                option.name
-            );
-            messages.push(job.no_effect(option, what).help(help));
-        }
-    }
-    let Commands::Nvme(nvme) = &plan.commands;
-    let zeroes = load.write_commands.iter().any(|(form, _)| *form == crate::WriteCommand::Zeroes);
-    if nvme.deallocate && !zeroes {
-        messages.push(
-            job.no_effect(nvme::DEAC, "`deac` has no effect without Write Zeroes commands")
-                .help("To fix: add `write_mode=zeroes`, or use `rw=trim` to deallocate"),
         );
     }
 }
@@ -253,7 +221,7 @@ pub(crate) fn targets(
         let limits = limits::Limits { job, load, file, memory, page, deallocate: nvme.deallocate };
         limits.check(&target, plan.ring.hipri, messages);
         protection::buffer(job, load, &target, messages);
-        protection::without_effect(job, &target, messages);
+        protection::unchecked_tag(job, &target, messages);
         if job.get(nvme::NVME_SPLIT) {
             target.split = limits.split(&target);
         }

@@ -126,39 +126,12 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
     }
 }
 
-/// Warns of options that have no effect with a namespace.
-pub(super) fn without_effect(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
-    if target.metadata.as_ref().is_some_and(|metadata| metadata.extended)
-        && job.get(MD_PER_IO_SIZE) > 0
-    {
-        messages.push(job.no_effect(
-            MD_PER_IO_SIZE,
-            "`md_per_io_size` has no effect: the namespace transfers its metadata after the data of each block",
-        ));
-    }
-    let Some(protection) = target.metadata.as_ref().and_then(|m| m.protection.as_ref()) else {
-        for option in OPTIONS.into_iter().filter(|option| job.is_set(*option)) {
-            let name = option.name;
-            messages.push(job.no_effect(
-                option,
-                format!("`{name}` has no effect: the namespace has no protection information"),
-            ));
-        }
-        if target.metadata.is_none() && job.is_set(MD_PER_IO_SIZE) {
-            messages.push(job.no_effect(
-                MD_PER_IO_SIZE,
-                "`md_per_io_size` has no effect: the namespace has no metadata",
-            ));
-        }
-        return;
-    };
-    if protection.check.reference && protection.kind == ProtectionType::Three {
-        messages.push(job.no_effect(
-            PI_CHK,
-            "reference tags are not checked: with protection type 3 they have no meaning",
-        ));
-    }
-    if protection.application_tag == UNCHECKED && protection.check != Checks::default() {
+/// Warns of a tag that disables the checks of a namespace.
+pub(super) fn unchecked_tag(job: Reading, target: &NvmeTarget, messages: &mut Messages) {
+    let protection = target.metadata.as_ref().and_then(|metadata| metadata.protection.as_ref());
+    if protection.is_some_and(|protection| {
+        protection.application_tag == UNCHECKED && protection.check != Checks::default()
+    }) {
         messages.push(
             job.warning(APPTAG, "blocks with the application tag 0xffff are not checked at all")
                 .help("To fix: write another `apptag`"),

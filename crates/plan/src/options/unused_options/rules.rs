@@ -1,50 +1,85 @@
-//! Options that need a property which the job may lack: a mix, random offsets, writes, a queue, a
-//! rate. (The modules that read options warn of options that exclude each other.)
+//! The table of reasons why an option has no effect on a job.
+//!
+//! To add one, add a [`Rule`] here and an example to `tests/unused_options.rs`. Of two rules about
+//! one option, the first one that holds is reported.
 
 use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::sg::SgWriteMode;
 use fiord_job::option::table::{
-    BUFFER_COMPRESS_CHUNK, BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, CGROUP_NODELETE,
-    CGROUP_WEIGHT, DEDUPE_PERCENTAGE, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE,
-    HUGEPAGE_SIZE, IODEPTH_BATCH, IODEPTH_BATCH_COMPLETE_MAX, IODEPTH_LOW, LATENCY_SLICE,
-    LATENCY_TEST, NORANDOMMAP, OVERWRITE, PERCENTAGE_RANDOM, RANDOM_DISTRIBUTION, RANDOM_GENERATOR,
-    RATE_PROCESS, REFILL_BUFFERS, RWMIXREAD, RWMIXWRITE, SCRAMBLE_BUFFERS, SYNC_FILE_RANGE,
-    WRITE_BARRIER, ZERO_BUFFERS, pvsync2,
+    BUFFER_COMPRESS_CHUNK, BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, BUFFERED,
+    CGROUP_NODELETE, CGROUP_WEIGHT, DATAPLACEMENT, DEDUPE_GLOBAL, DEDUPE_MODE, DEDUPE_PERCENTAGE,
+    DEDUPE_WORKING_SET_PERCENTAGE, DIRECT, DP_SCHEME, DedupeMode, END_FSYNC, END_SYNCFS, EXIT_WHAT,
+    FADVISE_HINT, FDATASYNC, FDP, FLOW_SLEEP, FSYNC, FSYNC_ON_CLOSE, HUGEPAGE_SIZE,
+    IGNORE_ZONE_LIMITS, IO_SIZE, IODEPTH_BATCH, IODEPTH_BATCH_COMPLETE_MAX, IODEPTH_LOW,
+    IOSCHEDULER, JOB_MAX_OPEN_ZONES, LATENCY_PERCENTILE, LATENCY_RUN, LATENCY_SLICE, LATENCY_TEST,
+    LATENCY_WINDOW, MAX_OPEN_ZONES, NORANDOMMAP, OVERWRITE, PERCENTAGE_RANDOM, PLID_SELECT, PLIDS,
+    PlidSelect, RANDOM_DISTRIBUTION, RANDOM_GENERATOR, RATE, RATE_CYCLE, RATE_IGNORE_THINKTIME,
+    RATE_IOPS_MIN, RATE_MIN, RATE_PROCESS, READ_BEYOND_WP, RECOVER_ZBD_WRITE_ERROR, REFILL_BUFFERS,
+    RUNTIME, RWMIXREAD, RWMIXWRITE, SCRAMBLE_BUFFERS, SPR_CS, SPR_NUM_REGIONS, SPR_OP, SPRANDOM,
+    STEADYSTATE, STEADYSTATE_CHECK_INTERVAL, STEADYSTATE_RAMP_TIME, SYNC, SYNC_FILE_RANGE,
+    THINKTIME, THINKTIME_BLOCKS, THINKTIME_BLOCKS_TYPE, THINKTIME_IOTIME, THINKTIME_SPIN,
+    TIME_BASED, VERIFY, WRITE_BARRIER, WRITE_HINT, WRITE_ZONE_REMAINDER, ZERO_BUFFERS,
+    ZONE_RESET_FREQUENCY, ZONE_RESET_THRESHOLD, ZONECAPACITY, ZONEMODE, ZONERANGE, ZONESIZE,
+    ZONESKIP, ZoneMode, io_uring, nvme, priority, pvsync2, sg,
 };
-use fiord_job::option::value::Value;
-use fiord_job::spec::Setting;
-use fiord_types::PerDir;
+use fiord_types::{Dir, PerDir};
 
-use crate::model::{FileKind, JobPlan, Memory, Mix};
+use super::conditions::{
+    access, checks_meaningless_tags, compresses, has_character_device, is_hinted, is_positive,
+    makes_data, namespaces, places, places_writes, prioritizes, protection, rates_decide_mix,
+    repeats,
+};
+use crate::model::{Access, Advice, JobPlan, Memory, Mix, WriteCommand};
+use crate::options::reading::Reading;
 
-/// Options that have an effect only on jobs with one property.
-pub(super) struct Rule {
-    pub(super) options: &'static [&'static OptionDef],
-    /// Whether a job has the property.
-    pub(super) applies: fn(&JobPlan) -> bool,
-    /// Why the options have no effect on other jobs: the end of a sentence in the warning.
-    pub(super) why: &'static str,
-    /// The remedy.
-    pub(super) help: &'static str,
+/// A reason why options have no effect.
+pub(crate) struct Rule {
+    /// The options that it is about.
+    pub(crate) options: &'static [&'static OptionDef],
+    /// Which of them the rule reports.
+    pub(crate) reports: Reports,
+    /// Whether they have no effect on a job.
+    pub(crate) unused: fn(Reading, &JobPlan) -> bool,
+    /// The warning, in which `{option}`, `{engine}` and `{device}` stand for their names.
+    pub(crate) what: &'static str,
+    /// The remedy, with the same placeholders. Empty: leave the option out.
+    pub(crate) help: &'static str,
 }
 
-pub(super) const RULES: &[Rule] = &[
+/// Which settings a rule reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reports {
+    /// Each option that the job sets to another value than the default and than 0.
+    EachChanged,
+    /// Each option that the job sets.
+    EachSet,
+    /// The first option that the job sets.
+    FirstSet,
+}
+
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         options: &[RWMIXREAD.def(), RWMIXWRITE.def()],
-        applies: |job| matches!(job.load.mix, Mix::ReadWrite { .. }),
-        why: "on a job that does not both read and write",
+        reports: Reports::EachChanged,
+        unused: |_, plan| !matches!(plan.load.mix, Mix::ReadWrite { .. }),
+        what: "`{option}` has no effect on a job that does not both read and write",
         help: "To fix: use `rw=rw` or `rw=randrw` for a mix",
     },
     Rule {
-        options: &[LATENCY_SLICE.def(), LATENCY_TEST.def()],
-        applies: |job| job.record.slices.is_some(),
-        why: "without `latency_limits`",
-        help: "To fix: add `latency_limits=1ms:5,8ms:1`: the shares of I/Os that may take longer",
+        options: &[RWMIXREAD.def(), RWMIXWRITE.def()],
+        reports: Reports::FirstSet,
+        unused: |job, plan| job.is_set(RATE) && rates_decide_mix(plan),
+        what: "reads and writes have a rate each, and the rates decide the mix: `{option}` \
+               has no effect",
+        help: "To fix: give both rates: `rate=<reads>,<writes>`",
     },
     Rule {
-        options: &[HUGEPAGE_SIZE.def()],
-        applies: |job| matches!(job.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. }),
-        why: "on a job whose buffers are not in huge pages",
-        help: "To fix: use `mem=mmaphuge` or `mem=shmhuge`",
+        options: &[RWMIXREAD.def(), RWMIXWRITE.def()],
+        reports: Reports::FirstSet,
+        unused: |_, plan| rates_decide_mix(plan),
+        what: "reads and writes have a rate each, and the rates decide the mix: `{option}` \
+               has no effect",
+        help: "To fix: give both rates: `rate_iops=<reads>,<writes>`",
     },
     Rule {
         options: &[
@@ -53,8 +88,9 @@ pub(super) const RULES: &[Rule] = &[
             NORANDOMMAP.def(),
             RANDOM_GENERATOR.def(),
         ],
-        applies: |job| job.load.random,
-        why: "on a job whose offsets are not random",
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.random,
+        what: "`{option}` has no effect on a job whose offsets are not random",
         help: "To fix: use a random workload, such as `rw=randread`",
     },
     Rule {
@@ -68,8 +104,9 @@ pub(super) const RULES: &[Rule] = &[
             FSYNC_ON_CLOSE.def(),
             OVERWRITE.def(),
         ],
-        applies: |job| job.load.mix.changes_data(),
-        why: "on a job that writes nothing",
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.changes_data(),
+        what: "`{option}` has no effect on a job that writes nothing",
         help: "To fix: leave it out, or use a workload that writes",
     },
     Rule {
@@ -83,103 +120,445 @@ pub(super) const RULES: &[Rule] = &[
             SCRAMBLE_BUFFERS.def(),
             ZERO_BUFFERS.def(),
         ],
-        applies: makes_data,
-        why: "on a job that writes nothing and lays out no file",
+        reports: Reports::EachChanged,
+        unused: |_, plan| !makes_data(plan),
+        what: "`{option}` has no effect on a job that writes nothing and lays out no file",
         help: "To fix: leave it out, or use a workload that writes",
     },
     Rule {
-        options: &[IODEPTH_BATCH.def(), IODEPTH_BATCH_COMPLETE_MAX.def(), IODEPTH_LOW.def()],
-        applies: |job| job.depth.depth > 1,
-        why: "with `iodepth=1`: there is one I/O at a time",
-        help: "To fix: raise `iodepth`",
+        options: &[BUFFER_COMPRESS_CHUNK.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !compresses(job),
+        what: "`{option}` has no effect without `buffer_compress_percentage`",
+        help: "To fix: add `buffer_compress_percentage`, or leave out `{option}`",
     },
     Rule {
-        options: &[CGROUP_WEIGHT.def(), CGROUP_NODELETE.def()],
-        applies: |job| job.process.cgroup.is_some(),
-        why: "without `cgroup`",
-        help: "To fix: add `cgroup=NAME`",
+        options: &[DEDUPE_MODE.def(), DEDUPE_WORKING_SET_PERCENTAGE.def(), DEDUPE_GLOBAL.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !repeats(job),
+        what: "`{option}` has no effect without `dedupe_percentage`",
+        help: "To fix: add `dedupe_percentage`, or leave out `{option}`",
     },
     Rule {
-        options: &[pvsync2::UNCACHED.def()],
-        applies: |job| !job.engine.def().access.sends_commands(),
-        why: "with an engine that sends commands, which bypass the page cache",
+        options: &[DEDUPE_WORKING_SET_PERCENTAGE.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| job.get(DEDUPE_MODE) != DedupeMode::WorkingSet,
+        what: "`{option}` has no effect without `dedupe_mode=working_set`",
+        help: "To fix: add `dedupe_mode=working_set`, or leave out `{option}`",
+    },
+    Rule {
+        options: &[DEDUPE_PERCENTAGE.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| !compresses(job) && job.is_set(BUFFER_PATTERN),
+        what: "with `buffer_pattern` all blocks are equal: `{option}` has no effect",
+        help: "To fix: add `buffer_compress_percentage`, so that only a part of a block is \
+               the pattern",
+    },
+    Rule {
+        options: &[ZERO_BUFFERS.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| compresses(job),
+        what: "`{option}` has no effect with `buffer_compress_percentage`: the contents \
+               follow that share",
+        help: "",
+    },
+    Rule {
+        options: &[ZERO_BUFFERS.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| repeats(job),
+        what: "`{option}` has no effect with `dedupe_percentage`: the contents follow that share",
+        help: "",
+    },
+    Rule {
+        options: &[SPR_NUM_REGIONS.def(), SPR_OP.def(), SPR_CS.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !job.get(SPRANDOM),
+        what: "`{option}` has no effect without `sprandom`",
+        help: "To fix: add `sprandom=1`",
+    },
+    Rule {
+        options: &[IO_SIZE.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| job.get(SPRANDOM),
+        what: "`{option}` has no effect: `sprandom` writes what the drive has room for",
+        help: "To fix: use `runtime` or `number_ios` to end it early",
+    },
+    Rule {
+        options: &[DATAPLACEMENT.def(), FDP.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.has(Dir::Write),
+        what: "`{option}` has no effect: the job writes nothing",
+        help: "To fix: use a workload that writes, such as `rw=write`",
+    },
+    Rule {
+        options: &[PLIDS.def(), PLID_SELECT.def(), DP_SCHEME.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !places(job),
+        what: "`{option}` has no effect without `dataplacement`",
+        help: "To fix: add `dataplacement=fdp` or `dataplacement=streams`",
+    },
+    Rule {
+        options: &[PLIDS.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| places_writes(job, plan) && job.get(PLID_SELECT) == PlidSelect::Scheme,
+        what: "`{option}` has no effect: `dp_scheme` names the identifiers",
+        help: "",
+    },
+    Rule {
+        options: &[DP_SCHEME.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| places_writes(job, plan) && job.get(PLID_SELECT) != PlidSelect::Scheme,
+        what: "`{option}` has no effect without `plid_select=scheme`",
+        help: "To fix: add `plid_select=scheme`",
+    },
+    Rule {
+        options: &[
+            ZONECAPACITY.def(),
+            READ_BEYOND_WP.def(),
+            MAX_OPEN_ZONES.def(),
+            JOB_MAX_OPEN_ZONES.def(),
+            IGNORE_ZONE_LIMITS.def(),
+            ZONE_RESET_THRESHOLD.def(),
+            ZONE_RESET_FREQUENCY.def(),
+            RECOVER_ZBD_WRITE_ERROR.def(),
+            WRITE_ZONE_REMAINDER.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.load.zoned.is_none(),
+        what: "`{option}` has no effect without `zonemode=zbd`",
+        help: "To fix: add `zonemode=zbd`, or leave it out",
+    },
+    Rule {
+        options: &[ZONERANGE.def(), ZONESKIP.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| job.get(ZONEMODE) == ZoneMode::None,
+        what: "`{option}` has no effect without a `zonemode`",
+        help: "To fix: add `zonemode=strided` and `zonesize`, or leave it out",
+    },
+    Rule {
+        options: &[ZONERANGE.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| plan.load.zoned.is_some() && job.get(ZONERANGE) != job.get(ZONESIZE),
+        what: "`{option}` has no effect with `zonemode=zbd`",
+        help: "To fix: set the size of a zone with `zonesize`",
+    },
+    Rule {
+        options: &[JOB_MAX_OPEN_ZONES.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.has(Dir::Write),
+        what: "'{option}' is valid only for write jobs: this one opens no zone",
         help: "To fix: leave it out",
     },
     Rule {
+        options: &[ZONE_RESET_THRESHOLD.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| {
+            is_positive(job, ZONE_RESET_THRESHOLD) && !is_positive(job, ZONE_RESET_FREQUENCY)
+        },
+        what: "`{option}` resets no zone without zone_reset_frequency",
+        help: "To fix: add zone_reset_frequency, or leave it out",
+    },
+    Rule {
+        options: &[ZONE_RESET_FREQUENCY.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| {
+            is_positive(job, ZONE_RESET_FREQUENCY) && !is_positive(job, ZONE_RESET_THRESHOLD)
+        },
+        what: "`{option}` resets no zone without zone_reset_threshold",
+        help: "To fix: add zone_reset_threshold, or leave it out",
+    },
+    Rule {
+        options: &[ZONE_RESET_FREQUENCY.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| {
+            is_positive(job, ZONE_RESET_FREQUENCY) && !plan.load.mix.has(Dir::Write)
+        },
+        what: "`{option}` resets no zone without a job that writes",
+        help: "To fix: add a job that writes, or leave it out",
+    },
+    Rule {
+        options: &[DIRECT.def(), BUFFERED.def()],
+        reports: Reports::FirstSet,
+        unused: |_, plan| plan.target.open.direct && access(plan) == Access::Mapping,
+        what: "`ioengine={engine}` always goes through the page cache: `{option}` has no effect",
+        help: "To fix: use another engine, such as `ioengine=psync`",
+    },
+    Rule {
+        options: &[pvsync2::UNCACHED.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| access(plan).sends_commands(),
+        what: "`{option}` has no effect with an engine that sends commands, which bypass the \
+               page cache",
+        help: "To fix: leave it out",
+    },
+    Rule {
+        options: &[SYNC.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| access(plan) == Access::NvmeCommands,
+        what: "`{option}` has no effect: the engine sends commands and does not write to a file",
+        help: "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`",
+    },
+    Rule {
+        options: &[SYNC.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| access(plan) == Access::ScsiCommands,
+        what: "`{option}` has no effect on commands",
+        help: "To fix: use `writefua=1`, which sets Force Unit Access in the command",
+    },
+    Rule {
+        options: &[WRITE_HINT.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| is_hinted(job) && access(plan) == Access::NvmeCommands,
+        what: "`{option}` has no effect: the engine sends commands and does not write to a file",
+        help: "To fix: use `dataplacement` to say where data belong",
+    },
+    Rule {
+        options: &[WRITE_HINT.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| is_hinted(job) && access(plan) == Access::ScsiCommands,
+        what: "`{option}` has no effect with an engine that sends commands",
+        help: "To fix: leave it out: it is for writes to files",
+    },
+    Rule {
+        options: &[WRITE_HINT.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| is_hinted(job) && access(plan) == Access::Nothing,
+        what: "`{option}` has no effect with `ioengine={engine}`",
+        help: "To fix: leave it out: nothing is written",
+    },
+    Rule {
+        options: &[IOSCHEDULER.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| !plan.target.files.iter().any(|file| file.kind.has_path()),
+        what: "`{option}` has no effect with `ioengine={engine}`",
+        help: "To fix: leave it out: there is no device",
+    },
+    Rule {
+        options: &[IOSCHEDULER.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| has_character_device(plan),
+        what: "`{option}` has no effect on the character device `{device}`",
+        help: "To fix: set it beforehand: echo NAME > /sys/block/DISK/queue/scheduler",
+    },
+    Rule {
+        options: &[FADVISE_HINT.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| has_character_device(plan) && job.get(FADVISE_HINT) != Advice::None,
+        what: "`{option}` has no effect on the character device `{device}`",
+        help: "To fix: leave it out: it is for the page cache of files",
+    },
+    Rule {
+        options: &[IODEPTH_BATCH.def(), IODEPTH_BATCH_COMPLETE_MAX.def(), IODEPTH_LOW.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.depth.depth <= 1,
+        what: "`{option}` has no effect with `iodepth=1`: there is one I/O at a time",
+        help: "To fix: raise `iodepth`",
+    },
+    Rule {
+        options: &[pvsync2::HIPRI_PERCENTAGE.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !job.get(pvsync2::HIPRI),
+        what: "`{option}` has no effect without `hipri`",
+        help: "To fix: add `hipri`",
+    },
+    Rule {
+        options: &[io_uring::SQTHREAD_POLL_CPU.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !job.get(io_uring::SQTHREAD_POLL),
+        what: "`{option}` has no effect without `sqthread_poll`",
+        help: "To fix: add `sqthread_poll`",
+    },
+    Rule {
+        options: &[
+            priority::CMDPRIO_CLASS.def(),
+            priority::CMDPRIO.def(),
+            priority::CMDPRIO_HINT.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |job, _| !prioritizes(job),
+        what: "`{option}` has no effect without `cmdprio_percentage` or `cmdprio_bssplit`",
+        help: "To fix: add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`",
+    },
+    Rule {
+        options: &[nvme::WRITE_MODE.def(), sg::SG_WRITE_MODE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.has(Dir::Write),
+        what: "`{option}` has no effect on a job that writes nothing",
+        help: "To fix: use `rw=write` or `rw=randwrite`",
+    },
+    Rule {
+        options: &[nvme::WRITEFUA.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.has(Dir::Write),
+        what: "`{option}` has no effect on a job that writes nothing",
+        help: "To fix: leave it out, or use `rw=write`",
+    },
+    Rule {
+        options: &[nvme::WRITEFUA.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| {
+            !matches!(job.get(sg::SG_WRITE_MODE), SgWriteMode::Write | SgWriteMode::WriteStream)
+        },
+        what: "`{option}` has no effect on the commands of `sg_write_mode`",
+        help: "To fix: use `write` or `write_stream`, which have that flag",
+    },
+    Rule {
+        options: &[nvme::READFUA.def()],
+        reports: Reports::EachChanged,
+        unused: |job, plan| !plan.load.mix.has(Dir::Read) && !job.is_set(VERIFY),
+        what: "`{option}` has no effect on a job that reads nothing",
+        help: "To fix: leave it out; `writefua` is for writes",
+    },
+    Rule {
+        options: &[sg::STREAM_ID.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| job.get(sg::SG_WRITE_MODE) != SgWriteMode::WriteStream,
+        what: "`{option}` has no effect without `write_stream`",
+        help: "To fix: add `sg_write_mode=write_stream`",
+    },
+    Rule {
+        options: &[nvme::DEAC.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| {
+            !plan.load.write_commands.iter().any(|(command, _)| *command == WriteCommand::Zeroes)
+        },
+        what: "`{option}` has no effect without Write Zeroes commands",
+        help: "To fix: add `write_mode=zeroes`, or use `rw=trim` to deallocate",
+    },
+    Rule {
+        options: &[nvme::MD_PER_IO_SIZE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| namespaces(plan).any(|metadata| metadata.is_some_and(|m| m.extended)),
+        what: "`{option}` has no effect: the namespace transfers its metadata after the data \
+               of each block",
+        help: "",
+    },
+    Rule {
+        options: &[nvme::MD_PER_IO_SIZE.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| namespaces(plan).any(|metadata| metadata.is_none()),
+        what: "`{option}` has no effect: the namespace has no metadata",
+        help: "",
+    },
+    Rule {
+        options: &[
+            nvme::PI_ACT.def(),
+            nvme::PI_CHK.def(),
+            nvme::APPTAG.def(),
+            nvme::APPTAG_MASK.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |_, plan| namespaces(plan).any(|metadata| protection(metadata).is_none()),
+        what: "`{option}` has no effect: the namespace has no protection information",
+        help: "",
+    },
+    Rule {
+        options: &[nvme::PI_CHK.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| namespaces(plan).filter_map(protection).any(checks_meaningless_tags),
+        what: "reference tags are not checked: with protection type 3 they have no meaning",
+        help: "",
+    },
+    Rule {
+        options: &[HUGEPAGE_SIZE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| {
+            !matches!(plan.process.memory, Memory::ShmHuge(_) | Memory::MmapHuge { .. })
+        },
+        what: "`{option}` has no effect on a job whose buffers are not in huge pages",
+        help: "To fix: use `mem=mmaphuge` or `mem=shmhuge`",
+    },
+    Rule {
+        options: &[CGROUP_WEIGHT.def(), CGROUP_NODELETE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.process.cgroup.is_none(),
+        what: "`{option}` has no effect without `cgroup`",
+        help: "To fix: add `cgroup=NAME`",
+    },
+    Rule {
+        options: &[EXIT_WHAT.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| !plan.end.exitall && !plan.end.exitall_on_error,
+        what: "`{option}` has no effect without `exitall` or `exitall_on_error`",
+        help: "To fix: add `exitall`, which ends the other jobs when this one ends",
+    },
+    Rule {
+        options: &[TIME_BASED.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| job.get(RUNTIME) == 0,
+        what: "{option} requires a runtime/timeout setting: the job does its work once",
+        help: "To fix: add `runtime=30s`, or leave out `{option}`",
+    },
+    Rule {
+        options: &[TIME_BASED.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| job.get(SPRANDOM),
+        what: "`{option}` has no effect: `sprandom` ends when the drive is written",
+        help: "",
+    },
+    Rule {
+        options: &[
+            STEADYSTATE.def(),
+            STEADYSTATE_RAMP_TIME.def(),
+            STEADYSTATE_CHECK_INTERVAL.def(),
+        ],
+        reports: Reports::FirstSet,
+        unused: |_, plan| plan.end.steady.is_none(),
+        what: "{option} has no effect: steadystate_duration is not set",
+        help: "To fix: add the length of the window, `ss_dur=300`",
+    },
+    Rule {
         options: &[RATE_PROCESS.def()],
-        applies: |job| job.pace.rate != PerDir::all(None),
-        why: "on a job that has no rate",
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.pace.rate == PerDir::all(None),
+        what: "`{option}` has no effect on a job that has no rate",
         help: "To fix: add `rate_iops=<I/Os a second>` or `rate=<bytes a second>`",
     },
+    Rule {
+        options: &[RATE_CYCLE.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !job.is_set(RATE_MIN) && !job.is_set(RATE_IOPS_MIN),
+        what: "`{option}` has no effect without `rate_min` or `rate_iops_min`",
+        help: "To fix: leave it out; it is the interval at which minimum rates are checked",
+    },
+    Rule {
+        options: &[RATE_IGNORE_THINKTIME.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| job.get(THINKTIME) == 0,
+        what: "`{option}` has no effect without `thinktime`",
+        help: "To fix: leave it out",
+    },
+    Rule {
+        options: &[
+            THINKTIME_SPIN.def(),
+            THINKTIME_BLOCKS.def(),
+            THINKTIME_BLOCKS_TYPE.def(),
+            THINKTIME_IOTIME.def(),
+        ],
+        reports: Reports::FirstSet,
+        unused: |job, _| job.get(THINKTIME) == 0,
+        what: "`{option}` has no effect without `thinktime`",
+        help: "To fix: add `thinktime=<time>`",
+    },
+    Rule {
+        options: &[FLOW_SLEEP.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.pace.flow.is_none(),
+        what: "`{option}` has no effect without `flow`",
+        help: "To fix: add `flow=<weight>`",
+    },
+    Rule {
+        options: &[LATENCY_WINDOW.def(), LATENCY_PERCENTILE.def(), LATENCY_RUN.def()],
+        reports: Reports::FirstSet,
+        unused: |_, plan| plan.pace.latency_target.is_none(),
+        what: "`{option}` has no effect without `latency_target`",
+        help: "To fix: add `latency_target=<time>`",
+    },
+    Rule {
+        options: &[LATENCY_SLICE.def(), LATENCY_TEST.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.record.slices.is_none(),
+        what: "`{option}` has no effect without `latency_limits`",
+        help: "To fix: add `latency_limits=1ms:5,8ms:1`: the shares of I/Os that may take longer",
+    },
 ];
-
-/// Whether the job generates data: for its writes, or for files that it lays out.
-fn makes_data(job: &JobPlan) -> bool {
-    let files = job.target.files.iter().any(|file| file.kind == FileKind::Regular);
-    job.load.writes_data() || files
-}
-
-/// Whether a setting differs from the default and does not just turn the option off.
-pub(super) fn is_not_default(setting: &Setting) -> bool {
-    let off = matches!(setting.value, Value::Flag(false) | Value::Int(0) | Value::Time(0));
-    !off && setting.def.default_value().as_ref() != Some(&setting.value)
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::tests::warned;
-
-    #[test]
-    fn each_unused_option_has_one_warning() {
-        for option in [
-            "rwmixread=70",
-            "percentage_random=50",
-            "random_distribution=zipf:1.2",
-            "norandommap",
-            "fsync=3",
-            "end_fsync=1",
-            "overwrite=1",
-            "buffer_compress_percentage=50",
-            "iodepth_batch=4",
-            "rate_process=poisson",
-            "cgroup_weight=500",
-            "cgroup_nodelete=1",
-            "hugepage-size=1g",
-            "latency_slice=1m",
-        ] {
-            let found = warned(&format!("--name=a --rw=read --size=1m --ioengine=sim --{option}"));
-            assert_eq!(found.len(), 1, "{option}: {found:?}");
-            assert!(found[0].contains("has no effect"), "{found:?}");
-        }
-    }
-
-    #[test]
-    fn used_options_and_defaults_have_no_warning() {
-        let sim = "--size=1m --ioengine=sim";
-        for line in [
-            "--name=a --rw=randrw --rwmixread=70 --norandommap --fsync=3 --iodepth=8 --iodepth_batch=4",
-            "--name=a --rw=read --fsync=0 --norandommap=0 --overwrite=0 --percentage_random=100",
-            "--name=a --rw=read --rate_iops=100 --rate_process=poisson",
-            // A minimum rate works without a rate, and a window has a default criterion.
-            "--name=a --rw=read --rate_min=1m --ss_dur=10",
-            // Set for all jobs, and one of them uses it.
-            "--cgroup_nodelete=1 --rw=read --name=a --name=b --cgroup=bench",
-            "--norandommap --end_fsync=1 --rw=read --name=a --name=b --rw=randwrite",
-        ] {
-            assert_eq!(warned(&format!("{sim} {line}")), Vec::<String>::new(), "{line}");
-        }
-        let file = "--name=a --rw=read --size=1m --filename=/tmp/fiord-idle --zero_buffers=1";
-        assert_eq!(warned(file), Vec::<String>::new(), "the file is laid out with it");
-    }
-
-    #[test]
-    fn a_global_option_has_one_warning_and_a_local_one_names_its_job() {
-        let both = "--size=1m --ioengine=sim --rw=read --end_fsync=1 --name=a --name=b";
-        let warning = |name| {
-            vec![format!("job `{name}`: `end_fsync` has no effect on a job that writes nothing")]
-        };
-        assert_eq!(warned(both), warning("a"));
-        let own = "--size=1m --ioengine=sim --name=a --rw=write --name=b --rw=read --end_fsync=1";
-        assert_eq!(warned(own), warning("b"));
-    }
-}
