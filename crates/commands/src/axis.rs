@@ -59,7 +59,7 @@ pub struct Axis {
 }
 
 /// A point: option and value for each axis.
-pub type Settings = Vec<(String, String)>;
+pub type PointSettings = Vec<(String, String)>;
 
 /// Parses `OPTION=V1,V2,…`. Semicolons separate values that contain commas (`bs=4k,8k` has one
 /// value for reads and one for writes).
@@ -107,9 +107,9 @@ pub fn read_all(texts: &[String]) -> Result<Vec<Axis>, AxisError> {
 
 /// Returns every combination of values; the last axis varies fastest.
 #[must_use]
-pub fn product(axes: &[Axis]) -> Vec<Settings> {
-    axes.iter().fold(vec![Settings::new()], |points, axis| {
-        let with = |point: &Settings, value: &String| {
+pub fn product(axes: &[Axis]) -> Vec<PointSettings> {
+    axes.iter().fold(vec![PointSettings::new()], |points, axis| {
+        let with = |point: &PointSettings, value: &String| {
             let mut point = point.clone();
             point.push((axis.name.clone(), value.clone()));
             point
@@ -120,13 +120,13 @@ pub fn product(axes: &[Axis]) -> Vec<Settings> {
 
 /// Returns the value of an option; `None` if the point does not set it.
 #[must_use]
-pub fn value<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
+pub fn value<'a>(settings: &'a PointSettings, name: &str) -> Option<&'a str> {
     settings.iter().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
 }
 
 /// Formats settings on one line: `iodepth=4 bs=64k`.
 #[must_use]
-pub fn words(settings: &Settings) -> String {
+pub fn words(settings: &PointSettings) -> String {
     settings.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" ")
 }
 

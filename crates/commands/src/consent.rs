@@ -60,7 +60,7 @@ fn ask_on(mut input: impl BufRead, mut output: impl Write, question: &str) -> An
 
 /// Why nothing may be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum NoConsent {
     /// The user refuses.
     #[error("nothing was changed")]
     ByUser,
@@ -76,14 +76,14 @@ pub enum Refused {
 ///
 /// # Errors
 /// The user refuses, or no terminal is available.
-pub fn obtain(yes: bool, ask: &mut dyn Ask) -> Result<(), Refused> {
+pub fn obtain(yes: bool, ask: &mut dyn Ask) -> Result<(), NoConsent> {
     if yes {
         return Ok(());
     }
     match ask.ask("Go on?") {
         Answer::Yes => Ok(()),
-        Answer::No => Err(Refused::ByUser),
-        Answer::NoTerminal => Err(Refused::NoTerminal),
+        Answer::No => Err(NoConsent::ByUser),
+        Answer::NoTerminal => Err(NoConsent::NoTerminal),
     }
 }
 
@@ -138,9 +138,9 @@ mod tests {
     fn without_a_terminal_the_error_names_the_option() {
         let obtained = |answer| obtain(false, &mut Scripted::new(answer));
         assert_eq!(obtained(Answer::Yes), Ok(()));
-        assert_eq!(obtained(Answer::No), Err(Refused::ByUser));
+        assert_eq!(obtained(Answer::No), Err(NoConsent::ByUser));
         let error = obtained(Answer::NoTerminal).unwrap_err();
-        assert_eq!(error, Refused::NoTerminal);
+        assert_eq!(error, NoConsent::NoTerminal);
         assert!(error.to_string().ends_with("To fix: pass --yes to confirm"), "{error}");
     }
 }

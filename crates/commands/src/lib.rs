@@ -27,7 +27,7 @@
 //! says what failed, where, why and what to do.
 //!
 //! ```
-//! use fiord_commands::consent::{self, Answer, Ask, Refused};
+//! use fiord_commands::consent::{self, Answer, Ask, NoConsent};
 //!
 //! struct Script;
 //! impl Ask for Script {
@@ -35,7 +35,7 @@
 //!         Answer::NoTerminal
 //!     }
 //! }
-//! assert_eq!(consent::obtain(false, &mut Script), Err(Refused::NoTerminal));
+//! assert_eq!(consent::obtain(false, &mut Script), Err(NoConsent::NoTerminal));
 //! assert_eq!(consent::obtain(true, &mut Script), Ok(()));
 //! ```
 

@@ -36,7 +36,7 @@ pub struct CannotPrint(#[source] pub io::Error);
 
 /// How a subcommand ends if no error stops it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum CommandEnd {
     /// Everything is done.
     Done,
     /// The user interrupted it; the same command resumes it.
@@ -47,7 +47,7 @@ pub enum End {
 
 /// When to show progress on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Eta {
+pub enum ShowProgress {
     /// Only if standard error is a terminal.
     Auto,
     /// Always.

@@ -10,7 +10,7 @@ use fiord_types::Dir;
 use serde_json::{Value, json};
 
 use crate::rejected::{self, Rejected};
-use crate::session::{CannotPrint, End, Session};
+use crate::session::{CannotPrint, CommandEnd, Session};
 
 /// Percentages of the data for which the table shows the share of the I/O.
 const DATA: [f64; 12] = [0.01, 0.1, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 50.0, 70.0, 90.0, 100.0];
@@ -58,9 +58,9 @@ pub enum Error {
 ///
 /// # Errors
 /// The job is wrong, or none of them is random.
-pub fn run(args: &Args, session: &mut Session) -> Result<End, Error> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandEnd, Error> {
     session.print(&args.report()?)?;
-    Ok(End::Done)
+    Ok(CommandEnd::Done)
 }
 
 impl Args {

@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand};
 use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
-use fiord_commands::session::{End, Eta, Session};
+use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{devices, precondition, skew, suite, sweep, zones};
 use fiord_job::load::Machine;
 use fiord_job::suggest;
@@ -109,13 +109,13 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
 }
 
 /// Runs a subcommand on the standard streams and reports its error.
-fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<End, E>) -> Exit {
+fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<CommandEnd, E>) -> Exit {
     let mut sink = Sink::standard();
     let (out, err) = (&mut sink, &mut std::io::stderr());
     let exit = match run(&mut Session { out, err, ask: &mut Terminal }) {
-        Ok(End::Done) => Exit::Success,
-        Ok(End::Stopped) => Exit::Signalled,
-        Ok(End::Failed) => Exit::Failure,
+        Ok(CommandEnd::Done) => Exit::Success,
+        Ok(CommandEnd::Stopped) => Exit::Signalled,
+        Ok(CommandEnd::Failed) => Exit::Failure,
         Err(error) => {
             sink::complain(&format!("fiord: {error}\n"));
             Exit::Failure
@@ -126,8 +126,8 @@ fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<End, E>) -> Exi
 
 /// Runs a subcommand that starts this executable for each run.
 fn launch<E: Display>(
-    eta: Eta,
-    run: impl FnOnce(&mut Session, Launcher) -> Result<End, E>,
+    eta: ShowProgress,
+    run: impl FnOnce(&mut Session, Launcher) -> Result<CommandEnd, E>,
 ) -> Exit {
     let program = match std::env::current_exe() {
         Ok(program) => program,
@@ -157,11 +157,11 @@ fn fill(args: &precondition::Args) -> Exit {
 
 /// Selects where progress goes. By default only a terminal shows it, because programs take any
 /// output on standard error for a failure.
-fn progress(eta: Eta) -> Box<dyn Write> {
+fn progress(eta: ShowProgress) -> Box<dyn Write> {
     let shown = match eta {
-        Eta::Always => true,
-        Eta::Never => false,
-        Eta::Auto => terminal::is_terminal(std::io::stderr()),
+        ShowProgress::Always => true,
+        ShowProgress::Never => false,
+        ShowProgress::Auto => terminal::is_terminal(std::io::stderr()),
     };
     if shown { Box::new(std::io::stderr()) } else { Box::new(std::io::sink()) }
 }

@@ -22,7 +22,7 @@ use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, SharedLink, Survey, sharing};
 use fiord_sys::{diskstats, file, terminal};
 
-use crate::session::{CannotPrint, End, Session};
+use crate::session::{CannotPrint, CommandEnd, Session};
 use crate::target::{TargetError, facts};
 
 /// Why disks cannot be shown.
@@ -105,9 +105,9 @@ pub(crate) struct Shown {
 ///
 /// # Errors
 /// A name is not that of a disk, or there is no list of disks.
-pub fn run(args: &Args, session: &mut Session) -> Result<End, Error> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandEnd, Error> {
     session.print(&show(args)?)?;
-    Ok(End::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Returns the formatted disks.

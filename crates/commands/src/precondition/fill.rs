@@ -13,8 +13,8 @@ use fiord_run::{Interrupt, Interrupts};
 use crate::amount::decimal_short;
 use crate::precondition::Args;
 use crate::precondition::bars::Bar;
-use crate::precondition::state::{Place, StateError, Store};
-use crate::precondition::target::Target;
+use crate::precondition::state::{FillPosition, ProgressFile, StateError};
+use crate::precondition::target::FillTarget;
 use crate::rejected::{self, Rejected};
 
 /// Why a device is not fully written.
@@ -55,7 +55,7 @@ const SIGINT: i32 = 2;
 
 /// Outcome for one device.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Ended {
+pub(crate) enum FillEnd {
     /// The device is fully written.
     Written {
         /// Bytes written by this call.
@@ -66,13 +66,13 @@ pub(crate) enum Ended {
         random: Option<(u64, bool)>,
     },
     /// A signal stopped the writes at this position.
-    Stopped(Place),
+    Stopped(FillPosition),
 }
 
-impl Ended {
+impl FillEnd {
     pub(super) fn words(&self, size: u64) -> String {
         match self {
-            Ended::Written { bytes: written, seconds, random } => {
+            FillEnd::Written { bytes: written, seconds, random } => {
                 let rate = *written as f64 / seconds.max(1e-9);
                 let mut text = match written {
                     0 => "was already fully written".to_owned(),
@@ -95,7 +95,7 @@ impl Ended {
                 }
                 text
             }
-            Ended::Stopped(place) => {
+            FillEnd::Stopped(place) => {
                 format!("stopped at {}; run the same command to resume", place.words(size))
             }
         }
@@ -103,17 +103,17 @@ impl Ended {
 }
 
 /// Fills one target.
-pub(crate) struct Filler<'a> {
+pub(crate) struct DeviceFiller<'a> {
     pub args: &'a Args,
-    pub target: &'a Target,
-    pub store: &'a Store,
+    pub target: &'a FillTarget,
+    pub store: &'a ProgressFile,
     pub stop: &'a AtomicBool,
     pub bar: Bar,
 }
 
-impl Filler<'_> {
+impl DeviceFiller<'_> {
     /// Writes from `place` to the end.
-    pub(super) fn run(&self, mut place: Place) -> Result<Ended, FillError> {
+    pub(super) fn run(&self, mut place: FillPosition) -> Result<FillEnd, FillError> {
         let begun = Instant::now();
         let mut written = 0;
         while place.passes < self.args.passes {
@@ -127,7 +127,7 @@ impl Filler<'_> {
                 }
                 self.bar.at(place.position);
             }
-            place = Place { passes: place.passes + 1, position: 0 };
+            place = FillPosition { passes: place.passes + 1, position: 0 };
             self.store.put(&self.target.key, place)?;
             if self.stopped() && (place.passes < self.args.passes || self.args.random) {
                 return Ok(self.stopped_at(place));
@@ -140,16 +140,16 @@ impl Filler<'_> {
         }
         self.store.forget(&self.target.key)?;
         self.bar.done("written");
-        Ok(Ended::Written { bytes: written, seconds, random })
+        Ok(FillEnd::Written { bytes: written, seconds, random })
     }
 
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn stopped_at(&self, place: Place) -> Ended {
+    fn stopped_at(&self, place: FillPosition) -> FillEnd {
         self.bar.done("stopped");
-        Ended::Stopped(place)
+        FillEnd::Stopped(place)
     }
 
     /// Writes the extent that starts at byte `position`. Returns the number of bytes written, which

@@ -23,14 +23,14 @@ use std::time::Duration;
 
 use fiord_run::{Interrupt, Interrupts};
 
-use crate::consent::{self, Refused};
-use crate::session::{CannotPrint, End, Session};
+use crate::consent::{self, NoConsent};
+use crate::session::{CannotPrint, CommandEnd, Session};
 
 use bars::Bars;
 pub use fill::FillError;
-use fill::{Ended, Filler};
-use state::{Place, StateError, Store};
-use target::{Target, Unsuitable};
+use fill::{DeviceFiller, FillEnd};
+use state::{FillPosition, ProgressFile, StateError};
+use target::{FillTarget, Unsuitable};
 
 /// Why nothing is written, or why the outcome cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ pub enum Error {
     Warning(#[source] io::Error),
     /// The user does not confirm.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    NoConsent(#[from] NoConsent),
     /// The outcome cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),
@@ -93,14 +93,14 @@ pub fn run(
     session: &mut Session<'_>,
     interrupts: &mut dyn Interrupts,
     terminal: bool,
-) -> Result<End, Error> {
+) -> Result<CommandEnd, Error> {
     let targets = target::all(&args.device)?;
-    let store = Store::open(args.state.as_deref())?;
-    let place = |target: &Target| match args.restart {
-        true => Place::default(),
+    let store = ProgressFile::open(args.state.as_deref())?;
+    let place = |target: &FillTarget| match args.restart {
+        true => FillPosition::default(),
         false => store.place(&target.key, target.size),
     };
-    let places: Vec<Place> = targets.iter().map(place).collect();
+    let places: Vec<FillPosition> = targets.iter().map(place).collect();
     // With a question or bars the description goes to standard error; without them it is part of
     // the result.
     let to = if args.yes && !terminal { &mut session.out } else { &mut session.err };
@@ -125,9 +125,9 @@ fn write_all(
     args: &Args,
     interrupts: &mut dyn Interrupts,
     bars: &Bars,
-    (targets, places): (&[Target], &[Place]),
-    store: &Store,
-) -> Vec<Result<Ended, FillError>> {
+    (targets, places): (&[FillTarget], &[FillPosition]),
+    store: &ProgressFile,
+) -> Vec<Result<FillEnd, FillError>> {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let threads: Vec<_> = targets
@@ -136,7 +136,7 @@ fn write_all(
             .map(|(target, place)| {
                 let bar = bars.add(&target.name, target.size, place.position);
                 let (stop, place) = (&stop, *place);
-                let filler = move || Filler { args, target, store, stop, bar }.run(place);
+                let filler = move || DeviceFiller { args, target, store, stop, bar }.run(place);
                 scope.spawn(filler)
             })
             .collect();
@@ -156,21 +156,21 @@ fn write_all(
 /// Prints a line for each target. Returns the overall outcome.
 fn summary(
     session: &mut Session<'_>,
-    targets: &[Target],
-    ends: &[Result<Ended, FillError>],
-) -> Result<End, Error> {
-    let mut end = End::Done;
+    targets: &[FillTarget],
+    ends: &[Result<FillEnd, FillError>],
+) -> Result<CommandEnd, Error> {
+    let mut end = CommandEnd::Done;
     for (target, ended) in targets.iter().zip(ends) {
         match ended {
             Ok(ended) => {
                 session.print(&format!("{}: {}\n", target.name, ended.words(target.size)))?;
-                if matches!(ended, Ended::Stopped { .. }) && end == End::Done {
-                    end = End::Stopped;
+                if matches!(ended, FillEnd::Stopped { .. }) && end == CommandEnd::Done {
+                    end = CommandEnd::Stopped;
                 }
             }
             Err(what) => {
                 let _ = writeln!(session.err, "fiord: {}: {what}", target.name);
-                end = End::Failed;
+                end = CommandEnd::Failed;
             }
         }
     }

@@ -22,14 +22,14 @@ pub enum StateError {
 
 /// Progress of one device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct FillPosition {
     /// Number of completed passes.
     pub passes: u32,
     /// First byte that the current pass has not written.
     pub position: u64,
 }
 
-impl Place {
+impl FillPosition {
     /// Formats the progress on a device of `size` bytes.
     #[must_use]
     pub fn words(&self, size: u64) -> String {
@@ -44,23 +44,23 @@ impl Place {
 }
 
 /// Progress by [`crate::precondition::target::Target::key`].
-type Places = BTreeMap<String, Place>;
+type Places = BTreeMap<String, FillPosition>;
 
 /// The state file and its contents.
 #[derive(Debug)]
-pub struct Store {
+pub struct ProgressFile {
     path: PathBuf,
     guard: Guard,
     /// Contents when the file was opened.
     places: Places,
 }
 
-impl Store {
+impl ProgressFile {
     /// Opens the file, which may be missing.
     ///
     /// # Errors
     /// The file exists but cannot be read or has other contents.
-    pub fn open(path: Option<&Path>) -> Result<Store, StateError> {
+    pub fn open(path: Option<&Path>) -> Result<ProgressFile, StateError> {
         // A path that the user typed may point anywhere.
         let guard = Guard::generated().allow_system(path.is_some());
         let path = match path {
@@ -68,12 +68,12 @@ impl Store {
             None => usual()?,
         };
         let places = state_file::read(&path)?.unwrap_or_default();
-        Ok(Store { path, guard, places })
+        Ok(ProgressFile { path, guard, places })
     }
 
     /// The saved progress of a device. A position beyond its end is ignored.
     #[must_use]
-    pub fn place(&self, key: &str, size: u64) -> Place {
+    pub fn place(&self, key: &str, size: u64) -> FillPosition {
         self.places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
     }
 
@@ -89,7 +89,7 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn put(&self, key: &str, place: Place) -> Result<(), StateError> {
+    pub fn put(&self, key: &str, place: FillPosition) -> Result<(), StateError> {
         self.change(|places| {
             places.insert(key.to_owned(), place);
         })

@@ -79,7 +79,7 @@ pub enum Unsuitable {
 
 /// A device or file to fill.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct FillTarget {
     /// Path as typed.
     pub path: PathBuf,
     /// Short name: `nvme0n1`, or the name of the file.
@@ -102,8 +102,8 @@ pub struct Target {
 ///
 /// # Errors
 /// A path is neither a block device nor a file, is in use, cannot be examined, or overlaps another.
-pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, Unsuitable> {
-    let mut targets: Vec<Target> = Vec::new();
+pub fn all(paths: &[PathBuf]) -> Result<Vec<FillTarget>, Unsuitable> {
+    let mut targets: Vec<FillTarget> = Vec::new();
     for path in paths {
         let target = one(path)?;
         if let Some(known) = targets.iter().find(|known| known.overlaps(&target)) {
@@ -114,7 +114,7 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Target>, Unsuitable> {
     Ok(targets)
 }
 
-fn one(path: &Path) -> Result<Target, Unsuitable> {
+fn one(path: &Path) -> Result<FillTarget, Unsuitable> {
     let facts = facts(path)?;
     if matches!(facts.kind, Kind::Block | Kind::Regular) {
         check_unused(path)?;
@@ -122,7 +122,7 @@ fn one(path: &Path) -> Result<Target, Unsuitable> {
     match facts.kind {
         Kind::Block => device(path, facts.node),
         Kind::Regular if facts.size == 0 => Err(Unsuitable::Empty { path: path.into() }),
-        Kind::Regular => Ok(Target {
+        Kind::Regular => Ok(FillTarget {
             path: path.into(),
             name: path.display().to_string(),
             size: facts.size,
@@ -136,7 +136,7 @@ fn one(path: &Path) -> Result<Target, Unsuitable> {
     }
 }
 
-fn device(path: &Path, number: Option<Device>) -> Result<Target, Unsuitable> {
+fn device(path: &Path, number: Option<Device>) -> Result<FillTarget, Unsuitable> {
     let number = number.ok_or_else(|| Unsuitable::NoNumber { path: path.into() })?;
     let unknown = || Unsuitable::NoDisk { path: path.into(), number };
     let name = block::name(number).ok_or_else(unknown)?;
@@ -164,7 +164,7 @@ fn device(path: &Path, number: Option<Device>) -> Result<Target, Unsuitable> {
         let marks = signature::on_part(path, part.start, logical as usize)?;
         parts.push((part.clone(), marks));
     }
-    Ok(Target {
+    Ok(FillTarget {
         path: path.into(),
         key: key(&name, disk.as_ref(), size, sequence.as_deref()),
         name,
@@ -213,13 +213,14 @@ fn once() -> String {
     format!("once/{}/{}", std::process::id(), now.map_or(0, |since| since.as_nanos()))
 }
 
-impl Target {
+impl FillTarget {
     /// Whether both targets share bytes.
-    fn overlaps(&self, other: &Target) -> bool {
-        let whole = |target: &Target| target.disk.as_ref().is_some_and(|d| d.name == target.name);
-        let disk = |target: &Target| target.disk.as_ref().map(|disk| disk.name.clone());
+    fn overlaps(&self, other: &FillTarget) -> bool {
+        let whole =
+            |target: &FillTarget| target.disk.as_ref().is_some_and(|d| d.name == target.name);
+        let disk = |target: &FillTarget| target.disk.as_ref().map(|disk| disk.name.clone());
         let shared = disk(self).is_some() && disk(self) == disk(other);
-        let below = |a: &Target, b: &Target| a.backing.as_ref() == Some(&b.key);
+        let below = |a: &FillTarget, b: &FillTarget| a.backing.as_ref() == Some(&b.key);
         self.key == other.key
             || self.name == other.name
             || (shared && (whole(self) || whole(other)))

@@ -27,7 +27,7 @@ fn run_on(
     more: &[&str],
     answer: Answer,
     interrupts: &mut dyn Interrupts,
-) -> (Result<End, Error>, String, String) {
+) -> (Result<CommandEnd, Error>, String, String) {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
@@ -52,7 +52,7 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
     let size = (3 << 20) + 2048;
     fs::write(place.join("f"), vec![0u8; size]).unwrap();
     let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-    assert_eq!(end.unwrap(), End::Done, "{out}{err}");
+    assert_eq!(end.unwrap(), CommandEnd::Done, "{out}{err}");
     assert!(out.contains("fully written: 3.1 MB"), "{out}");
     assert!(out.contains("All data on it will be lost") && err.is_empty(), "{out}{err}");
     let data = fs::read(place.join("f")).unwrap();
@@ -69,10 +69,11 @@ fn a_file_is_written_in_full_with_data_that_does_not_repeat() {
 fn without_a_yes_nothing_is_touched() {
     let place = place("no");
     fs::write(place.join("f"), vec![7u8; 1 << 20]).unwrap();
-    for (answer, why) in [(Answer::No, Refused::ByUser), (Answer::NoTerminal, Refused::NoTerminal)]
+    for (answer, why) in
+        [(Answer::No, NoConsent::ByUser), (Answer::NoTerminal, NoConsent::NoTerminal)]
     {
         let (end, ..) = run_on(&place, &[], answer, &mut NoInterrupts);
-        assert!(matches!(end, Err(Error::Refused(refused)) if refused == why), "{end:?}");
+        assert!(matches!(end, Err(Error::NoConsent(refused)) if refused == why), "{end:?}");
     }
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();
@@ -83,10 +84,10 @@ fn stopped_and_picked_up() {
     let place = place("stop");
     fs::write(place.join("f"), vec![0u8; 8 << 20]).unwrap();
     let key = target::all(&[place.join("f")]).unwrap().remove(0).key;
-    let store = Store::open(Some(&place.join("state.json"))).unwrap();
-    store.put(&key, Place { passes: 0, position: 6 << 20 }).unwrap();
+    let store = ProgressFile::open(Some(&place.join("state.json"))).unwrap();
+    store.put(&key, FillPosition { passes: 0, position: 6 << 20 }).unwrap();
     let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-    assert_eq!(end.unwrap(), End::Done, "{out}{err}");
+    assert_eq!(end.unwrap(), CommandEnd::Done, "{out}{err}");
     assert!(out.contains("resumes at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
     assert_eq!(err, "");
     let data = fs::read(place.join("f")).unwrap();
@@ -100,11 +101,11 @@ fn a_stop_is_remembered() {
     let place = place("remember");
     fs::write(place.join("f"), vec![0u8; 64 << 20]).unwrap();
     let (end, out, err) = run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut Stop);
-    assert_eq!(end.unwrap(), End::Stopped, "{out}{err}");
+    assert_eq!(end.unwrap(), CommandEnd::Stopped, "{out}{err}");
     assert!(out.contains("run the same command to resume"), "{out}");
     let (end, out, _) =
         run_on(&place, &["--yes", "--passes=2"], Answer::NoTerminal, &mut NoInterrupts);
-    assert_eq!(end.unwrap(), End::Done, "{out}");
+    assert_eq!(end.unwrap(), CommandEnd::Done, "{out}");
     fs::remove_dir_all(place).unwrap();
 }
 
@@ -130,7 +131,7 @@ fn no_two_jobs_write_the_same_data() {
     fs::write(place.join("f"), vec![0u8; 1 << 20]).unwrap();
     let data = || {
         let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-        assert_eq!(end.unwrap(), End::Done, "{out}{err}");
+        assert_eq!(end.unwrap(), CommandEnd::Done, "{out}{err}");
         fs::read(place.join("f")).unwrap()
     };
     let both = [data(), data()].concat();
@@ -147,7 +148,7 @@ fn files_of_any_size() {
     for size in [1usize, 511, 1_000_001, (1 << 20) + 1] {
         fs::write(place.join("f"), vec![0u8; size]).unwrap();
         let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-        assert_eq!(end.unwrap(), End::Done, "{size}: {out}{err}");
+        assert_eq!(end.unwrap(), CommandEnd::Done, "{size}: {out}{err}");
         let data = fs::read(place.join("f")).unwrap();
         assert_eq!(data.len(), size);
         let whole = data.chunks(64).filter(|chunk| chunk.len() == 64);
@@ -161,9 +162,9 @@ fn files_of_any_size() {
 fn calls_share_the_file_of_places() {
     let place = place("share");
     let path = place.join("below/state.json");
-    let open = || Store::open(Some(&path)).unwrap();
+    let open = || ProgressFile::open(Some(&path)).unwrap();
     let (one, two) = (open(), open());
-    let at = |position| Place { passes: 1, position };
+    let at = |position| FillPosition { passes: 1, position };
     one.put("a", at(4096)).unwrap();
     two.put("b", at(8192)).unwrap();
     assert_eq!((open().place("a", 1 << 20), open().place("b", 1 << 20)), (at(4096), at(8192)));
@@ -190,7 +191,7 @@ fn a_place_that_cannot_be_kept() {
 
 #[test]
 fn places_in_words() {
-    let words = |passes, position| Place { passes, position }.words(1000);
+    let words = |passes, position| FillPosition { passes, position }.words(1000);
     assert_eq!(words(0, 500), "50.0 %");
     assert_eq!(words(1, 0), "the end of 1 full pass");
     assert_eq!(words(2, 250), "25.0 %, after 2 full passes");

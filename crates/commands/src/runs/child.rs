@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 /// Outcome of a child process.
 #[derive(Debug)]
-pub enum Ended {
+pub enum ChildEnd {
     /// The process exited.
     Alone {
         /// Exit status.
@@ -41,7 +41,7 @@ pub fn command(program: &Path, arguments: &[String], output: &Path) -> Command {
 ///
 /// # Errors
 /// The command cannot be started or waited for.
-pub fn run(command: &mut Command, signals: &Signals) -> io::Result<Ended> {
+pub fn run(command: &mut Command, signals: &Signals) -> io::Result<ChildEnd> {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let errors = child.stderr.take().map(|pipe| std::thread::spawn(move || read_all(pipe)));
@@ -51,8 +51,8 @@ pub fn run(command: &mut Command, signals: &Signals) -> io::Result<Ended> {
     loop {
         if let Some(status) = child.try_wait()? {
             let errors = errors.and_then(|reader| reader.join().ok()).unwrap_or_default();
-            let alone = Ended::Alone { status, errors };
-            return Ok(if stopped.is_some() { Ended::Stopped } else { alone });
+            let alone = ChildEnd::Alone { status, errors };
+            return Ok(if stopped.is_some() { ChildEnd::Stopped } else { alone });
         }
         if signals.stop_requested() {
             let since = *stopped.get_or_insert_with(Instant::now);
@@ -90,8 +90,8 @@ mod tests {
     fn shell(script: &str) -> (ExitStatus, String) {
         let mut command = Command::new("sh");
         match run(command.args(["-c", script]), signal::install().unwrap()).unwrap() {
-            Ended::Alone { status, errors } => (status, errors),
-            Ended::Stopped => panic!("nothing stopped it"),
+            ChildEnd::Alone { status, errors } => (status, errors),
+            ChildEnd::Stopped => panic!("nothing stopped it"),
         }
     }
 

@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 use fiord_job::load::Loader;
 use fiord_sys::signal::{self, Signals};
 
-use crate::axis::{self, Settings};
+use crate::axis::{self, PointSettings};
 use crate::state_file::{self, FileError};
-use child::Ended;
+use child::ChildEnd;
 use outcome::OutcomeError;
-use store::{Store, StoreError};
+use store::{RunDirectory, StoreError};
 
 /// What a command that starts runs needs besides its streams.
 pub struct Launcher<'a> {
@@ -99,7 +99,7 @@ fn after(cause: &Cause) -> String {
 #[derive(Debug)]
 pub struct Runs {
     /// The finished runs.
-    pub store: Store,
+    pub store: RunDirectory,
     program: PathBuf,
     signals: &'static Signals,
 }
@@ -116,7 +116,7 @@ impl Runs {
         job: &[String],
         restart: bool,
     ) -> Result<Self, RunError> {
-        let store = Store::open(dir, version, job, restart)?;
+        let store = RunDirectory::open(dir, version, job, restart)?;
         let signals = signal::install().map_err(RunError::Signals)?;
         Ok(Runs { store, program, signals })
     }
@@ -133,7 +133,7 @@ impl Runs {
     /// The run failed; progress shows `failed`, and the error names the command.
     pub fn run<T>(
         &mut self,
-        settings: &Settings,
+        settings: &PointSettings,
         arguments: Vec<String>,
         progress: &mut dyn Write,
         read: impl FnOnce(&str) -> Result<T, OutcomeError>,
@@ -144,15 +144,15 @@ impl Runs {
         let ended = child::run(&mut command, self.signals)
             .map_err(|source| RunError::Start { program: self.program.clone(), source })?;
         let result = match ended {
-            Ended::Stopped => {
+            ChildEnd::Stopped => {
                 let _ = writeln!(progress, "stopped");
                 self.store.drop_draft();
                 return Ok(None);
             }
-            Ended::Alone { status, errors } if !status.success() => {
+            ChildEnd::Alone { status, errors } if !status.success() => {
                 Err(Cause::Exit { status, errors })
             }
-            Ended::Alone { .. } => state_file::read_text(&draft)
+            ChildEnd::Alone { .. } => state_file::read_text(&draft)
                 .map_err(Cause::Unreadable)
                 .and_then(|text| read(&text).map_err(Cause::Outcome)),
         };
@@ -169,7 +169,7 @@ impl Runs {
 }
 
 /// Names a point for people; a job without settings runs as it is.
-pub fn label(settings: &Settings) -> String {
+pub fn label(settings: &PointSettings) -> String {
     if settings.is_empty() { "as it is".into() } else { axis::words(settings) }
 }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn the_directory_of_another_job_is_refused() {
         let dir = place("other");
-        let open = |job: &str, restart| Store::open(&dir, "v", &[job.to_owned()], restart);
+        let open = |job: &str, restart| RunDirectory::open(&dir, "v", &[job.to_owned()], restart);
         open("--bs=4k", false).unwrap();
         let error = open("--bs=8k", false).unwrap_err();
         assert!(matches!(

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file::Guard;
 use serde::{Deserialize, Serialize};
 
-use crate::axis::Settings;
+use crate::axis::PointSettings;
 use crate::runs::outcome::{self, Outcome};
 use crate::state_file::{self, FileError};
 
@@ -69,9 +69,9 @@ const OTHER_DIRECTORY: &str = "To fix: use another --dir, or --restart to start 
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Done {
+pub struct FinishedRun {
     /// Settings of the run.
-    pub settings: Settings,
+    pub settings: PointSettings,
     /// File name of the run's JSON in the directory.
     pub file: String,
     /// Arguments of the run.
@@ -89,17 +89,17 @@ struct Manifest {
     /// Arguments of the job without the swept settings.
     job: Vec<String>,
     /// Finished runs in the order in which they ran.
-    points: Vec<Done>,
+    points: Vec<FinishedRun>,
 }
 
 /// A directory with the JSON of runs and their list.
 #[derive(Debug)]
-pub struct Store {
+pub struct RunDirectory {
     dir: PathBuf,
     manifest: Manifest,
 }
 
-impl Store {
+impl RunDirectory {
     /// Opens or creates a directory. `program` is the version that measures, `job` identifies the
     /// set of runs; `restart` discards the runs in the directory.
     ///
@@ -130,14 +130,14 @@ impl Store {
             Err(e) => return Err(e.into()),
         };
         Guard::generated().make_directories(dir)?;
-        let store = Store { dir: dir.to_owned(), manifest };
+        let store = RunDirectory { dir: dir.to_owned(), manifest };
         store.write()?;
         Ok(store)
     }
 
     /// Returns the entry of a point if its run finished.
     #[must_use]
-    pub fn find(&self, settings: &Settings) -> Option<(&Done, Outcome)> {
+    pub fn find(&self, settings: &PointSettings) -> Option<(&FinishedRun, Outcome)> {
         let done = self.manifest.points.iter().find(|p| same(&p.settings, settings))?;
         let text = fs::read_to_string(self.path(done)).ok()?;
         Some((done, outcome::read(&text).ok()?))
@@ -145,7 +145,7 @@ impl Store {
 
     /// Path of the JSON of a finished run.
     #[must_use]
-    pub fn path(&self, done: &Done) -> PathBuf {
+    pub fn path(&self, done: &FinishedRun) -> PathBuf {
         self.dir.join(&done.file)
     }
 
@@ -176,14 +176,19 @@ impl Store {
     /// The list cannot be written.
     pub fn keep(
         &mut self,
-        settings: &Settings,
+        settings: &PointSettings,
         arguments: Vec<String>,
         wall_ms: u64,
     ) -> Result<(), StoreError> {
         let file = file_name(settings);
         Guard::generated().rename(&self.draft(), &self.dir.join(&file))?;
         self.manifest.points.retain(|p| !same(&p.settings, settings));
-        self.manifest.points.push(Done { settings: settings.clone(), file, arguments, wall_ms });
+        self.manifest.points.push(FinishedRun {
+            settings: settings.clone(),
+            file,
+            arguments,
+            wall_ms,
+        });
         self.write()
     }
 
@@ -191,7 +196,7 @@ impl Store {
     ///
     /// # Errors
     /// The list cannot be written.
-    pub fn forget(&mut self, settings: &Settings) -> Result<(), StoreError> {
+    pub fn forget(&mut self, settings: &PointSettings) -> Result<(), StoreError> {
         let before = self.manifest.points.len();
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         if self.manifest.points.len() < before { self.write() } else { Ok(()) }
@@ -225,13 +230,13 @@ fn check(found: &Manifest, dir: &Path, now: &Manifest) -> Result<(), StoreError>
 }
 
 /// Whether `a` and `b` set the same options to the same values, in any order.
-fn same(a: &Settings, b: &Settings) -> bool {
+fn same(a: &PointSettings, b: &PointSettings) -> bool {
     a.len() == b.len() && a.iter().all(|x| b.contains(x))
 }
 
 /// Returns the file name of a point: its settings, plus a hash if a setting contains characters
 /// that a file name cannot hold.
-fn file_name(settings: &Settings) -> String {
+fn file_name(settings: &PointSettings) -> String {
     if settings.is_empty() {
         return "as-it-is.json".into();
     }
@@ -256,7 +261,7 @@ fn file_name(settings: &Settings) -> String {
 mod tests {
     use super::*;
 
-    fn settings(value: &str) -> Settings {
+    fn settings(value: &str) -> PointSettings {
         vec![("filename".into(), value.into()), ("bs".into(), "4k".into())]
     }
 
@@ -270,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_order_of_axes_makes_no_other_point() {
-        let turned: Settings = settings("a").into_iter().rev().collect();
+        let turned: PointSettings = settings("a").into_iter().rev().collect();
         assert!(same(&turned, &settings("a")) && !same(&turned, &settings("b")));
     }
 }

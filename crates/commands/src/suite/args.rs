@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::session::{Eta, Format};
+use crate::session::{Format, ShowProgress};
 
 /// Runs a suite: a set of runs on a device that answers one question. Without a name, lists them.
 #[derive(Debug, Clone, clap::Args)]
@@ -43,5 +43,5 @@ pub struct Args {
     pub format: Format,
     /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub eta: Eta,
+    pub eta: ShowProgress,
 }

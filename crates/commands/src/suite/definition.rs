@@ -2,9 +2,9 @@
 
 use fiord_job::option::value::ValueError;
 
-use crate::axis::{Axis, Settings};
+use crate::axis::{Axis, PointSettings};
 
-use crate::suite::device::Zoned;
+use crate::suite::device::SuiteDevice;
 
 /// Definition of a suite.
 #[derive(Debug, Clone, Copy)]
@@ -19,14 +19,14 @@ pub struct Definition {
     /// written all its data.
     pub times: (u32, u32),
     /// Builds the steps for a device.
-    pub steps: fn(&Request) -> Result<Steps, StepsError>,
+    pub steps: fn(&StepRequest) -> Result<Steps, StepsError>,
 }
 
 /// Input for building the steps.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct StepRequest<'a> {
     /// The device.
-    pub device: &'a Zoned,
+    pub device: &'a SuiteDevice,
     /// The axes with their requested values.
     pub axes: &'a [Axis],
     /// `ramp_time` of measured runs, in job file syntax.
@@ -35,7 +35,7 @@ pub struct Request<'a> {
     pub runtime: &'a str,
 }
 
-impl Request<'_> {
+impl StepRequest<'_> {
     /// Returns the values of an axis.
     #[must_use]
     pub fn values(&self, name: &str) -> &[String] {
@@ -84,18 +84,18 @@ pub enum StepsError {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Steps {
     /// The runs.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SuiteStep>,
     /// Points that this device does not support, with the reason; reported before the first run.
     pub left_out: Vec<String>,
 }
 
 /// One run of a suite.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct SuiteStep {
     /// Values on the axes. A preparing step has only `prepare`, which names what it fills.
-    pub settings: Settings,
+    pub settings: PointSettings,
     /// Kind of step.
-    pub kind: Kind,
+    pub kind: StepKind,
     /// Whether to reset all zones before the step.
     pub reset: bool,
     /// Zones that earlier steps since the last reset must have written; without them the result is
@@ -119,7 +119,7 @@ pub struct Filled {
 
 /// Kind of step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum StepKind {
     /// Fills the device for later steps; not a row of the table.
     Prepare,
     /// A row of the table with all I/O of the step.
@@ -128,17 +128,24 @@ pub enum Kind {
     MeasureReads,
 }
 
-impl Step {
+impl SuiteStep {
     /// Creates a measured step.
     #[must_use]
-    pub fn measure(settings: Settings, job: String) -> Self {
-        Step { settings, kind: Kind::Measure, reset: false, finds: None, target: None, job }
+    pub fn measure(settings: PointSettings, job: String) -> Self {
+        SuiteStep {
+            settings,
+            kind: StepKind::Measure,
+            reset: false,
+            finds: None,
+            target: None,
+            job,
+        }
     }
 
     /// Creates a preparing step that resets all zones first.
     #[must_use]
     pub fn prepare(job: String) -> Self {
         let settings = vec![("prepare".into(), "device".into())];
-        Step { settings, kind: Kind::Prepare, reset: true, finds: None, target: None, job }
+        SuiteStep { settings, kind: StepKind::Prepare, reset: true, finds: None, target: None, job }
     }
 }

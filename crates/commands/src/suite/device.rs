@@ -22,7 +22,7 @@ pub enum DeviceError {
 
 /// The properties of a zoned device that suites need.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Zoned {
+pub struct SuiteDevice {
     /// Path as typed.
     pub path: PathBuf,
     /// Facts about the device.
@@ -38,7 +38,7 @@ pub struct Zoned {
 /// Maximum number of concurrent writers, even if the device permits more open zones.
 const MOST_WRITERS: u32 = 128;
 
-impl Zoned {
+impl SuiteDevice {
     /// Examines a device.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl Zoned {
         let unusable = || DeviceError::NoZone { device: path.to_owned() };
         let capacity = capacity.filter(|bytes| *bytes > 0).ok_or_else(unusable)?;
         let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
-        Ok(Zoned { path: path.to_owned(), facts, region, capacity, generic })
+        Ok(SuiteDevice { path: path.to_owned(), facts, region, capacity, generic })
     }
 
     /// Returns the number of zones that suites use.

@@ -11,38 +11,38 @@ use crate::axis::{self, Axis};
 use crate::consent;
 use crate::rejected::{self, Rejected};
 use crate::runs::{Launcher, RunError, Runs};
-use crate::session::{End, Format, Session};
+use crate::session::{CommandEnd, Format, Session};
 use crate::state_file;
 use crate::suite::args::Args;
 use crate::suite::catalogue;
-use crate::suite::definition::{Definition, Filled, Kind, Request, Step, Steps};
-use crate::suite::device::Zoned;
+use crate::suite::definition::{Definition, Filled, StepKind, StepRequest, Steps, SuiteStep};
+use crate::suite::device::SuiteDevice;
 use crate::suite::error::Error;
 use crate::suite::row::{self, Row};
-use crate::suite::table::{self, Results};
+use crate::suite::table::{self, SuiteResults};
 use crate::target::check_unused;
 use crate::zones;
 use crate::zones::change::Change;
-use crate::zones::summary::Summary;
+use crate::zones::summary::ZoneSums;
 
 /// Runs a suite and prints its results, or lists the suites.
 ///
 /// # Errors
 /// The device has no zones or is in use, the user does not confirm, or a run failed.
-pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End, Error> {
+pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<CommandEnd, Error> {
     let (Some(name), Some(path)) = (&args.suite, &args.device) else {
         session.print(&list())?;
-        return Ok(End::Done);
+        return Ok(CommandEnd::Done);
     };
     let Launcher { program, version, loader, progress } = launcher;
     let suite = find(name)?;
     let axes = axes(&suite, &args.set)?;
     let device = zones::open(path, false)?;
-    let zoned = Zoned::new(path, &device)?;
+    let zoned = SuiteDevice::new(path, &device)?;
     let steps = steps(args, &suite, &axes, &zoned)?;
     if args.dry_run {
         session.print(&dry(&steps))?;
-        return Ok(End::Done);
+        return Ok(CommandEnd::Done);
     }
     if args.readonly {
         return Err(Error::ReadOnly { suite: suite.name, device: path.clone() });
@@ -54,9 +54,9 @@ pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End
     running.write_jobs(loader)?;
     let end = running.run(args, &device, session, progress)?;
     let rows = running.rows()?;
-    let complete = end == End::Done;
+    let complete = end == CommandEnd::Done;
     let results =
-        Results { suite: &suite, device: &zoned, rows, left_out: &steps.left_out, complete };
+        SuiteResults { suite: &suite, device: &zoned, rows, left_out: &steps.left_out, complete };
     let document = table::json(&results);
     state_file::write(&dir.join("results.json"), &document)?;
     match args.format {
@@ -99,14 +99,19 @@ fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, Error> {
     Ok(suite.axes.iter().map(own).map(chosen).collect())
 }
 
-fn steps(args: &Args, suite: &Definition, axes: &[Axis], zoned: &Zoned) -> Result<Steps, Error> {
+fn steps(
+    args: &Args,
+    suite: &Definition,
+    axes: &[Axis],
+    zoned: &SuiteDevice,
+) -> Result<Steps, Error> {
     let (ramp, run) = suite.times;
     if run == 0 && (args.runtime.is_some() || args.ramp_time.is_some()) {
         return Err(Error::NoTimes { suite: suite.name });
     }
     let time =
         |given: &Option<String>, own: u32| given.clone().unwrap_or_else(|| format!("{own}s"));
-    let request = Request {
+    let request = StepRequest {
         device: zoned,
         axes,
         ramp_time: &time(&args.ramp_time, ramp),
@@ -139,7 +144,7 @@ fn directory(suite: &Definition, device: &Path) -> PathBuf {
 }
 
 /// Returns the properties that runs must share to appear in one table.
-fn identity(suite: &Definition, zoned: &Zoned, args: &Args) -> Vec<String> {
+fn identity(suite: &Definition, zoned: &SuiteDevice, args: &Args) -> Vec<String> {
     let mut all = vec![
         suite.name.to_owned(),
         zoned.path.display().to_string(),
@@ -152,14 +157,14 @@ fn identity(suite: &Definition, zoned: &Zoned, args: &Args) -> Vec<String> {
 }
 
 /// Returns the name of a job file, such as `003-jobs=4,bs=64k.fio`.
-fn file_name(index: usize, step: &Step) -> String {
+fn file_name(index: usize, step: &SuiteStep) -> String {
     let words = axis::words(&step.settings).replace(' ', ",");
     format!("{index:03}-{words}.fio")
 }
 
 /// A running suite.
 struct Running<'a> {
-    zoned: &'a Zoned,
+    zoned: &'a SuiteDevice,
     steps: &'a Steps,
     dir: &'a Path,
     runs: Runs,
@@ -180,7 +185,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    fn is_done(&self, step: &Step) -> bool {
+    fn is_done(&self, step: &SuiteStep) -> bool {
         self.runs.store.find(&step.settings).is_some()
     }
 
@@ -197,7 +202,7 @@ impl Running<'_> {
         device: &Device,
         session: &mut Session,
         progress: &mut dyn Write,
-    ) -> Result<End, Error> {
+    ) -> Result<CommandEnd, Error> {
         let left = self.left(device)?;
         let (all, dir) = (self.steps.steps.len(), self.dir.display());
         let _ = writeln!(progress, "{all} runs, {} left; results are kept in {dir}", left.len());
@@ -205,19 +210,19 @@ impl Running<'_> {
             let _ = writeln!(progress, "left out: {left_out}");
         }
         if left.is_empty() {
-            return Ok(End::Done);
+            return Ok(CommandEnd::Done);
         }
         self.agree(args, device, session, progress)?;
         for (at, index) in left.iter().enumerate() {
             if self.runs.stop_requested() {
-                return Ok(End::Stopped);
+                return Ok(CommandEnd::Stopped);
             }
             let _ = write!(progress, "[{}/{}] ", at + 1, left.len());
             if !self.step(*index, progress)? {
-                return Ok(End::Stopped);
+                return Ok(CommandEnd::Stopped);
             }
         }
-        Ok(End::Done)
+        Ok(CommandEnd::Done)
     }
 
     /// Says which data will be lost and asks for confirmation.
@@ -284,7 +289,7 @@ impl Running<'_> {
     /// Returns the rows of the finished measured steps.
     fn rows(&self) -> Result<Vec<Row>, Error> {
         let mut rows = Vec::new();
-        for step in self.steps.steps.iter().filter(|step| step.kind != Kind::Prepare) {
+        for step in self.steps.steps.iter().filter(|step| step.kind != StepKind::Prepare) {
             let Some((done, _)) = self.runs.store.find(&step.settings) else { continue };
             let path = self.runs.store.path(done);
             let text = state_file::read_text(&path)?;
@@ -298,15 +303,19 @@ impl Running<'_> {
 /// Returns the indices of the steps to run: unfinished steps, the preparation if a later step needs
 /// it and the device no longer contains its data, and the earlier steps on which an unfinished step
 /// depends. For interrupted passes this is the whole series since its reset.
-pub(crate) fn left(steps: &[Step], zones: &[Zone], is_done: impl Fn(&Step) -> bool) -> Vec<usize> {
-    let measured = |step: &Step| step.kind != Kind::Prepare && !is_done(step);
+pub(crate) fn left(
+    steps: &[SuiteStep],
+    zones: &[Zone],
+    is_done: impl Fn(&SuiteStep) -> bool,
+) -> Vec<usize> {
+    let measured = |step: &SuiteStep| step.kind != StepKind::Prepare && !is_done(step);
     if !steps.iter().any(measured) {
         return Vec::new();
     }
-    let sums = Summary::of(zones);
+    let sums = ZoneSums::of(zones);
     let holds = sums.written >= sums.capacity / 2;
-    let is_left = |step: &Step| match step.kind {
-        Kind::Prepare => !(holds && is_done(step)),
+    let is_left = |step: &SuiteStep| match step.kind {
+        StepKind::Prepare => !(holds && is_done(step)),
         _ => measured(step),
     };
     let mut all: Vec<usize> = Vec::new();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::axis::AxisError;
-use crate::consent::Refused;
+use crate::consent::NoConsent;
 use crate::rejected::Rejected;
 use crate::runs::RunError;
 use crate::runs::outcome::OutcomeError;
@@ -72,7 +72,7 @@ pub enum Error {
     Target(#[from] TargetError),
     /// The user does not confirm.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    NoConsent(#[from] NoConsent),
     /// The device failed to report its zones.
     #[error(transparent)]
     Report(#[from] fiord_sys::Error),

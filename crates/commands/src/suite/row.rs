@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::axis::Settings;
+use crate::axis::PointSettings;
 use crate::runs::outcome::{self, Outcome, OutcomeError};
-use crate::suite::definition::{Kind, Step};
+use crate::suite::definition::{StepKind, SuiteStep};
 
 /// A rate counts as reached if the writers achieve this percentage of it.
 pub const REACHED: u64 = 99;
@@ -13,25 +13,25 @@ pub const REACHED: u64 = 99;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Values on the axes.
-    pub settings: Settings,
+    pub settings: PointSettings,
     /// Results of the run.
     pub outcome: Outcome,
     /// Requested and achieved write rate, if the step has a rate.
-    pub rate: Option<Rate>,
+    pub rate: Option<WriteRate>,
     /// File name of the run's JSON in the directory of the results.
     pub file: String,
 }
 
 /// Requested and achieved rate of the writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct WriteRate {
     /// Requested rate in bytes per second.
     pub target: u64,
     /// Achieved rate in bytes per second.
     pub written: u64,
 }
 
-impl Rate {
+impl WriteRate {
     /// Whether the writers reached the rate. If not, the latencies are void.
     #[must_use]
     pub fn is_reached(&self) -> bool {
@@ -51,22 +51,22 @@ impl Row {
 ///
 /// # Errors
 /// The text is not the report of a run, or a job failed.
-pub fn read(step: &Step, file: &str, text: &str) -> Result<Row, OutcomeError> {
+pub fn read(step: &SuiteStep, file: &str, text: &str) -> Result<Row, OutcomeError> {
     let mut document = outcome::final_document(text)?;
     let written = |document: &Value| -> u64 {
         let jobs = document["jobs"].as_array().into_iter().flatten();
         jobs.filter_map(|job| job["write"]["bw_bytes"].as_u64()).sum()
     };
-    let rate = step.target.map(|target| Rate { target, written: written(&document) });
+    let rate = step.target.map(|target| WriteRate { target, written: written(&document) });
     // This also checks that no job failed.
     let whole = outcome::read_document(&document)?;
     let outcome = match step.kind {
-        Kind::MeasureReads => {
+        StepKind::MeasureReads => {
             let jobs = document["jobs"].as_array_mut().ok_or(OutcomeError::NoJobs)?;
             jobs.retain(|job| job["read"]["total_ios"].as_u64().unwrap_or(0) > 0);
             outcome::read_document(&document)?
         }
-        Kind::Measure | Kind::Prepare => whole,
+        StepKind::Measure | StepKind::Prepare => whole,
     };
     Ok(Row { settings: step.settings.clone(), outcome, rate, file: file.into() })
 }

@@ -10,17 +10,17 @@ use crate::axis::{self, words};
 use crate::columns::{Align, aligned};
 use crate::runs::findings;
 use crate::suite::definition::Definition;
-use crate::suite::device::Zoned;
+use crate::suite::device::SuiteDevice;
 use crate::suite::row::{REACHED, Row};
 use crate::sweep::table::{NUMBERS, numbers};
 
 /// Results of a suite.
 #[derive(Debug)]
-pub struct Results<'a> {
+pub struct SuiteResults<'a> {
     /// The suite.
     pub suite: &'a Definition,
     /// The device.
-    pub device: &'a Zoned,
+    pub device: &'a SuiteDevice,
     /// One row for each measured step.
     pub rows: Vec<Row>,
     /// Points that this device does not support, with the reason.
@@ -30,7 +30,7 @@ pub struct Results<'a> {
 }
 
 /// Formats a table for people.
-pub fn text(results: &Results) -> String {
+pub fn text(results: &SuiteResults) -> String {
     let device = results.device;
     let mut out = format!(
         "{} on {}: {} zones of {}, up to {} open\n\n",
@@ -91,7 +91,7 @@ fn value(row: &Row, axis: &str) -> String {
 }
 
 /// Formats results as JSON.
-pub fn json(results: &Results) -> String {
+pub fn json(results: &SuiteResults) -> String {
     let device = results.device;
     let rows: Vec<Value> = results.rows.iter().map(row).collect();
     let document = json!({

@@ -6,18 +6,18 @@ use fiord_sys::zone::fake::Fake;
 
 use crate::axis::Axis;
 use crate::suite::catalogue;
-use crate::suite::definition::{Definition, Kind, Request, Step, Steps, StepsError};
-use crate::suite::device::{DeviceError, Zoned};
+use crate::suite::definition::{Definition, StepKind, StepRequest, Steps, StepsError, SuiteStep};
+use crate::suite::device::{DeviceError, SuiteDevice};
 use crate::suite::drive;
 use crate::suite::row;
-use crate::suite::table::{self, Results};
+use crate::suite::table::{self, SuiteResults};
 
 const MIB: u64 = 1 << 20;
 
 /// 4 conventional zones, 508 sequential ones, at most 14 open.
-fn device() -> Zoned {
+fn device() -> SuiteDevice {
     let fake = Fake::new(512, 4, 2 * MIB, 3 * MIB / 2).limited(14, 14);
-    Zoned::new(Path::new("/dev/z"), &fake).unwrap()
+    SuiteDevice::new(Path::new("/dev/z"), &fake).unwrap()
 }
 
 fn axes(suite: &Definition, set: &[(&str, &str)]) -> Vec<Axis> {
@@ -32,10 +32,10 @@ fn suite(name: &str) -> Definition {
     catalogue::all().into_iter().find(|suite| suite.name == name).unwrap()
 }
 
-fn steps(name: &str, device: &Zoned, set: &[(&str, &str)]) -> Result<Steps, StepsError> {
+fn steps(name: &str, device: &SuiteDevice, set: &[(&str, &str)]) -> Result<Steps, StepsError> {
     let suite = suite(name);
     let axes = axes(&suite, set);
-    (suite.steps)(&Request { device, axes: &axes, ramp_time: "15s", runtime: "30s" })
+    (suite.steps)(&StepRequest { device, axes: &axes, ramp_time: "15s", runtime: "30s" })
 }
 
 #[test]
@@ -46,11 +46,11 @@ fn a_suite_uses_the_sequential_zones() {
         (4..512, 3 * MIB / 2, 14)
     );
     let unlimited = Fake::new(512, 0, 2 * MIB, MIB);
-    assert_eq!(Zoned::new(Path::new("/dev/z"), &unlimited).unwrap().writers(), 128);
+    assert_eq!(SuiteDevice::new(Path::new("/dev/z"), &unlimited).unwrap().writers(), 128);
     let few = Fake::new(3, 0, 2 * MIB, MIB);
-    assert_eq!(Zoned::new(Path::new("/dev/z"), &few).unwrap().writers(), 3);
+    assert_eq!(SuiteDevice::new(Path::new("/dev/z"), &few).unwrap().writers(), 3);
     let none = Fake::new(3, 3, 2 * MIB, MIB);
-    let unusable = Zoned::new(Path::new("/dev/z"), &none);
+    let unusable = SuiteDevice::new(Path::new("/dev/z"), &none);
     assert!(matches!(unusable, Err(DeviceError::NoZone { .. })));
 }
 
@@ -65,10 +65,10 @@ fn a_definition_has_what_the_list_shows() {
 
 #[test]
 fn every_job_file_is_one_that_fiord_reads() {
-    for device in [device(), Zoned { generic: true, ..device() }] {
+    for device in [device(), SuiteDevice { generic: true, ..device() }] {
         for suite in catalogue::all() {
             let steps = steps(suite.name, &device, &[]).unwrap();
-            assert!(steps.steps.iter().any(|step| step.kind != Kind::Prepare));
+            assert!(steps.steps.iter().any(|step| step.kind != StepKind::Prepare));
             for step in &steps.steps {
                 let mut memory = Memory::job(&step.job);
                 let read = fiord_job::invocation(&["job.fio".into()], &mut memory);
@@ -96,7 +96,7 @@ fn sequential_writers_have_zones_of_their_own_and_stay_within_the_limits() {
          [seqwrite]\n"
     );
     assert_eq!(all.left_out.len(), 6, "6k, 4m and 16 to 128 jobs: {:?}", all.left_out);
-    let few = Zoned { region: 0..8, ..device() };
+    let few = SuiteDevice { region: 0..8, ..device() };
     let all = steps("zbd/seqwrite", &few, &[]).unwrap();
     assert!(all.steps.last().unwrap().job.contains("size=1z\noffset_increment=1z\nnumjobs=8\n"));
     let error = |axis, values| steps("zbd/seqwrite", &device(), &[(axis, values)]).unwrap_err();
@@ -110,7 +110,7 @@ fn sequential_writers_have_zones_of_their_own_and_stay_within_the_limits() {
 fn reads_come_after_a_preparation() {
     for name in ["zbd/seqread", "zbd/randread", "zbd/mixed"] {
         let all = steps(name, &device(), &[]).unwrap();
-        assert_eq!((all.steps[0].kind, all.steps[0].reset), (Kind::Prepare, true));
+        assert_eq!((all.steps[0].kind, all.steps[0].reset), (StepKind::Prepare, true));
         // 508 zones by 14 writers.
         assert!(all.steps[0].job.contains("size=36z\noffset_increment=36z\nnumjobs=14\n"));
         assert!(all.steps[1..].iter().all(|step| !step.reset));
@@ -142,7 +142,8 @@ fn a_missed_rate_voids_the_latency() {
     assert_eq!(rows[1].outcome.mean_ns, Some(80_000.0), "of the reads alone");
     assert_eq!(rows[1].rate.unwrap().written, 104_000_000);
     let suite = suite("zbd/mixed");
-    let results = Results { suite: &suite, device: &device(), rows, left_out: &[], complete: true };
+    let results =
+        SuiteResults { suite: &suite, device: &device(), rows, left_out: &[], complete: true };
     let text = table::text(&results);
     let lines: Vec<Vec<&str>> = text.lines().map(|l| l.split_whitespace().collect()).collect();
     assert_eq!(lines[2][..4], ["rate", "written", "IOPS", "BW"]);
@@ -162,7 +163,7 @@ fn a_missed_rate_voids_the_latency() {
 #[test]
 fn a_device_may_have_any_name() {
     let path = "/dev/disk/by-path/pci-0000:00:04.0-nvme\\1";
-    let device = Zoned { path: path.into(), ..device() };
+    let device = SuiteDevice { path: path.into(), ..device() };
     let mut memory = Memory::job(&steps("zbd/seqwrite", &device, &[]).unwrap().steps[0].job);
     let error = drive::check("job.fio", &mut memory).unwrap_err().to_string();
     assert!(error.contains("pci-0000:00:04.0-nvme\\1"), "one file, not three: {error}");
@@ -183,15 +184,15 @@ fn what_the_device_does_not_take_is_said_before_a_reset() {
 #[test]
 fn a_series_of_passes_that_was_broken_off_begins_anew() {
     let fake = Fake::new(8, 0, 2 * MIB, MIB).limited(4, 4);
-    let device = Zoned::new(Path::new("/dev/z"), &fake).unwrap();
+    let device = SuiteDevice::new(Path::new("/dev/z"), &fake).unwrap();
     let all = steps("zbd/write", &device, &[("bs", "64k,128k"), ("pass", "1,2,3")]).unwrap().steps;
     let zones = |pointer: u64| {
         let mut zones = fake.zones().unwrap();
         zones.iter_mut().for_each(|zone| zone.write_pointer = zone.start + pointer);
         zones
     };
-    let done = |count: usize| move |step: &Step| all_before(count, step);
-    fn all_before(count: usize, step: &Step) -> bool {
+    let done = |count: usize| move |step: &SuiteStep| all_before(count, step);
+    fn all_before(count: usize, step: &SuiteStep) -> bool {
         let bs = usize::from(step.settings[0].1 == "128k");
         bs * 3 + step.settings[1].1.parse::<usize>().unwrap() <= count
     }
@@ -204,7 +205,7 @@ fn a_series_of_passes_that_was_broken_off_begins_anew() {
     assert_eq!(drive::left(&all, &zones(MIB), done(5)), [5]);
     assert_eq!(drive::left(&all, &zones(0), done(6)), [0; 0]);
     // What is run before it would leave other zones behind.
-    let gap = |step: &Step| done(1)(step) || step.settings[0].1 == "128k" && done(5)(step);
+    let gap = |step: &SuiteStep| done(1)(step) || step.settings[0].1 == "128k" && done(5)(step);
     assert_eq!(drive::left(&all, &zones(MIB), gap), [1, 2, 3, 4, 5]);
     assert_eq!(steps("zbd/write", &device, &[("pass", "2,3")]), Err(StepsError::PassOrder));
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::session::Eta;
+use crate::session::ShowProgress;
 
 /// Runs a job at many settings and finds the knee, beyond which more load adds latency but no
 /// throughput.
@@ -34,10 +34,10 @@ pub struct Args {
     pub restart: bool,
     /// Output format.
     #[arg(long, value_enum, default_value = "table")]
-    pub format: Format,
+    pub format: SweepFormat,
     /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub eta: Eta,
+    pub eta: ShowProgress,
 }
 
 /// When to stop increasing the load.
@@ -49,7 +49,7 @@ pub enum Until {
 
 /// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum SweepFormat {
     /// A table for people.
     Table,
     /// One JSON document.

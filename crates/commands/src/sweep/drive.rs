@@ -6,16 +6,16 @@ use std::path::PathBuf;
 use fiord_job::load::Loader;
 
 use crate::amount::{clock, latency};
-use crate::axis::{self, Axis, Settings};
+use crate::axis::{self, Axis, PointSettings};
 use crate::runs::outcome::{self, Outcome};
 use crate::runs::{Launcher, Runs, label};
-use crate::session::{End, Session};
-use crate::sweep::args::{Args, Format, Until};
+use crate::session::{CommandEnd, Session};
+use crate::sweep::args::{Args, SweepFormat, Until};
 use crate::sweep::error::Error;
 use crate::sweep::job::{self, Job};
-use crate::sweep::knee::{self, Reading};
+use crate::sweep::knee::{self, KneeReading};
 use crate::sweep::load::{self, Loads};
-use crate::sweep::results::{Knee, Load, Results};
+use crate::sweep::results::{Knee, LoadPoint, SweepResults};
 use crate::sweep::table;
 
 /// Runs a sweep and prints its results.
@@ -23,15 +23,15 @@ use crate::sweep::table;
 /// # Errors
 /// The sweep is impossible, or a run failed. In the latter case the results of the finished runs are
 /// printed all the same.
-pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<End, Error> {
+pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<CommandEnd, Error> {
     let Launcher { program, version, loader, progress } = launcher;
     let mut sweep = prepare(args, loader, (program, version), progress)?;
     let end = sweep.everything(loader, progress);
-    let results = sweep.results(matches!(end, Ok(End::Done)));
+    let results = sweep.results(matches!(end, Ok(CommandEnd::Done)));
     let text = match args.format {
-        Format::Table => table::table(&results),
-        Format::Json => table::json(&results),
-        Format::Csv => table::csv(&results),
+        SweepFormat::Table => table::table(&results),
+        SweepFormat::Json => table::json(&results),
+        SweepFormat::Csv => table::csv(&results),
     };
     let printed = session.print(&text);
     let end = end?;
@@ -63,7 +63,7 @@ fn prepare(
         }
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
-    let bare: Settings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
+    let bare: PointSettings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
     let runs = Runs::open(program, &dir, &job.arguments(&bare), args.restart)?;
     let until = args.until;
     let at_rates = Vec::new();
@@ -88,7 +88,7 @@ fn check_until_axes(axes: &[Axis]) -> Result<(), Error> {
 struct Sweep {
     job: Job,
     axes: Vec<Axis>,
-    points: Vec<Settings>,
+    points: Vec<PointSettings>,
     /// Maximum duration of each point in nanoseconds; 0 if unknown.
     longest: Vec<u64>,
     runs: Runs,
@@ -96,7 +96,7 @@ struct Sweep {
     loads: Option<Loads>,
     /// The points of `--rate`, known after the highest rate is measured: percentage, rate and
     /// settings.
-    at_rates: Vec<(u32, String, Settings)>,
+    at_rates: Vec<(u32, String, PointSettings)>,
 }
 
 impl Sweep {
@@ -105,9 +105,9 @@ impl Sweep {
         &mut self,
         loader: &mut dyn Loader,
         progress: &mut dyn Write,
-    ) -> Result<End, Error> {
+    ) -> Result<CommandEnd, Error> {
         let end = self.run(progress)?;
-        let Some(Loads(percents)) = self.loads.clone().filter(|_| end == End::Done) else {
+        let Some(Loads(percents)) = self.loads.clone().filter(|_| end == CommandEnd::Done) else {
             return Ok(end);
         };
         let known = self.points.iter().enumerate().filter_map(|(i, point)| {
@@ -122,7 +122,8 @@ impl Sweep {
             let rate = load::rate(&highest, instances, percent).ok_or(Error::NoRate)?;
             self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
         }
-        let points: Vec<Settings> = self.at_rates.iter().map(|(.., point)| point.clone()).collect();
+        let points: Vec<PointSettings> =
+            self.at_rates.iter().map(|(.., point)| point.clone()).collect();
         let longest = vec![self.longest[i]; points.len()];
         for point in &points {
             self.job.check(point, loader)?;
@@ -139,10 +140,10 @@ impl Sweep {
         for i in 0..points.len() {
             let done = self.runs.store.find(&points[i]).is_some();
             if !done && self.point((&points, &longest), i, progress)?.is_none() {
-                return Ok(End::Stopped);
+                return Ok(CommandEnd::Stopped);
             }
         }
-        Ok(End::Done)
+        Ok(CommandEnd::Done)
     }
 
     /// Announces the number of points and their duration.
@@ -167,8 +168,8 @@ impl Sweep {
     }
 
     /// Runs the points that are not done yet.
-    fn run(&mut self, progress: &mut dyn Write) -> Result<End, Error> {
-        let mut before: Option<Reading> = None;
+    fn run(&mut self, progress: &mut dyn Write) -> Result<CommandEnd, Error> {
+        let mut before: Option<KneeReading> = None;
         let (points, longest) = (self.points.clone(), self.longest.clone());
         for i in 0..points.len() {
             let point = points[i].clone();
@@ -177,7 +178,7 @@ impl Sweep {
                 Some(outcome) => outcome,
                 None => match self.point((&points, &longest), i, progress)? {
                     Some(outcome) => outcome,
-                    None => return Ok(End::Stopped),
+                    None => return Ok(CommandEnd::Stopped),
                 },
             };
             let now = reading(&outcome);
@@ -185,17 +186,17 @@ impl Sweep {
                 && before.as_ref().is_some_and(|before| knee::saturated(before, &now))
             {
                 let _ = writeln!(progress, "saturated");
-                return Ok(End::Done);
+                return Ok(CommandEnd::Done);
             }
             before = Some(now);
         }
-        Ok(End::Done)
+        Ok(CommandEnd::Done)
     }
 
     /// Runs one point. Returns `None` if the user interrupted it.
     fn point(
         &mut self,
-        (points, longest): (&[Settings], &[u64]),
+        (points, longest): (&[PointSettings], &[u64]),
         i: usize,
         progress: &mut dyn Write,
     ) -> Result<Option<Outcome>, Error> {
@@ -215,18 +216,20 @@ impl Sweep {
         Ok(Some(outcome))
     }
 
-    fn results(&self, complete: bool) -> Results {
-        let found = |p: &Settings| self.runs.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
-        let mut points: Vec<(Settings, Outcome)> = self.points.iter().filter_map(found).collect();
+    fn results(&self, complete: bool) -> SweepResults {
+        let found =
+            |p: &PointSettings| self.runs.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
+        let mut points: Vec<(PointSettings, Outcome)> =
+            self.points.iter().filter_map(found).collect();
         if self.until.is_some() {
             cut_at_saturation(&mut points);
         }
-        let load = |(percent, rate, point): &(u32, String, Settings)| {
+        let load = |(percent, rate, point): &(u32, String, PointSettings)| {
             let (_, outcome) = self.runs.store.find(point)?;
-            Some(Load { percent: *percent, rate: rate.clone(), outcome })
+            Some(LoadPoint { percent: *percent, rate: rate.clone(), outcome })
         };
-        let loads: Vec<Load> = self.at_rates.iter().filter_map(load).collect();
-        Results {
+        let loads: Vec<LoadPoint> = self.at_rates.iter().filter_map(load).collect();
+        SweepResults {
             load_knee: load_knee(&loads),
             loads,
             job: self.job.name.clone(),
@@ -239,8 +242,8 @@ impl Sweep {
 }
 
 /// Drops points beyond saturation, which an earlier sweep without `--until` may have run.
-fn cut_at_saturation(points: &mut Vec<(Settings, Outcome)>) {
-    let line: Vec<Reading> = points.iter().map(|(_, outcome)| reading(outcome)).collect();
+fn cut_at_saturation(points: &mut Vec<(PointSettings, Outcome)>) {
+    let line: Vec<KneeReading> = points.iter().map(|(_, outcome)| reading(outcome)).collect();
     if let Some(at) = knee::knee(&line) {
         points.truncate(at + 2);
     }
@@ -248,36 +251,36 @@ fn cut_at_saturation(points: &mut Vec<(Settings, Outcome)>) {
 
 /// The throughput and latency by which the knee is found: bytes per second, or IOPS if no bytes
 /// moved.
-fn reading(outcome: &Outcome) -> Reading {
+fn reading(outcome: &Outcome) -> KneeReading {
     let throughput = match outcome.bw_bytes {
         0 => outcome.iops,
         bytes => bytes as f64,
     };
-    Reading { throughput, latency: outcome.mean_ns }
+    KneeReading { throughput, latency: outcome.mean_ns }
 }
 
 /// Finds the knee of the loads by the latencies from the intended start.
-fn load_knee(loads: &[Load]) -> Option<u32> {
-    let one = |load: &Load| Reading {
+fn load_knee(loads: &[LoadPoint]) -> Option<u32> {
+    let one = |load: &LoadPoint| KneeReading {
         latency: load.outcome.due.as_ref().map(|due| due.mean_ns),
         ..reading(&load.outcome)
     };
-    let line: Vec<Reading> = loads.iter().map(one).collect();
+    let line: Vec<KneeReading> = loads.iter().map(one).collect();
     knee::knee(&line).map(|i| loads[i].percent)
 }
 
 /// Finds a knee along the first increasing axis for each combination of the other axes.
-fn knees(axes: &[Axis], points: &[(Settings, Outcome)]) -> Vec<Knee> {
+fn knees(axes: &[Axis], points: &[(PointSettings, Outcome)]) -> Vec<Knee> {
     let Some(increasing) = axes.iter().find(|a| axis::is_increasing(a)) else { return Vec::new() };
     let others: Vec<Axis> = axes.iter().filter(|a| a.name != increasing.name).cloned().collect();
     let mut out = Vec::new();
     for with in axis::product(&others) {
-        let line: Vec<&(Settings, Outcome)> =
+        let line: Vec<&(PointSettings, Outcome)> =
             points.iter().filter(|(s, _)| with.iter().all(|w| s.contains(w))).collect();
         if line.len() < 2 {
             continue;
         }
-        let readings: Vec<Reading> = line.iter().map(|(_, outcome)| reading(outcome)).collect();
+        let readings: Vec<KneeReading> = line.iter().map(|(_, outcome)| reading(outcome)).collect();
         let at = knee::knee(&readings).map(|i| {
             let (settings, outcome) = line[i];
             let value = axis::value(settings, &increasing.name).unwrap_or_default();

@@ -8,7 +8,7 @@ use fiord_job::option::table::{
 };
 use fiord_job::spec::JobSpec;
 
-use crate::axis::Settings;
+use crate::axis::PointSettings;
 use crate::rejected::{self, Rejected};
 
 /// Why a job cannot be swept.
@@ -87,7 +87,7 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, NotSweepabl
 impl Job {
     /// Returns the arguments of a run at these settings. The settings come last in each job, so
     /// they override earlier values.
-    pub fn arguments(&self, settings: &Settings) -> Vec<String> {
+    pub fn arguments(&self, settings: &PointSettings) -> Vec<String> {
         let mut out = Vec::new();
         for job in &self.jobs {
             out.push(format!("--name={}", job.name));
@@ -119,7 +119,7 @@ impl Job {
     /// The job has more than one section, or sets a rate itself.
     pub fn instances(
         &self,
-        settings: &Settings,
+        settings: &PointSettings,
         loader: &mut dyn Loader,
     ) -> Result<u64, NotSweepable> {
         let at = rejected::parse(&self.arguments(settings), loader)?;
@@ -138,7 +138,11 @@ impl Job {
     ///
     /// # Errors
     /// The parser rejects the job, or fiord does not support one of its options.
-    pub fn check(&self, settings: &Settings, loader: &mut dyn Loader) -> Result<u64, Rejected> {
+    pub fn check(
+        &self,
+        settings: &PointSettings,
+        loader: &mut dyn Loader,
+    ) -> Result<u64, Rejected> {
         let at = rejected::parse(&self.arguments(settings), loader)?;
         rejected::check_supported(&at)?;
         Ok(at.jobs.iter().map(duration).max().unwrap_or(0))
@@ -165,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn settings(list: &[(&str, &str)]) -> Settings {
+    fn settings(list: &[(&str, &str)]) -> PointSettings {
         list.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect()
     }
 

@@ -1,6 +1,6 @@
 //! `--rate`: measures latency at percentages of the highest rate found.
 
-use crate::axis::Settings;
+use crate::axis::PointSettings;
 use crate::runs::outcome::Outcome;
 
 /// Percentages of the highest rate.
@@ -77,7 +77,7 @@ pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
 
 /// Returns `settings` with `rate_iops` set to `rate`.
 #[must_use]
-pub fn settings(at: &Settings, rate: String) -> Settings {
+pub fn settings(at: &PointSettings, rate: String) -> PointSettings {
     let mut settings = at.clone();
     settings.push(("rate_iops".into(), rate));
     settings

@@ -1,21 +1,21 @@
 //! Results of a sweep.
 
-use crate::axis::{Axis, Settings};
+use crate::axis::{Axis, PointSettings};
 use crate::runs::outcome::Outcome;
 
 /// Results of a sweep.
 #[derive(Debug)]
-pub struct Results {
+pub struct SweepResults {
     /// Name of the job.
     pub job: String,
     /// Axes of the sweep.
     pub axes: Vec<Axis>,
     /// Finished points in the order of the axes.
-    pub points: Vec<(Settings, Outcome)>,
+    pub points: Vec<(PointSettings, Outcome)>,
     /// Knees, one for each line of points.
     pub knees: Vec<Knee>,
     /// Runs of `--rate`.
-    pub loads: Vec<Load>,
+    pub loads: Vec<LoadPoint>,
     /// Percentage of the highest rate at the knee.
     pub load_knee: Option<u32>,
     /// Whether all points are finished.
@@ -24,7 +24,7 @@ pub struct Results {
 
 /// A run at a percentage of the highest rate.
 #[derive(Debug, Clone)]
-pub struct Load {
+pub struct LoadPoint {
     /// Percentage of the highest rate.
     pub percent: u32,
     /// `rate_iops` of each instance.
@@ -39,7 +39,7 @@ pub struct Knee {
     /// The option that varies.
     pub along: String,
     /// Values of the other options.
-    pub with: Settings,
+    pub with: PointSettings,
     /// Value of the option at the knee and the results there; `None` if every step pays off.
     pub at: Option<(String, Outcome)>,
 }

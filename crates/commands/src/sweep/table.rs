@@ -6,18 +6,18 @@ use fiord_stat::units;
 use serde_json::{Value, json};
 
 use crate::amount::{latency, scaled};
-use crate::axis::{self, Axis, Settings};
+use crate::axis::{self, Axis, PointSettings};
 use crate::columns::{Align, aligned};
 use crate::runs::findings;
 use crate::runs::outcome::{Outcome, PERCENTILES};
-use crate::sweep::results::{Knee, Load, Results};
+use crate::sweep::results::{Knee, LoadPoint, SweepResults};
 
 /// The columns of [`numbers`].
 pub const NUMBERS: [&str; 7] = ["IOPS", "BW", "mean", "p50", "p99", "p99.9", "CPU"];
 
 /// Formats a table for people: one line for each point, followed by the knees.
 #[must_use]
-pub fn table(results: &Results) -> String {
+pub fn table(results: &SweepResults) -> String {
     let names = results.axes.iter().map(|a| a.name.clone());
     let mut rows: Vec<Vec<String>> =
         vec![names.chain(NUMBERS.iter().map(|n| n.to_string())).collect()];
@@ -41,7 +41,7 @@ pub fn table(results: &Results) -> String {
 }
 
 /// Returns the findings of all runs with a label for each run.
-fn found(results: &Results) -> Vec<(String, &[Value])> {
+fn found(results: &SweepResults) -> Vec<(String, &[Value])> {
     let points = results.points.iter();
     let points = points.map(|(settings, outcome)| (axis::words(settings), outcome));
     let loads = results.loads.iter();
@@ -50,7 +50,7 @@ fn found(results: &Results) -> Vec<(String, &[Value])> {
 }
 
 /// Formats the table of latency against load.
-fn loads(results: &Results) -> String {
+fn loads(results: &SweepResults) -> String {
     let mut rows: Vec<Vec<String>> =
         vec![["load", "rate_iops"].iter().chain(&NUMBERS).map(|n| n.to_string()).collect()];
     for load in &results.loads {
@@ -80,7 +80,7 @@ fn from_due(outcome: &Outcome) -> Outcome {
     }
 }
 
-fn values(axes: &[Axis], settings: &Settings) -> Vec<String> {
+fn values(axes: &[Axis], settings: &PointSettings) -> Vec<String> {
     axes.iter().map(|a| axis::value(settings, &a.name).unwrap_or_default().to_owned()).collect()
 }
 
@@ -120,8 +120,8 @@ fn sentence(knee: &Knee) -> String {
 
 /// Formats results as one JSON document.
 #[must_use]
-pub fn json(results: &Results) -> String {
-    let object = |settings: &Settings| -> Value {
+pub fn json(results: &SweepResults) -> String {
+    let object = |settings: &PointSettings| -> Value {
         settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()
     };
     let measured = |outcome: &Outcome| {
@@ -139,13 +139,13 @@ pub fn json(results: &Results) -> String {
         }
         point
     };
-    let point = |(settings, outcome): &(Settings, Outcome)| {
+    let point = |(settings, outcome): &(PointSettings, Outcome)| {
         let mut point = serde_json::Map::new();
         point.insert("settings".into(), object(settings));
         point.append(&mut measured(outcome));
         point
     };
-    let load = |load: &Load| {
+    let load = |load: &LoadPoint| {
         let mut point = serde_json::Map::new();
         point.insert("load_percent".into(), json!(load.percent));
         point.insert("rate_iops".into(), json!(load.rate));
@@ -173,7 +173,7 @@ pub fn json(results: &Results) -> String {
 }
 
 /// Formats results as CSV: one line for each point with its settings and numbers in base units.
-pub fn csv(results: &Results) -> String {
+pub fn csv(results: &SweepResults) -> String {
     if !results.loads.is_empty() {
         return loads_csv(results);
     }
@@ -190,7 +190,7 @@ pub fn csv(results: &Results) -> String {
 }
 
 /// Formats the runs of `--rate` as CSV, with the latencies from the intended start.
-fn loads_csv(results: &Results) -> String {
+fn loads_csv(results: &SweepResults) -> String {
     let mut out = String::from(
         "load_percent,rate_iops,iops,bw_bytes,due_mean_ns,due_p50_ns,due_p99_ns,due_p99.9_ns,\
          cpu_percent\n",
@@ -225,7 +225,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn results() -> Results {
+    fn results() -> SweepResults {
         let axis = |name: &str, values: &[&str]| Axis {
             name: name.into(),
             values: values.iter().map(|v| v.to_string()).collect(),
@@ -241,7 +241,7 @@ mod tests {
         };
         let at =
             |depth: &str| vec![("bs".into(), "4k,8k".into()), ("iodepth".into(), depth.into())];
-        Results {
+        SweepResults {
             job: "job".into(),
             axes: vec![axis("bs", &["4k,8k"]), axis("iodepth", &["1", "2"])],
             points: vec![

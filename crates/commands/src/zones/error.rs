@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::file;
 use fiord_types::Errno;
 
-use crate::consent::Refused;
+use crate::consent::NoConsent;
 use crate::session::CannotPrint;
 use crate::target::TargetError;
 use crate::zones::change::ChangeError;
@@ -63,7 +63,7 @@ pub enum Error {
     },
     /// The user does not confirm.
     #[error(transparent)]
-    Refused(#[from] Refused),
+    NoConsent(#[from] NoConsent),
     /// The change failed.
     #[error(transparent)]
     Change(#[from] ChangeError),

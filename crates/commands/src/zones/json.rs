@@ -3,14 +3,14 @@
 use fiord_sys::zone::{Kind, State, Zone};
 use serde_json::{Map, Value, json};
 
-use crate::zones::summary::Summary;
+use crate::zones::summary::ZoneSums;
 use crate::zones::table::View;
 
 /// Builds the JSON document.
 #[must_use]
 pub fn document(view: &View) -> String {
     let facts = view.facts;
-    let sums = Summary::of(view.zones);
+    let sums = ZoneSums::of(view.zones);
     let states: Map<String, Value> =
         sums.present().map(|(state, n)| (state.word().into(), n.into())).collect();
     let (first, end) = view.shown;

@@ -6,7 +6,7 @@ use fiord_sys::file;
 use fiord_sys::zone::{Action, Device, Facts, Zone, ZonedDevice};
 
 use crate::consent;
-use crate::session::{End, Format, Session};
+use crate::session::{CommandEnd, Format, Session};
 use crate::target::{TargetError, check_unused};
 use crate::zones::args::Args;
 use crate::zones::change::Change;
@@ -19,10 +19,10 @@ use crate::zones::{json, range, table};
 /// # Errors
 /// The device has no zones, is in use, or refuses the change; the range is wrong; or the user does
 /// not confirm.
-pub fn run(args: &Args, session: &mut Session, colours: bool) -> Result<End, Error> {
+pub fn run(args: &Args, session: &mut Session, colours: bool) -> Result<CommandEnd, Error> {
     let Some((action, range)) = args.action.asked() else {
         show(args, &open(&args.device, false)?, session, colours)?;
-        return Ok(End::Done);
+        return Ok(CommandEnd::Done);
     };
     // Before the device is opened for writing.
     if args.readonly {
@@ -33,7 +33,7 @@ pub fn run(args: &Args, session: &mut Session, colours: bool) -> Result<End, Err
     let device = open(&args.device, true)?;
     let change = change(args, (action, range), (&device, &free), session)?;
     repeat_on_block_device(&args.device, &change)?;
-    Ok(End::Done)
+    Ok(CommandEnd::Done)
 }
 
 /// Opens a zoned device.

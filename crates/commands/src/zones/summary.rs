@@ -16,7 +16,7 @@ pub const STATES: [State; 8] = [
 
 /// Counts and sums over a list of zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct ZoneSums {
     /// Number of zones in each of [`STATES`].
     pub states: [u64; 8],
     /// Total capacity in bytes.
@@ -25,11 +25,11 @@ pub struct Summary {
     pub written: u64,
 }
 
-impl Summary {
+impl ZoneSums {
     /// Sums up `zones`.
     #[must_use]
     pub fn of(zones: &[Zone]) -> Self {
-        let mut sums = Summary::default();
+        let mut sums = ZoneSums::default();
         for zone in zones {
             if let Some(at) = STATES.iter().position(|state| *state == zone.state) {
                 sums.states[at] += 1;

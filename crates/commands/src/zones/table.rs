@@ -7,7 +7,7 @@ use fiord_sys::zone::{Facts, Kind, State, Zone};
 
 use crate::amount::{exact, rounded};
 use crate::columns::{Align, aligned};
-use crate::zones::summary::Summary;
+use crate::zones::summary::ZoneSums;
 
 /// What to show, and how.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ fn heading(view: &View) -> String {
         rounded(bytes),
         exact(zone_size)
     );
-    let sums = Summary::of(view.zones);
+    let sums = ZoneSums::of(view.zones);
     let _ = writeln!(
         out,
         "open {} of {}, active {} of {}; blocks of {}, writes in multiples of {}{}",

@@ -5,7 +5,7 @@ use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, State, ZonedDevice};
 use proptest::prelude::*;
 
-use crate::consent::{Answer, Refused, Scripted};
+use crate::consent::{Answer, NoConsent, Scripted};
 use crate::session::{Format, Session};
 use crate::target::TargetError;
 use crate::zones::args::{ActionArgs, Args};
@@ -115,10 +115,10 @@ fn changed(
 fn a_reset_says_what_is_lost_and_asks() {
     let device = device();
     let (result, said, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::No));
-    assert!(matches!(result, Err(Error::Refused(Refused::ByUser))) && asked == 1);
+    assert!(matches!(result, Err(Error::NoConsent(NoConsent::ByUser))) && asked == 1);
     assert_eq!(said, "/dev/z: 3 zones will be reset; 13 MiB of data will be lost\n");
     let (result, _, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::NoTerminal));
-    assert!(matches!(result, Err(Error::Refused(Refused::NoTerminal))));
+    assert!(matches!(result, Err(Error::NoConsent(NoConsent::NoTerminal))));
     assert_eq!((asked, device.resets()), (1, 0));
     let (result, said, _) = changed(&device, (Action::Reset, "all"), (false, Answer::Yes));
     result.unwrap();
@@ -144,7 +144,7 @@ fn yes_answers_and_open_and_close_lose_nothing() {
     assert_eq!(asked, 0);
     assert_eq!(device.zone(96 * MIB).unwrap().state, State::ExplicitlyOpen);
     changed(&device, (Action::Close, "all"), (false, Answer::NoTerminal)).0.unwrap();
-    assert_eq!(summary::Summary::of(&device.zones().unwrap()).open(), 0);
+    assert_eq!(summary::ZoneSums::of(&device.zones().unwrap()).open(), 0);
     let (result, said, _) = changed(&device, (Action::Finish, "80m+16m"), (true, Answer::No));
     result.unwrap();
     assert!(said.contains("1 zone will be finished; 12 MiB of free space"), "{said}");

@@ -3,7 +3,7 @@
 //! If the writes miss their rate, the latency does not apply to that rate: it is void, and the
 //! table shows the achieved rate.
 
-use crate::suite::definition::{Definition, Kind, Request, Step, Steps, StepsError};
+use crate::suite::definition::{Definition, StepKind, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{WRITERS, bytes, fill, filled};
 
 /// The suite.
@@ -19,7 +19,7 @@ pub const DEFINITION: Definition = Definition {
     steps,
 };
 
-fn steps(request: &Request) -> Result<Steps, StepsError> {
+fn steps(request: &StepRequest) -> Result<Steps, StepsError> {
     let device = request.device;
     let (zones, open) = (filled(device), device.writers().min(WRITERS));
     let (writes, reads) = (65536.max(u64::from(device.facts.write_granularity)), 4096);
@@ -36,10 +36,10 @@ fn steps(request: &Request) -> Result<Steps, StepsError> {
         .fold(String::new(), |text, line| text + line + "\n")
         + device.queued();
     let mut steps = vec![fill(device)];
-    steps.push(Step {
+    steps.push(SuiteStep {
         settings: vec![("prepare".into(), "overwrite".into())],
         reset: false,
-        ..Step::prepare(format!("{head}{writer}io_size={amount}\n\n[overwrite]\n"))
+        ..SuiteStep::prepare(format!("{head}{writer}io_size={amount}\n\n[overwrite]\n"))
     });
     let times =
         format!("time_based\nramp_time={}\nruntime={}\n", request.ramp_time, request.runtime);
@@ -54,8 +54,8 @@ fn steps(request: &Request) -> Result<Steps, StepsError> {
         );
         let settings = vec![("rate".into(), rate.clone())];
         let target = (target > 0).then_some(target);
-        let step = Step::measure(settings, job);
-        steps.push(Step { kind: Kind::MeasureReads, target, ..step });
+        let step = SuiteStep::measure(settings, job);
+        steps.push(SuiteStep { kind: StepKind::MeasureReads, target, ..step });
     }
     Ok(Steps { steps, left_out: Vec::new() })
 }

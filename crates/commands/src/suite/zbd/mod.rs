@@ -15,8 +15,8 @@ pub mod randread;
 pub mod write;
 
 use crate::amount;
-use crate::suite::definition::{Request, Step, StepsError};
-use crate::suite::device::Zoned;
+use crate::suite::definition::{StepRequest, StepsError, SuiteStep};
+use crate::suite::device::SuiteDevice;
 
 /// Block sizes of ZBDBench.
 pub const BLOCKS: &str = "4k,8k,16k,32k,64k,128k";
@@ -32,7 +32,7 @@ fn bytes(text: &str) -> Result<u64, StepsError> {
 
 /// Returns the values of `bs` that the device supports. Adds the others to `left_out`.
 fn blocks<'a>(
-    request: &Request<'a>,
+    request: &StepRequest<'a>,
     left_out: &mut Vec<String>,
 ) -> Result<Vec<&'a str>, StepsError> {
     let mut taken = Vec::new();
@@ -55,7 +55,7 @@ fn blocks<'a>(
 
 /// Returns the values of a numeric axis up to a limit. Adds the others to `left_out`.
 fn counts(
-    request: &Request,
+    request: &StepRequest,
     axis: &'static str,
     (most, why): (u32, &'static str),
     left_out: &mut Vec<String>,
@@ -80,15 +80,15 @@ fn counts(
 
 /// Returns the number of jobs and the number of zones for each job. The remainder of the division
 /// stays unused.
-fn shares(device: &Zoned, most: u32) -> (u32, u32) {
+fn shares(device: &SuiteDevice, most: u32) -> (u32, u32) {
     let jobs = device.writers().min(most);
     (jobs, device.zones() / jobs)
 }
 
 /// Returns a step that fills the zones once; each writer fills its own zones sequentially.
-fn fill(device: &Zoned) -> Step {
+fn fill(device: &SuiteDevice) -> SuiteStep {
     let (jobs, zones) = shares(device, WRITERS);
-    Step::prepare(format!(
+    SuiteStep::prepare(format!(
         "{}{}rw=write\nbs=128k\nsize={zones}z\noffset_increment={zones}z\nnumjobs={jobs}\n\
          job_max_open_zones=1\ngroup_reporting\n\n[prepare]\n",
         device.head(),
@@ -97,7 +97,7 @@ fn fill(device: &Zoned) -> Step {
 }
 
 /// Number of zones that [`fill`] fills.
-fn filled(device: &Zoned) -> u32 {
+fn filled(device: &SuiteDevice) -> u32 {
     let (jobs, zones) = shares(device, WRITERS);
     jobs * zones
 }

@@ -1,7 +1,7 @@
 //! `zbd/seqwrite` and `zbd/seqread`: throughput and latency of sequential I/O by block size and
 //! number of jobs. Each job has its own zones and a queue depth of 1.
 
-use crate::suite::definition::{Definition, Request, Step, Steps, StepsError};
+use crate::suite::definition::{Definition, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
 
 /// The suite of sequential writes.
@@ -25,13 +25,13 @@ pub const SEQREAD: Definition = Definition {
 /// Number of zones for each job, if the device has enough.
 const ZONES: u32 = 9;
 
-fn seqwrite(request: &Request) -> Result<Steps, StepsError> {
+fn seqwrite(request: &StepRequest) -> Result<Steps, StepsError> {
     let device = request.device;
     let most = (device.writers(), "the device has fewer zones or a lower limit on open zones");
     points(request, "write", (most, device.zones()), Steps::default())
 }
 
-fn seqread(request: &Request) -> Result<Steps, StepsError> {
+fn seqread(request: &StepRequest) -> Result<Steps, StepsError> {
     let device = request.device;
     let prepared = Steps { steps: vec![fill(device)], ..Steps::default() };
     let zones = filled(device);
@@ -40,7 +40,7 @@ fn seqread(request: &Request) -> Result<Steps, StepsError> {
 
 /// Returns a step for each point. Write steps start with reset zones.
 fn points(
-    request: &Request,
+    request: &StepRequest,
     rw: &str,
     (most, zones): ((u32, &'static str), u32),
     mut all: Steps,
@@ -60,7 +60,7 @@ fn points(
                 request.runtime
             );
             let settings = vec![("jobs".into(), jobs.to_string()), ("bs".into(), bs.to_string())];
-            all.steps.push(Step { reset: rw == "write", ..Step::measure(settings, job) });
+            all.steps.push(SuiteStep { reset: rw == "write", ..SuiteStep::measure(settings, job) });
         }
     }
     Ok(all)

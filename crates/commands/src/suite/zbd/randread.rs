@@ -1,7 +1,7 @@
 //! `zbd/randread`: throughput and latency of random reads of full zones by block size and queue
 //! depth.
 
-use crate::suite::definition::{Definition, Request, Step, Steps, StepsError};
+use crate::suite::definition::{Definition, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{BLOCKS, PARALLEL, blocks, counts, fill, filled};
 
 /// The suite.
@@ -13,7 +13,7 @@ pub const DEFINITION: Definition = Definition {
     steps,
 };
 
-fn steps(request: &Request) -> Result<Steps, StepsError> {
+fn steps(request: &StepRequest) -> Result<Steps, StepsError> {
     let device = request.device;
     let mut all = Steps { steps: vec![fill(device)], ..Steps::default() };
     let blocks = blocks(request, &mut all.left_out)?;
@@ -30,7 +30,7 @@ fn steps(request: &Request) -> Result<Steps, StepsError> {
             );
             let settings =
                 vec![("iodepth".into(), depth.to_string()), ("bs".into(), bs.to_string())];
-            all.steps.push(Step::measure(settings, job));
+            all.steps.push(SuiteStep::measure(settings, job));
         }
     }
     Ok(all)

@@ -1,6 +1,6 @@
 //! `zbd/write`: write throughput when a device is filled repeatedly.
 
-use crate::suite::definition::{Definition, Filled, Request, Step, Steps, StepsError};
+use crate::suite::definition::{Definition, Filled, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{WRITERS, blocks, bytes, counts, shares};
 
 /// The suite.
@@ -14,7 +14,7 @@ pub const DEFINITION: Definition = Definition {
 
 /// Builds the passes. Each pass writes every zone once. The first pass writes empty zones; later
 /// passes reset each zone before they write it, and the measurement includes these resets.
-fn steps(request: &Request) -> Result<Steps, StepsError> {
+fn steps(request: &StepRequest) -> Result<Steps, StepsError> {
     let mut all = Steps::default();
     let device = request.device;
     let (jobs, zones) = shares(device, WRITERS);
@@ -36,7 +36,7 @@ fn steps(request: &Request) -> Result<Steps, StepsError> {
             let settings = vec![("bs".into(), bs.into()), ("pass".into(), pass.to_string())];
             let first = *pass == 1;
             let finds = (!first).then_some(Filled { zones: jobs * zones, bytes: whole });
-            all.steps.push(Step { reset: first, finds, ..Step::measure(settings, job) });
+            all.steps.push(SuiteStep { reset: first, finds, ..SuiteStep::measure(settings, job) });
         }
     }
     Ok(all)
