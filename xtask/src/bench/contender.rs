@@ -1,4 +1,4 @@
-//! The programs that are compared.
+//! The compared programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,18 +9,18 @@ use serde_json::Value;
 /// A program that understands fio's command line.
 #[derive(Debug, Clone)]
 pub(super) struct Contender {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: &'static str,
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
-    /// What it says of itself.
+    /// Its version.
     pub version: String,
 }
 
 impl Contender {
     /// Asks the program for its version.
     pub(super) fn new(name: &'static str, program: &Path) -> Result<Self> {
-        // Runs happen elsewhere: a relative path is made absolute, a bare name is left to PATH.
+        // Runs have another working directory: make a relative path absolute, and leave a bare name to PATH.
         let program = match program.components().count() {
             1 => program.to_path_buf(),
             _ => program.canonicalize().with_context(|| program.display().to_string())?,
@@ -35,12 +35,12 @@ impl Contender {
     }
 }
 
-/// Builds fiord as users do and gives its path.
+/// Builds fiord as users do, and returns its path.
 pub(super) fn build_fiord() -> Result<PathBuf> {
     build(&["--package", "fiord", "--bin", "fiord"], "fiord")
 }
 
-/// Builds the bare loop and gives its path.
+/// Builds the bare loop, and returns its path.
 pub(super) fn build_bare() -> Result<PathBuf> {
     build(&["--package", "fiord-engine", "--example", "bare_loop"], "bare_loop")
 }

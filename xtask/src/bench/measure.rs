@@ -1,4 +1,4 @@
-//! One run of one contender: the command and the figure that is taken of it.
+//! One run of one contender: the command, and the figure that it gives.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -12,27 +12,27 @@ use super::place::{FILE_BYTES, Place};
 use super::row::{Job, What};
 use super::watch::Watch;
 
-/// How runs are made.
+/// Options of the runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
-    /// The CPU that everything is pinned to. Two jobs have the next one too.
+    /// The CPU to which everything is pinned. Two jobs also use the next one.
     pub cpu: u32,
-    /// How long a run is measured.
+    /// Run time of a measurement.
     pub seconds: f64,
-    /// Bytes of the file that is laid out.
+    /// Size in bytes of the file that is laid out.
     pub layout: u64,
-    /// Files that are laid out where they are very many.
+    /// Number of files in the row with very many files.
     pub files: u64,
-    /// I/Os are counted per second of CPU time and not of the clock on the wall.
+    /// Count I/Os per second of CPU time instead of elapsed time.
     pub per_cpu: bool,
 }
 
-/// The reason why a figure cannot be measured on this machine. Not a failure.
+/// Why a figure cannot be measured on this machine. This is not a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct NotHere(pub String);
 
-/// Runs a contender on a job and takes the figure.
+/// Runs a contender on a job and returns the figure.
 pub(super) fn figure(
     who: &Contender,
     what: What,
@@ -73,7 +73,7 @@ pub(super) fn figure(
     }
 }
 
-/// Runs the bare loop and gives its I/Os a second.
+/// Runs the bare loop and returns its I/Os per second.
 pub(super) fn bare(
     program: &Path,
     settings: &str,
@@ -92,7 +92,7 @@ pub(super) fn bare(
     rate(&run("the bare loop", command)?, terms.per_cpu)
 }
 
-/// Runs `t/io_uring`, which runs for whole seconds, and gives the best second's I/Os.
+/// Runs `t/io_uring`, which runs for whole seconds, and returns the I/Os of the best second.
 pub(super) fn tool(
     program: Option<&Path>,
     settings: &str,
@@ -107,13 +107,13 @@ pub(super) fn tool(
     }
     let mut command = Command::new("taskset");
     command.args(["-c", &terms.cpu.to_string()]).arg(program).args(settings.split(' '));
-    // It tells a rate once a second and leaves the last one out: in one second it tells none.
+    // It prints a rate every second except the last one, so a run of one second prints none.
     command.arg(format!("-r{}", terms.seconds.round().max(2.0))).arg(place.file());
     let rate = best_second(&run("t/io_uring", command)?)?;
     if rate > 0.0 { Ok(rate) } else { Err(NotHere("printed no rate".into()).into()) }
 }
 
-/// The figure in `Maximum IOPS=1.5M`.
+/// Parses the figure in `Maximum IOPS=1.5M`.
 fn best_second(text: &str) -> Result<f64> {
     let figure = text.lines().find_map(|line| line.trim().strip_prefix("Maximum IOPS="));
     let figure = figure.with_context(|| format!("t/io_uring printed:\n{text}"))?.trim();
@@ -125,7 +125,7 @@ fn best_second(text: &str) -> Result<f64> {
     Ok(number.parse::<f64>().with_context(|| figure.to_string())? * scale)
 }
 
-/// `dd` writing as much as is laid out, and waiting for the device as a layout does.
+/// Returns the `dd` command that writes as much as a layout and flushes at its end, as a layout does.
 pub(super) fn dd(place: &Place, terms: Terms) -> Result<f64> {
     let mut command = Command::new("dd");
     command.args(["if=/dev/zero", "bs=1M", "conv=fsync", "status=none"]);
@@ -134,7 +134,7 @@ pub(super) fn dd(place: &Place, terms: Terms) -> Result<f64> {
     layout("dd", command, place, terms)
 }
 
-/// The options that all runs have in common, then the row's.
+/// Returns the options of all runs, then those of the row.
 fn common(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Result<()> {
     command.current_dir(&place.dir);
     command.args(["--name=bench", "--output-format=json", "--invalidate=0", "--thread"]);
@@ -156,7 +156,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> R
     Ok(())
 }
 
-/// Another CPU.
+/// Returns another CPU.
 fn next_cpu(cpu: u32) -> Result<u32> {
     match std::thread::available_parallelism()?.get() as u32 {
         1 => Err(NotHere("there is one CPU only".into()).into()),
@@ -176,13 +176,13 @@ fn timed(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Re
     Ok(())
 }
 
-/// Runs to the end and gives standard output.
+/// Runs a command to its end and returns its standard output.
 fn run(name: &str, mut command: Command) -> Result<String> {
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
     checked(name, &output)
 }
 
-/// Standard output of a run that worked.
+/// Returns the standard output of a successful run.
 fn checked(name: &str, output: &Output) -> Result<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
@@ -195,8 +195,8 @@ fn checked(name: &str, output: &Output) -> Result<String> {
     bail!("{name} failed:\n{errors}{text}");
 }
 
-/// I/Os a second in fio's JSON: the sum over jobs and directions. Per second of CPU time: each
-/// job's own rate, summed.
+/// Returns the I/Os per second in fio's JSON, summed over jobs and directions. Per second of CPU time, it sums
+/// the rates of the jobs.
 fn rate(text: &str, per_cpu: bool) -> Result<f64> {
     let document: Value =
         serde_json::from_str(text).with_context(|| format!("printed:\n{text}"))?;
@@ -216,7 +216,7 @@ fn rate(text: &str, per_cpu: bool) -> Result<f64> {
     Ok(sum)
 }
 
-/// Counted instructions of two sizes of the same job: what differs is what the I/Os cost.
+/// Counts the instructions of a job in two sizes. The difference is the cost of the I/Os.
 fn instructions(who: &Contender, job: Job, place: &mut Place, terms: Terms) -> Result<f64> {
     let few: u64 = if terms.seconds < 1.0 { 2_000 } else { 20_000 };
     let many = few * 21;
@@ -225,7 +225,7 @@ fn instructions(who: &Contender, job: Job, place: &mut Place, terms: Terms) -> R
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&who.program);
         common(&mut command, job, place, terms)?;
-        // The CPU's counter would be calibrated first, for a time and not for a number of steps.
+        // The calibration of the CPU's counter takes a fixed time, not a fixed number of instructions.
         command.arg("--clocksource=clock_gettime").arg(format!("--io_size={}", ios * 4096));
         let output = command.output().map_err(|e| NotHere(format!("no valgrind ({e})")))?;
         checked(who.name, &output)?;
@@ -238,14 +238,14 @@ fn instructions(who: &Contender, job: Job, place: &mut Place, terms: Terms) -> R
     Ok((counts[1] - counts[0]) / (many - few) as f64)
 }
 
-/// The total in what callgrind prints at its end.
+/// Parses the total that callgrind prints at its end.
 fn collected(text: &str) -> Option<f64> {
     let line = text.lines().rev().find(|line| line.contains("Collected"))?;
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// The peak of memory, bytes. (What `wait` says is no less than the parent's own, so `/proc` is
-/// asked while the process runs.)
+/// Returns the peak of memory in bytes. The value of `wait` is at least that of the parent, so this reads
+/// `/proc` while the process runs.
 fn peak_memory(who: &Contender, what: What, mut command: Command) -> Result<f64> {
     let fields: &[&str] =
         if what == What::OwnMemory { &["RssAnon:", "RssShmem:"] } else { &["VmHWM:"] };
@@ -262,13 +262,13 @@ fn peak_memory(who: &Contender, what: What, mut command: Command) -> Result<f64>
     Ok(peak as f64)
 }
 
-/// A field of `/proc/PID/status` that is in KiB; 0 if it is not there.
+/// Reads a field of `/proc/PID/status` that is in KiB; 0 if it is missing.
 fn kib(status: &str, field: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(field));
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
 }
 
-/// Time from the start to the first access of a file, and from the last one to the exit.
+/// Returns the time from the start to the first access of a file, and from the last access to the exit.
 fn around_io(who: &Contender, mut command: Command, file: &Path) -> Result<(Duration, Duration)> {
     let watch = Watch::on(file)?;
     command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -284,7 +284,7 @@ fn around_io(who: &Contender, mut command: Command, file: &Path) -> Result<(Dura
     Ok((at - start, end - at))
 }
 
-/// Bytes a second at which a command makes the file.
+/// Returns the bytes per second at which a command creates the file.
 fn layout(name: &str, mut command: Command, place: &Place, terms: Terms) -> Result<f64> {
     let _ = std::fs::remove_file(place.layout());
     let start = Instant::now();
@@ -297,7 +297,7 @@ fn layout(name: &str, mut command: Command, place: &Place, terms: Terms) -> Resu
     Ok(made as f64 / passed.as_secs_f64())
 }
 
-/// The seconds of a run that lays out and reads very many files.
+/// Returns the seconds of a run that lays out and reads very many files.
 fn many_files(name: &str, mut command: Command, place: &Place, terms: Terms) -> Result<f64> {
     let directory = place.many_files();
     let _ = std::fs::remove_dir_all(&directory);

@@ -1,43 +1,43 @@
-//! The table and the document.
+//! The table and the JSON document of the benchmark.
 
 use serde_json::{Value, json};
 
 use super::row::{Bound, Row, What};
 
-/// The ratios of one row against one other, one a round.
+/// The ratios of a row against one contender, one per round.
 pub(super) struct Ratios {
-    /// Against whom.
+    /// The contender.
     pub than: &'static str,
-    /// What is required.
+    /// The requirement.
     pub bound: Bound,
-    /// One a round; empty when it could not be measured.
+    /// One per round; empty if it could not be measured.
     pub rounds: Vec<f64>,
-    /// Why there is none.
+    /// Why there is no ratio.
     pub missing: Option<String>,
 }
 
-/// What came of a row.
+/// The result of a row.
 pub(super) struct Outcome {
     /// The row.
     pub row: &'static Row,
-    /// Figures of fiord itself, one a round.
+    /// Figures of fiord, one per round.
     pub figures: Vec<f64>,
-    /// Why there is none.
+    /// Why there is no figure.
     pub missing: Option<String>,
-    /// Against each.
+    /// The comparison with each contender.
     pub ratios: Vec<Ratios>,
 }
 
 impl Outcome {
-    /// What an I/O took fiord, in nanoseconds: of the whole run, or of its CPU time with `--per-cpu`.
-    /// `None` where I/Os a second are not what is measured.
+    /// Time per I/O of fiord in nanoseconds: of the whole run, or of its CPU time with `--per-cpu`.
+    /// `None` if the row does not measure I/Os per second.
     fn ns_per_io(&self) -> Option<f64> {
         let rate = median(&self.figures);
         (self.row.what == What::Rate && rate > 0.0).then(|| 1e9 / rate)
     }
 }
 
-/// The median; not a number when there is nothing.
+/// Returns the median; NaN if the list is empty.
 pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -56,7 +56,7 @@ fn requirement(bound: Bound) -> String {
     }
 }
 
-/// Below this many rounds a requirement is not judged: one busy moment would decide.
+/// With fewer rounds, a requirement is not checked: a single busy moment would decide.
 const ENOUGH_ROUNDS: usize = 3;
 
 fn verdict(bound: Bound, ratio: f64, rounds: usize) -> &'static str {
@@ -68,7 +68,7 @@ fn verdict(bound: Bound, ratio: f64, rounds: usize) -> &'static str {
     }
 }
 
-/// The head of the table.
+/// Formats the heading of the table.
 pub(super) fn head() -> String {
     format!(
         "{:<48} {:>9}  {:<14} {:>8}  {:<16} {:<14} {}\n",
@@ -76,7 +76,7 @@ pub(super) fn head() -> String {
     )
 }
 
-/// The lines of a row.
+/// Formats the lines of a row.
 pub(super) fn lines(outcome: &Outcome) -> String {
     if let Some(why) = &outcome.missing {
         return format!("{:<48} {why}\n", outcome.row.name);
@@ -107,7 +107,7 @@ fn line(begin: &str, ratios: &Ratios) -> String {
     format!("{}\n", text.trim_end())
 }
 
-/// A row as JSON.
+/// Converts a row to JSON.
 pub(super) fn value(outcome: &Outcome) -> Value {
     let against: Vec<Value> = outcome
         .ratios

@@ -1,4 +1,4 @@
-//! Where the work lies: a directory, a file in the page cache, a loop device.
+//! The targets of the benchmark: a directory, a file in the page cache, a loop device.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Bytes of the file that the rows read and write.
+/// Size in bytes of the file that the rows read and write.
 pub(super) const FILE_BYTES: u64 = 256 << 20;
 
-/// The directory and what is in it. Goes when dropped.
+/// The directory and its files; removed on drop.
 pub(super) struct Place {
     /// The directory.
     pub dir: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Makes the directory and the file, written through and in the page cache.
+    /// Creates the directory and the file, which is flushed and stays in the page cache.
     pub(super) fn prepare(dir: Option<PathBuf>) -> Result<Self> {
         let made = dir.is_none();
         let dir = dir.unwrap_or_else(|| {
@@ -35,12 +35,12 @@ impl Place {
         self.dir.join("bench.dat")
     }
 
-    /// What is laid out.
+    /// The path that rows lay out.
     pub(super) fn layout(&self) -> PathBuf {
         self.dir.join("layout.dat")
     }
 
-    /// The directory of very many files.
+    /// The directory with very many files.
     pub(super) fn many_files(&self) -> PathBuf {
         self.dir.join("many")
     }
@@ -49,7 +49,7 @@ impl Place {
         self.dir.join("loop.dat")
     }
 
-    /// A loop device over a file of its own, made when first asked for. Fails without root.
+    /// Returns a loop device over a separate file; the first call creates it. Fails without root.
     pub(super) fn loop_device(&mut self) -> Result<PathBuf> {
         if let Some(device) = &self.device {
             return Ok(device.clone());
@@ -74,7 +74,7 @@ impl Place {
 /// Writes a file of [`FILE_BYTES`] that stays in the page cache.
 fn write_file(path: &Path) -> Result<()> {
     let file = std::fs::File::create(path).with_context(|| path.display().to_string())?;
-    // Not zeros: file systems and devices treat those specially.
+    // Not zeros, because file systems and devices treat them specially.
     let block: Vec<u8> =
         (0..1u32 << 20).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for n in 0..FILE_BYTES >> 20 {
