@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FileKind, IoUring, Libaio, Null, Op, OpKind, Psync, Queued,
-    Tag, Target, Want,
+    Completions, Engine, EngineConfig, FileKind, IoAttributes, IoUring, Libaio, Null, Op, OpKind,
+    Psync, Queued, Target, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 
@@ -22,7 +22,14 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
         let target = Target { fd, kind, offset: 0, len: 1 << 20, read_only: true };
         engine.attach(0, &target).expect("the file cannot be attached");
     }
-    let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 4096, at: 0, tag: Tag::PLAIN };
+    let op = Op {
+        kind: OpKind::Read,
+        file: 0,
+        offset: 0,
+        len: 4096,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    };
     let mut done = Completions::with_capacity(depth);
     let mut free = engine.take_slots();
     let (mut queued, mut ended) = (0, 0);

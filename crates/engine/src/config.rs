@@ -33,10 +33,10 @@ pub struct EngineConfig {
     /// Access pattern to advise the kernel of (`fadvise_hint`). Only `mmap` uses it; the other
     /// engines' files are advised when they are opened.
     pub pattern: Option<Pattern>,
-    /// Values for [`crate::Tag::priority`], in the kernel's encoding; index 0 holds 0, the job's
+    /// Values for [`crate::IoAttributes::priority`], in the kernel's encoding; index 0 holds 0, the job's
     /// own priority. Empty if no I/O has a priority of its own.
     pub priorities: Vec<u16>,
-    /// Placement identifiers for [`crate::Tag::placement`], per file. Empty if the job places no
+    /// Placement identifiers for [`crate::IoAttributes::placement`], per file. Empty if the job places no
     /// writes.
     pub placements: Vec<Vec<u16>>,
     /// The feature that places writes.

@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use fiord_engine::{
-//!     Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Sim, Tag, Time, Want,
+//!     Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Sim, IoAttributes, Time, Want,
 //! };
 //! use fiord_plan::EnginePlan;
 //!
@@ -22,7 +22,7 @@
 //!
 //! for slot in engine.take_slots() {
 //!     let offset = u64::from(slot.index()) * 4096;
-//!     let op = Op { kind: OpKind::Read, file: 0, offset, len: 4096, at: 0, tag: Tag::PLAIN };
+//!     let op = Op { kind: OpKind::Read, file: 0, offset, len: 4096, at: 0, attributes: IoAttributes::PLAIN };
 //!     assert_eq!(engine.queue(slot, &op), Queued::Pending);
 //! }
 //!
@@ -83,7 +83,7 @@ pub use sim::Sim;
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
-pub use fiord_plan::{FileKind, Tag, TrimRange, WriteCommand};
+pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
 
 /// Index of one I/O unit of a job, `0 .. iodepth`. A slot owns one data buffer and has at most one
 /// op in flight. The right to use it is a [`FreeSlot`].
@@ -125,7 +125,7 @@ pub struct Op {
     pub at: u32,
     /// Priority, placement and kind of write command. An engine ignores the attributes that it does
     /// not support: the plan refuses a job that needs them on such an engine.
-    pub tag: Tag,
+    pub attributes: IoAttributes,
 }
 
 /// Result of an op: a number of bytes, an errno, or a status of the device.

@@ -87,7 +87,7 @@ pub struct Libaio {
     control: Box<[Iocb]>,
     /// One vector per slot if the commands use vectors; otherwise empty.
     vectors: Vec<libc::iovec>,
-    /// Values for [`crate::Tag::priority`]; empty if no I/O has a priority of its own.
+    /// Values for [`crate::IoAttributes::priority`]; empty if no I/O has a priority of its own.
     priorities: Box<[u16]>,
     /// A control block needs more than the data's address: a vector or a priority.
     has_optional_fields: bool,
@@ -217,7 +217,7 @@ impl Libaio {
             *vector = libc::iovec { iov_base: data, iov_len: op.len as usize };
             (block.buf, block.nbytes) = ((&raw const *vector) as u64, 1);
         }
-        match self.priorities.get(usize::from(op.tag.priority)) {
+        match self.priorities.get(usize::from(op.attributes.priority)) {
             None | Some(0) => {}
             Some(value) => {
                 block.reqprio = *value as i16;

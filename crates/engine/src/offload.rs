@@ -329,7 +329,7 @@ fn gone() -> EngineError {
 mod tests {
     use std::time::Instant;
 
-    use fiord_plan::{EnginePlan, Tag};
+    use fiord_plan::{EnginePlan, IoAttributes};
 
     use super::*;
     use crate::{Buffers, MachineClock, OpKind};
@@ -377,8 +377,8 @@ mod tests {
         let mut engine =
             Offload::new(&config, slots, |config| Buffers::new(config).map(Staged)).unwrap();
         for (slot, ms) in engine.take_slots().into_iter().zip(times) {
-            let (kind, tag) = (OpKind::Read, Tag::PLAIN);
-            let op = Op { kind, file: 0, offset: *ms, len: 512, at: 0, tag };
+            let (kind, attributes) = (OpKind::Read, IoAttributes::PLAIN);
+            let op = Op { kind, file: 0, offset: *ms, len: 512, at: 0, attributes };
             assert_eq!(engine.queue(slot, &op), Queued::Pending);
         }
         engine

@@ -3,7 +3,7 @@
 mod scratch;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FreeSlot, Op, OpKind, Outcome, Queued, Tag, Want,
+    Completions, Engine, EngineConfig, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
 };
 use fiord_job::option::def::Support;
 use fiord_job::option::table;
@@ -16,7 +16,14 @@ const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 64;
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
+    Op {
+        kind,
+        file: 0,
+        offset: block * u64::from(BLOCK),
+        len: BLOCK,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    }
 }
 
 /// Runs all ops, as many at a time as there are slots, and returns their outcomes by index. Fails
@@ -104,7 +111,7 @@ fn write_then_read<E: Engine>(mut engine: E) {
     );
     assert_eq!(outcomes, full);
     for kind in [OpKind::Fsync, OpKind::Fdatasync, OpKind::SyncFileRange(2)] {
-        let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+        let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };
         assert_eq!(one(&mut engine, free, &sync), Outcome::ok(0), "{kind:?}");
     }
     assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
@@ -165,7 +172,14 @@ fn on_a_device<E: Engine>(mut engine: E, maps: bool) {
         assert!(b[..BLOCK as usize] == expected[..], "block {i}");
     };
     assert_eq!(all(&mut engine, free, &reads, |b, _| b.fill(0xff), check), full);
-    let sync = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+    let sync = Op {
+        kind: OpKind::Fsync,
+        file: 0,
+        offset: 0,
+        len: 0,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    };
     assert_eq!(one(&mut engine, free, &sync), Outcome::ok(0));
     let trims: Vec<Op> = (0..8).map(|b| op(OpKind::Trim, b)).collect();
     assert_eq!(all(&mut engine, free, &trims, |_, _| {}, |_, _| {}), [Outcome::ok(0); 8]);

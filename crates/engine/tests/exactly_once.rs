@@ -5,8 +5,8 @@ use fiord_engine::sim::random::Distribution;
 mod scratch;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FreeSlot, IoUring, Libaio, Null, Op, OpKind, Outcome,
-    Queued, Sim, Slot, Tag, Time, Vsync, Want,
+    Completions, Engine, EngineConfig, FreeSlot, IoAttributes, IoUring, Libaio, Null, Op, OpKind,
+    Outcome, Queued, Sim, Slot, Time, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use proptest::prelude::*;
@@ -62,7 +62,7 @@ fn follow<E: Engine>(
                     offset: 4096,
                     len: *len,
                     at: 0,
-                    tag: Tag::PLAIN,
+                    attributes: IoAttributes::PLAIN,
                 };
                 match engine.queue(slot, &op) {
                     Queued::Pending => in_flight[*index as usize] = Some(*len),
@@ -168,7 +168,7 @@ proptest! {
     fn on_a_simulated_device_there_is_always_room((slots, steps) in run()) {
         let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 8192);
         let mut sim = Sim::new(&config).unwrap();
-        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, tag: Tag::PLAIN };
+        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, attributes: IoAttributes::PLAIN };
         for slot in sim.take_slots() {
             prop_assert_eq!(sim.queue(slot, &op), Queued::Pending);
         }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FileKind, FreeSlot, IoUring, Libaio, Mmap, Op, OpKind,
-    Outcome, Psync, Pvsync2, Queued, Tag, Target, Vsync, Want,
+    Completions, Engine, EngineConfig, FileKind, FreeSlot, IoAttributes, IoUring, Libaio, Mmap, Op,
+    OpKind, Outcome, Psync, Pvsync2, Queued, Target, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use fiord_types::Errno;
@@ -22,7 +22,7 @@ const LIBAIO: EnginePlan =
     EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * B, len: BLOCK, at: 0, tag: Tag::PLAIN }
+    Op { kind, file: 0, offset: block * B, len: BLOCK, at: 0, attributes: IoAttributes::PLAIN }
 }
 
 fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
@@ -51,7 +51,8 @@ fn refused<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) {
     assert_eq!(free.last().map(FreeSlot::index), Some(index));
 }
 
-const SYNC: Op = Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+const SYNC: Op =
+    Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };
 
 #[test]
 fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiord_load::{
-    AnyContent, Content, Io, LoadError, Next, Source, SourceVisitor, Tag, with_source,
+    AnyContent, Content, Io, IoAttributes, LoadError, Next, Source, SourceVisitor, with_source,
 };
 use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
 use fiord_types::Dir;
@@ -41,7 +41,13 @@ fn fill_cost(job: &JobPlan, bytes: usize) -> Result<f64, LoadError> {
     let begin = Instant::now();
     for i in 0..n {
         let offset = (i * bytes) as u64;
-        let io = Io { dir: Dir::Write, file: 0, offset, len: bytes as u32, tag: Tag::PLAIN };
+        let io = Io {
+            dir: Dir::Write,
+            file: 0,
+            offset,
+            len: bytes as u32,
+            attributes: IoAttributes::PLAIN,
+        };
         content.fill(black_box(&mut buffers[i % BUFFERS]), &io);
     }
     Ok(begin.elapsed().as_nanos() as f64 / n as f64)

@@ -50,7 +50,7 @@
 //! | the distributions behind it, and how ranks are drawn with integers | `source/laws.rs`, `ranks.rs` |
 //! | how skewed a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
-//! | priority and placement of single I/Os | `source/tags.rs` |
+//! | priority and placement of single I/Os | `source/attributes.rs` |
 //! | trims of several ranges | `source/ranges.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
 //! | when written data is flushed (`fsync=N` and similar options) | `source/flushes.rs` |
@@ -70,7 +70,7 @@ pub mod source;
 
 pub use content::AnyContent;
 pub use error::LoadError;
-pub use fiord_plan::{Tag, TrimRange, WriteCommand};
+pub use fiord_plan::{IoAttributes, TrimRange, WriteCommand};
 pub use source::{AnySource, SourceVisitor, any_source, with_source};
 
 /// An I/O that a source asks for.
@@ -85,7 +85,7 @@ pub struct Io {
     /// Number of bytes.
     pub len: u32,
     /// Priority, placement and kind of write command.
-    pub tag: Tag,
+    pub attributes: IoAttributes,
 }
 
 /// How a file is flushed.

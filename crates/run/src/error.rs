@@ -91,7 +91,8 @@ impl std::fmt::Display for JobError {
         }
         if let Some(status) = self.status {
             write!(f, ": {status}")?;
-        } else if let Some(errno) = self.errno {
+        } else if let Some(errno) = self.errno.filter(|errno| !self.detail.contains(errno.name())) {
+            // An engine names the system call and its errno in the detail.
             write!(f, ": {errno}")?;
         }
         if !self.detail.is_empty() {
@@ -128,6 +129,16 @@ mod tests {
     use fiord_engine::Outcome;
 
     use super::*;
+
+    #[test]
+    fn an_errno_is_named_once() {
+        let what = format!("sqthread_poll: io_uring_setup: {}", Errno::EPERM);
+        let refused = EngineError { what, help: None, errno: Some(Errno::EPERM) };
+        let shown = JobError::from(refused).to_string();
+        assert_eq!(shown.matches("(EPERM)").count(), 1, "{shown}");
+        let plain = JobError::new(Stage::EngineSetUp, Errno::EPERM, "no ring").to_string();
+        assert_eq!(plain.matches("(EPERM)").count(), 1, "{plain}");
+    }
 
     #[test]
     fn an_engine_error_keeps_its_errno_and_gets_a_stage() {

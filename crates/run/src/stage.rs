@@ -181,7 +181,7 @@ impl From<&Op> for Stage {
     fn from(op: &Op) -> Stage {
         match op.kind {
             OpKind::Read => Stage::Read,
-            OpKind::Write => match op.tag.form {
+            OpKind::Write => match op.attributes.command {
                 WriteCommand::Data => Stage::Write,
                 WriteCommand::Zeroes => Stage::WriteZeroes,
                 WriteCommand::Uncorrectable => Stage::WriteUncorrectable,

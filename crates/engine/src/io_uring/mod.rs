@@ -45,9 +45,9 @@ pub struct IoUring {
     /// An entry needs more than the data's address: something in `extras`, a priority or a write
     /// stream.
     has_optional_fields: bool,
-    /// Values for [`crate::Tag::priority`]; empty if no I/O has a priority of its own.
+    /// Values for [`crate::IoAttributes::priority`]; empty if no I/O has a priority of its own.
     priorities: Box<[u16]>,
-    /// Write streams for [`crate::Tag::placement`], per file; empty if the job places no writes.
+    /// Write streams for [`crate::IoAttributes::placement`], per file; empty if the job places no writes.
     /// Linux 6.16.
     streams: Box<[Vec<u16>]>,
     /// Number of ops that are queued and not reaped; at most `limit`.
@@ -85,10 +85,10 @@ impl IoUring {
     #[inline(never)]
     fn with_optional_fields(&mut self, slot: Slot, op: Op, mut sqe: Sqe) -> Sqe {
         // 0, also for an index beyond the list, means the priority of the thread.
-        sqe.ioprio = self.priorities.get(usize::from(op.tag.priority)).copied().unwrap_or(0);
-        if op.tag.placement != 0
+        sqe.ioprio = self.priorities.get(usize::from(op.attributes.priority)).copied().unwrap_or(0);
+        if op.attributes.placement != 0
             && let Some(ids) = self.streams.get(op.file as usize)
-            && let Some(id) = ids.get(usize::from(op.tag.placement) - 1)
+            && let Some(id) = ids.get(usize::from(op.attributes.placement) - 1)
         {
             sqe.file_index = write_stream(*id);
         }

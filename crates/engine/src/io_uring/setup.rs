@@ -11,7 +11,7 @@ use super::registered::{Registered, RingFiles};
 use super::ring::{Ring, RingOptions};
 use crate::buffers::Buffers;
 use crate::flags;
-use crate::{EngineConfig, EngineError, Op, OpKind, Tag};
+use crate::{EngineConfig, EngineError, IoAttributes, Op, OpKind};
 
 impl IoUring {
     /// Creates the engine for use by the calling thread.
@@ -53,7 +53,14 @@ impl IoUring {
             (OP_READV, OP_WRITEV)
         };
         let extras = Extras::new(config, &options, read_op == OP_READV, registered);
-        let no_op = Op { kind: OpKind::Trim, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+        let no_op = Op {
+            kind: OpKind::Trim,
+            file: 0,
+            offset: 0,
+            len: 0,
+            at: 0,
+            attributes: IoAttributes::PLAIN,
+        };
         let common = |opcode, op_flags: i32| Sqe {
             opcode,
             flags: files.entry_flags(),

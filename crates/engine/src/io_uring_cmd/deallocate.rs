@@ -56,12 +56,19 @@ impl RangeLists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{OpKind, Tag};
+    use crate::{IoAttributes, OpKind};
 
     #[test]
     fn a_list_holds_the_ranges_that_were_set() {
         let mut lists = RangeLists::new(2, 3);
-        let op = Op { kind: OpKind::Trim, file: 0, offset: 512, len: 1536, at: 0, tag: Tag::PLAIN };
+        let op = Op {
+            kind: OpKind::Trim,
+            file: 0,
+            offset: 512,
+            len: 1536,
+            at: 0,
+            attributes: IoAttributes::PLAIN,
+        };
         let range = |offset, len| TrimRange { offset, len };
         lists.set_ranges(1, &[range(512, 512), range(8192, 1024)]);
         let command = lists.command(1, &Space::NONE, &op);

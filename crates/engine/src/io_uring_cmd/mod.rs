@@ -77,14 +77,14 @@ pub struct IoUringCmd {
 struct Placements {
     /// Directive type of a write.
     directive: u8,
-    /// Placement identifiers for [`crate::Tag::placement`], per file.
+    /// Placement identifiers for [`crate::IoAttributes::placement`], per file.
     ids: Box<[Vec<u16>]>,
 }
 
 impl Placements {
     /// The placement identifier of a write; `None` if the write is not placed.
     fn of(&self, op: &Op) -> Option<u16> {
-        let at = usize::from(op.tag.placement).checked_sub(1)?;
+        let at = usize::from(op.attributes.placement).checked_sub(1)?;
         self.ids.get(op.file as usize)?.get(at).copied()
     }
 }
@@ -103,7 +103,7 @@ impl IoUringCmd {
         let space = self.space(op.file);
         let mut command = match op.kind {
             OpKind::Read => NvmeCommand::read(space, op.offset, op.len, &self.flags),
-            _ => NvmeCommand::write(space, op.tag.form, op.offset, op.len, &self.flags),
+            _ => NvmeCommand::write(space, op.attributes.command, op.offset, op.len, &self.flags),
         };
         command.addr = data as u64;
         command.data_len = op.len;
@@ -125,7 +125,7 @@ impl IoUringCmd {
         let (first, count) = space.blocks(op.offset, op.len);
         let blocks = Blocks { first, count, before: space.blocks(op.at.into(), 0).0 as u32 };
         if command.data_len > 0 {
-            if op.kind == OpKind::Write && op.tag.form == WriteCommand::Append {
+            if op.kind == OpKind::Write && op.attributes.command == WriteCommand::Append {
                 let zone = Blocks { first: space.zone_start(first), ..blocks };
                 metadata.mark_append(op.file, zone, command);
             } else {
@@ -133,7 +133,7 @@ impl IoUringCmd {
             }
             metadata.point(slot, op.file, blocks, command);
         } else {
-            metadata.mark_without_data(op.tag.form, op.file, blocks, command);
+            metadata.mark_without_data(op.attributes.command, op.file, blocks, command);
         }
     }
 
@@ -176,7 +176,7 @@ impl IoUringCmd {
         let space = *self.space(op.file);
         let command = match op.kind {
             OpKind::Write => {
-                NvmeCommand::write(&space, op.tag.form, op.offset, op.len, &self.flags)
+                NvmeCommand::write(&space, op.attributes.command, op.offset, op.len, &self.flags)
             }
             OpKind::Trim => self.ranges.command(slot, &space, op),
             OpKind::Fsync | OpKind::Fdatasync => NvmeCommand::flush(&space),
@@ -184,7 +184,7 @@ impl IoUringCmd {
         };
         let mut command = command;
         if self.metadata.is_some()
-            && matches!(op.tag.form, WriteCommand::Zeroes | WriteCommand::Verify)
+            && matches!(op.attributes.command, WriteCommand::Zeroes | WriteCommand::Verify)
         {
             self.set_metadata(slot, op, &mut command);
         }
@@ -373,7 +373,7 @@ impl Engine for IoUringCmd {
         }
         let moves = match op.kind {
             OpKind::Read => true,
-            OpKind::Write => op.tag.form.has_data(),
+            OpKind::Write => op.attributes.command.has_data(),
             _ => false,
         };
         let sqe = if moves {

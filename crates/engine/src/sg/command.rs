@@ -93,13 +93,13 @@ impl CommandBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Tag;
+    use crate::IoAttributes;
 
     const DISK: Capacity = Capacity { blocks: 1 << 20, block: 512 };
 
     fn order(write: SgWrite, kind: OpKind, offset: u64, len: u32) -> Option<Request> {
         let plan = SgPlan { read_fua: true, write, ..Default::default() };
-        let op = Op { kind, file: 0, offset, len, at: 0, tag: Tag::PLAIN };
+        let op = Op { kind, file: 0, offset, len, at: 0, attributes: IoAttributes::PLAIN };
         CommandBuilder::new(&plan, 7).of(&op, DISK)
     }
 

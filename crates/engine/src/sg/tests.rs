@@ -21,7 +21,14 @@ fn what_is_no_scsi_device_is_refused_with_a_reason() {
     let mut sg = engine(SgPlan::default());
     let error = sg.attach(0, &file("/dev/null", FileKind::Char)).unwrap_err();
     assert!(error.to_string().contains("it is no SCSI device"), "{error}");
-    let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, tag: crate::Tag::PLAIN };
+    let op = Op {
+        kind: OpKind::Read,
+        file: 0,
+        offset: 0,
+        len: 512,
+        at: 0,
+        attributes: crate::IoAttributes::PLAIN,
+    };
     let slot = sg.take_slots().remove(0);
     assert!(matches!(sg.queue(slot, &op), Queued::Done(_, e) if e == Outcome::err(Errno::EBADF)));
 }
@@ -63,7 +70,14 @@ fn taker(ranges: u32, blocks: u32) -> Device {
 }
 
 fn trim(offset: u64) -> Op {
-    Op { kind: OpKind::Trim, file: 0, offset, len: 4096, at: 0, tag: crate::Tag::PLAIN }
+    Op {
+        kind: OpKind::Trim,
+        file: 0,
+        offset,
+        len: 4096,
+        at: 0,
+        attributes: crate::IoAttributes::PLAIN,
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@ use fiord_types::Errno;
 use super::options::Fault;
 use super::random::Distribution;
 use super::*;
-use crate::Tag;
+use crate::IoAttributes;
 
 const BLOCK: u32 = 4096;
 
@@ -16,7 +16,14 @@ fn sim(slots: u32, options: SimOptions) -> (Sim, Vec<FreeSlot>) {
 }
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * u64::from(BLOCK), len: BLOCK, at: 0, tag: Tag::PLAIN }
+    Op {
+        kind,
+        file: 0,
+        offset: block * u64::from(BLOCK),
+        len: BLOCK,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    }
 }
 
 /// Runs `count` reads of ascending blocks at full depth. Returns all outcomes in the order of

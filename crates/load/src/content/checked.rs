@@ -48,7 +48,7 @@ mod tests {
     use fiord_types::Dir;
 
     use super::*;
-    use crate::Tag;
+    use crate::IoAttributes;
     use fiord_plan::{EnginePlan, JobPlan};
 
     #[test]
@@ -71,8 +71,13 @@ mod tests {
             let mut buffer = vec![0; 256 << 10];
             content.prepare(&mut buffer);
             for len in [4096, 8, 256 << 10] {
-                let io =
-                    Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32, tag: Tag::PLAIN };
+                let io = Io {
+                    dir: Dir::Write,
+                    file: 0,
+                    offset: 0,
+                    len: len as u32,
+                    attributes: IoAttributes::PLAIN,
+                };
                 content.fill(&mut buffer[..len], &io);
                 let (block, last) = buffer[..len].split_last_chunk::<CRC>().unwrap();
                 assert_eq!(crc(block), *last, "{:?} {len}", job.content);

@@ -8,7 +8,7 @@ use fiord_types::Dir;
 
 use super::AnyContent;
 use crate::rng::{Purpose, Rng};
-use crate::{Content, Io, Tag};
+use crate::{Content, Io, IoAttributes};
 
 /// A file as the writes of a job leave it.
 struct File {
@@ -38,7 +38,7 @@ impl File {
             file: 0,
             offset: offset as u64,
             len: len as u32,
-            tag: Tag::PLAIN,
+            attributes: IoAttributes::PLAIN,
         };
         self.content.fill(buffer, &io);
         self.bytes[offset..][..len].copy_from_slice(buffer);
@@ -163,8 +163,10 @@ fn a_few_writes_to_a_large_device_repeat() {
     for _ in 0..8192 {
         let mut block = [0; 4096];
         let offset = rng.below(device / 4096) * 4096;
-        content
-            .fill(&mut block, &Io { dir: Dir::Write, file: 0, offset, len: 4096, tag: Tag::PLAIN });
+        content.fill(
+            &mut block,
+            &Io { dir: Dir::Write, file: 0, offset, len: 4096, attributes: IoAttributes::PLAIN },
+        );
         bytes.extend_from_slice(&block);
     }
     near("few writes", 50, duplicates(&bytes));

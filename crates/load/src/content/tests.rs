@@ -7,7 +7,7 @@ use fiord_plan::{Content as Kind, EnginePlan, JobPlan};
 use fiord_types::{Dir, PerDir};
 
 use super::{AnyContent, pattern};
-use crate::{Content, Io, LoadError, Tag};
+use crate::{Content, Io, IoAttributes, LoadError};
 
 /// Fills the buffers of `slots` slots in turn, and returns what was written.
 fn writes(
@@ -23,7 +23,13 @@ fn writes(
     let mut offset = 0;
     let mut write = |(i, &len): (usize, &usize)| {
         let buffer = &mut buffers[i % slots][..len];
-        let io = Io { dir: Dir::Write, file: 0, offset, len: len as u32, tag: Tag::PLAIN };
+        let io = Io {
+            dir: Dir::Write,
+            file: 0,
+            offset,
+            len: len as u32,
+            attributes: IoAttributes::PLAIN,
+        };
         offset += len as u64;
         content.fill(buffer, &io);
         buffer.to_vec()
@@ -200,8 +206,13 @@ fn random_writes(blocks: usize, len: usize, slots: usize, reads: bool) -> (f64, 
             continue;
         }
         let before = buffer.clone();
-        let io =
-            Io { dir: Dir::Write, file: 0, offset: at as u64, len: len as u32, tag: Tag::PLAIN };
+        let io = Io {
+            dir: Dir::Write,
+            file: 0,
+            offset: at as u64,
+            len: len as u32,
+            attributes: IoAttributes::PLAIN,
+        };
         content.fill(buffer, &io);
         let same = |(a, b): (&[u8], &[u8])| a[40..48] == b[40..48];
         groups += len / 4096;
@@ -255,7 +266,13 @@ fn four_gib_have_no_two_equal_blocks() {
         let mut seen = Vec::with_capacity(1 << 18);
         for i in 0..(1 << 30) / len {
             let buffer = &mut buffers[i % 4];
-            let io = Io { dir: Dir::Write, file: 0, offset: 0, len: len as u32, tag: Tag::PLAIN };
+            let io = Io {
+                dir: Dir::Write,
+                file: 0,
+                offset: 0,
+                len: len as u32,
+                attributes: IoAttributes::PLAIN,
+            };
             content.fill(buffer, &io);
             seen.extend(buffer.chunks_exact(4096).map(fingerprint));
         }
@@ -281,8 +298,13 @@ fn data_that_was_read_is_not_written_again() {
             content.prepare(&mut buffer);
             let mut writes = Vec::new();
             for i in 0..64 {
-                let io =
-                    Io { dir: Dir::Write, file: 0, offset: i * 4096, len: 4096, tag: Tag::PLAIN };
+                let io = Io {
+                    dir: Dir::Write,
+                    file: 0,
+                    offset: i * 4096,
+                    len: 4096,
+                    attributes: IoAttributes::PLAIN,
+                };
                 content.fill(&mut buffer[..4096], &io);
                 writes.push(buffer[..4096].to_vec());
                 if i % 3 != 0 {
@@ -312,7 +334,8 @@ fn a_mixed_job_only_scrambles_a_buffer_without_reads() {
     let mut content = AnyContent::of(&job, 5).unwrap();
     let mut buffer = vec![0; 131_072];
     content.prepare(&mut buffer);
-    let io = Io { dir: Dir::Write, file: 0, offset: 0, len: 131_072, tag: Tag::PLAIN };
+    let io =
+        Io { dir: Dir::Write, file: 0, offset: 0, len: 131_072, attributes: IoAttributes::PLAIN };
     content.fill(&mut buffer, &io);
     let before = buffer.clone();
     content.fill(&mut buffer, &io);

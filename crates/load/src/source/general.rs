@@ -4,6 +4,7 @@
 use fiord_plan::{FileService, JobPlan, Mix, TrimRange};
 use fiord_types::{Dir, PerDir};
 
+use super::attributes::AttributeSource;
 use super::cursor::{FileCursor, OffsetGenerator};
 use super::directions::Directions;
 use super::files::Files;
@@ -11,9 +12,8 @@ use super::flushes::Flushes;
 use super::limits::Limits;
 use super::ranges::Ranges;
 use super::sizes::Sizes;
-use super::tags::Tags;
 use crate::rng::{Purpose, Rng};
-use crate::{Displaced, Io, LoadError, Next, Source, Tag};
+use crate::{Displaced, Io, IoAttributes, LoadError, Next, Source};
 
 /// A source for any load.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct General {
     file_rng: Rng,
     direction_rng: Rng,
     /// Attributes of the I/Os; `None` if all are plain.
-    tags: Option<Box<Tags>>,
+    attributes: Option<Box<AttributeSource>>,
     /// Ranges of the trims; `None` if each trim has one range.
     ranges: Option<Box<Ranges>>,
     /// The caller closes all files before each loop.
@@ -90,7 +90,7 @@ impl General {
             generator,
             file_rng,
             direction_rng: Rng::new(load.seed, Purpose::Direction, 0),
-            tags: Tags::new(load),
+            attributes: AttributeSource::new(load),
             ranges: Ranges::new(load),
             reopens: job.target.unlink_each_loop,
             quota: quota.then(|| vec![0; count]),
@@ -179,9 +179,9 @@ impl General {
                     (directions, _) => directions.draw(cursor.trimmed(), &mut self.direction_rng),
                 };
                 if let Some((offset, len)) = self.generator.next(cursor, dir) {
-                    let mut io = Io { dir, file, offset, len, tag: Tag::PLAIN };
-                    if let Some(tags) = &mut self.tags {
-                        io.tag = tags.of(&io);
+                    let mut io = Io { dir, file, offset, len, attributes: IoAttributes::PLAIN };
+                    if let Some(attributes) = &mut self.attributes {
+                        io.attributes = attributes.of(&io);
                     }
                     if self.zoned {
                         self.drawn = len;

@@ -12,7 +12,7 @@ use super::limits::Limits;
 use super::permute::Permutation;
 use super::sizes::Sizes;
 use crate::rng::{Purpose, Rng};
-use crate::{Io, Next, Source, Tag};
+use crate::{Io, IoAttributes, Next, Source};
 
 /// Most sizes that a direction may have.
 const SIZES: usize = 8;
@@ -194,7 +194,13 @@ impl Mixed {
             }
         };
         self.limits.count(way.dir, len);
-        Next::Io(Io { dir: way.dir, file: 0, offset: self.start + at, len, tag: Tag::PLAIN })
+        Next::Io(Io {
+            dir: way.dir,
+            file: 0,
+            offset: self.start + at,
+            len,
+            attributes: IoAttributes::PLAIN,
+        })
     }
 }
 

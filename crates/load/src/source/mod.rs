@@ -1,6 +1,7 @@
 //! Sources: which I/O is next. [`with_source`] chooses the source of a job.
 
 mod any;
+mod attributes;
 mod bitmap;
 mod cursor;
 mod directions;
@@ -19,7 +20,6 @@ mod sizes;
 mod sprandom;
 mod spread;
 mod strided;
-mod tags;
 #[cfg(test)]
 mod tests;
 mod write_commands;
@@ -126,7 +126,7 @@ fn is_special(load: &Load) -> bool {
         || load.trim_ranges > 1
         || load.step != Step::None
         || Flushes::any(load)
-        || tags::any(load)
+        || attributes::any(load)
 }
 
 /// The region of a plain source; `None` if the job needs another source.

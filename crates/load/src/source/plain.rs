@@ -6,7 +6,7 @@ use fiord_types::Dir;
 use super::permute::Permutation;
 use super::spread::Skewed;
 use crate::rng::Rng;
-use crate::{Io, Next, Source, Tag};
+use crate::{Io, IoAttributes, Next, Source};
 
 /// What a plain source needs to know of its job.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +30,13 @@ pub struct Region {
 impl Region {
     #[inline]
     fn io(&self, offset: u64) -> Next {
-        Next::Io(Io { dir: self.dir, file: self.file, offset, len: self.block, tag: Tag::PLAIN })
+        Next::Io(Io {
+            dir: self.dir,
+            file: self.file,
+            offset,
+            len: self.block,
+            attributes: IoAttributes::PLAIN,
+        })
     }
 }
 

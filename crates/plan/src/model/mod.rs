@@ -4,6 +4,7 @@
 //! Times are in nanoseconds, sizes and offsets in bytes, unless a field says otherwise. The docs of
 //! a field name the option it comes from; `docs/reference.md` explains the options.
 
+mod attributes;
 mod content;
 mod distribution;
 mod engine;
@@ -19,10 +20,10 @@ mod protection;
 mod record;
 mod specification;
 mod sprandom;
-mod tag;
 mod target;
 mod zones;
 
+pub use attributes::*;
 pub use content::*;
 pub use distribution::*;
 pub use engine::*;
@@ -37,7 +38,6 @@ pub use protection::*;
 pub use record::*;
 pub use specification::*;
 pub use sprandom::*;
-pub use tag::*;
 pub use target::*;
 pub use zones::*;
 

@@ -6,7 +6,7 @@ pub struct Placement {
     /// The device feature that carries the hints.
     pub by: PlacementKind,
     /// The identifiers of each file, in the form that the device takes.
-    /// [`Tag::placement`](super::Tag::placement) is a position in this list, counted from 1.
+    /// [`IoAttributes::placement`](super::IoAttributes::placement) is a position in this list, counted from 1.
     pub ids: Vec<Vec<u16>>,
     /// How the job chooses the identifier of a write.
     pub select: PlacementSelect,

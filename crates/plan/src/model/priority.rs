@@ -7,7 +7,7 @@ use super::IoPrio;
 /// The shares of I/Os that have their own priority instead of the job's (`cmdprio*`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Priorities {
-    /// The priorities. [`Tag::priority`](super::Tag::priority) is a position in this list, counted
+    /// The priorities. [`IoAttributes::priority`](super::IoAttributes::priority) is a position in this list, counted
     /// from 1.
     pub values: Vec<IoPrio>,
     /// The shares of reads and of writes. Trims have none.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
-use fiord_load::{AnyContent, Content as _, Io, Tag};
+use fiord_load::{AnyContent, Content as _, Io, IoAttributes};
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Guard, Open};
 use fiord_types::{Dir, Errno};
@@ -87,7 +87,13 @@ impl Writer<'_> {
                 return Ok(Done::Cancelled);
             }
             let len = usize::try_from(self.range.end - at).unwrap_or(CHUNK).min(CHUNK);
-            let io = Io { dir: Dir::Write, file: 0, offset: at, len: len as u32, tag: Tag::PLAIN };
+            let io = Io {
+                dir: Dir::Write,
+                file: 0,
+                offset: at,
+                len: len as u32,
+                attributes: IoAttributes::PLAIN,
+            };
             let chunk = &mut with.buffer[..len];
             with.content.fill(chunk, &io);
             if let Err(error) = self.file.write_all_at(chunk, at) {

@@ -9,7 +9,7 @@ use fiord_engine::{
     Buffers, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
     MachineClock, Op, OpKind, Outcome, Queued, Slot, Target, Time, Want,
 };
-use fiord_load::{Flush, Io, Next, Source, Tag};
+use fiord_load::{Flush, Io, IoAttributes, Next, Source};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
@@ -239,7 +239,13 @@ impl Payload for Nothing {
 }
 
 fn write_at(block: u64) -> Next {
-    Next::Io(Io { dir: Dir::Write, file: 0, offset: block * 4096, len: 4096, tag: Tag::PLAIN })
+    Next::Io(Io {
+        dir: Dir::Write,
+        file: 0,
+        offset: block * 4096,
+        len: 4096,
+        attributes: IoAttributes::PLAIN,
+    })
 }
 
 /// Runs a list on a scripted engine. Returns the result and every op that the engine got.

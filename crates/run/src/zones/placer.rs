@@ -180,7 +180,7 @@ impl Placer {
     fn place_write(&mut self, io: &Io) -> Place {
         loop {
             let file = &mut self.files[io.file as usize];
-            let append = io.tag.form == WriteCommand::Append;
+            let append = io.attributes.command == WriteCommand::Append;
             match file.table.claim_write(&mut file.user, io.offset, io.len, append) {
                 Claim::Write { zone, offset, len } => {
                     let flight = Flight::Write { file: io.file, zone, offset, len };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fiord_load::{Io, Tag};
+use fiord_load::{Io, IoAttributes};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
@@ -72,7 +72,7 @@ fn placer(job: &JobPlan, table: &Arc<ZoneTable>) -> Placer {
 }
 
 fn io(dir: Dir, offset: u64) -> Io {
-    Io { dir, file: 0, offset, len: BLOCK, tag: Tag::PLAIN }
+    Io { dir, file: 0, offset, len: BLOCK, attributes: IoAttributes::PLAIN }
 }
 
 /// A pseudo-random number.
@@ -308,7 +308,10 @@ fn without_recovery_a_torn_write_ends_the_job() {
 #[test]
 fn an_append_that_was_never_submitted_leaves_no_gap() {
     let (fake, table) = device(2, 2);
-    let append = Io { tag: Tag { form: WriteCommand::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
+    let append = Io {
+        attributes: IoAttributes { command: WriteCommand::Append, ..IoAttributes::PLAIN },
+        ..io(Dir::Write, 0)
+    };
     let mut first = placer(&job(0, 0..1, true, PLAIN), &table);
     placed(&mut first, &append, 0);
     let mut second = placer(&job(1, 0..1, true, PLAIN), &table);
@@ -347,7 +350,10 @@ fn a_zone_that_becomes_read_only_or_offline_is_no_longer_used() {
 fn appends_in_flight_all_fail_when_their_zone_becomes_read_only() {
     let (fake, table) = device(2, 2);
     let mut placer = placer(&job(0, 0..2, true, PLAIN), &table);
-    let append = Io { tag: Tag { form: WriteCommand::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
+    let append = Io {
+        attributes: IoAttributes { command: WriteCommand::Append, ..IoAttributes::PLAIN },
+        ..io(Dir::Write, 0)
+    };
     placed(&mut placer, &append, 0);
     placed(&mut placer, &append, 1);
     fake.give_up(0, State::Offline);
@@ -371,7 +377,10 @@ fn placed(placer: &mut Placer, io: &Io, slot: u32) -> Io {
 fn an_append_after_a_failed_one_is_counted_separately() {
     let (fake, table) = device(2, 2);
     let mut placer = placer(&job(0, 0..1, true, PLAIN), &table);
-    let append = Io { tag: Tag { form: WriteCommand::Append, ..Tag::PLAIN }, ..io(Dir::Write, 0) };
+    let append = Io {
+        attributes: IoAttributes { command: WriteCommand::Append, ..IoAttributes::PLAIN },
+        ..io(Dir::Write, 0)
+    };
     assert_eq!(placed(&mut placer, &append, 0).offset, 0);
     let second = placed(&mut placer, &append, 1).offset;
     let (result, _) = placer.failed(0, Some(Errno::EIO));

@@ -141,7 +141,7 @@ fn command_detail(op: &Op, outcome: Outcome) -> String {
 /// Explains a failed I/O, in addition to errno, file and offset.
 fn io_detail(op: &Op, errno: Option<Errno>) -> String {
     match errno {
-        Some(Errno::EPERM) if op.tag.priority != 0 => {
+        Some(Errno::EPERM) if op.attributes.priority != 0 => {
             "a priority of the real-time class needs root (CAP_SYS_NICE). To fix: run as root, or set \
              cmdprio_class=2"
                 .into()

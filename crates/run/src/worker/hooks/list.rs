@@ -1,6 +1,6 @@
 //! The hooks of one job.
 
-use fiord_engine::{FreeSlot, HeldSlot, Op, OpKind, Slot, Tag};
+use fiord_engine::{FreeSlot, HeldSlot, IoAttributes, Op, OpKind, Slot};
 use fiord_load::Io;
 use fiord_load::pace::FlowTicket;
 use fiord_plan::JobPlan;
@@ -49,7 +49,14 @@ impl Hooks {
     /// These hooks, which are called in this order, for a job with `slots` slots.
     pub fn new(list: Vec<Box<dyn Hook>>, slots: u32) -> Self {
         let list: Vec<_> = list.into_iter().map(|hook| (hook.events(), hook)).collect();
-        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+        let op = Op {
+            kind: OpKind::Read,
+            file: 0,
+            offset: 0,
+            len: 0,
+            at: 0,
+            attributes: IoAttributes::PLAIN,
+        };
         let idle =
             IssuedIo { seq: 0, extra: false, slot: 0, dir: Dir::Read, op, due: NEVER, start: 0 };
         Hooks {

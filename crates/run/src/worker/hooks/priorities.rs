@@ -28,7 +28,7 @@ impl Hook for Priorities {
         recorder: &mut Recorder,
     ) -> Disposition {
         if end.succeeded {
-            recorder.prioritized(io.dir, io.op.tag.priority, end.times);
+            recorder.prioritized(io.dir, io.op.attributes.priority, end.times);
         }
         Disposition::Release
     }

@@ -1,6 +1,8 @@
 //! The end of a job's work: flushing and closing. The time that takes is part of the measured time.
 
-use fiord_engine::{Completions, Engine, FreeSlot, Op, OpKind, Outcome, Queued, Tag, Want};
+use fiord_engine::{
+    Completions, Engine, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
+};
 use fiord_types::{Dir, Errno};
 
 use super::super::core::JobState;
@@ -61,7 +63,8 @@ fn flush_alone<E: Engine>(
     slot: &mut Option<FreeSlot>,
     file: u32,
 ) -> bool {
-    let op = Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+    let op =
+        Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };
     let outcome = match slot.take().map(|slot| engine.queue(slot, &op)) {
         Some(Queued::Done(free, outcome)) => {
             *slot = Some(free);

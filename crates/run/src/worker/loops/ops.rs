@@ -1,6 +1,6 @@
 //! Converts I/Os and flushes of the source to ops of the engine, and directions to those of the recorder.
 
-use fiord_engine::{Op, OpKind, Tag};
+use fiord_engine::{IoAttributes, Op, OpKind};
 use fiord_load::{Flush, Io};
 use fiord_types::Dir;
 
@@ -12,7 +12,7 @@ pub(crate) fn op_of(io: &Io) -> Op {
         Dir::Write => OpKind::Write,
         Dir::Trim => OpKind::Trim,
     };
-    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0, tag: io.tag }
+    Op { kind, file: io.file, offset: io.offset, len: io.len, at: 0, attributes: io.attributes }
 }
 
 /// Converts a flush to an op.
@@ -22,7 +22,14 @@ pub(crate) fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op 
         Flush::Fdatasync => OpKind::Fdatasync,
         Flush::Range(flags) => OpKind::SyncFileRange(flags),
     };
-    Op { kind, file, offset, len: u32::try_from(len).unwrap_or(u32::MAX), at: 0, tag: Tag::PLAIN }
+    Op {
+        kind,
+        file,
+        offset,
+        len: u32::try_from(len).unwrap_or(u32::MAX),
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    }
 }
 
 /// The direction of an op that moves or drops data.

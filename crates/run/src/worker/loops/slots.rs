@@ -1,6 +1,6 @@
 //! The slots of a job with many I/Os in flight, and the sizes of its submissions and reaps.
 
-use fiord_engine::{Completions, FreeSlot, Op, OpKind, Slot, Tag, Want};
+use fiord_engine::{Completions, FreeSlot, IoAttributes, Op, OpKind, Slot, Want};
 use fiord_types::PerDir;
 
 /// An op that was queued.
@@ -41,7 +41,14 @@ impl Slots {
     pub fn new(mut free: Vec<FreeSlot>) -> Self {
         let depth = free.len();
         free.reverse();
-        let nothing = Op { kind: OpKind::Read, file: 0, offset: 0, len: 0, at: 0, tag: Tag::PLAIN };
+        let nothing = Op {
+            kind: OpKind::Read,
+            file: 0,
+            offset: 0,
+            len: 0,
+            at: 0,
+            attributes: IoAttributes::PLAIN,
+        };
         let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
         Slots {
             free,

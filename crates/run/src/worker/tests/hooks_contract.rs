@@ -320,7 +320,7 @@ impl Hook for ReadBack {
             return None;
         }
         let offset = self.unread.pop()?;
-        Some(Io { dir: Dir::Read, file: 0, offset, len: 4096, tag: Tag::PLAIN })
+        Some(Io { dir: Dir::Read, file: 0, offset, len: 4096, attributes: IoAttributes::PLAIN })
     }
     fn admit(&mut self, io: &mut Io) -> Admission {
         match self.busy.contains(&io.offset) {

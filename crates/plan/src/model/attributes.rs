@@ -1,10 +1,10 @@
 //! Attributes of an I/O other than offset and direction: write command, priority, placement.
 
-/// Attributes of an I/O other than offset, length and direction. Most I/Os have [`Tag::PLAIN`].
+/// Attributes of an I/O other than offset, length and direction. Most I/Os have [`IoAttributes::PLAIN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Tag {
+pub struct IoAttributes {
     /// The command that carries out a write.
-    pub form: WriteCommand,
+    pub command: WriteCommand,
     /// Position in [`Priorities::values`](super::Priorities::values), counted from 1; 0: the job's
     /// own priority.
     pub priority: u8,
@@ -13,9 +13,10 @@ pub struct Tag {
     pub placement: u16,
 }
 
-impl Tag {
+impl IoAttributes {
     /// A plain read, write or trim: no special command, priority or placement.
-    pub const PLAIN: Tag = Tag { form: WriteCommand::Data, priority: 0, placement: 0 };
+    pub const PLAIN: IoAttributes =
+        IoAttributes { command: WriteCommand::Data, priority: 0, placement: 0 };
 }
 
 /// The command that carries out a write (`write_mode`).
