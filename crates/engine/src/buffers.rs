@@ -165,6 +165,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "needs calls that Miri does not have")]
     fn every_kind_of_memory_gives_aligned_buffers_apart_from_each_other() {
         for memory in [Memory::Malloc, Memory::Shm, Memory::Mmap(None), Memory::MmapShared(None)] {
             for align in [1, 4096, 1 << 21] {
@@ -201,6 +202,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "needs calls that Miri does not have")]
     fn untouched_buffers_cost_nothing() {
         let before = fiord_sys::usage::memory().unwrap().resident;
         let _buffers = Buffers::new(&config(1024, 1 << 20)).unwrap();
@@ -209,6 +211,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri reserves the memory")]
     fn impossible_sizes_are_errors() {
         for (slots, bytes) in [(0, 4096), (u32::MAX, 4096), (MAX_SLOTS, u32::MAX)] {
             Buffers::new(&config(slots, bytes)).unwrap_err();

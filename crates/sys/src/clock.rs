@@ -265,6 +265,9 @@ fn fit(first: Sample, last: Sample) -> Option<Clock> {
 pub fn why_not_cpu() -> Option<&'static str> {
     static WHY: OnceLock<Option<&'static str>> = OnceLock::new();
     *WHY.get_or_init(|| {
+        if cfg!(miri) {
+            return Some("Miri does not execute instructions of the processor");
+        }
         if !cfg!(target_arch = "x86_64") {
             return Some("fiord knows no time stamp counter of this processor family");
         }

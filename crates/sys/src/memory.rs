@@ -314,6 +314,8 @@ fn map_anonymous(source: &Source, len: usize) -> Result<NonNull<u8>> {
             ("mmap MAP_HUGETLB", libc::MAP_PRIVATE | libc::MAP_HUGETLB | source.huge_flag())
         }
         Source::MmapShared(_) => ("mmap", libc::MAP_SHARED),
+        // Miri supports no other flag.
+        _ if cfg!(miri) => ("mmap", libc::MAP_PRIVATE),
         _ => ("mmap", libc::MAP_PRIVATE | libc::MAP_NORESERVE),
     };
     map(op, len, flags | libc::MAP_ANONYMOUS, -1, 0)

@@ -67,23 +67,22 @@ pub struct IoUring {
 impl IoUring {
     /// Submission entry of a read or write.
     #[inline(always)]
-    fn transfer(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
+    fn transfer(&self, slot: Slot, op: &Op, data: *mut u8) -> Sqe {
         let common = if op.kind == OpKind::Read { &self.read } else { &self.write };
-        let sqe = Sqe {
+        Sqe {
             fd: self.files.name(op.file),
             off: op.offset,
             addr: data as u64,
             len: op.len,
             user_data: u64::from(slot),
             ..*common
-        };
-        // By value: an entry whose address escapes is made in memory and then copied.
-        if self.has_optional_fields { self.with_optional_fields(slot, *op, sqe) } else { sqe }
+        }
     }
 
-    /// Sets the fields that only some options need.
+    /// Pushes an entry with the fields that only some options need. Op and entry come by value: what
+    /// has an address is made in memory, and the entry would then be copied to the ring.
     #[inline(never)]
-    fn with_optional_fields(&mut self, slot: Slot, op: Op, mut sqe: Sqe) -> Sqe {
+    fn push_with_optional_fields(&mut self, slot: Slot, op: Op, mut sqe: Sqe) {
         // 0, also for an index beyond the list, means the priority of the thread.
         sqe.ioprio = self.priorities.get(usize::from(op.attributes.priority)).copied().unwrap_or(0);
         if op.attributes.placement != 0
@@ -95,13 +94,26 @@ impl IoUring {
         self.extras.vector(slot, &mut sqe.addr, &mut sqe.len);
         sqe.buf_index = self.extras.buffer_index(slot);
         sqe.flags |= self.extras.force_async();
-        sqe
+        // SAFETY: as in `queue`; the vector belongs to the slot as well.
+        unsafe { self.ring.push(sqe) };
+    }
+
+    /// Queues an op without data, or carries it out if the ring cannot.
+    #[cold]
+    #[inline(never)]
+    fn queue_without_data(&mut self, slot: FreeSlot, op: Op) -> Queued {
+        let Some(sqe) = self.without_data(slot.index(), &op) else {
+            return Queued::Done(slot, dataless::on(self.files.files(), op));
+        };
+        self.buffers.begin(slot);
+        // SAFETY: the entry refers to no memory.
+        unsafe { self.ring.push(sqe) };
+        self.in_flight += 1;
+        Queued::Pending
     }
 
     /// Submission entry of an op without data; `None` if the ring cannot carry it out.
-    #[cold]
-    #[inline(never)]
-    fn without_data(&mut self, slot: Slot, op: Op) -> Option<Sqe> {
+    fn without_data(&mut self, slot: Slot, op: &Op) -> Option<Sqe> {
         // A ring with polled completions accepts only reads and writes.
         if self.options.hipri {
             return None;
@@ -130,7 +142,7 @@ impl IoUring {
                 sqe.addr = op.offset;
                 sqe.addr3 = u64::from(op.len);
                 sqe.user_data |= DISCARD;
-                self.trims[slot as usize] = op;
+                self.trims[slot as usize] = *op;
             }
             (OpKind::Trim, FileKind::Regular) if self.ring_fallocate => {
                 sqe.opcode = OP_FALLOCATE;
@@ -226,24 +238,23 @@ impl Engine for IoUring {
         if self.in_flight >= self.limit {
             return Queued::Full(slot);
         }
-        let sqe = if matches!(op.kind, OpKind::Read | OpKind::Write) {
-            let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
-                return Queued::Done(slot, Outcome::err(Errno::EINVAL));
-            };
-            let slot = self.buffers.begin(slot);
-            self.transfer(slot, op, data)
-        } else {
-            let Some(sqe) = self.without_data(slot.index(), *op) else {
-                return Queued::Done(slot, dataless::on(self.files.files(), *op));
-            };
-            self.buffers.begin(slot);
-            sqe
+        if !matches!(op.kind, OpKind::Read | OpKind::Write) {
+            return self.queue_without_data(slot, *op);
+        }
+        let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
-        // SAFETY: the entry refers to nothing, or to the buffer of a slot that is now in flight and
-        // whose token `take` returns when the op has completed. A drop with ops in flight waits for
-        // them or leaks the memory.
-        unsafe { self.ring.push(sqe) };
+        let slot = self.buffers.begin(slot);
         self.in_flight += 1;
+        let sqe = self.transfer(slot, op, data);
+        if self.has_optional_fields {
+            self.push_with_optional_fields(slot, *op, sqe);
+            return Queued::Pending;
+        }
+        // SAFETY: the entry refers to the buffer of a slot that is now in flight and whose token `take`
+        // returns when the op has completed. A drop with ops in flight waits for them or leaks the
+        // memory.
+        unsafe { self.ring.push(sqe) };
         Queued::Pending
     }
 

@@ -129,8 +129,8 @@ impl Mapped {
 
 impl Call {
     #[inline(always)]
-    fn mapped(&mut self, file: File) -> Option<&mut Mapped> {
-        self.files.get_mut(file.index as usize)?.as_mut()
+    fn mapped(&mut self, file: u32) -> Option<&mut Mapped> {
+        self.files.get_mut(file as usize)?.as_mut()
     }
 
     /// Moves the mapping so that it covers those bytes of `span` that are in the file. Returns the
@@ -139,7 +139,7 @@ impl Call {
     /// # Errors
     ///
     /// The value that the I/O returns: 0 at the end of the file, or a negative errno.
-    fn moved(&mut self, file: File, span: Span) -> Result<(&mut Mapping, usize), i64> {
+    fn moved(&mut self, file: u32, span: Span) -> Result<(&mut Mapping, usize), i64> {
         let advice = (self.huge, self.pattern);
         let mapped = self.mapped(file).ok_or(Errno::EBADF.as_result())?;
         let len = mapped.present(span.offset, span.len);
@@ -150,14 +150,16 @@ impl Call {
         Ok((window, len))
     }
 
-    /// A read that the present mapping does not cover.
+    /// A read that the present mapping does not cover. It takes the parts of the span, because a span
+    /// is passed in memory, where each read would store it.
     ///
     /// # Safety
     ///
     /// As [`Transfer::read`].
     #[cold]
     #[inline(never)]
-    unsafe fn read_moved(&mut self, file: File, span: Span) -> i64 {
+    unsafe fn read_moved(&mut self, file: u32, data: *mut u8, len: usize, offset: u64) -> i64 {
+        let span = Span { data, len, offset };
         match self.moved(file, span) {
             // SAFETY: the caller vouches for the memory.
             Ok((window, len)) => unsafe { read(window, Span { len, ..span }) },
@@ -165,14 +167,16 @@ impl Call {
         }
     }
 
-    /// A write that the present mapping does not cover.
+    /// A write that the present mapping does not cover. It takes the parts of the span as
+    /// [`Call::read_moved`] does.
     ///
     /// # Safety
     ///
     /// As [`Transfer::write`].
     #[cold]
     #[inline(never)]
-    unsafe fn write_moved(&mut self, file: File, span: Span) -> i64 {
+    unsafe fn write_moved(&mut self, file: u32, data: *mut u8, len: usize, offset: u64) -> i64 {
+        let span = Span { data, len, offset };
         match self.moved(file, span) {
             // SAFETY: the caller vouches for the memory.
             Ok((window, len)) => unsafe { write(window, Span { len, ..span }) },
@@ -261,24 +265,26 @@ impl Transfer for Call {
 
     #[inline(always)]
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
-        let window = self.mapped(file).and_then(|mapped| mapped.at_once(span.offset, span.len));
+        let mapped = self.mapped(file.index);
+        let window = mapped.and_then(|mapped| mapped.at_once(span.offset, span.len));
         match window {
             // SAFETY: the caller vouches for the memory.
             Some(window) => unsafe { read(window, span) },
             // SAFETY: the caller vouches for the memory.
-            None => unsafe { self.read_moved(file, span) },
+            None => unsafe { self.read_moved(file.index, span.data, span.len, span.offset) },
         }
     }
 
     /// Returns `EBADF` if the file is mapped for reading only.
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
-        let window = self.mapped(file).and_then(|mapped| mapped.at_once(span.offset, span.len));
+        let mapped = self.mapped(file.index);
+        let window = mapped.and_then(|mapped| mapped.at_once(span.offset, span.len));
         match window {
             // SAFETY: the caller vouches for the memory.
             Some(window) => unsafe { write(window, span) },
             // SAFETY: the caller vouches for the memory.
-            None => unsafe { self.write_moved(file, span) },
+            None => unsafe { self.write_moved(file.index, span.data, span.len, span.offset) },
         }
     }
 
@@ -286,7 +292,7 @@ impl Transfer for Call {
     /// region, it uses `fsync(2)`, which also writes out what was changed through earlier mappings.
     fn dataless(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
         if matches!(op.kind, OpKind::Fsync | OpKind::Fdatasync)
-            && let Some(mapped) = self.mapped(file)
+            && let Some(mapped) = self.mapped(file.index)
             && mapped.is_whole()
             && let Some(window) = &mapped.window
         {
