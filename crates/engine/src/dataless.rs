@@ -12,7 +12,7 @@ use crate::{FileKind, Op, OpKind, Outcome};
 const BLKDISCARD: libc::Ioctl = 0x1277;
 
 /// Issues a trim or a sync. Returns `EINVAL` for a read or a write.
-pub fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
+pub(crate) fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
     let ret = match op.kind {
         OpKind::Trim => return trim(fd, kind, op.offset, u64::from(op.len)),
         // SAFETY: the call takes no pointers.
@@ -38,7 +38,7 @@ pub(crate) fn on(files: &Files, op: Op) -> Outcome {
 
 /// Deallocates a range: `BLKDISCARD` on a block device, a hole in a regular file. Returns
 /// `EOPNOTSUPP` for other types of files.
-pub fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome {
+pub(crate) fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome {
     let ret = match kind {
         FileKind::Block => {
             let range = [offset, len];

@@ -78,7 +78,7 @@ fn probe(fd: RawFd, offset: u64, flags: i32) -> Option<Errno> {
     let mut page = Page([0; 4096]);
     let vector = libc::iovec { iov_base: page.0.as_mut_ptr().cast(), iov_len: 4096 };
     // SAFETY: the one entry describes `page`, which outlives the call.
-    let ret = unsafe { libc::preadv2(fd, &vector, 1, offset as i64, flags) };
+    let ret = unsafe { libc::preadv2(fd, &raw const vector, 1, offset as i64, flags) };
     if ret >= 0 { None } else { Some(Errno::last()) }
 }
 

@@ -142,28 +142,33 @@ pub struct Outcome(i64);
 impl Outcome {
     /// Success: `bytes` were transferred.
     #[inline]
+    #[must_use]
     pub const fn ok(bytes: u32) -> Self {
         Outcome(bytes as i64)
     }
     /// Failure with this errno.
     #[inline]
+    #[must_use]
     pub const fn err(errno: Errno) -> Self {
         Outcome(-(errno.raw() as i64))
     }
     /// The device failed the command with this NVMe status: the status field of the completion
     /// queue entry without the phase tag.
     #[inline]
+    #[must_use]
     pub const fn nvme(status: u16) -> Self {
         Outcome(-(Self::NVME << 32 | status as i64))
     }
     /// The device failed the command with this SCSI sense data. [`Outcome::get`] reports `EIO`, as
     /// the kernel does for such a failure.
     #[inline]
+    #[must_use]
     pub const fn scsi(sense: Sense) -> Self {
         Outcome(-((((sense.bits() as i64) << 8) | Self::SCSI) << 32 | Errno::EIO.raw() as i64))
     }
     /// Converts the return value of the kernel: a byte count, or a negative errno.
     #[inline]
+    #[must_use]
     pub const fn from_raw(result: i64) -> Self {
         Outcome(result)
     }
@@ -178,6 +183,7 @@ impl Outcome {
         if self.0 >= 0 { Ok(self.0 as u32) } else { Err(Errno::from_raw(-self.0 as i32)) }
     }
     /// The status that the device reported, if the device failed the op.
+    #[must_use]
     pub const fn device_status(self) -> Option<DeviceStatus> {
         let above = self.0.wrapping_neg() >> 32;
         match above & 0xff {
@@ -204,6 +210,7 @@ pub enum DeviceStatus {
 impl DeviceStatus {
     /// Whether the failure concerns only the blocks of this command, so that I/O to other blocks
     /// may succeed.
+    #[must_use]
     pub const fn is_about_these_blocks(self) -> bool {
         match self {
             DeviceStatus::Nvme(status) => status.is_about_these_blocks(),
@@ -211,6 +218,7 @@ impl DeviceStatus {
         }
     }
     /// Whether the device has no space left.
+    #[must_use]
     pub const fn is_full(self) -> bool {
         match self {
             DeviceStatus::Nvme(status) => status.is_full(),
@@ -218,6 +226,7 @@ impl DeviceStatus {
         }
     }
     /// A likely cause, if one is known for this status; otherwise an empty string.
+    #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
             DeviceStatus::Nvme(status) => status.advice(),

@@ -252,7 +252,7 @@ impl Libaio {
             tv_sec: (ns / 1_000_000_000) as i64,
             tv_nsec: (ns % 1_000_000_000) as i64,
         });
-        let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
+        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref::<libc::timespec>);
         let max = max.min(self.events.len() as u32);
         // SAFETY: `events` has room for `max` entries, and the time outlives the call.
         let ret = unsafe {

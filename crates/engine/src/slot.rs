@@ -77,6 +77,7 @@ pub struct FreeSlot {
 impl FreeSlot {
     /// Index of the slot in its engine, `0 .. iodepth`.
     #[inline(always)]
+    #[must_use]
     pub fn index(&self) -> Slot {
         self.index
     }
@@ -98,7 +99,7 @@ impl SlotPool {
     /// # Errors
     ///
     /// The process has created 2^32 - 1 pools, so there is no number for another one.
-    pub fn new(slots: u32) -> Result<Self, EngineError> {
+    pub(crate) fn new(slots: u32) -> Result<Self, EngineError> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let last =
             LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| last.checked_add(1));
@@ -117,14 +118,14 @@ impl SlotPool {
     }
 
     /// The tokens of all slots, in the order of their indices. Only the first call returns tokens.
-    pub fn take(&mut self) -> Vec<FreeSlot> {
+    pub(crate) fn take(&mut self) -> Vec<FreeSlot> {
         let slots = if std::mem::replace(&mut self.handed_out, true) { 0 } else { self.slots };
         (0..slots).map(|index| FreeSlot { index, pool: self.id }).collect()
     }
 
     /// Whether a token belongs to this pool. Its index is then less than the number of slots.
     #[inline(always)]
-    pub fn owns(&self, slot: &FreeSlot) -> bool {
+    pub(crate) fn owns(&self, slot: &FreeSlot) -> bool {
         slot.pool == self.id
     }
 
@@ -134,7 +135,7 @@ impl SlotPool {
     ///
     /// If the token belongs to another pool.
     #[inline(always)]
-    pub fn begin(&mut self, slot: FreeSlot) -> Slot {
+    pub(crate) fn begin(&mut self, slot: FreeSlot) -> Slot {
         assert!(self.owns(&slot), "the slot belongs to another engine");
         #[cfg(debug_assertions)]
         assert!(
@@ -152,7 +153,7 @@ impl SlotPool {
     /// `index` is a result of [`SlotPool::begin`], this is the only call for that result, and neither
     /// the kernel nor another thread uses the slot's buffer any longer.
     #[inline(always)]
-    pub unsafe fn end(&mut self, index: Slot) -> FreeSlot {
+    pub(crate) unsafe fn end(&mut self, index: Slot) -> FreeSlot {
         #[cfg(debug_assertions)]
         assert!(
             std::mem::replace(&mut self.in_flight[index as usize], false),
@@ -207,11 +208,13 @@ impl HeldSlot {
     }
 
     /// Index of the slot in its engine, `0 .. iodepth`.
+    #[must_use]
     pub fn index(&self) -> Slot {
         self.slot.index
     }
 
     /// The bytes of the slot's buffer.
+    #[must_use]
     pub fn data(&self) -> &[u8] {
         // SAFETY: the bytes lie in the memory that this value keeps. The engine and the kernel do not
         // write them, because a write needs the token.
@@ -235,6 +238,7 @@ pub struct Completions {
 
 impl Completions {
     /// An empty list with room for `depth` completions.
+    #[must_use]
     pub fn with_capacity(depth: u32) -> Self {
         Completions { list: Vec::with_capacity(depth as usize), taken: 0 }
     }
@@ -257,11 +261,13 @@ impl Completions {
     }
     /// Number of completions.
     #[inline(always)]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.list.len() - self.taken
     }
     /// Whether the list is empty.
     #[inline(always)]
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -103,6 +103,7 @@ impl JobSpec {
         self.settings.iter().rposition(|setting| std::ptr::eq(setting.def, def))
     }
     /// The job's engine, or the default engine.
+    #[must_use]
     pub fn engine(&self) -> &'static EngineDef {
         let name = engine_of(&self.settings);
         table::find_engine(name).unwrap_or(&table::engines()[0])

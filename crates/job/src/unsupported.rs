@@ -13,6 +13,7 @@ use crate::spec::{JobSpec, Setting};
 
 /// One error per unsupported option, value word and engine of the job. An option that is set to its
 /// default, or to 0 if it has no default, has no effect and is permitted.
+#[must_use]
 pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for (i, setting) in job.settings.iter().enumerate() {
@@ -90,6 +91,7 @@ fn later_word(word: &Word) -> bool {
 }
 
 /// Lists everything that fiord parses but does not support yet.
+#[must_use]
 pub fn list() -> String {
     let mut out = String::new();
     let mut part = |title: &str, names: Vec<String>| {

@@ -519,6 +519,7 @@ pub fn assemble(
 }
 
 /// Computes the run status groups from the entries of the report.
+#[must_use]
 pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
     let mut groups: Vec<GroupReport> = Vec::new();
     for job in jobs {

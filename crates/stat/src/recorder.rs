@@ -172,6 +172,7 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder for a job that uses `dirs`. Allocates the histograms that `axes` names now, so that the first
     /// I/O need not.
+    #[must_use]
     pub fn new(axes: u32, dirs: &[Dir]) -> Self {
         let mut recorder = Recorder { axes, ..Recorder::default() };
         for dir in dirs {
@@ -387,6 +388,7 @@ impl Recorder {
         }
     }
     /// The coarse latency buckets: completion latencies of all directions.
+    #[must_use]
     pub fn latency_buckets(&self) -> LatencyBuckets {
         let mut all = self.latency;
         let derived = axes::CLAT_HIST | axes::BUCKETS;
@@ -398,6 +400,7 @@ impl Recorder {
         all
     }
     /// Bytes and I/Os so far, by direction.
+    #[must_use]
     pub fn totals(&self) -> PerDir<(u64, u64)> {
         PerDir::from_fn(|dir| (self.dirs[dir].bytes, self.dirs[dir].ios))
     }

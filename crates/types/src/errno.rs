@@ -175,30 +175,35 @@ errnos! {
 impl Errno {
     /// An errno from its number, a positive number.
     #[inline]
+    #[must_use]
     pub const fn from_raw(number: i32) -> Errno {
         Errno(number)
     }
 
     /// The errno in a negative return value of the kernel, such as `-5`.
     #[inline]
+    #[must_use]
     pub const fn from_result(result: i64) -> Errno {
         Errno(-result as i32)
     }
 
     /// A return value in the convention of the kernel: the negative number.
     #[inline]
+    #[must_use]
     pub const fn as_result(self) -> i64 {
         -(self.0 as i64)
     }
 
     /// The number.
     #[inline]
+    #[must_use]
     pub const fn raw(self) -> i32 {
         self.0
     }
 
     /// The errno of the last system call of this thread. Call it right after the failed call.
     #[inline]
+    #[must_use]
     pub fn last() -> Errno {
         Errno::of(&std::io::Error::last_os_error()).unwrap_or(Errno::EIO)
     }

@@ -122,6 +122,7 @@ impl Runs {
     }
 
     /// Whether the user asked to stop.
+    #[must_use]
     pub fn stop_requested(&self) -> bool {
         self.signals.stop_requested()
     }
@@ -169,6 +170,7 @@ impl Runs {
 }
 
 /// Names a point for people; a job without settings runs as it is.
+#[must_use]
 pub fn label(settings: &PointSettings) -> String {
     if settings.is_empty() { "as it is".into() } else { axis::words(settings) }
 }

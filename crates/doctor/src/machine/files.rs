@@ -123,12 +123,14 @@ impl DerefMut for Files {
 
 impl Files {
     /// Returns the state of a file or device, by its path.
+    #[must_use]
     pub fn get(&self, path: &Path) -> Option<&FileState> {
         self.by_path.get(path).map(|&n| &self.states[n])
     }
 
     /// Returns the type of the file system that holds a regular file or device, if known. A file that the
     /// survey did not examine counts as being on the file system of other files in its directory.
+    #[must_use]
     pub fn file_system(&self, path: &Path) -> Option<&str> {
         let in_directory = || self.by_directory.get(path.parent()?);
         let state = self.by_path.get(path).or_else(in_directory).map(|&n| &self.states[n])?;
@@ -136,6 +138,7 @@ impl Files {
     }
 
     /// Returns why the survey did not examine some files; `None` if it examined all of them.
+    #[must_use]
     pub fn left_out(&self) -> Option<&Unavailable> {
         self.left_out.as_ref()
     }

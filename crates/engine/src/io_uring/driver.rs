@@ -8,7 +8,7 @@ use crate::{Completions, MachineClock, Time, Want};
 
 /// How an engine gets its completions.
 #[derive(Debug, Clone, Copy)]
-pub struct CompletionMode {
+pub(crate) struct CompletionMode {
     /// The kernel polls for them (`IORING_SETUP_IOPOLL`).
     pub iopoll: bool,
     /// A kernel thread submits (`IORING_SETUP_SQPOLL`).
@@ -112,7 +112,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     ///
     /// The errno of `io_uring_enter(2)`.
     #[inline]
-    pub fn send(&mut self) -> Result<u32, Errno> {
+    pub(crate) fn send(&mut self) -> Result<u32, Errno> {
         if self.unsent() == 0 {
             return Ok(0);
         }
@@ -142,7 +142,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// # Errors
     ///
     /// The errno of `io_uring_enter(2)`. The kernel may still use the memory.
-    pub fn drain(&mut self, completions: u32) -> Result<(), Errno> {
+    pub(crate) fn drain(&mut self, completions: u32) -> Result<(), Errno> {
         let mut left = completions;
         while left > 0 {
             self.enter_once(1, None)?;

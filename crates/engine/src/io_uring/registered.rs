@@ -19,7 +19,7 @@ const MAX_BUFFERS: u32 = 1 << 14;
 
 /// How the buffers are registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Registered {
+pub(crate) enum Registered {
     /// They are not registered.
     Nothing,
     /// All buffers as one, under index 0.
@@ -35,7 +35,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// # Errors
     ///
     /// The buffers are too many, or the kernel refused them.
-    pub fn register_buffers(
+    pub(crate) fn register_buffers(
         &self,
         buffers: &Buffers,
         slots: u32,
@@ -100,7 +100,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
 /// The attached files as submission entries refer to them: by descriptor, or by index if the files
 /// are registered.
 #[derive(Debug)]
-pub struct RingFiles {
+pub(crate) struct RingFiles {
     files: Files,
     /// Value of the entries' `fd` field for each file.
     names: Box<[i32]>,
@@ -114,7 +114,7 @@ impl RingFiles {
     /// # Errors
     ///
     /// The job asks for registered files or the ring needs them, and the kernel refused.
-    pub fn new<S: Submission, C: Completion>(
+    pub(crate) fn new<S: Submission, C: Completion>(
         ring: &Ring<S, C>,
         config: &EngineConfig,
         asked: bool,
@@ -140,28 +140,28 @@ impl RingFiles {
     }
 
     /// Flags that every submission entry needs for its file (`IOSQE_*`).
-    pub fn entry_flags(&self) -> u8 {
+    pub(crate) fn entry_flags(&self) -> u8 {
         if self.registered { IOSQE_FIXED_FILE } else { 0 }
     }
 
     /// Value of an entry's `fd` field for a file.
     #[inline(always)]
-    pub fn name(&self, file: u32) -> i32 {
+    pub(crate) fn name(&self, file: u32) -> i32 {
         self.names.get(file as usize).copied().unwrap_or(-1)
     }
 
     /// Type of a file.
-    pub fn kind(&self, file: u32) -> FileKind {
+    pub(crate) fn kind(&self, file: u32) -> FileKind {
         self.files.kind(file)
     }
 
     /// The attached files, for system calls without the ring.
-    pub fn files(&self) -> &Files {
+    pub(crate) fn files(&self) -> &Files {
         &self.files
     }
 
     /// See [`crate::Engine::attach`].
-    pub fn attach<S: Submission, C: Completion>(
+    pub(crate) fn attach<S: Submission, C: Completion>(
         &mut self,
         ring: &Ring<S, C>,
         file: u32,
@@ -172,7 +172,7 @@ impl RingFiles {
     }
 
     /// See [`crate::Engine::detach`].
-    pub fn detach<S: Submission, C: Completion>(
+    pub(crate) fn detach<S: Submission, C: Completion>(
         &mut self,
         ring: &Ring<S, C>,
         file: u32,
@@ -200,7 +200,7 @@ impl RingFiles {
     /// Unregisters the files before the ring is closed. The kernel releases the files of a closed
     /// ring only at some later time; until then a device cannot be detached, nor its file system
     /// unmounted.
-    pub fn release<S: Submission, C: Completion>(&self, ring: &Ring<S, C>) {
+    pub(crate) fn release<S: Submission, C: Completion>(&self, ring: &Ring<S, C>) {
         if self.registered {
             ring.unregister_files();
         }

@@ -11,7 +11,7 @@ use crate::syscall;
 
 /// Options of a ring.
 #[derive(Debug, Clone, Copy)]
-pub struct RingOptions {
+pub(crate) struct RingOptions {
     /// Least number of entries of both queues. The kernel's limit is 32768.
     pub entries: u32,
     /// The kernel polls for completions (`IORING_SETUP_IOPOLL`).
@@ -64,7 +64,7 @@ impl Drop for Mapping {
 
 /// Both rings, with these types of entries. Only the thread that created them may use them.
 #[derive(Debug)]
-pub struct Ring<S = Sqe, C = Cqe> {
+pub(crate) struct Ring<S = Sqe, C = Cqe> {
     sqes: *mut S,
     sq_mask: u32,
     /// Tail of the submission queue: the entries before it are filled in.
@@ -98,7 +98,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// # Errors
     ///
     /// The errno of `io_uring_setup(2)` or of `mmap(2)`.
-    pub fn new(options: RingOptions) -> Result<Self, Errno> {
+    pub(crate) fn new(options: RingOptions) -> Result<Self, Errno> {
         Self::with_flags(options, if options.sqpoll { SQPOLL_STEPS } else { STEPS })
     }
 
@@ -164,7 +164,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// # Safety
     ///
     /// `arg` must point to `count` entries of the type that `opcode` demands.
-    pub unsafe fn register(
+    pub(crate) unsafe fn register(
         &self,
         opcode: u32,
         arg: *const libc::c_void,
@@ -175,13 +175,13 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     }
 
     /// How many ops can be queued or in flight at a time.
-    pub fn entries(&self) -> u32 {
+    pub(crate) fn entries(&self) -> u32 {
         self.entries
     }
 
     /// Whether the ring accepts only registered files: with a submitting kernel thread before Linux
     /// 5.11.
-    pub fn needs_registered_files(&self) -> bool {
+    pub(crate) fn needs_registered_files(&self) -> bool {
         self.sqpoll() && self.features & FEAT_SQPOLL_NONFIXED == 0
     }
 
@@ -197,7 +197,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// nothing uses it in a way that conflicts with the op. Fewer than `entries` ops are queued or in
     /// flight.
     #[inline(always)]
-    pub unsafe fn push(&mut self, sqe: S) {
+    pub(crate) unsafe fn push(&mut self, sqe: S) {
         // SAFETY: the masked index is within the array. The kernel no longer reads this entry: it
         // consumed the entry before the op completed, and fewer ops than entries are in flight.
         unsafe { self.sqes.add((self.sq_tail & self.sq_mask) as usize).write(sqe) };
@@ -206,13 +206,13 @@ impl<S: Submission, C: Completion> Ring<S, C> {
 
     /// Number of entries that were appended and not submitted.
     #[inline(always)]
-    pub fn unsent(&self) -> u32 {
+    pub(crate) fn unsent(&self) -> u32 {
         self.sq_tail.wrapping_sub(self.sq_sent)
     }
 
     /// Whether the kernel has completions that it posts when this thread calls it.
     #[inline(always)]
-    pub fn has_task_work(&self) -> bool {
+    pub(crate) fn has_task_work(&self) -> bool {
         // SAFETY: points into the mapped ring.
         unsafe { &*self.k_sq_flags }.load(Ordering::Relaxed) & SQ_TASKRUN != 0
     }
@@ -225,7 +225,12 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     ///
     /// The errno of `io_uring_enter(2)`; `ETIME` if the timeout expired.
     #[inline]
-    pub fn enter(&mut self, wait: u32, look: bool, timeout: Option<u64>) -> Result<u32, Errno> {
+    pub(crate) fn enter(
+        &mut self,
+        wait: u32,
+        look: bool,
+        timeout: Option<u64>,
+    ) -> Result<u32, Errno> {
         let unsent = self.unsent();
         // SAFETY: points into the mapped ring.
         unsafe { &*self.k_sq_tail }.store(self.sq_tail, Ordering::Release);
@@ -304,7 +309,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
             tv_nsec: (ns % 1_000_000_000) as i64,
         };
         // SAFETY: the call reads one pollfd and one timespec, which outlive it.
-        match unsafe { libc::ppoll(&mut poll, 1, &time, std::ptr::null()) } {
+        match unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) } {
             0 if sent == 0 => Err(Errno::ETIME),
             _ => Ok(sent),
         }
@@ -312,7 +317,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
 
     /// Passes up to `max` completions to `each`, and returns their number.
     #[inline(always)]
-    pub fn take(&mut self, max: u32, mut each: impl FnMut(C)) -> u32 {
+    pub(crate) fn take(&mut self, max: u32, mut each: impl FnMut(C)) -> u32 {
         // SAFETY: points into the mapped ring.
         let tail = unsafe { &*self.k_cq_tail }.load(Ordering::Acquire);
         let count = tail.wrapping_sub(self.cq_head).min(max);
@@ -330,7 +335,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     }
 
     /// The operations that the kernel supports.
-    pub fn operations(&self) -> Operations {
+    pub(crate) fn operations(&self) -> Operations {
         // SAFETY: all zeros is a valid probe.
         let mut probe: Probe = unsafe { std::mem::zeroed() };
         // SAFETY: `probe` has room for 256 operations. If the kernel does not support the request
@@ -342,11 +347,11 @@ impl<S: Submission, C: Completion> Ring<S, C> {
 
 /// The operations that the kernel supports.
 #[derive(Debug)]
-pub struct Operations(Box<Probe>);
+pub(crate) struct Operations(Box<Probe>);
 
 impl Operations {
     /// Whether the kernel supports the operation `op`.
-    pub fn has(&self, op: u8) -> bool {
+    pub(crate) fn has(&self, op: u8) -> bool {
         self.0.ops[usize::from(op)].flags & 1 != 0
     }
 }

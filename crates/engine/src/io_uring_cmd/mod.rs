@@ -17,7 +17,7 @@ mod command;
 mod deallocate;
 mod metadata;
 mod parts;
-pub mod protection;
+pub(crate) mod protection;
 mod setup;
 mod space;
 

@@ -4,7 +4,7 @@ use crate::{Outcome, Slot};
 
 /// Progress of each slot's op.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub(super) struct Parts {
     slots: Vec<OpProgress>,
 }
 
@@ -19,18 +19,18 @@ struct OpProgress {
 
 impl Parts {
     /// State for this many slots.
-    pub fn new(slots: u32) -> Self {
+    pub(super) fn new(slots: u32) -> Self {
         Parts { slots: vec![OpProgress { left: 0, outcome: Outcome::ok(0) }; slots as usize] }
     }
 
     /// The slot's op is split into this many commands.
-    pub fn begin(&mut self, slot: Slot, commands: u32) {
+    pub(super) fn begin(&mut self, slot: Slot, commands: u32) {
         self.slots[slot as usize] = OpProgress { left: commands, outcome: Outcome::ok(0) };
     }
 
     /// One command of the slot's op has completed. Returns the outcome of the op if it was the last
     /// command.
-    pub fn end(&mut self, slot: Slot, part: Outcome) -> Option<Outcome> {
+    pub(super) fn end(&mut self, slot: Slot, part: Outcome) -> Option<Outcome> {
         let whole = &mut self.slots[slot as usize];
         whole.left = whole.left.saturating_sub(1);
         whole.outcome = match (whole.outcome.get(), part.get()) {

@@ -277,7 +277,7 @@ impl Sg {
             tv_sec: (ns / 1_000_000_000) as i64,
             tv_nsec: (ns % 1_000_000_000) as i64,
         });
-        let time = time.as_ref().map_or(std::ptr::null(), |time| time as *const libc::timespec);
+        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref::<libc::timespec>);
         // SAFETY: `list` has as many entries as the call reads, and the time outlives the call.
         let ret = unsafe {
             libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null())

@@ -2,13 +2,13 @@
 //!
 //! [`SyncEngine`] implements everything but the call itself, which is a [`Transfer`].
 
-pub mod mmap;
-pub mod psync;
-pub mod pvsync;
-pub mod pvsync2;
+pub(crate) mod mmap;
+pub(crate) mod psync;
+pub(crate) mod pvsync;
+pub(crate) mod pvsync2;
 #[allow(clippy::module_inception)]
-pub mod sync;
-pub mod vsync;
+pub(crate) mod sync;
+pub(crate) mod vsync;
 
 use std::os::fd::RawFd;
 

@@ -61,6 +61,7 @@ pub struct Invocation {
 }
 
 /// The version that fiord reports. Parsers look for `fio-3.42`, people for `fiord`.
+#[must_use]
 pub fn version() -> String {
     format!("fio-3.42-fiord-{}", env!("CARGO_PKG_VERSION"))
 }

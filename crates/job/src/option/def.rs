@@ -40,6 +40,7 @@ pub struct OptionDef {
 
 impl OptionDef {
     /// The default value.
+    #[must_use]
     pub fn default_value(&self) -> Option<Value> {
         match parse::value(self, Some(self.default?), &Bases::default()) {
             Ok(value) => Some(value),
@@ -47,6 +48,7 @@ impl OptionDef {
         }
     }
     /// Whether a job with this engine may set the option.
+    #[must_use]
     pub fn fits(&self, engine: &str) -> bool {
         match self.scope {
             Scope::Job => true,
@@ -99,18 +101,22 @@ pub struct Word {
 
 impl Word {
     /// Declares a supported word.
+    #[must_use]
     pub const fn new(name: &'static str, doc: &'static str) -> Self {
         Word { name, means: None, doc, support: Support::Built }
     }
     /// Declares another spelling of the word `means`.
+    #[must_use]
     pub const fn alias(name: &'static str, means: &'static str) -> Self {
         Word { name, means: Some(means), doc: "", support: Support::Built }
     }
     /// Declares another spelling of the word `means`, which is not supported yet.
+    #[must_use]
     pub const fn later_alias(name: &'static str, means: &'static str) -> Self {
         Word { name, means: Some(means), doc: "", support: Support::Later }
     }
     /// Declares a word that is not supported yet.
+    #[must_use]
     pub const fn later(name: &'static str, doc: &'static str) -> Self {
         Word { name, means: None, doc, support: Support::Later }
     }
@@ -284,6 +290,7 @@ impl Category {
     ];
 
     /// The heading of the chapter.
+    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Category::Units => "Units",

@@ -57,6 +57,7 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
 /// Parses a text that ends with a separator (`iodepth=16,`, `rw=randread,`) or a rate that ends
 /// with `/s`, as fio does; no part of the value is lost. Returns the value and the part of the text
 /// that was parsed, or `None` for other texts.
+#[must_use]
 pub fn without_trailing_separator<'t>(
     def: &OptionDef,
     text: &'t str,
@@ -178,6 +179,7 @@ fn ints(text: &str, read: impl Fn(&str) -> Result<i128, ValueError>) -> Result<V
 }
 
 /// Whether a list of numbers contains a pair that a user may have meant as a range.
+#[must_use]
 pub fn looks_like_range(text: &str) -> bool {
     split_outside(text, &[',']).iter().any(|p| split_range(p).is_some())
 }
