@@ -11,7 +11,9 @@
 //! }
 //! ```
 //! ```compile_fail,E0451
-//! let slot = fiord_engine::FreeSlot { index: 0, pool: std::num::NonZero::MIN };
+//! fn forged(pool: std::num::NonZeroU32) -> fiord_engine::FreeSlot {
+//!     fiord_engine::FreeSlot { index: 0, pool }
+//! }
 //! ```
 //! It cannot be used after its op was queued:
 //!
