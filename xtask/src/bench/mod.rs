@@ -31,7 +31,7 @@ use contender::Contender;
 use measure::{NotHere, Terms};
 use output::{Outcome, Ratios};
 use place::Place;
-use row::{Row, Than};
+use row::{Bound, Row, Than};
 use rows::ROWS;
 
 const HELP: &str = "\
@@ -44,6 +44,7 @@ cargo xtask bench [OPTION…]
                     (/usr/bin/fio if there is one, else the other)
   --t-io-uring PATH fio's t/io_uring (io_uring beside the fio that was named, if there is one)
   --fiord PATH      the fiord to measure (built in release mode)
+  --against PATH    compare with this fiord only, such as one from before a change
   --bare PATH       the bare loop (built in release mode)
   --cpu N           the CPU that everything is pinned to (0); two jobs have the next one too
   --dir DIR         where the files of the work lie (a temporary directory)
@@ -61,6 +62,7 @@ struct Options {
     plain_fio: Option<PathBuf>,
     tool: Option<PathBuf>,
     fiord: Option<PathBuf>,
+    against: Option<PathBuf>,
     bare: Option<PathBuf>,
     dir: Option<PathBuf>,
     rows: Vec<String>,
@@ -68,9 +70,14 @@ struct Options {
     terms: Terms,
 }
 
+/// The comparison of every row with `--against`.
+const OTHER_FIORD: &[(Than, Bound)] = &[(Than::OtherFiord, Bound::Any)];
+
 /// All programs.
 struct Contenders {
     fiord: Contender,
+    /// The only program to compare with (`--against`).
+    other_fiord: Option<Contender>,
     fio: Contender,
     plain_fio: Contender,
     tool: Option<PathBuf>,
@@ -83,6 +90,18 @@ impl Contenders {
             Some(path) => path.clone(),
             None => contender::build_fiord()?,
         };
+        if let Some(path) = &options.against {
+            let other = Contender::new("fiord", path)?;
+            let (fio, plain_fio, bare) = (other.clone(), other.clone(), PathBuf::new());
+            return Ok(Contenders {
+                fiord: Contender::new("fiord", &fiord)?,
+                other_fiord: Some(other),
+                fio,
+                plain_fio,
+                tool: None,
+                bare,
+            });
+        }
         let bare = match &options.bare {
             Some(path) => path.canonicalize().with_context(|| path.display().to_string())?,
             None => contender::build_bare()?,
@@ -100,6 +119,7 @@ impl Contenders {
                        one with --fio";
         Ok(Contenders {
             fiord: Contender::new("fiord", &fiord)?,
+            other_fiord: None,
             fio: Contender::new("fio", &fio).context(missing)?,
             plain_fio: Contender::new("fio", &plain_fio)?,
             tool: tool.map(|path| path.canonicalize()).transpose()?,
@@ -107,10 +127,17 @@ impl Contenders {
         })
     }
 
+    /// What a row is compared with.
+    fn comparisons(&self, row: &Row) -> &'static [(Than, Bound)] {
+        if self.other_fiord.is_some() { OTHER_FIORD } else { row.than }
+    }
+
     /// The figure of what fiord is compared with.
     fn other(&self, row: &Row, than: &Than, place: &mut Place, terms: Terms) -> Result<f64> {
         match than {
-            Than::Fio => measure::figure(&self.fio, row.what, row.job, place, terms),
+            Than::Fio | Than::OtherFiord => {
+                measure::figure(&self.fio, row.what, row.job, place, terms)
+            }
             Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, terms),
             Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, terms),
             Than::Itself(_, job) => measure::figure(&self.fiord, row.what, *job, place, terms),
@@ -173,8 +200,8 @@ fn run_row(
         row,
         figures: Vec::new(),
         missing: None,
-        ratios: row
-            .than
+        ratios: contenders
+            .comparisons(row)
             .iter()
             .map(|(than, bound)| Ratios {
                 than: than.name(),
@@ -194,7 +221,7 @@ fn run_row(
             }
         };
         outcome.figures.push(ours);
-        for ((than, _), ratios) in row.than.iter().zip(&mut outcome.ratios) {
+        for ((than, _), ratios) in contenders.comparisons(row).iter().zip(&mut outcome.ratios) {
             match or_reason(contenders.other(row, than, place, options.terms))? {
                 Ok(theirs) => ratios.rounds.push(ours / theirs),
                 Err(NotHere(why)) => ratios.missing = Some(why),
@@ -221,6 +248,7 @@ fn parse(args: &[String]) -> Result<Options> {
         plain_fio: None,
         tool: None,
         fiord: None,
+        against: None,
         bare: None,
         dir: None,
         rows: Vec::new(),
@@ -237,6 +265,7 @@ fn parse(args: &[String]) -> Result<Options> {
             "--plain-fio" => options.plain_fio = Some(value()?.into()),
             "--t-io-uring" => options.tool = Some(value()?.into()),
             "--fiord" => options.fiord = Some(value()?.into()),
+            "--against" => options.against = Some(value()?.into()),
             "--bare" => options.bare = Some(value()?.into()),
             "--cpu" => options.terms.cpu = value()?.parse().context("--cpu")?,
             "--dir" => options.dir = Some(value()?.into()),

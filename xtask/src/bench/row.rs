@@ -83,6 +83,8 @@ pub(super) enum Than {
     Itself(&'static str, Job),
     /// `dd bs=1M`.
     Dd,
+    /// Another fiord doing the same job (`--against`).
+    OtherFiord,
 }
 
 impl Than {
@@ -96,6 +98,7 @@ impl Than {
             Than::Tool(_) => "t/io_uring",
             Than::Itself(name, _) => name,
             Than::Dd => "dd",
+            Than::OtherFiord => "other fiord",
         }
     }
 }

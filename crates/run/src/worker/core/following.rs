@@ -7,13 +7,14 @@ use crate::error::JobError;
 use crate::worker::hooks::Completed;
 
 impl JobState<'_> {
-    /// Tells the hooks that an op succeeded. `data`: its bytes, if a hook wants them. A hook may hold the slot
-    /// afterwards ([`Hooks::holds`](crate::worker::hooks::Hooks::holds)).
-    #[inline]
-    pub fn follow_success(&mut self, slot: Slot, data: &[u8], completed: &Completed) {
-        if let Some(error) = self.hooks.completed(slot, data, completed, &mut self.recorder) {
-            self.hook_failed(slot, *error);
+    /// Handles the answers of hooks that failed or hold the slot of an op. Returns the hook that holds it.
+    #[cold]
+    #[inline(never)]
+    pub fn handle_answers(&mut self, slot: Slot) -> Option<usize> {
+        if let Some(error) = self.hooks.take_failure() {
+            self.hook_failed(slot, error);
         }
+        self.hooks.take_holder()
     }
 
     /// Counts an op that failed, as [`JobState::io_failed`], and tells the hooks. True when the job goes on.
@@ -25,7 +26,10 @@ impl JobState<'_> {
         op: &Op,
         completed: &Completed,
     ) -> bool {
-        let failure = self.hooks.completed(slot, &[], completed, &mut self.recorder);
+        self.hooks.completed(slot, &[], completed, &mut self.recorder);
+        let failure = self.hooks.take_failure();
+        // Its bytes are no use to a hook.
+        self.hooks.take_holder();
         let had_error = self.error.is_some();
         let survives = self.io_failed(explanation, op, completed.outcome);
         let explained = self.hooks.explain();
@@ -39,7 +43,7 @@ impl JobState<'_> {
         match failure {
             None => survives,
             Some(error) => {
-                self.hook_failed(slot, *error);
+                self.hook_failed(slot, error);
                 false
             }
         }

@@ -30,10 +30,14 @@ pub struct Hooks {
     /// The op of each slot, by index.
     issued: Vec<IssuedIo>,
     next_seq: u64,
+    /// The last I/O that was offered, as the hooks have changed it.
+    admitted: Io,
     /// The next op is one that a hook asked for.
     extra: bool,
     /// The hook that holds the slot of the op that has just completed.
     holder: Option<usize>,
+    /// The error of a hook about that op.
+    failure: Option<Box<JobError>>,
     /// Slots that hooks hold.
     held: u32,
     /// Free slots of a loop that uses one at a time. They take the places of those that are held.
@@ -57,15 +61,31 @@ impl Hooks {
             at: 0,
             attributes: IoAttributes::PLAIN,
         };
-        let idle =
-            IssuedIo { seq: 0, extra: false, slot: 0, dir: Dir::Read, op, due: NEVER, start: 0 };
+        let idle = IssuedIo {
+            seq: 0,
+            extra: false,
+            flush: false,
+            slot: 0,
+            dir: Dir::Read,
+            op,
+            due: NEVER,
+            start: 0,
+        };
         Hooks {
             wanted: list.iter().fold(Events::NONE, |all, (events, _)| all | *events),
             list,
             issued: vec![idle; slots as usize],
             next_seq: 0,
+            admitted: Io {
+                dir: Dir::Read,
+                file: 0,
+                offset: 0,
+                len: 0,
+                attributes: IoAttributes::PLAIN,
+            },
             extra: false,
             holder: None,
+            failure: None,
             held: 0,
             spare: Vec::new(),
         }
@@ -161,11 +181,12 @@ impl Hooks {
         Delay::None
     }
 
-    /// [`Hook::admit`] of all hooks, up to the first that does not admit the I/O.
-    pub fn admit(&mut self, io: &mut Io) -> Admission {
+    /// Offers an I/O: [`Hook::admit`] of all hooks, up to the first that does not admit it.
+    pub fn admit(&mut self, drawn: Io) -> Admission {
+        self.admitted = drawn;
         let mut answer = Admission::AsDrawn;
         for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::ADMIT)) {
-            match hook.admit(io) {
+            match hook.admit(&mut self.admitted) {
                 Admission::AsDrawn => {}
                 Admission::Placed => answer = Admission::Placed,
                 other => return other,
@@ -174,15 +195,30 @@ impl Hooks {
         answer
     }
 
+    /// The I/O that was admitted, where it is issued.
+    #[inline(always)]
+    pub fn admitted(&self) -> Io {
+        self.admitted
+    }
+
     /// Numbers an op and announces it: [`Hook::issued`] of all hooks. `now`: when it is handed to the engine.
     #[inline]
     pub fn issued(&mut self, slot: Slot, op: &Op, data: &mut [u8], now: u64) {
         let Some(io) = self.issued.get_mut(slot as usize) else { return };
         let extra = std::mem::take(&mut self.extra);
-        let seq = self.next_seq;
-        *io = IssuedIo { seq, extra, slot, dir: direction(op), op: *op, due: NEVER, start: now };
+        let (seq, flush) = (self.next_seq, is_flush(op));
+        *io = IssuedIo {
+            seq,
+            extra,
+            flush,
+            slot,
+            dir: direction(op),
+            op: *op,
+            due: NEVER,
+            start: now,
+        };
         self.next_seq += 1;
-        let event = if is_flush(op) { Events::FLUSHES } else { Events::ISSUED };
+        let event = if flush { Events::FLUSHES } else { Events::ISSUED };
         for (events, hook) in &mut self.list {
             if events.has(event) {
                 hook.issued(io, data);
@@ -197,43 +233,46 @@ impl Hooks {
         hooks.find_map(|(_, hook)| hook.carry_out(io))
     }
 
-    /// [`Hook::completed`] of all hooks. Returns the first error.
-    #[inline]
+    /// [`Hook::completed`] of all hooks. True if all of them release the slot. If not, the caller asks for the
+    /// [failure](Hooks::take_failure) and the [holder](Hooks::take_holder).
+    #[inline(always)]
     pub fn completed(
         &mut self,
         slot: Slot,
         data: &[u8],
         end: &Completed,
         recorder: &mut Recorder,
-    ) -> Option<Box<JobError>> {
-        self.holder = None;
-        let io = self.issued.get(slot as usize)?;
-        let event = if is_flush(&io.op) { Events::FLUSHES } else { Events::COMPLETED };
-        let mut failure = None;
+    ) -> bool {
+        let Some(io) = self.issued.get(slot as usize) else { return true };
+        let event = if io.flush { Events::FLUSHES } else { Events::COMPLETED };
+        let mut released = true;
         for (index, (events, hook)) in self.list.iter_mut().enumerate() {
             if events.has(event) {
                 match hook.completed(io, data, end, recorder) {
-                    Disposition::Release => {}
+                    Disposition::Release => continue,
                     Disposition::Hold => self.holder = Some(index),
-                    Disposition::Fail(error) => failure = failure.or(Some(error)),
+                    Disposition::Fail(error) => self.failure = self.failure.take().or(Some(error)),
                 }
+                released = false;
             }
         }
-        failure
+        released
     }
 
-    /// Whether a hook holds the slot of the op that has just completed.
-    #[inline(always)]
-    pub fn holds(&self) -> bool {
-        self.holder.is_some()
+    /// The first error with which a hook answered the last completion.
+    pub fn take_failure(&mut self) -> Option<JobError> {
+        self.failure.take().map(|error| *error)
     }
 
-    /// Gives the slot of the op that has just completed to the hook that holds it.
-    pub fn hold(&mut self, slot: HeldSlot) {
-        if let Some((_, hook)) = self.holder.take().and_then(|index| self.list.get_mut(index)) {
-            hook.hold(slot);
-            self.held += 1;
-        }
+    /// The hook that holds the slot of the last completion.
+    pub fn take_holder(&mut self) -> Option<usize> {
+        self.holder.take()
+    }
+
+    /// Gives a slot to the hook that holds it.
+    pub fn hold(&mut self, holder: usize, slot: HeldSlot) {
+        self.list[holder].1.hold(slot);
+        self.held += 1;
     }
 
     /// Slots that hooks hold.

@@ -138,6 +138,8 @@ pub struct IssuedIo {
     pub seq: u64,
     /// A hook asked for it ([`Hook::extra`]).
     pub extra: bool,
+    /// It is a flush, not an I/O.
+    pub flush: bool,
     /// Its slot.
     pub slot: Slot,
     /// Its direction; that of a flush is [`Dir::Write`].

@@ -139,9 +139,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 return NextStep::Issue(drawn);
             }
             match self.admit(drawn, None, &mut instead) {
-                Ok(io) => {
+                Ok(()) => {
                     *now = self.clock.now();
-                    return NextStep::Issue(io);
+                    return NextStep::Issue(self.state.hooks.admitted());
                 }
                 Err(NotNow::Wait) if self.state.wait(self.clock, now) => {}
                 Err(NotNow::AskAgain) => match instead.take() {
@@ -236,6 +236,7 @@ fn queue_now_cold<E: Engine>(engine: &mut E, slot: FreeSlot, op: &Op) -> (FreeSl
 
 /// Tells the hooks that an op succeeded. Returns its slot, or another one if a hook holds that. `op`: the last part
 /// of it.
+#[inline(always)]
 fn succeeded<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
@@ -251,9 +252,11 @@ fn succeeded<E: Engine>(
         true => &engine.buffer(&mut slot)[..bytes as usize],
         false => &[],
     };
-    state.follow_success(index, data, &Completed::ok(bytes, times, end));
-    if state.hooks.holds() {
-        state.hooks.hold(engine.hold(slot));
+    let completed = Completed::ok(bytes, times, end);
+    if !state.hooks.completed(index, data, &completed, &mut state.recorder)
+        && let Some(holder) = state.handle_answers(index)
+    {
+        state.hooks.hold(holder, engine.hold(slot));
         return state.another_slot();
     }
     slot

@@ -67,28 +67,24 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 return FillOutcome::Wait;
             }
             let (next, extra) = self.draw::<M>(held, now);
-            // Two types for two paths: an enum with both would be assembled in memory, and reading it
-            // back would wait for that.
-            let chosen = match next {
-                Next::Io(drawn) => match self.choose::<M>(drawn, extra, slots, held, now) {
-                    Ok(io) => {
-                        self.end_stage::<M>(Part::Rest);
-                        self.prepare::<M>(slots, io, &mut now);
-                        Ok(op_of(&io))
-                    }
-                    Err(why) => Err(why),
-                },
-                control => self.carry_out_or_queue::<M>(control, slots, &mut now),
-            };
-            let op = match chosen {
-                Ok(op) => op,
-                Err(NotNow::AskAgain) => continue,
-                Err(NotNow::Wait) => {
-                    *held = Some(next);
-                    return FillOutcome::Wait;
+            // No type for both paths: an enum would be assembled in memory, and reading it back would wait
+            // for that.
+            let op = match next {
+                Next::Io(drawn) => {
+                    let io = match self.choose::<M>(drawn, extra, slots, held, now) {
+                        Ok(io) => io,
+                        Err(NotNow::AskAgain) => continue,
+                        Err(why) => return stop_filling(why, held, next),
+                    };
+                    self.end_stage::<M>(Part::Rest);
+                    self.prepare::<M>(slots, io, &mut now);
+                    op_of(&io)
                 }
-                Err(NotNow::End) => return FillOutcome::End,
-                Err(NotNow::Stop) => return FillOutcome::Stop,
+                control => match self.carry_out_or_queue::<M>(control, slots, &mut now) {
+                    Ok(op) => op,
+                    Err(NotNow::AskAgain) => continue,
+                    Err(why) => return stop_filling(why, held, next),
+                },
             };
             let Some(slot) = slots.free.pop() else { break };
             let index = slot.index();
@@ -163,7 +159,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 return Err(NotNow::Wait);
             }
             if self.state.hooks.want(Events::ADMIT) {
-                return self.admit(drawn, Some(slots), held);
+                // Not as the result of the call, which would be assembled in memory.
+                self.admit(drawn, Some(slots), held)?;
+                return Ok(self.state.hooks.admitted());
             }
         }
         if M::DYNAMIC && self.overlaps(slots, drawn) {
@@ -179,26 +177,28 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.state.job.load.serialize_overlap && slots.overlaps(io.file, io.offset, io.len)
     }
 
-    /// Asks the hooks whether and where an I/O is issued. `held`: gets the I/O that takes its place, if any.
-    /// `slots`: the other I/Os that may be in flight.
+    /// Asks the hooks whether and where an I/O is issued ([`Hooks::admitted`]). `held`: gets the I/O that takes its
+    /// place, if any. `slots`: the other I/Os that may be in flight.
+    ///
+    /// [`Hooks::admitted`]: super::super::hooks::Hooks::admitted
     #[inline(never)]
     pub(super) fn admit(
         &mut self,
         drawn: Io,
         slots: Option<&Slots>,
         held: &mut Option<Next>,
-    ) -> Result<Io, NotNow> {
-        let mut io = drawn;
-        let admission = self.state.hooks.admit(&mut io);
+    ) -> Result<(), NotNow> {
+        let admission = self.state.hooks.admit(drawn);
         match admission {
             Admission::AsDrawn | Admission::Placed => {
+                let io = self.state.hooks.admitted();
                 if slots.is_some_and(|slots| self.overlaps(slots, io)) {
                     return Err(NotNow::Wait);
                 }
                 if matches!(admission, Admission::Placed) {
                     self.source.placed(&io);
                 }
-                Ok(io)
+                Ok(())
             }
             Admission::Later(delay) => {
                 self.state.waiting.note(delay);
@@ -397,6 +397,19 @@ fn offer_again<E: Engine>(
             slots.refused = Some(index);
             Some(engine_full(state, slots.in_flight()))
         }
+    }
+}
+
+/// How filling ends when an operation is not issued now.
+#[inline(always)]
+fn stop_filling(why: NotNow, held: &mut Option<Next>, next: Next) -> FillOutcome {
+    match why {
+        NotNow::Wait | NotNow::AskAgain => {
+            *held = Some(next);
+            FillOutcome::Wait
+        }
+        NotNow::End => FillOutcome::End,
+        NotNow::Stop => FillOutcome::Stop,
     }
 }
 

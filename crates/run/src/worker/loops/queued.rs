@@ -285,7 +285,7 @@ fn unusual_completion<E: Engine>(
                 state.recorder.synced(now.saturating_sub(flight.issue));
             }
             let times = times(flight.start, flight.issue, now);
-            succeeded(state, engine, slots, slot, &op, times, now);
+            succeeded_cold(state, engine, slots, slot, &op, times, now);
         }
         Ok(_) | Err(_) => {
             let failed = Completed::failed(outcome, times(flight.start, flight.issue, now), now);
@@ -297,6 +297,7 @@ fn unusual_completion<E: Engine>(
 }
 
 /// Tells the hooks that an op succeeded, and frees its slot unless a hook holds it. `op`: the last part of it.
+#[inline(always)]
 fn succeeded<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
@@ -313,12 +314,30 @@ fn succeeded<E: Engine>(
         true => &engine.buffer(&mut slot)[..bytes as usize],
         false => &[],
     };
-    state.follow_success(index, data, &Completed::ok(bytes, times, now));
-    if state.hooks.holds() {
-        state.hooks.hold(engine.hold(slot));
-        return slots.held();
+    let completed = Completed::ok(bytes, times, now);
+    if state.hooks.completed(index, data, &completed, &mut state.recorder) {
+        slots.free.push(slot);
+    } else if let Some(holder) = state.handle_answers(index) {
+        state.hooks.hold(holder, engine.hold(slot));
+        slots.held();
+    } else {
+        slots.free.push(slot);
     }
-    slots.free.push(slot);
+}
+
+/// [`succeeded`], out of line, for rare code.
+#[cold]
+#[inline(never)]
+fn succeeded_cold<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    slots: &mut Slots,
+    slot: FreeSlot,
+    op: &Op,
+    times: Times,
+    now: u64,
+) {
+    succeeded(state, engine, slots, slot, op, times, now);
 }
 
 /// Queues the rest of a short transfer in its slot.
@@ -364,7 +383,7 @@ pub fn complete_at_once<E: Engine>(
     let times = times(flight.start, flight.issue, end);
     let bytes = u64::from(op.len) + u64::from(op.at);
     state.recorder.complete_with(axes::DYNAMIC, direction(&op), bytes, times, 1);
-    succeeded(state, engine, slots, slot, &op, times, end);
+    succeeded_cold(state, engine, slots, slot, &op, times, end);
 }
 
 /// The latencies of an I/O that has just completed.
