@@ -74,7 +74,7 @@ impl Buffers {
     pub fn slice(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
         assert!(self.slots.owns(slot), "the slot belongs to another engine");
         // SAFETY: the slot is one of this region, so its buffer lies there. The token shows that no op
-        // of the slot is in flight and that nobody holds its buffer. Until the reference ends, this
+        // of the slot is in flight and that no reference to its buffer exists. Until the reference ends, this
         // value is borrowed, so no op can be queued and no other reference to a buffer exists.
         unsafe { std::slice::from_raw_parts_mut(self.address(slot), self.bytes) }
     }

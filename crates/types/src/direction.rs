@@ -47,7 +47,7 @@ impl<T> PerDir<T> {
     pub const fn new(read: T, write: T, trim: T) -> Self {
         PerDir([read, write, trim])
     }
-    /// The same value for all directions.
+    /// Repeats a value for all directions.
     #[inline]
     pub const fn all(value: T) -> Self
     where

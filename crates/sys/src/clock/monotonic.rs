@@ -39,7 +39,7 @@ pub fn read_id(id: i32) -> Result<u64> {
     Ok((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
 }
 
-/// Sleeps until `CLOCK_MONOTONIC` (and so any [`Clock`] but `gettimeofday`) reaches `deadline_ns`.
+/// Sleeps until `CLOCK_MONOTONIC` (and so any [`Clock`](super::Clock) but `gettimeofday`) reaches `deadline_ns`.
 /// Returns `false` if a signal ended the sleep early.
 #[allow(clippy::must_use_candidate, reason = "most callers do not care about signals")]
 pub fn sleep_until(deadline_ns: u64) -> bool {
