@@ -202,9 +202,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     ) {
         let flight = &slots.flights[slot.index() as usize];
         let op = &flight.op;
-        let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
-        let moves = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
-        if !moves || outcome != Outcome::ok(whole) {
+        if !is_whole(op, outcome) {
             return unusual_completion(
                 self.state,
                 self.engine,
@@ -248,6 +246,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.state.recorder.complete_with(M::AXES, dir, batch.bytes, times, batch.count);
         }
     }
+}
+
+/// Whether this is the outcome of a read, write or trim of which nothing is left to do. A trim returns 0.
+#[inline(always)]
+fn is_whole(op: &Op, outcome: Outcome) -> bool {
+    let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
+    matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) && outcome == Outcome::ok(whole)
 }
 
 /// Whether the delayed operation must wait until no op is in flight.
@@ -375,8 +380,7 @@ pub fn complete_at_once<E: Engine>(
 ) {
     let flight = slots.flights[slot.index() as usize];
     let op = flight.op;
-    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
-    if !moves || outcome != Outcome::ok(op.len) {
+    if !is_whole(&op, outcome) {
         return unusual_completion(state, engine, clock, slots, (slot, outcome), now);
     }
     let end = clock.now().max(now);
