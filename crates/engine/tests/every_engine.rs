@@ -8,7 +8,7 @@ use fiord_engine::{
 use fiord_job::option::def::Support;
 use fiord_job::option::table;
 use fiord_plan::machine::system::Machine;
-use fiord_plan::{Access, EngineDef, EnginePlan};
+use fiord_plan::{EngineAccess, EngineDef, EnginePlan};
 use fiord_types::Errno;
 use scratch::{LoopDevice, Scratch, attach, one};
 
@@ -310,7 +310,7 @@ fn every_engine_works_on_block_devices() {
     }
     for plan in plans() {
         println!("{plan:?}");
-        let maps = plan.def().access == Access::Mapping;
+        let maps = plan.def().access == EngineAccess::Mapping;
         run(&EngineConfig { direct: true, ..config(plan, 8) }, &OnADevice { maps });
     }
 }
@@ -323,7 +323,7 @@ fn every_engine_without_a_mapping_works_on_character_devices() {
             on_character_devices(engine);
         }
     }
-    for plan in plans().into_iter().filter(|plan| plan.def().access != Access::Mapping) {
+    for plan in plans().into_iter().filter(|plan| plan.def().access != EngineAccess::Mapping) {
         println!("{plan:?}");
         run(&config(plan, 4), &OnCharacterDevices);
     }

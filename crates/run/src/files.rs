@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
-use fiord_plan::{Access, Advice, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint};
+use fiord_plan::{
+    Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
+};
 use fiord_sys::file::{self, CacheUse, Guard, Lifetime, Open};
 use fiord_types::Errno;
 
@@ -87,8 +89,8 @@ impl<'p> FileSet<'p> {
         }
         let regular = plan.kind == FileKind::Regular;
         // The SCSI generic driver takes all commands by write(2), read commands too.
-        let commands =
-            self.job.engine.def().access == Access::ScsiCommands && plan.kind == FileKind::Char;
+        let commands = self.job.engine.def().access == EngineAccess::ScsiCommands
+            && plan.kind == FileKind::Char;
         let read_only = how.read_only && !commands;
         let access = if read_only { Open::read_only() } else { Open::read_write() };
         let creates = regular && how.create && !how.read_only;
@@ -130,7 +132,7 @@ impl<'p> FileSet<'p> {
     /// Extends a file to the end of the range that the job uses, if the job writes through a mapping: unlike a write,
     /// a mapping cannot extend a file.
     fn lengthen(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
-        let mapped = self.job.engine.def().access == Access::Mapping;
+        let mapped = self.job.engine.def().access == EngineAccess::Mapping;
         if !mapped || self.job.target.open.read_only || plan.kind != FileKind::Regular {
             return Ok(());
         }

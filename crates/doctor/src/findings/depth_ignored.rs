@@ -1,7 +1,7 @@
 //! `depth-ignored`: a depth above 1 where each I/O is complete before the next is made.
 
 use fiord_job::option::table::IODEPTH;
-use fiord_plan::{InFlight, JobPlan};
+use fiord_plan::{DepthSupport, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, FindingBuilder, Findings, Lint};
@@ -47,7 +47,7 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
                 "use ioengine=io_uring with iodepth={depth}, or numjobs={depth} with iodepth=1"
             ),
         ),
-        (None, InFlight::ManyIfDirect) if buffered(job) => (
+        (None, DepthSupport::ManyIfDirect) if buffered(job) => (
             format!(
                 "{} queues direct I/O only: without direct=1 its submission waits for each I/O",
                 engine.name

@@ -1,7 +1,7 @@
 //! `hidden-stalls`: stalls that the latency from the actual start of each I/O does not show.
 
 use fiord_job::option::table::{IODEPTH, NICE};
-use fiord_plan::{Access, JobPlan, Rate};
+use fiord_plan::{EngineAccess, JobPlan, Rate};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
 use fiord_types::Dir;
@@ -88,7 +88,7 @@ fn finding(
 fn generator_was_late(entry: &Entry<'_>, more: u64) -> bool {
     let no_device = |job: &&JobPlan| {
         let engine = job.engine.def();
-        engine.access == Access::Nothing && !engine.virtual_time
+        engine.access == EngineAccess::Nothing && !engine.virtual_time
     };
     let no_device = entry.jobs.iter().all(no_device);
     no_device || entry.report.delays.longest_wake_ns >= more / 2

@@ -1,7 +1,7 @@
 //! `submission-blocks`: the system call that submits I/Os waits for them.
 
 use fiord_job::option::table::IODEPTH;
-use fiord_plan::{Access, EnginePlan, InFlight, JobPlan};
+use fiord_plan::{DepthSupport, EngineAccess, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
@@ -68,8 +68,8 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 /// Returns whether a job submits I/Os that should be in flight at the same time.
 fn queues(job: &JobPlan) -> bool {
     let def = job.engine.def();
-    let real = def.access != Access::Nothing;
-    let one_by_one = def.in_flight == InFlight::ManyIfDirect && buffered(job);
+    let real = def.access != EngineAccess::Nothing;
+    let one_by_one = def.in_flight == DepthSupport::ManyIfDirect && buffered(job);
     real && !one_by_one && synchronous(job).is_none() && !job.pace.offload && job.depth.depth > 1
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fiord_job::option::engine::{Access, EngineDef};
+use fiord_job::option::engine::{EngineAccess, EngineDef};
 
 use crate::engines::file_engines;
 use crate::fiord::{Place, Ran, end, under_way, work};
@@ -28,7 +28,7 @@ fn a_file_that_may_not_be_so_large_is_an_error_of_that_write() {
         let job = &ran.json()["jobs"][0];
         assert_eq!(job["error"], 27);
         // A mapping needs the whole file.
-        let written = if *access == Access::Mapping { 0 } else { 512 << 10 };
+        let written = if *access == EngineAccess::Mapping { 0 } else { 512 << 10 };
         assert_eq!(job["write"]["io_bytes"], written, "{engine}");
         let _ = std::fs::remove_file(place.path("f"));
     }

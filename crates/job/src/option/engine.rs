@@ -7,12 +7,12 @@ use super::def::Support;
 /// An I/O engine and what it can do.
 ///
 /// ```
-/// use fiord_job::option::engine::InFlight;
+/// use fiord_job::option::engine::DepthSupport;
 /// use fiord_job::option::table;
 ///
 /// let engine = table::find_engine("libaio").unwrap();
 /// assert!(engine.priorities && !engine.virtual_time);
-/// assert_eq!(engine.in_flight, InFlight::ManyIfDirect);
+/// assert_eq!(engine.in_flight, DepthSupport::ManyIfDirect);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineDef {
@@ -28,9 +28,9 @@ pub struct EngineDef {
     /// Empty if it needs nothing. The end of a sentence that begins with "it needs".
     pub needs: &'static str,
     /// What the engine does its I/O on, and how.
-    pub access: Access,
+    pub access: EngineAccess,
     /// How many I/Os it can have in flight.
-    pub in_flight: InFlight,
+    pub in_flight: DepthSupport,
     /// Whether a read fills the job's buffer from storage, and a write sends the buffer there.
     pub moves_data: bool,
     /// Whether time is simulated: each job has a virtual clock, which says nothing about this
@@ -51,13 +51,13 @@ impl EngineDef {
     /// its meaning only with threads that make the calls (`io_submit_mode=offload`).
     #[must_use]
     pub const fn is_synchronous(&self) -> bool {
-        matches!(self.in_flight, InFlight::One | InFlight::Combined)
+        matches!(self.in_flight, DepthSupport::One | DepthSupport::Combined)
     }
 }
 
 /// What an engine does its I/O on, and how it gets there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum EngineAccess {
     /// System calls on files and devices.
     Calls,
     /// Copies from and to a mapping of the file.
@@ -73,18 +73,18 @@ pub enum Access {
     Nothing,
 }
 
-impl Access {
+impl EngineAccess {
     /// Whether the engine sends commands to a driver and so bypasses the page cache, the I/O
     /// scheduler, the throttling and the counters of the block layer.
     #[must_use]
     pub const fn sends_commands(self) -> bool {
-        matches!(self, Access::NvmeCommands | Access::ScsiCommands)
+        matches!(self, EngineAccess::NvmeCommands | EngineAccess::ScsiCommands)
     }
 
     /// Whether reads and writes pass the kernel's file layer, which counts and caches them.
     #[must_use]
     pub const fn uses_file_layer(self) -> bool {
-        matches!(self, Access::Calls | Access::Mapping)
+        matches!(self, EngineAccess::Calls | EngineAccess::Mapping)
     }
 
     /// Whether reads and writes go through the page cache. `direct`: the job sets `direct=1`, which
@@ -92,18 +92,19 @@ impl Access {
     #[must_use]
     pub const fn uses_page_cache(self, direct: bool) -> bool {
         match self {
-            Access::Calls => !direct,
-            Access::Mapping => true,
-            Access::NvmeCommands | Access::ScsiCommands | Access::Endpoint | Access::Nothing => {
-                false
-            }
+            EngineAccess::Calls => !direct,
+            EngineAccess::Mapping => true,
+            EngineAccess::NvmeCommands
+            | EngineAccess::ScsiCommands
+            | EngineAccess::Endpoint
+            | EngineAccess::Nothing => false,
         }
     }
 }
 
 /// How many I/Os an engine can have in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InFlight {
+pub enum DepthSupport {
     /// One: each I/O completes before the engine accepts the next one.
     One,
     /// The engine combines adjacent I/Os, up to `iodepth`, into one call, which returns when all of
@@ -117,11 +118,11 @@ pub enum InFlight {
     Many,
 }
 
-impl InFlight {
+impl DepthSupport {
     /// Whether the engine uses more than one buffer at a depth above 1.
     #[must_use]
     pub const fn uses_depth(self) -> bool {
-        !matches!(self, InFlight::One)
+        !matches!(self, DepthSupport::One)
     }
 }
 

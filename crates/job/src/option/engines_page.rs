@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::def::Support;
-use super::engine::{Access, EngineDef, InFlight, WritePlacement};
+use super::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
 use super::table;
 
 /// The text of `docs/engines.md`: what each engine can do, and which engines do not work yet.
@@ -53,24 +53,24 @@ fn yes(has: bool) -> &'static str {
 
 fn works_on(engine: &EngineDef) -> &'static str {
     match engine.access {
-        Access::Calls if engine.moves_data => "files and devices",
-        Access::Calls => "files, without data",
-        Access::Mapping => "mapped files and devices",
-        Access::NvmeCommands => "NVMe generic character devices",
-        Access::ScsiCommands => "SCSI disks and their generic character devices",
-        Access::Endpoint => "a server",
-        Access::Nothing if engine.virtual_time => "nothing, in virtual time",
-        Access::Nothing => "nothing",
+        EngineAccess::Calls if engine.moves_data => "files and devices",
+        EngineAccess::Calls => "files, without data",
+        EngineAccess::Mapping => "mapped files and devices",
+        EngineAccess::NvmeCommands => "NVMe generic character devices",
+        EngineAccess::ScsiCommands => "SCSI disks and their generic character devices",
+        EngineAccess::Endpoint => "a server",
+        EngineAccess::Nothing if engine.virtual_time => "nothing, in virtual time",
+        EngineAccess::Nothing => "nothing",
     }
 }
 
-fn in_flight(in_flight: InFlight) -> &'static str {
+fn in_flight(in_flight: DepthSupport) -> &'static str {
     match in_flight {
-        InFlight::One => "1",
-        InFlight::Combined => "`iodepth` adjacent ones in one call",
-        InFlight::ManyIfDirect => "`iodepth` with `direct=1`, otherwise 1",
-        InFlight::ManyOnCharDevice => "`iodepth` on a character device, otherwise 1",
-        InFlight::Many => "`iodepth`",
+        DepthSupport::One => "1",
+        DepthSupport::Combined => "`iodepth` adjacent ones in one call",
+        DepthSupport::ManyIfDirect => "`iodepth` with `direct=1`, otherwise 1",
+        DepthSupport::ManyOnCharDevice => "`iodepth` on a character device, otherwise 1",
+        DepthSupport::Many => "`iodepth`",
     }
 }
 

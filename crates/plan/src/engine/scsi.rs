@@ -9,7 +9,7 @@ use fiord_types::Dir;
 
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
 use crate::machine::survey::Survey;
-use crate::model::{Access, EnginePlan, FileKind, Load, Mix, SgPlan, SgWrite, WriteCommand};
+use crate::model::{EngineAccess, EnginePlan, FileKind, Load, Mix, SgPlan, SgWrite, WriteCommand};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -82,7 +82,7 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
 
 /// Refuses options for files, which do not work with commands.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
-    if engine.def().access != Access::ScsiCommands {
+    if engine.def().access != EngineAccess::ScsiCommands {
         return;
     }
     if load.sync_file_range.is_some() {

@@ -1,6 +1,6 @@
 //! The I/O engine, its options, and the queue depth.
 
-pub use fiord_job::option::engine::{Access, EngineDef, InFlight, WritePlacement};
+pub use fiord_job::option::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
 use fiord_job::option::table::engine;
 
 use super::PassthroughPlan;

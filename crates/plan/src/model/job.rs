@@ -1,8 +1,8 @@
 //! The plan of a run and of its job instances: identity, start and end.
 
 use super::{
-    Access, Content, Depth, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record, Reporting,
-    Step, Target,
+    Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record,
+    Reporting, Step, Target,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -57,7 +57,7 @@ impl JobPlan {
     /// `rw=read:N` have no passes over a file, as in fio.
     #[must_use]
     pub fn drops_cache_each_pass(&self) -> bool {
-        let cached = !self.target.open.direct || self.engine.def().access == Access::Mapping;
+        let cached = !self.target.open.direct || self.engine.def().access == EngineAccess::Mapping;
         let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         let load = &self.load;
         self.target.open.invalidate

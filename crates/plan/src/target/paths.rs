@@ -13,7 +13,7 @@ use crate::engine::{nvme, scsi};
 use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::{LookupError, Survey};
-use crate::model::{Access, FileKind, Layout, Mix};
+use crate::model::{EngineAccess, FileKind, Layout, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::Extent;
@@ -30,9 +30,12 @@ pub(crate) fn kind_of(
 ) -> Option<(FileKind, Extent)> {
     let engine = usage.engine.access;
     match engine {
-        Access::Nothing => return Some((FileKind::Virtual, Extent::Endless)),
-        Access::Endpoint => return Some((FileKind::Endpoint, Extent::Endless)),
-        Access::Calls | Access::Mapping | Access::NvmeCommands | Access::ScsiCommands => {}
+        EngineAccess::Nothing => return Some((FileKind::Virtual, Extent::Endless)),
+        EngineAccess::Endpoint => return Some((FileKind::Endpoint, Extent::Endless)),
+        EngineAccess::Calls
+        | EngineAccess::Mapping
+        | EngineAccess::NvmeCommands
+        | EngineAccess::ScsiCommands => {}
     }
     if path == Path::new("-") {
         pipe(job, path, messages);
@@ -63,13 +66,13 @@ pub(crate) fn kind_of(
         }
     };
     may_use(job, path, found, usage, survey, messages)?;
-    if engine == Access::ScsiCommands {
+    if engine == EngineAccess::ScsiCommands {
         let Usage { mix, access, largest, .. } = usage;
         let transfers = scsi::Transfers { mix, smallest: access.block, largest };
         let (kind, bytes) = scsi::device(job, path, found, transfers, survey, messages)?;
         return Some((kind, Extent::Fixed(bytes)));
     }
-    let commands = engine == Access::NvmeCommands;
+    let commands = engine == EngineAccess::NvmeCommands;
     nvme::suits(job, path, found, commands, survey, messages)?;
     if commands {
         let device = nvme::device(job, path, survey, messages)?;

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{Engine, EngineConfig, EngineError, FreeSlot, MachineClock};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{InFlight, IoPrio, JobPlan, LockFile, Record};
+use fiord_plan::{DepthSupport, IoPrio, JobPlan, LockFile, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
@@ -382,7 +382,7 @@ impl Payload for AnyContent {
 /// The recorder for what a job measures. `managed`: its loop has hooks.
 fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
-    let at_once_or_gathered = at_once || job.engine.def().in_flight == InFlight::Combined;
+    let at_once_or_gathered = at_once || job.engine.def().in_flight == DepthSupport::Combined;
     let wanted = wanted_axes(&job.record, at_once_or_gathered);
     let dirs: Vec<Dir> = job.load.mix.dirs().collect();
     let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);

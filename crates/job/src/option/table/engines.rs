@@ -4,21 +4,21 @@
 //! the findings use it.
 
 use crate::option::def::{Support, Word};
-use crate::option::engine::{Access, EngineDef, InFlight, WritePlacement};
+use crate::option::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
 
-use Access::{Endpoint, Mapping, Nothing, NvmeCommands, ScsiCommands};
-use InFlight::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One};
+use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One};
+use EngineAccess::{Endpoint, Mapping, Nothing, NvmeCommands, ScsiCommands};
 
 /// Declares a supported engine that moves data with system calls on files, without any of the
 /// optional features. The methods state what differs.
-const fn engine(name: &'static str, in_flight: InFlight, doc: &'static str) -> EngineDef {
+const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) -> EngineDef {
     EngineDef {
         name,
         aliases: &[],
         doc,
         support: Support::Built,
         needs: "",
-        access: Access::Calls,
+        access: EngineAccess::Calls,
         in_flight,
         moves_data: true,
         virtual_time: false,
@@ -30,12 +30,12 @@ const fn engine(name: &'static str, in_flight: InFlight, doc: &'static str) -> E
 }
 
 /// Declares an engine that is not supported yet, like [`engine`].
-const fn later(name: &'static str, in_flight: InFlight, doc: &'static str) -> EngineDef {
+const fn later(name: &'static str, in_flight: DepthSupport, doc: &'static str) -> EngineDef {
     EngineDef { support: Support::Later, ..engine(name, in_flight, doc) }
 }
 
 impl EngineDef {
-    const fn on(self, access: Access) -> Self {
+    const fn on(self, access: EngineAccess) -> Self {
         EngineDef { access, ..self }
     }
     const fn without_data(self) -> Self {

@@ -18,7 +18,9 @@ use fiord_sys::nvme::{CommandSet, Device};
 
 use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::Survey;
-use crate::model::{Access, Commands, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget};
+use crate::model::{
+    Commands, EngineAccess, EnginePlan, FilePlan, Load, Memory, NvmePlan, NvmeTarget,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -37,7 +39,7 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let EnginePlan::IoUringCmd(plan) = engine else {
         // SCSI commands have `readfua` and `writefua` as well.
-        let scsi = engine.def().access == Access::ScsiCommands;
+        let scsi = engine.def().access == EngineAccess::ScsiCommands;
         let used = [
             (nvme::WRITE_MODE.def(), job.get(nvme::WRITE_MODE) != "write"),
             (nvme::READFUA.def(), job.get(nvme::READFUA) && !scsi),

@@ -9,12 +9,12 @@ use fiord_job::option::table::{
 use fiord_types::Dir;
 
 use crate::model::{
-    Access, Commands, EnginePlan, FileKind, JobPlan, MetadataPlan, Mix, ProtectionPlan,
+    Commands, EngineAccess, EnginePlan, FileKind, JobPlan, MetadataPlan, Mix, ProtectionPlan,
     ProtectionType, Rate, WriteHint,
 };
 use crate::options::reading::Reading;
 
-pub(super) fn access(plan: &JobPlan) -> Access {
+pub(super) fn access(plan: &JobPlan) -> EngineAccess {
     plan.engine.def().access
 }
 

@@ -29,7 +29,7 @@ use super::conditions::{
     makes_data, namespaces, places, places_writes, prioritizes, protection, rates_decide_mix,
     repeats,
 };
-use crate::model::{Access, Advice, JobPlan, Memory, Mix, WriteCommand};
+use crate::model::{Advice, EngineAccess, JobPlan, Memory, Mix, WriteCommand};
 use crate::options::reading::Reading;
 
 /// A reason why options have no effect.
@@ -279,7 +279,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         options: &[DIRECT.def(), BUFFERED.def()],
         reports: Reports::FirstSet,
-        unused: |_, plan| plan.target.open.direct && access(plan) == Access::Mapping,
+        unused: |_, plan| plan.target.open.direct && access(plan) == EngineAccess::Mapping,
         what: "`ioengine={engine}` always goes through the page cache: `{option}` has no effect",
         help: "To fix: use another engine, such as `ioengine=psync`",
     },
@@ -294,35 +294,35 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         options: &[SYNC.def()],
         reports: Reports::EachChanged,
-        unused: |_, plan| access(plan) == Access::NvmeCommands,
+        unused: |_, plan| access(plan) == EngineAccess::NvmeCommands,
         what: "`{option}` has no effect: the engine sends commands and does not write to a file",
         help: "To fix: use `writefua=1`, which is Force Unit Access, or `fsync=1`",
     },
     Rule {
         options: &[SYNC.def()],
         reports: Reports::EachChanged,
-        unused: |_, plan| access(plan) == Access::ScsiCommands,
+        unused: |_, plan| access(plan) == EngineAccess::ScsiCommands,
         what: "`{option}` has no effect on commands",
         help: "To fix: use `writefua=1`, which sets Force Unit Access in the command",
     },
     Rule {
         options: &[WRITE_HINT.def()],
         reports: Reports::EachSet,
-        unused: |job, plan| is_hinted(job) && access(plan) == Access::NvmeCommands,
+        unused: |job, plan| is_hinted(job) && access(plan) == EngineAccess::NvmeCommands,
         what: "`{option}` has no effect: the engine sends commands and does not write to a file",
         help: "To fix: use `dataplacement` to say where data belong",
     },
     Rule {
         options: &[WRITE_HINT.def()],
         reports: Reports::EachSet,
-        unused: |job, plan| is_hinted(job) && access(plan) == Access::ScsiCommands,
+        unused: |job, plan| is_hinted(job) && access(plan) == EngineAccess::ScsiCommands,
         what: "`{option}` has no effect with an engine that sends commands",
         help: "To fix: leave it out: it is for writes to files",
     },
     Rule {
         options: &[WRITE_HINT.def()],
         reports: Reports::EachSet,
-        unused: |job, plan| is_hinted(job) && access(plan) == Access::Nothing,
+        unused: |job, plan| is_hinted(job) && access(plan) == EngineAccess::Nothing,
         what: "`{option}` has no effect with `ioengine={engine}`",
         help: "To fix: leave it out: nothing is written",
     },

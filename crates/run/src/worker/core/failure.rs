@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
-use fiord_plan::{Access, FileKind};
+use fiord_plan::{EngineAccess, FileKind};
 use fiord_types::{Dir, Errno};
 
 use super::super::loops::ops::direction;
@@ -68,7 +68,7 @@ impl JobState<'_> {
     fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err(), outcome.device_status());
         let detail = match self.job.engine.def().access {
-            Access::Mapping if errno == Some(Errno::EIO) => MAPPED.into(),
+            EngineAccess::Mapping if errno == Some(Errno::EIO) => MAPPED.into(),
             _ if errno == Some(Errno::EFAULT) && self.job.process.memory.path().is_some() => {
                 BUFFERS_LOST.into()
             }

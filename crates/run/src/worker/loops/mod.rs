@@ -25,7 +25,7 @@ mod waiting;
 
 use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
-use fiord_plan::Access;
+use fiord_plan::EngineAccess;
 use fiord_stat::shares::Part;
 use fiord_sys::bus::Watch;
 
@@ -232,7 +232,7 @@ fn begin_again<E: Engine>(
         return Ok(());
     }
     // The kernel keeps pages that are mapped.
-    let mapped = state.job.engine.def().access == Access::Mapping;
+    let mapped = state.job.engine.def().access == EngineAccess::Mapping;
     if mapped {
         detach(engine, state.files, file)?;
     }
