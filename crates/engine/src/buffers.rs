@@ -157,6 +157,7 @@ impl Buffers {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{EnginePlan, Memory};
+    use fiord_types::Bytes;
 
     use super::*;
 
@@ -207,7 +208,7 @@ mod tests {
         let before = fiord_sys::usage::memory().unwrap().resident;
         let _buffers = Buffers::new(&config(1024, 1 << 20)).unwrap();
         let after = fiord_sys::usage::memory().unwrap().resident;
-        assert!(after.saturating_sub(before) < 64 << 20);
+        assert!(after.saturating_sub(before) < Bytes(64 << 20));
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl SpaceWatch {
 /// Free bytes in a directory, without those reserved for root.
 fn free(place: &Path) -> Option<u64> {
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-    file::space(place).ok().map(|space| space.available)
+    file::space(place).ok().map(|space| space.available.0)
 }
 
 fn low(place: &Path, free: u64, reserve: u64) -> JobError {

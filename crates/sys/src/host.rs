@@ -2,6 +2,8 @@
 
 use std::sync::OnceLock;
 
+use fiord_types::Bytes;
+
 /// Returns the host name (`gethostname(2)`); empty if the call fails.
 #[must_use]
 pub fn name() -> String {
@@ -28,24 +30,24 @@ pub fn page_size() -> usize {
 /// Returns the default huge page size in bytes (2 MiB if the kernel has no huge pages).
 pub fn huge_page_size() -> usize {
     static SIZE: OnceLock<usize> = OnceLock::new();
-    *SIZE.get_or_init(|| memory().huge_page_size as usize)
+    *SIZE.get_or_init(|| memory().huge_page_size.0 as usize)
 }
 
-/// Memory of the machine from `/proc/meminfo`, in bytes unless stated otherwise.
+/// Memory of the machine from `/proc/meminfo`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Memory {
     /// All memory that the kernel can use.
-    pub total: u64,
+    pub total: Bytes,
     /// Memory that programs could get without swapping.
-    pub available: u64,
+    pub available: Bytes,
     /// Memory in dirty pages.
-    pub dirty: u64,
+    pub dirty: Bytes,
     /// Memory in pages under write-back.
-    pub writeback: u64,
+    pub writeback: Bytes,
     /// Number of free huge pages of the default size.
     pub huge_pages_free: u64,
     /// Default huge page size.
-    pub huge_page_size: u64,
+    pub huge_page_size: Bytes,
 }
 
 /// Reads the memory of the machine. Without `/proc` it takes the total from `sysconf(3)` and sets the
@@ -54,10 +56,10 @@ pub struct Memory {
 pub fn memory() -> Memory {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let mut memory = parse_meminfo(&text);
-    if memory.total == 0 {
+    if memory.total == Bytes::ZERO {
         // SAFETY: takes and returns integers.
         let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
-        memory.total = u64::try_from(pages).unwrap_or(0) * page_size() as u64;
+        memory.total = Bytes(u64::try_from(pages).unwrap_or(0) * page_size() as u64);
     }
     memory
 }
@@ -65,16 +67,16 @@ pub fn memory() -> Memory {
 fn parse_meminfo(text: &str) -> Memory {
     let number = |name: &str| {
         let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        let value: u64 = rest.split_whitespace().next()?.parse().ok()?;
-        Some(if rest.trim_end().ends_with("kB") { value * 1024 } else { value })
+        rest.split_whitespace().next()?.parse::<u64>().ok()
     };
+    let size = |name: &str| number(name).map(Bytes::from_kib);
     Memory {
-        total: number("MemTotal").unwrap_or(0),
-        available: number("MemAvailable").unwrap_or(0),
-        dirty: number("Dirty").unwrap_or(0),
-        writeback: number("Writeback").unwrap_or(0),
+        total: size("MemTotal").unwrap_or_default(),
+        available: size("MemAvailable").unwrap_or_default(),
+        dirty: size("Dirty").unwrap_or_default(),
+        writeback: size("Writeback").unwrap_or_default(),
         huge_pages_free: number("HugePages_Free").unwrap_or(0),
-        huge_page_size: number("Hugepagesize").unwrap_or(2 << 20),
+        huge_page_size: size("Hugepagesize").unwrap_or(Bytes(2 << 20)),
     }
 }
 
@@ -105,17 +107,17 @@ mod tests {
         let text = "MemTotal:       1000 kB\nMemAvailable:    500 kB\nDirty: 8 kB\nWriteback: 4 kB\n\
                     HugePages_Free:        3\nHugepagesize:       2048 kB\n";
         let memory = parse_meminfo(text);
-        assert_eq!(memory.total, 1_024_000);
-        assert_eq!(memory.available, 512_000);
-        assert_eq!((memory.dirty, memory.writeback), (8192, 4096));
-        assert_eq!((memory.huge_pages_free, memory.huge_page_size), (3, 2 << 20));
+        assert_eq!(memory.total, Bytes(1_024_000));
+        assert_eq!(memory.available, Bytes(512_000));
+        assert_eq!((memory.dirty, memory.writeback), (Bytes(8192), Bytes(4096)));
+        assert_eq!((memory.huge_pages_free, memory.huge_page_size), (3, Bytes(2 << 20)));
     }
 
     #[test]
     fn this_machine_has_plausible_values() {
         assert!(!name().is_empty());
         assert!(page_size().is_power_of_two());
-        assert!(memory().total > 16 << 20);
+        assert!(memory().total > Bytes(16 << 20));
         assert!(utc_offset(1_600_000_000).abs() <= 14 * 3600);
         assert!(wall_time() > 1_600_000_000_000_000_000);
     }

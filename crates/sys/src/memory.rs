@@ -355,6 +355,8 @@ fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Bytes;
+
     use super::*;
 
     fn works(source: &Source, align: usize) -> Region {
@@ -479,7 +481,7 @@ mod tests {
         let before = crate::usage::memory().unwrap().resident;
         let region = Region::new(&Source::Malloc, 4 << 30, 4096).unwrap();
         let after = crate::usage::memory().unwrap().resident;
-        assert!(after.saturating_sub(before) < 64 << 20, "{before} {after}");
+        assert!(after.saturating_sub(before) < Bytes(64 << 20), "{before:?} {after:?}");
         drop(region);
     }
 

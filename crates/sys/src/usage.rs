@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::Result;
 use crate::error::check;
@@ -113,17 +113,17 @@ fn parse_ready(text: &str) -> Option<u64> {
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Memory of the process, in bytes, from `/proc/self/status`.
+/// Memory of the process, from `/proc/self/status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
     /// Resident memory now.
-    pub resident: u64,
+    pub resident: Bytes,
     /// Peak of the resident memory.
-    pub peak: u64,
+    pub peak: Bytes,
     /// Locked memory.
-    pub locked: u64,
+    pub locked: Bytes,
     /// Size of the address space.
-    pub mapped: u64,
+    pub mapped: Bytes,
 }
 
 /// Reads the memory use of the process.
@@ -140,13 +140,13 @@ pub fn memory() -> Result<Memory> {
 fn parse_status(text: &str) -> Memory {
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+        value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(Bytes::from_kib)
     };
     Memory {
-        resident: field("VmRSS").unwrap_or(0),
-        peak: field("VmHWM").unwrap_or(0),
-        locked: field("VmLck").unwrap_or(0),
-        mapped: field("VmSize").unwrap_or(0),
+        resident: field("VmRSS").unwrap_or_default(),
+        peak: field("VmHWM").unwrap_or_default(),
+        locked: field("VmLck").unwrap_or_default(),
+        mapped: field("VmSize").unwrap_or_default(),
     }
 }
 
@@ -155,9 +155,9 @@ fn parse_status(text: &str) -> Memory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StorageBytes {
     /// Bytes fetched from storage.
-    pub read: u64,
+    pub read: Bytes,
     /// Bytes sent to storage, or made dirty in the page cache.
-    pub written: u64,
+    pub written: Bytes,
 }
 
 /// Reads the bytes moved by all threads of the process, including those that have ended. Needs a kernel
@@ -176,7 +176,7 @@ pub fn storage_bytes() -> Result<StorageBytes> {
 fn parse_io(text: &str) -> Option<StorageBytes> {
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;
-        value.trim().parse::<u64>().ok()
+        value.trim().parse::<u64>().ok().map(Bytes)
     };
     Some(StorageBytes { read: field("read_bytes")?, written: field("write_bytes")? })
 }
@@ -211,8 +211,16 @@ mod tests {
     fn memory_is_parsed_in_bytes() {
         let text = "Name:\tx\nVmSize:\t  2048 kB\nVmLck:\t 0 kB\nVmHWM:\t 128 kB\nVmRSS:\t 64 kB\n";
         let parsed = parse_status(text);
-        assert_eq!(parsed, Memory { resident: 65536, peak: 131072, locked: 0, mapped: 2097152 });
-        assert!(memory().unwrap().resident > 0);
+        assert_eq!(
+            parsed,
+            Memory {
+                resident: Bytes(65536),
+                peak: Bytes(131072),
+                locked: Bytes::ZERO,
+                mapped: Bytes(2097152)
+            }
+        );
+        assert!(memory().unwrap().resident > Bytes::ZERO);
     }
 
     #[test]
@@ -225,7 +233,7 @@ mod tests {
     fn storage_bytes_are_parsed() {
         let text =
             "rchar: 9\nwchar: 8\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 1\n";
-        assert_eq!(parse_io(text), Some(StorageBytes { read: 4096, written: 512 }));
+        assert_eq!(parse_io(text), Some(StorageBytes { read: Bytes(4096), written: Bytes(512) }));
         assert_eq!(parse_io("read_bytes: x"), None);
     }
 }

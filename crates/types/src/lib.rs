@@ -5,6 +5,7 @@
 //! |---|---|
 //! | which way does an I/O move data, and how is a value kept per direction? | `direction` |
 //! | why did a system call fail? | `errno` |
+//! | how much data? | `bytes` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -18,8 +19,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod direction;
 mod errno;
 
+pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
 pub use errno::Errno;

@@ -58,7 +58,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     ) else {
         return;
     };
-    let fetched = after.read.saturating_sub(before.read);
+    let fetched = after.read.saturating_sub(before.read).0;
     let (mut claimed, mut claimed_buffered) = (0, 0);
     for entry in known.entries() {
         let rows = entry.report.dirs.iter().filter(|row| row.kind == DirKind::Read);
@@ -111,6 +111,7 @@ fn elsewhere<'a>(known: &After<'a>) -> Option<&'a str> {
 mod tests {
     use fiord_stat::report::{JobReport, Report};
     use fiord_sys::usage::StorageBytes;
+    use fiord_types::Bytes;
 
     use super::*;
     use crate::machine::Machine;
@@ -118,7 +119,7 @@ mod tests {
 
     fn reported(fetched: u64, more: &str) -> Vec<Severity> {
         let (plan, _) = plan(&format!("--name=a --rw=randread --filename=f --size=1m {more}"));
-        let storage = |read| Ok(StorageBytes { read, written: 0 });
+        let storage = |read| Ok(StorageBytes { read: Bytes(read), written: Bytes::ZERO });
         let before = Machine { storage: storage(0), ..Machine::survey(&plan) };
         let after = Machine { storage: storage(fetched), ..Machine::survey(&plan) };
         let dirs = vec![row(DirKind::Read, 100.0, 10)];

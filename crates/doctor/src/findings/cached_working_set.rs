@@ -3,7 +3,7 @@
 use fiord_job::option::table::SIZE;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, Findings};
 use crate::evidence::amount::bytes;
@@ -35,14 +35,17 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut Findings) {
     let available = known.machine.memory.available;
     for job in known.sections().filter(|job| again(job)) {
-        let set: u64 = job.target.files.iter().map(|file| file.len).sum();
-        if available == 0 || set >= available {
+        let set = Bytes(job.target.files.iter().map(|file| file.len).sum());
+        if available == Bytes::ZERO || set >= available {
             continue;
         }
         let name = &job.identity.name;
         let finding = CHECK
-            .for_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
-            .evidence(format!("{} of memory is available, and direct is not set", bytes(available)))
+            .for_job(job, format!("job {name} reads the same {} again and again", bytes(set.0)))
+            .evidence(format!(
+                "{} of memory is available, and direct is not set",
+                bytes(available.0)
+            ))
             .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
             .option(SIZE);
         findings.report(finding);

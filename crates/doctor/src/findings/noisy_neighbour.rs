@@ -121,7 +121,7 @@ fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
             .map(|dir| issued.bytes[dir].saturating_add(issued.failed_bytes[dir]))
     });
     let counted = known.after.storage.as_ref().ok().zip(known.before.storage.as_ref().ok());
-    let read = counted.map(|(now, then)| now.read.saturating_sub(then.read));
+    let read = counted.map(|(now, then)| now.read.saturating_sub(then.read).0);
     let reads = match (issued, read) {
         (Some(issued), read) if straight => Some(issued[0].max(read.unwrap_or(0))),
         (issued, Some(read)) => Some(read.max(issued.map_or(0, |issued| issued[0]))),
@@ -172,6 +172,7 @@ mod tests {
     use crate::evidence::crowd::TICK;
     use fiord_sys::conditions::CpuTime;
     use fiord_sys::usage::StorageBytes;
+    use fiord_types::Bytes;
 
     use crate::tests::drives::{Case, found_after, one_drive};
 
@@ -214,7 +215,7 @@ mod tests {
         let mut case = read(150 << 20);
         case.job().target.files[0].kind = FileKind::Regular;
         assert!(found_after(&CHECK, &case).is_empty(), "it is not known what the process read");
-        let bytes = |read, written| Ok(StorageBytes { read, written });
+        let bytes = |read, written| Ok(StorageBytes { read: Bytes(read), written: Bytes(written) });
         case.machine.storage = bytes(10 << 20, 5 << 20);
         case.after.storage = bytes(110 << 20, 5 << 20);
         assert_eq!(found_after(&CHECK, &case).len(), 1);

@@ -159,7 +159,7 @@ impl Facts for Machine {
     }
 
     fn free_space(&self, path: &Path) -> Option<u64> {
-        file::space_for(path).ok().map(|s| s.available)
+        file::space_for(path).ok().map(|s| s.available.0)
     }
 
     fn placement_ids(&self, device: &Path) -> Result<Vec<u16>, Refused> {

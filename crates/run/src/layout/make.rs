@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_plan::{Fallocate, FilePlan, JobPlan};
 use fiord_sys::file::{self, Creator, Open, Opened, Preallocate, RangeSync};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::fill::Filler;
 use super::{Done, Overseer, holds_data, takes_its_size};
@@ -211,13 +211,13 @@ pub(super) fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
     }
     let Ok(space) = file::space_for(&plan.path) else { return Ok(()) };
     // Some file systems, such as network file systems, report no size.
-    if space.total == 0 || needed <= space.total {
+    if space.total == Bytes::ZERO || Bytes(needed) <= space.total {
         return Ok(());
     }
     let detail = format!(
         "the layout needs {needed} bytes, but the whole file system has only {}. To fix: use a \
          smaller size, or a directory on another file system",
-        space.total
+        space.total.0
     );
     Err(JobError::new(Stage::Layout, Errno::ENOSPC, detail).at(&plan.path))
 }

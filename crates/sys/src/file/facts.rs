@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::{c_path, check};
 use crate::node::Device;
@@ -168,17 +168,17 @@ pub fn target_size(path: &Path) -> Result<Option<u64>> {
     }
 }
 
-/// Space of a file system, in bytes.
+/// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Size of the file system.
-    pub total: u64,
+    pub total: Bytes,
     /// Free space, including the part reserved for root.
-    pub free: u64,
+    pub free: Bytes,
     /// Space that is free for an unprivileged user.
-    pub available: u64,
+    pub available: Bytes,
     /// Block size of the file system.
-    pub block_size: u64,
+    pub block_size: Bytes,
 }
 
 /// Returns the space of the file system that holds the file at `path`, following symbolic links. If
@@ -220,11 +220,11 @@ pub fn space(path: &Path) -> Result<Space> {
     let rc = unsafe { libc::statvfs(name.as_ptr(), &raw mut vfs) };
     check("statvfs", rc).map_err(|error| error.at(path))?;
     let unit = if vfs.f_frsize != 0 { vfs.f_frsize } else { vfs.f_bsize };
-    let bytes = |blocks: libc::fsblkcnt_t| blocks.saturating_mul(unit);
+    let bytes = |blocks: libc::fsblkcnt_t| Bytes(unit).saturating_mul(blocks);
     Ok(Space {
         total: bytes(vfs.f_blocks),
         free: bytes(vfs.f_bfree),
         available: bytes(vfs.f_bavail),
-        block_size: vfs.f_bsize,
+        block_size: Bytes(vfs.f_bsize),
     })
 }

@@ -2,25 +2,27 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
+use fiord_types::Bytes;
+
 use crate::Result;
 use crate::error::check;
 
-/// The alignment that direct I/O requires, in bytes.
+/// The alignment that direct I/O requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectLimits {
     /// Alignment of buffers in memory.
-    pub memory: u32,
+    pub memory: Bytes,
     /// Alignment of offsets and lengths.
-    pub offset: u32,
+    pub offset: Bytes,
 }
 
-/// The sizes that atomic writes may have, in bytes.
+/// The sizes that atomic writes may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtomicLimits {
     /// The smallest size.
-    pub unit_min: u32,
+    pub unit_min: Bytes,
     /// The largest size.
-    pub unit_max: u32,
+    pub unit_max: Bytes,
     /// The largest number of segments of one write.
     pub segments_max: u32,
 }
@@ -35,9 +37,12 @@ pub fn direct_limits(file: impl AsFd) -> Result<Option<Option<DirectLimits>>> {
     if facts.stx_mask & libc::STATX_DIOALIGN == 0 {
         return Ok(None);
     }
-    let limits =
-        DirectLimits { memory: facts.stx_dio_mem_align, offset: facts.stx_dio_offset_align };
-    Ok(Some((limits.offset != 0).then_some(limits)))
+    let size = |bytes: u32| Bytes(bytes.into());
+    let limits = DirectLimits {
+        memory: size(facts.stx_dio_mem_align),
+        offset: size(facts.stx_dio_offset_align),
+    };
+    Ok(Some((limits.offset != Bytes::ZERO).then_some(limits)))
 }
 
 /// Returns the limits of atomic writes: `None` if the file supports none (or before Linux 6.11).
@@ -50,8 +55,8 @@ pub fn atomic_limits(file: impl AsFd) -> Result<Option<AtomicLimits>> {
         return Ok(None);
     }
     Ok(Some(AtomicLimits {
-        unit_min: facts.stx_atomic_write_unit_min,
-        unit_max: facts.stx_atomic_write_unit_max,
+        unit_min: Bytes(facts.stx_atomic_write_unit_min.into()),
+        unit_max: Bytes(facts.stx_atomic_write_unit_max.into()),
         segments_max: facts.stx_atomic_write_segments_max,
     }))
 }

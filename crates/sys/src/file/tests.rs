@@ -188,7 +188,7 @@ fn lifetime_hints_are_set_and_limits_are_read() {
         set_lifetime(&fd, lifetime).unwrap();
     }
     if let Some(Some(limits)) = direct_limits(&fd).unwrap() {
-        assert!(limits.offset.is_power_of_two());
+        assert!(limits.offset.0.is_power_of_two());
     }
     if let Some(limits) = atomic_limits(&fd).unwrap() {
         assert!(limits.unit_min <= limits.unit_max);
