@@ -19,7 +19,7 @@ struct Limit {
 const LIMITS: &[Limit] = &[
     Limit { what: "public fields that are bare integers", most: 632, find: bare_integers },
     Limit { what: "options looked up by name outside crates/job", most: 0, find: lookups },
-    Limit { what: "engine names outside the registry", most: 47, find: engine_names },
+    Limit { what: "engine names outside the registry", most: 44, find: engine_names },
     Limit {
         what: "variants of EnginePlan in patterns outside the registry",
         most: 34,
@@ -28,8 +28,8 @@ const LIMITS: &[Limit] = &[
     Limit { what: "arrays indexed by `dir as usize`", most: 0, find: direction_indexes },
     Limit { what: "constants and literals that are errnos", most: 0, find: bare_errnos },
     Limit { what: "errors that are text (`Result<_, String>`)", most: 0, find: errors_as_text },
-    Limit { what: "functions of more than 70 lines", most: 4, find: long_functions },
-    Limit { what: "files of more than 600 lines", most: 1, find: long_files },
+    Limit { what: "functions of more than 70 lines", most: 1, find: long_functions },
+    Limit { what: "files of more than 600 lines", most: 0, find: long_files },
 ];
 
 /// The largest number of public type names that are defined more than once.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::option::def::OptionDef;
-use crate::option::engine::EngineDef;
+use crate::option::engine::{DEFAULT_ENGINE, EngineDef};
 use crate::option::handle::{Get, Opt};
 use crate::option::table;
 use crate::option::value::{Bases, Value};
@@ -110,10 +110,10 @@ impl JobSpec {
     }
 }
 
-/// The documented name of the engine that these settings select. The default is fio's default on
-/// Linux, `psync`.
+/// The documented name of the engine that these settings select. The default is
+/// [`DEFAULT_ENGINE`].
 pub(crate) fn engine_of(settings: &[Setting]) -> &'static str {
-    settings.iter().rev().find_map(engine_of_setting).unwrap_or("psync")
+    settings.iter().rev().find_map(engine_of_setting).unwrap_or(DEFAULT_ENGINE)
 }
 
 /// The documented name of the engine that this setting selects. `None` if the setting is not

@@ -7,27 +7,9 @@ use fiord_types::Errno;
 pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
     let says = |word: &str| op.contains(word);
     Some(match errno {
-        Errno::EACCES | Errno::EPERM if says("mlock") => {
-            "the memory exceeds the memlock limit. To fix: raise it (ulimit -l), or run as root"
-        }
-        Errno::EACCES | Errno::EPERM if says("ioprio") => {
-            "the real-time I/O class needs CAP_SYS_NICE or CAP_SYS_ADMIN. To fix: run as root"
-        }
-        Errno::EACCES | Errno::EPERM if says("setpriority") => {
-            "a negative nice value needs CAP_SYS_NICE or a higher RLIMIT_NICE. To fix: run as root"
-        }
-        Errno::EACCES | Errno::EPERM if says("setres") => {
-            "only root may change the user or group. To fix: run as root"
-        }
-        Errno::EACCES | Errno::EPERM if says("SHM_HUGETLB") => {
-            "your group may not use huge pages. To fix: add it to vm.hugetlb_shm_group, or run as \
-             root"
-        }
+        Errno::EACCES | Errno::EPERM => missing_permission(op),
         Errno::ENOENT if says("write cgroup") => {
             "this kernel has no such control. To fix: for weights, use the BFQ scheduler or iocost"
-        }
-        Errno::EACCES | Errno::EPERM => {
-            "this user has no permission. To fix: check the owner and mode of the file, or run as root"
         }
         Errno::ENOMEM if says("HUGE") => {
             "there are no free huge pages (HugePages_Free in /proc/meminfo). To fix: raise \
@@ -82,6 +64,24 @@ pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
         Errno::ESTALE => "the network file system lost the file. To fix: mount it again",
         _ => return None,
     })
+}
+
+/// Returns the permission that a call needs, and the remedy.
+fn missing_permission(op: &str) -> &'static str {
+    let says = |word: &str| op.contains(word);
+    if says("mlock") {
+        "the memory exceeds the memlock limit. To fix: raise it (ulimit -l), or run as root"
+    } else if says("ioprio") {
+        "the real-time I/O class needs CAP_SYS_NICE or CAP_SYS_ADMIN. To fix: run as root"
+    } else if says("setpriority") {
+        "a negative nice value needs CAP_SYS_NICE or a higher RLIMIT_NICE. To fix: run as root"
+    } else if says("setres") {
+        "only root may change the user or group. To fix: run as root"
+    } else if says("SHM_HUGETLB") {
+        "your group may not use huge pages. To fix: add it to vm.hugetlb_shm_group, or run as root"
+    } else {
+        "this user has no permission. To fix: check the owner and mode of the file, or run as root"
+    }
 }
 
 #[cfg(test)]

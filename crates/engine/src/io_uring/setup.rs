@@ -24,17 +24,7 @@ impl IoUring {
             EnginePlan::IoUring(options) => options,
             _ => IoUringPlan { nonvectored: true, ..Default::default() },
         };
-        if options.hipri && !config.direct {
-            return Err(EngineError::plain("hipri=1: the kernel polls only for direct I/O")
-                .help("To fix: set direct=1, or drop hipri=1"));
-        }
-        let ring = Ring::new(RingOptions {
-            entries: config.slots,
-            iopoll: options.hipri,
-            sqpoll: options.sqpoll,
-            sqpoll_cpu: options.sqpoll_cpu,
-        })
-        .map_err(|errno| setup_error(errno, &options))?;
+        let ring = new_ring(config, &options)?;
         let buffers = Buffers::new(config)?;
         let registered = match options.fixed_buffers {
             true => ring.register_buffers(&buffers, config.slots)?,
@@ -94,6 +84,21 @@ impl IoUring {
             ring,
         })
     }
+}
+
+/// Creates the ring of a job.
+fn new_ring(config: &EngineConfig, options: &IoUringPlan) -> Result<Ring, EngineError> {
+    if options.hipri && !config.direct {
+        return Err(EngineError::plain("hipri=1: the kernel polls only for direct I/O")
+            .help("To fix: set direct=1, or drop hipri=1"));
+    }
+    Ring::new(RingOptions {
+        entries: config.slots,
+        iopoll: options.hipri,
+        sqpoll: options.sqpoll,
+        sqpoll_cpu: options.sqpoll_cpu,
+    })
+    .map_err(|errno| setup_error(errno, options))
 }
 
 /// The error of an `io_uring_setup(2)` that failed.

@@ -8,6 +8,7 @@ use super::table::{Argument, COMMANDS, CommandDef};
 use crate::assemble::{self, RawSection};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Kind, OptionDef};
+use crate::option::engine::DEFAULT_ENGINE;
 use crate::option::table::{self, IOENGINE, NAME, PROFILE};
 use crate::profile::{self, PROFILES, RawProfile};
 use crate::scan::RawOption;
@@ -74,7 +75,7 @@ pub fn read(args: &[String]) -> Arguments {
         source,
         spans,
         at: 0,
-        engine: "psync",
+        engine: DEFAULT_ENGINE,
         engine_known: true,
         out: Arguments::default(),
     };
@@ -300,9 +301,9 @@ impl Reader<'_> {
         // Each job starts with the engine from the global options.
         let globals = self.out.sections.iter().filter(|s| s.is_global());
         let named = globals.flat_map(|s| &s.options).rfind(|o| o.name == "ioengine");
-        let word = named.and_then(|o| o.text.as_deref()).unwrap_or("psync");
+        let word = named.and_then(|o| o.text.as_deref()).unwrap_or(DEFAULT_ENGINE);
         let found = table::find_engine(word);
-        self.engine = found.map_or("psync", |e| e.name);
+        self.engine = found.map_or(DEFAULT_ENGINE, |e| e.name);
         self.engine_known = found.is_some();
         let place = raw.place();
         // The name is the first setting of the job, as in fio.

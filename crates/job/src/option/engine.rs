@@ -4,6 +4,9 @@
 
 use super::def::Support;
 
+/// The name of the engine of a job that sets no `ioengine`: fio's default on Linux.
+pub const DEFAULT_ENGINE: &str = "psync";
+
 /// An I/O engine and what it can do.
 ///
 /// ```

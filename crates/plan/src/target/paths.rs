@@ -78,6 +78,17 @@ pub(crate) fn kind_of(
         let device = nvme::device(job, path, survey, messages)?;
         return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
     }
+    kind_of_found(job, path, found, survey, messages)
+}
+
+/// The kind of an existing file that is accessed with calls, and its size.
+fn kind_of_found(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, Extent)> {
     match found.kind {
         FoundKind::Regular => {
             let now = found.size.max(survey.planned(path).unwrap_or(0));

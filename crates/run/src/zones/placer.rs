@@ -353,44 +353,9 @@ impl Drop for Placer {
 
 impl File {
     fn new(job: &JobPlan, plan: &FilePlan, table: Arc<ZoneTable>) -> Result<File, JobError> {
-        let failed = |errno: Option<Errno>, what: String| {
-            Err(JobError::new(Stage::ZoneSetUp, errno, what).at(&plan.path))
-        };
-        let (Some(zoned), Some(zones)) = (job.load.zoned, plan.zones) else {
-            return failed(
-                None,
-                "the plan lacks zones for this file: this is a bug, please report it".into(),
-            );
-        };
-        let range = (plan.offset / zones.size, (plan.offset + plan.len) / zones.size);
-        if zones.size != table.zone_size || range.1 > table.views.len() as u64 {
-            let what = format!(
-                "the job uses zones {} to {} of {} bytes, but the device has {} zones of {} bytes. To \
-                 fix: adapt zonesize, offset and size",
-                range.0,
-                range.1,
-                zones.size,
-                table.views.len(),
-                table.zone_size
-            );
-            return failed(Some(Errno::EINVAL), what);
-        }
-        let (first, end) = (range.0 as u32, range.1 as u32);
+        let Some(zoned) = job.load.zoned else { return Err(no_zones(plan)) };
+        let (first, end) = zones_of(job, plan, &table)?;
         let writes = job.load.mix.has(Dir::Write);
-        let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
-        let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
-        let small = (first..end).find(|zone| {
-            let view = table.view(*zone);
-            view.usage() == Use::Sequential && view.limit - view.start < u64::from(most)
-        });
-        if let Some(zone) = small {
-            let view = table.view(zone);
-            let what = format!(
-                "I/O buflen exceeds zone size: blocks of {most} bytes, and zone {zone} takes {}",
-                view.limit - view.start
-            );
-            return failed(Some(Errno::EINVAL), what);
-        }
         let device = table.limit.filter(|_| !zoned.ignore_limits);
         let limit = device.into_iter().chain(zoned.max_open).min();
         let resets = zoned.resets.map(|resets| {
@@ -425,6 +390,45 @@ impl File {
         }
         Ok(File { table, user, known: Vec::new() })
     }
+}
+
+/// The zones of a file that a job uses: the first one, and the end. Fails if the device has other zones, or if
+/// the largest block of the job does not fit into one of them.
+fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u32), JobError> {
+    let invalid =
+        |what: String| JobError::new(Stage::ZoneSetUp, Some(Errno::EINVAL), what).at(&plan.path);
+    let zones = plan.zones.ok_or_else(|| no_zones(plan))?;
+    let range = (plan.offset / zones.size, (plan.offset + plan.len) / zones.size);
+    if zones.size != table.zone_size || range.1 > table.views.len() as u64 {
+        return Err(invalid(format!(
+            "the job uses zones {} to {} of {} bytes, but the device has {} zones of {} bytes. To \
+             fix: adapt zonesize, offset and size",
+            range.0,
+            range.1,
+            zones.size,
+            table.views.len(),
+            table.zone_size
+        )));
+    }
+    let (first, end) = (range.0 as u32, range.1 as u32);
+    let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
+    let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
+    let small = (first..end).map(|zone| (zone, table.view(zone))).find(|(_, view)| {
+        view.usage() == Use::Sequential && view.limit - view.start < u64::from(most)
+    });
+    if let Some((zone, view)) = small {
+        return Err(invalid(format!(
+            "I/O buflen exceeds zone size: blocks of {most} bytes, and zone {zone} takes {}",
+            view.limit - view.start
+        )));
+    }
+    Ok((first, end))
+}
+
+/// The error of a plan that lacks the zones of a file.
+fn no_zones(plan: &FilePlan) -> JobError {
+    let what = "the plan lacks zones for this file: this is a bug, please report it";
+    JobError::new(Stage::ZoneSetUp, None, what).at(&plan.path)
 }
 
 impl ZoneTable {

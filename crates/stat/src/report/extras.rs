@@ -1,0 +1,110 @@
+//! Results that fiord adds to those of fio.
+
+use serde::{Deserialize, Serialize};
+
+use super::generator::GeneratorReport;
+use crate::device::DeviceView;
+use crate::finding::{Finding, RunWarning, Unchecked};
+use crate::slices::SliceTable;
+use crate::timeline::IopsTimeline;
+
+/// Results that fiord adds to those of fio.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extras {
+    /// The clock that timed the latencies.
+    pub clock: Option<ClockReport>,
+    /// The cost of the load generator itself.
+    #[serde(default)]
+    pub generator: Option<GeneratorReport>,
+    /// Bandwidth of each group per CPU core, if a job asks for it (`core_bandwidth`).
+    #[serde(default)]
+    pub per_core: Vec<CoreBandwidth>,
+    /// Latencies by time slice, with a verdict (`latency_limits`).
+    #[serde(default)]
+    pub slices: Vec<SliceTable>,
+    /// Results compared with the manufacturer's specification (`spec`).
+    #[serde(default)]
+    pub spec: Vec<SpecReport>,
+    /// The run as the devices under the targets counted it.
+    #[serde(default)]
+    pub devices: Vec<DeviceView>,
+    /// Problems that make the results doubtful or invalid.
+    pub findings: Vec<Finding>,
+    /// Things that the run could not do as asked. Each becomes a finding.
+    #[serde(default)]
+    pub warnings: Vec<RunWarning>,
+    /// Findings that could not be checked.
+    #[serde(default)]
+    pub unchecked: Vec<Unchecked>,
+    /// The IOPS timeline of each job of the plan, in plan order. Empty for jobs on a virtual clock.
+    #[serde(default)]
+    pub courses: Vec<IopsTimeline>,
+    /// Pages in the page cache of the files of jobs with `direct=1`, when the jobs began and ended.
+    #[serde(default)]
+    pub cached: Vec<CachedUnderDirect>,
+    /// Jobs still run: the report was requested by `--status-interval` or a signal.
+    #[serde(default)]
+    pub interim: bool,
+}
+
+/// Pages in the page cache of a file or device that a job used with `direct=1`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CachedUnderDirect {
+    /// Index of the job in the plan.
+    pub job: usize,
+    /// Index of the file in the job.
+    pub file: usize,
+    /// Cached pages when the job ended; `None` if the kernel does not report them.
+    pub pages: Option<u64>,
+    /// Cached pages just before the first I/O, after the job had opened its files and dropped their pages; `None`
+    /// if the kernel does not report them.
+    #[serde(default)]
+    pub at_start: Option<u64>,
+}
+
+/// The bandwidth of a group, all directions together, per CPU core.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreBandwidth {
+    /// The group's number.
+    pub group_id: u32,
+    /// Processor cores that the run could use.
+    pub cores: u64,
+    /// Bytes a second.
+    pub bw: u64,
+    /// Bytes per second and core.
+    pub bw_per_core: f64,
+}
+
+/// A result compared with the manufacturer's specification.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpecReport {
+    /// The I/O pattern, a value of `rw`.
+    pub pattern: String,
+    /// The target's path, or the number of targets.
+    pub target: String,
+    /// The specified rate, I/Os or bytes per second.
+    pub stated: f64,
+    /// The measured rate, I/Os or bytes per second.
+    pub achieved: f64,
+    /// The rates are bytes per second, not I/Os per second.
+    pub bytes: bool,
+}
+
+impl SpecReport {
+    /// The measured rate as a percentage of the specified one; 0 if none is specified.
+    #[must_use]
+    pub fn percent(&self) -> f64 {
+        if self.stated > 0.0 { self.achieved * 100.0 / self.stated } else { 0.0 }
+    }
+}
+
+/// The clock of a run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockReport {
+    /// Name of the clock source: `tsc`, `clock_monotonic` …
+    pub source: String,
+    /// Cost of one clock read, ns.
+    pub cost_ns: f64,
+    /// Resolution of the clock, ns.
+    pub resolution_ns: f64,
+}

@@ -1,0 +1,48 @@
+//! The time that the load generator itself needs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::shares::TimeShares;
+
+/// Time that the load generator itself needs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorReport {
+    /// Shares of the time of all threads; `None` if it could not be sampled.
+    pub shares: Option<TimeShares>,
+    /// Why `shares` is `None`, in words.
+    pub why_none: Option<String>,
+    /// Shares of the threads' time by group and job name, in the order of the run.
+    pub jobs: Vec<JobShares>,
+    /// IOPS of each group if storage took no time (`--ceiling`).
+    pub ceilings: Vec<Ceiling>,
+}
+
+/// How the threads of all jobs with one name in a group spent their time.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobShares {
+    /// The group.
+    pub group_id: u32,
+    /// The name of the jobs.
+    pub name: String,
+    /// Shares of their time.
+    pub shares: TimeShares,
+}
+
+/// The highest rate of a group of jobs: its rate on `ioengine=null`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// The group.
+    pub group_id: u32,
+    /// I/Os per second of all its jobs together on `ioengine=null`.
+    pub iops: f64,
+    /// I/Os per second of all its jobs together in the run itself.
+    pub reached: f64,
+}
+
+impl Ceiling {
+    /// The share of the ceiling that the run reached, from 0 to about 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.reached / self.iops.max(1.0)
+    }
+}

@@ -1,0 +1,158 @@
+//! The entry of a job.
+
+use serde::{Deserialize, Serialize};
+
+use super::NumberStyle;
+use super::direction::{DirKind, DirReport, LatencySummary};
+use super::steady::SteadyState;
+use crate::delays::ThreadDelays;
+
+/// One job entry of the report: a job, or several jobs that were merged.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobReport {
+    /// The name.
+    pub name: String,
+    /// `description`.
+    pub description: Option<String>,
+    /// The run status group of the entry.
+    pub group_id: u32,
+    /// Number of jobs in this entry.
+    pub members: u32,
+    /// Thread id of the first job.
+    pub pid: u32,
+    /// When the job began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
+    pub start_ms: u64,
+    /// errno of the error that ended the job, else of the first error that it survived
+    /// (`continue_on_error`), else 0: no error.
+    pub error: i32,
+    /// An error ended a job of this entry.
+    #[serde(default)]
+    pub failed: bool,
+    /// Meaning of `error` and where it occurred, in words; empty without an error.
+    pub error_text: String,
+    /// Estimated seconds left; `None` if unknown.
+    pub eta_s: Option<u64>,
+    /// Seconds since the run began; a started second counts as a whole one.
+    pub elapsed_s: u64,
+    /// Options of the job: name and value, in the order of the job file.
+    pub options: Vec<(String, String)>,
+    /// How numbers are printed.
+    pub style: NumberStyle,
+    /// The percentages of the reported percentiles, ascending; empty if neither completion nor total
+    /// latencies have percentiles.
+    pub percentile_list: Vec<f64>,
+    /// Decimals of those percentages in the percentile block.
+    pub percentile_decimals: u32,
+    /// `unified_rw_reporting`.
+    pub unified: Unified,
+    /// Rows for read, write, trim and mixed, as far as `unified` shows them; idle directions too.
+    pub dirs: Vec<DirReport>,
+    /// Syncs.
+    pub sync: SyncReport,
+    /// Run time, ms; the sum if the entry has several jobs.
+    pub runtime_ms: u64,
+    /// User time, percent of the runtime.
+    pub usr_cpu: f64,
+    /// System time, percent of the runtime.
+    pub sys_cpu: f64,
+    /// Context switches.
+    pub ctx: u64,
+    /// Page faults that needed I/O.
+    pub majf: u64,
+    /// Page faults without I/O.
+    pub minf: u64,
+    /// Percent of I/Os issued at depth 1, 2-3, 4-7, … 64 and more.
+    pub depth_level: [f64; 7],
+    /// Percent of submission calls with 0, 1-4, 5-8 … more than 64 I/Os.
+    pub depth_submit: [f64; 7],
+    /// Percent of completion calls with 0, 1-4, 5-8 … more than 64 I/Os.
+    pub depth_complete: [f64; 7],
+    /// I/Os issued: read, write, trim, sync.
+    pub issued: [u64; 4],
+    /// I/Os that were short: read, write, trim, sync.
+    pub short: [u64; 4],
+    /// I/Os dropped: read, write, trim, sync.
+    pub dropped: [u64; 4],
+    /// Percent of I/Os under 2, 4, 10 … 1000 ns.
+    pub latency_ns: [f64; 10],
+    /// Percent of I/Os under 2, 4, 10 … 1000 µs.
+    pub latency_us: [f64; 10],
+    /// Percent of I/Os under 2 µs, including those under 1000 ns.
+    pub latency_under_2us: f64,
+    /// Percent of I/Os under 2, 4, 10 … 2000 ms, and over.
+    pub latency_ms: [f64; 12],
+    /// Errors survived; `None` without `continue_on_error`.
+    pub errors: Option<ErrorReport>,
+    /// `iodepth`, or the depth that `latency_target` found.
+    pub latency_depth: u32,
+    /// `latency_target`, ns.
+    pub latency_target_ns: u64,
+    /// `latency_percentile`.
+    pub latency_percentile: f64,
+    /// `latency_window`, µs.
+    pub latency_window_us: u64,
+    /// `steadystate`; `None` if it is not set.
+    pub steady_state: Option<SteadyState>,
+    /// Zones that were reset; `None` if the target is not zoned.
+    pub zone_resets: Option<u64>,
+    /// Times that a job which reads zones found no zone with data and therefore ended its pass over a file.
+    #[serde(default)]
+    pub nothing_to_read: u64,
+    /// Latency from the time at which each I/O was due, ns, for rows that have a rate. Unlike completion
+    /// latency, it includes the delay of I/Os that were due while the device stalled (coordinated omission).
+    #[serde(default)]
+    pub intended: Vec<(DirKind, LatencySummary)>,
+    /// Delays of the job's threads that the machine caused.
+    #[serde(default)]
+    pub delays: ThreadDelays,
+}
+
+impl JobReport {
+    /// I/Os issued in the directions of a row, including those that failed.
+    #[must_use]
+    pub fn issued_in(&self, kind: DirKind) -> u64 {
+        match kind {
+            DirKind::Read => self.issued[0],
+            DirKind::Write => self.issued[1],
+            DirKind::Trim => self.issued[2],
+            DirKind::Mixed => self.issued[..3].iter().sum(),
+        }
+    }
+    /// Whether the job issued any I/O.
+    #[must_use]
+    pub fn did_io(&self) -> bool {
+        self.issued_in(DirKind::Mixed) > 0 || self.dirs.iter().any(|d| d.io_bytes > 0)
+    }
+}
+
+/// `unified_rw_reporting`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unified {
+    /// Each direction separately.
+    #[default]
+    Separate,
+    /// Only the sum.
+    Mixed,
+    /// Each direction, and the sum.
+    Both,
+}
+
+/// Errors that a job survived.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorReport {
+    /// Number of errors.
+    pub total: u64,
+    /// errno of the first error.
+    pub first: i32,
+    /// Meaning of `first`, in words.
+    pub first_text: String,
+}
+
+/// Completed fsync, fdatasync, sync_file_range and syncfs calls.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SyncReport {
+    /// Syncs completed.
+    pub total_ios: u64,
+    /// Latency of the syncs, ns.
+    pub lat: LatencySummary,
+}
