@@ -1,6 +1,6 @@
 //! Tests of the job language from command line to jobs, with files in memory.
 
-use fiord_types::PerDir;
+use fiord_types::{Nanos, PerDir};
 
 use crate::load::Memory;
 use crate::option::handle::WithSuffix;
@@ -88,7 +88,7 @@ fn options_may_be_shortened_and_have_one_dash() {
     let run = command(&["-name=a", "-ioeng=null", "--siz", "1m", "-runt=5", "--status-i=10"]);
     assert_eq!(run.jobs[0].engine().name, "null");
     assert_eq!(run.jobs[0].get(SIZE), Some(Amount::Bytes(1 << 20)));
-    assert_eq!(run.jobs[0].get(RUNTIME), 5_000_000_000);
+    assert_eq!(run.jobs[0].get(RUNTIME), Nanos(5_000_000_000));
     assert_eq!(run.general.status_interval, Some(10_000_000_000));
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use fiord_plan::{EnginePlan, FileKind, FilePlan, JobPlan, Plan, Unified};
 use fiord_stat::report::{Ceiling, DirKind, GeneratorReport, JobReport, Report};
+use fiord_types::Nanos;
 
 use crate::conductor::{NoInterrupts, RunOptions, run};
 use crate::events::EventSender;
@@ -52,7 +53,7 @@ fn shape(job: &JobPlan) -> JobPlan {
     shape.start.stonewall = job.start.stonewall;
     shape.start.wait_for = job.start.wait_for.clone();
     shape.end.time_based = true;
-    shape.end.runtime = Some(MOMENT);
+    shape.end.runtime = Some(Nanos(MOMENT));
     shape.target.files = job.target.files.iter().map(virtual_file).collect();
     shape.target.open_files = job.target.open_files;
     shape.target.service = job.target.service;

@@ -120,10 +120,10 @@ impl<'p> Schedule<'p> {
 /// Draws the `startdelay` of a job from its range, ns.
 fn delay(job: &JobPlan) -> u64 {
     let (low, high) = job.start.delay;
-    let width = u128::from(high.saturating_sub(low)) + 1;
+    let width = u128::from(high.saturating_sub(low).0) + 1;
     let mut state = job.load.seed ^ job.identity.index as u64;
     let x = fiord_load::rng::splitmix(&mut state);
-    low + u64::try_from((u128::from(x) * width) >> 64).unwrap_or(0)
+    low.0 + u64::try_from((u128::from(x) * width) >> 64).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use fiord_plan::{JobPlan, LatencySlices, Plan};
 use fiord_stat::job::JobData;
 use fiord_stat::slices::{Ending, LatencyLimit, Slice, SliceTable, merge};
+use fiord_types::Nanos;
 
 /// The jobs that get one verdict together.
 struct Test<'a> {
@@ -33,11 +34,11 @@ pub(crate) fn tables(plan: &Plan, jobs: &[JobData]) -> Vec<SliceTable> {
 }
 
 fn table(test: Test) -> SliceTable {
-    let limit = |&(over_ns, percent): &(u64, f64)| LatencyLimit { over_ns, percent };
+    let limit = |&(over, percent): &(Nanos, f64)| LatencyLimit { over_ns: over.0, percent };
     let table = SliceTable {
         name: test.slices.name.clone(),
         group_id: test.group_id,
-        slice_ns: test.slices.length,
+        slice_ns: test.slices.length.0,
         limits: test.slices.limits.iter().map(limit).collect(),
         ..SliceTable::default()
     };
@@ -46,10 +47,10 @@ fn table(test: Test) -> SliceTable {
 
 /// How a job ended. A time-based job is complete only if it ran for its whole run time.
 fn ending(job: &JobPlan, data: &JobData) -> Ending {
-    let wanted = job.end.runtime.filter(|_| job.end.time_based).unwrap_or(1) / 1_000_000;
+    let wanted = job.end.runtime.filter(|_| job.end.time_based).unwrap_or(Nanos(1)) / 1_000_000;
     match data.failed {
         true => Ending::Failed,
-        false if data.recorder.slices.is_some() && data.runtime_ms >= wanted => Ending::Whole,
+        false if data.recorder.slices.is_some() && data.runtime_ms >= wanted.0 => Ending::Whole,
         false => Ending::Short,
     }
 }

@@ -47,7 +47,7 @@ impl SteadyMember {
     pub(crate) fn report(&self) -> SteadyState {
         let plan = &self.group.plan;
         let duration = plan.interval.saturating_mul(plan.samples.into());
-        self.group.lock().report(plan.spec.clone(), duration.div_ceil(1_000_000_000))
+        self.group.lock().report(plan.spec.clone(), duration.0.div_ceil(1_000_000_000))
     }
 }
 
@@ -133,7 +133,7 @@ impl<'a> Sampler<'a> {
     /// Starts sampling when the measured part of the job begins.
     pub(crate) fn begin(membership: &'a SteadyMember, now: u64) -> Self {
         membership.group.lock().begin(membership.member);
-        let due = now.saturating_add(membership.group.plan.ramp);
+        let due = now.saturating_add(membership.group.plan.ramp.0);
         Sampler { membership, due, last: None }
     }
 
@@ -150,10 +150,10 @@ impl<'a> Sampler<'a> {
         let interval = self.membership.group.plan.interval;
         let counted = Counted::of(recorder);
         if let Some((from, before)) = self.last {
-            self.deposit(now - from, interval, &before, &counted);
+            self.deposit(now - from, interval.0, &before, &counted);
         }
         self.last = Some((now, counted));
-        self.due += ((now - self.due) / interval + 1) * interval;
+        self.due += ((now - self.due) / interval.0 + 1) * interval.0;
         self.membership.attained()
     }
 

@@ -6,6 +6,7 @@
 //! | which way does an I/O move data, and how is a value kept per direction? | `direction` |
 //! | why did a system call fail? | `errno` |
 //! | how much data? | `bytes` |
+//! | how long is a time? | `nanos` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -22,7 +23,9 @@
 mod bytes;
 mod direction;
 mod errno;
+mod nanos;
 
 pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
 pub use errno::Errno;
+pub use nanos::Nanos;

@@ -7,6 +7,7 @@ use fiord_job::option::table::{
     self, NUMJOBS, RAMP_TIME, RATE, RATE_IOPS, RUNTIME, STARTDELAY, STONEWALL,
 };
 use fiord_job::spec::JobSpec;
+use fiord_types::Nanos;
 
 use crate::axis::PointSettings;
 use crate::rejected::{self, Rejected};
@@ -158,8 +159,11 @@ fn is_called(name: &str, typed: &str) -> bool {
 /// Maximum duration of a job in nanoseconds; 0 if unknown.
 fn duration(job: &JobSpec) -> u64 {
     match job.get(RUNTIME) {
-        0 => 0,
-        runtime => runtime + job.get(RAMP_TIME).unwrap_or(0) + job.get(STARTDELAY).high(),
+        Nanos::ZERO => 0,
+        runtime => {
+            let ramp = job.get(RAMP_TIME).unwrap_or(Nanos::ZERO);
+            runtime.0 + ramp.0 + job.get(STARTDELAY).high()
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which jobs ran at the same time, according to the plan and the report.
 
 use fiord_plan::JobPlan;
+use fiord_types::Nanos;
 
 use crate::check::After;
 use crate::check::Entry;
@@ -51,7 +52,7 @@ fn follows(job: &JobPlan, other: &JobPlan) -> bool {
 
 /// Returns whether a job starts without a delay of its own.
 fn at_once(job: &JobPlan) -> bool {
-    job.start.delay == (0, 0)
+    job.start.delay == (Nanos::ZERO, Nanos::ZERO)
 }
 
 /// Returns whether two jobs start at the same time.

@@ -95,7 +95,7 @@ fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
         return "set a longer runtime or a larger size".into();
     }
     let ended_by_time =
-        job.end.runtime.is_some_and(|ns| seconds(entry) >= ns as f64 / 1e9 * BY_TIME);
+        job.end.runtime.is_some_and(|time| seconds(entry) >= time.as_secs_f64() * BY_TIME);
     let capped = job.end.ios.is_some_and(|ios| (ios as f64) < wanted);
     let ios = if capped { format!(" and number_ios={wanted:.0}") } else { String::new() };
     match (job.end.time_based, ended_by_time) {

@@ -21,7 +21,7 @@ use super::def::{Kind, Scope, Support};
 use super::handle::{Whole, WordEnum};
 use super::value::Value;
 
-pub(crate) use fiord_types::PerDir;
+pub(crate) use fiord_types::{Nanos, PerDir};
 
 pub(crate) use super::def::{Category, OptionDef, Suffix, Unit, Word};
 pub(crate) use super::handle::WithSuffix;
@@ -55,12 +55,12 @@ pub(crate) const BYTES: TypedKind<Option<u64>> = bytes(0, u32::MAX as u64);
 pub(crate) const BYTES64: TypedKind<Option<u64>> = bytes(0, u64::MAX);
 /// A percentage from 0 to 100.
 pub(crate) const PERCENT: TypedKind<Option<u8>> = whole(0, 100, Unit::Percent);
-/// A duration in nanoseconds. A number without a unit is in seconds.
-pub(crate) const SECONDS: TypedKind<Option<u64>> = typed(Kind::Time { unit: Unit::Seconds });
-/// A duration in nanoseconds. A number without a unit is in milliseconds.
-pub(crate) const MILLIS: TypedKind<Option<u64>> = typed(Kind::Time { unit: Unit::Millis });
-/// A duration in nanoseconds. A number without a unit is in microseconds.
-pub(crate) const MICROS: TypedKind<Option<u64>> = typed(Kind::Time { unit: Unit::Micros });
+/// A duration. A number without a unit is in seconds.
+pub(crate) const SECONDS: TypedKind<Option<Nanos>> = typed(Kind::Time { unit: Unit::Seconds });
+/// A duration. A number without a unit is in milliseconds.
+pub(crate) const MILLIS: TypedKind<Option<Nanos>> = typed(Kind::Time { unit: Unit::Millis });
+/// A duration. A number without a unit is in microseconds.
+pub(crate) const MICROS: TypedKind<Option<Nanos>> = typed(Kind::Time { unit: Unit::Micros });
 /// A size: bytes, a percentage (`20%`) or zones (`8z`).
 pub(crate) const AMOUNT: TypedKind<Option<Amount>> = typed(Kind::Amount);
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use fiord_types::PerDir;
+use fiord_types::{Nanos, PerDir};
 
 use super::def::{OptionDef, Word};
 use super::value::{Amount, NumaPolicy, PatternPart, SizeRange, TimeRange, Value};
@@ -177,8 +177,6 @@ macro_rules! whole {
             fn from_value(value: Value) -> Option<Self> {
                 match value {
                     Value::Int(number) => Self::from_integer(number),
-                    // A duration, in nanoseconds.
-                    Value::Time(number) => Self::from_integer(number.into()),
                     _ => None,
                 }
             }
@@ -186,6 +184,15 @@ macro_rules! whole {
     };
 }
 whole!(u8, u16, u32, u64, i32, i64);
+
+impl OptionValue for Nanos {
+    fn from_value(value: Value) -> Option<Self> {
+        match value {
+            Value::Time(nanos) => Some(Nanos(nanos)),
+            _ => None,
+        }
+    }
+}
 
 /// Values for reads, writes and trims. `None`: left empty.
 impl<T: Whole> OptionValue for PerDir<Option<T>> {

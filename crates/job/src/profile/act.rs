@@ -40,7 +40,7 @@ options! {
             .default("1");
 
     /// The duration of the test. A bare number is in seconds.
-    const TEST_DURATION: Opt<u64> = option(
+    const TEST_DURATION: Opt<Nanos> = option(
         "test-duration",
         SECONDS,
         "--profile=act --device-names=/dev/nvme0n1 --test-duration=1h",
@@ -96,7 +96,7 @@ fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
         devices.iter().for_each(|device| prepare(&mut jobs, device));
         return Ok(jobs);
     }
-    let duration = given.get(TEST_DURATION) / 1_000_000_000;
+    let duration = given.get(TEST_DURATION).as_secs();
     if duration == 0 {
         let error = given.error(TEST_DURATION, "the test must take at least a second");
         return Err(Box::new(error.help("To fix: write --test-duration=24h")));

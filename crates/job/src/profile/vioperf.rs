@@ -25,7 +25,7 @@ options! {
         option("threads", int(1, 65_536), "--profile=vioperf --threads=8").alias(&["thread-count"]);
 
     /// How long the threads write. A bare number is in seconds.
-    const DURATION: Opt<u64> = option("duration", SECONDS, "--profile=vioperf --duration=1m")
+    const DURATION: Opt<Nanos> = option("duration", SECONDS, "--profile=vioperf --duration=1m")
         .default("5m");
 
     /// The directory for the files, which are called `vioperf.0.0` and so on. Existing files with
@@ -53,7 +53,7 @@ options! {
 const MAX_FILE_SIZE: u64 = 15 << 40;
 
 fn describe(given: &ProfileValues<'_>) -> Result<Description, Box<Diagnostic>> {
-    let duration = given.get(DURATION) / 1_000_000;
+    let duration = given.get(DURATION).as_millis();
     if duration == 0 {
         let error = given.error(DURATION, "the run must take at least a millisecond");
         return Err(Box::new(error.help("To fix: write --duration=5m")));

@@ -1,6 +1,7 @@
 //! Search for the largest queue depth that keeps a latency target (`latency_target`).
 
 use fiord_plan::JobPlan;
+use fiord_types::Nanos;
 
 /// Tries one queue depth per window: first the depth of the job, then depths by bisection between
 /// the largest that met the target and the smallest that missed it.
@@ -51,8 +52,8 @@ impl LatencyTarget {
         let plan = job.pace.latency_target?;
         let most = job.depth.depth.max(1);
         Some(LatencyTarget {
-            target: plan.target,
-            window: plan.window.max(1),
+            target: plan.target.0,
+            window: plan.window.max(Nanos(1)).0,
             share_ppm: plan.share_ppm.min(1_000_000),
             keep_on: plan.keep_on,
             most,
@@ -62,7 +63,7 @@ impl LatencyTarget {
             confirming: false,
             found: false,
             streak: 0,
-            ends: now.saturating_add(plan.window.max(1)),
+            ends: now.saturating_add(plan.window.max(Nanos(1)).0),
             total: 0,
             late: 0,
             stale: 0,

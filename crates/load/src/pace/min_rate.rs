@@ -1,7 +1,7 @@
 //! Minimum rates (`rate_min`, `rate_iops_min`).
 
 use fiord_plan::{JobPlan, Rate};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 /// Checks the rates of a job at the end of each cycle (`rate_cycle`).
 #[derive(Debug, Clone)]
@@ -34,7 +34,7 @@ impl MinRate {
         (least != PerDir::all(None)).then(|| MinRate {
             least,
             block: PerDir::from_fn(|dir| job.load.blocks[dir].max().into()),
-            cycle: job.pace.cycle.max(1),
+            cycle: job.pace.cycle.max(Nanos(1)).0,
             began: now,
             seen: PerDir::all((0, 0)),
         })

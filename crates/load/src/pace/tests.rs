@@ -1,7 +1,7 @@
 //! The schedules keep their promises.
 
 use fiord_plan::*;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 use proptest::prelude::*;
 
 use super::latency_target::Verdict;
@@ -170,7 +170,7 @@ fn a_job_does_not_catch_up_on_shifted_time() {
 #[test]
 fn pauses_come_after_a_number_of_ios_or_a_time() {
     let mut job = job(Mix::Read, PerDir::all(None));
-    let think = Think { time: 100, spin: 30, blocks: Some(2), ..Think::default() };
+    let think = Think { time: Nanos(100), spin: Nanos(30), blocks: Some(2), ..Think::default() };
     job.pace.think = Some(think);
     let mut thinker = Thinker::new(&job, 0).unwrap();
     assert_eq!(thinker.before(0, 0), Thought::Go);
@@ -187,7 +187,7 @@ fn pauses_come_after_a_number_of_ios_or_a_time() {
     thinker.issued();
     assert_eq!(thinker.before(2, 2), Thought::Pause { busy: 30, idle: 70 });
     // Pauses by time.
-    job.pace.think = Some(Think { blocks: None, io_time: 500, ..think });
+    job.pace.think = Some(Think { blocks: None, io_time: Nanos(500), ..think });
     let mut thinker = Thinker::new(&job, 0).unwrap();
     thinker.issued();
     assert_eq!(thinker.before(499, 1), Thought::Go);
@@ -201,7 +201,7 @@ fn pauses_come_after_a_number_of_ios_or_a_time() {
 fn a_minimum_rate_tolerates_one_missing_io() {
     let mut job = job(Mix::Read, PerDir::all(None));
     job.pace.min_rate = PerDir::all(Some(Rate::Ios(100)));
-    job.pace.cycle = SECOND;
+    job.pace.cycle = Nanos(SECOND);
     let mut min_rate = MinRate::new(&job, 0).unwrap();
     assert_eq!(min_rate.check(SECOND - 1, PerDir::all((0, 0))), Ok(()));
     assert_eq!(min_rate.check(SECOND, PerDir::new((0, 99), (0, 0), (0, 0))), Ok(()));
@@ -216,8 +216,12 @@ fn the_search_finds_the_largest_depth() {
     for knee in 1..=64 {
         let mut job = job(Mix::Read, PerDir::all(None));
         job.depth.depth = 64;
-        job.pace.latency_target =
-            Some(LatencyTargetPlan { target: 100, window: 10, share_ppm: 990_000, keep_on: false });
+        job.pace.latency_target = Some(LatencyTargetPlan {
+            target: Nanos(100),
+            window: Nanos(10),
+            share_ppm: 990_000,
+            keep_on: false,
+        });
         let mut target = LatencyTarget::new(&job, 0).unwrap();
         let (mut now, mut windows) = (0, 0);
         loop {
@@ -240,8 +244,12 @@ fn the_search_finds_the_largest_depth() {
 fn a_target_out_of_reach_is_tried_at_depth_one() {
     let mut job = job(Mix::Read, PerDir::all(None));
     job.depth.depth = 8;
-    job.pace.latency_target =
-        Some(LatencyTargetPlan { target: 1, window: 10, share_ppm: 0, keep_on: false });
+    job.pace.latency_target = Some(LatencyTargetPlan {
+        target: Nanos(1),
+        window: Nanos(10),
+        share_ppm: 0,
+        keep_on: false,
+    });
     job.pace.latency_target.as_mut().unwrap().share_ppm = 1_000_000;
     let mut target = LatencyTarget::new(&job, 0).unwrap();
     for window in 1..50 {
@@ -255,8 +263,12 @@ fn a_target_out_of_reach_is_tried_at_depth_one() {
 fn latency_run_follows_the_device() {
     let mut job = job(Mix::Read, PerDir::all(None));
     job.depth.depth = 32;
-    job.pace.latency_target =
-        Some(LatencyTargetPlan { target: 9, window: 10, share_ppm: 1_000_000, keep_on: true });
+    job.pace.latency_target = Some(LatencyTargetPlan {
+        target: Nanos(9),
+        window: Nanos(10),
+        share_ppm: 1_000_000,
+        keep_on: true,
+    });
     let mut target = LatencyTarget::new(&job, 0).unwrap();
     let mut now = 0;
     for knee in [20, 5, 28] {

@@ -1,6 +1,7 @@
 //! Pauses between I/Os (`thinktime` and related options).
 
 use fiord_plan::{JobPlan, Think};
+use fiord_types::Nanos;
 
 /// What a job has to do before its next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ impl Thinker {
     /// State of a job whose I/O begins at `now`. `None` if the job makes no pauses.
     #[must_use]
     pub fn new(job: &JobPlan, now: u64) -> Option<Self> {
-        let think = job.pace.think.filter(|think| think.time > 0)?;
+        let think = job.pace.think.filter(|think| think.time > Nanos::ZERO)?;
         Some(Thinker { think, issued: 0, since: now })
     }
 
@@ -50,7 +51,7 @@ impl Thinker {
     pub fn before(&mut self, now: u64, in_flight: u32) -> Thought {
         let think = &self.think;
         let enough = think.blocks.is_some_and(|n| self.issued >= n);
-        let late = think.io_time > 0 && now.saturating_sub(self.since) >= think.io_time;
+        let late = think.io_time > Nanos::ZERO && now.saturating_sub(self.since) >= think.io_time.0;
         if !enough && !late {
             return Thought::Go;
         }
@@ -59,7 +60,7 @@ impl Thinker {
         }
         let (busy, time) = (think.spin, think.time);
         self.issued = 0;
-        self.since = now.saturating_add(time);
-        Thought::Pause { busy, idle: time - busy.min(time) }
+        self.since = now.saturating_add(time.0);
+        Thought::Pause { busy: busy.0, idle: time.saturating_sub(busy).0 }
     }
 }

@@ -6,6 +6,7 @@ use fiord_job::option::table::{
     DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME, JOB_START_CLOCK_ID,
     LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
 };
+use fiord_types::Nanos;
 
 use crate::measure::slices;
 use crate::model::Record;
@@ -24,8 +25,8 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
         slat: on(DISABLE_SLAT),
         lat: on(DISABLE_LAT),
         bandwidth: on(DISABLE_BW_MEASUREMENT),
-        bandwidth_window: job.get(BWAVGTIME).max(MILLI),
-        iops_window: job.get(IOPSAVGTIME).max(MILLI),
+        bandwidth_window: job.get(BWAVGTIME).max(Nanos(MILLI)),
+        iops_window: job.get(IOPSAVGTIME).max(Nanos(MILLI)),
         clat_percentiles: job.get(CLAT_PERCENTILES),
         lat_percentiles: job.get(LAT_PERCENTILES),
         slat_percentiles: job.get(SLAT_PERCENTILES),

@@ -4,6 +4,7 @@
 use fiord_job::option::parse;
 use fiord_job::option::table::{LATENCY_LIMITS, LATENCY_SLICE, LATENCY_TEST};
 use fiord_job::option::value::{Bases, Value, ValueError};
+use fiord_types::Nanos;
 
 use crate::model::LatencySlices;
 use crate::options::messages::Messages;
@@ -11,8 +12,8 @@ use crate::options::reading::Reading;
 
 /// The largest number of limits of a job.
 pub(crate) const MOST: usize = 8;
-/// The shortest slice in nanoseconds.
-const SHORTEST: u64 = 10_000_000;
+/// The shortest slice.
+const SHORTEST: Nanos = Nanos::from_millis(10);
 
 /// Reads the latency limits of a job. `None`: it has none.
 pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<LatencySlices> {
@@ -29,7 +30,7 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
             ),
         }
     }
-    limits.sort_by_key(|limit: &(u64, f64)| limit.0);
+    limits.sort_by_key(|limit: &(Nanos, f64)| limit.0);
     if limits.len() > MOST {
         let what = ValueError::list_too_long("limits", MOST).what;
         messages.push(job.error(LATENCY_LIMITS, what).help("To fix: leave some of them out"));
@@ -46,8 +47,8 @@ pub(crate) fn latency_slices(job: Reading, messages: &mut Messages) -> Option<La
     Some(LatencySlices { name, length: length.max(SHORTEST), limits })
 }
 
-/// Parses `8ms:1` or `8ms:1%`: a latency in nanoseconds and a share in per cent, above 0.
-fn limit(text: &str) -> Option<(u64, f64)> {
+/// Parses `8ms:1` or `8ms:1%`: a latency and a share in per cent, above 0.
+fn limit(text: &str) -> Option<(Nanos, f64)> {
     let (time, share) = text.split_once(':')?;
     // A number without a unit would mean seconds, which is never intended here.
     let ns = match parse::value(LATENCY_SLICE.def(), Some(time.trim()), &Bases::default()).ok()? {
@@ -55,7 +56,7 @@ fn limit(text: &str) -> Option<(u64, f64)> {
         _ => return None,
     };
     let percent: f64 = share.trim().trim_end_matches('%').parse().ok()?;
-    (percent > 0.0 && percent <= 100.0 && ns > 0).then_some((ns, percent))
+    (percent > 0.0 && percent <= 100.0 && ns > 0).then_some((Nanos(ns), percent))
 }
 
 #[cfg(test)]
@@ -64,9 +65,9 @@ mod tests {
 
     #[test]
     fn limits_are_times_and_shares() {
-        assert_eq!(limit("8ms:1"), Some((8_000_000, 1.0)));
-        assert_eq!(limit("500us : 0.1%"), Some((500_000, 0.1)));
-        assert_eq!(limit("1s:100"), Some((1_000_000_000, 100.0)));
+        assert_eq!(limit("8ms:1"), Some((Nanos(8_000_000), 1.0)));
+        assert_eq!(limit("500us : 0.1%"), Some((Nanos(500_000), 0.1)));
+        assert_eq!(limit("1s:100"), Some((Nanos(1_000_000_000), 100.0)));
         for bad in
             ["", "8ms", "8:1", "8ms:", "8ms:0", "8ms:101", "8ms:-1", "0ms:1", "x:1", "8ms:NaN"]
         {

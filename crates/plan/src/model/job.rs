@@ -1,5 +1,7 @@
 //! The plan of a run and of its job instances: identity, start and end.
 
+use fiord_types::Nanos;
+
 use super::{
     Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record,
     Reporting, Step, Target,
@@ -102,9 +104,9 @@ pub struct Start {
     /// `wait_for`: the job starts only after all these instances (indexes into [`Plan::jobs`]) have
     /// ended.
     pub wait_for: Vec<usize>,
-    /// `startdelay`: the delay before the start in nanoseconds, drawn at random from this inclusive
+    /// `startdelay`: the delay before the start, drawn at random from this inclusive
     /// range.
-    pub delay: (u64, u64),
+    pub delay: (Nanos, Nanos),
     /// `exec_prerun`: shell command to run before the job.
     pub prerun: Option<String>,
     /// `exec_postrun`: shell command to run after the job.
@@ -114,12 +116,12 @@ pub struct Start {
 /// When a job ends.
 #[derive(Debug, Clone, PartialEq)]
 pub struct End {
-    /// `runtime` in nanoseconds, without the ramp time. `None`: no limit.
-    pub runtime: Option<u64>,
+    /// `runtime`, without the ramp time. `None`: no limit.
+    pub runtime: Option<Nanos>,
     /// `time_based`: when the work is done, the job starts over, until `runtime` has passed.
     pub time_based: bool,
-    /// `ramp_time` in nanoseconds: the job runs for this time before measuring starts.
-    pub ramp_time: u64,
+    /// `ramp_time`: the job runs for this time before measuring starts.
+    pub ramp_time: Nanos,
     /// `ramp_size`: bytes that the job transfers, over all directions, before measuring starts.
     pub ramp_size: u64,
     /// `loops`: how many times the job repeats its work; at least 1.
@@ -153,12 +155,12 @@ pub struct SteadyPlan {
     pub rule: SteadyRule,
     /// The criterion in the notation of the reports, such as `iops:50.000000%`.
     pub spec: String,
-    /// `steadystate_check_interval`: nanoseconds between two samples.
-    pub interval: u64,
+    /// `steadystate_check_interval`: time between two samples.
+    pub interval: Nanos,
     /// Number of samples in the window; at least 2.
     pub samples: u32,
-    /// `steadystate_ramp_time`: nanoseconds of the measured part before the first interval.
-    pub ramp: u64,
+    /// `steadystate_ramp_time`: time of the measured part before the first interval.
+    pub ramp: Nanos,
 }
 
 /// The measure that `steadystate` checks.

@@ -1,6 +1,6 @@
 //! When a job issues its I/Os: rates, think times, flows and latency targets.
 
-use fiord_types::PerDir;
+use fiord_types::{Nanos, PerDir};
 
 use super::RateProcess;
 
@@ -11,8 +11,8 @@ pub struct Pace {
     pub rate: PerDir<Option<Rate>>,
     /// `rate_min`, `rate_iops_min` per direction: the job fails if it gets slower.
     pub min_rate: PerDir<Option<Rate>>,
-    /// `rate_cycle` in nanoseconds: the interval over which the job checks `min_rate`.
-    pub cycle: u64,
+    /// `rate_cycle`: the interval over which the job checks `min_rate`.
+    pub cycle: Nanos,
     /// `rate_process`: how I/Os of a rate are spaced.
     pub process: RateProcess,
     /// `rate_ignore_thinktime`: the job does not catch up on I/Os that it missed during a think
@@ -22,8 +22,8 @@ pub struct Pace {
     pub think: Option<Think>,
     /// `flow`: the job's share of I/Os among the jobs with the same `flow_id`.
     pub flow: Option<FlowShare>,
-    /// `max_latency` per direction, in nanoseconds: an I/O that takes longer ends the job.
-    pub max_latency: PerDir<Option<u64>>,
+    /// `max_latency` per direction: an I/O that takes longer ends the job.
+    pub max_latency: PerDir<Option<Nanos>>,
     /// `latency_target`: the job searches for the largest depth that meets it.
     pub latency_target: Option<LatencyTargetPlan>,
     /// `io_submit_mode=offload`: a synchronous engine has one thread per I/O in flight.
@@ -36,7 +36,7 @@ impl Default for Pace {
         Pace {
             rate: PerDir::all(None),
             min_rate: PerDir::all(None),
-            cycle: 0,
+            cycle: Nanos::ZERO,
             process: RateProcess::Linear,
             forgive_think: false,
             think: None,
@@ -74,18 +74,18 @@ pub enum Rate {
 /// `thinktime` and related options: pauses between I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Think {
-    /// `thinktime`: length of a pause in nanoseconds.
-    pub time: u64,
-    /// `thinktime_spin`: nanoseconds of the pause that the job busy-waits; at most `time`.
-    pub spin: u64,
+    /// `thinktime`: length of a pause.
+    pub time: Nanos,
+    /// `thinktime_spin`: time of the pause that the job busy-waits; at most `time`.
+    pub spin: Nanos,
     /// `thinkcycles`: the job busy-waits for this many cycles after each I/O.
     pub cycles: u64,
     /// `thinktime_blocks`: a pause follows this many I/Os. `None`: only `io_time` counts.
     pub blocks: Option<u32>,
     /// `thinktime_blocks_type=issue`: `blocks` counts issued I/Os, not completed ones.
     pub on_issue: bool,
-    /// `thinktime_iotime`: a pause follows this many nanoseconds of I/O. 0: only `blocks` counts.
-    pub io_time: u64,
+    /// `thinktime_iotime`: a pause follows this much time of I/O. 0: only `blocks` counts.
+    pub io_time: Nanos,
 }
 
 /// A job's share of a flow.
@@ -95,18 +95,18 @@ pub struct FlowShare {
     pub id: u32,
     /// `flow`: the weight of the job in the flow; at least 1.
     pub weight: u32,
-    /// `flow_sleep`: nanoseconds that the job sleeps before it checks again whether it may
+    /// `flow_sleep`: time that the job sleeps before it checks again whether it may
     /// continue.
-    pub sleep: u64,
+    pub sleep: Nanos,
 }
 
 /// `latency_target` and related options: the latency that the job keeps by adjusting its depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatencyTargetPlan {
-    /// `latency_target`: the longest latency in nanoseconds that an I/O may have.
-    pub target: u64,
-    /// `latency_window`: nanoseconds for which the job tries each depth.
-    pub window: u64,
+    /// `latency_target`: the longest latency that an I/O may have.
+    pub target: Nanos,
+    /// `latency_window`: time for which the job tries each depth.
+    pub window: Nanos,
     /// `latency_percentile`: the share of I/Os that must meet the target, in millionths.
     pub share_ppm: u32,
     /// `latency_run`: the job keeps adjusting the depth after it has found one.

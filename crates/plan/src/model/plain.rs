@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use fiord_types::PerDir;
+use fiord_types::{Nanos, PerDir};
 
 use super::*;
 
@@ -16,7 +16,7 @@ impl JobPlan {
             start: Start {
                 stonewall: false,
                 wait_for: Vec::new(),
-                delay: (0, 0),
+                delay: (Nanos::ZERO, Nanos::ZERO),
                 prerun: None,
                 postrun: None,
             },
@@ -59,7 +59,7 @@ fn end(len: u64) -> End {
     End {
         runtime: None,
         time_based: false,
-        ramp_time: 0,
+        ramp_time: Nanos::ZERO,
         ramp_size: 0,
         loops: 1,
         bytes: len,
@@ -172,8 +172,8 @@ fn record() -> Record {
         slat: true,
         lat: true,
         bandwidth: true,
-        bandwidth_window: 500_000_000,
-        iops_window: 500_000_000,
+        bandwidth_window: Nanos(500_000_000),
+        iops_window: Nanos(500_000_000),
         clat_percentiles: true,
         lat_percentiles: false,
         slat_percentiles: false,

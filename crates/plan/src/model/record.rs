@@ -1,5 +1,7 @@
 //! What a job measures, and how reports show it.
 
+use fiord_types::Nanos;
+
 use super::{ClockSource, Stated, Unified};
 
 /// What a job measures.
@@ -13,10 +15,10 @@ pub struct Record {
     pub lat: bool,
     /// Measure bandwidth and IOPS over windows (off: `disable_bw_measurement`).
     pub bandwidth: bool,
-    /// `bwavgtime`: length of a bandwidth window in nanoseconds.
-    pub bandwidth_window: u64,
-    /// `iopsavgtime`: length of an IOPS window in nanoseconds.
-    pub iops_window: u64,
+    /// `bwavgtime`: length of a bandwidth window.
+    pub bandwidth_window: Nanos,
+    /// `iopsavgtime`: length of an IOPS window.
+    pub iops_window: Nanos,
     /// `clat_percentiles`: report percentiles of completion latency.
     pub clat_percentiles: bool,
     /// `lat_percentiles`: report percentiles of total latency.
@@ -46,11 +48,11 @@ pub struct LatencySlices {
     /// `latency_test`: the name of the test. Jobs of a group with the same name, slice and limits
     /// are judged together.
     pub name: String,
-    /// `latency_slice`: length of a slice in nanoseconds.
-    pub length: u64,
-    /// Pairs of a latency in nanoseconds and the share of I/Os, in per cent, that may exceed it;
+    /// `latency_slice`: length of a slice.
+    pub length: Nanos,
+    /// Pairs of a latency and the share of I/Os, in per cent, that may exceed it;
     /// ascending by latency.
-    pub limits: Vec<(u64, f64)>,
+    pub limits: Vec<(Nanos, f64)>,
 }
 
 /// How reports show a job.

@@ -5,6 +5,7 @@ use fiord_job::option::table::{
     RAMP_SIZE, RAMP_TIME, RUNTIME, SIZE, SPACE_RESERVE, TIME_BASED,
 };
 use fiord_job::option::value::Amount;
+use fiord_types::Nanos;
 
 use crate::load::zones;
 use crate::model::{End, FilePlan};
@@ -29,12 +30,12 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
                 .help("To fix: add a `zonemode`, or write bytes: `io_size=40g`"),
         );
     }
-    let runtime = Some(job.get(RUNTIME)).filter(|t| *t > 0);
+    let runtime = Some(job.get(RUNTIME)).filter(|t| *t > Nanos::ZERO);
     let time_based = job.get(TIME_BASED);
     End {
         runtime,
         time_based: time_based && runtime.is_some(),
-        ramp_time: job.get(RAMP_TIME).unwrap_or(0),
+        ramp_time: job.get(RAMP_TIME).unwrap_or(Nanos::ZERO),
         ramp_size: job.get(RAMP_SIZE).unwrap_or(0),
         loops: u64::from(job.get(LOOPS)).max(1),
         bytes: 0,

@@ -7,7 +7,7 @@ use fiord_job::option::table::{
     RATE_IOPS, RATE_IOPS_MIN, RATE_MIN, RATE_PROCESS, THINKCYCLES, THINKTIME, THINKTIME_BLOCKS,
     THINKTIME_BLOCKS_TYPE, THINKTIME_IOTIME, THINKTIME_SPIN, ThinktimeBlocksType,
 };
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use crate::model::{FlowShare, LatencyTargetPlan, Load, LockFile, Pace, Rate, Think};
 use crate::options::messages::Messages;
@@ -17,15 +17,15 @@ use crate::options::reading::Reading;
 const SECOND: u64 = 1_000_000_000;
 /// The largest rate: 2^60 I/Os or bytes per second, which no device reaches.
 const FASTEST: u64 = 1 << 60;
-/// The default of `latency_window` in nanoseconds.
-const WINDOW: u64 = 5 * SECOND;
+/// The default of `latency_window`.
+const WINDOW: Nanos = Nanos::from_secs(5);
 
 /// Reads the options of rates, think times, flows and latency targets.
 pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
     let pace = Pace {
         rate: rates(job, RATE, RATE_IOPS, messages),
         min_rate: rates(job, RATE_MIN, RATE_IOPS_MIN, messages),
-        cycle: job.get(RATE_CYCLE).max(1_000_000),
+        cycle: job.get(RATE_CYCLE).max(Nanos::from_millis(1)),
         process: job.get(RATE_PROCESS),
         forgive_think: job.get(RATE_IGNORE_THINKTIME),
         think: think(job, messages),
@@ -34,7 +34,7 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
         max_latency: job
             .get(MAX_LATENCY)
             .unwrap_or_default()
-            .map(|us| us.filter(|us| *us > 0).map(|us| us.saturating_mul(1000))),
+            .map(|us| us.filter(|us| *us > 0).map(Nanos::from_micros)),
         latency_target: latency_target(job),
         offload: job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload,
     };
@@ -110,13 +110,13 @@ fn floors(job: Reading, pace: &Pace, load: &Load, messages: &mut Messages) {
 
 /// Warns if think times make the rate unreachable.
 fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
-    let Some(think) = pace.think.filter(|t| t.time > 0) else { return };
+    let Some(think) = pace.think.filter(|t| t.time > Nanos::ZERO) else { return };
     let slowest = pace.rate.values().flatten().filter_map(|rate| match rate {
         Rate::Ios(n) => Some(SECOND / n),
         Rate::Bytes(_) => None,
     });
     let (Some(gap), Some(blocks)) = (slowest.max(), think.blocks) else { return };
-    let spread = think.time / u64::from(blocks.max(1));
+    let spread = think.time.0 / u64::from(blocks.max(1));
     if spread > gap {
         messages.push(
             job.warning(
@@ -124,7 +124,7 @@ fn hidden(job: Reading, pace: &Pace, messages: &mut Messages) {
                 format!(
                     "a pause of {} us after every {blocks} I/O(s) allows {} I/Os a second at most: \
                      the rate is never reached",
-                    think.time / 1000,
+                    think.time.as_micros(),
                     SECOND / spread.max(1)
                 ),
             )
@@ -143,12 +143,12 @@ fn think(job: Reading, messages: &mut Messages) -> Option<Think> {
         on_issue: job.get(THINKTIME_BLOCKS_TYPE) == ThinktimeBlocksType::Issue,
         io_time: job.get(THINKTIME_IOTIME),
     };
-    if time == 0 {
+    if time == Nanos::ZERO {
         think = Think { cycles: think.cycles, ..Think::default() };
         return (think.cycles > 0).then_some(think);
     }
     // With `thinktime_iotime`, the number of I/Os counts only if the job sets it.
-    if think.io_time == 0 || job.is_set(THINKTIME_BLOCKS) {
+    if think.io_time == Nanos::ZERO || job.is_set(THINKTIME_BLOCKS) {
         think.blocks = Some(job.get(THINKTIME_BLOCKS).max(1));
     }
     if think.spin > time {
@@ -186,14 +186,14 @@ fn flow(job: Reading, messages: &mut Messages) -> Option<FlowShare> {
 }
 
 fn latency_target(job: Reading) -> Option<LatencyTargetPlan> {
-    let target = job.get(LATENCY_TARGET).unwrap_or(0);
+    let target = job.get(LATENCY_TARGET).unwrap_or(Nanos::ZERO);
     let share = job.get(LATENCY_PERCENTILE);
-    if target == 0 {
+    if target == Nanos::ZERO {
         return None;
     }
     Some(LatencyTargetPlan {
         target,
-        window: job.get(LATENCY_WINDOW).filter(|ns| *ns > 0).unwrap_or(WINDOW),
+        window: job.get(LATENCY_WINDOW).filter(|ns| *ns > Nanos::ZERO).unwrap_or(WINDOW),
         share_ppm: (share * 10_000.0).round() as u32,
         keep_on: job.get(LATENCY_RUN),
     })

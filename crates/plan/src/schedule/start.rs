@@ -2,6 +2,7 @@
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{EXEC_POSTRUN, EXEC_PRERUN, STARTDELAY, WAIT_FOR};
+use fiord_types::Nanos;
 
 use crate::measure::groups::Groups;
 use crate::model::Start;
@@ -56,7 +57,7 @@ pub(crate) fn start(job: Reading, groups: Groups, wait_for: Vec<usize>) -> Start
     Start {
         stonewall: groups.stonewall,
         wait_for,
-        delay: (delay.low(), delay.high()),
+        delay: (Nanos(delay.low()), Nanos(delay.high())),
         prerun: job.get(EXEC_PRERUN),
         postrun: job.get(EXEC_POSTRUN),
     }

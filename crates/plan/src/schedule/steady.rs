@@ -5,13 +5,14 @@ use fiord_job::option::table::{
     DISABLE_CLAT, GTOD_REDUCE, STEADYSTATE, STEADYSTATE_CHECK_INTERVAL, STEADYSTATE_DURATION,
     STEADYSTATE_RAMP_TIME, SteadyCriterion,
 };
+use fiord_types::Nanos;
 
 use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The shortest interval in nanoseconds: twice the time between two housekeeping calls of a worker.
-const SHORTEST: u64 = 10_000_000;
+const SHORTEST: Nanos = Nanos::from_millis(10);
 /// Number of samples in the window of `pts`.
 const ROUNDS: u64 = 5;
 /// The largest number of samples in a window: every new sample causes a check of the whole window.
@@ -22,7 +23,7 @@ pub(crate) fn steady(job: Reading, messages: &mut Messages) -> Option<SteadyPlan
     let WithSuffix { word, suffix } = job.get(STEADYSTATE);
     let duration = job.get(STEADYSTATE_DURATION);
     let pts = word == SteadyCriterion::Pts;
-    if duration == 0 && !pts {
+    if duration == Nanos::ZERO && !pts {
         // An invalid criterion is an error even though it has no effect.
         if job.is_set(STEADYSTATE) {
             criterion(job, word, suffix.as_deref(), messages)?;
@@ -106,9 +107,9 @@ fn criterion(
 }
 
 /// The time between two samples in nanoseconds. It divides the window into at least two parts.
-fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> Option<u64> {
+fn interval(job: Reading, pts: bool, duration: Nanos, messages: &mut Messages) -> Option<Nanos> {
     let mut interval = job.get(STEADYSTATE_CHECK_INTERVAL);
-    if pts && duration > 0 {
+    if pts && duration > Nanos::ZERO {
         if !job.is_set(STEADYSTATE_CHECK_INTERVAL) {
             interval = duration / ROUNDS;
         }
@@ -128,12 +129,12 @@ fn interval(job: Reading, pts: bool, duration: u64, messages: &mut Messages) -> 
         return None;
     }
     let samples = if pts { ROUNDS } else { duration / interval };
-    if !pts && (samples < 2 || !duration.is_multiple_of(interval)) {
+    if !pts && (samples < 2 || !duration.0.is_multiple_of(interval.0)) {
         let what = format!(
             "steadystate_duration ({} ms) is not a multiple of steadystate_check_interval ({} ms), \
              or not at least twice as long",
-            duration / 1_000_000,
-            interval / 1_000_000
+            duration.as_millis(),
+            interval.as_millis()
         );
         let help = "To fix: write, for example, `ss_dur=60` with `ss_interval=2`";
         messages.push(job.error(STEADYSTATE_DURATION, what).help(help));

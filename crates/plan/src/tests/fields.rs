@@ -1,6 +1,6 @@
 //! Options that set one field of the plan.
 
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use super::*;
 use crate::model::*;
@@ -166,13 +166,15 @@ fn engines_and_depth() {
 #[test]
 fn ends_and_starts() {
     check(&[
-        ("--runtime=2", |j| j.end.runtime == Some(2 * SECOND) && !j.end.time_based),
+        ("--runtime=2", |j| j.end.runtime == Some(Nanos(2 * SECOND)) && !j.end.time_based),
         ("--runtime=1500ms --time_based", |j| {
-            j.end.runtime == Some(SECOND / 2 * 3) && j.end.time_based
+            j.end.runtime == Some(Nanos(SECOND / 2 * 3)) && j.end.time_based
         }),
         // fio 3.42 warns and does the work once.
         ("--time_based", |j| j.end.runtime.is_none() && !j.end.time_based),
-        ("--ramp_time=1 --ramp_size=4k", |j| (j.end.ramp_time, j.end.ramp_size) == (SECOND, 4096)),
+        ("--ramp_time=1 --ramp_size=4k", |j| {
+            (j.end.ramp_time, j.end.ramp_size) == (Nanos(SECOND), 4096)
+        }),
         ("--loops=0", |j| j.end.loops == 1),
         ("--loops=3 --number_ios=7", |j| (j.end.loops, j.end.ios) == (3, Some(7))),
         ("--exitall", |j| j.end.exitall && j.end.exit_what == ExitWhat::Group),
@@ -190,8 +192,8 @@ fn ends_and_starts() {
         }),
         // The imaginary machine has 1 GiB free: the layout extends a file to read to that size.
         ("--fill_device=1 --rw=read --size=0", |j| j.target.files[0].size_needed == Some(1 << 30)),
-        ("--startdelay=2", |j| j.start.delay == (2 * SECOND, 2 * SECOND)),
-        ("--startdelay=10ms-20ms", |j| j.start.delay == (10_000_000, 20_000_000)),
+        ("--startdelay=2", |j| j.start.delay == (Nanos(2 * SECOND), Nanos(2 * SECOND))),
+        ("--startdelay=10ms-20ms", |j| j.start.delay == (Nanos(10_000_000), Nanos(20_000_000))),
         ("--exec_prerun=sync --exec_postrun=true", |j| {
             j.start.prerun.as_deref() == Some("sync") && j.start.postrun.as_deref() == Some("true")
         }),
@@ -294,7 +296,8 @@ fn records_and_reports() {
         ("--disable_lat=1", |j| !j.record.lat && j.record.clat),
         ("--disable_bw=1", |j| !j.record.bandwidth && j.record.clat),
         ("--bwavgtime=250 --iopsavgtime=2s", |j| {
-            (j.record.bandwidth_window, j.record.iops_window) == (SECOND / 4, 2 * SECOND)
+            (j.record.bandwidth_window, j.record.iops_window)
+                == (Nanos(SECOND / 4), Nanos(2 * SECOND))
         }),
         ("", |j| j.record.shares),
         ("--generator_shares=0", |j| !j.record.shares),
@@ -405,7 +408,10 @@ fn steady_state() {
     let plan = steady(&job(&Fake::empty(), &format!("--name=a --size=1m {line}")));
     assert_eq!(plan.measure, SteadyMeasure::Iops);
     assert_eq!(plan.rule, SteadyRule::Slope { limit: 0.3, percent: true });
-    assert_eq!((plan.interval, plan.samples, plan.ramp), (30 * SECOND, 60, 60 * SECOND));
+    assert_eq!(
+        (plan.interval, plan.samples, plan.ramp),
+        (Nanos::from_secs(30), 60, Nanos::from_secs(60))
+    );
     assert_eq!(plan.spec, "iops_slope:0.300000%");
     check(&[
         ("", |j| j.end.steady.is_none()),
@@ -418,7 +424,7 @@ fn steady_state() {
             })
         }),
         ("--ss=pts", |j| {
-            j.end.steady.as_ref().is_some_and(|s| (s.samples, s.interval) == (5, SECOND))
+            j.end.steady.as_ref().is_some_and(|s| (s.samples, s.interval) == (5, Nanos(SECOND)))
         }),
     ]);
 }
@@ -426,7 +432,7 @@ fn steady_state() {
 #[test]
 fn pace() {
     check(&[
-        ("", |j| j.pace == Pace { cycle: SECOND, ..Pace::default() } && j.pace.is_free()),
+        ("", |j| j.pace == Pace { cycle: Nanos(SECOND), ..Pace::default() } && j.pace.is_free()),
         ("--rate_iops=70,30", |j| {
             j.pace.rate == [Some(Rate::Ios(70)), Some(Rate::Ios(30)), Some(Rate::Ios(30))]
         }),
@@ -435,7 +441,8 @@ fn pace() {
             j.pace.rate == [None, Some(Rate::Bytes(500 << 10)), Some(Rate::Bytes(500 << 10))]
         }),
         ("--rate=1m --rate_min=512k --ratecycle=500", |j| {
-            j.pace.min_rate[Dir::Read] == Some(Rate::Bytes(512 << 10)) && j.pace.cycle == SECOND / 2
+            j.pace.min_rate[Dir::Read] == Some(Rate::Bytes(512 << 10))
+                && j.pace.cycle == Nanos(SECOND / 2)
         }),
         ("--rate_iops=9 --rate_process=poisson --rate_ignore_thinktime=1", |j| {
             j.pace.process == RateProcess::Poisson && j.pace.forgive_think
@@ -443,28 +450,30 @@ fn pace() {
         ("--thinktime=500 --thinktime_spin=100 --thinktime_blocks_type=issue", |j| {
             j.pace.think
                 == Some(Think {
-                    time: 500_000,
-                    spin: 100_000,
+                    time: Nanos(500_000),
+                    spin: Nanos(100_000),
                     blocks: Some(1),
                     on_issue: true,
                     ..Think::default()
                 })
         }),
         ("--thinktime=1s --thinktime_iotime=9s", |j| {
-            j.pace.think.is_some_and(|t| t.blocks.is_none() && t.io_time == 9 * SECOND)
+            j.pace.think.is_some_and(|t| t.blocks.is_none() && t.io_time == Nanos(9 * SECOND))
         }),
-        ("--thinkcycles=1000", |j| j.pace.think.is_some_and(|t| (t.cycles, t.time) == (1000, 0))),
+        ("--thinkcycles=1000", |j| {
+            j.pace.think.is_some_and(|t| (t.cycles, t.time) == (1000, Nanos::ZERO))
+        }),
         ("--flow=-3 --flow_id=7 --flow_sleep=1000", |j| {
-            j.pace.flow == Some(FlowShare { id: 7, weight: 3, sleep: 1_000_000 })
+            j.pace.flow == Some(FlowShare { id: 7, weight: 3, sleep: Nanos(1_000_000) })
         }),
         ("--max_latency=5s,100", |j| {
-            j.pace.max_latency == [Some(5 * SECOND), Some(100_000), Some(100_000)]
+            j.pace.max_latency == [5 * SECOND, 100_000, 100_000].map(|ns| Some(Nanos(ns)))
         }),
         ("--latency_target=2ms --latency_window=500ms --latency_percentile=99.9", |j| {
             j.pace.latency_target
                 == Some(LatencyTargetPlan {
-                    target: 2_000_000,
-                    window: SECOND / 2,
+                    target: Nanos(2_000_000),
+                    window: Nanos(SECOND / 2),
                     share_ppm: 999_000,
                     keep_on: false,
                 })

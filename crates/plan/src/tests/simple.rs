@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use super::*;
 use crate::model::*;
@@ -29,7 +29,7 @@ fn a_plain_job() {
     assert!(job.record.clat && job.record.lat && job.record.slat);
     assert_eq!(job.record.percentiles.len(), 17);
     assert_eq!(job.reporting.kb_base, 1024);
-    assert_eq!(job.record.bandwidth_window, 500_000_000);
+    assert_eq!(job.record.bandwidth_window, Nanos(500_000_000));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, ExitWhat};
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use super::*;
 use crate::events::queue::MOST_REPORTS;
@@ -64,7 +64,7 @@ fn run_all(jobs: Vec<JobPlan>, at: Vec<(u64, Interrupt)>) -> (RunResult, Vec<Str
 
 fn forever(job: &mut JobPlan) {
     job.end.time_based = true;
-    job.end.runtime = Some(30 * SECOND);
+    job.end.runtime = Some(Nanos(30 * SECOND));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_slow_observer_does_not_delay_the_run() {
     let mut jobs = jobs(3);
     for job in &mut jobs {
         job.end.time_based = true;
-        job.end.runtime = Some(150 * MS);
+        job.end.runtime = Some(Nanos(150 * MS));
     }
     let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
     let options = RunOptions { progress: Some(2 * MS), status: Some(2 * MS), ..options() };
@@ -209,9 +209,9 @@ fn progress_contains_the_rates_and_latencies_of_each_job() {
     let mut jobs = jobs(2);
     for job in &mut jobs {
         job.end.time_based = true;
-        job.end.runtime = Some(400 * MS);
+        job.end.runtime = Some(Nanos(400 * MS));
     }
-    jobs[1].start.delay = (30 * SECOND, 30 * SECOND);
+    jobs[1].start.delay = (Nanos(30 * SECOND), Nanos(30 * SECOND));
     jobs[0].end.exitall = true;
     jobs[0].end.exit_what = ExitWhat::All;
     let plan = Arc::new(Plan { jobs, global_options: Vec::new() });

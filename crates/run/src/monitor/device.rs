@@ -5,7 +5,7 @@ use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity};
-use fiord_types::PerDir;
+use fiord_types::{Nanos, PerDir};
 
 /// Size of the sectors in kernel counters, bytes.
 const SECTOR: u64 = 512;
@@ -56,7 +56,7 @@ impl Devices {
         let begun = plan.jobs.iter().zip(since).filter_map(|(job, since)| Some((since?, job)));
         if let Some((at, job)) = begun.min_by_key(|(at, _)| *at) {
             self.began = Some(at);
-            if job.end.ramp_time > 0 || job.end.ramp_size > 0 {
+            if job.end.ramp_time > Nanos::ZERO || job.end.ramp_size > 0 {
                 let _ = self.watch.restart();
             }
         }

@@ -1,6 +1,7 @@
 //! Estimates the remaining time of a run.
 
 use fiord_plan::JobPlan;
+use fiord_types::Nanos;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -24,10 +25,10 @@ fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
     }
     let limit = job.end.runtime.map(|t| t.saturating_add(job.end.ramp_time));
     let Some(running) = at.running else {
-        let delay = job.start.delay.1.saturating_sub(run_elapsed);
-        return limit.map(|t| seconds(t.saturating_add(delay)));
+        let delay = job.start.delay.1.saturating_sub(Nanos(run_elapsed));
+        return limit.map(|t| seconds(t.saturating_add(delay).0));
     };
-    let by_time = limit.map(|t| seconds(t.saturating_sub(running)));
+    let by_time = limit.map(|t| seconds(t.saturating_sub(Nanos(running)).0));
     if job.end.time_based {
         return by_time;
     }
@@ -108,7 +109,7 @@ mod tests {
     fn job() -> JobPlan {
         let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
         job.end.time_based = true;
-        job.end.runtime = Some(3 * SECOND);
+        job.end.runtime = Some(Nanos(3 * SECOND));
         job
     }
 

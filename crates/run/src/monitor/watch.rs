@@ -4,6 +4,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
 use fiord_stat::timeline::{IopsTimeline, TimelineRecorder};
 use fiord_stat::windows::Windows;
+use fiord_types::Nanos;
 
 use crate::control::{JobControl, Phase, StopReason};
 
@@ -35,8 +36,8 @@ impl Watch {
     /// A monitor for a job that has not started.
     pub(crate) fn new(job: &JobPlan) -> Self {
         Watch {
-            bandwidth: Windows::new(job.record.bandwidth_window.max(1_000_000), 0),
-            iops: Windows::new(job.record.iops_window.max(1_000_000), 0),
+            bandwidth: Windows::new(job.record.bandwidth_window.max(Nanos(1_000_000)).0, 0),
+            iops: Windows::new(job.record.iops_window.max(Nanos(1_000_000)).0, 0),
             other_clock: job.engine.def().virtual_time,
             real_time: job.engine.is_real_time(),
             wanted: job.record.bandwidth,
@@ -73,7 +74,10 @@ impl Watch {
             self.bandwidth.sample(now, totals);
             self.iops.sample(now, totals);
         }
-        if job.end.runtime.is_some_and(|t| now >= measured.saturating_add(t).saturating_add(GRACE))
+        if job
+            .end
+            .runtime
+            .is_some_and(|t| now >= measured.saturating_add(t.0).saturating_add(GRACE))
         {
             control.stop(StopReason::Runtime);
         }
@@ -84,7 +88,7 @@ impl Watch {
     pub(crate) fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
         let measured = self.measured.filter(|_| !self.other_clock)?;
         let end = job.end.runtime.filter(|_| !stopped);
-        let end = end.map(|t| measured.saturating_add(t).saturating_add(GRACE));
+        let end = end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE));
         let window = self.wanted.then(|| self.bandwidth.due_ns().min(self.iops.due_ns()));
         [end, window].into_iter().flatten().min()
     }

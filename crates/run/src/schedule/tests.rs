@@ -1,4 +1,5 @@
 use fiord_plan::EnginePlan;
+use fiord_types::Nanos;
 
 use super::*;
 
@@ -28,7 +29,7 @@ fn a_stonewall_waits_for_all_earlier_jobs() {
 #[test]
 fn a_delay_or_wait_for_delays_only_its_own_job() {
     let mut jobs = jobs(4);
-    jobs[0].start.delay = (1000, 1000);
+    jobs[0].start.delay = (Nanos(1000), Nanos(1000));
     jobs[1].start.wait_for = vec![3];
     let mut schedule = Schedule::new(&jobs);
     assert_eq!(schedule.start(0), [2, 3]);
@@ -42,7 +43,7 @@ fn a_delay_or_wait_for_delays_only_its_own_job() {
 fn delays_are_drawn_from_the_range_and_repeat() {
     let mut jobs = jobs(50);
     for job in &mut jobs {
-        job.start.delay = (10, 20);
+        job.start.delay = (Nanos(10), Nanos(20));
     }
     let one = Schedule::new(&jobs);
     let two = Schedule::new(&jobs);

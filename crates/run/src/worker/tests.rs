@@ -13,7 +13,7 @@ use fiord_load::{Flush, Io, IoAttributes, Next, Source};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
-use fiord_types::{Dir, Errno, PerDir};
+use fiord_types::{Dir, Errno, Nanos, PerDir};
 
 use super::core::JobState;
 use super::hooks::Hooks;
@@ -85,8 +85,8 @@ fn a_run_time_ends_a_time_based_job() {
         let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
         job.depth.depth = depth;
         job.end.time_based = true;
-        job.end.runtime = Some(30_000_000);
-        job.end.ramp_time = 20_000_000;
+        job.end.runtime = Some(Nanos(30_000_000));
+        job.end.ramp_time = Nanos(20_000_000);
         let result = run_plain(&job);
         assert!((30_000_000..60_000_000).contains(&result.runtime_ns), "{}", result.runtime_ns);
         assert!(result.recorder.dirs[Dir::Read].ios > 1000);
@@ -512,7 +512,7 @@ fn latencies_of_batches_are_the_devices_own_to_the_nanosecond() {
 fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
     let began = std::time::Instant::now();
     let mut job = on_sim(&[("sim_latency", "constant:1ms")]);
-    job.end.runtime = Some(3_600_000_000_000);
+    job.end.runtime = Some(Nanos(3_600_000_000_000));
     job.end.time_based = true;
     let result = run_plain(&job);
     assert_eq!(result.recorder.dirs[Dir::Read].ios, 3_600_000);
@@ -528,7 +528,7 @@ fn a_rate_is_exact_on_the_virtual_clock() {
         job.depth.depth = depth;
         job.pace.rate = PerDir::all(Some(fiord_plan::Rate::Ios(rate)));
         job.end.time_based = true;
-        job.end.runtime = Some(5_000_000_000);
+        job.end.runtime = Some(Nanos(5_000_000_000));
         let result = run_plain(&job);
         assert_eq!(result.error, None);
         let read = &result.recorder.dirs[Dir::Read];

@@ -112,7 +112,7 @@ options! {
 
     /// How long a job that is ahead in its flow waits before it checks again. A bare number is in
     /// microseconds.
-    pub const FLOW_SLEEP: Opt<u64> = option("flow_sleep", MICROS, "flow_sleep=1000")
+    pub const FLOW_SLEEP: Opt<Nanos> = option("flow_sleep", MICROS, "flow_sleep=1000")
         .default("0")
         .under("flow_id");
 

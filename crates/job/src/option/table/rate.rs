@@ -24,11 +24,11 @@ options! {
 
     /// How long the job pauses after each completed block, like a program that processes its data.
     /// A bare number is in microseconds.
-    pub const THINKTIME: Opt<u64> = option("thinktime", MICROS, "thinktime=500").default("0");
+    pub const THINKTIME: Opt<Nanos> = option("thinktime", MICROS, "thinktime=500").default("0");
 
     /// How much of the think time the job busy-waits; it sleeps the rest. A bare number is in
     /// microseconds.
-    pub const THINKTIME_SPIN: Opt<u64> = option("thinktime_spin", MICROS, "thinktime_spin=100")
+    pub const THINKTIME_SPIN: Opt<Nanos> = option("thinktime_spin", MICROS, "thinktime_spin=100")
         .default("0")
         .under("thinktime");
 
@@ -51,7 +51,7 @@ options! {
             .under("thinktime");
 
     /// How long the job does I/O between two think times. A bare number is in seconds.
-    pub const THINKTIME_IOTIME: Opt<u64> =
+    pub const THINKTIME_IOTIME: Opt<Nanos> =
         option("thinktime_iotime", SECONDS, "thinktime_iotime=9s").default("0").under("thinktime");
 
     /// The maximum bandwidth in bytes per second. Up to three values, for reads, writes and trims;
@@ -82,7 +82,7 @@ options! {
 
     /// The window over which fiord checks `rate_min` and `rate_iops_min`. A bare number is in
     /// milliseconds.
-    pub const RATE_CYCLE: Opt<u64> = option("rate_cycle", MILLIS, "rate_cycle=500")
+    pub const RATE_CYCLE: Opt<Nanos> = option("rate_cycle", MILLIS, "rate_cycle=500")
         .alias(&["ratecycle"])
         .default("1000")
         .under("rate");
@@ -94,11 +94,11 @@ options! {
 
     /// Searches for the largest queue depth at which latencies stay below this limit. A bare number
     /// is in microseconds.
-    pub const LATENCY_TARGET: Opt<Option<u64>> =
+    pub const LATENCY_TARGET: Opt<Option<Nanos>> =
         option("latency_target", MICROS, "latency_target=2ms");
 
     /// How long `latency_target` tries each depth. A bare number is in microseconds.
-    pub const LATENCY_WINDOW: Opt<Option<u64>> =
+    pub const LATENCY_WINDOW: Opt<Option<Nanos>> =
         option("latency_window", MICROS, "latency_window=500ms");
 
     /// How many per cent of the I/Os have to stay below `latency_target`.

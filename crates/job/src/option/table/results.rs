@@ -33,7 +33,7 @@ options! {
         option("latency_limits", TEXT, "latency_limits=1ms:5,8ms:1,64ms:0.1").since("fiord");
 
     /// The length of the slices for `latency_limits`. A bare number is in seconds.
-    pub const LATENCY_SLICE: Opt<u64> = option("latency_slice", SECONDS, "latency_slice=10m")
+    pub const LATENCY_SLICE: Opt<Nanos> = option("latency_slice", SECONDS, "latency_slice=10m")
         .default("1h")
         .under("latency_limits")
         .since("fiord");
@@ -84,12 +84,12 @@ options! {
         option("write_hist_log", TEXT, "write_hist_log=run1").bare("").later();
 
     /// The window over which bandwidth samples are averaged. A bare number is in milliseconds.
-    pub const BWAVGTIME: Opt<u64> = option("bwavgtime", MILLIS, "bwavgtime=1000")
+    pub const BWAVGTIME: Opt<Nanos> = option("bwavgtime", MILLIS, "bwavgtime=1000")
         .default("500")
         .under("write_bw_log");
 
     /// The window over which IOPS samples are averaged. A bare number is in milliseconds.
-    pub const IOPSAVGTIME: Opt<u64> = option("iopsavgtime", MILLIS, "iopsavgtime=1000")
+    pub const IOPSAVGTIME: Opt<Nanos> = option("iopsavgtime", MILLIS, "iopsavgtime=1000")
         .default("500")
         .under("write_iops_log");
 
@@ -101,13 +101,13 @@ options! {
 
     /// Logs one entry per window of this length, instead of one per I/O. A bare number is in
     /// milliseconds.
-    pub const LOG_AVG_MSEC: Opt<u64> = option("log_avg_msec", MILLIS, "log_avg_msec=1000")
+    pub const LOG_AVG_MSEC: Opt<Nanos> = option("log_avg_msec", MILLIS, "log_avg_msec=1000")
         .default("0")
         .later();
 
     /// The interval between two histograms in `write_hist_log`. A bare number is in milliseconds; 0
     /// turns histograms off.
-    pub const LOG_HIST_MSEC: Opt<u64> = option("log_hist_msec", MILLIS, "log_hist_msec=1000")
+    pub const LOG_HIST_MSEC: Opt<Nanos> = option("log_hist_msec", MILLIS, "log_hist_msec=1000")
         .default("0")
         .later();
 

@@ -43,14 +43,14 @@ options! {
 
     /// The length of the window in which the measure must be steady. 0 turns the check off. A bare
     /// number is in seconds.
-    pub const STEADYSTATE_DURATION: Opt<u64> =
+    pub const STEADYSTATE_DURATION: Opt<Nanos> =
         option("steadystate_duration", SECONDS, "steadystate_duration=300")
             .alias(&["ss_dur"])
             .default("0")
             .under("steadystate");
 
     /// How long the job runs before the first sample of the window. A bare number is in seconds.
-    pub const STEADYSTATE_RAMP_TIME: Opt<u64> =
+    pub const STEADYSTATE_RAMP_TIME: Opt<Nanos> =
         option("steadystate_ramp_time", SECONDS, "steadystate_ramp_time=60")
             .alias(&["ss_ramp"])
             .default("0")
@@ -58,7 +58,7 @@ options! {
 
     /// The time between two samples of the window. It must be at least 10 ms and divide
     /// `steadystate_duration` evenly. A bare number is in seconds.
-    pub const STEADYSTATE_CHECK_INTERVAL: Opt<u64> =
+    pub const STEADYSTATE_CHECK_INTERVAL: Opt<Nanos> =
         option("steadystate_check_interval", SECONDS, "steadystate_check_interval=5")
             .alias(&["ss_interval"])
             .default("1")

@@ -16,7 +16,7 @@ options! {
 
     /// The longest time that the job does I/O. Unless `time_based` is set, the job ends earlier
     /// when its work is done. 0 means no limit. A bare number is in seconds.
-    pub const RUNTIME: Opt<u64> = option("runtime", SECONDS, "runtime=30s")
+    pub const RUNTIME: Opt<Nanos> = option("runtime", SECONDS, "runtime=30s")
         .alias(&["timeout"])
         .default("0");
 
@@ -34,7 +34,7 @@ options! {
 
     /// How long the job runs before fiord starts to measure, so that caches, queues and the device
     /// can settle. This time is in addition to `runtime`. A bare number is in seconds.
-    pub const RAMP_TIME: Opt<Option<u64>> = option("ramp_time", SECONDS, "ramp_time=5s");
+    pub const RAMP_TIME: Opt<Option<Nanos>> = option("ramp_time", SECONDS, "ramp_time=5s");
 
     /// How many bytes the job transfers before fiord starts to measure. With `group_reporting`, the
     /// jobs of a group count together.

@@ -2,6 +2,7 @@
 //! (`invalidate`).
 
 use fiord_plan::FileKind;
+use fiord_types::Nanos;
 
 use super::{job, said};
 use crate::Next;
@@ -52,7 +53,7 @@ fn timed_jobs_report_a_new_round_after_each_pass() {
     for words in words {
         let mut job = job(&format!("{words} size=64k"));
         job.target.files[0].kind = FileKind::Regular;
-        (job.end.time_based, job.end.runtime) = (true, Some(1));
+        (job.end.time_based, job.end.runtime) = (true, Some(Nanos(1)));
         let mut bytes = 0;
         let mut passes = 0;
         for next in said(&job, 200) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fiord_plan::BlockSize;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use super::job;
 use crate::source::{AnySource, any_source};
@@ -66,7 +66,7 @@ fn directions_and_sizes_keep_their_shares_whatever_the_other_is() {
 fn with_a_map_each_pass_visits_every_block_once_and_timed_passes_have_new_orders() {
     let mut job = job("rw=randrw size=1m rwmixread=50");
     job.end.time_based = true;
-    job.end.runtime = Some(1);
+    job.end.runtime = Some(Nanos(1));
     let mut source = any_source(&job).unwrap();
     let mut passes: Vec<Vec<u64>> = Vec::new();
     for _ in 0..2 {

@@ -1,7 +1,7 @@
 //! Properties of every load: I/Os are in bounds and aligned, a map visits each block once, equal
 //! seeds give equal I/Os.
 
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 use proptest::prelude::*;
 
 use fiord_plan::BlockSize;
@@ -177,7 +177,7 @@ fn time_based_has_no_end_but_its_passes_are_whole() {
     for words in ["rw=randread size=10k", "rw=write size=10k", "rw=randrw size=8k nrfiles=1"] {
         let mut job = job(words);
         job.end.time_based = true;
-        job.end.runtime = Some(1);
+        job.end.runtime = Some(Nanos(1));
         let said = said(&job, 10_000);
         assert!(said.iter().all(|next| matches!(next, Next::Io(_))));
         if words.contains("randread") {
@@ -193,7 +193,7 @@ fn time_based_jobs_visit_every_file() {
     for word in ["read", "write", "randread", "randwrite norandommap", "rw", "randtrimwrite"] {
         for how in ["openfiles=1", "openfiles=2", "file_service_type=sequential"] {
             let mut job = job(&format!("rw={word} size=48k nrfiles=3 {how}"));
-            (job.end.time_based, job.end.runtime) = (true, Some(1));
+            (job.end.time_based, job.end.runtime) = (true, Some(Nanos(1)));
             let said = said(&job, 1000);
             let of =
                 |file| said.iter().filter(move |n| matches!(n, Next::Io(io) if io.file == file));

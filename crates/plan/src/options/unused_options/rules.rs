@@ -22,7 +22,7 @@ use fiord_job::option::table::{
     ZONE_RESET_FREQUENCY, ZONE_RESET_THRESHOLD, ZONECAPACITY, ZONEMODE, ZONERANGE, ZONESIZE,
     ZONESKIP, ZoneMode, io_uring, nvme, priority, pvsync2, sg,
 };
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use super::conditions::{
     access, checks_meaningless_tags, compresses, has_character_device, is_hinted, is_positive,
@@ -485,7 +485,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         options: &[TIME_BASED.def()],
         reports: Reports::EachChanged,
-        unused: |job, _| job.get(RUNTIME) == 0,
+        unused: |job, _| job.get(RUNTIME) == Nanos::ZERO,
         what: "{option} requires a runtime/timeout setting: the job does its work once",
         help: "To fix: add `runtime=30s`, or leave out `{option}`",
     },
@@ -524,7 +524,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         options: &[RATE_IGNORE_THINKTIME.def()],
         reports: Reports::EachChanged,
-        unused: |job, _| job.get(THINKTIME) == 0,
+        unused: |job, _| job.get(THINKTIME) == Nanos::ZERO,
         what: "`{option}` has no effect without `thinktime`",
         help: "To fix: leave it out",
     },
@@ -536,7 +536,7 @@ pub(crate) const RULES: &[Rule] = &[
             THINKTIME_IOTIME.def(),
         ],
         reports: Reports::FirstSet,
-        unused: |job, _| job.get(THINKTIME) == 0,
+        unused: |job, _| job.get(THINKTIME) == Nanos::ZERO,
         what: "`{option}` has no effect without `thinktime`",
         help: "To fix: add `thinktime=<time>`",
     },

@@ -111,7 +111,7 @@ impl JobState<'_> {
     fn begin_measuring(&mut self, now: u64) {
         self.ramp = None;
         self.restart_measuring(now);
-        self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t));
+        self.deadline = self.job.end.runtime.map_or(u64::MAX, |t| now.saturating_add(t.0));
         self.control.begin_measuring();
     }
 

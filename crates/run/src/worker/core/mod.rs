@@ -19,7 +19,7 @@ use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::Watch;
 use fiord_sys::usage::{self, Usage};
-use fiord_types::PerDir;
+use fiord_types::{Nanos, PerDir};
 
 use self::stages::StageTimes;
 use super::Files;
@@ -89,14 +89,14 @@ impl<'a> JobState<'a> {
         now: u64,
     ) -> Self {
         let end = &job.end;
-        let ramp = (end.ramp_time > 0 || end.ramp_size > 0)
-            .then(|| Ramp { until: now.saturating_add(end.ramp_time), bytes: end.ramp_size });
+        let ramp = (end.ramp_time > Nanos::ZERO || end.ramp_size > 0)
+            .then(|| Ramp { until: now.saturating_add(end.ramp_time.0), bytes: end.ramp_size });
         match ramp {
             Some(_) => control.set_phase(Phase::Ramp),
             None => control.begin_measuring(),
         }
         let deadline = match (end.runtime, &ramp) {
-            (Some(runtime), None) => now.saturating_add(runtime),
+            (Some(runtime), None) => now.saturating_add(runtime.0),
             _ => u64::MAX,
         };
         recorder.begin_slices(now);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fiord_load::pace::FlowTicket;
 use fiord_plan::JobPlan;
+use fiord_types::Nanos;
 
 use super::{Delay, Events, Hook, IssuedIo};
 
@@ -24,8 +25,10 @@ impl FlowShare {
     pub fn of(job: &JobPlan, ticket: Option<FlowTicket>) -> Option<Self> {
         let mut ticket = ticket?;
         ticket.join();
-        let nap =
-            job.pace.flow.map_or(0, |flow| if flow.sleep > 0 { flow.sleep } else { FLOW_NAP });
+        let nap = job
+            .pace
+            .flow
+            .map_or(0, |flow| if flow.sleep > Nanos::ZERO { flow.sleep.0 } else { FLOW_NAP });
         Some(FlowShare { ticket, nap, ahead: false })
     }
 }

@@ -16,8 +16,9 @@ impl MaxLatency {
     /// The limits of a job; `None` if it has none.
     pub fn of(job: &JobPlan) -> Option<Self> {
         let limits = job.pace.max_latency;
-        (limits != PerDir::default())
-            .then(|| MaxLatency { limits: limits.map(|limit| limit.unwrap_or(NEVER)) })
+        (limits != PerDir::default()).then(|| MaxLatency {
+            limits: limits.map(|limit| limit.map_or(NEVER, |limit| limit.0)),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use fiord_engine::Sim;
-use fiord_types::{Dir, Errno};
+use fiord_types::{Dir, Errno, Nanos};
 
 use super::hooks::{Admission, Completed, Delay, Disposition, Events, Hook, IssuedIo};
 use super::loops::mode::Managed;
@@ -433,7 +433,7 @@ fn a_job_uses_slots_again_when_they_are_released_and_ends_when_all_are() {
         for timed in [false, true] {
             let mut job = on_sim(&[("sim_latency", "constant:10us")]);
             job.depth.depth = depth;
-            job.end.runtime = timed.then_some(1_000_000);
+            job.end.runtime = timed.then_some(Nanos(1_000_000));
             job.end.time_based = timed;
             let engine = Sim::new(&EngineConfig::for_job(&job, MachineClock::best())).unwrap();
             let (result, _) = run_on(engine, &job, writes(0..100), hoarding(depth));

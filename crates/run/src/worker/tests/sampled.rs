@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use fiord_plan::Rate;
 use fiord_stat::shares::Part;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use super::loops::mode::{Managed, Synchronous};
 use super::*;
@@ -122,9 +122,9 @@ fn measuring_begins_within_a_sampled_round() {
         job.depth.depth = depth;
         job.load.mix = Mix::Write;
         job.pace.rate = PerDir::all(Some(Rate::Ios(100)));
-        job.end.ramp_time = 1_000_000_000;
+        job.end.ramp_time = Nanos(1_000_000_000);
         job.end.time_based = true;
-        job.end.runtime = Some(1_000_000_000);
+        job.end.runtime = Some(Nanos(1_000_000_000));
         let list = (which == PacedDirect, writes(1000));
         let (result, _) = run_loop(which, &job, &JobControl::new(), list, whole);
         assert_eq!(result.error, None);
@@ -163,7 +163,7 @@ fn the_run_time_may_end_at_any_position_in_a_burst() {
     for runtime in (7_400_000..7_700_000).step_by(10_700) {
         let mut job = plain();
         job.end.time_based = true;
-        job.end.runtime = Some(runtime);
+        job.end.runtime = Some(Nanos(runtime));
         let list = (true, writes(9_000));
         let (_, made) = run_loop(Direct, &job, &JobControl::new(), list, whole);
         assert_eq!(made as u64, runtime.div_ceil(1500), "{runtime}");

@@ -26,7 +26,7 @@ options! {
         .later();
 
     /// The length of one cycle of load and sleep. A bare number is in microseconds.
-    pub const CPUCHUNKS: Opt<u64> = option("cpuchunks", MICROS, "cpuchunks=10000")
+    pub const CPUCHUNKS: Opt<Nanos> = option("cpuchunks", MICROS, "cpuchunks=10000")
         .of(&["cpuio"])
         .default("50000")
         .later();
@@ -62,7 +62,7 @@ options! {
 
     /// How long fiord waits after it asks the program to end before it kills the program. A bare
     /// number is in seconds.
-    pub const GRACE_TIME: Opt<u64> = option("grace_time", SECONDS, "grace_time=5")
+    pub const GRACE_TIME: Opt<Nanos> = option("grace_time", SECONDS, "grace_time=5")
         .of(&["exec"])
         .default("1")
         .later();

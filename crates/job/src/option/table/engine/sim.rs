@@ -114,26 +114,26 @@ options! {
 
     /// The time after the start at which the device stops completing I/Os. A bare number is in
     /// seconds.
-    pub const SIM_STALL_AT: Opt<u64> = option("sim_stall_at", SECONDS, "sim_stall_at=2s")
+    pub const SIM_STALL_AT: Opt<Nanos> = option("sim_stall_at", SECONDS, "sim_stall_at=2s")
         .of(SIM)
         .since("fiord")
         .default("0");
 
     /// The length of the pause that `sim_stall_at` starts. 0 means no pause. A bare number is in
     /// seconds.
-    pub const SIM_STALL_TIME: Opt<u64> = option("sim_stall_time", SECONDS, "sim_stall_time=1s")
+    pub const SIM_STALL_TIME: Opt<Nanos> = option("sim_stall_time", SECONDS, "sim_stall_time=1s")
         .of(SIM)
         .since("fiord")
         .default("0");
 
     /// The time that the worker needs to submit an I/O. A bare number is in microseconds.
-    pub const SIM_SUBMIT_COST: Opt<u64> = option("sim_submit_cost", MICROS, "sim_submit_cost=1")
+    pub const SIM_SUBMIT_COST: Opt<Nanos> = option("sim_submit_cost", MICROS, "sim_submit_cost=1")
         .of(SIM)
         .since("fiord")
         .default("0");
 
     /// The time that the worker needs to take a completion. A bare number is in microseconds.
-    pub const SIM_COMPLETE_COST: Opt<u64> =
+    pub const SIM_COMPLETE_COST: Opt<Nanos> =
         option("sim_complete_cost", MICROS, "sim_complete_cost=1")
             .of(SIM)
             .since("fiord")
