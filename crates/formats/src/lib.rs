@@ -4,6 +4,7 @@
 //! |---|---|
 //! | how are histograms and series stored in little space | [`block`] |
 //! | how is an integer stored in as few bytes as it needs | [`varint`] |
+//! | what does fio's verification store in a block | [`verify`] |
 //!
 //! No input can cause a panic, and every reader bounds its memory by the length of its input.
 //!
@@ -20,3 +21,4 @@
 
 pub mod block;
 pub mod varint;
+pub mod verify;

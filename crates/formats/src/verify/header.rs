@@ -1,0 +1,334 @@
+//! The header at the start of each interval, in fio's layouts. Integers are in little-endian order.
+//!
+//! | bytes, current | bytes, before fio 3.41 | field |
+//! |---|---|---|
+//! | 0 to 1 | 0 to 1 | magic `0xACCA` |
+//! | 2 | – | version `0x81` |
+//! | 3 | 2 to 3 | number of the [`Method`] |
+//! | 4 to 7 | 4 to 7 | length of the interval |
+//! | 8 to 15 | 8 to 15 | seed of the body of the whole write |
+//! | 16 to 23 | 16 to 23 | offset of the interval in its file |
+//! | 24 to 31 | 24 to 31 | seconds and fraction of a second of the start of the write |
+//! | 32 to 39 | 34 to 35 | number of the write |
+//! | 40 to 41 | 32 to 33 | number of the thread |
+//! | 42 to 43 | – | bytes of the body, which the checksum includes |
+//! | 44 to 47 | 36 to 39 | checksum of all bytes before it ([`crc32c`]) |
+
+use super::method::{Digest, Method, crc32c};
+
+/// The first two bytes of a header.
+pub const MAGIC: u16 = 0xacca;
+/// The version of [`Layout::Current`].
+pub const VERSION: u8 = 0x81;
+
+/// The layouts of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// fio 3.41 and later: 48 bytes.
+    Current,
+    /// Versions before 3.41: 40 bytes.
+    Before341,
+}
+
+impl Layout {
+    /// Length of the header in bytes.
+    #[must_use]
+    pub fn header_length(self) -> usize {
+        match self {
+            Layout::Current => 48,
+            Layout::Before341 => 40,
+        }
+    }
+}
+
+/// The fields of a header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Where the fields are.
+    pub layout: Layout,
+    /// Method of the digest.
+    pub method: Method,
+    /// Length of the interval in bytes.
+    pub length: u32,
+    /// Seed of the body of the whole write, the same in all its intervals. Without meaning under a pattern.
+    pub seed: u64,
+    /// Offset of the interval in its file, in bytes.
+    pub offset: u64,
+    /// Start of the write on the monotonic clock of its writer: whole seconds.
+    pub seconds: u32,
+    /// Nanoseconds after `seconds`; some versions before 3.41 wrote microseconds.
+    pub fraction: u32,
+    /// Number of writes that the job had issued before. The old layout keeps the low 16 bits.
+    pub number: u64,
+    /// Number of the thread of the job, from 1: its low 16 bits.
+    pub thread: u16,
+}
+
+/// The header that a reader expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expected {
+    /// Length of the interval in bytes.
+    pub length: u32,
+    /// Offset of the interval in its file, in bytes.
+    pub offset: u64,
+    /// Seed of the body; `None` if `verify_header_seed` is off.
+    pub seed: Option<u64>,
+    /// Number of the write; `None` if `verify_write_sequence` is off.
+    pub number: Option<u64>,
+}
+
+/// How the contents of an interval differ from what was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Corruption {
+    /// The interval ends within its header or digest.
+    #[error("the interval has {found} bytes; its header and digest take {expected}")]
+    Truncated {
+        /// Bytes that the header and the digest take.
+        expected: usize,
+        /// Bytes of the interval.
+        found: usize,
+    },
+    /// The block starts with other data.
+    #[error("bad magic {found:#06x}, expected {expected:#06x}")]
+    Magic {
+        /// [`MAGIC`].
+        expected: u16,
+        /// The first two bytes.
+        found: u16,
+    },
+    /// The header has neither layout.
+    #[error("bad version {found:#04x} of the header, expected {expected:#04x}")]
+    Version {
+        /// [`VERSION`].
+        expected: u8,
+        /// The byte after the magic.
+        found: u8,
+    },
+    /// The interval of the header has another length.
+    #[error("bad length {found} in the header, expected {expected}")]
+    Length {
+        /// Bytes that the reader expects.
+        expected: u32,
+        /// Bytes according to the header.
+        found: u32,
+    },
+    /// The body was computed from another seed: another write.
+    #[error("bad seed {found:#018x} in the header, expected {expected:#018x}")]
+    Seed {
+        /// Seed that the reader expects.
+        expected: u64,
+        /// Seed in the header.
+        found: u64,
+    },
+    /// The interval belongs at another offset.
+    #[error("bad offset {found} in the header, expected {expected}")]
+    Offset {
+        /// Offset that was read, in bytes.
+        expected: u64,
+        /// Offset in the header, in bytes.
+        found: u64,
+    },
+    /// The block was written by an earlier or later write of the job.
+    #[error("bad write number {found} in the header, expected {expected}")]
+    Number {
+        /// Number of the write that the reader expects.
+        expected: u64,
+        /// Number in the header.
+        found: u64,
+    },
+    /// The header contradicts its own checksum.
+    #[error("bad checksum {found:#010x} of the header, computed {expected:#010x}")]
+    HeaderChecksum {
+        /// Checksum of the header's bytes.
+        expected: u32,
+        /// Checksum in the header.
+        found: u32,
+    },
+    /// The header is intact and names a method that does not exist.
+    #[error("the header has the unknown method {found}")]
+    Method {
+        /// Number of the method.
+        found: u8,
+    },
+    /// The data after the header contradicts its digest.
+    #[error("bad digest {}, computed {}", .0.found, .0.expected)]
+    Digest(Box<DigestMismatch>),
+}
+
+/// A digest that does not fit the data after it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DigestMismatch {
+    /// Digest of the data.
+    pub expected: Digest,
+    /// Digest after the header.
+    pub found: Digest,
+}
+
+impl Header {
+    /// Reads a header of either layout, and checks its checksum.
+    ///
+    /// # Errors
+    /// The bytes are no intact header.
+    pub fn read(bytes: &[u8]) -> Result<Self, Corruption> {
+        let fields = Fields::read(bytes)?;
+        fields.check_sum()?;
+        fields.header()
+    }
+
+    /// Reads a header of either layout and checks it in fio's order: magic, version, length, seed, offset,
+    /// number, checksum. fio ignores the method of the header and computes the digest of its option.
+    ///
+    /// # Errors
+    /// The first field that differs.
+    pub fn check(bytes: &[u8], expected: &Expected) -> Result<Self, Corruption> {
+        let fields = Fields::read(bytes)?;
+        let Expected { length, offset, seed, number } = *expected;
+        if fields.length() != length {
+            return Err(Corruption::Length { expected: length, found: fields.length() });
+        }
+        if let Some(expected) = seed.filter(|seed| *seed != fields.seed()) {
+            return Err(Corruption::Seed { expected, found: fields.seed() });
+        }
+        if fields.offset() != offset {
+            return Err(Corruption::Offset { expected: offset, found: fields.offset() });
+        }
+        if let Some(expected) = number.map(|number| fields.layout.stored_number(number))
+            && expected != fields.number()
+        {
+            return Err(Corruption::Number { expected, found: fields.number() });
+        }
+        fields.check_sum()?;
+        fields.header()
+    }
+
+    /// Writes the header to the start of `bytes`, and leaves bytes 42 and 43 of the current layout as they are.
+    ///
+    /// # Errors
+    /// `bytes` is shorter than the header.
+    pub fn write(&self, bytes: &mut [u8]) -> Result<(), Corruption> {
+        let expected = self.layout.header_length();
+        let found = bytes.len();
+        let bytes = bytes.get_mut(..expected).ok_or(Corruption::Truncated { expected, found })?;
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        put(0, &MAGIC.to_le_bytes());
+        put(4, &self.length.to_le_bytes());
+        put(8, &self.seed.to_le_bytes());
+        put(16, &self.offset.to_le_bytes());
+        put(24, &self.seconds.to_le_bytes());
+        put(28, &self.fraction.to_le_bytes());
+        match self.layout {
+            Layout::Current => {
+                put(2, &[VERSION, self.method as u8]);
+                put(32, &self.number.to_le_bytes());
+                put(40, &self.thread.to_le_bytes());
+            }
+            Layout::Before341 => {
+                put(2, &[self.method as u8, 0]);
+                put(32, &self.thread.to_le_bytes());
+                put(34, &(self.number as u16).to_le_bytes());
+            }
+        }
+        let end = expected - 4;
+        let sum = crc32c(&bytes[..end]);
+        bytes[end..].copy_from_slice(&sum.to_le_bytes());
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// What the layout stores of the number of a write.
+    fn stored_number(self, number: u64) -> u64 {
+        match self {
+            Layout::Current => number,
+            Layout::Before341 => u64::from(number as u16),
+        }
+    }
+}
+
+/// The bytes of a header whose magic and version are right. It has the length of its layout.
+struct Fields<'a> {
+    layout: Layout,
+    bytes: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, Corruption> {
+        let found = bytes.len();
+        let truncated =
+            |layout: Layout| Corruption::Truncated { expected: layout.header_length(), found };
+        let Some(&[low, high, version, method]) = bytes.first_chunk() else {
+            return Err(truncated(Layout::Current));
+        };
+        let magic = u16::from_le_bytes([low, high]);
+        if magic != MAGIC {
+            return Err(Corruption::Magic { expected: MAGIC, found: magic });
+        }
+        // The old layout has the method in two bytes here, the upper of which is zero.
+        let layout = match version {
+            VERSION => Layout::Current,
+            old if method == 0 && Method::from_number(old).is_some() => Layout::Before341,
+            found => return Err(Corruption::Version { expected: VERSION, found }),
+        };
+        let bytes = bytes.get(..layout.header_length()).ok_or_else(|| truncated(layout))?;
+        Ok(Fields { layout, bytes })
+    }
+
+    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
+        std::array::from_fn(|i| self.bytes[at + i])
+    }
+
+    fn method(&self) -> u8 {
+        match self.layout {
+            Layout::Current => self.bytes[3],
+            Layout::Before341 => self.bytes[2],
+        }
+    }
+
+    fn length(&self) -> u32 {
+        u32::from_le_bytes(self.array(4))
+    }
+
+    fn seed(&self) -> u64 {
+        u64::from_le_bytes(self.array(8))
+    }
+
+    fn offset(&self) -> u64 {
+        u64::from_le_bytes(self.array(16))
+    }
+
+    fn number(&self) -> u64 {
+        match self.layout {
+            Layout::Current => u64::from_le_bytes(self.array(32)),
+            Layout::Before341 => u64::from(u16::from_le_bytes(self.array(34))),
+        }
+    }
+
+    fn thread(&self) -> u16 {
+        match self.layout {
+            Layout::Current => u16::from_le_bytes(self.array(40)),
+            Layout::Before341 => u16::from_le_bytes(self.array(32)),
+        }
+    }
+
+    fn check_sum(&self) -> Result<(), Corruption> {
+        let end = self.bytes.len() - 4;
+        let found = u32::from_le_bytes(self.array(end));
+        let expected = crc32c(&self.bytes[..end]);
+        if found == expected { Ok(()) } else { Err(Corruption::HeaderChecksum { expected, found }) }
+    }
+
+    fn header(&self) -> Result<Header, Corruption> {
+        let found = self.method();
+        Ok(Header {
+            layout: self.layout,
+            method: Method::from_number(found).ok_or(Corruption::Method { found })?,
+            length: self.length(),
+            seed: self.seed(),
+            offset: self.offset(),
+            seconds: u32::from_le_bytes(self.array(24)),
+            fraction: u32::from_le_bytes(self.array(28)),
+            number: self.number(),
+            thread: self.thread(),
+        })
+    }
+}

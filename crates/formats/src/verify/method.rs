@@ -1,0 +1,233 @@
+//! The methods of `verify`, and their digests.
+//!
+//! Several digests differ from the algorithm that gives them their name. These deviations are part of the format.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use crc_fast::{CrcAlgorithm, CrcParams, checksum, checksum_with_params};
+use sha2::Digest as _;
+
+/// A method of `verify`. Its number is stored in the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Method {
+    /// Only the header.
+    Meta = 1,
+    /// MD5.
+    Md5 = 2,
+    /// CRC-64/REDIS.
+    Crc64 = 3,
+    /// Polynomial 04C11DB7, not reflected, start 0, not inverted: CRC-32/CKSUM without its inversion.
+    Crc32 = 4,
+    /// CRC-32C without the final inversion. `crc32c-intel` is the same method.
+    Crc32c = 5,
+    /// CRC-16/ARC.
+    Crc16 = 7,
+    /// CRC-7/MMC, in the low seven bits.
+    Crc7 = 8,
+    /// The state and the last block of a SHA-256 whose padding holds the length in little-endian order:
+    /// the low byte of each of the eight words of the state, then bytes 8 to 63 of the last block.
+    Sha256 = 9,
+    /// SHA-512, then bytes 64 to 127 of the last block, padding included.
+    Sha512 = 10,
+    /// SHA3-224.
+    Sha3224 = 11,
+    /// SHA3-256.
+    Sha3256 = 12,
+    /// SHA3-384.
+    Sha3384 = 13,
+    /// SHA3-512.
+    Sha3512 = 14,
+    /// XXH32 with seed 1.
+    Xxhash = 15,
+    /// SHA-1, each of its five words in little-endian order.
+    Sha1 = 16,
+    /// A header, then the pattern of the job.
+    PatternHdr = 17,
+    /// The pattern of the job without a header.
+    Pattern = 18,
+    /// No check.
+    Null = 19,
+}
+
+/// The largest number of bytes that a digest has.
+pub const MAX_DIGEST: usize = 128;
+
+/// The digest of a method: [`Method::digest_length`] bytes, as they are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Digest {
+    bytes: [u8; MAX_DIGEST],
+    length: usize,
+}
+
+impl Digest {
+    pub(super) fn new(digest: &[u8]) -> Self {
+        let mut bytes = [0; MAX_DIGEST];
+        bytes[..digest.len()].copy_from_slice(digest);
+        Digest { bytes, length: digest.len() }
+    }
+
+    /// The bytes as they are stored after the header.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// Hexadecimal digits in the order of the bytes.
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Method {
+    /// All methods, in the order of their numbers.
+    pub const ALL: [Method; 18] = [
+        Method::Meta,
+        Method::Md5,
+        Method::Crc64,
+        Method::Crc32,
+        Method::Crc32c,
+        Method::Crc16,
+        Method::Crc7,
+        Method::Sha256,
+        Method::Sha512,
+        Method::Sha3224,
+        Method::Sha3256,
+        Method::Sha3384,
+        Method::Sha3512,
+        Method::Xxhash,
+        Method::Sha1,
+        Method::PatternHdr,
+        Method::Pattern,
+        Method::Null,
+    ];
+
+    /// The method with this number in the header.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Method::ALL.into_iter().find(|method| *method as u8 == number)
+    }
+
+    /// Whether each interval starts with a header.
+    #[must_use]
+    pub fn has_header(self) -> bool {
+        !matches!(self, Method::Pattern | Method::Null)
+    }
+
+    /// Length in bytes of the digest after the header.
+    #[must_use]
+    pub fn digest_length(self) -> usize {
+        match self {
+            Method::Meta | Method::PatternHdr | Method::Pattern | Method::Null => 0,
+            Method::Crc7 => 1,
+            Method::Crc16 => 2,
+            Method::Crc32 | Method::Crc32c | Method::Xxhash => 4,
+            Method::Crc64 => 8,
+            Method::Md5 => 16,
+            Method::Sha1 => 20,
+            Method::Sha3224 => 28,
+            Method::Sha3256 => 32,
+            Method::Sha3384 => 48,
+            Method::Sha256 | Method::Sha3512 => 64,
+            Method::Sha512 => 128,
+        }
+    }
+
+    /// Computes the digest of `data`: of what follows the header and the digest in an interval.
+    #[must_use]
+    pub fn digest(self, data: &[u8]) -> Digest {
+        match self {
+            Method::Meta | Method::PatternHdr | Method::Pattern | Method::Null => Digest::new(&[]),
+            Method::Md5 => Digest::new(&md5::Md5::digest(data)),
+            Method::Crc64 => Digest::new(&checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes()),
+            Method::Crc32 => {
+                Digest::new(&(!checksum(CrcAlgorithm::Crc32Cksum, data) as u32).to_le_bytes())
+            }
+            Method::Crc32c => Digest::new(&crc32c(data).to_le_bytes()),
+            Method::Crc16 => {
+                Digest::new(&(checksum(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes())
+            }
+            Method::Crc7 => Digest::new(&[crc7(data)]),
+            Method::Xxhash => Digest::new(&xxhash_rust::xxh32::xxh32(data, 1).to_le_bytes()),
+            Method::Sha1 => {
+                let mut digest: [u8; 20] = sha1::Sha1::digest(data).into();
+                digest.as_chunks_mut::<4>().0.iter_mut().for_each(|word| word.reverse());
+                Digest::new(&digest)
+            }
+            Method::Sha256 => Digest::new(&sha256(data)),
+            Method::Sha512 => Digest::new(&sha512(data)),
+            Method::Sha3224 => Digest::new(&sha3::Sha3_224::digest(data)),
+            Method::Sha3256 => Digest::new(&sha3::Sha3_256::digest(data)),
+            Method::Sha3384 => Digest::new(&sha3::Sha3_384::digest(data)),
+            Method::Sha3512 => Digest::new(&sha3::Sha3_512::digest(data)),
+        }
+    }
+}
+
+/// CRC-32C (Castagnoli, RFC 3720) without the final inversion. Headers and state files use it too.
+#[must_use]
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    // The library returns 64 bits for checksums of all widths.
+    !checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+/// A CRC of 7 bits is one of 16 bits whose polynomial is shifted to the highest bits.
+fn crc7(bytes: &[u8]) -> u8 {
+    static CRC7: LazyLock<CrcParams> =
+        LazyLock::new(|| CrcParams::new("CRC-7/MMC", 16, 0x09 << 9, 0, false, 0, 0));
+    (checksum_with_params(*CRC7, bytes) >> 9) as u8
+}
+
+/// The initial state of SHA-256 (FIPS 180-4, 5.3.3).
+const SHA256_STATE: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+fn sha256(data: &[u8]) -> [u8; 64] {
+    let mut state = SHA256_STATE;
+    let (blocks, rest) = data.as_chunks::<64>();
+    for block in blocks {
+        sha2::compress256(&mut state, std::slice::from_ref(block.into()));
+    }
+    let mut last = [0; 64];
+    last[..rest.len()].copy_from_slice(rest);
+    last[rest.len()] = 0x80;
+    if rest.len() >= 56 {
+        sha2::compress256(&mut state, std::slice::from_ref((&last).into()));
+        last = [0; 64];
+    }
+    last[56..].copy_from_slice(&(data.len() as u64 * 8).to_le_bytes());
+    sha2::compress256(&mut state, std::slice::from_ref((&last).into()));
+    for (byte, word) in last.iter_mut().zip(state) {
+        *byte = word as u8;
+    }
+    last
+}
+
+fn sha512(data: &[u8]) -> [u8; 128] {
+    let mut last = [0; 128];
+    let rest = data.as_chunks::<128>().1;
+    if rest.len() < 112 {
+        last[..rest.len()].copy_from_slice(rest);
+        last[rest.len()] = 0x80;
+    }
+    last[112..].copy_from_slice(&(data.len() as u128 * 8).to_be_bytes());
+    last[..64].copy_from_slice(&sha2::Sha512::digest(data));
+    last
+}

@@ -1,0 +1,174 @@
+//! State files (`verify_state_save`, `verify_state_load`): which writes of a job are expected on the target.
+//!
+//! All integers are in little-endian order. Version 7 is written; versions 5 to 7 are read.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 0 to 7 | version |
+//! | 8 to 15 | length of the payload |
+//! | 16 to 23 | checksum of the payload ([`crc32c`]) |
+//! | 24 to 27 | number of entries |
+//! | 32 to 39 | number of writes |
+//! | 40 to 47 | index of the job |
+//! | 48 to 55 | flag |
+//! | 56 to 103 | state of the random generators, which fio does not read |
+//! | 104 to 167 | name of the job, padded with zeros |
+//! | from 168 | 8 bytes for each entry: the number of a write that is not complete; all ones in a free entry |
+
+use super::method::crc32c;
+
+/// The version that [`State::write`] writes.
+pub const VERSION: u64 = 7;
+
+const HEADER: usize = 24;
+/// Length of the payload before its entries.
+const FIXED: usize = 144;
+const NAME: usize = 64;
+const FREE: u64 = u64::MAX;
+
+/// The contents of a state file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// Writes issued; with `verify_policy=fsynced`, those issued before the last flush that succeeded.
+    pub number: u64,
+    /// Index of the job, from 0.
+    pub index: u64,
+    /// Stored as it was read; fio writes 0.
+    pub flag: u64,
+    /// State of the random generators, stored as it was read. No reader uses it.
+    pub generators: [u8; 48],
+    /// Name of the job: at most 63 bytes.
+    pub name: Vec<u8>,
+    /// Numbers of writes: as many entries as the queue depth for those in flight, then one for each failed
+    /// write. `None`: the entry is free.
+    pub incomplete: Vec<Option<u64>>,
+}
+
+/// Why a state file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// The file ends too early.
+    #[error("the verify state has {found} bytes, expected {expected}: the file is truncated")]
+    Truncated {
+        /// Bytes that the file must have at least.
+        expected: u64,
+        /// Bytes of the file.
+        found: u64,
+    },
+    /// Bytes follow the payload.
+    #[error("the verify state has {found} bytes, expected {expected}: bytes follow its end")]
+    Trailing {
+        /// Bytes that the file has according to its header.
+        expected: u64,
+        /// Bytes of the file.
+        found: u64,
+    },
+    /// A version that this program cannot read, or another kind of file.
+    #[error("the verify state has version {found}, expected 5 to 7")]
+    Version {
+        /// Version of the file.
+        found: u64,
+    },
+    /// The payload is damaged.
+    #[error("bad checksum {found:#010x} of the verify state, computed {expected:#010x}")]
+    Checksum {
+        /// Checksum of the payload.
+        expected: u64,
+        /// Checksum in the header.
+        found: u64,
+    },
+    /// The number of entries contradicts the length of the payload.
+    #[error("the verify state has {found} entries, but its length is that of {expected}")]
+    Depth {
+        /// Entries that fit in the payload.
+        expected: u64,
+        /// Entries according to the payload.
+        found: u64,
+    },
+    /// The name cannot be stored.
+    #[error("the job name has {found} bytes; a verify state holds at most {most}")]
+    Name {
+        /// Length in bytes that can be stored.
+        most: usize,
+        /// Length of the name in bytes.
+        found: usize,
+    },
+}
+
+impl State {
+    /// Reads a state file.
+    ///
+    /// # Errors
+    /// The file is damaged, of another kind, or of an unknown version.
+    pub fn read(file: &[u8]) -> Result<Self, StateError> {
+        let found = file.len() as u64;
+        if file.len() < HEADER {
+            return Err(StateError::Truncated { expected: HEADER as u64, found });
+        }
+        let (header, payload) = file.split_at(HEADER);
+        let version = u64_at(header, 0);
+        if !(5..=VERSION).contains(&version) {
+            return Err(StateError::Version { found: version });
+        }
+        let expected = u64_at(header, 8).max(FIXED as u64).saturating_add(HEADER as u64);
+        if found < expected {
+            return Err(StateError::Truncated { expected, found });
+        }
+        if found > expected {
+            return Err(StateError::Trailing { expected, found });
+        }
+        let (expected, found) = (u64::from(crc32c(payload)), u64_at(header, 16));
+        if expected != found {
+            return Err(StateError::Checksum { expected, found });
+        }
+        let (fixed, entries) = payload.split_at(FIXED);
+        let depth = u64::from(u64_at(fixed, 0) as u32);
+        let (entries, rest) = entries.as_chunks::<8>();
+        if entries.len() as u64 != depth || !rest.is_empty() {
+            return Err(StateError::Depth { expected: entries.len() as u64, found: depth });
+        }
+        let name = &fixed[FIXED - NAME..];
+        let end = name.iter().position(|byte| *byte == 0).unwrap_or(NAME - 1).min(NAME - 1);
+        let entry = |bytes: &[u8; 8]| Some(u64::from_le_bytes(*bytes)).filter(|n| *n != FREE);
+        Ok(State {
+            number: u64_at(fixed, 8),
+            index: u64_at(fixed, 16),
+            flag: u64_at(fixed, 24),
+            generators: std::array::from_fn(|i| fixed[32 + i]),
+            name: name[..end].to_vec(),
+            incomplete: entries.iter().map(entry).collect(),
+        })
+    }
+
+    /// Writes a state file of version 7.
+    ///
+    /// # Errors
+    /// The name is too long.
+    pub fn write(&self) -> Result<Vec<u8>, StateError> {
+        let (most, found) = (NAME - 1, self.name.len());
+        if found > most {
+            return Err(StateError::Name { most, found });
+        }
+        let mut payload = Vec::with_capacity(FIXED + self.incomplete.len() * 8);
+        payload.extend((self.incomplete.len() as u64).to_le_bytes());
+        for value in [self.number, self.index, self.flag] {
+            payload.extend(value.to_le_bytes());
+        }
+        payload.extend(self.generators);
+        payload.extend(&self.name);
+        payload.resize(FIXED, 0);
+        for entry in &self.incomplete {
+            payload.extend(entry.unwrap_or(FREE).to_le_bytes());
+        }
+        let mut file = Vec::with_capacity(HEADER + payload.len());
+        for value in [VERSION, payload.len() as u64, u64::from(crc32c(&payload))] {
+            file.extend(value.to_le_bytes());
+        }
+        file.append(&mut payload);
+        Ok(file)
+    }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
+}
