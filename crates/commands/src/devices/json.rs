@@ -45,7 +45,7 @@ fn disk(disk: &Disk) -> Value {
             "used": allocation.used,
             "thin": allocation.thin,
         })),
-        "capacity": disk.capacity,
+        "capacity": disk.capacity.0,
         "read_only": disk.read_only,
         "removable": disk.removable,
         "queue": queue(disk),
@@ -70,10 +70,10 @@ fn disk(disk: &Disk) -> Value {
 fn queue(disk: &Disk) -> Value {
     let q = &disk.queue;
     json!({
-        "logical_block": q.logical,
-        "physical_block": q.physical,
-        "minimum_io": q.minimum_io,
-        "optimal_io": q.optimal_io,
+        "logical_block": q.logical.0,
+        "physical_block": q.physical.0,
+        "minimum_io": q.minimum_io.0,
+        "optimal_io": q.optimal_io.0,
         "scheduler": q.scheduler.as_ref().map(|(now, _)| now),
         "schedulers": q.scheduler.as_ref().map(|(_, all)| all),
         "write_cache": q.write_cache,
@@ -81,14 +81,14 @@ fn queue(disk: &Disk) -> Value {
         "requests": q.nr_requests,
         "hardware_queues": q.hardware_queues,
         "device_depth": disk.device_depth,
-        "max_io": q.max_io.map(|(set, _)| set),
-        "max_io_of_hardware": q.max_io.map(|(_, hardware)| hardware),
+        "max_io": q.max_io.map(|(set, _)| set.0),
+        "max_io_of_hardware": q.max_io.map(|(_, hardware)| hardware.0),
         "max_segments": q.max_segments,
         "wbt_lat_us": q.wbt_lat_us,
         "nomerges": q.nomerges,
         "iostats": q.iostats,
         "rotational": q.rotational,
-        "discard_granularity": q.discard_granularity,
+        "discard_granularity": q.discard_granularity.0,
     })
 }
 
@@ -97,10 +97,10 @@ fn zones(disk: &Disk) -> Value {
         json!({
             "model": zones.model.word(),
             "count": zones.count,
-            "size": zones.size,
+            "size": zones.size.0,
             "max_open": zones.max_open,
             "max_active": zones.max_active,
-            "max_append": zones.max_append,
+            "max_append": zones.max_append.map(|size| size.0),
         })
     })
 }

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Depth, Disk, SharedLink, Survey, sharing};
 use fiord_sys::{diskstats, file, terminal};
+use fiord_types::Bytes;
 
 use crate::session::{CannotPrint, CommandEnd, Session};
 use crate::target::{TargetError, facts};
@@ -147,7 +148,8 @@ fn is(disk: &Disk, name: &str) -> bool {
 
 fn choose(all: &[Disk], wanted: &[Vec<String>], empty_too: bool) -> Shown {
     let links = sharing::links(all);
-    let holds_data = |disk: &&Disk| empty_too || disk.capacity > 0 || disk.name.starts_with("ng");
+    let holds_data =
+        |disk: &&Disk| empty_too || disk.capacity > Bytes::ZERO || disk.name.starts_with("ng");
     let disks: Vec<Disk> = if wanted.is_empty() {
         all.iter().filter(holds_data).cloned().collect()
     } else {

@@ -1,6 +1,7 @@
 //! Formats all facts about each disk, one fact for each line.
 
 use fiord_sys::survey::{Disk, Smart, pcie};
+use fiord_types::Bytes;
 
 use crate::amount::{binary, decimal};
 use crate::devices::{Shown, words};
@@ -77,7 +78,7 @@ fn node(disk: &Disk) -> String {
 }
 
 fn capacity(disk: &Disk) -> String {
-    format!("{} ({} bytes)", decimal(disk.capacity.into()), disk.capacity)
+    format!("{} ({} bytes)", decimal(disk.capacity.0.into()), disk.capacity.0)
 }
 
 /// Allocated share of an NVMe namespace, if below 100 %: many drives always report 100 %.
@@ -91,9 +92,9 @@ fn allocated(disk: &Disk) -> Option<String> {
 
 fn block(disk: &Disk) -> String {
     let q = &disk.queue;
-    let mut text = format!("{} logical, {} physical", q.logical, q.physical);
-    if q.optimal_io > 0 {
-        text.push_str(&format!(", {} optimal", binary(q.optimal_io)));
+    let mut text = format!("{} logical, {} physical", q.logical.0, q.physical.0);
+    if q.optimal_io > Bytes::ZERO {
+        text.push_str(&format!(", {} optimal", binary(q.optimal_io.0)));
     }
     text
 }
@@ -127,11 +128,11 @@ fn largest(disk: &Disk) -> Option<String> {
     let (set, hardware) = disk.queue.max_io?;
     // The kernel reports 2 TiB for no limit.
     let hardware = match hardware {
-        bytes if bytes >= 1 << 40 => "no hardware limit".into(),
-        bytes => format!("hardware limit {}", binary(bytes)),
+        size if size >= Bytes(1 << 40) => "no hardware limit".into(),
+        size => format!("hardware limit {}", binary(size.0)),
     };
     let segments = disk.queue.max_segments.map(|n| format!(", {n} segments")).unwrap_or_default();
-    Some(format!("{} ({hardware}{segments})", binary(set)))
+    Some(format!("{} ({hardware}{segments})", binary(set.0)))
 }
 
 fn cache(disk: &Disk) -> Option<String> {
@@ -151,7 +152,7 @@ fn zones(disk: &Disk) -> Option<String> {
         "{}, {} of {}, {} open, {} active",
         zones.model.word(),
         zones.count,
-        binary(zones.size),
+        binary(zones.size.0),
         limit(zones.max_open),
         limit(zones.max_active)
     ))

@@ -53,7 +53,7 @@ fn columns(shown: &Shown) -> Vec<Column> {
         column("MODEL", 1, Align::Left, &|d| d.identity.model.clone()),
         column("FIRMWARE", 11, Align::Left, &|d| d.identity.firmware.clone()),
         column("SERIAL", 12, Align::Left, &|d| d.identity.serial.clone()),
-        column("SIZE", 0, Align::Right, &|d| Some(decimal(d.capacity.into()))),
+        column("SIZE", 0, Align::Right, &|d| Some(decimal(d.capacity.0.into()))),
         column("BLOCK", 4, Align::Right, &|d| Some(words::blocks(d))),
         column("SCHEDULER", 6, Align::Left, &|d| {
             d.queue.scheduler.as_ref().map(|(now, _)| now.clone())

@@ -73,7 +73,7 @@ fn children(node: &Node<'_>, indent: &str, shown: &Shown, text: &mut String) {
 
 fn name(disk: &Disk) -> String {
     let model = disk.identity.model.as_ref().map(|m| format!("  {m}")).unwrap_or_default();
-    format!("{}  {}{model}", disk.name, decimal(disk.capacity.into()))
+    format!("{}  {}{model}", disk.name, decimal(disk.capacity.0.into()))
 }
 
 /// Formats the address, the kind, the link and its oversubscription.

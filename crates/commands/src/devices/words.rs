@@ -9,7 +9,7 @@ use crate::devices::Shown;
 /// Formats the block size: `4096`, or `512/4096` if the physical block is larger.
 #[must_use]
 pub fn blocks(disk: &Disk) -> String {
-    let (logical, physical) = (disk.queue.logical, disk.queue.physical);
+    let (logical, physical) = (disk.queue.logical.0, disk.queue.physical.0);
     if logical == physical { logical.to_string() } else { format!("{logical}/{physical}") }
 }
 

@@ -157,7 +157,7 @@ fn device(path: &Path, number: Option<Device>) -> Result<FillTarget, Unsuitable>
     if size == 0 {
         return Err(Unsuitable::NoCapacity(name));
     }
-    let logical = disk.as_ref().map_or(512, |disk| disk.queue.logical);
+    let logical = disk.as_ref().map_or(512, |disk| disk.queue.logical.0);
     let marks = signature::on_device(path, logical as usize)?;
     let mut parts = Vec::new();
     for part in disk.iter().filter(|disk| disk.name == name).flat_map(|disk| &disk.partitions) {

@@ -45,8 +45,8 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 }
 
 fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuilder> {
-    let physical = disk.queue.physical;
-    if physical <= disk.queue.logical || physical == 0 {
+    let physical = disk.queue.physical.0;
+    if physical <= disk.queue.logical.0 || physical == 0 {
         return Vec::new();
     }
     let name = &job.identity.name;
@@ -101,7 +101,7 @@ fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static Opti
 #[cfg(test)]
 mod tests {
     use fiord_plan::BlockSize;
-    use fiord_types::PerDir;
+    use fiord_types::{Bytes, PerDir};
 
     use super::*;
     use crate::tests::drives::{found_before, one_drive};
@@ -111,7 +111,7 @@ mod tests {
         let mut case = one_drive().writing();
         case.job().load.blocks = PerDir::from_fn(|_| BlockSize::Fixed(512));
         assert!(found_before(&CHECK, &case).is_empty(), "the device has blocks of 512");
-        case.disks(|disk| disk.queue.physical = 4096);
+        case.disks(|disk| disk.queue.physical = Bytes(4096));
         let found = found_before(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Suspect));
         assert_eq!(found[0].evidence, "the smallest block is 512, the physical block 4096 bytes");

@@ -59,7 +59,7 @@ fn is_used_as_device(known: &Before<'_>, disk: &Disk) -> bool {
 
 fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
     let smart = disk.health.smart;
-    let capacity = u128::from(disk.capacity);
+    let capacity = u128::from(disk.capacity.0);
     let fewer = smart.map(|smart| smart.bytes_written).filter(|written| *written < capacity);
     let allocation = disk.allocation.filter(|_| as_device);
     let unallocated =
@@ -69,8 +69,8 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
         evidence.push(format!(
             "{:.1} GB written in its life, {:.1} GB capacity: {:.0} %",
             written as f64 / 1e9,
-            disk.capacity as f64 / 1e9,
-            written as f64 * 100.0 / disk.capacity as f64
+            disk.capacity.0 as f64 / 1e9,
+            written as f64 * 100.0 / disk.capacity.0 as f64
         ));
     }
     if let Some((allocation, share)) = unallocated {
@@ -107,6 +107,7 @@ mod tests {
     use fiord_sys::nvme::Allocation;
     use fiord_sys::survey::{Smart, Zones};
     use fiord_sys::zone::Model;
+    use fiord_types::Bytes;
 
     use super::*;
     use crate::tests::drives::{found_before, one_drive};
@@ -127,7 +128,7 @@ mod tests {
             disk.queue.zones = Some(Zones {
                 model: Model::HostManaged,
                 count: 4096,
-                size: 1 << 28,
+                size: Bytes(1 << 28),
                 max_open: 14,
                 max_active: 14,
                 max_append: None,

@@ -76,15 +76,15 @@ fn split(
         return None;
     }
     let limit = disk.and_then(|disk| disk.queue.max_io);
-    let below = limit.filter(|(set, _)| (*set as f64) < issued.size(dir));
+    let below = limit.filter(|(set, _)| (set.0 as f64) < issued.size(dir));
     let remedy = match below {
         Some((set, hardware)) if hardware > set => format!(
             "set bs to at most {} KiB, or run echo {} > /sys/block/{}/queue/max_sectors_kb",
-            set / 1024,
-            hardware.min(issued.size(dir) as u64) / 1024,
+            set.0 / 1024,
+            hardware.0.min(issued.size(dir) as u64) / 1024,
             device.name
         ),
-        Some((set, _)) => format!("set bs to at most {} KiB", set / 1024),
+        Some((set, _)) => format!("set bs to at most {} KiB", set.0 / 1024),
         None => "use blocks that cross no stripe, zone or extent, and buffers in few pieces \
                  (iomem=mmaphuge, with free pages in vm.nr_hugepages)"
             .into(),
@@ -98,7 +98,7 @@ fn split(
             issued.size(dir) / 1024.0,
             seen.bytes as f64 / pieces as f64 / 1024.0,
             match below {
-                Some((set, _)) => format!("; max_sectors_kb is {}", set / 1024),
+                Some((set, _)) => format!("; max_sectors_kb is {}", set.0 / 1024),
                 None => String::new(),
             }
         ))
@@ -143,7 +143,7 @@ fn merged(
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::DeviceDir;
-    use fiord_types::PerDir;
+    use fiord_types::{Bytes, PerDir};
 
     use super::*;
     use crate::tests::drives::{Case, found_after, one_drive};
@@ -173,7 +173,7 @@ mod tests {
         let evidence = "100 of 1024.0 KiB were issued, 295 of 347.1 KiB arrived";
         assert!(found[0].evidence.starts_with(evidence), "{found:?}");
         assert!(found[0].evidence.ends_with("max_sectors_kb is 128"), "{found:?}");
-        case.disks(|disk| disk.queue.max_io = Some((128 << 10, 4 << 20)));
+        case.disks(|disk| disk.queue.max_io = Some((Bytes(128 << 10), Bytes(4 << 20))));
         let remedy = "or run echo 1024 > /sys/block/nvme0n1/queue/max_sectors_kb";
         assert!(found_after(&CHECK, &case)[0].remedy.ends_with(remedy));
         case.job().target.open.direct = false;

@@ -175,7 +175,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
 
 /// Reports a job without `zonemode=zbd` whose range of a zoned device begins or ends within a zone.
 fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBuilder> {
-    let size = zones.size.max(1);
+    let size = zones.size.0.max(1);
     if file.offset.is_multiple_of(size) && (file.offset + file.len).is_multiple_of(size) {
         return None;
     }
@@ -218,6 +218,7 @@ fn out_of_order(job: &JobPlan, disk: &Disk, version: Kernel) -> Option<FindingBu
 #[cfg(test)]
 mod tests {
     use fiord_sys::zone::Model;
+    use fiord_types::Bytes;
 
     use super::*;
     use crate::tests::drives::{Case, found_before, one_drive};
@@ -262,7 +263,7 @@ mod tests {
             disk.queue.zones = Some(Zones {
                 model: Model::HostManaged,
                 count: 64,
-                size: MIB,
+                size: Bytes(MIB),
                 max_open: 4,
                 max_active: 2,
                 max_append: None,

@@ -27,7 +27,7 @@ pub mod signature;
 
 use std::path::PathBuf;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::Error;
 use crate::block;
@@ -72,8 +72,8 @@ pub struct Disk {
     pub generic: Option<String>,
     /// NVMe namespace identifier (NSID).
     pub nsid: Option<u64>,
-    /// Capacity in bytes.
-    pub capacity: u64,
+    /// Capacity.
+    pub capacity: Bytes,
     /// Whether it is read-only.
     pub read_only: bool,
     /// Whether its medium is removable.
@@ -214,7 +214,7 @@ impl Survey {
             identity: Identity::of(bus, &sysfs),
             generic: identity::generic(&self.root, name),
             nsid: number(&sysfs.join("nsid")),
-            capacity: number(&sysfs.join("size")).unwrap_or(0).saturating_mul(512),
+            capacity: Bytes::from_sectors(number(&sysfs.join("size")).unwrap_or(0)),
             read_only: number(&sysfs.join("ro")) == Some(1),
             removable: number(&sysfs.join("removable")) == Some(1),
             queue: Queue::of(&sysfs),
@@ -299,10 +299,10 @@ fn format_words(namespace: &Namespace) -> String {
 
 /// Reads the signatures of a disk that udev does not know from its first blocks.
 fn read_signatures(disk: &mut Disk) {
-    if disk.signatures.is_some() || disk.capacity == 0 || disk.device.is_none() {
+    if disk.signatures.is_some() || disk.capacity == Bytes::ZERO || disk.device.is_none() {
         return;
     }
-    match signature::on_device(&disk.node(), disk.queue.logical as usize) {
+    match signature::on_device(&disk.node(), disk.queue.logical.0 as usize) {
         Ok(found) => disk.signatures = Some(found.into_iter().map(str::to_owned).collect()),
         Err(error) if matches!(error.errno, Errno::EACCES | Errno::EPERM) => {
             disk.missing.push("signatures of file systems and partition tables");

@@ -158,7 +158,7 @@ fn a_bridge_is_read_once() {
 fn this_machine_can_be_read() {
     let survey = Survey::new(Root::machine(), Depth::Files);
     for disk in survey.disks() {
-        assert!(disk.queue.logical >= 512, "{disk:?}");
+        assert!(disk.queue.logical >= Bytes(512), "{disk:?}");
     }
     assert!(survey.disk("no-such-disk").is_none());
 }
