@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use fiord_formats::verify::body::Body;
-use fiord_formats::verify::header::{Expected, Header, Layout};
+use fiord_formats::verify::header::{Expected, HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval::{check, exchange, header_and_digest, seal};
 use fiord_formats::verify::method::Method;
-use fiord_formats::verify::state::State;
+use fiord_formats::verify::state::VerifyState;
 
 const METHODS: [(&str, Method); 16] = [
     ("meta", Method::Meta),
@@ -37,7 +37,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(byte).collect()
 }
 
-fn expected(header: &Header) -> Expected {
+fn expected(header: &VerifyHeader) -> Expected {
     Expected {
         length: header.length,
         offset: header.offset,
@@ -51,7 +51,7 @@ fn recorded_headers_and_digests_of_fio_are_those_of_the_computed_body() {
     for line in lines(include_str!("data/verify-headers.txt")) {
         let (name, hex) = line.split_once(' ').unwrap();
         let recorded = bytes(hex);
-        let header = Header::read(&recorded).unwrap();
+        let header = VerifyHeader::read(&recorded).unwrap();
         let method = METHODS.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!(header.method, method, "{name}");
         assert_eq!((header.number, header.offset), (1, u64::from(header.length)), "{name}");
@@ -69,7 +69,7 @@ fn recorded_headers_and_digests_of_fio_are_those_of_the_computed_body() {
 fn recorded_states_of_fio_are_read() {
     let states: Vec<_> = lines(include_str!("data/verify-states.txt")).map(bytes).collect();
     for file in &states {
-        let state = State::read(file).unwrap();
+        let state = VerifyState::read(file).unwrap();
         assert_eq!((state.number, state.index, state.name.as_slice()), (16, 0, &b"st"[..]));
         assert_eq!(state.incomplete, [None; 4]);
         assert_eq!(&state.write().unwrap(), &states[0]);
@@ -77,11 +77,11 @@ fn recorded_states_of_fio_are_read() {
 }
 
 /// The layout that the fio of `PATH` writes; `None` without fio.
-fn layout_of_fio() -> Option<Layout> {
+fn layout_of_fio() -> Option<HeaderLayout> {
     let output = Command::new("fio").arg("--version").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let minor: u32 = text.trim().strip_prefix("fio-3.")?.split(['-', '.']).next()?.parse().ok()?;
-    Some(if minor < 41 { Layout::Before341 } else { Layout::Current })
+    Some(if minor < 41 { HeaderLayout::Before341 } else { HeaderLayout::Current })
 }
 
 fn fio(file: &Path, arguments: &[String]) -> bool {
@@ -98,10 +98,10 @@ fn scratch(writer: &str) -> PathBuf {
 /// Calls `each` with the options of each job that both programs run: method, interval and header offset.
 ///
 /// SHA-512 is left out for the old layout: fio 3.33 stores bytes of the data there instead of a digest.
-fn each_job(layout: Layout, each: impl Fn(Method, usize, usize, Vec<String>)) {
+fn each_job(layout: HeaderLayout, each: impl Fn(Method, usize, usize, Vec<String>)) {
     let shapes = [(2048, 0), (512, 0), (512, 200)].into_iter().cycle();
     for ((name, method), (interval, offset)) in METHODS.into_iter().zip(shapes) {
-        if layout == Layout::Before341 && method == Method::Sha512 {
+        if layout == HeaderLayout::Before341 && method == Method::Sha512 {
             continue;
         }
         let mut options = vec![format!("--verify={name}"), format!("--verify_interval={interval}")];
@@ -149,7 +149,7 @@ fn fio_accepts_intervals_of_fiord_and_no_flipped_bit() {
             let seed = 0x1234_5678_9abc_def1 + number as u64;
             Body::new(seed, 2048).fill(0, write);
             for (index, bytes) in write.chunks_mut(interval).enumerate() {
-                let header = Header {
+                let header = VerifyHeader {
                     layout,
                     method,
                     length: interval as u32,

@@ -18,34 +18,34 @@ use super::method::{Digest, Method, crc32c};
 
 /// The first two bytes of a header.
 pub const MAGIC: u16 = 0xacca;
-/// The version of [`Layout::Current`].
+/// The version of [`HeaderLayout::Current`].
 pub const VERSION: u8 = 0x81;
 
 /// The layouts of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum HeaderLayout {
     /// fio 3.41 and later: 48 bytes.
     Current,
     /// Versions before 3.41: 40 bytes.
     Before341,
 }
 
-impl Layout {
+impl HeaderLayout {
     /// Length of the header in bytes.
     #[must_use]
     pub fn header_length(self) -> usize {
         match self {
-            Layout::Current => 48,
-            Layout::Before341 => 40,
+            HeaderLayout::Current => 48,
+            HeaderLayout::Before341 => 40,
         }
     }
 }
 
 /// The fields of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct VerifyHeader {
     /// Where the fields are.
-    pub layout: Layout,
+    pub layout: HeaderLayout,
     /// Method of the digest.
     pub method: Method,
     /// Length of the interval in bytes.
@@ -164,7 +164,7 @@ pub struct DigestMismatch {
     pub found: Digest,
 }
 
-impl Header {
+impl VerifyHeader {
     /// Reads a header of either layout, and checks its checksum.
     ///
     /// # Errors
@@ -217,12 +217,12 @@ impl Header {
         put(24, &self.seconds.to_le_bytes());
         put(28, &self.fraction.to_le_bytes());
         match self.layout {
-            Layout::Current => {
+            HeaderLayout::Current => {
                 put(2, &[VERSION, self.method as u8]);
                 put(32, &self.number.to_le_bytes());
                 put(40, &self.thread.to_le_bytes());
             }
-            Layout::Before341 => {
+            HeaderLayout::Before341 => {
                 put(2, &[self.method as u8, 0]);
                 put(32, &self.thread.to_le_bytes());
                 put(34, &(self.number as u16).to_le_bytes());
@@ -235,29 +235,31 @@ impl Header {
     }
 }
 
-impl Layout {
+impl HeaderLayout {
     /// What the layout stores of the number of a write.
     fn stored_number(self, number: u64) -> u64 {
         match self {
-            Layout::Current => number,
-            Layout::Before341 => u64::from(number as u16),
+            HeaderLayout::Current => number,
+            HeaderLayout::Before341 => u64::from(number as u16),
         }
     }
 }
 
 /// The bytes of a header whose magic and version are right. It has the length of its layout.
 struct Fields<'a> {
-    layout: Layout,
+    layout: HeaderLayout,
     bytes: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, Corruption> {
         let found = bytes.len();
-        let truncated =
-            |layout: Layout| Corruption::Truncated { expected: layout.header_length(), found };
+        let truncated = |layout: HeaderLayout| Corruption::Truncated {
+            expected: layout.header_length(),
+            found,
+        };
         let Some(&[low, high, version, method]) = bytes.first_chunk() else {
-            return Err(truncated(Layout::Current));
+            return Err(truncated(HeaderLayout::Current));
         };
         let magic = u16::from_le_bytes([low, high]);
         if magic != MAGIC {
@@ -265,8 +267,8 @@ impl<'a> Fields<'a> {
         }
         // The old layout has the method in two bytes here, the upper of which is zero.
         let layout = match version {
-            VERSION => Layout::Current,
-            old if method == 0 && Method::from_number(old).is_some() => Layout::Before341,
+            VERSION => HeaderLayout::Current,
+            old if method == 0 && Method::from_number(old).is_some() => HeaderLayout::Before341,
             found => return Err(Corruption::Version { expected: VERSION, found }),
         };
         let bytes = bytes.get(..layout.header_length()).ok_or_else(|| truncated(layout))?;
@@ -279,8 +281,8 @@ impl<'a> Fields<'a> {
 
     fn method(&self) -> u8 {
         match self.layout {
-            Layout::Current => self.bytes[3],
-            Layout::Before341 => self.bytes[2],
+            HeaderLayout::Current => self.bytes[3],
+            HeaderLayout::Before341 => self.bytes[2],
         }
     }
 
@@ -298,15 +300,15 @@ impl<'a> Fields<'a> {
 
     fn number(&self) -> u64 {
         match self.layout {
-            Layout::Current => u64::from_le_bytes(self.array(32)),
-            Layout::Before341 => u64::from(u16::from_le_bytes(self.array(34))),
+            HeaderLayout::Current => u64::from_le_bytes(self.array(32)),
+            HeaderLayout::Before341 => u64::from(u16::from_le_bytes(self.array(34))),
         }
     }
 
     fn thread(&self) -> u16 {
         match self.layout {
-            Layout::Current => u16::from_le_bytes(self.array(40)),
-            Layout::Before341 => u16::from_le_bytes(self.array(32)),
+            HeaderLayout::Current => u16::from_le_bytes(self.array(40)),
+            HeaderLayout::Before341 => u16::from_le_bytes(self.array(32)),
         }
     }
 
@@ -317,9 +319,9 @@ impl<'a> Fields<'a> {
         if found == expected { Ok(()) } else { Err(Corruption::HeaderChecksum { expected, found }) }
     }
 
-    fn header(&self) -> Result<Header, Corruption> {
+    fn header(&self) -> Result<VerifyHeader, Corruption> {
         let found = self.method();
-        Ok(Header {
+        Ok(VerifyHeader {
             layout: self.layout,
             method: Method::from_number(found).ok_or(Corruption::Method { found })?,
             length: self.length(),

@@ -1,6 +1,6 @@
 //! Intervals: their length, the place of their header, and how they are sealed and checked.
 
-use super::header::{Corruption, DigestMismatch, Expected, Header, Layout};
+use super::header::{Corruption, DigestMismatch, Expected, HeaderLayout, VerifyHeader};
 use super::method::{Digest, Method};
 
 /// Why an interval cannot hold its header.
@@ -52,7 +52,7 @@ pub fn length(configured: Option<u32>, smallest: u32, largest: u32) -> u32 {
 
 /// Bytes that the header and the digest take.
 #[must_use]
-pub fn header_and_digest(layout: Layout, method: Method) -> usize {
+pub fn header_and_digest(layout: HeaderLayout, method: Method) -> usize {
     layout.header_length() + method.digest_length()
 }
 
@@ -78,7 +78,7 @@ pub fn exchange(interval: &mut [u8], taken: usize, offset: usize) -> Result<(), 
 ///
 /// # Errors
 /// The interval is too short for both.
-pub fn seal(interval: &mut [u8], header: &Header) -> Result<(), IntervalError> {
+pub fn seal(interval: &mut [u8], header: &VerifyHeader) -> Result<(), IntervalError> {
     let start = header.layout.header_length();
     let needed = header_and_digest(header.layout, header.method);
     let length = interval.len();
@@ -94,8 +94,12 @@ pub fn seal(interval: &mut [u8], header: &Header) -> Result<(), IntervalError> {
 ///
 /// # Errors
 /// The first difference.
-pub fn check(interval: &[u8], method: Method, expected: &Expected) -> Result<Header, Corruption> {
-    let header = Header::check(interval, expected)?;
+pub fn check(
+    interval: &[u8],
+    method: Method,
+    expected: &Expected,
+) -> Result<VerifyHeader, Corruption> {
+    let header = VerifyHeader::check(interval, expected)?;
     let start = header.layout.header_length();
     let needed = header_and_digest(header.layout, method);
     let found = interval.len();

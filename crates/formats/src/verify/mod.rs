@@ -12,10 +12,10 @@
 //! | how long is an interval, where is its header, and how is it sealed and checked | [`interval`] |
 //!
 //! ```
-//! use fiord_formats::verify::{body::Body, header::{Expected, Header, Layout}, interval, method::Method};
+//! use fiord_formats::verify::{body::Body, header::{Expected, VerifyHeader, HeaderLayout}, interval, method::Method};
 //!
-//! let header = Header {
-//!     layout: Layout::Current, method: Method::Crc32c, length: 4096, seed: 77, offset: 8192,
+//! let header = VerifyHeader {
+//!     layout: HeaderLayout::Current, method: Method::Crc32c, length: 4096, seed: 77, offset: 8192,
 //!     seconds: 0, fraction: 0, number: 2, thread: 1,
 //! };
 //! let mut write = vec![0; 4096];

@@ -17,7 +17,7 @@
 
 use super::method::crc32c;
 
-/// The version that [`State::write`] writes.
+/// The version that [`VerifyState::write`] writes.
 pub const VERSION: u64 = 7;
 
 const HEADER: usize = 24;
@@ -28,7 +28,7 @@ const FREE: u64 = u64::MAX;
 
 /// The contents of a state file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct VerifyState {
     /// Writes issued; with `verify_policy=fsynced`, those issued before the last flush that succeeded.
     pub number: u64,
     /// Index of the job, from 0.
@@ -46,7 +46,7 @@ pub struct State {
 
 /// Why a state file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StateError {
+pub enum VerifyStateError {
     /// The file ends too early.
     #[error("the verify state has {found} bytes, expected {expected}: the file is truncated")]
     Truncated {
@@ -95,42 +95,42 @@ pub enum StateError {
     },
 }
 
-impl State {
+impl VerifyState {
     /// Reads a state file.
     ///
     /// # Errors
     /// The file is damaged, of another kind, or of an unknown version.
-    pub fn read(file: &[u8]) -> Result<Self, StateError> {
+    pub fn read(file: &[u8]) -> Result<Self, VerifyStateError> {
         let found = file.len() as u64;
         if file.len() < HEADER {
-            return Err(StateError::Truncated { expected: HEADER as u64, found });
+            return Err(VerifyStateError::Truncated { expected: HEADER as u64, found });
         }
         let (header, payload) = file.split_at(HEADER);
         let version = u64_at(header, 0);
         if !(5..=VERSION).contains(&version) {
-            return Err(StateError::Version { found: version });
+            return Err(VerifyStateError::Version { found: version });
         }
         let expected = u64_at(header, 8).max(FIXED as u64).saturating_add(HEADER as u64);
         if found < expected {
-            return Err(StateError::Truncated { expected, found });
+            return Err(VerifyStateError::Truncated { expected, found });
         }
         if found > expected {
-            return Err(StateError::Trailing { expected, found });
+            return Err(VerifyStateError::Trailing { expected, found });
         }
         let (expected, found) = (u64::from(crc32c(payload)), u64_at(header, 16));
         if expected != found {
-            return Err(StateError::Checksum { expected, found });
+            return Err(VerifyStateError::Checksum { expected, found });
         }
         let (fixed, entries) = payload.split_at(FIXED);
         let depth = u64::from(u64_at(fixed, 0) as u32);
         let (entries, rest) = entries.as_chunks::<8>();
         if entries.len() as u64 != depth || !rest.is_empty() {
-            return Err(StateError::Depth { expected: entries.len() as u64, found: depth });
+            return Err(VerifyStateError::Depth { expected: entries.len() as u64, found: depth });
         }
         let name = &fixed[FIXED - NAME..];
         let end = name.iter().position(|byte| *byte == 0).unwrap_or(NAME - 1).min(NAME - 1);
         let entry = |bytes: &[u8; 8]| Some(u64::from_le_bytes(*bytes)).filter(|n| *n != FREE);
-        Ok(State {
+        Ok(VerifyState {
             number: u64_at(fixed, 8),
             index: u64_at(fixed, 16),
             flag: u64_at(fixed, 24),
@@ -144,10 +144,10 @@ impl State {
     ///
     /// # Errors
     /// The name is too long.
-    pub fn write(&self) -> Result<Vec<u8>, StateError> {
+    pub fn write(&self) -> Result<Vec<u8>, VerifyStateError> {
         let (most, found) = (NAME - 1, self.name.len());
         if found > most {
-            return Err(StateError::Name { most, found });
+            return Err(VerifyStateError::Name { most, found });
         }
         let mut payload = Vec::with_capacity(FIXED + self.incomplete.len() * 8);
         payload.extend((self.incomplete.len() as u64).to_le_bytes());

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
 use super::body::Body;
-use super::header::{Corruption, Expected, Header, Layout};
+use super::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
 use super::interval::{self, IntervalError, check, exchange, header_and_digest, seal};
 use super::method::Method;
-use super::pattern::{Part, Pattern};
-use super::state::{State, StateError};
+use super::pattern::{BodyPattern, PatternPart};
+use super::state::{VerifyState, VerifyStateError};
 
 /// Methods that have a header.
 fn methods() -> impl Strategy<Value = Method> {
@@ -20,14 +20,14 @@ prop_compose! {
         length in 176u32..1500,
         (seed, offset, number) in any::<(u64, u64, u64)>(),
         (seconds, fraction, thread) in any::<(u32, u32, u16)>(),
-    ) -> Header {
-        let layout = if current { Layout::Current } else { Layout::Before341 };
+    ) -> VerifyHeader {
+        let layout = if current { HeaderLayout::Current } else { HeaderLayout::Before341 };
         let number = if current { number } else { u64::from(number as u16) };
-        Header { layout, method, length, seed, offset, seconds, fraction, number, thread }
+        VerifyHeader { layout, method, length, seed, offset, seconds, fraction, number, thread }
     }
 }
 
-fn expected(header: &Header) -> Expected {
+fn expected(header: &VerifyHeader) -> Expected {
     Expected {
         length: header.length,
         offset: header.offset,
@@ -36,7 +36,7 @@ fn expected(header: &Header) -> Expected {
     }
 }
 
-fn sealed(header: &Header) -> Vec<u8> {
+fn sealed(header: &VerifyHeader) -> Vec<u8> {
     let mut interval = vec![0; header.length as usize];
     Body::new(header.seed, header.length.into()).fill(0, &mut interval);
     seal(&mut interval, header).unwrap();
@@ -61,13 +61,13 @@ proptest! {
     #[test]
     fn sealed_intervals_are_read_as_they_were_written(header in headers()) {
         let interval = sealed(&header);
-        prop_assert_eq!(Header::read(&interval), Ok(header));
+        prop_assert_eq!(VerifyHeader::read(&interval), Ok(header));
         prop_assert_eq!(check(&interval, header.method, &expected(&header)), Ok(header));
     }
 
     #[test]
     fn a_flipped_bit_is_found_and_named(header in headers(), at: prop::sample::Index, bit in 0u32..8) {
-        let header = Header { layout: Layout::Current, ..header };
+        let header = VerifyHeader { layout: HeaderLayout::Current, ..header };
         let mut interval = sealed(&header);
         let at = at.index(interval.len());
         interval[at] ^= 1u8 << bit;
@@ -88,10 +88,10 @@ proptest! {
         if let (true, Some(start)) = (magic, bytes.first_chunk_mut()) {
             *start = [0xca, 0xac, if old { 5 } else { 0x81 }, 0];
         }
-        let _ = Header::read(&bytes);
+        let _ = VerifyHeader::read(&bytes);
         let expected = Expected { length: 0, offset: 0, seed: None, number: None };
         let _ = check(&bytes, method, &expected);
-        let _ = State::read(&bytes);
+        let _ = VerifyState::read(&bytes);
         let _ = exchange(&mut bytes, 48, 60);
     }
 
@@ -135,20 +135,20 @@ proptest! {
     ) {
         let generators = std::array::from_fn(|i| generators[i / 16][i % 16]);
         let name = name.into_bytes();
-        let state = State { number, index, flag, generators, name, incomplete };
+        let state = VerifyState { number, index, flag, generators, name, incomplete };
         let mut file = state.write().unwrap();
-        prop_assert_eq!(State::read(&file), Ok(state));
+        prop_assert_eq!(VerifyState::read(&file), Ok(state));
         let flipped = flipped.index(file.len());
-        prop_assert!(State::read(&file[..flipped]).is_err());
+        prop_assert!(VerifyState::read(&file[..flipped]).is_err());
         file[flipped] ^= 1u8 << bit;
         // Version 7 differs from 5 and 6 in one bit each.
-        prop_assert!(State::read(&file).is_err() || (flipped == 0 && bit < 2));
+        prop_assert!(VerifyState::read(&file).is_err() || (flipped == 0 && bit < 2));
     }
 }
 
 #[test]
 fn wrong_states_are_refused_with_what_was_expected() {
-    let state = State {
+    let state = VerifyState {
         number: 3,
         index: 0,
         flag: 0,
@@ -157,15 +157,15 @@ fn wrong_states_are_refused_with_what_was_expected() {
         incomplete: vec![Some(2), None],
     };
     let file = state.write().unwrap();
-    let truncated = StateError::Truncated { expected: 184, found: 183 };
-    assert_eq!(State::read(&file[..183]), Err(truncated));
-    let trailing = StateError::Trailing { expected: 184, found: 185 };
-    assert_eq!(State::read(&[&file[..], &[0]].concat()), Err(trailing));
+    let truncated = VerifyStateError::Truncated { expected: 184, found: 183 };
+    assert_eq!(VerifyState::read(&file[..183]), Err(truncated));
+    let trailing = VerifyStateError::Trailing { expected: 184, found: 185 };
+    assert_eq!(VerifyState::read(&[&file[..], &[0]].concat()), Err(trailing));
     let mut old = file.clone();
     old[0] = 4;
-    assert_eq!(State::read(&old), Err(StateError::Version { found: 4 }));
-    let long = State { name: vec![b'a'; 64], ..state };
-    assert_eq!(long.write(), Err(StateError::Name { most: 63, found: 64 }));
+    assert_eq!(VerifyState::read(&old), Err(VerifyStateError::Version { found: 4 }));
+    let long = VerifyState { name: vec![b'a'; 64], ..state };
+    assert_eq!(long.write(), Err(VerifyStateError::Name { most: 63, found: 64 }));
 }
 
 #[test]
@@ -189,17 +189,17 @@ fn the_interval_divides_the_smallest_and_the_largest_write() {
 
 #[test]
 fn patterns_equal_those_of_fio() {
-    let text = |text: &[u8]| Part::Bytes(text.to_vec());
+    let text = |text: &[u8]| PatternPart::Bytes(text.to_vec());
     let cases = [
         (
             // 0xff%o"abcd"-12
-            vec![text(b"\xff"), Part::Offset, text(b"abcd\xf4\xff\xff\xff")],
+            vec![text(b"\xff"), PatternPart::Offset, text(b"abcd\xf4\xff\xff\xff")],
             0,
             b"\xff\0\x04\0\0\0\0\0\0abcd\xf4\xff\xff\xff\xff\0\x04\0\0\0\0\0\0abcd\xf4\xff\xff".to_vec(),
         ),
         (
             // 0x1234567%o in pieces of 20 bytes
-            vec![text(b"\x01\x23\x45\x67"), Part::Offset],
+            vec![text(b"\x01\x23\x45\x67"), PatternPart::Offset],
             20,
             b"\x01\x23\x45\x67\0\x04\0\0\0\0\0\0\x01\x23\x45\x67\0\x04\0\0\x01\x23\x45\x67\x14\x04\0"
                 .to_vec(),
@@ -207,8 +207,8 @@ fn patterns_equal_those_of_fio() {
     ];
     for (parts, interval, expected) in cases {
         let mut write = vec![0; expected.len()];
-        Pattern::new(parts, interval).unwrap().fill(1024, &mut write);
+        BodyPattern::new(parts, interval).unwrap().fill(1024, &mut write);
         assert_eq!(write, expected);
     }
-    assert_eq!(Pattern::new(vec![text(b"")], 0), None);
+    assert_eq!(BodyPattern::new(vec![text(b"")], 0), None);
 }
