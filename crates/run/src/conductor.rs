@@ -126,6 +126,8 @@ struct Conductor<'a> {
     began: u64,
     next_progress: Option<u64>,
     next_status: Option<u64>,
+    /// A status report waits for the results of a job that has just ended, at most until then, ns.
+    late_status: Option<u64>,
     signal: Option<i32>,
     /// The job whose files are being laid out by the layout thread.
     laying_out: Option<usize>,
@@ -162,6 +164,7 @@ impl<'a> Conductor<'a> {
             began: now,
             next_progress: None,
             next_status: None,
+            late_status: None,
             signal: None,
             laying_out: None,
             abandoned: false,
@@ -208,6 +211,8 @@ impl<'a> Conductor<'a> {
         if self.next_status.is_some_and(|due| now >= due) {
             self.next_status = self.options.status.map(|t| now + t);
             self.status();
+        } else if self.late_status.is_some() {
+            self.status();
         }
     }
 
@@ -217,10 +222,8 @@ impl<'a> Conductor<'a> {
         let windows =
             jobs.filter_map(|(entry, job)| entry.watch.due(job, entry.stopped_at.is_some())).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
-        let due = [windows, delay, self.space.due(), self.progress_due(), self.next_status]
-            .into_iter()
-            .flatten()
-            .min();
+        let reports = [self.progress_due(), self.next_status, self.late_status];
+        let due = [windows, delay, self.space.due()].into_iter().chain(reports).flatten().min();
         match due {
             Some(due) if due > now => due.min(now + MAX_SLEEP),
             Some(_) => now + MIN_SLEEP,

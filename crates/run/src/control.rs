@@ -146,8 +146,8 @@ impl JobControl {
         self.stop.load(Ordering::Relaxed) & SNAPSHOT_WANTED != 0
     }
 
-    /// Requests a snapshot, the results of the job so far; [`take_snapshot`](Self::take_snapshot) fetches it. Discards a snapshot that came too
-    /// late for an earlier request.
+    /// Requests a snapshot, the results of the job so far; [`take_snapshot`](Self::take_snapshot) fetches it.
+    /// Discards a snapshot that came too late for an earlier request.
     pub(crate) fn request_snapshot(&self) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::Release);
@@ -160,11 +160,20 @@ impl JobControl {
         self.taken.notify_all();
     }
 
+    /// The worker has ended: it delivers no more snapshots, because its result follows.
+    pub(crate) fn end_snapshots(&self) {
+        self.set_phase(Phase::Ended);
+        // With the lock, so that a thread that has just looked at the phase does not miss the notification.
+        drop(self.snapshot.lock().unwrap_or_else(PoisonError::into_inner));
+        self.taken.notify_all();
+    }
+
     /// Waits up to `patience` for the requested snapshot. `None` if the worker did not deliver one in time,
-    /// because it is in a system call or has ended.
+    /// because it is in a system call, or if it has ended.
     pub(crate) fn take_snapshot(&self, patience: Duration) -> Option<Box<WorkerResult>> {
         let slot = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.taken.wait_timeout_while(slot, patience, |slot| slot.is_none());
+        let missing = |slot: &mut Option<_>| slot.is_none() && self.phase() != Phase::Ended;
+        let waited = self.taken.wait_timeout_while(slot, patience, missing);
         let (mut slot, _) = waited.unwrap_or_else(PoisonError::into_inner);
         slot.take()
     }
@@ -256,6 +265,11 @@ mod tests {
         control.deliver_snapshot(Box::default());
         control.request_snapshot();
         assert!(control.take_snapshot(Duration::ZERO).is_none());
+        control.end_snapshots();
+        // The worker delivers none now, so the conductor does not wait for one.
+        let begin = std::time::Instant::now();
+        assert!(control.take_snapshot(Duration::from_secs(60)).is_none());
+        assert!(begin.elapsed() < Duration::from_secs(50));
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn life(run: &Run, index: usize, mut ended: EndedOnDrop) {
         Ok(_) => {}
         Err(error) => finished.error = Some(error),
     }
-    shared.control.set_phase(Phase::Ended);
+    shared.control.end_snapshots();
     ended.result = Some(Box::new(finished));
 }
 

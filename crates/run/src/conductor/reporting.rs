@@ -49,9 +49,15 @@ impl Conductor<'_> {
         self.next_progress.map(|due| due.saturating_sub(lead))
     }
 
-    /// Creates a report of the run so far and emits it, unless the observer has too many to print.
+    /// Creates a report of the run so far and emits it, unless the observer has too many to print. If the results
+    /// of a job that has just ended are on their way, the report waits for them: see `late_status`.
     pub(super) fn status(&mut self) {
         if !self.events.wants_report() {
+            return;
+        }
+        let now = clock::monotonic();
+        let latest = *self.late_status.get_or_insert(now + SNAPSHOT_TIMEOUT.as_nanos() as u64);
+        if now < latest && self.results_are_on_their_way() {
             return;
         }
         let run = Arc::clone(&self.run);
@@ -69,6 +75,10 @@ impl Conductor<'_> {
             let left = Duration::from_nanos(until.saturating_sub(clock::monotonic()));
             snapshots.push((index, run.jobs[index].control.take_snapshot(left)));
         }
+        if clock::monotonic() < latest && self.results_are_on_their_way() {
+            return;
+        }
+        self.late_status = None;
         let context = self.context();
         let standings = standings(&run, &self.entries, clock::monotonic());
         let (eta_s, _) = estimate(&run.plan.jobs, &standings, context.elapsed);
@@ -92,6 +102,13 @@ impl Conductor<'_> {
         report.extras.slices.clear();
         report.extras.interim = true;
         self.events.send(EventKind::Status(Box::new(report)));
+    }
+
+    /// Whether a worker has ended whose results have not arrived.
+    fn results_are_on_their_way(&self) -> bool {
+        let jobs = self.entries.iter().zip(&self.run.jobs);
+        let mut missing = jobs.filter(|(entry, _)| entry.finished.is_none());
+        missing.any(|(_, job)| job.control.phase() == Phase::Ended)
     }
 
     /// Pages in the page cache of the files of jobs with `direct=1`.

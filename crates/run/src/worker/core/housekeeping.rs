@@ -12,7 +12,7 @@ use fiord_types::{Dir, Errno, PerDir};
 use super::super::WorkerResult;
 use super::super::hooks::Check;
 use super::JobState;
-use crate::control::{Phase, StopReason};
+use crate::control::StopReason;
 use crate::error::{JobError, Stage};
 use crate::steady::Sampler;
 
@@ -193,7 +193,7 @@ impl JobState<'_> {
         self.add_derived_counts(&mut recorder);
         self.recorder = recorder;
         self.publish();
-        self.control.set_phase(Phase::Ended);
+        self.control.end_snapshots();
         let recorder = std::mem::take(&mut self.recorder);
         WorkerResult {
             shares: self.stages.result(now.saturating_sub(self.begin)),
