@@ -92,7 +92,11 @@ fn public(line: &str) -> Option<&str> {
     }
 }
 
+/// Formats on disk and on the wire are not counted: their fields are the integers that they store.
 fn bare_integers(source: &Source) -> Vec<String> {
+    if source.name.starts_with("crates/formats/") {
+        return Vec::new();
+    }
     const INTEGERS: [&str; 12] =
         ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
     source.lines_with(|line| {

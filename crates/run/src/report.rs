@@ -157,7 +157,7 @@ fn settings(job: &JobPlan) -> JobSettings {
         stats: job.reporting.stats,
         latency_target_ns: goal.map_or(0, |goal| goal.target.0),
         latency_percentile: goal.map_or(100.0, |goal| f64::from(goal.share_ppm) / 10_000.0),
-        latency_window_us: goal.map_or(0, |goal| (goal.window / 1000).0),
+        latency_window_us: goal.map_or(0, |goal| goal.window.as_micros()),
     }
 }
 

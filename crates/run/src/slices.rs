@@ -47,10 +47,10 @@ fn table(test: Test) -> SliceTable {
 
 /// How a job ended. A time-based job is complete only if it ran for its whole run time.
 fn ending(job: &JobPlan, data: &JobData) -> Ending {
-    let wanted = job.end.runtime.filter(|_| job.end.time_based).unwrap_or(Nanos(1)) / 1_000_000;
+    let wanted = job.end.runtime.filter(|_| job.end.time_based).map_or(0, Nanos::as_millis);
     match data.failed {
         true => Ending::Failed,
-        false if data.recorder.slices.is_some() && data.runtime_ms >= wanted.0 => Ending::Whole,
+        false if data.recorder.slices.is_some() && data.runtime_ms >= wanted => Ending::Whole,
         false => Ending::Short,
     }
 }

@@ -13,8 +13,9 @@ macro_rules! stages {
         ///
         /// ```
         /// use fiord_run::error::{JobError, Stage};
+        /// use fiord_types::Errno;
         ///
-        /// let error = JobError::new(Stage::Open, 2, "").at("data");
+        /// let error = JobError::new(Stage::Open, Errno::ENOENT, "").at("data");
         /// assert_eq!(error.to_string(), "open failed on data: No such file or directory (ENOENT)");
         /// assert_eq!(error.stage.word(), "open");
         /// ```
