@@ -155,6 +155,12 @@ impl Hooks {
         io
     }
 
+    /// Whether the next op is one that a hook asked for.
+    #[inline(always)]
+    pub fn next_is_extra(&self) -> bool {
+        self.extra
+    }
+
     /// [`Hook::direction`] of the first hook that decides it.
     #[inline]
     pub fn direction(&mut self, now: u64) -> Option<Dir> {

@@ -66,12 +66,12 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             if M::HOOKS && !self.state.ready(self.clock, &mut now, slots.in_flight()) {
                 return FillOutcome::Wait;
             }
-            let (next, extra) = self.draw::<M>(held, now);
+            let next = self.draw::<M>(held, now);
             // No type for both paths: an enum would be assembled in memory, and reading it back would wait
             // for that.
             let op = match next {
                 Next::Io(drawn) => {
-                    let io = match self.choose::<M>(drawn, extra, slots, held, now) {
+                    let io = match self.choose::<M>(drawn, slots, held, now) {
                         Ok(io) => io,
                         Err(NotNow::AskAgain) => continue,
                         Err(why) => return stop_filling(why, held, next),
@@ -123,25 +123,24 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 
     /// The next operation: one that a hook asks for, the one that was held back, or a new one of the source.
-    /// Whether a hook asked for it.
+    /// Nothing but the operation: in a tuple it would be copied, and the copy waits for the source's stores.
     #[inline(always)]
-    fn draw<M: Mode>(&mut self, held: &mut Option<Next>, now: u64) -> (Next, bool) {
+    fn draw<M: Mode>(&mut self, held: &mut Option<Next>, now: u64) -> Next {
         if M::HOOKS
             && self.state.hooks.want(Events::EXTRA)
             && let Some(io) = self.state.hooks.extra(false)
         {
-            return (Next::Io(io), true);
+            return Next::Io(io);
         }
         // Not by `take`, which copies before it looks.
         if let Some(next) = *held {
             *held = None;
-            return (next, false);
+            return next;
         }
-        let next = match M::HOOKS.then(|| self.state.hooks.direction(now)).flatten() {
+        match M::HOOKS.then(|| self.state.hooks.direction(now)).flatten() {
             Some(dir) => self.source.next_of(dir),
             None => self.source.next(),
-        };
-        (next, false)
+        }
     }
 
     /// Decides whether and where an I/O of the source is issued now.
@@ -149,12 +148,11 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     fn choose<M: Mode>(
         &mut self,
         drawn: Io,
-        extra: bool,
         slots: &Slots,
         held: &mut Option<Next>,
         now: u64,
     ) -> Result<Io, NotNow> {
-        if M::HOOKS && !extra {
+        if M::HOOKS && !self.state.hooks.next_is_extra() {
             if !self.state.due(drawn.dir, now) {
                 return Err(NotNow::Wait);
             }
