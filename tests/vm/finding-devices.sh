@@ -8,7 +8,7 @@ disk=/dev/fiord/nvme
 
 check "devices as JSON" sh -c "fiord devices --format=json $disk /dev/fiord/nvme-ext >devices.json"
 same "model" "$(jq -r '.devices[0].model' devices.json)" "QEMU NVMe Ctrl"
-same "firmware is told" "$(jq '.devices[0].firmware | length > 0' devices.json)" true
+same "the firmware is listed" "$(jq '.devices[0].firmware | length > 0' devices.json)" true
 same "format" "$(jq -r '.devices[0].format | split(" ")[0]' devices.json)" "$(blockdev --getss $disk)"
 same "format with metadata" "$(jq -r '.devices[1].format | split(" ")[0]' devices.json)" "512+8"
 same "SMART: media errors" "$(jq '.devices[0].smart.media_errors' devices.json)" 0

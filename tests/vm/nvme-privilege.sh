@@ -1,4 +1,4 @@
-# A user without the privilege to send NVMe commands is told so; nothing is written
+# A user without the privilege to send NVMe commands gets an error that says so; nothing is written
 # devices: nvme
 # limit: 30s
 

@@ -50,7 +50,7 @@ for elevator in none mq-deadline; do
     within "$elevator: 7 reads to 3 writes" $((reads * 30 / writes)) 60 80
     # A zone is reset when a write finds it full: all fills but those of the zones as they are now.
     within "$elevator: zones reset" "$resets" $((writes / 24 - 8)) $((writes / 24))
-    same "$elevator: readers were told of no zone resets" "$(json flow '.jobs[1].zone_resets')" null
+    same "$elevator: readers report no zone resets" "$(json flow '.jobs[1].zone_resets')" null
 done
 
 # Trims reset zones; those that hold nothing are not counted.

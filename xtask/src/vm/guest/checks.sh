@@ -82,7 +82,7 @@ evidence() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\") | .severity 
 # told NAME ID REGEX: a run's report has the finding once, with this in it.
 told() {
     say "$2: $(evidence "$1" "$2")"
-    same "$2 is told once" "$(found "$1" "$2")" 1
+    same "$2 is reported once" "$(found "$1" "$2")" 1
     evidence "$1" "$2" >told.txt
     has "$2" told.txt "$3"
 }

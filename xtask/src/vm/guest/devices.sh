@@ -72,7 +72,7 @@ nvmet_subsystem() {
     echo 1 >"$subsystem/namespaces/1/enable"
 }
 
-# A loop target, connected: nvmet_loop NAME DEVICE PORT, with a port of its own; loop ports are told apart by
+# A loop target, connected: nvmet_loop NAME DEVICE PORT, with a port of its own; loop ports are distinguished by
 # their address.
 nvmet_loop() {
     nvmet_subsystem "$1" "$2"

@@ -248,7 +248,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 }
 
-/// Whether this is the outcome of a read, write or trim of which nothing is left to do. A trim returns 0.
+/// Whether this is the outcome of a read, write or trim that is complete. A trim returns 0 bytes.
 #[inline(always)]
 fn is_whole(op: &Op, outcome: Outcome) -> bool {
     let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
