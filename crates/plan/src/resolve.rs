@@ -268,6 +268,7 @@ impl Resolver<'_> {
                 load,
                 content,
                 crc,
+                verify: None,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job, messages),
                 reporting: reporting::reporting(job, messages),

@@ -4,7 +4,7 @@ use fiord_types::Nanos;
 
 use super::{
     Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record,
-    Reporting, Step, Target,
+    Reporting, Step, Target, VerifyPlan,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -37,6 +37,8 @@ pub struct JobPlan {
     /// `buffer_crc`: the last four bytes of each written block are the CRC-32C of the bytes before
     /// them.
     pub crc: bool,
+    /// `verify`: what the job verifies. `None`: nothing.
+    pub verify: Option<VerifyPlan>,
     /// The I/O engine and its options.
     pub engine: EnginePlan,
     /// The queue depth and batch sizes.

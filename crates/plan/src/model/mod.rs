@@ -21,6 +21,7 @@ mod record;
 mod specification;
 mod sprandom;
 mod target;
+mod verify;
 mod zones;
 
 pub use attributes::*;
@@ -39,6 +40,7 @@ pub use record::*;
 pub use specification::*;
 pub use sprandom::*;
 pub use target::*;
+pub use verify::*;
 pub use zones::*;
 
 // Values that are one of several words have the type of the option table.

@@ -24,6 +24,7 @@ impl JobPlan {
             target: target(len),
             load: load(),
             crc: false,
+            verify: None,
             content: Content::Scramble,
             engine,
             depth: Depth {

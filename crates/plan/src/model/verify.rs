@@ -1,0 +1,116 @@
+//! Verification of written data (`verify` and its options).
+
+use fiord_formats::verify::method::Method;
+use fiord_job::option::table::VerifyPolicy;
+use fiord_job::option::value::PatternPart;
+use fiord_types::Bytes;
+
+/// What a job verifies, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifyPlan {
+    /// `verify`: what each interval contains.
+    pub method: VerifyMethod,
+    /// `verify_interval`, resolved: the distance between two headers. `None`: each write is one interval
+    /// (`bs_unaligned`).
+    pub interval: Option<Bytes>,
+    /// `verify_offset`: position of the header in its interval; 0: at its start.
+    pub header_offset: Bytes,
+    /// `verify_pattern` and `verify_pattern_interval`.
+    pub pattern: Option<VerifyPattern>,
+    /// `verify_header_seed`, resolved: the seed in the header must be that of the write.
+    pub checks_seed: bool,
+    /// `verify_write_sequence`, resolved: the number in the header must be that of the write.
+    pub checks_number: bool,
+    /// Which I/Os of the job are verified.
+    pub pass: VerifyPass,
+    /// How the job knows which write each block contains.
+    pub tracking: Tracking,
+    /// `verify_backlog`: verify after this many writes. `None`: only at the end of a loop.
+    pub backlog: Option<Backlog>,
+    /// `trim_percentage` and `trim_backlog`, if both are set.
+    pub trims: Option<VerifyTrims>,
+    /// `verify_async`: number of threads that check what was read. 0: the worker checks it.
+    pub threads: u32,
+    /// `verify_async_cpus`: the CPUs on which they may run. Empty: all.
+    pub cpus: Vec<u32>,
+    /// `verify_fatal`: the job ends at the first bad block.
+    pub fatal: bool,
+    /// `verify_dump`: bad blocks are saved to files.
+    pub dump: bool,
+    /// `verify_policy`: which writes of a saved state must be on the target.
+    pub policy: VerifyPolicy,
+    /// `verify_state_save`: the job saves its state when it ends.
+    pub saves_state: bool,
+    /// `verify_state_load`: the job verifies up to the saved state.
+    pub loads_state: bool,
+    /// `verify_mode=compare`: the device compares, with commands of its own.
+    pub compares_on_device: bool,
+}
+
+/// What a job writes into each interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifyMethod {
+    /// A method of fio, in fio's format.
+    Fio(Method),
+    /// `verify=fiord`: each sector identifies its target, address, run, job and generation.
+    Fiord,
+}
+
+/// `verify_pattern` and the distance after which it begins again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifyPattern {
+    /// The parts of the pattern.
+    pub parts: Vec<PatternPart>,
+    /// `verify_pattern_interval`: the pattern begins again after this many bytes. `None`: once per write.
+    pub interval: Option<Bytes>,
+}
+
+/// Which I/Os of a job are verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerifyPass {
+    /// The job writes, then reads its writes back and checks them.
+    AfterWrites,
+    /// `do_verify=0`: the job writes headers and checks nothing.
+    WritesOnly,
+    /// `verify_only`: the job issues no writes and checks what an earlier run of the job wrote.
+    Only,
+    /// The job only reads, and checks each block that it reads.
+    Reads,
+}
+
+/// How a job knows which of its writes a block contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracking {
+    /// Each block is written at most once per loop, so the source repeats its I/Os for the verify pass.
+    Replay,
+    /// One byte for each granule of the target says which write it contains. Jobs with the same target share
+    /// the bytes.
+    Map {
+        /// Bytes of the target for each byte of the map: a divisor of all offsets and block sizes.
+        granule: Bytes,
+    },
+    /// One record for each write: blocks of any size at any offset (`bs_unaligned`).
+    Records,
+}
+
+/// `verify_backlog` and `verify_backlog_batch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// The job verifies after this many writes.
+    pub writes: u64,
+    /// It verifies this many of them.
+    pub batch: u32,
+}
+
+/// The trims of a job that verifies (`trim_percentage`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VerifyTrims {
+    /// Share of written blocks that are trimmed, in per cent.
+    pub percent: u8,
+    /// `trim_backlog`: the job trims after this many writes.
+    pub backlog: u64,
+    /// `trim_backlog_batch`: it trims this many blocks each time.
+    pub batch: u32,
+    /// `trim_verify_zero`: trimmed blocks must read as zeros.
+    pub must_read_zero: bool,
+}
