@@ -4,7 +4,7 @@
 use fiord_report::{ReadError, read, read_all};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirKind, Report, SteadyKind, Unified};
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 use fiord_stat::slices::Verdict;
 use fiord_types::Dir;
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn a_group_of_version_1() {
     assert_eq!(report.groups[0].dirs[0].agg_bw, 24_576_000);
     let extras = &report.extras;
     let shares = extras.generator.as_ref().unwrap().shares.unwrap();
-    assert!((shares.share(Part::Waiting) - 0.999363).abs() < 1e-6 && shares.ios == 234);
+    assert!((shares.share(LoopStage::Waiting) - 0.999363).abs() < 1e-6 && shares.ios == 234);
     let device = &extras.devices[0];
     assert_eq!((device.name.as_str(), device.dirs[Dir::Read].ios), ("vda", 805));
     assert_eq!(device.issued.unwrap().ios[Dir::Read], 1800);

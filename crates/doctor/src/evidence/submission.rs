@@ -1,6 +1,6 @@
 //! How long the threads of a job sleep in the call that submits its I/Os.
 
-use fiord_stat::shares::{Part, TimeShares};
+use fiord_stat::shares::{LoopStage, TimeShares};
 
 use crate::check::Entry;
 use crate::machine::{Evidence, Unavailable};
@@ -16,7 +16,7 @@ const LEAST: u64 = 5;
 /// Returns whether submission takes most of the time, in most of the sampled rounds.
 pub(crate) fn mostly_submits(shares: &TimeShares) -> bool {
     shares.rounds >= LEAST
-        && shares.share(Part::Submission) >= SHARE
+        && shares.share(LoopStage::Submission) >= SHARE
         && shares.submitting as f64 >= shares.rounds as f64 * ROUNDS
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn blocked(entry: &Entry<'_>, shares: &TimeShares) -> Evidence<f64> {
     })?;
     let ready = ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
     let computed = (report.usr_cpu + report.sys_cpu) / 100.0;
-    Ok(shares.share(Part::Submission) - computed - ready)
+    Ok(shares.share(LoopStage::Submission) - computed - ready)
 }
 
 /// Returns the mean time that submission slept per I/O, and the mean latency of an I/O, both in ns.

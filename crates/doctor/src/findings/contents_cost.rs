@@ -7,7 +7,7 @@ use fiord_job::option::table::{
 };
 use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
-use fiord_stat::shares::{Part, TimeShares};
+use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_types::Dir;
 
 use crate::check::{After, Check, Entry, FindingBuilder, Findings};
@@ -72,7 +72,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
     let real = |job: &JobPlan| job.engine.def().moves_data;
     let job = *entry.jobs.iter().find(|job| real(job) && job.load.writes_data())?;
-    let (contents, waiting) = (contents(entry, shares), shares.share(Part::Waiting));
+    let (contents, waiting) = (contents(entry, shares), shares.share(LoopStage::Waiting));
     let spare = entry.jobs.iter().any(|job| overlaps(job)) && contents < waiting;
     let told_from = if job.content == Content::Scramble { TOLD_OF_DEFAULT } else { TOLD };
     if contents < told_from || spare || shares.rounds < ROUNDS {
@@ -101,7 +101,7 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
 /// is time without a CPU that happened to fall into a sample.
 fn contents(entry: &Entry<'_>, shares: &TimeShares) -> f64 {
     let report = entry.report;
-    let sampled = shares.share(Part::Contents);
+    let sampled = shares.share(LoopStage::Contents);
     let Some(ready) = report.delays.ready_ns else { return sampled };
     let had = 1.0 - ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
     sampled.min(report.usr_cpu / 100.0 / had.max(0.01))

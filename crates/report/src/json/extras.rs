@@ -2,7 +2,7 @@
 
 use fiord_stat::device::DeviceView;
 use fiord_stat::report::{Ceiling, Extras, GeneratorReport, JobShares, SpecReport};
-use fiord_stat::shares::{Part, TimeShares};
+use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
 
 use super::document::{Value, integer, number, text};
@@ -85,8 +85,8 @@ fn generator(report: &GeneratorReport) -> Value {
 }
 
 fn shares(shares: &TimeShares) -> Keys {
-    let one = |part: Part| (part.word().into(), number(shares.share(part)));
-    let mut keys: Keys = Part::ALL.into_iter().map(one).collect();
+    let one = |stage: LoopStage| (stage.word().into(), number(shares.share(stage)));
+    let mut keys: Keys = LoopStage::ALL.into_iter().map(one).collect();
     keys.push(("sampled_ios".into(), integer(shares.ios)));
     keys.push(("sampled_rounds".into(), integer(shares.rounds)));
     keys

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::report::{Ceiling, Extras};
-use fiord_stat::shares::{Part, TimeShares};
+use fiord_stat::shares::{LoopStage, TimeShares};
 
 /// Writes an empty line and the lines, or nothing if nothing was measured.
 pub(super) fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
@@ -31,8 +31,8 @@ pub(super) fn write(extras: &Extras, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn words(shares: &TimeShares) -> String {
-    let one = |part: Part| format!("{} {:.1}%", part.word(), 100.0 * shares.share(part));
-    let all: Vec<String> = Part::ALL.into_iter().map(one).collect();
+    let one = |stage: LoopStage| format!("{} {:.1}%", stage.word(), 100.0 * shares.share(stage));
+    let all: Vec<String> = LoopStage::ALL.into_iter().map(one).collect();
     format!("time of its threads: {} ({} I/Os sampled)", all.join(", "), shares.ios)
 }
 

@@ -5,7 +5,7 @@ use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::report::{
     Ceiling, ClockReport, CoreBandwidth, Extras, GeneratorReport, JobShares, SpecReport,
 };
-use fiord_stat::shares::{PARTS, Part, TimeShares};
+use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
 use fiord_types::{Dir, PerDir};
 
@@ -52,10 +52,10 @@ fn generator(node: Node<'_>) -> GeneratorReport {
 /// Shares that stand for one hour. Their rounding errors are divided among them, so that they add up to 1.
 fn shares(node: Node<'_>) -> TimeShares {
     const HOUR: f64 = 3.6e12;
-    let shares = Part::ALL.map(|part| node.float(part.word()).clamp(0.0, 1.0));
+    let shares = LoopStage::ALL.map(|stage| node.float(stage.word()).clamp(0.0, 1.0));
     let used = shares.iter().filter(|share| **share > 0.0).count().max(1);
     let error = (1.0 - shares.iter().sum::<f64>()) / used as f64;
-    let ns: [u64; PARTS] = shares.map(|share| match share > 0.0 {
+    let ns: [u64; LoopStage::COUNT] = shares.map(|share| match share > 0.0 {
         true => ((share + error) * HOUR).round() as u64,
         false => 0,
     });

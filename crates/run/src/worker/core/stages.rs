@@ -7,7 +7,7 @@
 //! Operations that a synchronous job carries out between its I/Os (flushes, opens) are rare and may take
 //! long. Samples would meet them too often or never, so all of their time is measured.
 
-use fiord_stat::shares::{PARTS, Part, TimeShares};
+use fiord_stat::shares::{LoopStage, TimeShares};
 
 /// Rounds of a burst, and its longest duration, ns. With a slow device a burst has two rounds.
 const ROUNDS: u32 = 64;
@@ -16,15 +16,15 @@ const LONGEST: u64 = 50_000;
 /// Time by stage, and how often a stage ended.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
-    ns: [u64; PARTS],
-    count: [u64; PARTS],
+    ns: [u64; LoopStage::COUNT],
+    count: [u64; LoopStage::COUNT],
 }
 
 impl Sums {
     fn add(&mut self, other: &Sums) {
-        for part in 0..PARTS {
-            self.ns[part] += other.ns[part];
-            self.count[part] += other.count[part];
+        for stage in 0..LoopStage::COUNT {
+            self.ns[stage] += other.ns[stage];
+            self.count[stage] += other.count[stage];
         }
     }
 }
@@ -73,9 +73,9 @@ impl StageTimes {
 
     /// Ends a stage of the round.
     #[inline(always)]
-    pub(crate) fn end_stage(&mut self, part: Part, now: u64) {
-        self.round.ns[part as usize] += now.saturating_sub(self.mark);
-        self.round.count[part as usize] += 1;
+    pub(crate) fn end_stage(&mut self, stage: LoopStage, now: u64) {
+        self.round.ns[stage as usize] += now.saturating_sub(self.mark);
+        self.round.count[stage as usize] += 1;
         self.mark = now;
     }
 
@@ -101,7 +101,7 @@ impl StageTimes {
             self.rounds += 1;
             self.ios += ios;
             let all: u64 = self.round.ns.iter().sum();
-            self.submitting += u64::from(self.round.ns[Part::Submission as usize] > all / 2);
+            self.submitting += u64::from(self.round.ns[LoopStage::Submission as usize] > all / 2);
             self.empty.0 += 1;
             self.empty.1 += again.saturating_sub(self.mark);
         }
@@ -123,15 +123,15 @@ impl StageTimes {
         if reads == 0 {
             return None;
         }
-        let mut parts: [u64; PARTS] = std::array::from_fn(|part| {
-            self.sums.ns[part].saturating_sub(cost(self.sums.count[part]))
+        let mut times: [u64; LoopStage::COUNT] = std::array::from_fn(|stage| {
+            self.sums.ns[stage].saturating_sub(cost(self.sums.count[stage]))
         });
         // The samples stand for the time that is not spent on control operations: scale that time to
         // the samples.
-        let sampled = u128::from(parts.iter().sum::<u64>()) * u128::from(self.control_ns);
+        let sampled = u128::from(times.iter().sum::<u64>()) * u128::from(self.control_ns);
         let control = sampled / u128::from(runtime.saturating_sub(self.control_ns).max(1));
-        parts[Part::Waiting as usize] += u64::try_from(control).unwrap_or(u64::MAX >> 8);
-        let shares = TimeShares::of(parts, self.rounds, self.ios)?;
+        times[LoopStage::Waiting as usize] += u64::try_from(control).unwrap_or(u64::MAX >> 8);
+        let shares = TimeShares::of(times, self.rounds, self.ios)?;
         Some(TimeShares { submitting: self.submitting, ..shares })
     }
 }
@@ -148,9 +148,11 @@ mod tests {
         // Each read of the clock takes 10. The first round is slow, the second ends the burst.
         for slow in [1_000, 0] {
             shares.begin_round(now);
-            for (part, time) in [(Part::Rest, 20), (Part::Contents, 30), (Part::Waiting, 50)] {
+            for (stage, time) in
+                [(LoopStage::Rest, 20), (LoopStage::Contents, 30), (LoopStage::Waiting, 50)]
+            {
                 now += time + 10 + slow;
-                shares.end_stage(part, now);
+                shares.end_stage(stage, now);
             }
             now += 10;
             let more = shares.end_round(1, now);
@@ -158,15 +160,15 @@ mod tests {
             shares.until = now;
         }
         let result = shares.result(1_000).unwrap();
-        assert_eq!(result.share(Part::Contents), 0.3);
-        assert_eq!(result.share(Part::Waiting), 0.5);
-        assert_eq!(result.share(Part::Rest), 0.2);
+        assert_eq!(result.share(LoopStage::Contents), 0.3);
+        assert_eq!(result.share(LoopStage::Waiting), 0.5);
+        assert_eq!(result.share(LoopStage::Rest), 0.2);
         assert_eq!((result.rounds, result.ios), (1, 1));
         // For half of the time it flushed.
         shares.add_control(now, now + 500);
         let result = shares.result(1_000).unwrap();
-        assert_eq!(result.share(Part::Contents), 0.15);
-        assert_eq!(result.share(Part::Waiting), 0.75);
+        assert_eq!(result.share(LoopStage::Contents), 0.15);
+        assert_eq!(result.share(LoopStage::Waiting), 0.75);
     }
 
     #[test]
@@ -175,9 +177,9 @@ mod tests {
         shares.begin_burst(0);
         shares.left = 2;
         shares.begin_round(1_000);
-        shares.end_stage(Part::Rest, 1_100);
+        shares.end_stage(LoopStage::Rest, 1_100);
         shares.forget();
-        shares.end_stage(Part::Waiting, 1_200);
+        shares.end_stage(LoopStage::Waiting, 1_200);
         assert!(shares.end_round(1, 1_210), "it counts as the first of its burst");
         assert_eq!(shares.result(1), None);
         // Outside a burst as well.

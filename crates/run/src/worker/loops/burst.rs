@@ -2,7 +2,7 @@
 //! engine.
 
 use fiord_engine::{Engine, FreeSlot, Time};
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 
 use super::DynParts;
 use super::mode::Mode;
@@ -75,7 +75,7 @@ pub(super) fn keep_house_queued<M: Mode, E: Engine>(
 /// burst.
 fn end_round<M: Mode, E: Engine>(parts: &mut DynParts<'_, '_, E>, before: u64) -> bool {
     // So that only a clock read lies between the last stage and the end.
-    parts.end_stage::<M>(Part::Rest);
+    parts.end_stage::<M>(LoopStage::Rest);
     // The measurement may have started again in this round.
     let ios = parts.state.completed().saturating_sub(before);
     parts.state.stages.end_round(ios, parts.clock.now())

@@ -3,7 +3,7 @@
 use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 use fiord_types::{Dir, Errno};
 
 use super::super::core::JobState;
@@ -51,7 +51,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let io = match self.next_step::<M>(now) {
             NextStep::Issue(io) => io,
             NextStep::Control(control) => {
-                self.end_stage::<M>(Part::Rest);
+                self.end_stage::<M>(LoopStage::Rest);
                 let from = self.clock.now();
                 let ended = self.control_now(slot, control);
                 *now = self.clock.now();
@@ -59,15 +59,15 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 return ended;
             }
             NextStep::Blocked => {
-                self.end_stage::<M>(Part::Waiting);
+                self.end_stage::<M>(LoopStage::Waiting);
                 return (slot, true);
             }
             NextStep::Stop => return (slot, false),
         };
         self.state.drawn += 1;
-        self.end_stage::<M>(if M::HOOKS { Part::Waiting } else { Part::Rest });
+        self.end_stage::<M>(if M::HOOKS { LoopStage::Waiting } else { LoopStage::Rest });
         if io.dir == Dir::Write && self.fill_buffer(&mut slot, io) {
-            *now = self.stage_time::<M>(Part::Contents, *now);
+            *now = self.stage_time::<M>(LoopStage::Contents, *now);
         }
         let op = op_of(&io);
         if M::SAMPLED {
@@ -78,7 +78,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             Some(outcome) => (slot, outcome),
             None => queue_now(self.engine, slot, &op),
         };
-        *now = self.stage_time::<M>(Part::Waiting, start);
+        *now = self.stage_time::<M>(LoopStage::Waiting, start);
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
             let times = Times { slat: 0, clat: lat, lat };
@@ -101,7 +101,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 None => return (slot, false),
             }
         }
-        self.end_stage::<M>(Part::Completion);
+        self.end_stage::<M>(LoopStage::Completion);
         (slot, !M::HOOKS || self.state.error.is_none())
     }
 
@@ -166,9 +166,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
     /// The time at which a stage of the round ended: exact if the loop measures latencies.
     #[inline(always)]
-    fn stage_time<M: Mode>(&mut self, part: Part, last: u64) -> u64 {
+    fn stage_time<M: Mode>(&mut self, stage: LoopStage, last: u64) -> u64 {
         if M::SAMPLED {
-            self.end_stage::<M>(part);
+            self.end_stage::<M>(stage);
             return self.state.stages.mark();
         }
         self.time::<M>(last)

@@ -3,7 +3,7 @@
 
 use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::{Displaced, Io, Next, Source};
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
@@ -76,7 +76,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                         Err(NotNow::AskAgain) => continue,
                         Err(why) => return stop_filling(why, held, next),
                     };
-                    self.end_stage::<M>(Part::Rest);
+                    self.end_stage::<M>(LoopStage::Rest);
                     self.prepare::<M>(slots, io, &mut now);
                     op_of(&io)
                 }
@@ -271,7 +271,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             && let Some(slot) = slots.free.last_mut()
             && self.fill_buffer(slot, io)
         {
-            self.end_stage::<M>(Part::Contents);
+            self.end_stage::<M>(LoopStage::Contents);
             // The start of the I/O, in case it completes as it is queued. Otherwise it starts with
             // those that are submitted with it.
             if M::SAMPLED {
@@ -300,8 +300,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             None => self.engine.queue(slot, &op),
         };
         self.end_stage::<M>(match queued {
-            Queued::Done(..) => Part::Waiting,
-            _ => Part::Submission,
+            Queued::Done(..) => LoopStage::Waiting,
+            _ => LoopStage::Submission,
         });
         queued
     }
@@ -324,7 +324,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.record_all::<M>(&batches, end);
         self.state.recorder.submit.record(1);
         self.state.recorder.complete.record(1);
-        self.end_stage::<M>(Part::Completion);
+        self.end_stage::<M>(LoopStage::Completion);
         end
     }
 

@@ -26,7 +26,7 @@ mod waiting;
 use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_plan::EngineAccess;
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 use fiord_sys::bus::Watch;
 
 use self::mode::Mode;
@@ -148,9 +148,9 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
 impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
     /// Ends a stage of a sampled round.
     #[inline(always)]
-    fn end_stage<M: Mode>(&mut self, part: Part) {
+    fn end_stage<M: Mode>(&mut self, stage: LoopStage) {
         if M::SAMPLED {
-            self.state.stages.end_stage(part, self.clock.now());
+            self.state.stages.end_stage(stage, self.clock.now());
         }
     }
 

@@ -8,7 +8,7 @@
 use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time, Want};
 use fiord_load::{Next, Source};
 use fiord_stat::recorder::{Times, axes};
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 use fiord_types::Dir;
 
 use super::super::core::JobState;
@@ -76,7 +76,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                     *ended |= !self.state.wait(self.clock, now);
                 }
             }
-            self.end_stage::<M>(Part::Waiting);
+            self.end_stage::<M>(LoopStage::Waiting);
             return !*ended || held;
         }
         let all = *ended || must_drain(held.as_ref());
@@ -86,7 +86,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let mut limited = want;
         if M::HOOKS && !*ended && !self.state.limit_wait(self.clock, &mut limited) {
             *now = self.clock.now();
-            self.end_stage::<M>(Part::Waiting);
+            self.end_stage::<M>(LoopStage::Waiting);
             return true;
         }
         if !self.turn::<M>(slots, limited, now) {
@@ -137,7 +137,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Submits the queued ops in a separate system call.
     pub(super) fn flush_batch<M: Mode>(&mut self, slots: &mut Slots, now: u64) -> u64 {
         self.stamp_issue::<M>(slots);
-        self.end_stage::<M>(Part::Rest);
+        self.end_stage::<M>(LoopStage::Rest);
         match self.engine.flush() {
             Ok(count) => self.state.recorder.submit.record(count),
             Err(e) => {
@@ -145,7 +145,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 self.state.error.get_or_insert(error);
             }
         }
-        self.end_stage::<M>(Part::Submission);
+        self.end_stage::<M>(LoopStage::Submission);
         self.time::<M>(now)
     }
 
@@ -157,7 +157,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if submitted > 0 {
             self.state.recorder.submit.record(submitted);
         }
-        self.end_stage::<M>(Part::Rest);
+        self.end_stage::<M>(LoopStage::Rest);
         if M::SAMPLED {
             // Use a separate call, to distinguish its time from the wait.
             if let Err(e) = self.engine.flush() {
@@ -165,14 +165,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 self.state.error.get_or_insert(error);
                 return false;
             }
-            self.end_stage::<M>(Part::Submission);
+            self.end_stage::<M>(LoopStage::Submission);
         }
         if let Err(e) = self.engine.reap(want, &mut slots.done) {
             self.state.error.get_or_insert(JobError::from(e).during(Stage::Reap));
             return false;
         }
         *now = self.time::<M>(*now);
-        self.end_stage::<M>(Part::Waiting);
+        self.end_stage::<M>(LoopStage::Waiting);
         let count = slots.done.len();
         if M::HOOKS {
             self.state.waiting.ended(*now, count == 0);
@@ -186,7 +186,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
         }
         self.record_all::<M>(&batches, *now);
-        self.end_stage::<M>(Part::Completion);
+        self.end_stage::<M>(LoopStage::Completion);
         true
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use fiord_plan::Rate;
-use fiord_stat::shares::Part;
+use fiord_stat::shares::LoopStage;
 use fiord_types::{Dir, Nanos, PerDir};
 
 use super::loops::mode::{Managed, Synchronous};
@@ -80,8 +80,8 @@ fn flushes_between_writes_count_as_waiting() {
         assert_eq!(result.recorder.sync.max(), 1000, "{which:?}");
         let shares = result.shares.expect("it ran for longer than a tick");
         // A write with its contents, then a flush; a burst may begin with either.
-        assert!((shares.share(Part::Waiting) - 0.8).abs() < 0.01, "{which:?}: {shares:?}");
-        assert!((shares.share(Part::Contents) - 0.2).abs() < 0.01, "{which:?}: {shares:?}");
+        assert!((shares.share(LoopStage::Waiting) - 0.8).abs() < 0.01, "{which:?}: {shares:?}");
+        assert!((shares.share(LoopStage::Contents) - 0.2).abs() < 0.01, "{which:?}: {shares:?}");
         assert!(shares.ios > 100 && shares.rounds > 100, "{shares:?}");
     }
 }
@@ -109,8 +109,8 @@ fn latencies_exclude_the_time_for_contents() {
             (20_000, 20_000, 20_000)
         );
         let shares = result.shares.expect("it ran for longer than a tick");
-        assert!((shares.share(Part::Contents) - 1.0 / 3.0).abs() < 1e-9, "{what}: {shares:?}");
-        assert!((shares.share(Part::Waiting) - 2.0 / 3.0).abs() < 1e-9, "{what}: {shares:?}");
+        assert!((shares.share(LoopStage::Contents) - 1.0 / 3.0).abs() < 1e-9, "{what}: {shares:?}");
+        assert!((shares.share(LoopStage::Waiting) - 2.0 / 3.0).abs() < 1e-9, "{what}: {shares:?}");
     }
 }
 
@@ -131,7 +131,7 @@ fn measuring_begins_within_a_sampled_round() {
         let ios = result.recorder.dirs[Dir::Write].ios;
         assert!((99..=101).contains(&ios), "{which:?}: {ios}");
         let shares = result.shares.expect("jobs with a rate are sampled as well");
-        assert!(shares.share(Part::Waiting) > 0.99, "{which:?}: {shares:?}");
+        assert!(shares.share(LoopStage::Waiting) > 0.99, "{which:?}: {shares:?}");
     }
 }
 
