@@ -83,7 +83,7 @@ _fiord() {
         --exit_what) words="group stonewall all" ;;
         --cpus_allowed_policy) words="shared split" ;;
         --cgroup_nodelete) words="0 1" ;;
-        --verify) words="0 md5 crc64 crc32 crc32c-intel crc32c crc16 crc7 sha1 sha256 sha512 sha3-224 sha3-256 sha3-384 sha3-512 xxhash meta pattern pattern_hdr null" ;;
+        --verify) words="0 md5 crc64 crc32 crc32c-intel crc32c crc16 crc7 sha1 sha256 sha512 sha3-224 sha3-256 sha3-384 sha3-512 xxhash meta pattern pattern_hdr null fiord" ;;
         --do_verify) words="0 1" ;;
         --verify_policy) words="completed fsynced" ;;
         --verify_fatal) words="0 1" ;;

@@ -241,7 +241,7 @@ complete -c fiord -l exec_prerun -r -d 'A shell command that runs before the job
 complete -c fiord -l exec_postrun -r -d 'A shell command that runs after the job'
 complete -c fiord -l uid -r -d 'The user ID of the job\'s threads'
 complete -c fiord -l gid -r -d 'The group ID of the job\'s threads'
-complete -c fiord -l verify -x -a '0 md5 crc64 crc32 crc32c-intel crc32c crc16 crc7 sha1 sha256 sha512 sha3-224 sha3-256 sha3-384 sha3-512 xxhash meta pattern pattern_hdr null' -d 'Writes a header with a checksum into every block and checks it when the job reads the block back'
+complete -c fiord -l verify -x -a '0 md5 crc64 crc32 crc32c-intel crc32c crc16 crc7 sha1 sha256 sha512 sha3-224 sha3-256 sha3-384 sha3-512 xxhash meta pattern pattern_hdr null fiord' -d 'Writes a header with a checksum into every block and checks it when the job reads the block back'
 complete -c fiord -l verify_only -d 'Writes no data and only checks the data that an earlier run of the same job wrote'
 complete -c fiord -l do_verify -x -a '0 1' -d 'Whether the job checks its data after the writes'
 complete -c fiord -l verify_policy -x -a 'completed fsynced' -d 'Which writes of a saved state a later check expects to find'

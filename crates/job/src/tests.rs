@@ -314,7 +314,7 @@ fn invalid_utf8_is_permitted_only_in_comments() {
 
 #[test]
 fn unsupported_options_are_errors() {
-    let file = "[global]\nverify_fatal=0\nlog_offset=0\n\n[j]\nlog_offset=1\nverify=crc32c\nioengine=rbd\nsteadystate=iops:1%\n";
+    let file = "[global]\nerror_dump=0\nlog_offset=0\n\n[j]\nlog_offset=1\nlog_prio=1\nioengine=rbd\nsteadystate=iops:1%\n";
     let Ok(run) = invocation(&args(&["job.fio"]), &mut Memory::job(file)) else {
         panic!("options that are not built are still read")
     };
@@ -324,7 +324,7 @@ fn unsupported_options_are_errors() {
     let rbd = "ioengine rbd is not supported yet (job j, line 8)";
     let rbd = wrong.iter().find(|diagnostic| diagnostic.what == rbd).expect("rbd is refused");
     assert!(rbd.help[0].starts_with("it needs librbd (package `librbd1`)"), "{rbd:?}");
-    assert!(!all.iter().any(|w| w.contains("verify_fatal")), "its own default asks for nothing");
+    assert!(!all.iter().any(|w| w.contains("error_dump")), "its own default asks for nothing");
     let run = command(&["--log_offset=1", "--name=x"]);
     let wrong = crate::unsupported(&run.jobs[0]);
     assert_eq!(wrong[0].what, "option log_offset is not supported yet (job x, command line)");

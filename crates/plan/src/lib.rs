@@ -16,6 +16,7 @@
 //! | which files does a job use, how large are they, and may the job use them? | `target/` |
 //! | what does a job measure, and how is it reported? | `measure/` |
 //! | when does a job start and end, and how fast is it? | `schedule/` |
+//! | what does a job verify, and how? | `verify/` |
 //!
 //! `resolve` uses all directories. The others use only those above them in this table.
 //!
@@ -44,6 +45,7 @@ mod options;
 mod resolve;
 mod schedule;
 mod target;
+mod verify;
 
 pub use load::distribution::skew_of;
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};

@@ -27,7 +27,7 @@ use crate::target::filename::Naming;
 use crate::target::sizes::Wanted;
 use crate::target::usage::{self, Access, Usage};
 use crate::target::{files, open};
-use crate::{engine, load, target};
+use crate::{engine, load, target, verify};
 
 /// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,6 +111,7 @@ pub fn resolve(
     }
     warnings.extend(specification::unused(&jobs, &plans));
     content::count_blocks(&mut plans);
+    verify::share_targets(&mut plans);
     let global_options = reporting::listed(options.globals.iter());
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
 }
@@ -131,6 +132,11 @@ pub fn resolve_invocation(
         return Err(unsupported);
     }
     let mut resolved = resolve(&invocation.jobs, PlanOptions::of(invocation), facts)?;
+    let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
+    let verifying = verify::not_supported_yet(&jobs, &resolved.plan.jobs);
+    if !verifying.is_empty() {
+        return Err(verifying);
+    }
     if invocation.general.warnings_fatal && !resolved.warnings.is_empty() {
         return Err(resolved.warnings);
     }
@@ -303,6 +309,7 @@ impl Resolver<'_> {
             None => None,
         };
         plan.target.files = planned;
+        plan.verify = verify::verify(*job, &plan, survey, messages);
         if instance == 0 {
             self.unused.check(*job, &plan);
         }

@@ -18,6 +18,7 @@ mod scsi;
 mod simple;
 mod sprandom;
 mod unused_options;
+mod verify;
 mod zones;
 
 use fiord_job::diagnostic::Diagnostic;

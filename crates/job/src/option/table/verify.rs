@@ -6,34 +6,39 @@ words! {
     /// The words of `verify`.
     pub enum Verify {
         None = new("0", "no verification"),
-        Md5 = later("md5", "MD5"),
-        Crc64 = later("crc64", "64-bit CRC"),
-        Crc32 = later("crc32", "32-bit CRC"),
-        _ = later_alias("crc32c-intel", "crc32c"),
-        Crc32c = later("crc32c", "CRC-32C, for which most CPUs have an instruction"),
-        Crc16 = later("crc16", "16-bit CRC"),
-        Crc7 = later("crc7", "7-bit CRC"),
-        Sha1 = later("sha1", "SHA-1"),
-        Sha256 = later("sha256", "SHA-256"),
-        Sha512 = later("sha512", "SHA-512"),
-        Sha3224 = later("sha3-224", "224-bit SHA-3"),
-        Sha3256 = later("sha3-256", "256-bit SHA-3"),
-        Sha3384 = later("sha3-384", "384-bit SHA-3"),
-        Sha3512 = later("sha3-512", "512-bit SHA-3"),
-        Xxhash = later(
+        Md5 = new("md5", "MD5"),
+        Crc64 = new("crc64", "64-bit CRC"),
+        Crc32 = new("crc32", "32-bit CRC"),
+        _ = alias("crc32c-intel", "crc32c"),
+        Crc32c = new("crc32c", "CRC-32C, for which most CPUs have an instruction"),
+        Crc16 = new("crc16", "16-bit CRC"),
+        Crc7 = new("crc7", "7-bit CRC"),
+        Sha1 = new("sha1", "SHA-1"),
+        Sha256 = new("sha256", "SHA-256"),
+        Sha512 = new("sha512", "SHA-512"),
+        Sha3224 = new("sha3-224", "224-bit SHA-3"),
+        Sha3256 = new("sha3-256", "256-bit SHA-3"),
+        Sha3384 = new("sha3-384", "384-bit SHA-3"),
+        Sha3512 = new("sha3-512", "512-bit SHA-3"),
+        Xxhash = new(
             "xxhash",
             "xxHash, the fastest method without CPU instructions for checksums",
         ),
-        Meta = later("meta", "only the header, which all other methods include"),
-        Pattern = later("pattern", "`verify_pattern` alone, without a header"),
-        PatternHdr = later("pattern_hdr", "`verify_pattern` with a header"),
-        Null = later("null", "no check, but the same bookkeeping cost"),
+        Meta = new("meta", "only the header, which all other methods include"),
+        Pattern = new("pattern", "`verify_pattern` alone, without a header"),
+        PatternHdr = new("pattern_hdr", "`verify_pattern` with a header"),
+        Null = new("null", "no check, but the same bookkeeping cost"),
+        Fiord = new(
+            "fiord",
+            "fiord's own format, which identifies each sector's target, address, run, job and \
+             generation",
+        ),
     }
 
     /// The words of `verify_policy`.
     pub enum VerifyPolicy {
-        Completed = later("completed", "all completed writes"),
-        Fsynced = later("fsynced", "only writes that a later flush made durable"),
+        Completed = new("completed", "all completed writes"),
+        Fsynced = new("fsynced", "only writes that a later flush made durable"),
     }
 }
 
@@ -46,34 +51,30 @@ options! {
     pub const VERIFY: Opt<Verify> = option("verify", one_of(), "verify=crc32c").default("0");
 
     /// Writes no data and only checks the data that an earlier run of the same job wrote.
-    pub const VERIFY_ONLY: Opt<bool> = option("verify_only", SWITCH, "verify_only").later();
+    pub const VERIFY_ONLY: Opt<bool> = option("verify_only", SWITCH, "verify_only");
 
     /// Whether the job checks its data after the writes. With 0, the job only writes the headers,
     /// so that a later run can check them.
     pub const DO_VERIFY: Opt<bool> = option("do_verify", BOOL, "do_verify=0")
         .default("1")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// Which writes of a saved state a later check expects to find.
     pub const VERIFY_POLICY: Opt<VerifyPolicy> =
         option("verify_policy", one_of(), "verify_policy=fsynced")
             .default("completed")
             .under("verify")
-            .since("3.42")
-            .later();
+            .since("3.42");
 
     /// The distance between two headers within a block. Without it, each block has one header.
     pub const VERIFY_INTERVAL: Opt<Option<u64>> =
         option("verify_interval", bytes(96, u32::MAX as u64), "verify_interval=512")
-            .under("verify")
-            .later();
+            .under("verify");
 
     /// Where in its interval the header is. Without it, the header is at the start.
     pub const VERIFY_OFFSET: Opt<Option<u64>> =
         option("verify_offset", bytes(48, u32::MAX as u64), "verify_offset=64")
-            .under("verify")
-            .later();
+            .under("verify");
 
     /// Fills blocks with this pattern and checks for it. The syntax is that of `buffer_pattern`.
     pub const VERIFY_PATTERN: Opt<Option<Vec<PatternPart>>> = option(
@@ -81,8 +82,7 @@ options! {
         custom("pattern", &Reader(read::pattern)),
         "verify_pattern=0xff%o\"abcd\"-12",
     )
-    .under("verify")
-    .later();
+    .under("verify");
 
     /// Restarts the pattern after this many bytes; `%o` is then the offset of that position. 0
     /// means once per block.
@@ -90,26 +90,22 @@ options! {
         option("verify_pattern_interval", BYTES, "verify_pattern_interval=4k")
             .default("0")
             .under("verify")
-            .since("3.42")
-            .later();
+            .since("3.42");
 
     /// Ends the job at the first corrupt block, instead of checking the remaining blocks.
     pub const VERIFY_FATAL: Opt<bool> = option("verify_fatal", BOOL, "verify_fatal=1")
         .default("0")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// Saves each corrupt block and its expected contents to two files.
     pub const VERIFY_DUMP: Opt<bool> = option("verify_dump", BOOL, "verify_dump=1")
         .default("0")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// The number of helper threads that verify blocks. With 0, the worker verifies them.
     pub const VERIFY_ASYNC: Opt<u32> = option("verify_async", COUNT, "verify_async=4")
         .default("0")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// The CPUs on which the helper threads of `verify_async` may run.
     pub const VERIFY_ASYNC_CPUS: Opt<Option<Vec<u32>>> = option(
@@ -117,32 +113,30 @@ options! {
         custom("CPU numbers and ranges", &Reader(read::cpu_set)),
         "verify_async_cpus=4-7",
     )
-    .under("verify_async")
-    .later();
+    .under("verify_async");
 
     /// Verifies after this many written blocks, instead of at the end.
     pub const VERIFY_BACKLOG: Opt<Option<u64>> =
-        option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify").later();
+        option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify");
 
     /// How many blocks the job verifies each time. The default is `verify_backlog`.
     pub const VERIFY_BACKLOG_BATCH: Opt<Option<u32>> =
-        option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify").later();
+        option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify");
 
     /// Finds the blocks to verify by generating the job's I/Os a second time, instead of keeping a
     /// record of them.
     pub const EXPERIMENTAL_VERIFY: Opt<bool> =
-        option("experimental_verify", BOOL, "experimental_verify=1").under("verify").later();
+        option("experimental_verify", BOOL, "experimental_verify=1").under("verify");
 
     /// Verifies only as far as the saved state of an earlier run.
     pub const VERIFY_STATE_LOAD: Opt<bool> =
-        option("verify_state_load", BOOL, "verify_state_load=1").under("verify").later();
+        option("verify_state_load", BOOL, "verify_state_load=1").under("verify");
 
     /// Saves how far the job got if it ends before its writes are complete.
     pub const VERIFY_STATE_SAVE: Opt<bool> =
         option("verify_state_save", BOOL, "verify_state_save=0")
             .default("1")
-            .under("verify")
-            .later();
+            .under("verify");
 
     /// Whether verification also compares the write sequence number in the header. Several jobs
     /// that write one file cannot keep the sequence.
@@ -150,39 +144,33 @@ options! {
         option("verify_write_sequence", BOOL, "verify_write_sequence=0")
             .default("1")
             .under("verify")
-            .since("3.42")
-            .later();
+            .since("3.42");
 
     /// Whether verification also compares the seed in the header.
     pub const VERIFY_HEADER_SEED: Opt<bool> =
         option("verify_header_seed", BOOL, "verify_header_seed=0")
             .default("1")
             .under("verify")
-            .since("3.42")
-            .later();
+            .since("3.42");
 
     /// The percentage of written blocks that the job trims before it verifies them.
     pub const TRIM_PERCENTAGE: Opt<u8> = option("trim_percentage", PERCENT, "trim_percentage=10")
         .default("0")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// Whether trimmed blocks must read as zeros.
     pub const TRIM_VERIFY_ZERO: Opt<bool> = option("trim_verify_zero", BOOL, "trim_verify_zero=0")
         .default("1")
-        .under("trim_percentage")
-        .later();
+        .under("trim_percentage");
 
     /// Trims after this many written blocks.
     pub const TRIM_BACKLOG: Opt<Option<u64>> = option("trim_backlog", COUNT64, "trim_backlog=1024")
-        .under("trim_percentage")
-        .later();
+        .under("trim_percentage");
 
     /// How many blocks the job trims each time.
     pub const TRIM_BACKLOG_BATCH: Opt<Option<u32>> =
         option("trim_backlog_batch", COUNT, "trim_backlog_batch=64")
-            .under("trim_percentage")
-            .later();
+            .under("trim_percentage");
 
     /// Formerly sorted the blocks to verify by offset. fiord accepts it so that old job files run.
     pub const VERIFYSORT: Opt<Option<u32>> = option("verifysort", COUNT, "verifysort=1")

@@ -8,8 +8,8 @@ const METADATA: &[&str] = &["io_uring", "io_uring_cmd", "xnvme"];
 words! {
     /// The words of `verify_mode`.
     pub enum VerifyMode {
-        Read = later("read", "reads the data and compares it in fiord"),
-        Compare = later("compare", "lets the device compare the data"),
+        Read = new("read", "reads the data and compares it in fiord"),
+        Compare = new("compare", "lets the device compare the data"),
     }
 
     /// The words of `cmd_type`.
@@ -64,8 +64,7 @@ options! {
     pub const VERIFY_MODE: Opt<VerifyMode> = option("verify_mode", one_of(), "verify_mode=compare")
         .of(BOTH)
         .default("read")
-        .since("3.42")
-        .later();
+        .since("3.42");
 
     /// The type of passthrough command.
     pub const CMD_TYPE: Opt<CmdType> = option("cmd_type", one_of(), "cmd_type=bsg")

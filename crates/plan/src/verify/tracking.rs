@@ -1,0 +1,109 @@
+//! How a job knows which of its writes each block contains.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use fiord_types::{Bytes, Dir};
+
+use super::options::has_step;
+use crate::model::{BlockSize, Distribution, JobPlan, Mix, Step, Tracking, VerifyPass};
+
+/// Whether a job may write a block more than once in a loop.
+pub(super) fn rewrites(plan: &JobPlan) -> bool {
+    let load = &plan.load;
+    let region = plan.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let at_random = load.random
+        && (load.no_map
+            || load.distribution != Distribution::Even
+            || load.random_percent[Dir::Write] < 100);
+    at_random || has_step(plan) || load.sprandom.is_some() || plan.end.bytes > region
+}
+
+/// The tracking of a job that has its target for itself.
+pub(super) fn of_job(plan: &JobPlan) -> Tracking {
+    let load = &plan.load;
+    if load.unaligned {
+        return Tracking::Records;
+    }
+    let varied = load.mix.dirs().any(|dir| !matches!(load.blocks[dir], BlockSize::Fixed(_)));
+    let differing = load.mix.dirs().any(|dir| load.blocks[dir] != load.blocks[Dir::Write]);
+    let rated = matches!(load.mix, Mix::ReadWrite { .. })
+        && plan.pace.rate.values().any(|rate| rate.is_some());
+    let depends = load.mix == Mix::TrimWrite
+        || load.strided.is_some()
+        || load.zoned.is_some()
+        || rated
+        || load.random && (varied || differing && load.mix.has(Dir::Write));
+    if depends || rewrites(plan) || plan.end.time_based {
+        return Tracking::Map { granule: Bytes(granule(plan)) };
+    }
+    Tracking::Replay
+}
+
+/// The largest number of bytes that divides every offset and length of the job's writes and trims.
+pub(super) fn granule(plan: &JobPlan) -> u64 {
+    let load = &plan.load;
+    let mut divisor = 0;
+    for dir in load.mix.dirs().filter(|dir| *dir != Dir::Read) {
+        match &load.blocks[dir] {
+            BlockSize::Fixed(bytes) => divisor = common(divisor, u64::from(*bytes)),
+            // Sizes are multiples of the smallest one.
+            BlockSize::Range { min, .. } => divisor = common(divisor, u64::from(*min)),
+            BlockSize::Split(list) => {
+                divisor =
+                    list.iter().fold(divisor, |all, (bytes, _)| common(all, u64::from(*bytes)));
+            }
+        }
+        if load.random {
+            divisor = common(divisor, load.align[dir]);
+        }
+    }
+    if let Step::Skip(bytes) = load.step {
+        divisor = common(divisor, bytes.unsigned_abs());
+    }
+    if let Some(strided) = load.strided {
+        divisor = common(common(divisor, strided.transfer), strided.range);
+    }
+    let files = plan.target.files.iter();
+    files.fold(divisor, |all, file| common(all, file.offset)).max(1)
+}
+
+/// The greatest common divisor. 0 is divisible by every number.
+fn common(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Jobs that verify a file that another job writes at the same time share a map of it.
+pub(crate) fn share_targets(plans: &mut [JobPlan]) {
+    let mut users: HashMap<&Path, Vec<usize>> = HashMap::new();
+    for (index, plan) in plans.iter().enumerate() {
+        for file in plan.target.files.iter().filter(|file| file.kind.has_path()) {
+            users.entry(&file.path).or_default().push(index);
+        }
+    }
+    let mut shared: HashMap<usize, u64> = HashMap::new();
+    for together in users.values().filter(|users| users.len() > 1) {
+        let written = together.iter().any(|index| writes(&plans[*index]));
+        let verified = together.iter().any(|index| plans[*index].verify.is_some());
+        if !written || !verified {
+            continue;
+        }
+        let divisor = together.iter().fold(0, |all, index| common(all, granule(&plans[*index])));
+        for index in together {
+            shared.entry(*index).and_modify(|all| *all = common(*all, divisor)).or_insert(divisor);
+        }
+    }
+    for (index, granule) in shared {
+        if let Some(verify) = &mut plans[index].verify {
+            verify.tracking = Tracking::Map { granule: Bytes(granule.max(1)) };
+        }
+    }
+}
+
+fn writes(plan: &JobPlan) -> bool {
+    let only = plan.verify.as_ref().is_some_and(|verify| verify.pass == VerifyPass::Only);
+    plan.load.mix.changes_data() && !only
+}
