@@ -1,6 +1,6 @@
 //! Tests of the job language from command line to jobs, with files in memory.
 
-use fiord_types::{Nanos, PerDir};
+use fiord_types::{Bytes, Nanos, PerDir};
 
 use crate::load::Memory;
 use crate::option::handle::WithSuffix;
@@ -24,8 +24,8 @@ fn command(list: &[&str]) -> Invocation {
 fn a_global_section_applies_to_the_jobs_below_it() {
     let run = job("[global]\nbs=8k\nioengine=null\n[one]\n[global]\nbs=16k\n[two]\nsize=1m\n");
     assert_eq!(run.jobs.len(), 2);
-    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(8192)));
-    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(16384)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(8192))));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(Bytes(16384))));
     assert_eq!(run.jobs[1].get(SIZE), Some(Amount::Bytes(1 << 20)));
     assert_eq!(run.jobs[1].get(IOENGINE), "null");
     assert_eq!(run.globals.len(), 3);
@@ -36,7 +36,7 @@ fn options_before_the_first_name_are_global() {
     let run = command(&["--bs=4k", "--name=a", "--rw=randread:8", "-name", "b", "--bs", "8k"]);
     assert_eq!(run.jobs.len(), 2);
     assert_eq!(run.jobs[0].get(RW), WithSuffix { word: Rw::RandRead, suffix: Some("8".into()) });
-    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(8192)));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(Bytes(8192))));
     assert_eq!(run.jobs[0].setting(NAME).unwrap().text.as_deref(), Some("a"));
 }
 
@@ -55,8 +55,8 @@ fn a_job_called_global_sets_defaults() {
         command(&["--name=global", "--bs=8k", "--name=a", "--name=global", "--bs=16k", "--name=b"]);
     assert_eq!(run.jobs.len(), 2);
     assert_eq!(run.jobs.iter().map(|j| &j.name[..]).collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(8192)));
-    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(16384)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(8192))));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(Bytes(16384))));
     let shown =
         command(&["--showcmd", "--bs=8k", "--name=a", "--name=global", "--bs=16k", "--name=b"]);
     let text = "fio --bs=8k --name=a --name=global --bs=16k --name=b \n";
@@ -79,8 +79,8 @@ fn options_and_files_may_be_mixed_and_options_come_first() {
         [false, false, false, true, false]
     );
     assert_eq!(run.jobs.iter().map(|j| j.get(IODEPTH)).collect::<Vec<_>>(), [2; 5]);
-    assert_eq!(run.jobs[2].get(BS), PerDir::all(Some(8192)));
-    assert_eq!(run.jobs[3].get(BS), PerDir::all(Some(4096)));
+    assert_eq!(run.jobs[2].get(BS), PerDir::all(Some(Bytes(8192))));
+    assert_eq!(run.jobs[3].get(BS), PerDir::all(Some(Bytes(4096))));
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn variables_and_reserved_words() {
     let run = invocation(&args(&["job.fio"]), &mut loader).unwrap();
     let a = &run.jobs[0];
     assert_eq!(a.get(SIZE), Some(Amount::Bytes(64 << 20)));
-    assert_eq!(a.get(BS), PerDir::all(Some(4096)));
+    assert_eq!(a.get(BS), PerDir::all(Some(Bytes(4096))));
     assert_eq!(a.get(IODEPTH), 8);
     assert_eq!(a.get(IO_SIZE), Some(Amount::Bytes(8000)));
     assert_eq!(a.get(NUMJOBS), 5);
@@ -234,19 +234,19 @@ fn variables_and_reserved_words() {
     // words there.
     let run = command(&["--name=a", "--bs=$pagesize", "--description=${SIZE}"]);
     assert_eq!(run.jobs[0].get(DESCRIPTION).as_deref(), Some("${SIZE}"));
-    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4096)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(4096))));
 }
 
 #[test]
 fn kb_base_applies_to_its_section_or_to_later_options() {
     let run = job("[a]\nbs=4k\nkb_base=1000\n[b]\nbs=4k\n");
-    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4000)));
-    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(4096)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(4000))));
+    assert_eq!(run.jobs[1].get(BS), PerDir::all(Some(Bytes(4096))));
     let run = job("[global]\nkb_base=1000\n[a]\nbs=4k\n");
-    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4000)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(4000))));
     assert_eq!(run.jobs[0].bases.kb, 1000);
     let run = command(&["--name=a", "--bs=4k", "--kb_base=1000", "--size=1k"]);
-    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(4096)));
+    assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(4096))));
     assert_eq!(run.jobs[0].get(SIZE), Some(Amount::Bytes(1000)));
 }
 

@@ -6,7 +6,7 @@ use fiord_job::load::Memory;
 use fiord_job::option::table::{BS, BUFFER_PATTERN, OFFSET, RWMIXREAD, SIZE, THREAD};
 use fiord_job::option::value::{Amount, Value};
 use fiord_job::{Invocation, invocation};
-use fiord_types::PerDir;
+use fiord_types::{Bytes, PerDir};
 
 fn args(list: &[&str]) -> Vec<String> {
     list.iter().map(|a| a.to_string()).collect()
@@ -54,7 +54,7 @@ fn separators_at_the_end_are_ignored_with_a_warning() {
     assert_eq!(value("rw=randwrite,"), word("randwrite", None));
     assert_eq!(value("rw=randrw:2,"), word("randrw", Some("2")));
     assert_eq!(value("sync=dsync:"), word("dsync", None));
-    assert_eq!(file("[a]\nkb_base=1000,\nbs=4k\n").jobs[0].get(BS), PerDir::all(Some(4000)));
+    assert_eq!(file("[a]\nkb_base=1000,\nbs=4k\n").jobs[0].get(BS), PerDir::all(Some(Bytes(4000))));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn every_section_whose_name_begins_with_global_sets_defaults() {
     for name in ["global", "global ", "globals", "global 2"] {
         let run = file(&format!("[{name}]\nbs=8k\n[a]\n"));
         assert_eq!(run.jobs.len(), 1, "{name}");
-        assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(8192)), "{name}");
+        assert_eq!(run.jobs[0].get(BS), PerDir::all(Some(Bytes(8192))), "{name}");
         assert_eq!(run.warnings.len(), usize::from(name.trim() != "global"), "{name}");
     }
     assert_eq!(file("[GLOBAL]\nbs=8k\n[ global]\n").jobs.len(), 2);
@@ -156,7 +156,7 @@ fn a_variable_may_be_a_name_or_a_whole_option() {
     for line in ["${OPT}", "${N}=2k", "${N}=${V}", "b${E}s=2k", " ${OPT} "] {
         assert_eq!(
             file(&format!("[a]\n{line}\n")).jobs[0].get(BS),
-            PerDir::all(Some(2048)),
+            PerDir::all(Some(Bytes(2048))),
             "{line}"
         );
     }

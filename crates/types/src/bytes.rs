@@ -1,7 +1,8 @@
 //! Amounts of data.
 
-use std::iter::Sum;
-use std::ops::{Add, AddAssign, Div, Rem, Sub};
+use std::fmt;
+
+use crate::quantity::quantity;
 
 /// A number of bytes: a size, a length, an offset or an amount of data moved.
 ///
@@ -11,95 +12,65 @@ use std::ops::{Add, AddAssign, Div, Rem, Sub};
 /// use fiord_types::Bytes;
 /// let wrong = Bytes::from_kib(4) + 512;
 /// ```
+///
+/// Its operators are those of `u64`; `saturating_*` and `checked_*` are for values that may not fit. `Display`
+/// writes the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]
 pub struct Bytes(pub u64);
 
-impl Bytes {
-    /// No bytes.
-    pub const ZERO: Bytes = Bytes(0);
-    /// The largest number of bytes.
-    pub const MAX: Bytes = Bytes(u64::MAX);
+quantity!(Bytes, "No bytes.", "The largest number of bytes.");
 
+impl Bytes {
     /// Units of 1024 bytes; at most [`Bytes::MAX`].
     #[inline]
     pub const fn from_kib(kib: u64) -> Bytes {
-        Bytes(kib.saturating_mul(1024))
+        Bytes(kib.saturating_mul(1 << 10))
+    }
+    /// Units of 1024 KiB; at most [`Bytes::MAX`].
+    #[inline]
+    pub const fn from_mib(mib: u64) -> Bytes {
+        Bytes(mib.saturating_mul(1 << 20))
+    }
+    /// Units of 1024 MiB; at most [`Bytes::MAX`].
+    #[inline]
+    pub const fn from_gib(gib: u64) -> Bytes {
+        Bytes(gib.saturating_mul(1 << 30))
     }
     /// Sectors of 512 bytes, the unit of the kernel; at most [`Bytes::MAX`].
     #[inline]
     pub const fn from_sectors(sectors: u64) -> Bytes {
         Bytes(sectors.saturating_mul(512))
     }
-    /// The sum, at most [`Bytes::MAX`].
+    /// Whole KiB, rounded down.
     #[inline]
-    pub const fn saturating_add(self, other: Bytes) -> Bytes {
-        Bytes(self.0.saturating_add(other.0))
+    pub const fn as_kib(self) -> u64 {
+        self.0 >> 10
     }
-    /// The difference; zero if `other` is larger.
+    /// Whole MiB, rounded down.
     #[inline]
-    pub const fn saturating_sub(self, other: Bytes) -> Bytes {
-        Bytes(self.0.saturating_sub(other.0))
+    pub const fn as_mib(self) -> u64 {
+        self.0 >> 20
     }
-    /// The product, at most [`Bytes::MAX`].
+    /// Whole sectors of 512 bytes, rounded down.
     #[inline]
-    pub const fn saturating_mul(self, times: u64) -> Bytes {
-        Bytes(self.0.saturating_mul(times))
-    }
-}
-
-impl Add for Bytes {
-    type Output = Bytes;
-    #[inline]
-    fn add(self, other: Bytes) -> Bytes {
-        Bytes(self.0 + other.0)
+    pub const fn as_sectors(self) -> u64 {
+        self.0 / 512
     }
 }
 
-impl AddAssign for Bytes {
+/// Lengths of single I/Os have 32 bits.
+impl From<u32> for Bytes {
     #[inline]
-    fn add_assign(&mut self, other: Bytes) {
-        self.0 += other.0;
+    fn from(bytes: u32) -> Bytes {
+        Bytes(bytes.into())
     }
 }
 
-impl Sub for Bytes {
-    type Output = Bytes;
-    #[inline]
-    fn sub(self, other: Bytes) -> Bytes {
-        Bytes(self.0 - other.0)
-    }
-}
-
-impl Div<u64> for Bytes {
-    type Output = Bytes;
-    #[inline]
-    fn div(self, parts: u64) -> Bytes {
-        Bytes(self.0 / parts)
-    }
-}
-
-/// How often a size fits, rounded down.
-impl Div for Bytes {
-    type Output = u64;
-    #[inline]
-    fn div(self, part: Bytes) -> u64 {
-        self.0 / part.0
-    }
-}
-
-impl Rem for Bytes {
-    type Output = Bytes;
-    #[inline]
-    fn rem(self, part: Bytes) -> Bytes {
-        Bytes(self.0 % part.0)
-    }
-}
-
-impl Sum for Bytes {
-    fn sum<I: Iterator<Item = Bytes>>(sizes: I) -> Bytes {
-        sizes.fold(Bytes::ZERO, Add::add)
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -110,15 +81,14 @@ mod tests {
     #[test]
     fn units_convert_and_never_overflow() {
         assert_eq!(Bytes::from_kib(1), Bytes::from_sectors(2));
+        assert_eq!(Bytes::from_gib(1), Bytes::from_mib(1024));
         assert_eq!(Bytes::from_kib(u64::MAX), Bytes::MAX);
-        assert_eq!(Bytes(1).saturating_sub(Bytes(2)), Bytes::ZERO);
-        assert_eq!(Bytes::MAX.saturating_add(Bytes(1)), Bytes::MAX);
+        assert_eq!((Bytes(2047).as_kib(), Bytes(2047).as_sectors()), (1, 3));
+        assert_eq!(Bytes::from_mib(3).as_mib(), 3);
     }
 
     #[test]
-    fn a_size_fits_a_number_of_times() {
-        assert_eq!(Bytes(4100) / Bytes(512), 8);
-        assert_eq!(Bytes(4100) % Bytes(512), Bytes(4));
-        assert_eq!([Bytes(1), Bytes(2)].into_iter().sum::<Bytes>(), Bytes(3));
+    fn display_writes_the_number() {
+        assert_eq!(format!("{:>6}", Bytes(4096)), "  4096");
     }
 }

@@ -7,6 +7,8 @@
 //! | why did a system call fail? | `errno` |
 //! | how much data? | `bytes` |
 //! | how long is a time? | `nanos` |
+//! | what happens when a time or an amount overflows? | `quantity` |
+//! | which job, file or zone? | `index` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -23,9 +25,12 @@
 mod bytes;
 mod direction;
 mod errno;
+mod index;
 mod nanos;
+mod quantity;
 
 pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
 pub use errno::Errno;
+pub use index::{FileIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;

@@ -1,5 +1,7 @@
 //! Spans of time.
 
+use crate::quantity::quantity;
+
 /// A time or a duration in nanoseconds.
 ///
 /// A time does not mix with other numbers:
@@ -8,17 +10,16 @@
 /// use fiord_types::Nanos;
 /// let wrong = Nanos::from_secs(1) + 500;
 /// ```
+///
+/// Its operators are those of `u64`; `saturating_*` and `checked_*` are for values that may not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 #[repr(transparent)]
 pub struct Nanos(pub u64);
 
-impl Nanos {
-    /// No time.
-    pub const ZERO: Nanos = Nanos(0);
-    /// The longest time, for "never".
-    pub const MAX: Nanos = Nanos(u64::MAX);
+quantity!(Nanos, "No time.", "The longest time, for \"never\".");
 
+impl Nanos {
     /// Seconds; at most [`Nanos::MAX`].
     #[inline]
     pub const fn from_secs(seconds: u64) -> Nanos {
@@ -54,38 +55,6 @@ impl Nanos {
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// The sum, at most [`Nanos::MAX`].
-    #[inline]
-    pub const fn saturating_add(self, other: Nanos) -> Nanos {
-        Nanos(self.0.saturating_add(other.0))
-    }
-    /// The difference; zero if `other` is longer.
-    #[inline]
-    pub const fn saturating_sub(self, other: Nanos) -> Nanos {
-        Nanos(self.0.saturating_sub(other.0))
-    }
-    /// The product, at most [`Nanos::MAX`].
-    #[inline]
-    pub const fn saturating_mul(self, times: u64) -> Nanos {
-        Nanos(self.0.saturating_mul(times))
-    }
-}
-
-impl std::ops::Div<u64> for Nanos {
-    type Output = Nanos;
-    #[inline]
-    fn div(self, parts: u64) -> Nanos {
-        Nanos(self.0 / parts)
-    }
-}
-
-/// How often a time fits, rounded down.
-impl std::ops::Div for Nanos {
-    type Output = u64;
-    #[inline]
-    fn div(self, part: Nanos) -> u64 {
-        self.0 / part.0
-    }
 }
 
 #[cfg(test)]
@@ -97,7 +66,5 @@ mod tests {
         assert_eq!(Nanos::from_secs(2), Nanos::from_millis(2000));
         assert_eq!(Nanos::from_micros(1500).as_millis(), 1);
         assert_eq!(Nanos::from_secs(u64::MAX), Nanos::MAX);
-        assert_eq!(Nanos(1).saturating_sub(Nanos(2)), Nanos::ZERO);
-        assert_eq!(Nanos::MAX.saturating_add(Nanos(1)), Nanos::MAX);
     }
 }

@@ -21,7 +21,7 @@ use super::def::{Kind, Scope, Support};
 use super::handle::{Whole, WordEnum};
 use super::value::Value;
 
-pub(crate) use fiord_types::{Nanos, PerDir};
+pub(crate) use fiord_types::{Bytes, Nanos, PerDir};
 
 pub(crate) use super::def::{Category, OptionDef, Suffix, Unit, Word};
 pub(crate) use super::handle::WithSuffix;
@@ -50,9 +50,9 @@ pub(crate) const COUNT: TypedKind<Option<u32>> = int(0, u32::MAX as u64);
 /// A 64-bit count.
 pub(crate) const COUNT64: TypedKind<Option<u64>> = int(0, u64::MAX);
 /// A 32-bit number of bytes.
-pub(crate) const BYTES: TypedKind<Option<u64>> = bytes(0, u32::MAX as u64);
+pub(crate) const BYTES: TypedKind<Option<Bytes>> = bytes(0, u32::MAX as u64);
 /// A 64-bit number of bytes.
-pub(crate) const BYTES64: TypedKind<Option<u64>> = bytes(0, u64::MAX);
+pub(crate) const BYTES64: TypedKind<Option<Bytes>> = bytes(0, u64::MAX);
 /// A percentage from 0 to 100.
 pub(crate) const PERCENT: TypedKind<Option<u8>> = whole(0, 100, Unit::Percent);
 /// A duration. A number without a unit is in seconds.
@@ -69,7 +69,7 @@ pub(crate) const fn int<T: Whole>(min: i64, max: u64) -> TypedKind<Option<T>> {
     whole(min, max, Unit::Count)
 }
 /// A number of bytes in the inclusive range.
-pub(crate) const fn bytes(min: i64, max: u64) -> TypedKind<Option<u64>> {
+pub(crate) const fn bytes(min: i64, max: u64) -> TypedKind<Option<Bytes>> {
     whole(min, max, Unit::Bytes)
 }
 /// A whole number in the inclusive range, in a unit.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use fiord_types::{Nanos, PerDir};
+use fiord_types::{Bytes, Nanos, PerDir};
 
 use super::def::{OptionDef, Word};
 use super::value::{Amount, NumaPolicy, PatternPart, SizeRange, TimeRange, Value};
@@ -153,7 +153,7 @@ impl From<u64> for Value {
     }
 }
 
-/// An integer type that can hold the value of an option. The limits of the option's range are
+/// An integer type, or a type that holds an integer, that can hold the value of an option. The limits of the option's range are
 /// checked against the limits of the type when the declaration is compiled.
 pub trait Whole: OptionValue + Copy {
     /// The smallest value of the type.
@@ -184,6 +184,20 @@ macro_rules! whole {
     };
 }
 whole!(u8, u16, u32, u64, i32, i64);
+
+impl Whole for Bytes {
+    const LOWEST: i128 = u64::LOWEST;
+    const HIGHEST: i128 = u64::HIGHEST;
+    fn from_integer(number: i128) -> Option<Self> {
+        u64::from_integer(number).map(Bytes)
+    }
+}
+
+impl OptionValue for Bytes {
+    fn from_value(value: Value) -> Option<Self> {
+        u64::from_value(value).map(Bytes)
+    }
+}
 
 impl OptionValue for Nanos {
     fn from_value(value: Value) -> Option<Self> {

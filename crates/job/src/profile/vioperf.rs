@@ -44,7 +44,7 @@ options! {
         option("preserve-files", SWITCH, "--profile=vioperf --preserve-files").default("0");
 
     /// The free space to keep: if less is free, the run ends with an error.
-    const RESERVE: Opt<u64> = option("reserve", BYTES64, "--profile=vioperf --reserve=20g")
+    const RESERVE: Opt<Bytes> = option("reserve", BYTES64, "--profile=vioperf --reserve=20g")
         .default("4g");
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> 
                 [range.low(), range.high()].map(|end| fit(job, BSRANGE.def(), end, messages));
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
-        let bytes = plain[dir].unwrap_or(DEFAULT.into());
+        let bytes = plain[dir].map_or(DEFAULT.into(), |bytes| bytes.0);
         BlockSize::Fixed(fit(job, BS.def(), bytes, messages))
     })
 }
@@ -74,7 +74,7 @@ fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Mess
 pub(crate) fn align(job: Reading, blocks: &PerDir<BlockSize>) -> PerDir<u64> {
     let set = job.get(BA).unwrap_or_default();
     PerDir::from_fn(|dir| match set[dir] {
-        Some(align) if align > 0 => align,
+        Some(align) if align.0 > 0 => align.0,
         _ => u64::from(blocks[dir].min()),
     })
 }

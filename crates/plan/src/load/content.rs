@@ -34,7 +34,7 @@ pub(crate) fn content(
     let compress = match job.get(BUFFER_COMPRESS_PERCENTAGE).unwrap_or(0) {
         0 => None,
         percent => {
-            let chunk = job.get(BUFFER_COMPRESS_CHUNK);
+            let chunk = job.get(BUFFER_COMPRESS_CHUNK).0 as u32;
             Some(Compress { percent, chunk, pattern: pattern.clone() })
         }
     };

@@ -261,7 +261,7 @@ fn steps(text: &str) -> Result<Vec<u64>, ValueError> {
 
 /// Reads the sizes of `zonemode=strided`. `None`: another mode, or a message says what is wrong.
 pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> {
-    let transfer = job.get(ZONESIZE);
+    let transfer = job.get(ZONESIZE).0;
     match job.get(ZONEMODE) {
         ZoneMode::Strided => {}
         ZoneMode::Zbd => return None,
@@ -285,7 +285,7 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
         );
         return None;
     }
-    let range = Some(job.get(ZONERANGE)).filter(|r| *r > 0).unwrap_or(transfer);
+    let range = Some(job.get(ZONERANGE).0).filter(|r| *r > 0).unwrap_or(transfer);
     let skip = match job.get(ZONESKIP) {
         Amount::Bytes(bytes) => ZoneSkip::Bytes(bytes),
         Amount::Percent(percent) => ZoneSkip::Percent(percent),

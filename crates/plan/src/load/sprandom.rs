@@ -6,7 +6,7 @@ use fiord_job::option::table::{
     BA, FILENAME, FILL_DEVICE, NORANDOMMAP, NUMJOBS, OFFSET_INCREMENT, PERCENTAGE_RANDOM,
     RANDOM_DISTRIBUTION, RANDOM_GENERATOR, RW, SPR_CS, SPR_NUM_REGIONS, SPR_OP, SPRANDOM, ZONEMODE,
 };
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::load::blocks;
 use crate::model::{BlockSize, Distribution, End, FilePlan, Generator, Load, Mix, SpRandom, Step};
@@ -31,7 +31,7 @@ pub(crate) fn sprandom(job: Reading, messages: &mut Messages) -> Option<SpRandom
                 .help("To fix: write the drive's over-provisioning as a fraction: `spr_op=0.07`"),
         );
     }
-    Some(SpRandom { regions, spare, late: job.get(SPR_CS) > 0 })
+    Some(SpRandom { regions, spare, late: job.get(SPR_CS) > Bytes::ZERO })
 }
 
 /// Refuses options that would leave the drive in a different state than the one `sprandom` is for.
@@ -128,7 +128,7 @@ pub(crate) fn bytes(
 ) -> Option<u64> {
     let plan = load.sprandom?;
     let block = load.blocks[Dir::Write].min().max(1);
-    let cache = job.get(SPR_CS);
+    let cache = job.get(SPR_CS).0;
     let mut sum = 0u64;
     for file in files {
         let bytes = plan.writes(file.len, block).saturating_mul(block.into());

@@ -32,7 +32,7 @@ pub(crate) fn wanted(job: Reading) -> bool {
 pub(crate) fn amount(job: Reading, value: Option<Amount>) -> Option<Amount> {
     match value? {
         Amount::Zones(count) if job.get(ZONEMODE) == ZoneMode::Strided => {
-            Some(Amount::Bytes(count.saturating_mul(job.get(ZONESIZE))))
+            Some(Amount::Bytes(count.saturating_mul(job.get(ZONESIZE).0)))
         }
         other => Some(other),
     }

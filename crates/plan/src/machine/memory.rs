@@ -52,7 +52,7 @@ fn may_hold_buffers(job: Reading, file: &Path, facts: &dyn Facts, messages: &mut
 /// because the job does not set it or the kernel does not have that size. The latter is no error,
 /// because fio, which never asks for a size, runs such jobs too.
 fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<u64> {
-    let page = job.explicit(HUGEPAGE_SIZE)?;
+    let page = job.explicit(HUGEPAGE_SIZE)?.0;
     let there = facts.huge_pages();
     if there.contains(&page) {
         return Some(page);
@@ -72,7 +72,7 @@ fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option
 
 /// Reads `iomem_align`, in bytes; by default a page, which suits `direct=1` everywhere.
 pub(crate) fn align(job: Reading, page: u64, messages: &mut Messages) -> u64 {
-    match job.get(IOMEM_ALIGN) {
+    match job.get(IOMEM_ALIGN).0 {
         0 => page,
         a if a.is_power_of_two() => a,
         a => {

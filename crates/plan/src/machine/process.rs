@@ -27,7 +27,7 @@ pub(crate) fn process(job: Reading, facts: &dyn Facts, messages: &mut Messages) 
         comm: job.get(COMM),
         memory: memory::memory(job, facts, messages),
         memory_align: memory::align(job, facts.page_size(), messages),
-        lock_memory: job.get(LOCKMEM),
+        lock_memory: job.get(LOCKMEM).0,
     }
 }
 

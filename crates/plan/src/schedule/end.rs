@@ -5,7 +5,7 @@ use fiord_job::option::table::{
     RAMP_SIZE, RAMP_TIME, RUNTIME, SIZE, SPACE_RESERVE, TIME_BASED,
 };
 use fiord_job::option::value::Amount;
-use fiord_types::Nanos;
+use fiord_types::{Bytes, Nanos};
 
 use crate::load::zones;
 use crate::model::{End, FilePlan};
@@ -36,7 +36,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         runtime,
         time_based: time_based && runtime.is_some(),
         ramp_time: job.get(RAMP_TIME).unwrap_or(Nanos::ZERO),
-        ramp_size: job.get(RAMP_SIZE).unwrap_or(0),
+        ramp_size: job.get(RAMP_SIZE).unwrap_or(Bytes::ZERO).0,
         loops: u64::from(job.get(LOOPS)).max(1),
         bytes: 0,
         ios: Some(job.get(NUMBER_IOS)).filter(|n| *n > 0),
@@ -44,7 +44,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         exit_what: job.get(EXIT_WHAT),
         exitall_on_error: job.get(EXITALL_ON_ERROR),
         fill_device: job.get(FILL_DEVICE),
-        space_reserve: job.get(SPACE_RESERVE),
+        space_reserve: job.get(SPACE_RESERVE).0,
         steady: steady::steady(job, messages),
     }
 }

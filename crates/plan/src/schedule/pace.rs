@@ -7,7 +7,7 @@ use fiord_job::option::table::{
     RATE_IOPS, RATE_IOPS_MIN, RATE_MIN, RATE_PROCESS, THINKCYCLES, THINKTIME, THINKTIME_BLOCKS,
     THINKTIME_BLOCKS_TYPE, THINKTIME_IOTIME, THINKTIME_SPIN, ThinktimeBlocksType,
 };
-use fiord_types::{Dir, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::model::{FlowShare, LatencyTargetPlan, Load, LockFile, Pace, Rate, Think};
 use crate::options::messages::Messages;
@@ -52,12 +52,13 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
 /// Reads rates in bytes or in I/Os per second. Refuses a job that sets both kinds.
 fn rates(
     job: Reading,
-    in_bytes: Opt<Option<PerDir<Option<u64>>>>,
+    in_bytes: Opt<Option<PerDir<Option<Bytes>>>>,
     in_ios: Opt<Option<PerDir<Option<u32>>>>,
     messages: &mut Messages,
 ) -> PerDir<Option<Rate>> {
     let limit = |rate: u64| (rate > 0).then_some(rate.min(FASTEST));
-    let bytes = job.get(in_bytes).unwrap_or_default().map(|rate| rate.and_then(limit));
+    let bytes =
+        job.get(in_bytes).unwrap_or_default().map(|rate| rate.and_then(|rate| limit(rate.0)));
     let ios = job.get(in_ios).unwrap_or_default().map(|rate| rate.map(u64::from).and_then(limit));
     if bytes != PerDir::all(None) && ios != PerDir::all(None) {
         let (a, b) = (in_bytes.name(), in_ios.name());

@@ -165,7 +165,7 @@ fn device(
     zoned: &Zoned,
     messages: &mut Messages,
 ) -> Option<Zones> {
-    let asked = job.get(ZONESIZE);
+    let asked = job.get(ZONESIZE).0;
     if asked > 0 && asked != facts.zone_size {
         messages.push(
             job.error(
@@ -206,7 +206,7 @@ fn device(
 }
 
 fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones> {
-    let size = job.get(ZONESIZE);
+    let size = job.get(ZONESIZE).0;
     if size == 0 {
         messages.push(
             job.error(
@@ -234,7 +234,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
         );
         return None;
     }
-    let capacity = Some(job.get(ZONECAPACITY)).filter(|c| *c > 0).unwrap_or(size);
+    let capacity = Some(job.get(ZONECAPACITY).0).filter(|c| *c > 0).unwrap_or(size);
     if capacity > size {
         messages.push(
             job.error(

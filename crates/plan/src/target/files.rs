@@ -6,7 +6,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
     FILE_APPEND, FILENAME, OFFSET, OFFSET_INCREMENT, OPENDIR, SIZE, SPACE_RESERVE,
 };
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::machine::survey::Survey;
 use crate::model::{FileKind, FilePlan, Load, Mix, Zones};
@@ -36,7 +36,7 @@ pub(crate) fn plan(
         if usage.access.appends_only_regular(kind) {
             messages.push(append_ignored(job, &path));
         }
-        if job.get(SPACE_RESERVE) > 0 && kind != FileKind::Regular {
+        if job.get(SPACE_RESERVE) > Bytes::ZERO && kind != FileKind::Regular {
             messages.push(no_space_to_watch(job, &path));
         }
         let direct = usage.access.direct;

@@ -104,7 +104,7 @@ impl Wanted {
         let offset = amount(OFFSET.def(), Some(job.get(OFFSET))).unwrap_or(Amount::Bytes(0));
         let increment = amount(OFFSET_INCREMENT.def(), Some(job.get(OFFSET_INCREMENT)))
             .unwrap_or(Amount::Bytes(0));
-        let align = Some(job.get(OFFSET_ALIGN)).filter(|a| *a > 0).unwrap_or(block);
+        let align = Some(job.get(OFFSET_ALIGN).0).filter(|a| *a > 0).unwrap_or(block);
         Wanted {
             size,
             filesize: job.get(FILESIZE).map(|size| (size.low(), size.high())),

@@ -8,7 +8,7 @@ options! {
     /// The size of an I/O. Up to three values separated by commas, for reads, writes and trims. A
     /// missing value takes the value before it (`8k,32k`); an empty value keeps the default
     /// (`8k,32k,` and `,8k`).
-    pub const BS: Opt<PerDir<Option<u64>>> =
+    pub const BS: Opt<PerDir<Option<Bytes>>> =
         option("bs", per_dir(1, u32::MAX as u64, Unit::Bytes), "bs=8k,32k")
             .alias(&["blocksize"])
             .default("4096")
@@ -47,7 +47,7 @@ options! {
     /// The alignment of random offsets, instead of the smallest block size. Any other value than
     /// the smallest block size turns the random map off. Up to three values, for reads, writes and
     /// trims.
-    pub const BA: Opt<Option<PerDir<Option<u64>>>> =
+    pub const BA: Opt<Option<PerDir<Option<Bytes>>>> =
         option("ba", per_dir(1, u32::MAX as u64, Unit::Bytes), "ba=512")
             .alias(&["blockalign"])
             .under("rw");

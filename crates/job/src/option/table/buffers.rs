@@ -73,13 +73,10 @@ options! {
     /// means one piece of each per block. Values below 256 bytes count as 256, because the result
     /// for shorter pieces depends on the compressor. With `dedupe_percentage`, it is at most 4 KiB,
     /// the size of the blocks that deduplication compares.
-    pub const BUFFER_COMPRESS_CHUNK: Opt<u32> = option(
-        "buffer_compress_chunk",
-        whole(0, u32::MAX as u64, Unit::Bytes),
-        "buffer_compress_chunk=4k",
-    )
-    .default("512")
-    .under("buffer_compress_percentage");
+    pub const BUFFER_COMPRESS_CHUNK: Opt<Bytes> =
+        option("buffer_compress_chunk", BYTES, "buffer_compress_chunk=4k")
+            .default("512")
+            .under("buffer_compress_percentage");
 
     /// The percentage of 4 KiB blocks that duplicate other blocks. The position of a block in the
     /// file decides whether it is a duplicate, so the percentage holds for any size and order of
@@ -112,16 +109,16 @@ options! {
 
     /// Aligns the first buffer to a multiple of this power of two. The other buffers follow at
     /// intervals of the largest block size.
-    pub const IOMEM_ALIGN: Opt<u64> = option("iomem_align", BYTES, "iomem_align=4k")
+    pub const IOMEM_ALIGN: Opt<Bytes> = option("iomem_align", BYTES, "iomem_align=4k")
         .alias(&["mem_align"])
         .default("0");
 
     /// The size of the huge pages for `mem=mmaphuge` and `mem=shmhuge`: one of the sizes in
     /// `/sys/kernel/mm/hugepages/`, where the administrator also reserves pages. Without it, the
     /// pages have the kernel's default size, `Hugepagesize` in `/proc/meminfo`.
-    pub const HUGEPAGE_SIZE: Opt<u64> = option("hugepage-size", BYTES, "hugepage-size=2m")
+    pub const HUGEPAGE_SIZE: Opt<Bytes> = option("hugepage-size", BYTES, "hugepage-size=2m")
         .default("2097152");
 
     /// Locks this much additional memory in each worker, which leaves less room for the page cache.
-    pub const LOCKMEM: Opt<u64> = option("lockmem", BYTES64, "lockmem=1g").default("0");
+    pub const LOCKMEM: Opt<Bytes> = option("lockmem", BYTES64, "lockmem=1g").default("0");
 }

@@ -37,7 +37,7 @@ options! {
     /// Ends the job with an error and a complete report if the file system of its files has less
     /// free space than this. The closer the free space is to the limit, the more often fiord
     /// checks, up to 1000 times per second. 0 turns the check off.
-    pub const SPACE_RESERVE: Opt<u64> = option("space_reserve", BYTES64, "space_reserve=4g")
+    pub const SPACE_RESERVE: Opt<Bytes> = option("space_reserve", BYTES64, "space_reserve=4g")
         .default("0")
         .since("fiord");
 
@@ -48,7 +48,7 @@ options! {
         .default("0");
 
     /// Rounds an `offset` given as a percentage up to a multiple of this. 0 means the block size.
-    pub const OFFSET_ALIGN: Opt<u64> = option("offset_align", BYTES, "offset_align=1m")
+    pub const OFFSET_ALIGN: Opt<Bytes> = option("offset_align", BYTES, "offset_align=1m")
         .default("0");
 
     /// Moves the offset of each further worker of the job by this much, so that each of the

@@ -228,7 +228,7 @@ options! {
 
     /// The size of the drive's write cache for `sprandom`. If it is not 0, `sprandom` makes blocks
     /// stale one region later, when the cache no longer holds them.
-    pub const SPR_CS: Opt<u64> = option("spr_cs", BYTES, "spr_cs=64m")
+    pub const SPR_CS: Opt<Bytes> = option("spr_cs", BYTES, "spr_cs=64m")
         .default("0")
         .under("sprandom")
         .since("3.42");

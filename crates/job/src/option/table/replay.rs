@@ -52,7 +52,7 @@ options! {
         .later();
 
     /// Rounds the log's offsets to a multiple of this power of two.
-    pub const REPLAY_ALIGN: Opt<Option<u64>> = option("replay_align", BYTES, "replay_align=4k")
+    pub const REPLAY_ALIGN: Opt<Option<Bytes>> = option("replay_align", BYTES, "replay_align=4k")
         .under("read_iolog")
         .later();
 

@@ -141,7 +141,7 @@ options! {
         .later();
 
     /// Compresses a log in memory during the run, each time it has grown by this much.
-    pub const LOG_COMPRESSION: Opt<Option<u64>> =
+    pub const LOG_COMPRESSION: Opt<Option<Bytes>> =
         option("log_compression", bytes(1024, 536_870_912), "log_compression=64m").later();
 
     /// The CPUs on which fiord compresses logs.

@@ -151,15 +151,15 @@ options! {
         .default("none");
 
     /// The size of a zone with `zonemode=strided`. The job uses `zonesize` bytes of it.
-    pub const ZONERANGE: Opt<u64> = option("zonerange", BYTES64, "zonerange=256m").default("0");
+    pub const ZONERANGE: Opt<Bytes> = option("zonerange", BYTES64, "zonerange=256m").default("0");
 
     /// How many bytes the job transfers in a zone before it moves to the next (`strided`), or the
     /// size of the device's zones (`zbd`).
-    pub const ZONESIZE: Opt<u64> = option("zonesize", BYTES64, "zonesize=64m").default("0");
+    pub const ZONESIZE: Opt<Bytes> = option("zonesize", BYTES64, "zonesize=64m").default("0");
 
     /// How much of each emulated zone is writable, if less than the zone size. Zoned devices report
     /// their own zone capacity.
-    pub const ZONECAPACITY: Opt<u64> = option("zonecapacity", BYTES64, "zonecapacity=48m")
+    pub const ZONECAPACITY: Opt<Bytes> = option("zonecapacity", BYTES64, "zonecapacity=48m")
         .default("0");
 
     /// The number of bytes to skip between two zones with `zonemode=strided`.

@@ -38,7 +38,7 @@ options! {
 
     /// How many bytes the job transfers before fiord starts to measure. With `group_reporting`, the
     /// jobs of a group count together.
-    pub const RAMP_SIZE: Opt<Option<u64>> = option("ramp_size", bytes(1, u64::MAX), "ramp_size=1g")
+    pub const RAMP_SIZE: Opt<Option<Bytes>> = option("ramp_size", bytes(1, u64::MAX), "ramp_size=1g")
         .since("3.42");
 
     /// The clock for timing I/Os. Without it, fiord uses the CPU's time stamp counter if the kernel

@@ -67,12 +67,12 @@ options! {
             .since("3.42");
 
     /// The distance between two headers within a block. Without it, each block has one header.
-    pub const VERIFY_INTERVAL: Opt<Option<u64>> =
+    pub const VERIFY_INTERVAL: Opt<Option<Bytes>> =
         option("verify_interval", bytes(96, u32::MAX as u64), "verify_interval=512")
             .under("verify");
 
     /// Where in its interval the header is. Without it, the header is at the start.
-    pub const VERIFY_OFFSET: Opt<Option<u64>> =
+    pub const VERIFY_OFFSET: Opt<Option<Bytes>> =
         option("verify_offset", bytes(48, u32::MAX as u64), "verify_offset=64")
             .under("verify");
 
@@ -86,7 +86,7 @@ options! {
 
     /// Restarts the pattern after this many bytes; `%o` is then the offset of that position. 0
     /// means once per block.
-    pub const VERIFY_PATTERN_INTERVAL: Opt<u64> =
+    pub const VERIFY_PATTERN_INTERVAL: Opt<Bytes> =
         option("verify_pattern_interval", BYTES, "verify_pattern_interval=4k")
             .default("0")
             .under("verify")

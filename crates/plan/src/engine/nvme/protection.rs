@@ -4,7 +4,7 @@ use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::nvme::{APPTAG, APPTAG_MASK, MD_PER_IO_SIZE, PI_ACT, PI_CHK};
 use fiord_job::option::value::ValueError;
 use fiord_sys::nvme::{self, Device};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::model::{Checks, Guard, Load, MetadataPlan, NvmeTarget, ProtectionPlan, ProtectionType};
 use crate::options::messages::Messages;
@@ -111,7 +111,7 @@ pub(super) fn buffer(job: Reading, load: &Load, target: &NvmeTarget, messages: &
     let sizes = moved.into_iter().filter(|(_, moves)| *moves);
     let largest = sizes.map(|(dir, _)| load.blocks[dir].max()).max().unwrap_or(0);
     let needed = metadata.separate_bytes(largest);
-    if size > 0 && needed > size {
+    if size > Bytes::ZERO && Bytes(needed) > size {
         messages.push(
             job.error(
                 MD_PER_IO_SIZE,

@@ -75,7 +75,7 @@ options! {
         option("hdfsdirectory", TEXT, "hdfsdirectory=/bench").of(&["libhdfs"]).later();
 
     /// The size of the chunks into which a file is divided.
-    pub const CHUNK_SIZE: Opt<Option<u64>> = option("chunk_size", BYTES64, "chunk_size=1m")
+    pub const CHUNK_SIZE: Opt<Option<Bytes>> = option("chunk_size", BYTES64, "chunk_size=1m")
         .of(&["libhdfs", "dfs"])
         .later();
 

@@ -65,12 +65,12 @@ options! {
     pub const TTL: Opt<u32> = option("ttl", COUNT, "ttl=2").of(NET).default("1").later();
 
     /// The size of the socket's buffers.
-    pub const WINDOW_SIZE: Opt<Option<u64>> = option("window_size", BYTES, "window_size=1m")
+    pub const WINDOW_SIZE: Opt<Option<Bytes>> = option("window_size", BYTES, "window_size=1m")
         .of(NET)
         .later();
 
     /// The maximum segment size of TCP.
-    pub const MSS: Opt<Option<u64>> = option("mss", BYTES, "mss=1400").of(NET).later();
+    pub const MSS: Opt<Option<Bytes>> = option("mss", BYTES, "mss=1400").of(NET).later();
 
     /// The local name or address of the RDMA connection.
     pub const BINDNAME: Opt<String> = option("bindname", TEXT, "bindname=ib0")

@@ -95,7 +95,7 @@ options! {
 
     /// The size of the metadata buffer of each I/O, for namespaces that transfer metadata
     /// separately from data. By default, the buffer is large enough for the largest block.
-    pub const MD_PER_IO_SIZE: Opt<u64> = option("md_per_io_size", BYTES, "md_per_io_size=64")
+    pub const MD_PER_IO_SIZE: Opt<Bytes> = option("md_per_io_size", BYTES, "md_per_io_size=64")
         .of(METADATA)
         .default("0")
         .since("3.42");

@@ -30,7 +30,7 @@ options! {
 
     /// The capacity of the simulated device. Writes beyond it fail with `ENOSPC`, other I/O beyond
     /// it with `EIO`. 0 means no limit.
-    pub const SIM_SIZE: Opt<u64> = option("sim_size", BYTES64, "sim_size=1t")
+    pub const SIM_SIZE: Opt<Bytes> = option("sim_size", BYTES64, "sim_size=1t")
         .of(SIM)
         .since("fiord")
         .default("0");
