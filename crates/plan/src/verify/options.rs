@@ -38,7 +38,7 @@ pub(crate) fn verify(
     let verify = VerifyPlan {
         method,
         interval: interval(job, method, plan, survey),
-        header_offset: Bytes(job.get(VERIFY_OFFSET).unwrap_or(0)),
+        header_offset: job.get(VERIFY_OFFSET).unwrap_or(Bytes::ZERO),
         pattern,
         checks_seed: checks_seed(job, plan, pass, overlaps),
         checks_number: checks_number(job, plan, pass, overlaps),
@@ -61,8 +61,9 @@ pub(crate) fn verify(
 
 fn pattern(job: Reading) -> Option<VerifyPattern> {
     let parts = job.get(VERIFY_PATTERN).filter(|parts| !parts.is_empty())?;
-    let interval = Some(job.get(VERIFY_PATTERN_INTERVAL)).filter(|interval| *interval > 0);
-    Some(VerifyPattern { parts, interval: interval.map(Bytes) })
+    let interval =
+        Some(job.get(VERIFY_PATTERN_INTERVAL)).filter(|interval| *interval > Bytes::ZERO);
+    Some(VerifyPattern { parts, interval })
 }
 
 /// The method of a job. A pattern alone implies a header with it.
@@ -116,7 +117,7 @@ fn interval(
         return None;
     }
     let blocks = blocks(plan);
-    let configured = job.get(VERIFY_INTERVAL).and_then(|interval| u32::try_from(interval).ok());
+    let configured = job.get(VERIFY_INTERVAL).and_then(|interval| u32::try_from(interval.0).ok());
     Some(Bytes(u64::from(interval::length(configured, blocks.min(), blocks.max()))))
 }
 
