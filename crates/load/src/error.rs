@@ -1,5 +1,6 @@
 //! Errors of creating a load.
 
+use fiord_types::Bytes;
 use thiserror::Error;
 
 /// Why a source or a content cannot be created from a plan.
@@ -33,6 +34,19 @@ pub enum LoadError {
     SpRandomMemory {
         /// Number of bytes needed.
         bytes: u64,
+    },
+    /// There is not enough memory to remember which write each block contains (`verify`).
+    #[error(
+        "`verify` needs {} bytes of memory to remember what it wrote to each block of {} bytes: {source}. To fix: make `size` smaller, or `bs` larger",
+        .bytes.0, .granule.0
+    )]
+    WriteMapMemory {
+        /// Number of bytes needed.
+        bytes: Bytes,
+        /// Number of bytes of the target for each byte of memory.
+        granule: Bytes,
+        /// Why the memory is not available.
+        source: fiord_sys::Error,
     },
     /// The caller did not read a file that `buffer_pattern` names.
     #[error("the file `{0}` of `buffer_pattern` was not read")]

@@ -56,6 +56,7 @@
 //! | when written data is flushed (`fsync=N` and similar options) | `source/flushes.rs` |
 //! | which bytes are written | [`content`] |
 //! | when an I/O is due: rates, think times, flows | [`pace`] |
+//! | which write each block of a target contains (`verify`) | [`verify`] |
 
 #![forbid(unsafe_code)]
 
@@ -67,6 +68,7 @@ pub mod pace;
 pub mod rng;
 pub mod skew;
 pub mod source;
+pub mod verify;
 
 pub use content::AnyContent;
 pub use error::LoadError;

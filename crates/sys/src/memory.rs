@@ -5,6 +5,7 @@
 //! at first, except those mapped from a file that had contents.
 
 mod buffer_file;
+mod words;
 
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::{Error, Result, bus, host, huge_pages, shortage};
 
 use buffer_file::Range;
 pub use buffer_file::takes_buffers;
+pub use words::AtomicWords;
 
 /// The source of a buffer's memory; the values of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
