@@ -43,6 +43,42 @@ impl Body {
 
     /// Writes the bytes of the body from `position` on.
     pub fn fill(&self, position: u64, buffer: &mut [u8]) {
+        // Whole turns, between a part of a turn before them and the tail after them.
+        let before = (TURN - position % TURN) % TURN;
+        let turns = (self.length / TURN * TURN).saturating_sub(position.saturating_add(before));
+        let length = buffer.len() as u64;
+        let start = before.min(length) as usize;
+        let whole = turns.min(length.saturating_sub(before)) / TURN * TURN;
+        let (head, rest) = buffer.split_at_mut(start);
+        let (turns, tail) = rest.split_at_mut(whole as usize);
+        self.fill_words(position, head);
+        self.fill_turns((position + before) / TURN, turns);
+        self.fill_words(position + before + whole, tail);
+    }
+
+    /// Writes whole turns from the turn of this index on. The factors of the lanes make the second, third and
+    /// fourth word of a turn sums of the first one.
+    fn fill_turns(&self, index: u64, buffer: &mut [u8]) {
+        let mut first = self.seed.wrapping_mul(factor_power(index));
+        let mut second = first.wrapping_mul(FACTOR);
+        let square = FACTOR.wrapping_mul(FACTOR);
+        let (pairs, rest) = buffer.as_chunks_mut::<{ 2 * TURN as usize }>();
+        for pair in pairs {
+            let (low, high) = pair.split_at_mut(TURN as usize);
+            write_turn(low, first);
+            write_turn(high, second);
+            first = first.wrapping_mul(square);
+            second = second.wrapping_mul(square);
+        }
+        if !rest.is_empty() {
+            write_turn(rest, first);
+        }
+    }
+
+    fn fill_words(&self, position: u64, buffer: &mut [u8]) {
+        if buffer.is_empty() {
+            return;
+        }
         let mut words = self.words(position);
         let skip = (position % 8) as usize;
         let (head, rest) = buffer.split_at_mut(((8 - skip) % 8).min(buffer.len()));
@@ -61,16 +97,7 @@ impl Body {
     /// Compares `found`, read from `position` of the write on, with the body.
     #[must_use]
     pub fn first_difference(&self, position: u64, found: &[u8]) -> Option<Difference> {
-        let mut expected = [0; 512];
-        for (chunk, at) in found.chunks(expected.len()).zip((position..).step_by(expected.len())) {
-            let expected = &mut expected[..chunk.len()];
-            self.fill(at, expected);
-            if let Some(i) = chunk.iter().zip(&*expected).position(|(found, byte)| found != byte) {
-                let (expected, found) = (expected[i], chunk[i]);
-                return Some(Difference { position: at + i as u64, expected, found });
-            }
-        }
-        None
+        first_difference(position, found, |at, expected| self.fill(at, expected))
     }
 
     /// The words of the body from the one that contains `position` on.
@@ -86,6 +113,38 @@ impl Body {
         }
         lanes[0] = lanes[0].wrapping_mul(factor_power(tail));
         Words { lanes, next: done, left: (turns * 4).saturating_sub(index) }
+    }
+}
+
+/// Compares `found`, read from `position` of a write on, with the bytes that `fill` computes for a position.
+pub(super) fn first_difference(
+    position: u64,
+    found: &[u8],
+    fill: impl Fn(u64, &mut [u8]),
+) -> Option<Difference> {
+    let mut expected = [0; 4096];
+    for (chunk, at) in found.chunks(expected.len()).zip((position..).step_by(expected.len())) {
+        let expected = &mut expected[..chunk.len()];
+        fill(at, expected);
+        if chunk == expected {
+            continue;
+        }
+        if let Some(i) = chunk.iter().zip(&*expected).position(|(found, byte)| found != byte) {
+            let (expected, found) = (expected[i], chunk[i]);
+            return Some(Difference { position: at + i as u64, expected, found });
+        }
+    }
+    None
+}
+
+/// Writes the four words of a turn, whose first word is `word`.
+#[inline(always)]
+fn write_turn(turn: &mut [u8], word: u64) {
+    let double = word.wrapping_add(word);
+    let triple = double.wrapping_add(word);
+    let words = [word, double, triple, double.wrapping_add(triple)];
+    for (bytes, word) in turn.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+        *bytes = word.to_le_bytes();
     }
 }
 

@@ -14,6 +14,7 @@
 //! | 42 to 43 | – | bytes of the body, which the checksum includes |
 //! | 44 to 47 | 36 to 39 | checksum of all bytes before it ([`crc32c`]) |
 
+use super::body::Difference;
 use super::method::{Digest, Method, crc32c};
 
 /// The first two bytes of a header.
@@ -153,6 +154,12 @@ pub enum Corruption {
     /// The data after the header contradicts its digest.
     #[error("bad digest {}, computed {}", .0.found, .0.expected)]
     Digest(Box<DigestMismatch>),
+    /// The data is not that of the job's pattern.
+    #[error(
+        "bad pattern: byte {:#04x} at position {} of the write, expected {:#04x}",
+        .0.found, .0.position, .0.expected
+    )]
+    Pattern(Difference),
 }
 
 /// A digest that does not fit the data after it.

@@ -10,23 +10,25 @@
 //! | which bytes fill a write | [`body`], [`pattern`] |
 //! | which writes does a state file expect on the target | [`state`] |
 //! | how long is an interval, where is its header, and how is it sealed and checked | [`interval`] |
+//! | how is a whole write made and checked | [`write`](mod@write) |
 //!
 //! ```
-//! use fiord_formats::verify::{body::Body, header::{Expected, VerifyHeader, HeaderLayout}, interval, method::Method};
+//! use fiord_formats::verify::header::Corruption;
+//! use fiord_formats::verify::method::Method;
+//! use fiord_formats::verify::write::{ExpectedWrite, WriteFormat, WriteIdentity};
 //!
-//! let header = VerifyHeader {
-//!     layout: HeaderLayout::Current, method: Method::Crc32c, length: 4096, seed: 77, offset: 8192,
-//!     seconds: 0, fraction: 0, number: 2, thread: 1,
-//! };
-//! let mut write = vec![0; 4096];
-//! Body::new(77, 4096).fill(0, &mut write);
-//! interval::seal(&mut write, &header)?;
+//! let format = WriteFormat::new(Method::Crc32c, 4096, 0, None)?;
+//! let id = WriteIdentity { offset: 8192, seed: 77, number: 2, thread: 1, seconds: 0, nanos: 0 };
+//! let mut write = vec![0; 16384];
+//! format.seal_write(&id, &mut write)?;
 //!
-//! let expected = Expected { length: 4096, offset: 8192, seed: Some(77), number: Some(2) };
-//! assert_eq!(interval::check(&write, Method::Crc32c, &expected), Ok(header));
-//! write[3000] ^= 1;
-//! assert!(interval::check(&write, Method::Crc32c, &expected).is_err());
-//! # Ok::<(), interval::IntervalError>(())
+//! let expected = ExpectedWrite { offset: 8192, seed: Some(77), number: Some(2) };
+//! assert_eq!(format.check_write(&expected, &mut write), Ok(()));
+//! write[7000] ^= 1;
+//! let bad = format.check_write(&expected, &mut write).unwrap_err();
+//! assert_eq!(bad.position, 4096);
+//! assert!(matches!(bad.corruption, Corruption::Digest(_)));
+//! # Ok::<(), fiord_formats::verify::interval::IntervalError>(())
 //! ```
 
 pub mod body;
@@ -35,6 +37,7 @@ pub mod interval;
 pub mod method;
 pub mod pattern;
 pub mod state;
+pub mod write;
 
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,55 @@
+//! Prints how fast each method seals and checks writes of 128 KiB, in GB/s.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use fiord_formats::verify::body::Body;
+use fiord_formats::verify::method::Method;
+use fiord_formats::verify::pattern::{BodyPattern, PatternPart};
+use fiord_formats::verify::write::{ExpectedWrite, WriteFormat, WriteIdentity};
+
+const LENGTH: usize = 128 << 10;
+
+fn speed(mut work: impl FnMut(&mut [u8])) -> f64 {
+    let mut buffer = vec![0x5a; LENGTH];
+    work(&mut buffer);
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed() < Duration::from_millis(150) {
+        (0..16).for_each(|_| work(black_box(&mut buffer)));
+        count += 16;
+    }
+    (count * LENGTH) as f64 / start.elapsed().as_secs_f64() / 1e9
+}
+
+fn main() {
+    let id = WriteIdentity { offset: 0, seed: 99, number: 1, thread: 1, seconds: 0, nanos: 0 };
+    let expected = ExpectedWrite { offset: 0, seed: Some(99), number: Some(1) };
+    println!("{:<12} {:>8} {:>8} {:>8}", "GB/s", "digest", "seal", "check");
+    for method in Method::ALL {
+        let Ok(format) = WriteFormat::new(method, 0, 0, None) else { continue };
+        let digest = speed(|buffer| {
+            black_box(method.digest(buffer));
+        });
+        let seal = speed(|buffer| {
+            let _ = black_box(format.seal_write(&id, buffer));
+        });
+        let mut sealed = vec![0; LENGTH];
+        let _ = format.seal_write(&id, &mut sealed);
+        let check = speed(|_| format.check_write(&expected, black_box(&mut sealed)).unwrap());
+        println!("{:<12} {digest:8.2} {seal:8.2} {check:8.2}", format!("{method:?}"));
+    }
+    let body = speed(|buffer| Body::new(99, LENGTH as u64).fill(0, buffer));
+    let copied = vec![1; LENGTH];
+    let copy = speed(|buffer| buffer.copy_from_slice(&copied));
+    println!("body {body:.2}, memcpy {copy:.2}");
+    for parts in [vec![PatternPart::Offset], vec![PatternPart::Bytes(vec![1; 77])]] {
+        for interval in [0, 512, 4096] {
+            let pattern = BodyPattern::new(parts.clone(), interval).expect("it has bytes");
+            let fill = speed(|buffer| pattern.fill(7, buffer));
+            let check = speed(|buffer| {
+                let _ = black_box(pattern.first_difference(7, 0, buffer));
+            });
+            println!("pattern every {interval}: fill {fill:.2}, check {check:.2}");
+        }
+    }
+}

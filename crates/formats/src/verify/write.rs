@@ -1,0 +1,209 @@
+//! Whole writes: all intervals of a write are made, and checked, in one call.
+
+use super::body::Body;
+use super::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
+use super::interval::{self, IntervalError, exchange, header_and_digest, seal};
+use super::method::Method;
+use super::pattern::BodyPattern;
+
+/// What the writes of a job contain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteFormat {
+    method: Method,
+    /// Bytes from one header to the next. 0: each write is one interval.
+    interval: usize,
+    /// Position of the header in its interval. 0: at its start.
+    header_offset: usize,
+    pattern: Option<BodyPattern>,
+}
+
+/// What distinguishes one write from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteIdentity {
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// Seed of the body.
+    pub seed: u64,
+    /// Number of writes that the job had issued before.
+    pub number: u64,
+    /// Number of the thread of the job, from 1: its low 16 bits.
+    pub thread: u16,
+    /// Start of the write on the monotonic clock: whole seconds.
+    pub seconds: u32,
+    /// Nanoseconds after `seconds`.
+    pub nanos: u32,
+}
+
+/// What a reader knows about a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExpectedWrite {
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// Seed of the body; `None` if `verify_header_seed` is off.
+    pub seed: Option<u64>,
+    /// Number of the write; `None` if `verify_write_sequence` is off.
+    pub number: Option<u64>,
+}
+
+/// The first bad interval of a write.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{corruption} (interval of {length} bytes at position {position} of the write)")]
+pub struct BadInterval {
+    /// Position of the interval in the write, in bytes.
+    pub position: usize,
+    /// Length of the interval in bytes.
+    pub length: usize,
+    /// How its contents differ.
+    #[source]
+    pub corruption: Corruption,
+}
+
+impl WriteFormat {
+    /// The format of a job. `interval` is the resolved `verify_interval`, or 0 if each write is one interval;
+    /// `header_offset` is `verify_offset`.
+    ///
+    /// # Errors
+    /// The header and digest do not fit into the interval, or not at `header_offset`.
+    pub fn new(
+        method: Method,
+        interval: u32,
+        header_offset: u32,
+        pattern: Option<BodyPattern>,
+    ) -> Result<Self, IntervalError> {
+        let (interval, offset) = (interval as usize, header_offset as usize);
+        let needed = header_and_digest(HeaderLayout::Current, method);
+        if method.has_header() && interval > 0 {
+            if interval < needed {
+                return Err(IntervalError::TooShort { length: interval, needed });
+            }
+            let high = interval - needed;
+            if offset > 0 && !(needed..=high).contains(&offset) {
+                return Err(IntervalError::Offset { offset, low: needed, high });
+            }
+        }
+        Ok(WriteFormat { method, interval, header_offset: offset, pattern })
+    }
+
+    /// The method of the digest.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Whether writes contain anything that this format defines (`verify=null` does not).
+    #[must_use]
+    pub fn has_contents(&self) -> bool {
+        self.method != Method::Null
+    }
+
+    /// Makes the contents of a whole write: body or pattern, and the header and digest of each interval.
+    ///
+    /// # Errors
+    /// An interval is too short for its header and digest. Without `bs_unaligned`, [`WriteFormat::new`] finds
+    /// that out.
+    pub fn seal_write(&self, id: &WriteIdentity, write: &mut [u8]) -> Result<(), IntervalError> {
+        if self.method == Method::Null {
+            return Ok(());
+        }
+        match &self.pattern {
+            Some(pattern) => pattern.fill(id.offset, write),
+            None => Body::new(id.seed, write.len() as u64).fill(0, write),
+        }
+        if !self.method.has_header() {
+            return Ok(());
+        }
+        let needed = header_and_digest(HeaderLayout::Current, self.method);
+        let mut header = VerifyHeader {
+            layout: HeaderLayout::Current,
+            method: self.method,
+            length: 0,
+            seed: id.seed,
+            offset: id.offset,
+            seconds: id.seconds,
+            fraction: id.nanos,
+            number: id.number,
+            thread: id.thread,
+        };
+        for interval in write.chunks_mut(self.step(write.len())) {
+            header.length = interval.len() as u32;
+            seal(interval, &header)?;
+            exchange(interval, needed, self.header_offset)?;
+            header.offset += u64::from(header.length);
+        }
+        Ok(())
+    }
+
+    /// Checks a whole write as fio does: the headers, the digests, and the pattern if the method has no digest.
+    /// `write` is changed in between (`verify_offset`), but not in the end.
+    ///
+    /// # Errors
+    /// The first bad interval.
+    pub fn check_write(
+        &self,
+        expected: &ExpectedWrite,
+        write: &mut [u8],
+    ) -> Result<(), BadInterval> {
+        let length = write.len();
+        match self.method {
+            Method::Null => return Ok(()),
+            Method::Pattern => {
+                return self
+                    .check_pattern(expected.offset, 0, write)
+                    .map_err(|corruption| BadInterval { position: 0, length, corruption });
+            }
+            _ => {}
+        }
+        let step = self.step(length);
+        for (index, interval) in write.chunks_mut(step).enumerate() {
+            let (position, length) = (index * step, interval.len());
+            self.check_interval(expected, position, interval)
+                .map_err(|corruption| BadInterval { position, length, corruption })?;
+        }
+        Ok(())
+    }
+
+    /// Bytes from one header to the next in a write of `length` bytes.
+    fn step(&self, length: usize) -> usize {
+        if self.interval == 0 { length.max(1) } else { self.interval }
+    }
+
+    fn check_interval(
+        &self,
+        write: &ExpectedWrite,
+        position: usize,
+        interval: &mut [u8],
+    ) -> Result<(), Corruption> {
+        let taken = header_and_digest(HeaderLayout::Current, self.method);
+        // A write that is too short for this exchange was not exchanged either.
+        let moved = exchange(interval, taken, self.header_offset).is_ok();
+        let expected = Expected {
+            length: interval.len() as u32,
+            offset: write.offset.wrapping_add(position as u64),
+            seed: write.seed,
+            number: write.number,
+        };
+        let result = interval::check(interval, self.method, &expected).and_then(|header| {
+            let start = header_and_digest(header.layout, self.method);
+            match self.method {
+                Method::PatternHdr => {
+                    self.check_pattern(write.offset, position + start, &interval[start..])
+                }
+                _ => Ok(()),
+            }
+        });
+        if moved {
+            let undone = exchange(interval, taken, self.header_offset);
+            debug_assert!(undone.is_ok(), "what was exchanged can be exchanged back");
+        }
+        result
+    }
+
+    fn check_pattern(&self, offset: u64, position: usize, found: &[u8]) -> Result<(), Corruption> {
+        let Some(pattern) = &self.pattern else { return Ok(()) };
+        let difference = pattern.first_difference(offset, position as u64, found);
+        difference.map_or(Ok(()), |difference| Err(Corruption::Pattern(difference)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
