@@ -11,7 +11,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::varint;
+use crate::varint::{self, VarintError};
 
 /// Why a block cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +39,15 @@ pub enum BlockError {
     /// The text is not base64.
     #[error("the block is not valid base64")]
     NotBase64,
+}
+
+impl From<VarintError> for BlockError {
+    fn from(error: VarintError) -> Self {
+        match error {
+            VarintError::Truncated => BlockError::Truncated,
+            VarintError::TooLarge => BlockError::TooLarge,
+        }
+    }
 }
 
 /// Writes a list of counts, most of which are zero.

@@ -4,10 +4,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::assemble::RawSection;
 use crate::diagnostic::Diagnostic;
 use crate::load::Loader;
 use crate::scan::{Item, scan};
+use crate::section::RawSection;
 use crate::spec::{Place, Source};
 
 /// The maximum depth of nested includes.

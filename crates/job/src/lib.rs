@@ -38,6 +38,7 @@ pub mod option;
 pub mod profile;
 pub mod rational;
 pub mod scan;
+pub mod section;
 pub mod spec;
 pub mod suggest;
 pub mod unsupported;

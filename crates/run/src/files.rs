@@ -8,10 +8,11 @@ use fiord_engine::Target as Attachment;
 use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
 };
-use fiord_sys::file::{self, CacheUse, Guard, Lifetime, Open};
+use fiord_sys::file::{self, CacheUse, Lifetime, Open};
 use fiord_types::Errno;
 
 use crate::error::{JobError, Stage, failed};
+use crate::guard::guard;
 use crate::layout;
 use crate::lock::{FileLock, FileLocks};
 use crate::worker::Files;
@@ -354,13 +355,6 @@ impl Files for FileSet<'_> {
             None => Ok(Vec::new()),
         }
     }
-}
-
-/// The rules for writing, creating and removing a job's files.
-pub(crate) fn guard(job: &JobPlan) -> Guard {
-    let how = &job.target.open;
-    let guard = if how.generated { Guard::generated() } else { Guard::target() };
-    guard.allow_system(how.allow_mounted_write)
 }
 
 /// Whether a file opened for writing is of the kind that the plan found.

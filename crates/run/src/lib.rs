@@ -8,6 +8,7 @@
 //! | where the bytes of a job's writes come from | `content.rs` |
 //! | which files are created before the run, and how | `layout/` |
 //! | how is a file opened, advised, dropped from the cache | `files.rs` |
+//! | which files may a job write, create and remove | `guard.rs` |
 //! | how do jobs that share a file take turns (`lockfile`) | `lock.rs` |
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
@@ -34,6 +35,7 @@ pub mod debug;
 pub mod error;
 pub mod events;
 mod files;
+mod guard;
 mod jobthread;
 mod layout;
 mod lock;

@@ -1,9 +1,13 @@
 //! Latencies by I/O priority, for jobs that have more than one.
 
+use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 use crate::summary::Summary;
+
+/// Most priorities of one direction. Each has a histogram, so this bounds the memory that a short text can claim.
+pub(crate) const MOST_PRIORITIES: usize = 1024;
 
 /// The latencies of one priority in one direction: total latencies if those have percentiles, else completion
 /// latencies.
@@ -53,4 +57,28 @@ pub fn merge(mine: &mut Vec<PriorityRecorder>, theirs: &[PriorityRecorder]) {
             }
         }
     }
+}
+
+/// Reads a list of at most [`MOST_PRIORITIES`] entries.
+pub(crate) fn few_priorities<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<PriorityRecorder>, D::Error> {
+    struct Few;
+    impl<'de> Visitor<'de> for Few {
+        type Value = Vec<PriorityRecorder>;
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "at most {MOST_PRIORITIES} priorities")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut few = Vec::new();
+            while let Some(entry) = list.next_element()? {
+                if few.len() == MOST_PRIORITIES {
+                    return Err(A::Error::invalid_length(few.len() + 1, &self));
+                }
+                few.push(entry);
+            }
+            Ok(few)
+        }
+    }
+    from.deserialize_seq(Few)
 }

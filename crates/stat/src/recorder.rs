@@ -10,7 +10,6 @@ use crate::histogram::{Histogram, Splits};
 use crate::priority::{self, PriorityRecorder};
 use crate::slices::Slices;
 use crate::summary::Summary;
-use crate::wire::{few_priorities, is_unused};
 
 /// The measurements that a recorder takes of each completed I/O, as a bit set. It is a const parameter of
 /// [`Recorder::complete`], so that the compiler removes the code of the others.
@@ -99,7 +98,7 @@ pub struct DirRecorder {
     #[serde(skip_serializing_if = "is_unused")]
     pub intended_hist: Histogram,
     /// Latencies by priority if the job has several priorities; the job's own comes first.
-    #[serde(deserialize_with = "few_priorities", skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "priority::few_priorities", skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityRecorder>,
 }
 
@@ -404,4 +403,9 @@ impl Recorder {
     pub fn totals(&self) -> PerDir<(u64, u64)> {
         PerDir::from_fn(|dir| (self.dirs[dir].bytes, self.dirs[dir].ios))
     }
+}
+
+/// Whether a value is its default, so that it can be left out.
+fn is_unused<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

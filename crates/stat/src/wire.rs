@@ -7,17 +7,12 @@
 //! that are missing have their default, so a field may be added without a new version. The version increases when
 //! a field changes its meaning.
 
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use crate::job::JobData;
-use crate::priority::PriorityRecorder;
 
 /// The version that this program writes, and the latest that it reads.
 pub const VERSION: u32 = 1;
-
-/// Most priorities of one direction. Each has a histogram, so this bounds the memory that a short text can claim.
-const MOST_PRIORITIES: usize = 1024;
 
 /// Why a text is not the data of a job.
 #[derive(Debug, thiserror::Error)]
@@ -64,35 +59,6 @@ impl JobData {
             Head { .. } => Ok(serde_json::from_str(text)?),
         }
     }
-}
-
-/// Whether a value is its default, so that it can be left out.
-pub(crate) fn is_unused<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-/// Reads a list of at most [`MOST_PRIORITIES`] entries.
-pub(crate) fn few_priorities<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Vec<PriorityRecorder>, D::Error> {
-    struct Few;
-    impl<'de> Visitor<'de> for Few {
-        type Value = Vec<PriorityRecorder>;
-        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            write!(f, "at most {MOST_PRIORITIES} priorities")
-        }
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut few = Vec::new();
-            while let Some(entry) = list.next_element()? {
-                if few.len() == MOST_PRIORITIES {
-                    return Err(A::Error::invalid_length(few.len() + 1, &self));
-                }
-                few.push(entry);
-            }
-            Ok(few)
-        }
-    }
-    from.deserialize_seq(Few)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use proptest::sample::Index;
 use fiord_types::Dir;
 
 use super::*;
+use crate::priority::MOST_PRIORITIES;
 use crate::recorder::{Recorder, Times, axes};
 use crate::report::SteadyState;
 use crate::shares::TimeShares;

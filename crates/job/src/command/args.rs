@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use super::table::{Argument, COMMANDS, CommandDef};
-use crate::assemble::{self, RawSection};
+use crate::assemble;
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Kind, OptionDef};
 use crate::option::engine::DEFAULT_ENGINE;
 use crate::option::table::{self, IOENGINE, NAME, PROFILE};
 use crate::profile::{self, PROFILES, RawProfile};
 use crate::scan::RawOption;
+use crate::section::RawSection;
 use crate::spec::{Place, Source};
 use crate::suggest;
 

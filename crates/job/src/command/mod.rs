@@ -10,13 +10,14 @@ pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions};
 
 use std::ffi::OsString;
 
-use crate::assemble::{Assembler, RawSection};
+use crate::assemble::Assembler;
 use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
 use crate::option::table::{NAME, NUMJOBS, RW, Rw};
 use crate::profile::{self, ProfileDef, RawProfile};
+use crate::section::RawSection;
 use crate::spec::{JobSpec, Place, Setting};
 use crate::suggest;
 use args::ParsedArgument;

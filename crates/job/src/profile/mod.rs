@@ -13,7 +13,6 @@ mod vioperf;
 
 use std::sync::Arc;
 
-use crate::assemble::RawSection;
 use crate::diagnostic::Diagnostic;
 use crate::load::Loader;
 use crate::option::def::OptionDef;
@@ -21,6 +20,7 @@ use crate::option::handle::{Get, Opt};
 use crate::option::parse;
 use crate::option::value::{Bases, Value};
 use crate::scan::RawOption;
+use crate::section::RawSection;
 use crate::spec::{Place, Source};
 
 /// A profile.

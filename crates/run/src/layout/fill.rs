@@ -13,7 +13,7 @@ use fiord_types::{Dir, Errno};
 use super::{Done, Overseer};
 use crate::content::content_of;
 use crate::error::{JobError, Stage, failed};
-use crate::files::guard;
+use crate::guard::guard;
 
 /// Size of one write or read, bytes: large enough to make the cost of the call negligible, small enough for
 /// a quick reaction to Ctrl-C.

@@ -2,7 +2,8 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which loop, source and payload does a job get | [`setup`](self) (`setup.rs`) |
+//! | which layers does the engine of a job get | [`run`] (`entry.rs`) |
+//! | which loop, source and payload does a job get | `setup.rs` |
 //! | how the engine of a job is created | `engines.rs` |
 //! | what happens now and then: run time, ramp, stop, counters, errors | `core/` |
 //! | the inner loops | `loops/` |
@@ -17,6 +18,7 @@
 
 mod core;
 mod engines;
+mod entry;
 mod hooks;
 mod layers;
 mod locked;
@@ -39,7 +41,7 @@ use crate::error::JobError;
 use crate::lock::FileLock;
 use crate::zones::{Counts, ZoneTable};
 
-pub use setup::run;
+pub use entry::run;
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
 /// `openfiles` than files.

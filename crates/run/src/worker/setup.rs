@@ -1,82 +1,37 @@
-//! Picks the engine, the source, the payload and the loop of a job, once.
+//! Picks the source, the payload and the loop of a job, once, and runs the job.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_engine::{Engine, EngineConfig, EngineError, FreeSlot, MachineClock};
+use fiord_engine::{Engine, EngineError, FreeSlot};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{DepthSupport, IoPrio, JobPlan, LockFile, Record};
+use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
-use fiord_types::{Dir, Errno};
+use fiord_types::Dir;
 
 use super::core::{JobState, opens_all};
 use super::hooks::Hooks;
 use super::layers::{Boxed, Layered};
-use super::locked::Locked;
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
-use super::{Files, WorkerResult, engines};
+use super::{Files, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
-use crate::debug::DebugOutput;
 use crate::error::JobError;
-use crate::lock::FileLock;
-use crate::thread;
 use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.
 pub(super) struct Surroundings<'a> {
     pub(super) job: &'a JobPlan,
-    files: &'a mut dyn Files,
-    control: &'a JobControl,
-    live: &'a Live,
-    ready: &'a dyn Fn(),
+    pub(super) files: &'a mut dyn Files,
+    pub(super) control: &'a JobControl,
+    pub(super) live: &'a Live,
+    pub(super) ready: &'a dyn Fn(),
     /// CPU cycles per second, for `thinkcycles`.
-    hertz: u64,
-}
-
-/// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
-/// follows [`JobControl::go`]. `clock` times engines that do real I/O. `debug` receives the lines of `--debug`.
-pub fn run(
-    job: &JobPlan,
-    clock: MachineClock,
-    files: &mut dyn Files,
-    control: &JobControl,
-    live: &Live,
-    ready: &dyn Fn(),
-    debug: Option<&DebugOutput>,
-) -> WorkerResult {
-    control.set_phase(Phase::SetUp);
-    // A simulated device has no CPU: a cycle takes a nanosecond there.
-    let def = job.engine.def();
-    let hertz = clock.0.hertz().filter(|_| !def.virtual_time).unwrap_or(1_000_000_000);
-    let around = Surroundings { job, files, control, live, ready, hertz };
-    let mut config = EngineConfig::for_job(job, clock);
-    if !def.in_flight.uses_depth() {
-        // Such an engine can use only one buffer.
-        config.slots = 1;
-    }
-    if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
-        let bytes = u64::from(config.slots) * u64::from(config.buffer_bytes);
-        debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
-    }
-    let tracer = Tracer::of(job, debug);
-    if job.pace.offload
-        && let Some(engine) = engines::offloaded(&config, job)
-    {
-        return with_boxed::<MANAGED>(engine, around, tracer);
-    }
-    if job.target.lock != LockFile::None {
-        let locks = around.files.locks();
-        return with_boxed::<ONE>(locked(&config, job, locks), around, tracer);
-    }
-    match tracer {
-        Some(tracer) => engines::run_traced(&config, around, tracer),
-        None => engines::run_job(&config, around),
-    }
+    pub(super) hertz: u64,
 }
 
 /// Runs a job whose engine is behind a pointer, so that all such engines share one set of loops.
@@ -92,26 +47,6 @@ pub(super) fn with_boxed<const LOOPS: u8>(
         None => engine,
     });
     with_engine::<_, LOOPS>(engine, around)
-}
-
-/// The engine of a job that locks its files around each I/O (`lockfile`).
-fn locked(
-    config: &EngineConfig,
-    job: &JobPlan,
-    locks: Vec<Arc<FileLock>>,
-) -> Result<Boxed, EngineError> {
-    let Some(engine) = engines::any_engine(config, job) else {
-        return Err(EngineError {
-            what: format!(
-                "lockfile: each job of ioengine={} has its own virtual time, so jobs cannot wait for a lock",
-                job.engine.def().name
-            ),
-            help: None,
-            errno: Some(Errno::EINVAL),
-        });
-    };
-    let locked = Locked::new(job.target.lock, locks, config.slots);
-    Ok(Layered::new(Layered::new(engine?, locked), ()))
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
@@ -135,7 +70,7 @@ pub(super) const ONE: u8 = 1;
 /// with the truth.
 pub(super) const SIM: u8 = if cfg!(test) { HOT } else { ONE };
 /// Only a loop with hooks, for engines that need one.
-const MANAGED: u8 = 2;
+pub(super) const MANAGED: u8 = 2;
 
 /// The loop that a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,13 @@
 //! | what the thread's time goes to | `stages.rs` |
 //! | what happens when an I/O fails | `failure.rs` |
 //! | how hooks learn that an I/O ended | `following.rs` |
+//! | how a loop waits until an I/O is due | `waiting.rs` |
 
 mod failure;
 mod following;
 mod housekeeping;
 pub mod stages;
+mod waiting;
 
 use fiord_engine::Time;
 use fiord_plan::JobPlan;
@@ -22,9 +24,9 @@ use fiord_sys::usage::{self, Usage};
 use fiord_types::{Nanos, PerDir};
 
 use self::stages::StageTimes;
+use self::waiting::Waiting;
 use super::Files;
 use super::hooks::Hooks;
-use super::loops::Waiting;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
 use crate::steady::Sampler;

@@ -6,7 +6,7 @@ use fiord_stat::shares::LoopStage;
 
 use super::DynParts;
 use super::mode::Mode;
-use super::queued::LoopState;
+use super::slots::LoopState;
 
 /// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The slot, and the time
 /// after that; `None` when the job must issue no more I/Os.

@@ -8,9 +8,9 @@ use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::super::hooks::{Admission, Delay, Events};
+use super::complete::complete_at_once;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
-use super::queued::complete_at_once;
 use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control};
 use crate::error::{JobError, Stage};

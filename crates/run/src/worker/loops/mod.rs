@@ -5,15 +5,16 @@
 //! |---|---|
 //! | what is a loop compiled for | `mode.rs` |
 //! | one I/O at a time | `direct.rs` |
-//! | many I/Os in flight: a round of the loop, and its completions | `queued.rs` |
+//! | many I/Os in flight: a round of the loop | `queued.rs` |
+//! | what happens with the completions of a round | `complete.rs` |
 //! | how free slots are filled: choose the next op, prepare it, submit it | `fill.rs` |
 //! | rounds that are sampled for the report's time shares | `burst.rs` |
-//! | how a loop waits until an I/O is due | `waiting.rs` |
 //! | which slots are free, which ops are in flight | `slots.rs` |
 //! | how ops of the source translate to those of the engine and the recorder | `ops.rs` |
 //! | flushing and closing at the end of a job | `finish.rs` |
 
 mod burst;
+mod complete;
 mod direct;
 mod fill;
 mod finish;
@@ -21,7 +22,6 @@ pub mod mode;
 pub mod ops;
 mod queued;
 mod slots;
-mod waiting;
 
 use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
@@ -30,7 +30,6 @@ use fiord_stat::shares::LoopStage;
 use fiord_sys::bus::Watch;
 
 use self::mode::Mode;
-pub use self::waiting::Waiting;
 use super::core::{JobState, opens_all};
 use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};

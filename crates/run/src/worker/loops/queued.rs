@@ -5,31 +5,16 @@
 //! or `iodepth_low` is followed to the letter: I/Os are then submitted and reaped in groups of that size,
 //! and queueing resumes only when few enough are left.
 
-use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time, Want};
+use fiord_engine::{Engine, Time, Want};
 use fiord_load::{Next, Source};
-use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::LoopStage;
-use fiord_types::Dir;
 
-use super::super::core::JobState;
-use super::super::hooks::{Completed, Delay, Events};
+use super::super::hooks::Delay;
 use super::fill::FillOutcome;
 use super::mode::Mode;
-use super::ops::direction;
-use super::slots::{Batching, CompletionBatch, CompletionBatches, EMPTY_BATCHES, Slots};
+use super::slots::{Batching, EMPTY_BATCHES, LoopState, Slots};
 use super::{Parts, Payload, Worker, burst};
 use crate::error::{JobError, Stage};
-
-/// The state of the loop.
-pub struct LoopState {
-    slots: Slots,
-    batching: Batching,
-    /// An operation of the source that could not be carried out yet.
-    held: Option<Next>,
-    pub now: u64,
-    /// No more I/Os are issued; the loop waits for those in flight.
-    pub ended: bool,
-}
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
@@ -189,213 +174,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.end_stage::<M>(LoopStage::Completion);
         true
     }
-
-    /// Frees the slot of one completion and records it, at once or together with completions that took
-    /// the same time.
-    #[inline(always)]
-    pub(super) fn complete_one<M: Mode>(
-        &mut self,
-        slots: &mut Slots,
-        (slot, outcome): (FreeSlot, Outcome),
-        now: u64,
-        batches: &mut CompletionBatches,
-    ) {
-        let flight = &slots.flights[slot.index() as usize];
-        let op = &flight.op;
-        if !is_whole(op, outcome) {
-            return unusual_completion(
-                self.state,
-                self.engine,
-                self.clock,
-                slots,
-                (slot, outcome),
-                now,
-            );
-        }
-        let dir = direction(op);
-        let bytes = u64::from(op.len) + u64::from(op.at);
-        let (start, issue) = (flight.start, flight.issue);
-        let batch = &mut batches[dir];
-        if batch.start == start && batch.issue == issue {
-            batch.count += 1;
-            batch.bytes += bytes;
-        } else {
-            let ended = std::mem::replace(batch, CompletionBatch { bytes, start, issue, count: 1 });
-            self.record::<M>(dir, &ended, now);
-        }
-        if M::HOOKS {
-            let (op, times) = (*op, times(start, issue, now));
-            return succeeded(self.state, self.engine, slots, slot, &op, times, now);
-        }
-        slots.free.push(slot);
-    }
-
-    /// Records completions that were gathered.
-    #[inline(always)]
-    pub(super) fn record_all<M: Mode>(&mut self, batches: &CompletionBatches, now: u64) {
-        for (dir, batch) in batches.iter() {
-            self.record::<M>(dir, batch, now);
-        }
-    }
-
-    /// Records I/Os of one direction that took the same time.
-    #[inline(always)]
-    fn record<M: Mode>(&mut self, dir: Dir, batch: &CompletionBatch, now: u64) {
-        if batch.count > 0 {
-            let times = times(batch.start, batch.issue, now);
-            self.state.recorder.complete_with(M::AXES, dir, batch.bytes, times, batch.count);
-        }
-    }
-}
-
-/// Whether this is the outcome of a read, write or trim that is complete. A trim returns 0 bytes.
-#[inline(always)]
-fn is_whole(op: &Op, outcome: Outcome) -> bool {
-    let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
-    matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) && outcome == Outcome::ok(whole)
 }
 
 /// Whether the delayed operation must wait until no op is in flight.
 #[inline(always)]
 fn must_drain(held: Option<&Next>) -> bool {
     matches!(held, Some(Next::Flush(.., true) | Next::Close(_) | Next::Again(_) | Next::End))
-}
-
-/// A flush that ended, an I/O that failed, or one that moved less than it should: its rest is queued.
-#[cold]
-#[inline(never)]
-fn unusual_completion<E: Engine>(
-    state: &mut JobState<'_>,
-    engine: &mut E,
-    clock: &E::Clock,
-    slots: &mut Slots,
-    (slot, outcome): (FreeSlot, Outcome),
-    now: u64,
-) {
-    let flight = &mut slots.flights[slot.index() as usize];
-    let op = flight.op;
-    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
-    match outcome.get() {
-        Ok(bytes) if moves && bytes > 0 => {
-            if !std::mem::replace(&mut flight.short, true) {
-                state.recorder.short(direction(&op));
-            }
-            flight.op.offset += u64::from(bytes);
-            flight.op.at += bytes;
-            flight.op.len -= bytes;
-            queue_rest(state, engine, clock, slots, slot, now);
-        }
-        Ok(_) if !moves => {
-            if op.kind != OpKind::Trim {
-                state.recorder.synced(now.saturating_sub(flight.issue));
-            }
-            let times = times(flight.start, flight.issue, now);
-            succeeded_cold(state, engine, slots, slot, &op, times, now);
-        }
-        Ok(_) | Err(_) => {
-            let failed = Completed::failed(outcome, times(flight.start, flight.issue, now), now);
-            let explanation = engine.explain(&slot);
-            state.follow_failure(explanation, slot.index(), &op, &failed);
-            slots.free.push(slot);
-        }
-    }
-}
-
-/// Tells the hooks that an op succeeded, and frees its slot unless a hook holds it. `op`: the last part of it.
-#[inline(always)]
-fn succeeded<E: Engine>(
-    state: &mut JobState<'_>,
-    engine: &mut E,
-    slots: &mut Slots,
-    mut slot: FreeSlot,
-    op: &Op,
-    times: Times,
-    now: u64,
-) {
-    let index = slot.index();
-    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
-    let bytes = if moves { op.at + op.len } else { 0 };
-    let data = match state.hooks.want(Events::DATA) {
-        true => &engine.buffer(&mut slot)[..bytes as usize],
-        false => &[],
-    };
-    let completed = Completed::ok(bytes, times, now);
-    if state.hooks.completed(index, data, &completed, &mut state.recorder) {
-        slots.free.push(slot);
-    } else if let Some(holder) = state.handle_answers(index) {
-        state.hooks.hold(holder, engine.hold(slot));
-        slots.held();
-    } else {
-        slots.free.push(slot);
-    }
-}
-
-/// [`succeeded`], out of line, for rare code.
-#[cold]
-#[inline(never)]
-fn succeeded_cold<E: Engine>(
-    state: &mut JobState<'_>,
-    engine: &mut E,
-    slots: &mut Slots,
-    slot: FreeSlot,
-    op: &Op,
-    times: Times,
-    now: u64,
-) {
-    succeeded(state, engine, slots, slot, op, times, now);
-}
-
-/// Queues the rest of a short transfer in its slot.
-fn queue_rest<E: Engine>(
-    state: &mut JobState<'_>,
-    engine: &mut E,
-    clock: &E::Clock,
-    slots: &mut Slots,
-    slot: FreeSlot,
-    now: u64,
-) {
-    let op = slots.flights[slot.index() as usize].op;
-    match engine.queue(slot, &op) {
-        Queued::Pending => {}
-        Queued::Done(slot, outcome) => {
-            complete_at_once(state, engine, clock, slots, (slot, outcome), now);
-        }
-        Queued::Full(slot) => {
-            // The engine has as many places as there are slots, and this one is ours.
-            let full = "the engine accepts no I/O although its slot is free";
-            state.error.get_or_insert(JobError::new(Stage::Queue, None, full));
-            slots.free.push(slot);
-        }
-    }
-}
-
-/// An op completed as it was queued by rare code.
-pub fn complete_at_once<E: Engine>(
-    state: &mut JobState<'_>,
-    engine: &mut E,
-    clock: &E::Clock,
-    slots: &mut Slots,
-    (slot, outcome): (FreeSlot, Outcome),
-    now: u64,
-) {
-    let flight = slots.flights[slot.index() as usize];
-    let op = flight.op;
-    if !is_whole(&op, outcome) {
-        return unusual_completion(state, engine, clock, slots, (slot, outcome), now);
-    }
-    let end = clock.now().max(now);
-    let times = times(flight.start, flight.issue, end);
-    let bytes = u64::from(op.len) + u64::from(op.at);
-    state.recorder.complete_with(axes::DYNAMIC, direction(&op), bytes, times, 1);
-    succeeded_cold(state, engine, slots, slot, &op, times, end);
-}
-
-/// The latencies of an I/O that has just completed.
-#[inline(always)]
-fn times(start: u64, issue: u64, now: u64) -> Times {
-    Times {
-        slat: issue.wrapping_sub(start),
-        clat: now.wrapping_sub(issue),
-        lat: now.wrapping_sub(start),
-    }
 }

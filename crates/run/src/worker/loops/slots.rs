@@ -1,7 +1,20 @@
 //! The slots of a job with many I/Os in flight, and the sizes of its submissions and reaps.
 
 use fiord_engine::{Completions, FreeSlot, IoAttributes, Op, OpKind, Slot, Want};
+use fiord_load::Next;
 use fiord_types::PerDir;
+
+/// The state of a loop with many I/Os in flight.
+pub struct LoopState {
+    pub slots: Slots,
+    pub batching: Batching,
+    /// An operation of the source that could not be carried out yet.
+    pub held: Option<Next>,
+    /// The time of the last clock read, ns.
+    pub now: u64,
+    /// No more I/Os are issued; the loop waits for those in flight.
+    pub ended: bool,
+}
 
 /// An op that was queued.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use fiord_engine::{Time, Want};
 use fiord_stat::delays::ThreadDelays;
 use fiord_types::Dir;
 
-use super::super::core::JobState;
-use super::super::hooks::{Delay, NEVER};
+use super::JobState;
+use crate::worker::hooks::{Delay, NEVER};
 
 /// The longest sleep, ns. A job notices within this time that it must stop.
 const LONGEST_SLEEP: u64 = 50_000_000;

@@ -1,0 +1,79 @@
+//! Runs a job on its engine, with the layers around it that its options ask for.
+
+use std::sync::Arc;
+
+use fiord_engine::{EngineConfig, EngineError, MachineClock};
+use fiord_plan::{JobPlan, LockFile};
+use fiord_stat::live::Live;
+use fiord_types::Errno;
+
+use super::layers::{Boxed, Layered};
+use super::locked::Locked;
+use super::setup::{MANAGED, ONE, Surroundings, with_boxed};
+use super::traced::Tracer;
+use super::{Files, WorkerResult, engines};
+use crate::control::{JobControl, Phase};
+use crate::debug::DebugOutput;
+use crate::lock::FileLock;
+use crate::thread;
+
+/// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
+/// follows [`JobControl::go`]. `clock` times engines that do real I/O. `debug` receives the lines of `--debug`.
+pub fn run(
+    job: &JobPlan,
+    clock: MachineClock,
+    files: &mut dyn Files,
+    control: &JobControl,
+    live: &Live,
+    ready: &dyn Fn(),
+    debug: Option<&DebugOutput>,
+) -> WorkerResult {
+    control.set_phase(Phase::SetUp);
+    // A simulated device has no CPU: a cycle takes a nanosecond there.
+    let def = job.engine.def();
+    let hertz = clock.0.hertz().filter(|_| !def.virtual_time).unwrap_or(1_000_000_000);
+    let around = Surroundings { job, files, control, live, ready, hertz };
+    let mut config = EngineConfig::for_job(job, clock);
+    if !def.in_flight.uses_depth() {
+        // Such an engine can use only one buffer.
+        config.slots = 1;
+    }
+    if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
+        let bytes = u64::from(config.slots) * u64::from(config.buffer_bytes);
+        debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
+    }
+    let tracer = Tracer::of(job, debug);
+    if job.pace.offload
+        && let Some(engine) = engines::offloaded(&config, job)
+    {
+        return with_boxed::<MANAGED>(engine, around, tracer);
+    }
+    if job.target.lock != LockFile::None {
+        let locks = around.files.locks();
+        return with_boxed::<ONE>(locked(&config, job, locks), around, tracer);
+    }
+    match tracer {
+        Some(tracer) => engines::run_traced(&config, around, tracer),
+        None => engines::run_job(&config, around),
+    }
+}
+
+/// The engine of a job that locks its files around each I/O (`lockfile`).
+fn locked(
+    config: &EngineConfig,
+    job: &JobPlan,
+    locks: Vec<Arc<FileLock>>,
+) -> Result<Boxed, EngineError> {
+    let Some(engine) = engines::any_engine(config, job) else {
+        return Err(EngineError {
+            what: format!(
+                "lockfile: each job of ioengine={} has its own virtual time, so jobs cannot wait for a lock",
+                job.engine.def().name
+            ),
+            help: None,
+            errno: Some(Errno::EINVAL),
+        });
+    };
+    let locked = Locked::new(job.target.lock, locks, config.slots);
+    Ok(Layered::new(Layered::new(engine?, locked), ()))
+}
