@@ -29,12 +29,9 @@ pub fn run(
     debug: Option<&DebugOutput>,
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
-    // A simulated device has no CPU: a cycle takes a nanosecond there.
-    let def = job.engine.def();
-    let hertz = clock.0.hertz().filter(|_| !def.virtual_time).unwrap_or(1_000_000_000);
-    let around = Surroundings { job, files, control, live, ready, hertz };
+    let around = Surroundings::new((job, files), clock, (control, live), ready);
     let mut config = EngineConfig::for_job(job, clock);
-    if !def.in_flight.uses_depth() {
+    if !job.engine.def().in_flight.uses_depth() {
         // Such an engine can use only one buffer.
         config.slots = 1;
     }

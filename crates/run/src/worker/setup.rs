@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_engine::{Engine, EngineError, FreeSlot};
+use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record};
 use fiord_stat::live::Live;
@@ -27,11 +27,25 @@ use crate::zones::Placer;
 pub(super) struct Surroundings<'a> {
     pub(super) job: &'a JobPlan,
     pub(super) files: &'a mut dyn Files,
-    pub(super) control: &'a JobControl,
-    pub(super) live: &'a Live,
-    pub(super) ready: &'a dyn Fn(),
+    control: &'a JobControl,
+    live: &'a Live,
+    ready: &'a dyn Fn(),
     /// CPU cycles per second, for `thinkcycles`.
-    pub(super) hertz: u64,
+    hertz: u64,
+}
+
+impl<'a> Surroundings<'a> {
+    /// `ready` is called when everything is set up. `clock` times engines that do real I/O.
+    pub(super) fn new(
+        (job, files): (&'a JobPlan, &'a mut dyn Files),
+        clock: MachineClock,
+        (control, live): (&'a JobControl, &'a Live),
+        ready: &'a dyn Fn(),
+    ) -> Self {
+        // A simulated device has no CPU: a cycle takes a nanosecond there.
+        let cycles = clock.0.hertz().filter(|_| !job.engine.def().virtual_time);
+        Surroundings { job, files, control, live, ready, hertz: cycles.unwrap_or(1_000_000_000) }
+    }
 }
 
 /// Runs a job whose engine is behind a pointer, so that all such engines share one set of loops.
