@@ -38,7 +38,7 @@ impl<'a> Surveyor<'a> {
         if (self.stopped)() {
             return;
         }
-        self.before = look(self.plan, Machine::survey, self.stopped);
+        self.before = look(self.plan, Machine::survey_before, self.stopped);
         let Some(machine) = &self.before else { return };
         for finding in fiord_doctor::at_stake(self.plan, machine).findings() {
             let (what, evidence) = (&finding.what, &finding.evidence);

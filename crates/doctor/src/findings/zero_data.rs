@@ -20,7 +20,8 @@ pub(crate) const CHECK: Check = Check {
             that compresses does the same for blocks of zeros that were written.",
     detection: "After the run, fiord reads up to 16 blocks of 4 KiB, spread over the range that \
                 jobs read, once more (it reads nothing extra during the run, and keeps nothing of \
-                what jobs read). The finding is reported if more than half of these blocks hold \
+                what jobs read). If the run removes the file, fiord reads these blocks before the \
+                run. The finding is reported if more than half of these blocks hold \
                 only zeros; each device or file has its own finding. The check is silent for \
                 devices and files that the run writes, for jobs that read nothing, and if \
                 `unwritten-data` already covers the file.",
@@ -35,13 +36,15 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut Findings) {
-    let samples = &known.after.samples;
+    let before = known.before.samples.iter().map(|sample| (sample, "read before the run"));
+    let after = known.after.samples.iter().map(|sample| (sample, "read again after the run"));
+    let samples: Vec<(&Sample, &str)> = before.chain(after).collect();
     let entries = known.entries();
-    let users = users(known.plan, samples.iter().map(|sample| sample.path.as_path()));
+    let users = users(known.plan, samples.iter().map(|(sample, _)| sample.path.as_path()));
     if let Some(unavailable) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
         findings.unavailable(&CHECK, unavailable);
     }
-    for sample in samples {
+    for (sample, when) in samples {
         let jobs = users.get(sample.path.as_path()).into_iter().flatten();
         let Some(job) = jobs.copied().find(|job| did_read(&entries, job)) else { continue };
         let Some(&(looked, zero)) = findings.available(&CHECK, &sample.zeros) else { continue };
@@ -51,7 +54,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
         if zero * 2 <= looked || holes {
             continue;
         }
-        findings.report_if(finding(job, sample, (looked, zero)));
+        findings.report_if(finding(job, (sample, when), (looked, zero)));
     }
 }
 
@@ -64,7 +67,11 @@ fn did_read(entries: &[Entry<'_>], job: &JobPlan) -> bool {
     entry.is_none_or(|entry| entry.report.dirs.iter().any(|row| row.io_bytes > 0))
 }
 
-fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option<FindingBuilder> {
+fn finding(
+    job: &JobPlan,
+    (sample, when): (&Sample, &str),
+    (looked, zero): (u64, u64),
+) -> Option<FindingBuilder> {
     let path = sample.path.display();
     let file = job.target.files.iter().find(|file| file.path == sample.path)?;
     let why = match sample.kind {
@@ -80,7 +87,7 @@ fn finding(job: &JobPlan, sample: &Sample, (looked, zero): (u64, u64)) -> Option
     };
     let finding = CHECK
         .for_job(job, what)
-        .evidence(format!("{zero} of {looked} blocks read again after the run; {why}"))
+        .evidence(format!("{zero} of {looked} blocks {when}; {why}"))
         .remedy(match file.zones.is_some_and(|zones| zones.emulated.is_none()) {
             true => fill_zones(&file.path),
             false => fill(&file.path, file.offset..file.end(), true),
@@ -105,9 +112,9 @@ mod tests {
         let path = scratch();
         std::fs::write(&path, data).unwrap();
         let (plan, _) = plan(&format!("--name=a --size=1m --filename={} {line}", path.display()));
-        let machine = Machine::survey_after(&plan);
+        let (before, machine) = (Machine::survey_before(&plan), Machine::survey_after(&plan));
         let report = Report::default();
-        let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
+        let known = After { plan: &plan, before: &before, after: &machine, report: &report };
         let found = found_after(&CHECK, &known);
         let _ = std::fs::remove_file(path);
         found
@@ -128,15 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn silent_for_a_job_that_read_nothing_and_a_file_that_it_removed() {
+    fn silent_for_a_job_that_read_nothing_and_a_file_that_it_creates_and_removes() {
         let idle = JobReport { members: 1, ..JobReport::default() };
         let report = Report { jobs: vec![idle], ..Report::default() };
         let line = |more: &str| format!("--name=a --size=1m --rw=read --filename=none {more}");
         let findings = |report: &Report, more: &str| {
             let (plan, _) = plan(&line(more));
-            let machine = Machine::survey_after(&plan);
+            let (before, machine) = (Machine::survey_before(&plan), Machine::survey_after(&plan));
             let mut findings = Findings::default();
-            let known = After { plan: &plan, before: &machine, after: &machine, report };
+            let known = After { plan: &plan, before: &before, after: &machine, report };
             after(&known, &mut findings);
             findings.unchecked().len()
         };

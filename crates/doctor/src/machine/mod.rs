@@ -25,6 +25,7 @@ use fiord_sys::usage::{self, StorageBytes};
 pub use devices::Devices;
 pub use files::{Data, FileState, Files};
 pub use samples::Sample;
+use samples::When;
 pub use surroundings::Surroundings;
 
 /// The reason why data is unavailable, in a few words: `needs root`, `Linux before 6.5`.
@@ -55,7 +56,8 @@ pub struct Machine {
     pub devices: Devices,
     /// CPUs, clock, limits, pressure.
     pub surroundings: Surroundings,
-    /// Sampled blocks of the data that jobs read; empty before a run.
+    /// Sampled blocks of the data that jobs read: before a run, of the files that it removes; after it, of the
+    /// others.
     pub samples: Vec<Sample>,
     /// The zones of the devices on which jobs read beyond write pointers.
     pub zones: Vec<(PathBuf, Evidence<zones::Written>)>,
@@ -94,12 +96,21 @@ impl Machine {
         }
     }
 
+    /// Examines the machine right before a run as [`Machine::survey`] does. If the run removes files, it also
+    /// samples blocks of the data that jobs read of them, for at most 50 ms.
+    #[must_use]
+    pub fn survey_before(plan: &Plan) -> Machine {
+        // First, so that the jobs do not seem to have read these blocks from storage.
+        let samples = samples::take(plan, When::Before);
+        Machine { samples, ..Machine::survey(plan) }
+    }
+
     /// Examines the machine after a run as [`Machine::survey`] does, and also samples blocks of the data
     /// that jobs read, for at most 50 ms.
     #[must_use]
     pub fn survey_after(plan: &Plan) -> Machine {
         let machine = Machine::survey(plan);
-        Machine { samples: samples::take(plan), ..machine }
+        Machine { samples: samples::take(plan, When::After), ..machine }
     }
 
     /// Returns the state of a file or device, by its path.
@@ -124,7 +135,7 @@ mod tests {
         std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
         let line = format!("--name=a --rw=read --size=1m --direct=1 --filename={}", path.display());
         let (plan, _) = plan(&line);
-        for look in [Machine::survey, Machine::survey_after] {
+        for look in [Machine::survey, Machine::survey_before, Machine::survey_after] {
             let before = Usage::of_thread().unwrap();
             let machine = look(&plan);
             let used = Usage::of_thread().unwrap().since(&before);

@@ -1,4 +1,5 @@
-//! Reads a few blocks of the data that jobs read once more after the run, to check for zeros.
+//! Reads a few blocks of the data that jobs read, to check for zeros: after the run, or before it for files
+//! that the run removes.
 //!
 //! This never happens during a run. If the job read through the page cache, the blocks come from
 //! there. Pages that were not cached before are dropped again: otherwise the files of the next run
@@ -35,19 +36,32 @@ pub struct Sample {
     pub zeros: Evidence<(u64, u64)>,
 }
 
-/// Samples every file that jobs only read. If there are very many files, only some of them.
-pub(super) fn take(plan: &Plan) -> Vec<Sample> {
-    take_for(plan, TIME)
+/// When samples are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// Before the run, of the files that it removes.
+    Before,
+    /// After the run, of the other files.
+    After,
 }
 
-fn take_for(plan: &Plan, time: Duration) -> Vec<Sample> {
+/// Samples every file that jobs only read. If there are very many files, only some of them.
+pub(super) fn take(plan: &Plan, when: When) -> Vec<Sample> {
+    take_for(plan, when, TIME)
+}
+
+fn take_for(plan: &Plan, when: When, time: Duration) -> Vec<Sample> {
     let until = Instant::now() + time;
+    let removed: HashSet<&Path> = removed(plan).collect();
     let (chosen, _) = super::files::chosen(plan);
     let chosen: HashSet<&OsStr> = chosen.into_iter().map(Path::as_os_str).collect();
     let written: HashSet<_> =
         files(plan, &chosen, |job| !reads_only(job)).map(|(path, ..)| path).collect();
     let mut seen = HashSet::new();
     let read = files(plan, &chosen, reads_only).filter(|(path, ..)| !written.contains(path));
+    let read = read.filter(|(path, ..)| removed.contains(path.as_path()) == (when == When::Before));
+    // A job that removes its file may also be the one that creates it.
+    let read = read.filter(|(path, ..)| when == When::After || path.exists());
     let read: Vec<_> = read.filter(|(path, ..)| seen.insert(*path)).collect();
     let mut samples = Vec::new();
     for (n, (path, kind, from, len)) in read.iter().copied().enumerate() {
@@ -75,14 +89,16 @@ fn files<'p>(
 ) -> impl Iterator<Item = (&'p PathBuf, FileKind, u64, u64)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));
     let real = |file: &FilePlan| matches!(file.kind, FileKind::Regular | FileKind::Block);
-    // A file that the job has removed cannot be read again.
-    let left = |job: &JobPlan, file: &FilePlan| {
-        !(job.target.unlink || job.target.unlink_each_loop) || file.path.exists()
-    };
-    let files = jobs.flat_map(|job| job.target.files.iter().map(move |file| (job, file)));
-    let files = files.filter(|(_, file)| chosen.contains(file.path.as_os_str()));
-    let files = files.filter(move |(job, file)| real(file) && left(job, file));
-    files.map(|(_, file)| (&file.path, file.kind, file.offset, file.reach()))
+    let files = jobs.flat_map(|job| &job.target.files).filter(move |file| real(file));
+    let files = files.filter(|file| chosen.contains(file.path.as_os_str()));
+    files.map(|file| (&file.path, file.kind, file.offset, file.reach()))
+}
+
+/// The files that jobs remove at their end or after each loop.
+fn removed(plan: &Plan) -> impl Iterator<Item = &Path> {
+    let jobs = plan.jobs.iter().filter(|job| job.target.unlink || job.target.unlink_each_loop);
+    let files = jobs.flat_map(|job| &job.target.files);
+    files.filter(|file| file.kind == FileKind::Regular).map(|file| file.path.as_path())
 }
 
 fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
@@ -123,8 +139,8 @@ mod tests {
         paths.iter().for_each(|path| std::fs::write(path, vec![7u8; 1 << 20]).unwrap());
         let job = |path: &PathBuf| format!("--name=a --rw=read --filename={}", path.display());
         let (plan, _) = plan(&paths.each_ref().map(job).join(" "));
-        let samples = take_for(&plan, Duration::ZERO);
-        let all = take_for(&plan, Duration::from_secs(60));
+        let samples = take_for(&plan, When::After, Duration::ZERO);
+        let all = take_for(&plan, When::After, Duration::from_secs(60));
         paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
         assert_eq!(samples[0].zeros, Ok((1, 0)), "one block of the first");
         let unavailable = Err(Unavailable("samples of files are read for 0 ms".into()));

@@ -98,11 +98,25 @@ fn a_remedy_that_overwrites_data_says_so() {
 }
 
 #[test]
-fn a_file_that_the_job_removed_is_not_reported_as_unchecked() {
+fn a_file_that_the_run_removes_is_examined_before_the_run() {
     let place = Place::new();
-    let job = "--name=a --rw=randread --size=1m --bs=4k --filename=f --unlink=1";
-    let gaps = json(&place, job).json()["fiord"]["not_checked"].to_string();
-    assert!(!gaps.contains("zero-data"), "{gaps}");
+    let remover = "--stonewall --name=b --rw=read --size=1m --filename=f --unlink=1";
+    for (zeros, also) in [("", ""), ("", remover), ("--zero_buffers=1", "")] {
+        let unlink = if also.is_empty() { "--unlink=1" } else { "" };
+        let job = format!("--name=a --rw=randread --size=1m --filename=f {zeros} {unlink} {also}");
+        let ran = json(&place, &job);
+        assert!(!place.path("f").exists(), "{job}");
+        let unchecked = ran.json()["fiord"]["not_checked"].to_string();
+        assert!(!unchecked.contains("zero-data"), "{job}: {unchecked}");
+        match zeros {
+            "" => silent(&ran, "zero-data"),
+            _ => {
+                let found = finding(&ran, "zero-data");
+                let evidence = found["evidence"].as_str().unwrap();
+                assert!(evidence.starts_with("16 of 16 blocks read before the run"), "{found}");
+            }
+        }
+    }
 }
 
 #[test]
