@@ -10,6 +10,7 @@ use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
 use crate::shares::TimeShares;
 use crate::timeline::IopsTimeline;
+use crate::verify::VerifyResults;
 use crate::windows::{RateStat, Windows};
 
 /// The settings of a job that the report needs in addition to its recorded data.
@@ -161,6 +162,9 @@ pub struct JobData {
     pub shares: Option<TimeShares>,
     /// Delays of its thread that the machine caused.
     pub delays: ThreadDelays,
+    /// Results of verification; `None` if the job does not verify.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<VerifyResults>,
 }
 
 impl JobData {
@@ -210,6 +214,11 @@ impl JobData {
         counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
         self.delays.merge(&other.delays);
         self.latency_depth = other.latency_depth;
+        match (&mut self.verify, &other.verify) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.verify.clone_from(theirs),
+            (Some(_), None) => {}
+        }
         if self.steady_state.is_none() {
             self.steady_state.clone_from(&other.steady_state);
         }
@@ -321,6 +330,7 @@ impl JobData {
             nothing_to_read: self.nothing_to_read,
             intended: self.intended(),
             delays: self.delays,
+            verify: self.verify.as_ref().map(VerifyResults::finished),
         }
     }
 

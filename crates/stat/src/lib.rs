@@ -34,5 +34,6 @@ pub mod steady;
 pub mod summary;
 pub mod timeline;
 pub mod units;
+pub mod verify;
 pub mod windows;
 pub mod wire;

@@ -1,6 +1,7 @@
-//! What fio's verification stores in each block, byte for byte.
+//! What verification stores in each block, in fio's formats and in the format of `verify=fiord`, and what is wrong
+//! with data that was read back.
 //!
-//! A write consists of one or more intervals. Each interval starts with a header and the digest of the data
+//! In fio's formats a write consists of one or more intervals. Each interval starts with a header and the digest of the data
 //! after it; a body that is computed from a seed, or a pattern, fills the rest.
 //!
 //! | question | module |
@@ -11,6 +12,9 @@
 //! | which writes does a state file expect on the target | [`state`] |
 //! | how long is an interval, where is its header, and how is it sealed and checked | [`interval`] |
 //! | how is a whole write made and checked | [`write`](mod@write) |
+//! | what does a sector of `verify=fiord` contain | [`sector`] |
+//! | why is data wrong: torn, stale, misdirected, … | [`diagnosis`] |
+//! | is bad data wrong on the medium, or only on its way | [`recheck`] |
 //!
 //! ```
 //! use fiord_formats::verify::header::Corruption;
@@ -32,10 +36,13 @@
 //! ```
 
 pub mod body;
+pub mod diagnosis;
 pub mod header;
 pub mod interval;
 pub mod method;
 pub mod pattern;
+pub mod recheck;
+pub mod sector;
 pub mod state;
 pub mod write;
 

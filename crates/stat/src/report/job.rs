@@ -6,6 +6,7 @@ use super::NumberStyle;
 use super::direction::{DirKind, DirReport, LatencySummary};
 use super::steady::SteadyState;
 use crate::delays::ThreadDelays;
+use crate::verify::VerifyResults;
 
 /// One job entry of the report: a job, or several jobs that were merged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ pub struct JobReport {
     /// Delays of the job's threads that the machine caused.
     #[serde(default)]
     pub delays: ThreadDelays,
+    /// Results of verification; `None` if the job does not verify.
+    #[serde(default)]
+    pub verify: Option<VerifyResults>,
 }
 
 impl JobReport {
