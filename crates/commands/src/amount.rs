@@ -3,26 +3,27 @@
 use fiord_job::number;
 use fiord_job::option::value::{Bases, ValueError};
 use fiord_stat::units::{self, BINARY, DECIMAL, Scaled, Units};
+use fiord_types::{Bytes, Nanos};
 
 /// Formats `bytes` as a whole number in the largest possible binary unit: for configured sizes.
 #[must_use]
-pub fn exact(bytes: u64) -> String {
-    let unit = if bytes == 0 { 0 } else { (bytes.trailing_zeros() / 10) as usize };
-    format!("{} {}", bytes >> (10 * unit), BINARY.name(unit))
+pub fn exact(bytes: Bytes) -> String {
+    let unit = if bytes.0 == 0 { 0 } else { (bytes.0.trailing_zeros() / 10) as usize };
+    format!("{} {}", bytes.0 >> (10 * unit), BINARY.name(unit))
 }
 
 /// Formats `bytes` with two decimals in the largest binary unit in which the value is at least 1:
 /// for sums.
 #[must_use]
-pub fn rounded(bytes: u64) -> String {
-    let scaled = BINARY.of(bytes as f64);
-    scaled.text(if bytes.is_multiple_of(1 << (10 * scaled.index)) { 0 } else { 2 })
+pub fn rounded(bytes: Bytes) -> String {
+    let scaled = BINARY.of(bytes.0 as f64);
+    scaled.text(if bytes.0.is_multiple_of(1 << (10 * scaled.index)) { 0 } else { 2 })
 }
 
 /// Formats bytes with a binary unit and three digits: `128 KiB`.
 #[must_use]
-pub fn binary(bytes: u64) -> String {
-    three_digits(BINARY.of_rounded(bytes as f64))
+pub fn binary(bytes: Bytes) -> String {
+    three_digits(BINARY.of_rounded(bytes.0 as f64))
 }
 
 /// Formats bytes with a decimal unit and three digits, as in data sheets: `1.92 TB`.
@@ -33,8 +34,8 @@ pub fn decimal(bytes: u128) -> String {
 
 /// Formats bytes with a decimal unit and at most one decimal: `3.1 MB`.
 #[must_use]
-pub fn decimal_short(bytes: u64) -> String {
-    let scaled = DECIMAL.of_rounded(bytes as f64);
+pub fn decimal_short(bytes: Bytes) -> String {
+    let scaled = DECIMAL.of_rounded(bytes.0 as f64);
     scaled.text(usize::from(scaled.index > 0 && scaled.value < 99.95))
 }
 
@@ -63,10 +64,10 @@ pub fn latency(ns: f64) -> String {
     scaled(ns, units::TIME)
 }
 
-/// Formats a duration in nanoseconds, rounded up to seconds: `90 s`, `12:30 min`, `2:05 h`.
+/// Formats a duration, rounded up to seconds: `90 s`, `12:30 min`, `2:05 h`.
 #[must_use]
-pub fn clock(ns: u64) -> String {
-    let s = ns.div_ceil(1_000_000_000);
+pub fn clock(time: Nanos) -> String {
+    let s = time.0.div_ceil(1_000_000_000);
     match s {
         0..=99 => format!("{s} s"),
         100..=5999 => format!("{}:{:02} min", s / 60, s % 60),
@@ -99,14 +100,17 @@ mod tests {
 
     #[test]
     fn binary_sizes() {
-        assert_eq!(exact(0), "0 B");
-        assert_eq!(exact(512), "512 B");
-        assert_eq!(exact(96 << 20), "96 MiB");
-        assert_eq!(exact((1 << 30) + 4096), "1048580 KiB");
-        assert_eq!(rounded((1 << 30) + (1 << 29)), "1.50 GiB");
-        assert_eq!(rounded(7 << 20), "7 MiB");
-        assert_eq!((rounded(0), rounded(u64::MAX)), ("0 B".into(), "16.00 EiB".into()));
-        assert_eq!((binary(131_072), binary(1_310_720)), ("128 KiB".into(), "1.25 MiB".into()));
+        assert_eq!(exact(Bytes::ZERO), "0 B");
+        assert_eq!(exact(Bytes(512)), "512 B");
+        assert_eq!(exact(Bytes(96 << 20)), "96 MiB");
+        assert_eq!(exact(Bytes((1 << 30) + 4096)), "1048580 KiB");
+        assert_eq!(rounded(Bytes((1 << 30) + (1 << 29))), "1.50 GiB");
+        assert_eq!(rounded(Bytes(7 << 20)), "7 MiB");
+        assert_eq!((rounded(Bytes::ZERO), rounded(Bytes::MAX)), ("0 B".into(), "16.00 EiB".into()));
+        assert_eq!(
+            (binary(Bytes(131_072)), binary(Bytes(1_310_720))),
+            ("128 KiB".into(), "1.25 MiB".into())
+        );
     }
 
     #[test]
@@ -115,9 +119,9 @@ mod tests {
         assert_eq!(decimal(15_360_950_534_144), "15.4 TB");
         assert_eq!(decimal(999_999_999_999), "1.00 TB");
         assert_eq!(decimal(0), "0 B");
-        assert_eq!(decimal_short(3_147_776), "3.1 MB");
+        assert_eq!(decimal_short(Bytes(3_147_776)), "3.1 MB");
         assert_eq!(
-            (decimal_short(512), decimal_short(256_000_000)),
+            (decimal_short(Bytes(512)), decimal_short(Bytes(256_000_000))),
             ("512 B".into(), "256 MB".into())
         );
     }
@@ -125,7 +129,10 @@ mod tests {
     #[test]
     fn times() {
         let s = 1_000_000_000;
-        assert_eq!([clock(s + 1), clock(100 * s), clock(7500 * s)], ["2 s", "1:40 min", "2:05 h"]);
+        assert_eq!(
+            [s + 1, 100 * s, 7500 * s].map(|ns| clock(Nanos(ns))),
+            ["2 s", "1:40 min", "2:05 h"]
+        );
         assert_eq!(
             [remaining(59), remaining(61), remaining(7_260)],
             ["59 s", "1 min 01 s", "2 h 01 min"]

@@ -9,7 +9,7 @@ use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
 };
 use fiord_sys::file::{self, CacheUse, Lifetime, Open};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::{JobError, Stage, failed};
 use crate::guard::guard;
@@ -139,7 +139,7 @@ impl<'p> FileSet<'p> {
         }
         let end = plan.offset.saturating_add(plan.len);
         let size = file::facts_of(fd).map_err(|e| failed(Stage::Stat, plan, &e))?.size;
-        if size >= end {
+        if size >= Bytes(end) {
             return Ok(());
         }
         file::truncate(fd, end).map_err(|e| failed(Stage::Truncate, plan, &e))

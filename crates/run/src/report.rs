@@ -62,8 +62,8 @@ pub(crate) fn data(
         data.shares = worker.shares;
         data.delays = worker.delays;
         data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
-        data.user_ns = worker.usage.user_ns;
-        data.system_ns = worker.usage.system_ns;
+        data.user_ns = worker.usage.user.0;
+        data.system_ns = worker.usage.system.0;
         data.ctx = worker.usage.switches();
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::check;
 use crate::node::{self, Device};
@@ -139,10 +139,10 @@ pub struct Partition {
     pub number: u64,
     /// Device number.
     pub device: Option<Device>,
-    /// Offset of the partition on the disk, in bytes.
-    pub start: u64,
-    /// Size in bytes.
-    pub size: u64,
+    /// Offset of the partition on the disk.
+    pub start: Bytes,
+    /// Size.
+    pub size: Bytes,
 }
 
 /// Lists the partitions of a disk, given by its sysfs directory, ordered by number.
@@ -157,8 +157,8 @@ pub fn partitions(disk: &Path) -> Vec<Partition> {
             Some(Partition {
                 number: number(&path.join("partition"))?,
                 device: device_number(&path),
-                start: number(&path.join("start"))?.saturating_mul(512),
-                size: number(&path.join("size"))?.saturating_mul(512),
+                start: Bytes::from_sectors(number(&path.join("start"))?),
+                size: Bytes::from_sectors(number(&path.join("size"))?),
                 name,
             })
         })

@@ -23,7 +23,7 @@ pub use publisher::Publisher;
 
 use std::sync::OnceLock;
 
-use fiord_types::Errno;
+use fiord_types::{Errno, Nanos};
 
 use crate::{Error, Result};
 
@@ -173,11 +173,11 @@ impl Clock {
     #[must_use]
     pub fn drift(&self) -> Drift {
         if self.source == Source::GetTimeOfDay {
-            return Drift { kernel_ns: 0, difference_ns: 0 };
+            return Drift { kernel: Nanos::ZERO, difference_ns: 0 };
         }
         let sample = Sample::take_with(|| self.now());
         Drift {
-            kernel_ns: sample.ns.saturating_sub(self.base_ns),
+            kernel: Nanos(sample.ns.saturating_sub(self.base_ns)),
             difference_ns: sample.ticks.wrapping_sub(sample.ns) as i64,
         }
     }
@@ -186,8 +186,8 @@ impl Clock {
 /// Deviation of a clock from the kernel's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drift {
-    /// Kernel time since the calibration, in nanoseconds.
-    pub kernel_ns: u64,
+    /// Kernel time since the calibration.
+    pub kernel: Nanos,
     /// The clock's time minus the kernel's, in nanoseconds.
     pub difference_ns: i64,
 }
@@ -326,7 +326,7 @@ mod tests {
         let clock = Clock::best();
         sleep(Duration::from_millis(20));
         let drift = clock.drift();
-        assert!(drift.kernel_ns >= 15_000_000, "{drift:?}");
+        assert!(drift.kernel >= Nanos::from_millis(15), "{drift:?}");
         assert!(drift.difference_ns.unsigned_abs() < 1_000_000, "{drift:?}");
         if clock.source() == Source::Cpu {
             assert!((10_000_000..100_000_000_000).contains(&clock.hertz().unwrap()));

@@ -9,49 +9,49 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::file::{Device, Kind};
 use crate::{Error, Result, block, clock, file, mount, node};
 
 /// Counters of one block device, as in `/sys/block/*/stat` (Linux: Documentation/block/stat.rst).
-/// Times (`*_ticks`, `in_queue`) are in milliseconds, sectors are 512 bytes.
+/// The kernel counts times in milliseconds and data in sectors of 512 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Reads completed.
     pub read_ios: u64,
     /// Reads that were merged into another request before they reached the device.
     pub read_merges: u64,
-    /// Sectors read.
-    pub read_sectors: u64,
-    /// Total time of all reads, in ms.
-    pub read_ticks: u64,
+    /// Bytes read.
+    pub read_bytes: Bytes,
+    /// Total time of all reads.
+    pub read_time: Nanos,
     /// Writes completed.
     pub write_ios: u64,
     /// Writes that were merged into another request.
     pub write_merges: u64,
-    /// Sectors written.
-    pub write_sectors: u64,
-    /// Total time of all writes, in ms.
-    pub write_ticks: u64,
+    /// Bytes written.
+    pub write_bytes: Bytes,
+    /// Total time of all writes.
+    pub write_time: Nanos,
     /// I/Os in flight at the time of the reading. A difference keeps the later value.
     pub in_flight: u64,
-    /// Time in which at least one I/O was in flight, in ms.
-    pub io_ticks: u64,
-    /// Total time of all I/Os, in ms (`time_in_queue`).
-    pub in_queue: u64,
+    /// Time in which at least one I/O was in flight.
+    pub busy: Nanos,
+    /// Total time of all I/Os (`time_in_queue`).
+    pub in_queue: Nanos,
     /// Discards completed (Linux 4.18).
     pub discard_ios: u64,
     /// Discards that were merged into another request.
     pub discard_merges: u64,
-    /// Sectors discarded.
-    pub discard_sectors: u64,
-    /// Total time of all discards, in ms.
-    pub discard_ticks: u64,
+    /// Bytes discarded.
+    pub discard_bytes: Bytes,
+    /// Total time of all discards.
+    pub discard_time: Nanos,
     /// Cache flushes completed (Linux 5.5).
     pub flush_ios: u64,
-    /// Total time of all cache flushes, in ms.
-    pub flush_ticks: u64,
+    /// Total time of all cache flushes.
+    pub flush_time: Nanos,
 }
 
 impl Counters {
@@ -66,24 +66,25 @@ impl Counters {
             count += 1;
         }
         let f = &fields;
+        let sectors = Bytes::from_sectors;
         (count >= 11).then_some(Counters {
             read_ios: f[0],
             read_merges: f[1],
-            read_sectors: f[2],
-            read_ticks: f[3],
+            read_bytes: sectors(f[2]),
+            read_time: Nanos::from_millis(f[3]),
             write_ios: f[4],
             write_merges: f[5],
-            write_sectors: f[6],
-            write_ticks: f[7],
+            write_bytes: sectors(f[6]),
+            write_time: Nanos::from_millis(f[7]),
             in_flight: f[8],
-            io_ticks: f[9],
-            in_queue: f[10],
+            busy: Nanos::from_millis(f[9]),
+            in_queue: Nanos::from_millis(f[10]),
             discard_ios: f[11],
             discard_merges: f[12],
-            discard_sectors: f[13],
-            discard_ticks: f[14],
+            discard_bytes: sectors(f[13]),
+            discard_time: Nanos::from_millis(f[14]),
             flush_ios: f[15],
-            flush_ticks: f[16],
+            flush_time: Nanos::from_millis(f[16]),
         })
     }
 
@@ -91,29 +92,30 @@ impl Counters {
     #[must_use]
     pub fn since(&self, earlier: &Counters) -> Counters {
         let count = |now: u64, then: u64| now.saturating_sub(then);
-        let ticks = |now: u64, then: u64| match now.checked_sub(then) {
-            Some(passed) => passed,
-            None => u64::from((now as u32).wrapping_sub(then as u32)),
+        let ticks = |now: Nanos, then: Nanos| {
+            let (now, then) = (now.as_millis(), then.as_millis());
+            let wrapped = || u64::from((now as u32).wrapping_sub(then as u32));
+            Nanos::from_millis(now.checked_sub(then).unwrap_or_else(wrapped))
         };
         let (n, e) = (self, earlier);
         Counters {
             read_ios: count(n.read_ios, e.read_ios),
             read_merges: count(n.read_merges, e.read_merges),
-            read_sectors: count(n.read_sectors, e.read_sectors),
-            read_ticks: ticks(n.read_ticks, e.read_ticks),
+            read_bytes: n.read_bytes.saturating_sub(e.read_bytes),
+            read_time: ticks(n.read_time, e.read_time),
             write_ios: count(n.write_ios, e.write_ios),
             write_merges: count(n.write_merges, e.write_merges),
-            write_sectors: count(n.write_sectors, e.write_sectors),
-            write_ticks: ticks(n.write_ticks, e.write_ticks),
+            write_bytes: n.write_bytes.saturating_sub(e.write_bytes),
+            write_time: ticks(n.write_time, e.write_time),
             in_flight: n.in_flight,
-            io_ticks: ticks(n.io_ticks, e.io_ticks),
+            busy: ticks(n.busy, e.busy),
             in_queue: ticks(n.in_queue, e.in_queue),
             discard_ios: count(n.discard_ios, e.discard_ios),
             discard_merges: count(n.discard_merges, e.discard_merges),
-            discard_sectors: count(n.discard_sectors, e.discard_sectors),
-            discard_ticks: ticks(n.discard_ticks, e.discard_ticks),
+            discard_bytes: n.discard_bytes.saturating_sub(e.discard_bytes),
+            discard_time: ticks(n.discard_time, e.discard_time),
             flush_ios: count(n.flush_ios, e.flush_ios),
-            flush_ticks: ticks(n.flush_ticks, e.flush_ticks),
+            flush_time: ticks(n.flush_time, e.flush_time),
         }
     }
 }
@@ -303,8 +305,8 @@ pub struct Activity {
     pub name: String,
     /// Change of the counters between the readings.
     pub counters: Counters,
-    /// Time between the readings, in nanoseconds.
-    pub elapsed_ns: u64,
+    /// Time between the readings.
+    pub elapsed: Nanos,
     /// Activity of the disks below it; empty for a plain disk.
     pub members: Vec<Activity>,
 }
@@ -313,10 +315,10 @@ impl Activity {
     /// Returns the share of the time in which the disk was busy, in percent, at most 100.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
-        if self.elapsed_ns == 0 {
+        if self.elapsed == Nanos::ZERO {
             return 0.0;
         }
-        (self.counters.io_ticks as f64 * 1e8 / self.elapsed_ns as f64).min(100.0)
+        (self.counters.busy.as_millis() as f64 * 1e8 / self.elapsed.0 as f64).min(100.0)
     }
 }
 
@@ -341,7 +343,7 @@ impl Watched {
         Ok(Activity {
             name: self.disk.name.clone(),
             counters,
-            elapsed_ns: clock::monotonic().saturating_sub(self.start_ns),
+            elapsed: Nanos(clock::monotonic().saturating_sub(self.start_ns)),
             members: self.members.iter().map(Watched::activity).collect::<Result<_>>()?,
         })
     }

@@ -8,14 +8,16 @@
 
 use std::path::{Path, PathBuf};
 
+use fiord_types::Bytes;
+
 /// Directory that contains the pools.
 const POOLS: &str = "/sys/kernel/mm/hugepages";
 
 /// The huge pages of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
-    /// Size of a page in bytes.
-    pub page: u64,
+    /// Size of a page.
+    pub page: Bytes,
     /// Number of pages in the pool (`nr_hugepages`).
     pub reserved: u64,
     /// Number of pages that are neither in use nor promised to a mapping.
@@ -25,8 +27,8 @@ pub struct Pool {
 impl Pool {
     /// Returns the file that sets the number of pages in the pool with this page size.
     #[must_use]
-    pub fn file(page: u64) -> PathBuf {
-        Path::new(POOLS).join(format!("hugepages-{}kB/nr_hugepages", page / 1024))
+    pub fn file(page: Bytes) -> PathBuf {
+        Path::new(POOLS).join(format!("hugepages-{}kB/nr_hugepages", page.0 / 1024))
     }
 }
 
@@ -46,7 +48,7 @@ fn pools_in(directory: &Path) -> Vec<Pool> {
             std::fs::read_to_string(entry.path().join(name)).ok()?.trim().parse().ok()
         };
         let free = number("free_hugepages")?.saturating_sub(number("resv_hugepages")?);
-        Some(Pool { page: kib.checked_mul(1024)?, reserved: number("nr_hugepages")?, free })
+        Some(Pool { page: Bytes(kib.checked_mul(1024)?), reserved: number("nr_hugepages")?, free })
     };
     let mut pools: Vec<Pool> = entries.filter_map(pool).collect();
     pools.sort_by_key(|pool| pool.page);
@@ -54,25 +56,25 @@ fn pools_in(directory: &Path) -> Vec<Pool> {
 }
 
 /// Returns the bits of `mmap(2)` and `shmget(2)` flags that request pages of this size, a power of two.
-pub(crate) fn flag(page: u64) -> i32 {
+pub(crate) fn flag(page: Bytes) -> i32 {
     /// `HUGETLB_FLAG_ENCODE_SHIFT`.
     const SHIFT: u32 = 26;
     /// `HUGETLB_FLAG_ENCODE_MASK`.
     const MASK: u32 = 0x3f;
-    ((page.checked_ilog2().unwrap_or(0) & MASK) << SHIFT) as i32
+    ((page.0.checked_ilog2().unwrap_or(0) & MASK) << SHIFT) as i32
 }
 
 /// Formats a page size with its unit, such as `2 MiB`.
 #[must_use]
-pub fn words(page: u64) -> String {
+pub fn words(page: Bytes) -> String {
     let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    let fits = units.into_iter().find(|(_, unit)| page >= *unit && page.is_multiple_of(*unit));
-    fits.map_or(format!("{page} bytes"), |(name, unit)| format!("{} {name}", page / unit))
+    let fits = units.into_iter().find(|(_, unit)| page.0 >= *unit && page.0.is_multiple_of(*unit));
+    fits.map_or(format!("{} bytes", page.0), |(name, unit)| format!("{} {name}", page.0 / unit))
 }
 
 /// Explains why `bytes` of memory are not available in pages of this size, and gives the remedy.
-pub(crate) fn missing(page: u64, bytes: u64) -> String {
-    let wanted = bytes.div_ceil(page.max(1));
+pub(crate) fn missing(page: Bytes, bytes: Bytes) -> String {
+    let wanted = bytes.0.div_ceil(page.0.max(1));
     let (words, file) = (words(page), Pool::file(page));
     let Some(pool) = pools().into_iter().find(|pool| pool.page == page) else {
         return format!(
@@ -110,26 +112,29 @@ mod tests {
         std::fs::create_dir_all(base.join("other")).unwrap();
         let found = pools_in(&base);
         std::fs::remove_dir_all(&base).unwrap();
-        let small = Pool { page: 2 << 20, reserved: 20, free: 8 };
-        assert_eq!(found, [small, Pool { page: 1 << 30, reserved: 1, free: 1 }]);
+        let small = Pool { page: Bytes(2 << 20), reserved: 20, free: 8 };
+        assert_eq!(found, [small, Pool { page: Bytes(1 << 30), reserved: 1, free: 1 }]);
         assert!(pools_in(Path::new("/nowhere")).is_empty());
     }
 
     /// Compares with the values of `asm-generic/hugetlb_encode.h`.
     #[test]
     fn flags_match_the_kernels_encoding() {
-        assert_eq!(flag(2 << 20), libc::MAP_HUGE_2MB);
-        assert_eq!(flag(1 << 30), libc::MAP_HUGE_1GB);
-        assert_eq!(flag(64 << 10), 16 << 26);
-        assert_eq!(flag(16 << 30) as u32, 34 << 26);
+        assert_eq!(flag(Bytes(2 << 20)), libc::MAP_HUGE_2MB);
+        assert_eq!(flag(Bytes(1 << 30)), libc::MAP_HUGE_1GB);
+        assert_eq!(flag(Bytes(64 << 10)), 16 << 26);
+        assert_eq!(flag(Bytes(16 << 30)) as u32, 34 << 26);
     }
 
     #[test]
     fn a_shortage_of_huge_pages_is_reported_with_the_remedy() {
-        assert_eq!((words(2 << 20), words(64 << 10)), ("2 MiB".into(), "64 KiB".into()));
-        assert!(missing(3 << 20, 1).contains("no huge pages of 3 MiB"));
+        assert_eq!(
+            (words(Bytes(2 << 20)), words(Bytes(64 << 10))),
+            ("2 MiB".into(), "64 KiB".into())
+        );
+        assert!(missing(Bytes(3 << 20), Bytes(1)).contains("no huge pages of 3 MiB"));
         for pool in pools() {
-            let said = missing(pool.page, pool.page * 5);
+            let said = missing(pool.page, pool.page.saturating_mul(5));
             assert!(said.contains("5 needed"), "{said}");
             assert!(said.contains(Pool::file(pool.page).to_str().unwrap()), "{said}");
         }

@@ -233,7 +233,7 @@ impl Mapping {
         let size =
             file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::Kind::Regular);
         let errno = match size {
-            Some(facts) if place >= facts.size => Errno::ENODATA,
+            Some(facts) if place >= facts.size.0 => Errno::ENODATA,
             Some(_) if self.access == Access::Write && self.is_full() => Errno::ENOSPC,
             _ => Errno::EIO,
         };

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::check;
 use crate::{Error, Result, bus, host, huge_pages, shortage};
@@ -30,7 +30,7 @@ pub enum Source {
     Shm,
     /// A System V segment of huge pages (`shmhuge`). The value is the page size in bytes; `None` means
     /// the kernel's default size.
-    ShmHuge(Option<u64>),
+    ShmHuge(Option<Bytes>),
     /// Private anonymous memory, or a file (`mmap`, `mmap:/path`). The file is mapped shared, because
     /// private pages of a file would become anonymous memory after the first write.
     Mmap(Option<PathBuf>),
@@ -39,7 +39,7 @@ pub enum Source {
         /// Path of the file, if the memory comes from one.
         file: Option<PathBuf>,
         /// Page size in bytes; `None` means the kernel's default, or that of the file system of `file`.
-        page: Option<u64>,
+        page: Option<Bytes>,
     },
     /// Shared anonymous memory, or a file (`mmapshared`, `mmapshared:/path`).
     MmapShared(Option<PathBuf>),
@@ -64,7 +64,7 @@ impl Source {
     }
 
     /// Returns the requested size of huge pages.
-    fn huge_page(&self) -> Option<u64> {
+    fn huge_page(&self) -> Option<Bytes> {
         match self {
             Source::ShmHuge(page) | Source::MmapHuge { page, .. } => *page,
             _ => None,
@@ -250,10 +250,10 @@ fn page_size_of(source: &Source) -> Result<usize> {
     };
     let there = hugetlbfs_page(path.parent().unwrap_or(Path::new(".")));
     match (asked, there) {
-        (Some(page), there) if there.map(|n| n as u64) != Some(page) => {
+        (Some(page), there) if there.map(|n| n as u64) != Some(page.0) => {
             let page = huge_pages::words(page);
             let has = match there {
-                Some(size) => format!("has pages of {}", huge_pages::words(size as u64)),
+                Some(size) => format!("has pages of {}", huge_pages::words(Bytes(size as u64))),
                 None => "is not a hugetlbfs".into(),
             };
             let said = format!(
@@ -269,9 +269,9 @@ fn page_size_of(source: &Source) -> Result<usize> {
 }
 
 /// Checks that the kernel has huge pages of this size and that it fits the address size of this program.
-fn huge_page(page: u64) -> Result<usize> {
+fn huge_page(page: Bytes) -> Result<usize> {
     let known = huge_pages::pools().iter().any(|pool| pool.page == page);
-    let size = usize::try_from(page).ok().filter(|_| known && page.is_power_of_two());
+    let size = usize::try_from(page.0).ok().filter(|_| known && page.0.is_power_of_two());
     size.ok_or_else(|| {
         let said = huge_pages::missing(page, page);
         Error::new("mmap MAP_HUGETLB", Errno::EINVAL).saying(said)
@@ -290,7 +290,7 @@ fn none_left(len: usize) -> impl Fn(Error) -> Error {
 fn none_free(error: Error, page: usize, len: usize) -> Error {
     match error.errno {
         Errno::ENOMEM | Errno::ENOSPC => {
-            let said = huge_pages::missing(page as u64, len as u64);
+            let said = huge_pages::missing(Bytes(page as u64), Bytes(len as u64));
             error.saying(said)
         }
         _ => error,
@@ -432,9 +432,9 @@ mod tests {
                 match Region::new(&source, 4096, 0) {
                     Ok(mut region) => {
                         region.as_mut_slice().fill(1);
-                        let page = size.unwrap_or(host::huge_page_size() as u64);
-                        assert_eq!(region.page_size() as u64, page);
-                        assert_eq!(region.as_ptr() as u64 % page, 0);
+                        let page = size.unwrap_or(Bytes(host::huge_page_size() as u64));
+                        assert_eq!(region.page_size() as u64, page.0);
+                        assert_eq!(region.as_ptr() as u64 % page.0, 0);
                     }
                     Err(error) => {
                         eprintln!("no huge pages here: {error}");
@@ -451,13 +451,13 @@ mod tests {
 
     #[test]
     fn a_page_size_that_the_kernel_lacks_is_reported() {
-        let page = Some(3 << 20);
+        let page = Some(Bytes(3 << 20));
         for source in [Source::MmapHuge { file: None, page }, Source::ShmHuge(page)] {
             let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
             assert!(error.contains("no huge pages of 3 MiB"), "{error}");
         }
         let file = Some(std::env::temp_dir().join("fiord-not-huge"));
-        let source = Source::MmapHuge { file, page: Some(2 << 20) };
+        let source = Source::MmapHuge { file, page: Some(Bytes(2 << 20)) };
         let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
         assert!(error.contains("not a hugetlbfs") && error.contains("pagesize=2M"), "{error}");
     }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::Result;
 use crate::error::check;
@@ -12,10 +12,10 @@ use crate::error::check;
 /// ([`Usage::since`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// CPU time in user mode, in nanoseconds (the kernel reports microseconds).
-    pub user_ns: u64,
-    /// CPU time in the kernel, in nanoseconds.
-    pub system_ns: u64,
+    /// CPU time in user mode; the kernel reports microseconds.
+    pub user: Nanos,
+    /// CPU time in the kernel.
+    pub system: Nanos,
     /// Context switches because the thread had to wait.
     pub voluntary_switches: u64,
     /// Context switches because its time slice ended or a thread of higher priority ran.
@@ -24,10 +24,10 @@ pub struct Usage {
     pub major_faults: u64,
     /// Page faults that needed no I/O.
     pub minor_faults: u64,
-    /// File system reads, in 512-byte units.
-    pub blocks_in: u64,
-    /// File system writes, in 512-byte units.
-    pub blocks_out: u64,
+    /// Data that file systems read for it.
+    pub read: Bytes,
+    /// Data that file systems wrote for it.
+    pub written: Bytes,
 }
 
 impl Usage {
@@ -57,26 +57,23 @@ impl Usage {
 
     /// Returns the use between `earlier` and this reading.
     pub fn since(&self, earlier: &Usage) -> Usage {
-        self.each(earlier, u64::saturating_sub)
+        let count = u64::saturating_sub;
+        Usage {
+            user: self.user.saturating_sub(earlier.user),
+            system: self.system.saturating_sub(earlier.system),
+            voluntary_switches: count(self.voluntary_switches, earlier.voluntary_switches),
+            involuntary_switches: count(self.involuntary_switches, earlier.involuntary_switches),
+            major_faults: count(self.major_faults, earlier.major_faults),
+            minor_faults: count(self.minor_faults, earlier.minor_faults),
+            read: self.read.saturating_sub(earlier.read),
+            written: self.written.saturating_sub(earlier.written),
+        }
     }
 
     /// Returns the number of all context switches.
     #[must_use]
     pub fn switches(&self) -> u64 {
         self.voluntary_switches + self.involuntary_switches
-    }
-
-    fn each(&self, other: &Usage, op: fn(u64, u64) -> u64) -> Usage {
-        Usage {
-            user_ns: op(self.user_ns, other.user_ns),
-            system_ns: op(self.system_ns, other.system_ns),
-            voluntary_switches: op(self.voluntary_switches, other.voluntary_switches),
-            involuntary_switches: op(self.involuntary_switches, other.involuntary_switches),
-            major_faults: op(self.major_faults, other.major_faults),
-            minor_faults: op(self.minor_faults, other.minor_faults),
-            blocks_in: op(self.blocks_in, other.blocks_in),
-            blocks_out: op(self.blocks_out, other.blocks_out),
-        }
     }
 }
 
@@ -85,23 +82,25 @@ fn read(who: libc::c_int) -> Result<Usage> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is writable.
     check("getrusage", unsafe { libc::getrusage(who, &raw mut usage) })?;
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
+    let ns = |time: libc::timeval| {
+        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
+    };
     Ok(Usage {
-        user_ns: ns(usage.ru_utime),
-        system_ns: ns(usage.ru_stime),
+        user: ns(usage.ru_utime),
+        system: ns(usage.ru_stime),
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
         major_faults: usage.ru_majflt as u64,
         minor_faults: usage.ru_minflt as u64,
-        blocks_in: usage.ru_inblock as u64,
-        blocks_out: usage.ru_oublock as u64,
+        read: Bytes::from_sectors(usage.ru_inblock as u64),
+        written: Bytes::from_sectors(usage.ru_oublock as u64),
     })
 }
 
-/// Returns how long the calling thread has been ready to run but had no CPU, in nanoseconds; `None` if
+/// Returns how long the calling thread has been ready to run but had no CPU; `None` if
 /// the kernel does not count it (`CONFIG_SCHED_INFO`).
 #[must_use]
-pub fn ready_time() -> Option<u64> {
+pub fn ready_time() -> Option<Nanos> {
     // On the stack: callers may not allocate. Three numbers of 20 digits fit, and one read returns all.
     let mut text = [0; 96];
     let len = File::open("/proc/thread-self/schedstat").ok()?.read(&mut text).ok()?;
@@ -109,8 +108,8 @@ pub fn ready_time() -> Option<u64> {
 }
 
 /// Parses `schedstat`: time on a CPU, time spent waiting for one, number of time slices.
-fn parse_ready(text: &str) -> Option<u64> {
-    text.split_whitespace().nth(1)?.parse().ok()
+fn parse_ready(text: &str) -> Option<Nanos> {
+    text.split_whitespace().nth(1)?.parse().ok().map(Nanos)
 }
 
 /// Memory of the process, from `/proc/self/status`.
@@ -193,7 +192,7 @@ mod tests {
             std::hint::black_box((0..1000u64).sum::<u64>());
         }
         let used = Usage::of_thread().unwrap().since(&before);
-        assert!(used.user_ns + used.system_ns >= 10_000_000, "{used:?}");
+        assert!(used.user.saturating_add(used.system) >= Nanos::from_millis(10), "{used:?}");
     }
 
     #[test]
@@ -225,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_wait_for_a_cpu_is_parsed() {
-        assert_eq!(parse_ready("416030 316580 5\n"), Some(316_580));
+        assert_eq!(parse_ready("416030 316580 5\n"), Some(Nanos(316_580)));
         assert_eq!(parse_ready(""), None);
     }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use fiord_sys::file::{self, Kind, Open};
 use fiord_sys::memory::{Region, Source};
 use fiord_sys::{block, clock, diskstats, in_use};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 const SIZE: u64 = 8 << 20;
 
@@ -142,7 +142,7 @@ fn counters(path: &Path) {
     let activity = watch.activity().unwrap();
     let disk = &activity[0];
     assert!(disk.counters.read_ios >= 16, "{disk:?}");
-    assert!(disk.counters.read_sectors >= 128, "{disk:?}");
-    assert!(disk.elapsed_ns >= took);
+    assert!(disk.counters.read_bytes >= Bytes::from_sectors(128), "{disk:?}");
+    assert!(disk.elapsed.0 >= took);
     assert!(disk.utilisation() <= 100.0);
 }

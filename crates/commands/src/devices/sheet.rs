@@ -85,7 +85,7 @@ fn capacity(disk: &Disk) -> String {
 fn allocated(disk: &Disk) -> Option<String> {
     let allocation = disk.allocation?;
     let share = allocation.short_of_full()?;
-    let (used, capacity) = (allocation.used.into(), allocation.capacity.into());
+    let (used, capacity) = (allocation.used.0.into(), allocation.capacity.0.into());
     let (used, capacity) = (decimal(used), decimal(capacity));
     Some(format!("{used} of {capacity} ({:.0} %)", share * 100.0))
 }
@@ -94,7 +94,7 @@ fn block(disk: &Disk) -> String {
     let q = &disk.queue;
     let mut text = format!("{} logical, {} physical", q.logical.0, q.physical.0);
     if q.optimal_io > Bytes::ZERO {
-        text.push_str(&format!(", {} optimal", binary(q.optimal_io.0)));
+        text.push_str(&format!(", {} optimal", binary(q.optimal_io)));
     }
     text
 }
@@ -129,10 +129,10 @@ fn largest(disk: &Disk) -> Option<String> {
     // The kernel reports 2 TiB for no limit.
     let hardware = match hardware {
         size if size >= Bytes(1 << 40) => "no hardware limit".into(),
-        size => format!("hardware limit {}", binary(size.0)),
+        size => format!("hardware limit {}", binary(size)),
     };
     let segments = disk.queue.max_segments.map(|n| format!(", {n} segments")).unwrap_or_default();
-    Some(format!("{} ({hardware}{segments})", binary(set.0)))
+    Some(format!("{} ({hardware}{segments})", binary(set)))
 }
 
 fn cache(disk: &Disk) -> Option<String> {
@@ -152,7 +152,7 @@ fn zones(disk: &Disk) -> Option<String> {
         "{}, {} of {}, {} open, {} active",
         zones.model.word(),
         zones.count,
-        binary(zones.size.0),
+        binary(zones.size),
         limit(zones.max_open),
         limit(zones.max_active)
     ))
@@ -215,7 +215,7 @@ fn heat(smart: &Smart) -> String {
 fn content(disk: &Disk) -> String {
     let mut parts: Vec<String> = disk.signatures.clone().unwrap_or_default();
     for part in &disk.partitions {
-        parts.push(format!("{} ({})", part.name, decimal(part.size.into())));
+        parts.push(format!("{} ({})", part.name, decimal(part.size.0.into())));
     }
     match (parts.is_empty(), &disk.signatures) {
         (true, Some(_)) => "no known signature".into(),

@@ -96,7 +96,7 @@ fn label(node: &Node<'_>, above: Option<&Function>, links: &[SharedLink]) -> Str
         text.push_str(&format!(
             "  shared by {} disks that could move {}/s: {}",
             link.disks.len(),
-            decimal(link.demand.into()),
+            decimal(link.demand.0.into()),
             words::ratio(link)
         ));
     }

@@ -1,7 +1,7 @@
 //! A progress bar for each device: share written, rate and remaining time. Drawn only on terminals.
 
 use fiord_stat::progress::Progress;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::amount::{decimal_short, remaining};
@@ -23,15 +23,15 @@ impl Bars {
     }
 
     /// Adds a bar. `size` and `position` are in bytes.
-    pub(super) fn add(&self, name: &str, size: u64, position: u64) -> Bar {
-        let bar = self.all.add(ProgressBar::new(size));
+    pub(super) fn add(&self, name: &str, size: Bytes, position: Bytes) -> Bar {
+        let bar = self.all.add(ProgressBar::new(size.0));
         let style = ProgressStyle::with_template("{prefix:14} [{bar:30}] {percent:>3} % {msg}");
         // The template is a valid constant, so the default style is never used.
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style.progress_chars("=> "));
         bar.set_prefix(name.to_owned());
-        bar.set_position(position);
-        Bar { bar, size }
+        bar.set_position(position.0);
+        Bar { bar, size: Bytes(size.0) }
     }
 }
 
@@ -39,24 +39,24 @@ impl Bars {
 #[derive(Debug, Clone)]
 pub(crate) struct Bar {
     bar: ProgressBar,
-    size: u64,
+    size: Bytes,
 }
 
 impl Bar {
     /// Sets the position in bytes up to which all data is written.
-    pub(super) fn at(&self, position: u64) {
-        self.bar.set_position(position);
+    pub(super) fn at(&self, position: Bytes) {
+        self.bar.set_position(position.0);
     }
 
     /// Updates the bar from the progress of a job that writes from byte `begin` to byte `end`.
-    pub(super) fn filling(&self, progress: &Progress, (begin, end): (u64, u64)) {
+    pub(super) fn filling(&self, progress: &Progress, (begin, end): (Bytes, Bytes)) {
         let rate = progress.bw[Dir::Write];
         let written: u64 = progress.jobs.iter().map(|job| job.totals.bytes[Dir::Write]).sum();
-        let position = begin.saturating_add(written).min(end);
-        self.bar.set_position(position);
-        let left = self.size.saturating_sub(position).checked_div(rate);
+        let position = begin.saturating_add(Bytes(written)).min(end);
+        self.bar.set_position(position.0);
+        let left = self.size.saturating_sub(position).0.checked_div(rate);
         let left = left.map(|s| format!(", {} left", remaining(s))).unwrap_or_default();
-        self.bar.set_message(format!("{}/s{left}", decimal_short(rate)));
+        self.bar.set_message(format!("{}/s{left}", decimal_short(Bytes(rate))));
     }
 
     /// Updates the bar from the progress of random writes, whose remaining time is unknown.

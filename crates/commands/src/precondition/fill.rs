@@ -9,6 +9,7 @@ use fiord_job::load::Machine;
 use fiord_run::error::JobError;
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_run::{Interrupt, Interrupts};
+use fiord_types::{Bytes, Nanos};
 
 use crate::amount::decimal_short;
 use crate::precondition::Args;
@@ -33,8 +34,8 @@ pub enum FillError {
     #[error("the device does not respond")]
     Stuck,
     /// A job wrote nothing and reported no error.
-    #[error("no data could be written at byte {0}")]
-    NoData(u64),
+    #[error("no data could be written at byte {}", .0.0)]
+    NoData(Bytes),
     /// The thread that draws the bar cannot be created.
     #[error("cannot create a thread. To fix: raise the limit (ulimit -u, pids.max): {0}")]
     Thread(#[from] std::io::Error),
@@ -43,14 +44,14 @@ pub enum FillError {
     Panicked,
 }
 
-/// Block size of sequential writes in bytes.
-const BLOCK: u64 = 1 << 20;
-/// Bounds of the size of an extent in bytes: large enough that its start and end
+/// Block size of sequential writes.
+const BLOCK: Bytes = Bytes(1 << 20);
+/// Bounds of the size of an extent: large enough that its start and end
 /// cost nothing, short enough that a power failure does not lose hours.
-const EXTENT_BYTES: (u64, u64) = (256 << 20, 16 << 30);
+const EXTENT_SIZES: (Bytes, Bytes) = (Bytes(256 << 20), Bytes(16 << 30));
 const EXTENTS: u64 = 64;
-/// Interval between two updates of a bar in nanoseconds.
-const UPDATE: u64 = 250_000_000;
+/// Interval between two updates of a bar.
+const UPDATE: Nanos = Nanos::from_millis(250);
 const SIGINT: i32 = 2;
 
 /// Outcome for one device.
@@ -59,7 +60,7 @@ pub(crate) enum FillEnd {
     /// The device is fully written.
     Written {
         /// Bytes written by this call.
-        bytes: u64,
+        bytes: Bytes,
         /// Time that these writes took.
         seconds: f64,
         /// IOPS of the random writes, and whether they became steady.
@@ -70,17 +71,17 @@ pub(crate) enum FillEnd {
 }
 
 impl FillEnd {
-    pub(super) fn words(&self, size: u64) -> String {
+    pub(super) fn words(&self, size: Bytes) -> String {
         match self {
             FillEnd::Written { bytes: written, seconds, random } => {
-                let rate = *written as f64 / seconds.max(1e-9);
-                let mut text = match written {
-                    0 => "was already fully written".to_owned(),
+                let rate = written.0 as f64 / seconds.max(1e-9);
+                let mut text = match *written {
+                    Bytes::ZERO => "was already fully written".to_owned(),
                     _ => {
                         format!(
                             "fully written: {} at {}/s",
                             decimal_short(*written),
-                            decimal_short(rate as u64)
+                            decimal_short(Bytes(rate as u64))
                         )
                     }
                 };
@@ -115,7 +116,7 @@ impl DeviceFiller<'_> {
     /// Writes from `place` to the end.
     pub(super) fn run(&self, mut place: FillPosition) -> Result<FillEnd, FillError> {
         let begun = Instant::now();
-        let mut written = 0;
+        let mut written = Bytes::ZERO;
         while place.passes < self.args.passes {
             while place.position < self.target.size {
                 let done = self.write_extent(place.position)?;
@@ -127,7 +128,7 @@ impl DeviceFiller<'_> {
                 }
                 self.bar.at(place.position);
             }
-            place = FillPosition { passes: place.passes + 1, position: 0 };
+            place = FillPosition { passes: place.passes + 1, position: Bytes::ZERO };
             self.store.put(&self.target.key, place)?;
             if self.stopped() && (place.passes < self.args.passes || self.args.random) {
                 return Ok(self.stopped_at(place));
@@ -154,37 +155,37 @@ impl DeviceFiller<'_> {
 
     /// Writes the extent that starts at byte `position`. Returns the number of bytes written, which
     /// is smaller than the extent after an interrupt.
-    fn write_extent(&self, position: u64) -> Result<u64, FillError> {
-        let share =
-            (self.target.size / EXTENTS).clamp(EXTENT_BYTES.0, EXTENT_BYTES.1) / BLOCK * BLOCK;
+    fn write_extent(&self, position: Bytes) -> Result<Bytes, FillError> {
+        let whole_blocks = |size: Bytes| size - size % BLOCK;
+        let share = (self.target.size / EXTENTS).clamp(EXTENT_SIZES.0, EXTENT_SIZES.1);
         let left = self.target.size - position;
         // The device may end within a block: write the end with smaller blocks.
-        let (len, block) = match left.min(share) {
-            len if len >= BLOCK => (len / BLOCK * BLOCK, BLOCK),
+        let (len, block) = match left.min(whole_blocks(share)) {
+            len if len >= BLOCK => (whole_blocks(len), BLOCK),
             len => (len, self.granule(len)),
         };
         let mut line = self.line("fill", "write", block);
-        line.extend([format!("--offset={position}"), format!("--size={len}")]);
+        line.extend([format!("--offset={}", position.0), format!("--size={}", len.0)]);
         // Data in a volatile write cache does not count as written.
         line.push("--end_fsync=1".into());
         let result = self.job(&line, Some((position, position + len)))?;
         let job = result.report.jobs.first();
-        let done: u64 = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
+        let done = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
         if done == 0 && !self.stopped() {
             return Err(FillError::NoData(position));
         }
         // Every issued I/O is complete, so the written bytes are contiguous.
-        Ok(done.min(len))
+        Ok(Bytes(done).min(len))
     }
 
     /// The largest block size that divides the remaining bytes of the device.
-    fn granule(&self, len: u64) -> u64 {
-        1 << len.trailing_zeros().min(BLOCK.trailing_zeros())
+    fn granule(&self, len: Bytes) -> Bytes {
+        Bytes(1 << len.0.trailing_zeros().min(BLOCK.0.trailing_zeros()))
     }
 
     /// Writes randomly until the IOPS are steady. Returns the IOPS and whether they became steady.
     fn settle(&self) -> Result<(u64, bool), FillError> {
-        let mut line = self.line("random", "randwrite", 4096.min(self.target.size));
+        let mut line = self.line("random", "randwrite", Bytes(4096).min(self.target.size));
         line.extend([
             "--norandommap".into(),
             "--time_based".into(),
@@ -204,9 +205,9 @@ impl DeviceFiller<'_> {
     }
 
     /// Options that all jobs share.
-    fn line(&self, name: &str, rw: &str, block: u64) -> Vec<String> {
+    fn line(&self, name: &str, rw: &str, block: Bytes) -> Vec<String> {
         // A file may end within a block of its device. Only buffered I/O can write such an end.
-        let direct = self.target.disk.is_some() || block.is_multiple_of(4096);
+        let direct = self.target.disk.is_some() || block.0.is_multiple_of(4096);
         // A colon separates file names; a backslash is literal unless a colon follows.
         let path = self.target.path.display().to_string().replace(':', "\\:");
         let depth = if rw == "write" { 16 } else { 32 };
@@ -214,7 +215,7 @@ impl DeviceFiller<'_> {
             format!("--name={name}"),
             format!("--filename={path}"),
             format!("--rw={rw}"),
-            format!("--bs={block}"),
+            format!("--bs={}", block.0),
             format!("--direct={}", u8::from(direct)),
             "--ioengine=libaio".into(),
             format!("--iodepth={depth}"),
@@ -231,11 +232,11 @@ impl DeviceFiller<'_> {
 
     /// Runs a job and updates the bar meanwhile. `extent`: the first and last byte that it writes; `None` for
     /// random writes.
-    fn job(&self, line: &[String], extent: Option<(u64, u64)>) -> Result<Outcome, FillError> {
+    fn job(&self, line: &[String], extent: Option<(Bytes, Bytes)>) -> Result<Outcome, FillError> {
         let invocation = rejected::parse(line, &mut Machine)?;
         let jobs = Prepared::of(&invocation).map_err(Rejected)?;
         let mut interrupts = Flag { stop: self.stop, told: false };
-        let settings = Settings { progress: Some(UPDATE), ..Settings::default() };
+        let settings = Settings { progress: Some(UPDATE.0), ..Settings::default() };
         let stopped = || self.stopped();
         let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
         let draw = |event: Event| match (event.kind, extent) {

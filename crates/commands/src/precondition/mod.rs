@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fiord_run::{Interrupt, Interrupts};
+use fiord_types::Bytes;
 
 use crate::consent::{self, NoConsent};
 use crate::session::{CannotPrint, CommandEnd, Session};
@@ -106,7 +107,7 @@ pub fn run(
     let to = if args.yes && !terminal { &mut session.out } else { &mut session.err };
     for (target, place) in targets.iter().zip(&places) {
         warn(to, &target.describe())?;
-        if place.position > 0 || place.passes > 0 {
+        if place.position > Bytes::ZERO || place.passes > 0 {
             warn(to, &format!("  resumes at    {}\n", place.words(target.size)))?;
         }
     }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::Guard;
+use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::state_file::{self, FileError};
@@ -26,18 +27,18 @@ pub struct FillPosition {
     /// Number of completed passes.
     pub passes: u32,
     /// First byte that the current pass has not written.
-    pub position: u64,
+    pub position: Bytes,
 }
 
 impl FillPosition {
-    /// Formats the progress on a device of `size` bytes.
+    /// Formats the progress on a device of this size.
     #[must_use]
-    pub fn words(&self, size: u64) -> String {
-        let percent = self.position as f64 * 100.0 / size.max(1) as f64;
+    pub fn words(&self, size: Bytes) -> String {
+        let percent = self.position.0 as f64 * 100.0 / size.0.max(1) as f64;
         let passes = |n: u32| format!("{n} full pass{}", if n == 1 { "" } else { "es" });
         match (self.passes, self.position) {
             (0, _) => format!("{percent:.1} %"),
-            (n, 0) => format!("the end of {}", passes(n)),
+            (n, Bytes::ZERO) => format!("the end of {}", passes(n)),
             (n, _) => format!("{percent:.1} %, after {}", passes(n)),
         }
     }
@@ -73,7 +74,7 @@ impl ProgressFile {
 
     /// The saved progress of a device. A position beyond its end is ignored.
     #[must_use]
-    pub fn place(&self, key: &str, size: u64) -> FillPosition {
+    pub fn place(&self, key: &str, size: Bytes) -> FillPosition {
         self.places.get(key).copied().filter(|place| place.position < size).unwrap_or_default()
     }
 

@@ -7,6 +7,7 @@ use fiord_sys::file::{self, Device, Kind};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Bus, Depth, Disk, Partition, Survey, Zones, signature};
 use fiord_sys::zone::Model;
+use fiord_types::Bytes;
 
 use crate::amount::decimal_short;
 use crate::target::{TargetError, check_unused, facts};
@@ -84,8 +85,8 @@ pub struct FillTarget {
     pub path: PathBuf,
     /// Short name: `nvme0n1`, or the name of the file.
     pub name: String,
-    /// Size in bytes.
-    pub size: u64,
+    /// Size.
+    pub size: Bytes,
     /// Identity of the device, by which a later call recognises it.
     pub key: String,
     /// Facts about the disk; `None` for a file.
@@ -121,7 +122,7 @@ fn one(path: &Path) -> Result<FillTarget, Unsuitable> {
     }
     match facts.kind {
         Kind::Block => device(path, facts.node),
-        Kind::Regular if facts.size == 0 => Err(Unsuitable::Empty { path: path.into() }),
+        Kind::Regular if facts.size == Bytes::ZERO => Err(Unsuitable::Empty { path: path.into() }),
         Kind::Regular => Ok(FillTarget {
             path: path.into(),
             name: path.display().to_string(),
@@ -161,14 +162,14 @@ fn device(path: &Path, number: Option<Device>) -> Result<FillTarget, Unsuitable>
     let marks = signature::on_device(path, logical as usize)?;
     let mut parts = Vec::new();
     for part in disk.iter().filter(|disk| disk.name == name).flat_map(|disk| &disk.partitions) {
-        let marks = signature::on_part(path, part.start, logical as usize)?;
+        let marks = signature::on_part(path, part.start.0, logical as usize)?;
         parts.push((part.clone(), marks));
     }
     Ok(FillTarget {
         path: path.into(),
         key: key(&name, disk.as_ref(), size, sequence.as_deref()),
         name,
-        size,
+        size: Bytes(size),
         marks: marks.into_iter().map(str::to_owned).collect(),
         parts,
         backing: disk.as_ref().and_then(backing),
@@ -177,7 +178,7 @@ fn device(path: &Path, number: Option<Device>) -> Result<FillTarget, Unsuitable>
 }
 
 fn file_key(facts: &file::Facts) -> String {
-    format!("file {}:{} {}", facts.device, facts.inode, facts.size)
+    format!("file {}:{} {}", facts.device, facts.inode, facts.size.0)
 }
 
 /// The key of the backing file of a loop device.

@@ -85,7 +85,7 @@ fn stopped_and_picked_up() {
     fs::write(place.join("f"), vec![0u8; 8 << 20]).unwrap();
     let key = target::all(&[place.join("f")]).unwrap().remove(0).key;
     let store = ProgressFile::open(Some(&place.join("state.json"))).unwrap();
-    store.put(&key, FillPosition { passes: 0, position: 6 << 20 }).unwrap();
+    store.put(&key, FillPosition { passes: 0, position: Bytes(6 << 20) }).unwrap();
     let (end, out, err) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
     assert_eq!(end.unwrap(), CommandEnd::Done, "{out}{err}");
     assert!(out.contains("resumes at    75.0 %") && out.contains("2.1 MB at"), "{out}{err}");
@@ -165,11 +165,14 @@ fn calls_share_the_file_of_places() {
     let open = || ProgressFile::open(Some(&path)).unwrap();
     let (one, two) = (open(), open());
     let at = |position| FillPosition { passes: 1, position };
-    one.put("a", at(4096)).unwrap();
-    two.put("b", at(8192)).unwrap();
-    assert_eq!((open().place("a", 1 << 20), open().place("b", 1 << 20)), (at(4096), at(8192)));
+    one.put("a", at(Bytes(4096))).unwrap();
+    two.put("b", at(Bytes(8192))).unwrap();
+    assert_eq!(
+        (open().place("a", Bytes(1 << 20)), open().place("b", Bytes(1 << 20))),
+        (at(Bytes(4096)), at(Bytes(8192)))
+    );
     one.forget("a").unwrap();
-    assert_eq!(open().place("b", 1 << 20), at(8192));
+    assert_eq!(open().place("b", Bytes(1 << 20)), at(Bytes(8192)));
     two.forget("b").unwrap();
     assert_eq!(fs::read_dir(place.join("below")).unwrap().count(), 0, "nothing is left");
     fs::remove_dir_all(place).unwrap();
@@ -191,7 +194,8 @@ fn a_place_that_cannot_be_kept() {
 
 #[test]
 fn places_in_words() {
-    let words = |passes, position| FillPosition { passes, position }.words(1000);
+    let words =
+        |passes, position| FillPosition { passes, position: Bytes(position) }.words(Bytes(1000));
     assert_eq!(words(0, 500), "50.0 %");
     assert_eq!(words(1, 0), "the end of 1 full pass");
     assert_eq!(words(2, 250), "25.0 %, after 2 full passes");

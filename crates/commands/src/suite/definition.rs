@@ -1,6 +1,7 @@
 //! Types that define a suite.
 
 use fiord_job::option::value::ValueError;
+use fiord_types::Bytes;
 
 use crate::axis::{Axis, PointSettings};
 
@@ -114,7 +115,7 @@ pub struct Filled {
     /// Number of zones, counted from the first zone that the suite uses.
     pub zones: u32,
     /// Minimum number of bytes written in each zone.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 /// Kind of step.

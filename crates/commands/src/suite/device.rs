@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_sys::file;
 use fiord_sys::zone::{Facts, State, Zone, ZonedDevice};
+use fiord_types::Bytes;
 
 /// Why suites cannot use a device.
 #[derive(Debug, thiserror::Error)]
@@ -29,8 +30,8 @@ pub struct SuiteDevice {
     pub facts: Facts,
     /// Range of zones that suites use: the longest range of writable sequential zones.
     pub region: Range<usize>,
-    /// Smallest capacity of these zones in bytes.
-    pub capacity: u64,
+    /// Smallest capacity of these zones.
+    pub capacity: Bytes,
     /// Whether this is an NVMe generic character device, which requires `io_uring_cmd`.
     pub generic: bool,
 }
@@ -48,7 +49,7 @@ impl SuiteDevice {
         let region = region(&zones);
         let capacity = zones[region.clone()].iter().map(|zone| zone.capacity).min();
         let unusable = || DeviceError::NoZone { device: path.to_owned() };
-        let capacity = capacity.filter(|bytes| *bytes > 0).ok_or_else(unusable)?;
+        let capacity = capacity.filter(|bytes| *bytes > Bytes::ZERO).ok_or_else(unusable)?;
         let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
         Ok(SuiteDevice { path: path.to_owned(), facts, region, capacity, generic })
     }
@@ -99,8 +100,8 @@ impl SuiteDevice {
     #[must_use]
     pub fn takes_blocks_of(&self, bytes: u64) -> bool {
         bytes > 0
-            && bytes.is_multiple_of(u64::from(self.facts.write_granularity))
-            && bytes <= self.capacity
+            && bytes.is_multiple_of(self.facts.write_granularity.0)
+            && bytes <= self.capacity.0
     }
 }
 

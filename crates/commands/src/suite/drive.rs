@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_job::load::Loader;
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
+use fiord_types::{Bytes, Nanos};
 
 use crate::amount::{clock, latency, rounded};
 use crate::axis::{self, Axis};
@@ -149,7 +150,7 @@ fn identity(suite: &Definition, zoned: &SuiteDevice, args: &Args) -> Vec<String>
         suite.name.to_owned(),
         zoned.path.display().to_string(),
         format!("zones={}+{}", zoned.region.start, zoned.zones()),
-        format!("capacity={}", zoned.capacity),
+        format!("capacity={}", zoned.capacity.0),
     ];
     all.extend(args.runtime.iter().map(|time| format!("runtime={time}")));
     all.extend(args.ramp_time.iter().map(|time| format!("ramp_time={time}")));
@@ -349,11 +350,11 @@ pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), Rejected>
 
 /// Summarises a run in one line.
 fn in_words(row: &Row, ns: u64) -> String {
-    let bw = rounded(row.outcome.bw_bytes);
+    let bw = rounded(Bytes(row.outcome.bw_bytes));
     let latency = match (row.is_void(), row.outcome.mean_ns) {
         (true, _) => "rate not reached".into(),
         (false, Some(ns)) => format!("{} mean", latency(ns)),
         (false, None) => "no latency".into(),
     };
-    format!("{bw}/s, {latency} ({})", clock(ns))
+    format!("{bw}/s, {latency} ({})", clock(Nanos(ns)))
 }

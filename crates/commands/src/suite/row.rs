@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use fiord_types::Bytes;
+
 use crate::axis::PointSettings;
 use crate::runs::outcome::{self, Outcome, OutcomeError};
 use crate::suite::definition::{StepKind, SuiteStep};
@@ -25,17 +27,17 @@ pub struct Row {
 /// Requested and achieved rate of the writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteRate {
-    /// Requested rate in bytes per second.
-    pub target: u64,
-    /// Achieved rate in bytes per second.
-    pub written: u64,
+    /// Requested rate per second.
+    pub target: Bytes,
+    /// Achieved rate per second.
+    pub written: Bytes,
 }
 
 impl WriteRate {
     /// Whether the writers reached the rate. If not, the latencies are void.
     #[must_use]
     pub fn is_reached(&self) -> bool {
-        u128::from(self.written) * 100 >= u128::from(self.target) * u128::from(REACHED)
+        u128::from(self.written.0) * 100 >= u128::from(self.target.0) * u128::from(REACHED)
     }
 }
 
@@ -57,7 +59,9 @@ pub fn read(step: &SuiteStep, file: &str, text: &str) -> Result<Row, OutcomeErro
         let jobs = document["jobs"].as_array().into_iter().flatten();
         jobs.filter_map(|job| job["write"]["bw_bytes"].as_u64()).sum()
     };
-    let rate = step.target.map(|target| WriteRate { target, written: written(&document) });
+    let rate = step
+        .target
+        .map(|target| WriteRate { target: Bytes(target), written: Bytes(written(&document)) });
     // This also checks that no job failed.
     let whole = outcome::read_document(&document)?;
     let outcome = match step.kind {

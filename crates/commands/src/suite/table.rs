@@ -53,7 +53,7 @@ pub fn text(results: &SuiteResults) -> String {
         let mut line: Vec<String> = axes.iter().map(|name| value(row, name)).collect();
         if rated {
             let bw = |bytes: u64| scaled(bytes as f64, BINARY_RATE);
-            line.push(row.rate.map_or("-".into(), |rate| bw(rate.written)));
+            line.push(row.rate.map_or("-".into(), |rate| bw(rate.written.0)));
         }
         let mut cells = numbers(&row.outcome);
         if row.is_void() {

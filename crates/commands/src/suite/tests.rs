@@ -3,6 +3,7 @@ use std::path::Path;
 use fiord_job::load::Memory;
 use fiord_sys::zone::ZonedDevice;
 use fiord_sys::zone::fake::Fake;
+use fiord_types::Bytes;
 
 use crate::axis::Axis;
 use crate::suite::catalogue;
@@ -43,7 +44,7 @@ fn a_suite_uses_the_sequential_zones() {
     let device = device();
     assert_eq!(
         (device.region.clone(), device.capacity, device.writers()),
-        (4..512, 3 * MIB / 2, 14)
+        (4..512, Bytes(3 * MIB / 2), 14)
     );
     let unlimited = Fake::new(512, 0, 2 * MIB, MIB);
     assert_eq!(SuiteDevice::new(Path::new("/dev/z"), &unlimited).unwrap().writers(), 128);
@@ -140,7 +141,7 @@ fn a_missed_rate_voids_the_latency() {
         all.steps[2..].iter().map(|step| row::read(step, "a.json", MIXED).unwrap()).collect();
     assert_eq!(rows.iter().map(row::Row::is_void).collect::<Vec<_>>(), [false, false, true]);
     assert_eq!(rows[1].outcome.mean_ns, Some(80_000.0), "of the reads alone");
-    assert_eq!(rows[1].rate.unwrap().written, 104_000_000);
+    assert_eq!(rows[1].rate.unwrap().written, Bytes(104_000_000));
     let suite = suite("zbd/mixed");
     let results =
         SuiteResults { suite: &suite, device: &device(), rows, left_out: &[], complete: true };
@@ -188,7 +189,7 @@ fn a_series_of_passes_that_was_broken_off_begins_anew() {
     let all = steps("zbd/write", &device, &[("bs", "64k,128k"), ("pass", "1,2,3")]).unwrap().steps;
     let zones = |pointer: u64| {
         let mut zones = fake.zones().unwrap();
-        zones.iter_mut().for_each(|zone| zone.write_pointer = zone.start + pointer);
+        zones.iter_mut().for_each(|zone| zone.write_pointer = zone.start + Bytes(pointer));
         zones
     };
     let done = |count: usize| move |step: &SuiteStep| all_before(count, step);
@@ -198,7 +199,7 @@ fn a_series_of_passes_that_was_broken_off_begins_anew() {
     }
     let mut broken = zones(MIB);
     assert_eq!(drive::left(&all, &broken, done(1)), [1, 2, 3, 4, 5], "all are full");
-    broken[7].write_pointer -= 65536;
+    broken[7].write_pointer.0 -= 65536;
     assert_eq!(drive::left(&all, &broken, done(1)), [0, 1, 2, 3, 4, 5]);
     assert_eq!(drive::left(&all, &zones(0), done(3)), [3, 4, 5], "it begins with a reset");
     assert_eq!(drive::left(&all, &zones(0), done(5)), [3, 4, 5]);

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use fiord_job::load::Loader;
+use fiord_types::Nanos;
 
 use crate::amount::{clock, latency};
 use crate::axis::{self, Axis, PointSettings};
@@ -130,7 +131,8 @@ impl Sweep {
         }
         let place = if at.is_empty() { String::new() } else { format!(" at {}", axis::words(&at)) };
         let whole: u64 = longest.iter().sum();
-        let length = if whole > 0 { format!(", at most {}", clock(whole)) } else { String::new() };
+        let length =
+            if whole > 0 { format!(", at most {}", clock(Nanos(whole))) } else { String::new() };
         let count = points.len();
         let _ = writeln!(
             progress,
@@ -160,9 +162,11 @@ impl Sweep {
         }
         let _ = match (left.len(), unknown, known) {
             (0, ..) => write!(progress, ", nothing left to run"),
-            (_, 0, ns) => write!(progress, ", at most {}", clock(ns)),
+            (_, 0, ns) => write!(progress, ", at most {}", clock(Nanos(ns))),
             (_, _, 0) => write!(progress, ", of unknown length (the job has no runtime)"),
-            (_, n, ns) => write!(progress, ", {} and {n} points of unknown length", clock(ns)),
+            (_, n, ns) => {
+                write!(progress, ", {} and {n} points of unknown length", clock(Nanos(ns)))
+            }
         };
         let _ = writeln!(progress, "; runs are kept in {}", dir.display());
     }
@@ -211,7 +215,8 @@ impl Sweep {
         let Some((outcome, _)) = ran else { return Ok(None) };
         let left: u64 = longest[i + 1..].iter().sum();
         let mean = outcome.mean_ns.map_or("-".into(), latency);
-        let rest = if left > 0 { format!(", at most {} left", clock(left)) } else { String::new() };
+        let rest =
+            if left > 0 { format!(", at most {} left", clock(Nanos(left))) } else { String::new() };
         let _ = writeln!(progress, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
         Ok(Some(outcome))
     }

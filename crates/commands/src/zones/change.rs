@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fiord_sys::zone::{Action, State, Zone, ZonedDevice};
+use fiord_types::Bytes;
 
 use crate::amount::rounded;
 use crate::target::TargetError;
@@ -41,7 +42,7 @@ pub struct Change {
     /// Number of zones whose state changes.
     pub zones: u64,
     /// Bytes that a reset destroys, or that cannot be written after a finish.
-    pub lost: u64,
+    pub lost: Bytes,
     /// Number of zones in the range without a write pointer: conventional, read-only, offline.
     pub left_alone: u64,
 }
@@ -50,7 +51,8 @@ impl Change {
     /// Plans `action` on the zones of `range`.
     #[must_use]
     pub fn new(action: Action, zones: &[Zone], range: Range<usize>) -> Change {
-        let mut change = Change { action, runs: Vec::new(), zones: 0, lost: 0, left_alone: 0 };
+        let mut change =
+            Change { action, runs: Vec::new(), zones: 0, lost: Bytes::ZERO, left_alone: 0 };
         for (index, zone) in zones.iter().enumerate().take(range.end).skip(range.start) {
             if !zone.is_sequential() || matches!(zone.state, State::ReadOnly | State::Offline) {
                 change.left_alone += 1;
@@ -67,7 +69,7 @@ impl Change {
             change.lost += match action {
                 Action::Reset => zone.written(),
                 Action::Finish => zone.capacity - zone.written(),
-                Action::Open | Action::Close => 0,
+                Action::Open | Action::Close => Bytes::ZERO,
             };
             match change.runs.last_mut().filter(|run| run.end == index) {
                 Some(run) => run.end += 1,

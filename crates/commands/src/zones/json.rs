@@ -1,6 +1,7 @@
 //! Zones as one JSON document for programs: sizes in bytes, one entry for each zone.
 
 use fiord_sys::zone::{Kind, State, Zone};
+use fiord_types::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::zones::summary::ZoneSums;
@@ -27,7 +28,7 @@ pub fn document(view: &View) -> String {
             "max_active_zones": facts.max_active,
             "block_bytes": facts.block,
             "write_granularity_bytes": facts.write_granularity,
-            "zone_append_max_bytes": (facts.append_max > 0).then_some(facts.append_max),
+            "zone_append_max_bytes": (facts.append_max > Bytes::ZERO).then_some(facts.append_max),
         },
         "summary": {
             "states": states,

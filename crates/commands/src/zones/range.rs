@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use fiord_job::option::value::ValueError;
 use fiord_sys::zone::{Facts, Zone};
+use fiord_types::Bytes;
 
 use crate::amount;
 
@@ -33,37 +34,38 @@ pub enum RangeError {
         last: u64,
     },
     /// A byte is beyond the end of the device.
-    #[error("byte {at} is beyond the end of the device, which has {size} bytes")]
+    #[error("byte {} is beyond the end of the device, which has {} bytes", .at.0, .size.0)]
     ByteBeyond {
-        /// The byte.
-        at: u64,
-        /// Size of the device in bytes.
-        size: u64,
+        /// Offset of the byte.
+        at: Bytes,
+        /// Size of the device.
+        size: Bytes,
     },
     /// A single byte is not the start of a zone.
-    #[error("no zone starts at byte {at}")]
+    #[error("no zone starts at byte {}", .at.0)]
     NoStart {
-        /// The byte.
-        at: u64,
+        /// Offset of the byte.
+        at: Bytes,
     },
     /// A byte is neither the start nor the end of a zone.
     #[error(
-        "no zone starts or ends at byte {at}{} (zone size: {})",
+        "no zone starts or ends at byte {}{} (zone size: {})",
+        .at.0,
         .inside.as_ref().map_or(String::new(), near),
         amount::exact(*.zone_size)
     )]
     NoBorder {
-        /// The byte.
-        at: u64,
-        /// Range in bytes of the zone that contains it.
-        inside: Option<Range<u64>>,
-        /// Size of a zone in bytes.
-        zone_size: u64,
+        /// Offset of the byte.
+        at: Bytes,
+        /// Range of the zone that contains it.
+        inside: Option<Range<Bytes>>,
+        /// Size of a zone.
+        zone_size: Bytes,
     },
 }
 
-fn near(zone: &Range<u64>) -> String {
-    format!(": the zone that contains it is {} to {}", zone.start, zone.end)
+fn near(zone: &Range<Bytes>) -> String {
+    format!(": the zone that contains it is {} to {}", zone.start.0, zone.end.0)
 }
 
 /// Parses `text` into a range of zone numbers.
@@ -87,11 +89,11 @@ pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, R
         (false, Some(last)) => start..last.saturating_add(1),
         (true, second) => {
             let end = match second {
-                None => return one(start, zones),
+                None => return one(Bytes(start), zones),
                 Some(len) if sign == '+' => start.saturating_add(len),
                 Some(end) => end,
             };
-            border(start, facts, zones)?..border(end, facts, zones)?
+            border(Bytes(start), facts, zones)?..border(Bytes(end), facts, zones)?
         }
     };
     let count = zones.len() as u64;
@@ -118,14 +120,14 @@ fn has_unit(part: &str) -> bool {
 }
 
 /// Finds the zone that starts at byte `at`.
-fn one(at: u64, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
+fn one(at: Bytes, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
     let index = zones.iter().position(|zone| zone.start == at);
     index.map(|index| index..index + 1).ok_or(RangeError::NoStart { at })
 }
 
 /// Returns the number of the zone that starts at byte `at`, or the number of zones if `at` is the
 /// end of the device.
-fn border(at: u64, facts: &Facts, zones: &[Zone]) -> Result<u64, RangeError> {
+fn border(at: Bytes, facts: &Facts, zones: &[Zone]) -> Result<u64, RangeError> {
     if zones.last().is_none_or(|last| at == last.end()) {
         return Ok(zones.len() as u64);
     }

@@ -1,6 +1,7 @@
 //! Counts zones by state and sums up their capacity and data.
 
 use fiord_sys::zone::{State, Zone};
+use fiord_types::Bytes;
 
 /// All states, in the order in which they are shown.
 pub const STATES: [State; 8] = [
@@ -19,10 +20,10 @@ pub const STATES: [State; 8] = [
 pub struct ZoneSums {
     /// Number of zones in each of [`STATES`].
     pub states: [u64; 8],
-    /// Total capacity in bytes.
-    pub capacity: u64,
+    /// Total capacity.
+    pub capacity: Bytes,
     /// Total bytes before the write pointers. A full zone counts with its capacity.
-    pub written: u64,
+    pub written: Bytes,
 }
 
 impl ZoneSums {

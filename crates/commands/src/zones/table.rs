@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use fiord_sys::zone::{Facts, Kind, State, Zone};
+use fiord_types::Bytes;
 
 use crate::amount::{exact, rounded};
 use crate::columns::{Align, aligned};
@@ -51,10 +52,10 @@ fn heading(view: &View) -> String {
         limit(view.facts.max_open),
         sums.active(),
         limit(view.facts.max_active),
-        exact(block.into()),
-        exact(write_granularity.into()),
+        exact(block),
+        exact(write_granularity),
         match view.facts.append_max {
-            0 => String::new(),
+            Bytes::ZERO => String::new(),
             bytes => format!(", appends to {}", exact(bytes)),
         }
     );
@@ -112,13 +113,13 @@ fn row(index: usize, zones: &[Zone], colours: bool) -> Vec<String> {
     };
     let pointer = match (zone.state, zones.len()) {
         (State::NoWritePointer | State::ReadOnly | State::Offline, _) | (_, 2..) => "-".into(),
-        _ => zone.write_pointer.to_string(),
+        _ => zone.write_pointer.0.to_string(),
     };
     vec![
         name,
         kind(zone.kind).into(),
         paint(zone.state, colours),
-        zone.start.to_string(),
+        zone.start.0.to_string(),
         pointer,
         rounded(zone.written()),
         exact(zone.capacity),

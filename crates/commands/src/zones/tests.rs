@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::in_use::{Use, User};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, State, ZonedDevice};
+use fiord_types::Bytes;
 use proptest::prelude::*;
 
 use crate::consent::{Answer, NoConsent, Scripted};
@@ -22,8 +23,8 @@ fn device() -> Fake {
     let fake = Fake::new(8, 2, 16 * MIB, 12 * MIB).limited(3, 4);
     fake.write(32 * MIB, 12 * MIB).unwrap();
     fake.write(48 * MIB, MIB).unwrap();
-    fake.manage(Action::Close, 48 * MIB, 16 * MIB).unwrap();
-    fake.manage(Action::Open, 64 * MIB, 16 * MIB).unwrap();
+    fake.manage(Action::Close, Bytes(48 * MIB), Bytes(16 * MIB)).unwrap();
+    fake.manage(Action::Open, Bytes(64 * MIB), Bytes(16 * MIB)).unwrap();
     fake
 }
 
@@ -175,7 +176,7 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
         0 => Ok(()),
         _ => mounted(),
     };
-    device.manage(Action::Finish, 64 * MIB, 16 * MIB).unwrap();
+    device.manage(Action::Finish, Bytes(64 * MIB), Bytes(16 * MIB)).unwrap();
     let zones = device.zones().unwrap();
     let change = Change::new(Action::Finish, &zones, 2..8);
     assert_eq!(change.runs, [3..4, 5..8]);

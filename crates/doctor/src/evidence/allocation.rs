@@ -1,7 +1,7 @@
 //! Whether a file system must allocate space for the writes of a job.
 
 use fiord_plan::{FileKind, JobPlan};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::After;
 use crate::evidence::amount::percent;
@@ -18,7 +18,7 @@ pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, St
     let missing = |state: &FileState| match state.data {
         Some(Ok(data)) => {
             let range = data.to - data.from;
-            1.0 - data.bytes.min(range) as f64 / range.max(1) as f64
+            1.0 - data.bytes.min(range).0 as f64 / range.max(Bytes(1)).0 as f64
         }
         // Unknown: only a layout with `overwrite` is known to write the file.
         _ => f64::from(u8::from(!job.target.layout.overwrite)),

@@ -2,6 +2,7 @@
 
 use fiord_sys::conditions::CpuTime;
 use fiord_sys::cpu::CpuSet;
+use fiord_types::Nanos;
 
 use crate::machine::{Evidence, Surroundings, Unavailable};
 
@@ -11,14 +12,17 @@ const OTHERS: f64 = 0.10;
 const WAITED: f64 = 0.10;
 /// If the CPUs were idle for a larger share of the time, the jobs had enough of them.
 const IDLE: f64 = 0.10;
-/// One tick of `USER_HZ`, in ns.
-pub(crate) const TICK: u64 = 10_000_000;
+/// Converts ticks of `USER_HZ`.
+#[cfg(test)]
+pub(crate) fn ticks(count: u64) -> Nanos {
+    Nanos::from_millis(10).saturating_mul(count)
+}
 
 /// Returns the CPU time between two snapshots; `None` below one second, because the kernel counts in
 /// ticks of 10 ms.
 pub(crate) fn cpu_time(then: &Surroundings, now: &Surroundings) -> Option<CpuTime> {
     let cpu = now.moment.cpu?.since(then.moment.cpu?);
-    (cpu.total >= 100).then_some(cpu)
+    (cpu.total >= Nanos::from_secs(1)).then_some(cpu)
 }
 
 /// Other programs that computed, and the evidence that they slowed the run.
@@ -55,33 +59,34 @@ pub(crate) fn crowd(
     own: &CpuSet,
 ) -> Evidence<Option<Crowd>> {
     if let Some(cpu) = part_time(then, now, own) {
-        return Ok(crowd_of_part(cpu, own_ticks(then, now), own));
+        return Ok(crowd_of_part(cpu, own_time(then, now), own));
     }
     let Some(cpu) = cpu_time(then, now) else { return Ok(None) };
-    let share = cpu.user.saturating_sub(own_ticks(then, now)) as f64 / cpu.total as f64;
+    let share = cpu.user.saturating_sub(own_time(then, now)).0 as f64 / cpu.total.0 as f64;
     if share <= OTHERS {
         return Ok(None);
     }
     let (Some(a), Some(b)) = (then.moment.pressure.cpu, now.moment.pressure.cpu) else {
         return Err(Unavailable("waiting time for CPUs: /proc/pressure is off".into()));
     };
-    let (waited, elapsed) = (b.since(a).some_us / 1000, now.at.saturating_sub(then.at) / 1_000_000);
+    let (waited, elapsed) =
+        (b.since(a).some.as_millis(), now.at.saturating_sub(then.at).as_millis());
     let long = waited as f64 > WAITED * elapsed as f64;
     let short = format!("something waited for a CPU for {waited} of {elapsed} ms");
     Ok(long.then_some(Crowd { share, cpus: None, short }))
 }
 
-/// Returns the user time of the run between two snapshots, in ticks.
-fn own_ticks(then: &Surroundings, now: &Surroundings) -> u64 {
-    now.own_user.saturating_sub(then.own_user) / TICK
+/// Returns the user time of the run between two snapshots.
+fn own_time(then: &Surroundings, now: &Surroundings) -> Nanos {
+    now.own_user.saturating_sub(then.own_user)
 }
 
 /// Returns other programs on the CPUs of jobs that may use only some CPUs of the machine. Waiting on
 /// other CPUs does not affect the jobs, so the CPUs of the jobs must have been busy.
-fn crowd_of_part(cpu: CpuTime, own: u64, cpus: &CpuSet) -> Option<Crowd> {
-    let share = cpu.user.saturating_sub(own) as f64 / cpu.total.max(1) as f64;
-    let idle = cpu.idle as f64 / cpu.total.max(1) as f64;
+fn crowd_of_part(cpu: CpuTime, own: Nanos, cpus: &CpuSet) -> Option<Crowd> {
+    let share = cpu.user.saturating_sub(own).0 as f64 / cpu.total.0.max(1) as f64;
+    let idle = cpu.idle.0 as f64 / cpu.total.0.max(1) as f64;
     let short = format!("these were idle for {:.0} % of the time", idle * 100.0);
-    let finding = cpu.total >= 100 && share > OTHERS && idle < IDLE;
+    let finding = cpu.total >= Nanos::from_secs(1) && share > OTHERS && idle < IDLE;
     finding.then(|| Crowd { share, cpus: Some(cpus.clone()), short })
 }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_types::Bytes;
 
 /// Two jobs that use the same bytes of a file, from `from` to `to`.
 #[derive(Debug, Clone, Copy)]
@@ -12,8 +13,8 @@ pub(crate) struct Overlap<'a> {
     pub path: &'a Path,
     pub first: &'a JobPlan,
     pub second: &'a JobPlan,
-    pub from: u64,
-    pub to: u64,
+    pub from: Bytes,
+    pub to: Bytes,
     /// Number of jobs that use some bytes of the first job, including that job.
     pub jobs: usize,
 }
@@ -79,8 +80,8 @@ fn first<'a>(
                 path,
                 first: one,
                 second: other,
-                from: from.max(start),
-                to: to.min(end),
+                from: Bytes(from.max(start)),
+                to: Bytes(to.min(end)),
                 jobs,
             });
         }

@@ -190,7 +190,7 @@ fn blocking(known: &After<'_>, entry: &Entry<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::Dir;
+    use fiord_types::{Bytes, Dir, Nanos};
 
     use fiord_plan::FileKind;
     use fiord_stat::device::DeviceView;
@@ -246,7 +246,7 @@ mod tests {
             on_loop: None,
             cache: Err(unavailable()),
             openers: Vec::new(),
-            data: Some(Ok(Data { from: 0, to: 1 << 20, bytes: written })),
+            data: Some(Ok(Data { from: Bytes::ZERO, to: Bytes(1 << 20), bytes: Bytes(written) })),
         }]
         .into();
         let report = &mut case.report.jobs[0];
@@ -335,14 +335,17 @@ mod tests {
     #[test]
     fn lack_of_cpu_time_is_named() {
         let crowded = |case: &mut Case| {
+            use crate::evidence::crowd::ticks;
             use fiord_sys::conditions::CpuTime;
             use fiord_sys::conditions::pressure::Stall;
             case.machine.surroundings.moment.cpu = Some(CpuTime::default());
             case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
             let now = &mut case.after.surroundings;
-            now.at = 1_000_000_000;
-            now.moment.cpu = Some(CpuTime { user: 150, total: 200, ..CpuTime::default() });
-            now.moment.pressure.cpu = Some(Stall { some_us: 900_000, full_us: 0 });
+            now.at = Nanos::from_secs(1);
+            now.moment.cpu =
+                Some(CpuTime { user: ticks(150), total: ticks(200), ..CpuTime::default() });
+            now.moment.pressure.cpu =
+                Some(Stall { some: Nanos::from_millis(900), full: Nanos::ZERO });
         };
         assert_eq!(
             reported(2.0, 5.0, crowded),

@@ -1,5 +1,7 @@
 //! `governor`: CPUs that may run below their full speed, or sleep deeply, between I/Os.
 
+use fiord_types::Nanos;
+
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
@@ -30,8 +32,8 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-/// Time to wake, in µs, that is as long as an I/O of a fast flash drive.
-const SLOW_WAKE: u64 = 100;
+/// Time to wake that is as long as an I/O of a fast flash drive.
+const SLOW_WAKE: Nanos = Nanos::from_micros(100);
 /// Maximum depth at which a CPU is idle between I/Os.
 const SHALLOW: u32 = 4;
 
@@ -67,11 +69,15 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
         }
     }
     let shallow = jobs.iter().any(|job| job.depth.depth <= SHALLOW);
-    if let Some(sleep) = around.sleep.as_ref().filter(|s| shallow && s.wake_us >= SLOW_WAKE) {
+    if let Some(sleep) = around.sleep.as_ref().filter(|s| shallow && s.wake >= SLOW_WAKE) {
         findings.report(
             CHECK
                 .for_run("CPUs enter an idle state that is slow to wake from")
-                .evidence(format!("waking from {} takes {} µs", sleep.state, sleep.wake_us))
+                .evidence(format!(
+                    "waking from {} takes {} µs",
+                    sleep.state,
+                    sleep.wake.as_micros()
+                ))
                 .remedy("run cpupower idle-set -D 10"),
         );
     }
@@ -81,6 +87,8 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 mod tests {
     use fiord_sys::conditions::{Governors, Sleep};
     use fiord_sys::cpu::CpuSet;
+
+    use fiord_types::Nanos;
 
     use super::*;
     use crate::tests::drives::{found_before, one_drive};
@@ -108,7 +116,8 @@ mod tests {
     #[test]
     fn deep_sleep_matters_at_low_depth() {
         let mut case = one_drive();
-        case.machine.surroundings.sleep = Some(Sleep { state: "C6".into(), wake_us: 133 });
+        case.machine.surroundings.sleep =
+            Some(Sleep { state: "C6".into(), wake: Nanos::from_micros(133) });
         assert!(found_before(&CHECK, &case)[0].evidence.contains("C6 takes 133"));
         case.job().depth.depth = 32;
         assert!(found_before(&CHECK, &case).is_empty());

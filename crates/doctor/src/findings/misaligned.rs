@@ -5,7 +5,7 @@ use fiord_job::option::table::{BA, BS, OFFSET};
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, FindingBuilder, Findings};
 use crate::machine::Devices;
@@ -65,13 +65,13 @@ fn findings_of(job: &JobPlan, disk: &Disk, devices: &Devices) -> Vec<FindingBuil
     }
     let names = job.target.files.iter().filter_map(|file| devices.node(&file.path).file_name());
     for part in names.filter_map(|name| disk.partitions.iter().find(|part| *name == *part.name)) {
-        if !part.start.is_multiple_of(physical) {
+        if !part.start.0.is_multiple_of(physical) {
             let finding = CHECK
                 .for_job(job, format!("partition {} is not aligned to physical blocks", part.name))
                 .evidence(format!(
                     "it starts at byte {}, {} bytes after the start of a physical block of {physical} bytes",
-                    part.start,
-                    part.start % physical
+                    part.start.0,
+                    (part.start % Bytes(physical)).0
                 ))
                 .remedy("create a new partition that starts at a multiple of 1 MiB (this destroys the data on this one)");
             found.push(finding.at_most(severity));

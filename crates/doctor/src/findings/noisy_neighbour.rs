@@ -3,7 +3,7 @@
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, FindingBuilder, Findings};
 use crate::evidence::crowd::{Crowd, cpu_time, crowd};
@@ -90,15 +90,15 @@ fn crowded(crowd: Crowd) -> FindingBuilder {
 
 /// Reports that all tasks waited for memory.
 fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
-    let elapsed = now.at.saturating_sub(then.at) / 1000;
-    let full = now.moment.pressure.memory?.since(then.moment.pressure.memory?).full_us;
-    (elapsed > 0 && full as f64 > STALLED * elapsed as f64).then(|| {
+    let elapsed = now.at.saturating_sub(then.at);
+    let full = now.moment.pressure.memory?.since(then.moment.pressure.memory?).full;
+    (elapsed > Nanos::ZERO && full.0 as f64 > STALLED * elapsed.0 as f64).then(|| {
         CHECK
             .for_run("the machine ran short of memory during the run")
             .evidence(format!(
                 "all tasks waited for memory for {} of {} ms",
-                full / 1000,
-                elapsed / 1000
+                full.as_millis(),
+                elapsed.as_millis()
             ))
             .remedy("stop other programs, or use smaller buffers")
     })
@@ -166,10 +166,10 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
 mod tests {
     use fiord_stat::device::{DeviceDir, Issued};
     use fiord_sys::conditions::pressure::Stall;
-    use fiord_types::PerDir;
+    use fiord_types::{Nanos, PerDir};
 
     use super::*;
-    use crate::evidence::crowd::TICK;
+    use crate::evidence::crowd::ticks;
     use fiord_sys::conditions::CpuTime;
     use fiord_sys::usage::StorageBytes;
     use fiord_types::Bytes;
@@ -232,13 +232,17 @@ mod tests {
         then.moment.cpu = Some(CpuTime::default());
         then.moment.pressure.memory = Some(Stall::default());
         let now = &mut case.after.surroundings;
-        now.at = 1_000_000_000;
-        now.moment.cpu = Some(CpuTime { stolen: 9, total: 100, ..CpuTime::default() });
-        now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 50_000 });
+        now.at = Nanos::from_secs(1);
+        now.moment.cpu =
+            Some(CpuTime { stolen: ticks(9), total: ticks(100), ..CpuTime::default() });
+        now.moment.pressure.memory =
+            Some(Stall { some: Nanos::ZERO, full: Nanos::from_millis(50) });
         assert!(found_after(&CHECK, &case).is_empty());
         let now = &mut case.after.surroundings;
-        now.moment.cpu = Some(CpuTime { stolen: 25, total: 100, ..CpuTime::default() });
-        now.moment.pressure.memory = Some(Stall { some_us: 0, full_us: 500_000 });
+        now.moment.cpu =
+            Some(CpuTime { stolen: ticks(25), total: ticks(100), ..CpuTime::default() });
+        now.moment.pressure.memory =
+            Some(Stall { some: Nanos::ZERO, full: Nanos::from_millis(500) });
         let found = found_after(&CHECK, &case);
         assert!(
             found[0].evidence.starts_with("25.0 %") && found[1].evidence.contains("500 of 1000")
@@ -249,16 +253,22 @@ mod tests {
     fn jobs_on_some_cpus_are_judged_by_these() {
         let mut case = one_drive();
         let found = |case: &mut crate::tests::drives::Case, own: [u64; 2], others: [u64; 2]| {
-            let time = |[user, idle]: [u64; 2]| CpuTime { user, idle, total: 200, stolen: 0 };
+            let time = |[user, idle]: [u64; 2]| CpuTime {
+                user: ticks(user),
+                idle: ticks(idle),
+                total: ticks(200),
+                ..CpuTime::default()
+            };
             let start = CpuTime::default();
             let then = &mut case.machine.surroundings;
             then.moment.cpus = vec![(0, start), (1, start)];
             (then.moment.cpu, then.moment.pressure.cpu) = (Some(start), Some(Stall::default()));
             let now = &mut case.after.surroundings;
-            (now.at, now.own_user) = (2_000_000_000, 20 * TICK);
+            (now.at, now.own_user) = (Nanos::from_secs(2), ticks(20));
             now.moment.cpus = vec![(0, time(own)), (1, time(others))];
             now.moment.cpu = Some(time(own).and(time(others)));
-            now.moment.pressure.cpu = Some(Stall { some_us: 1_900_000, full_us: 0 });
+            now.moment.pressure.cpu =
+                Some(Stall { some: Nanos::from_millis(1900), full: Nanos::ZERO });
             found_after(&CHECK, case)
         };
         case.job().process.cpus = Some(vec![0]);
@@ -279,9 +289,11 @@ mod tests {
         case.machine.surroundings.moment.cpu = Some(CpuTime::default());
         let found = |case: &mut crate::tests::drives::Case, user, own, waited| {
             let now = &mut case.after.surroundings;
-            (now.at, now.own_user) = (1_000_000_000, own * TICK);
-            now.moment.cpu = Some(CpuTime { user, total: 200, ..CpuTime::default() });
-            now.moment.pressure.cpu = Some(Stall { some_us: waited, full_us: 0 });
+            (now.at, now.own_user) = (Nanos::from_secs(1), ticks(own));
+            now.moment.cpu =
+                Some(CpuTime { user: ticks(user), total: ticks(200), ..CpuTime::default() });
+            now.moment.pressure.cpu =
+                Some(Stall { some: Nanos::from_micros(waited), full: Nanos::ZERO });
             case.machine.surroundings.moment.pressure.cpu = Some(Stall::default());
             found_after(&CHECK, case)
         };
@@ -292,7 +304,7 @@ mod tests {
         assert!(found(&mut case, 150, 140, 700_000).is_empty(), "the run's own threads");
         assert!(found(&mut case, 150, 50, 50_000).is_empty(), "there were CPUs enough");
         let now = &mut case.after.surroundings;
-        (now.own_user, now.moment.pressure.cpu) = (0, None);
+        (now.own_user, now.moment.pressure.cpu) = (Nanos::ZERO, None);
         assert_eq!(crate::tests::drives::after(&CHECK, &case).unchecked().len(), 1);
     }
 }

@@ -76,8 +76,8 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
     if let Some((allocation, share)) = unallocated {
         evidence.push(format!(
             "{:.1} GB of {:.1} GB allocated now (NUSE, NCAP): {:.0} %",
-            allocation.used as f64 / 1e9,
-            allocation.capacity as f64 / 1e9,
+            allocation.used.0 as f64 / 1e9,
+            allocation.capacity.0 as f64 / 1e9,
             (share * 100.0).floor()
         ));
     }
@@ -143,17 +143,18 @@ mod tests {
     #[test]
     fn reports_fewer_blocks_allocated_than_the_capacity() {
         let mut case = one_drive();
-        let allocated = |used| Allocation { size: 1 << 40, capacity: 1 << 40, used, thin: false };
+        let allocated =
+            |used| Allocation { size: Bytes(1 << 40), capacity: Bytes(1 << 40), used, thin: false };
         let written = Some(Smart { bytes_written: 2_500_000_000_000, ..Smart::default() });
         case.disks(|disk| {
             disk.health.smart = written;
-            disk.allocation = Some(allocated(1 << 40));
+            disk.allocation = Some(allocated(Bytes(1 << 40)));
         });
         assert!(
             found_before(&CHECK, &case).is_empty(),
             "all blocks are allocated, as many drives always report"
         );
-        case.disks(|disk| disk.allocation = Some(allocated(1 << 38)));
+        case.disks(|disk| disk.allocation = Some(allocated(Bytes(1 << 38))));
         let found = found_before(&CHECK, &case);
         assert_eq!(found[0].what, "part of nvme0n1 holds no data");
         assert_eq!(found[0].evidence, "274.9 GB of 1099.5 GB allocated now (NUSE, NCAP): 25 %");

@@ -46,13 +46,13 @@ fn builder(link: &SharedLink) -> FindingBuilder {
         .for_run(what)
         .evidence(format!(
             "they could move {} MB/s and it carries {} MB/s: {:.1} to 1",
-            link.demand / 1_000_000,
-            link.bytes / 1_000_000,
+            link.demand.0 / 1_000_000,
+            link.bytes.0 / 1_000_000,
             link.ratio()
         ))
         .remedy(format!(
             "spread the targets over several root ports, or compare the result with the link's {} MB/s",
-            link.bytes / 1_000_000
+            link.bytes.0 / 1_000_000
         ))
 }
 
@@ -72,7 +72,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
             }
         }
         let busiest = rates[0].max(rates[1]);
-        if busiest > FULL * link.bytes as f64 {
+        if busiest > FULL * link.bytes.0 as f64 {
             let finding = builder(&link);
             let evidence =
                 format!("{}; the run moved {:.0} MB/s", finding.finding.evidence, busiest / 1e6);

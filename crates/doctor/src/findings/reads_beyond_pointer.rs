@@ -52,8 +52,8 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
         _ => format!(
             " {partly} of {} zones are not full, and hold {} of {};",
             zones.zones,
-            bytes(written),
-            bytes(capacity)
+            bytes(written.0),
+            bytes(capacity.0)
         ),
     };
     CHECK
@@ -68,6 +68,8 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
 #[cfg(test)]
 mod tests {
     use fiord_sys::zone::{Kind, State, Zone};
+
+    use fiord_types::Bytes;
 
     use super::*;
     use crate::machine::{Machine, Unavailable};
@@ -87,10 +89,10 @@ mod tests {
     fn reports_jobs_that_may_read_unwritten_space() {
         let beyond = "--rw=randread --read_beyond_wp=1";
         let zone = |written: u64| Zone {
-            start: 1 << 20,
-            len: 1 << 20,
-            capacity: 1 << 20,
-            write_pointer: (1 << 20) + written,
+            start: Bytes(1 << 20),
+            len: Bytes(1 << 20),
+            capacity: Bytes(1 << 20),
+            write_pointer: Bytes((1 << 20) + written),
             kind: Kind::SequentialRequired,
             state: State::Empty,
         };

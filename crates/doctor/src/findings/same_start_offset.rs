@@ -44,8 +44,9 @@ fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
             format!("{} read {} starting at the same byte", names(overlap), path.display()),
         )
         .evidence(format!(
-            "each starts at byte {from} and reads {}: a cache serves all but the first",
-            bytes(to - from)
+            "each starts at byte {} and reads {}: a cache serves all but the first",
+            from.0,
+            bytes(to.0 - from.0)
         ))
         .remedy("set offset_increment and a smaller size, or use one job with a larger iodepth")
 }

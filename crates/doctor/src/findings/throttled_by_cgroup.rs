@@ -50,7 +50,7 @@ fn on_targets(machine: &Machine) -> impl Iterator<Item = (&IoQuota, &Disk)> {
 }
 
 fn io_limit(quota: &IoQuota, disk: &Disk) -> FindingBuilder {
-    let what = match quota.latency_us {
+    let what = match quota.latency {
         Some(_) => {
             format!("the control group {} has a latency target on {}", quota.group, disk.name)
         }
@@ -60,13 +60,13 @@ fn io_limit(quota: &IoQuota, disk: &Disk) -> FindingBuilder {
         .for_run(what)
         .evidence(limits_of(quota))
         .remedy("run in another control group (`systemd-run --slice=bench.slice --scope`)");
-    let latency_only = quota.latency_us.is_some();
+    let latency_only = quota.latency.is_some();
     if latency_only { finding.at_most(Severity::Note) } else { finding }
 }
 
 /// Compares the limits with the rates that the devices saw.
 fn reached(known: &After<'_>, findings: &mut Findings) {
-    let limits = on_targets(known.before).filter(|(quota, _)| quota.latency_us.is_none());
+    let limits = on_targets(known.before).filter(|(quota, _)| quota.latency.is_none());
     for (quota, disk) in limits {
         let views = &known.report.extras.devices;
         let Some(view) = views.iter().find(|view| view.name == disk.name && view.seconds > 0.0)
@@ -117,7 +117,8 @@ fn limits_of(quota: &IoQuota) -> String {
         parts.extend(quota.bytes[n].map(|limit| format!("{way}s at most {limit} bytes a second")));
         parts.extend(quota.ios[n].map(|limit| format!("{way}s at most {limit} I/Os a second")));
     }
-    parts.extend(quota.latency_us.map(|us| format!("io.latency target={us} µs")));
+    parts
+        .extend(quota.latency.map(|target| format!("io.latency target={} µs", target.as_micros())));
     parts.join(", ")
 }
 
@@ -128,12 +129,16 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     for now in quotas(known.after) {
         let Some(then) = then.iter().find(|then| then.group == now.group) else { continue };
         let times = now.throttled.saturating_sub(then.throttled);
-        let waited = now.throttled_us.saturating_sub(then.throttled_us) as f64 / 1000.0;
+        let waited = now.throttled_time.saturating_sub(then.throttled_time).0 as f64 / 1e6;
         if times == 0 || waited < 1.0 {
             continue;
         }
-        let quota = match now.quota_us {
-            Some(us) => format!("{us} µs of CPU time in each {} µs", now.period_us),
+        let quota = match now.quota {
+            Some(quota) => format!(
+                "{} µs of CPU time in each {} µs",
+                quota.as_micros(),
+                now.period.as_micros()
+            ),
             None => "no quota of its own".into(),
         };
         findings.report(
@@ -150,6 +155,8 @@ mod tests {
     use fiord_sys::conditions::CpuQuota;
     use fiord_sys::file::Device;
 
+    use fiord_types::Nanos;
+
     use super::*;
     use crate::tests::drives::{found_after, found_before, one_drive};
 
@@ -161,7 +168,7 @@ mod tests {
             device: Some(Device { major: 259, minor }),
             bytes: [None, Some(1 << 20)],
             ios: [Some(500), None],
-            latency_us: None,
+            latency: None,
         };
         case.machine.surroundings.moment.quotas.io = vec![quota(7)];
         assert!(found_before(&CHECK, &case).is_empty(), "another device");
@@ -202,10 +209,10 @@ mod tests {
         let mut case = one_drive();
         let quota = |throttled| CpuQuota {
             group: "/bench".into(),
-            quota_us: Some(50_000),
-            period_us: 100_000,
+            quota: Some(Nanos::from_millis(50)),
+            period: Nanos::from_millis(100),
             throttled,
-            throttled_us: throttled * 30_000,
+            throttled_time: Nanos::from_millis(30).saturating_mul(throttled),
         };
         case.machine.surroundings.moment.quotas.cpu = vec![quota(3)];
         case.after.surroundings.moment.quotas.cpu = vec![quota(3)];

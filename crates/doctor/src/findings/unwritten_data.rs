@@ -3,7 +3,7 @@
 use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, FindingBuilder, Findings};
 use crate::evidence::amount::{bytes, percent};
@@ -77,22 +77,22 @@ fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<FindingBuild
     let end = state.facts.as_ref().map_or(data.to, |facts| facts.size.min(data.to));
     let range = end.saturating_sub(data.from);
     let missing = range.saturating_sub(data.bytes);
-    let share = missing as f64 / range.max(1) as f64;
+    let share = missing.0 as f64 / range.max(Bytes(1)).0 as f64;
     if share < FEW {
         return None;
     }
     let path = state.path.display();
     // The command writes whole pages, which can overwrite data behind the range.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > end);
-    let spills = behind && !range.is_multiple_of(PAGE);
+    let spills = behind && !range.0.is_multiple_of(PAGE);
     let finding = CHECK
         .for_job(job, format!("{} of the range read from {path} was never written", percent(share)))
         .evidence(format!(
             "{} of {} are holes or unwritten allocations, which the file system reads as zeros",
-            bytes(missing),
-            bytes(range)
+            bytes(missing.0),
+            bytes(range.0)
         ))
-        .remedy(fill(&state.path, data.from..end, data.bytes > 0 || spills))
+        .remedy(fill(&state.path, data.from.0..end.0, data.bytes > Bytes::ZERO || spills))
         .option(FILENAME);
     match share < MOST {
         true => Some(finding.at_most(Severity::Suspect)),

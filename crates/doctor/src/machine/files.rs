@@ -11,7 +11,7 @@ use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, mount};
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno};
 
 use super::{Evidence, Unavailable};
 
@@ -63,11 +63,11 @@ pub struct FileState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Data {
     /// The first byte that a job uses.
-    pub from: u64,
+    pub from: Bytes,
     /// The byte after the last one.
-    pub to: u64,
+    pub to: Bytes,
     /// The number of bytes in this range that hold data.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 /// How the jobs of a plan use a file.
@@ -284,7 +284,7 @@ fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
 
 fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<Data> {
     match file::data_bytes(fd, from, to, PIECES) {
-        Ok(Some(bytes)) => Ok(Data { from, to, bytes }),
+        Ok(Some(bytes)) => Ok(Data { from: Bytes(from), to: Bytes(to), bytes: Bytes(bytes) }),
         Ok(None) => Err(Unavailable(format!("the file has more than {PIECES} extents"))),
         Err(error) => Err(Unavailable::of(&error)),
     }

@@ -6,14 +6,15 @@ use fiord_sys::cpu::{self, CpuSet};
 use fiord_sys::root::Root;
 use fiord_sys::usage::Usage;
 use fiord_sys::{clock, numa};
+use fiord_types::Nanos;
 
 /// A snapshot of CPUs, clock, limits and pressure.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// The time of the snapshot, in ns of the monotonic clock.
-    pub at: u64,
-    /// CPU time in user mode of this process and its child processes, in ns.
-    pub own_user: u64,
+    /// The time of the snapshot on the monotonic clock.
+    pub at: Nanos,
+    /// CPU time in user mode of this process and its child processes.
+    pub own_user: Nanos,
     /// Counters of the kernel.
     pub moment: Moment,
     /// Frequency governors; `None` if the kernel does not set frequencies.
@@ -39,7 +40,7 @@ impl Surroundings {
         let nodes = numa::nodes();
         let cpus = |node: usize| Some((node as u64, numa::cpus_of(node).ok()?));
         Surroundings {
-            at: clock::monotonic(),
+            at: Nanos(clock::monotonic()),
             own_user: own_user(),
             moment: Moment::now(&root),
             governors: Governors::read(&root),
@@ -66,8 +67,8 @@ impl Surroundings {
     }
 }
 
-/// Returns the CPU time in user mode of the process and its child processes, in ns.
-fn own_user() -> u64 {
+/// Returns the CPU time in user mode of the process and its child processes.
+fn own_user() -> Nanos {
     let all = [Usage::of_process(), Usage::of_children()];
-    all.into_iter().flatten().map(|usage| usage.user_ns).sum()
+    all.into_iter().flatten().fold(Nanos::ZERO, |sum, usage| sum.saturating_add(usage.user))
 }

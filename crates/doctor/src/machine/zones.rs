@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_plan::{FileKind, JobPlan, Plan};
 use fiord_sys::zone::{Device, Zone, ZonedDevice};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use super::{Evidence, Unavailable};
 
@@ -18,10 +18,10 @@ pub struct Written {
     pub zones: u64,
     /// Number of zones that are not full.
     pub partly: u64,
-    /// Total capacity, in bytes.
-    pub capacity: u64,
+    /// Total capacity.
+    pub capacity: Bytes,
     /// Written bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 impl Written {
@@ -72,9 +72,9 @@ pub(super) fn survey(plan: &Plan) -> Vec<(PathBuf, Evidence<Written>)> {
 
 fn written(path: &Path, from: u64, to: u64) -> Evidence<Written> {
     let device = Device::open(path, false).map_err(|e| Unavailable::of(&e))?;
-    let zones = device.report(from, MOST).map_err(|e| Unavailable::of(&e))?;
-    if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < to) {
+    let zones = device.report(Bytes(from), MOST).map_err(|e| Unavailable::of(&e))?;
+    if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < Bytes(to)) {
         return Err(Unavailable(format!("more than {MOST} zones")));
     }
-    Ok(zones.iter().filter(|zone| zone.start < to).fold(Written::default(), Written::add))
+    Ok(zones.iter().filter(|zone| zone.start < Bytes(to)).fold(Written::default(), Written::add))
 }

@@ -64,11 +64,11 @@ impl CommandBuilder {
     /// The command for an op. `None` if the op is not a whole number of blocks, lies beyond what
     /// the command can address, or is no operation of a SCSI device.
     pub(super) fn of(&self, op: &Op, capacity: Capacity) -> Option<Request> {
-        let block = u64::from(capacity.block);
+        let block = capacity.block.0;
         if !op.offset.is_multiple_of(block) || !u64::from(op.len).is_multiple_of(block) {
             return None;
         }
-        let (lba, blocks) = (op.offset / block, op.len / capacity.block);
+        let (lba, blocks) = (op.offset / block, op.len / capacity.block.0 as u32);
         let command = match op.kind {
             OpKind::Read => Command::Read { fua: self.read_fua },
             OpKind::Write => self.write,
@@ -82,7 +82,7 @@ impl CommandBuilder {
         let data = match (op.kind, self.sends) {
             (OpKind::Read, _) => DataPhase::In(op.len),
             (OpKind::Write, Sends::All) => DataPhase::Out(op.len),
-            (OpKind::Write, Sends::OneBlock) => DataPhase::Out(capacity.block),
+            (OpKind::Write, Sends::OneBlock) => DataPhase::Out(capacity.block.0 as u32),
             _ => DataPhase::Nothing,
         };
         let cdb = command.encode(lba, blocks, Length::Shortest).ok()?;
@@ -92,10 +92,12 @@ impl CommandBuilder {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Bytes;
+
     use super::*;
     use crate::IoAttributes;
 
-    const DISK: Capacity = Capacity { blocks: 1 << 20, block: 512 };
+    const DISK: Capacity = Capacity { blocks: 1 << 20, block: Bytes(512) };
 
     fn order(write: SgWrite, kind: OpKind, offset: u64, len: u32) -> Option<Request> {
         let plan = SgPlan { read_fua: true, write, ..Default::default() };

@@ -2,7 +2,7 @@
 //! reported.
 
 use fiord_sys::scsi::Sense;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::*;
 use crate::DeviceStatus;
@@ -60,7 +60,7 @@ fn taker(ranges: u32, blocks: u32) -> Device {
     Device {
         raw: std::os::fd::AsRawFd::as_raw_fd(&fd),
         fd: Arc::new(fd),
-        capacity: Capacity { blocks: 1 << 20, block: 512 },
+        capacity: Capacity { blocks: 1 << 20, block: Bytes(512) },
         builder: CommandBuilder::new(&SgPlan::default(), 0),
         queues: true,
         in_flight: 0,

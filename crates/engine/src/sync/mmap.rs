@@ -66,7 +66,7 @@ impl Mapped {
             return len;
         }
         self.size = match fiord_sys::file::facts_of(&*self.fd) {
-            Ok(facts) if self.regular => facts.size,
+            Ok(facts) if self.regular => facts.size.0,
             _ => u64::MAX,
         };
         len.min(usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX))

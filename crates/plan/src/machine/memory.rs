@@ -6,6 +6,7 @@ use fiord_job::option::handle::WithSuffix;
 use fiord_job::option::table::{BufferMemory, HUGEPAGE_SIZE, IOMEM_ALIGN, MEM, NUMA_MEM_POLICY};
 use fiord_job::option::value::NumaPolicy;
 use fiord_sys::huge_pages::words;
+use fiord_types::Bytes;
 
 use crate::machine::cpus;
 use crate::machine::facts::Facts;
@@ -24,9 +25,11 @@ pub(crate) fn memory(job: Reading, facts: &dyn Facts, messages: &mut Messages) -
         // The planner refuses the memory of a GPU, which is not supported yet.
         BufferMemory::Malloc | BufferMemory::CudaMalloc => Memory::Malloc,
         BufferMemory::Shm => Memory::Shm,
-        BufferMemory::ShmHuge => Memory::ShmHuge(huge_page(job, facts, messages)),
+        BufferMemory::ShmHuge => Memory::ShmHuge(huge_page(job, facts, messages).map(Bytes)),
         BufferMemory::Mmap => Memory::Mmap(file),
-        BufferMemory::MmapHuge => Memory::MmapHuge { file, page: huge_page(job, facts, messages) },
+        BufferMemory::MmapHuge => {
+            Memory::MmapHuge { file, page: huge_page(job, facts, messages).map(Bytes) }
+        }
         BufferMemory::MmapShared => Memory::MmapShared(file),
     }
 }
@@ -57,10 +60,10 @@ fn huge_page(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option
     if there.contains(&page) {
         return Some(page);
     }
-    let offered: Vec<String> = there.iter().map(|page| words(*page)).collect();
+    let offered: Vec<String> = there.iter().map(|page| words(Bytes(*page))).collect();
     let what = format!(
         "this kernel has no huge pages of {}: the buffers use huge pages of its default size",
-        words(page)
+        words(Bytes(page))
     );
     let help = match offered.as_slice() {
         [] => "To fix: use `mem=malloc` or `mem=mmap`; it has no huge pages of any size".into(),

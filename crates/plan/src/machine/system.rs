@@ -10,6 +10,7 @@ use fiord_sys::in_use::{User, Users};
 use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Addressee;
 use fiord_sys::{block, host, nvme, scsi};
+use fiord_types::Bytes;
 
 use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 
@@ -51,15 +52,15 @@ impl Facts for Machine {
         };
         let size = match kind {
             FoundKind::Regular => facts.size,
-            FoundKind::Block => file::target_size(path).map_err(to_io)?.unwrap_or(0),
+            FoundKind::Block => Bytes(file::target_size(path).map_err(to_io)?.unwrap_or(0)),
             // A character device that reports no size has none.
-            FoundKind::Char => file::target_size(path).ok().flatten().unwrap_or(0),
-            FoundKind::Pipe | FoundKind::Directory => 0,
+            FoundKind::Char => Bytes(file::target_size(path).ok().flatten().unwrap_or(0)),
+            FoundKind::Pipe | FoundKind::Directory => Bytes::ZERO,
         };
         let access = |mode| rustix::fs::access(path, mode).is_ok();
         Ok(Found {
             kind,
-            size,
+            size: size.0,
             readable: access(rustix::fs::Access::READ_OK),
             writable: access(rustix::fs::Access::WRITE_OK),
         })
@@ -109,7 +110,7 @@ impl Facts for Machine {
     fn zones(&self, device: &Path) -> Option<ZoneFacts> {
         let found = fiord_sys::zone::outline(device)?;
         Some(ZoneFacts {
-            zone_size: found.zone_size,
+            zone_size: found.zone_size.0,
             max_open: found.max_open,
             max_active: found.max_active,
         })
@@ -133,7 +134,7 @@ impl Facts for Machine {
         let limited = kib.filter(|kib| *kib < u64::from(u32::MAX >> 1));
         Ok(ScsiDisk {
             blocks: capacity.blocks,
-            block: capacity.block,
+            block: capacity.block.0 as u32,
             max_transfer: limited.map(|kib| kib * 1024),
         })
     }
@@ -173,8 +174,11 @@ impl Facts for Machine {
 
     fn text(&self, path: &Path) -> io::Result<String> {
         let size = file::facts(path).map_err(to_io)?.size;
-        if size > LARGEST_TEXT {
-            return Err(io::Error::other(format!("it has {size} bytes, more than {LARGEST_TEXT}")));
+        if size > Bytes(LARGEST_TEXT) {
+            return Err(io::Error::other(format!(
+                "it has {} bytes, more than {LARGEST_TEXT}",
+                size.0
+            )));
         }
         std::fs::read_to_string(path)
     }
@@ -184,7 +188,7 @@ impl Facts for Machine {
     }
 
     fn huge_pages(&self) -> Vec<u64> {
-        fiord_sys::huge_pages::pools().into_iter().map(|pool| pool.page).collect()
+        fiord_sys::huge_pages::pools().into_iter().map(|pool| pool.page.0).collect()
     }
 
     fn cpus(&self) -> Vec<u32> {

@@ -143,7 +143,7 @@ fn of_namespace(path: &Path, survey: &mut Survey) -> Real {
         Ok(device) => device,
         Err(why) => return Real::Unknown(why.to_string()),
     };
-    let block = u64::from(device.namespace.format.data);
+    let block = device.namespace.format.data.0;
     match (device.command_set, device.zoned) {
         (_, Some(zoned)) => match zoned.zone_blocks.checked_mul(block).filter(|size| *size > 0) {
             Some(zone_size) => Real::Zoned(ZoneFacts {

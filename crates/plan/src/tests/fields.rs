@@ -1,6 +1,6 @@
 //! Options that set one field of the plan.
 
-use fiord_types::{Dir, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::*;
 use crate::model::*;
@@ -250,10 +250,10 @@ fn contents_and_memory() {
             j.process.memory == Memory::MmapHuge { file: Some("/huge/f".into()), page: None }
         }),
         ("--mem=shmhuge --hugepage-size=1g", |j| {
-            j.process.memory == Memory::ShmHuge(Some(1 << 30))
+            j.process.memory == Memory::ShmHuge(Some(Bytes(1 << 30)))
         }),
         ("--mem=mmaphuge --hugepage-size=2m", |j| {
-            j.process.memory == Memory::MmapHuge { file: None, page: Some(2 << 20) }
+            j.process.memory == Memory::MmapHuge { file: None, page: Some(Bytes(2 << 20)) }
         }),
         ("--iomem=shm --iomem_align=512", |j| {
             j.process.memory == Memory::Shm && j.process.memory_align == 512

@@ -5,6 +5,8 @@ use fiord_sys::nvme::{
     LbaFormat, Namespace, Protection, Zoned, identify::Optional,
 };
 
+use fiord_types::Bytes;
+
 use super::*;
 use crate::machine::facts::FoundKind;
 use crate::model::*;
@@ -20,7 +22,11 @@ pub(super) fn device(data: u32, metadata: u16) -> Device {
         verify: true,
         copy: true,
     };
-    let format = LbaFormat { data, metadata, relative_performance: 0 };
+    let format = LbaFormat {
+        data: Bytes(u64::from(data)),
+        metadata: Bytes(u64::from(metadata)),
+        relative_performance: 0,
+    };
     let blocks = (1 << 30) / u64::from(data);
     Device {
         nsid: 1,
@@ -30,7 +36,7 @@ pub(super) fn device(data: u32, metadata: u16) -> Device {
             model: "m".into(),
             firmware: "f".into(),
             version: (1, 4, 0),
-            max_transfer: Some(128 << 10),
+            max_transfer: Some(Bytes(128 << 10)),
             transfer_excludes_metadata: false,
             extended_lba_formats: false,
             flexible_placement: false,
@@ -60,9 +66,9 @@ pub(super) fn device(data: u32, metadata: u16) -> Device {
             write_protected: false,
         },
         commands: None,
-        limits: CommandLimits { verify: Some(512 << 10), ..Default::default() },
+        limits: CommandLimits { verify: Some(Bytes(512 << 10)), ..Default::default() },
         zoned: None,
-        driver: Some(DriverLimits { max_transfer: 1 << 20, max_segments: 127, polls: true }),
+        driver: Some(DriverLimits { max_transfer: Bytes(1 << 20), max_segments: 127, polls: true }),
     }
 }
 
@@ -255,7 +261,7 @@ fn refuses_commands_that_a_controller_does_not_support() {
 
 #[test]
 fn limits_of_controllers_and_drivers() {
-    let zeroes = with(|device| device.limits.write_zeroes = Some(1 << 20));
+    let zeroes = with(|device| device.limits.write_zeroes = Some(Bytes(1 << 20)));
     let message = refused(zeroes, "--rw=write --write_mode=zeroes --bs=2m");
     assert!(message.contains("1048576 bytes in a Write Zeroes command (WZSL)"), "{message}");
     let unlimited = || with(|device| device.controller.max_transfer = None);
@@ -308,7 +314,7 @@ fn make_zoned(device: &mut Device) {
         max_active: Some(9),
         max_open: None,
         read_across_zones: false,
-        max_append: Some(64 << 10),
+        max_append: Some(Bytes(64 << 10)),
     });
 }
 
@@ -408,7 +414,7 @@ fn refuses_to_write_to_a_device_in_use() {
 #[test]
 fn options_without_effect_on_a_namespace_have_a_warning() {
     let extended = with(|device| {
-        device.namespace.format.metadata = 8;
+        device.namespace.format.metadata = Bytes(8);
         device.namespace.extended = true;
     });
     let line = format!("{LINE} --bs=520 --md_per_io_size=64");
@@ -450,7 +456,7 @@ fn refuses_a_namespace_that_cannot_be_identified() {
     assert!(message.contains("cannot be identified: identify: Permission denied"), "{message}");
     let keys = with(|device| device.command_set = CommandSet::KeyValue);
     assert!(refused(keys, "").contains("it has no blocks"));
-    let odd = with(|device| device.namespace.format.data = 0);
+    let odd = with(|device| device.namespace.format.data = Bytes::ZERO);
     assert!(refused(odd, "").contains("LBA format 0, which has no block size"));
     let guarded = || with(|device| device.namespace.write_protected = true);
     assert!(refused(guarded(), "--rw=write").contains("is write protected"));

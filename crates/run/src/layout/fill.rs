@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use fiord_load::{AnyContent, Content as _, Io, IoAttributes};
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, Guard, Open};
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno};
 
 use super::{Done, Overseer};
 use crate::content::content_of;
@@ -108,7 +108,7 @@ impl Writer<'_> {
         let errno = Errno::of(error);
         if errno == Some(Errno::ENOSPC) && self.fill_device {
             // The file ends where the device is full. Space allocated beyond that holds no data: cut it off.
-            let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(at));
+            let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(Bytes(at)).0);
             return file::truncate(self.file.as_fd(), written)
                 .map(|()| Done::Complete)
                 .map_err(|e| failed(Stage::Truncate, self.plan, &e));

@@ -19,7 +19,7 @@ mod mounted;
 
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno};
 
 use crate::error::{JobError, Stage, failed};
 
@@ -88,7 +88,7 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
         Err(e) if e.errno == Errno::ENOENT => return Ok(Some(0)),
         Err(e) => return Err(failed(Stage::Stat, plan, &e)),
     };
-    Ok((present < needed).then_some(present))
+    Ok((present < Bytes(needed)).then_some(present.0))
 }
 
 /// The job with smaller files, after a layout with `fill_device` ended early because the device was full.
@@ -101,7 +101,7 @@ pub fn shortened(job: &JobPlan) -> Option<JobPlan> {
     for plan in shorter.target.files.iter_mut().filter(|plan| plan.kind == FileKind::Regular) {
         // If stat fails here, the open that follows fails too and gives a better message.
         let Ok(facts) = file::facts(&plan.path) else { continue };
-        plan.len = plan.len.min(facts.size.saturating_sub(plan.offset));
+        plan.len = plan.len.min(facts.size.saturating_sub(Bytes(plan.offset)).0);
     }
     let planned: u64 = job.target.files.iter().map(|plan| plan.len).sum();
     let left: u64 = shorter.target.files.iter().map(|plan| plan.len).sum();

@@ -5,10 +5,7 @@ use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity};
-use fiord_types::{Nanos, PerDir};
-
-/// Size of the sectors in kernel counters, bytes.
-const SECTOR: u64 = 512;
+use fiord_types::{Bytes, Nanos, PerDir};
 
 /// Watches the devices under the targets from the first measured I/O on.
 #[derive(Debug, Default)]
@@ -105,24 +102,24 @@ impl Devices {
 
 fn view(activity: &Activity, ns: u64) -> DeviceView {
     let c = &activity.counters;
-    let dir = |ios: u64, merges: u64, sectors: u64, ticks: u64| DeviceDir {
+    let dir = |ios: u64, merges: u64, bytes: Bytes, time: Nanos| DeviceDir {
         ios,
         merges,
-        bytes: sectors.saturating_mul(SECTOR),
-        mean_ms: if ios == 0 { 0.0 } else { ticks as f64 / ios as f64 },
+        bytes: bytes.0,
+        mean_ms: if ios == 0 { 0.0 } else { time.as_millis() as f64 / ios as f64 },
     };
-    let share = |ticks: u64| ticks as f64 * 1e6 / ns as f64;
+    let share = |time: Nanos| time.as_millis() as f64 * 1e6 / ns as f64;
     DeviceView {
         name: activity.name.clone(),
         seconds: ns as f64 / 1e9,
         dirs: PerDir::new(
-            dir(c.read_ios, c.read_merges, c.read_sectors, c.read_ticks),
-            dir(c.write_ios, c.write_merges, c.write_sectors, c.write_ticks),
-            dir(c.discard_ios, c.discard_merges, c.discard_sectors, c.discard_ticks),
+            dir(c.read_ios, c.read_merges, c.read_bytes, c.read_time),
+            dir(c.write_ios, c.write_merges, c.write_bytes, c.write_time),
+            dir(c.discard_ios, c.discard_merges, c.discard_bytes, c.discard_time),
         ),
         flushes: c.flush_ios,
         depth: share(c.in_queue),
-        util: (share(c.io_ticks) * 100.0).min(100.0),
+        util: (share(c.busy) * 100.0).min(100.0),
         issued: None,
         members: activity.members.iter().map(|member| view(member, ns)).collect(),
     }

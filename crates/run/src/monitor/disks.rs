@@ -3,6 +3,7 @@
 use fiord_plan::{FileKind, Plan};
 use fiord_stat::report::{DiskCounts, DiskReport};
 use fiord_sys::diskstats::{self, Activity};
+use fiord_types::Nanos;
 
 /// The disks under the targets. Their counters are read once at the start and once for each report, so that a
 /// run of a millisecond is measured as exactly as one of an hour.
@@ -40,10 +41,10 @@ fn disk(activity: &Activity) -> DiskReport {
         name: activity.name.clone(),
         counts: DiskCounts {
             ios: [c.read_ios, c.write_ios],
-            sectors: [c.read_sectors, c.write_sectors],
+            sectors: [c.read_bytes, c.write_bytes].map(|bytes| bytes.0 / 512),
             merges: [c.read_merges, c.write_merges],
-            ticks: [c.read_ticks, c.write_ticks],
-            in_queue: c.in_queue,
+            ticks: [c.read_time, c.write_time].map(Nanos::as_millis),
+            in_queue: c.in_queue.as_millis(),
             util: activity.utilisation(),
         },
         aggregate: DiskCounts::aggregate(&members),

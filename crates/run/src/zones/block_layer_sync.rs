@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use fiord_plan::FileKind;
 use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
 use fiord_sys::{block, file};
+use fiord_types::Bytes;
 
 /// The block device of a namespace, and the zones whose write pointers the block layer may keep.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl BlockLayerSync {
 
     /// Repeats a reset or finish of a zone on the block device. An error is ignored: it leaves the block layer
     /// as it was.
-    pub(super) fn follow(&self, action: Action, zone: u32, start: u64, len: u64) {
+    pub(super) fn follow(&self, action: Action, zone: u32, start: Bytes, len: Bytes) {
         if !matches!(action, Action::Reset | Action::Finish) {
             return;
         }

@@ -196,7 +196,7 @@ impl ZoneTable {
             return found.map(|_| (offset, offset));
         }
         match &found {
-            Ok(Some(zone)) => state.pointer = zone.write_pointer,
+            Ok(Some(zone)) => state.pointer = zone.write_pointer.0,
             // No write was placed after it, so it can be tried again.
             Ok(None) if state.pointer == offset + u64::from(len) => state.pointer = offset,
             _ => {}

@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::block_layer_sync::BlockLayerSync;
 use super::tables::error_words;
@@ -150,7 +150,7 @@ impl ZoneTable {
             Some(_) => state.is_active(),
             None => state.is_open(),
         };
-        let table = ZoneTable::new(path, Some(device), facts.zone_size, &zones, limit);
+        let table = ZoneTable::new(path, Some(device), facts.zone_size.0, &zones, limit);
         let closing_helps = facts.max_active.is_none();
         let mut table = ZoneTable { closing_helps, block_layer: block_layer(&zones), ..table };
         let states = table.states.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -171,10 +171,10 @@ impl ZoneTable {
     /// Emulated zones; `written` has the bytes that each zone holds, at most `capacity`.
     pub fn emulated_with(path: &Path, zone_size: u64, capacity: u64, written: &[u64]) -> ZoneTable {
         let zone = |(index, written): (u64, &u64)| Zone {
-            start: index * zone_size,
-            len: zone_size,
-            capacity,
-            write_pointer: index * zone_size + written,
+            start: Bytes(index * zone_size),
+            len: Bytes(zone_size),
+            capacity: Bytes(capacity),
+            write_pointer: Bytes(index * zone_size + written),
             kind: Kind::SequentialRequired,
             state: match *written {
                 0 => State::Empty,
@@ -203,17 +203,17 @@ impl ZoneTable {
             let limit = if conventional { zone.end() } else { zone.writable_end() };
             let valid = if conventional { limit } else { zone.write_pointer };
             ZoneView {
-                start: zone.start,
-                limit,
+                start: zone.start.0,
+                limit: limit.0,
                 usage,
                 dead: AtomicBool::new(false),
-                valid: AtomicU64::new(valid),
+                valid: AtomicU64::new(valid.0),
                 pins: AtomicU32::new(0),
             }
         };
         let state = |zone: &Zone| ZoneState {
-            pointer: zone.write_pointer,
-            filled: if zone.is_sequential() { zone.written() } else { 0 },
+            pointer: zone.write_pointer.0,
+            filled: if zone.is_sequential() { zone.written().0 } else { 0 },
             resets: 0,
             writes: Vec::new(),
             appending: false,
@@ -355,11 +355,11 @@ impl ZoneTable {
     pub(super) fn carry_out(&self, zone: u32, action: Action) -> Result<(), JobError> {
         let view = self.view(zone);
         let done = match &self.device {
-            Some(device) => device.manage(action, view.start, self.zone_size),
+            Some(device) => device.manage(action, Bytes(view.start), Bytes(self.zone_size)),
             None => Ok(()),
         };
         if let (Ok(()), Some(block_layer)) = (&done, &self.block_layer) {
-            block_layer.follow(action, zone, view.start, self.zone_size);
+            block_layer.follow(action, zone, Bytes(view.start), Bytes(self.zone_size));
         }
         let mut states = self.lock();
         let state = &mut states.zones[zone as usize];

@@ -11,7 +11,7 @@ use fiord_load::{Io, IoAttributes};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno};
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;
@@ -29,10 +29,10 @@ impl ZonedDevice for Shared {
     fn facts(&self) -> fiord_sys::Result<Facts> {
         self.0.facts()
     }
-    fn report(&self, from: u64, limit: usize) -> fiord_sys::Result<Vec<Zone>> {
+    fn report(&self, from: Bytes, limit: usize) -> fiord_sys::Result<Vec<Zone>> {
         self.0.report(from, limit)
     }
-    fn manage(&self, action: Action, start: u64, len: u64) -> fiord_sys::Result<()> {
+    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> fiord_sys::Result<()> {
         self.0.manage(action, start, len)
     }
 }
@@ -198,8 +198,7 @@ fn a_sequential_job_fills_zone_after_zone() {
     let job = job(0, 2..6, false, PLAIN);
     let until = Instant::now() + Duration::from_secs(20);
     drive(&fake, &table, &job, &way(false, 1, 1), 4 * 12, until);
-    let pointers: Vec<u64> =
-        fake.zones().unwrap().iter().map(|z| z.write_pointer - z.start).collect();
+    let pointers: Vec<u64> = fake.zones().unwrap().iter().map(|z| z.written().0).collect();
     assert_eq!(pointers, [0, 0, CAPACITY, CAPACITY, CAPACITY, CAPACITY, 0, 0]);
     assert_eq!(fake.resets(), 0);
 }
@@ -216,7 +215,7 @@ fn zones_left_partly_written_do_not_stop_a_sequential_job() {
     };
     let until = Instant::now() + Duration::from_secs(20);
     drive(&fake, &table, &job(0, 0..8, false, PLAIN), &way(false, 1, 1), 8 * 12 - 1, until);
-    assert!(fake.zones().unwrap().iter().all(|z| z.write_pointer == z.start + CAPACITY));
+    assert!(fake.zones().unwrap().iter().all(|z| z.write_pointer == z.start + Bytes(CAPACITY)));
     assert_eq!(fake.finishes(), 1, "one place was enough; the other zone was written on");
 }
 
@@ -232,7 +231,7 @@ fn the_block_layer_sees_one_reset_of_each_zone_that_it_wrote() {
     for zone in [0, 1, 1] {
         table.carry_out(zone, Action::Reset).unwrap();
     }
-    assert_eq!(block.zones().unwrap()[1].write_pointer, ZONE);
+    assert_eq!(block.zones().unwrap()[1].write_pointer, Bytes(ZONE));
     assert_eq!(block.resets(), 1);
 }
 
@@ -319,7 +318,7 @@ fn an_append_that_was_never_submitted_leaves_no_gap() {
     drop(second);
     fake.write(0, 4096).unwrap();
     first.ended(0).unwrap();
-    assert_eq!(table.lock().zones[0].pointer, fake.zone(0).unwrap().write_pointer);
+    assert_eq!(table.lock().zones[0].pointer, fake.zone(0).unwrap().write_pointer.0);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fiord_types::Nanos;
+
 use crate::cpu::CpuSet;
 use crate::root::{Root, names};
 
@@ -49,8 +51,8 @@ impl Governors {
 pub struct Sleep {
     /// Name of the state (`C6`).
     pub state: String,
-    /// Time to wake from it, in µs.
-    pub wake_us: u64,
+    /// Time to wake from it.
+    pub wake: Nanos,
 }
 
 /// Returns the enabled idle state of CPU 0 with the longest wake-up time (Linux:
@@ -63,11 +65,11 @@ pub fn deepest_sleep(root: &Root) -> Option<Sleep> {
     enabled
         .filter_map(|state| {
             let name = root.text(format!("{base}/{state}/name"))?;
-            let wake_us = root.number(format!("{base}/{state}/latency"))?;
-            Some(Sleep { state: name, wake_us })
+            let wake = Nanos::from_micros(root.number(format!("{base}/{state}/latency"))?);
+            Some(Sleep { state: name, wake })
         })
-        .max_by_key(|sleep| sleep.wake_us)
-        .filter(|sleep| sleep.wake_us > 0)
+        .max_by_key(|sleep| sleep.wake)
+        .filter(|sleep| sleep.wake > Nanos::ZERO)
 }
 
 /// Returns how often cores and packages throttled because of heat, added up (x86:

@@ -1,32 +1,35 @@
 //! Pressure stall information (Linux 4.20: Documentation/accounting/psi.rst) and CPU time,
 //! including stolen time (`/proc/stat`).
 
+use fiord_types::Nanos;
+
 use crate::root::Root;
 
-/// Time since boot in which tasks waited for one resource, in µs.
+/// Time since boot in which tasks waited for one resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stall {
     /// Time in which at least one task waited.
-    pub some_us: u64,
+    pub some: Nanos,
     /// Time in which all tasks that were not idle waited.
-    pub full_us: u64,
+    pub full: Nanos,
 }
 
 impl Stall {
     fn parse(text: &str) -> Option<Stall> {
         let total = |kind: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
-            line.split_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok())
+            line.split_whitespace()
+                .find_map(|word| word.strip_prefix("total=")?.parse().ok().map(Nanos::from_micros))
         };
-        Some(Stall { some_us: total("some ")?, full_us: total("full ").unwrap_or(0) })
+        Some(Stall { some: total("some ")?, full: total("full ").unwrap_or_default() })
     }
 
     /// Returns the increase since an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Stall) -> Stall {
         Stall {
-            some_us: self.some_us.saturating_sub(earlier.some_us),
-            full_us: self.full_us.saturating_sub(earlier.full_us),
+            some: self.some.saturating_sub(earlier.some),
+            full: self.full.saturating_sub(earlier.full),
         }
     }
 }
@@ -51,17 +54,17 @@ impl Pressure {
     }
 }
 
-/// CPU time of one CPU, or of all together, since boot, in ticks of `USER_HZ` (100 per second).
+/// CPU time of one CPU, or of all together, since boot. The kernel counts in ticks of `USER_HZ` (100 per second).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CpuTime {
     /// Time of programs in user mode, including guests of virtual machines. Kernel threads have none.
-    pub user: u64,
+    pub user: Nanos,
     /// Time in which a virtual CPU was ready but the hypervisor did not run it.
-    pub stolen: u64,
+    pub stolen: Nanos,
     /// Time in which the CPU had nothing to run, including waits for I/O.
-    pub idle: u64,
+    pub idle: Nanos,
     /// All time, including idle and stolen time.
-    pub total: u64,
+    pub total: Nanos,
 }
 
 impl CpuTime {
@@ -84,14 +87,14 @@ impl CpuTime {
 
     /// Parses the numbers of a `cpu` line (`proc_stat(5)`).
     fn parse(line: &str) -> Option<CpuTime> {
-        let words = line.split_whitespace();
-        let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+        let ticks = |word: &str| Some(Nanos::from_millis(word.parse().ok()?).saturating_mul(10));
+        let times: Vec<Nanos> = line.split_whitespace().filter_map(ticks).collect();
         // The fields are user nice system idle iowait irq softirq steal; user includes guest time.
         Some(CpuTime {
-            user: numbers.first()? + numbers.get(1)?,
-            stolen: *numbers.get(7)?,
-            idle: numbers.get(3)? + numbers.get(4)?,
-            total: numbers.iter().take(8).sum(),
+            user: times.first()?.saturating_add(*times.get(1)?),
+            stolen: *times.get(7)?,
+            idle: times.get(3)?.saturating_add(*times.get(4)?),
+            total: times.iter().take(8).fold(Nanos::ZERO, |sum, time| sum.saturating_add(*time)),
         })
     }
 
@@ -99,10 +102,10 @@ impl CpuTime {
     #[must_use]
     pub fn and(self, other: CpuTime) -> CpuTime {
         CpuTime {
-            user: self.user + other.user,
-            stolen: self.stolen + other.stolen,
-            idle: self.idle + other.idle,
-            total: self.total + other.total,
+            user: self.user.saturating_add(other.user),
+            stolen: self.stolen.saturating_add(other.stolen),
+            idle: self.idle.saturating_add(other.idle),
+            total: self.total.saturating_add(other.total),
         }
     }
 
@@ -120,6 +123,6 @@ impl CpuTime {
     /// Returns the share of the time that the hypervisor stole, 0 to 1.
     #[must_use]
     pub fn stolen_share(self) -> f64 {
-        self.stolen as f64 / self.total.max(1) as f64
+        self.stolen.0 as f64 / self.total.0.max(1) as f64
     }
 }

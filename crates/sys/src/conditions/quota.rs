@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use fiord_types::Nanos;
+
 use crate::file::Device;
 use crate::mount;
 use crate::root::{Root, text};
@@ -19,8 +21,8 @@ pub struct IoQuota {
     pub bytes: [Option<u64>; 2],
     /// Limits in I/Os per second: `[reads, writes]`.
     pub ios: [Option<u64>; 2],
-    /// `io.latency` target in µs. To reach it, the kernel slows down groups with a higher target or none.
-    pub latency_us: Option<u64>,
+    /// `io.latency` target. To reach it, the kernel slows down groups with a higher target or none.
+    pub latency: Option<Nanos>,
 }
 
 /// A limit on CPU time.
@@ -28,14 +30,14 @@ pub struct IoQuota {
 pub struct CpuQuota {
     /// Path of the group that sets the limit.
     pub group: String,
-    /// CPU time that the group may use in each period, in µs; `None` if there is no limit.
-    pub quota_us: Option<u64>,
-    /// Length of a period, in µs.
-    pub period_us: u64,
+    /// CPU time that the group may use in each period; `None` if there is no limit.
+    pub quota: Option<Nanos>,
+    /// Length of a period.
+    pub period: Nanos,
     /// Number of periods in which the group was throttled, since the group was created.
     pub throttled: u64,
-    /// Time in which the group was throttled, in µs.
-    pub throttled_us: u64,
+    /// Time in which the group was throttled.
+    pub throttled_time: Nanos,
 }
 
 /// All limits that apply to this process.
@@ -97,10 +99,12 @@ impl Quotas {
         for line in latencies.lines() {
             let mut words = line.split_whitespace();
             let device = words.next().and_then(Device::parse);
-            let target = words.find_map(|word| word.strip_prefix("target=")?.parse().ok());
+            let target = words.find_map(|word| {
+                word.strip_prefix("target=")?.parse().ok().map(Nanos::from_micros)
+            });
             if device.is_some() && target.is_some() {
                 let group = name.to_owned();
-                self.io.push(IoQuota { group, device, latency_us: target, ..IoQuota::default() });
+                self.io.push(IoQuota { group, device, latency: target, ..IoQuota::default() });
             }
         }
         let Some(max) = text(&directory.join("cpu.max")) else { return };
@@ -108,10 +112,10 @@ impl Quotas {
         let stat = text(&directory.join("cpu.stat")).unwrap_or_default();
         self.cpu.extend(quota.parse().ok().map(|quota| CpuQuota {
             group: name.to_owned(),
-            quota_us: Some(quota),
-            period_us: period.trim().parse().unwrap_or(100_000),
+            quota: Some(Nanos::from_micros(quota)),
+            period: Nanos::from_micros(period.trim().parse().unwrap_or(100_000)),
             throttled: keyed(&stat, "nr_throttled"),
-            throttled_us: keyed(&stat, "throttled_usec"),
+            throttled_time: Nanos::from_micros(keyed(&stat, "throttled_usec")),
         }));
     }
 
@@ -148,10 +152,12 @@ impl Quotas {
         let stat = text(&directory.join("cpu.stat")).unwrap_or_default();
         self.cpu.push(CpuQuota {
             group: name.to_owned(),
-            quota_us: Some(quota.unsigned_abs()),
-            period_us: number("cpu.cfs_period_us").unwrap_or(100_000).unsigned_abs(),
+            quota: Some(Nanos::from_micros(quota.unsigned_abs())),
+            period: Nanos::from_micros(
+                number("cpu.cfs_period_us").unwrap_or(100_000).unsigned_abs(),
+            ),
             throttled: keyed(&stat, "nr_throttled"),
-            throttled_us: keyed(&stat, "throttled_time") / 1000,
+            throttled_time: Nanos(keyed(&stat, "throttled_time")),
         });
     }
 }

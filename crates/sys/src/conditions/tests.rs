@@ -1,3 +1,5 @@
+use fiord_types::Nanos;
+
 use super::*;
 use crate::cpu::CpuSet;
 use crate::file::Device;
@@ -27,7 +29,7 @@ fn reads_governors_and_the_deepest_idle_state() {
     assert_eq!(governors.range_khz, Some((800_000, 3_600_000)));
     assert_eq!(
         power::deepest_sleep(&machine.root()),
-        Some(Sleep { state: "C6".into(), wake_us: 133 })
+        Some(Sleep { state: "C6".into(), wake: Nanos::from_micros(133) })
     );
     machine.write(&format!("{CPUS}/cpu0/cpuidle/state2/disable"), "1");
     assert_eq!(power::deepest_sleep(&machine.root()).unwrap().state, "C1");
@@ -58,14 +60,28 @@ fn reads_pressure_and_stolen_time() {
     machine.write("/proc/stat", stat);
     let now = Moment::now(&machine.root());
     let io = now.pressure.io.unwrap();
-    assert_eq!((io.some_us, io.full_us), (1000, 10));
+    assert_eq!((io.some, io.full), (Nanos::from_millis(1), Nanos::from_micros(10)));
+    let ticks = |n| Nanos::from_millis(10).saturating_mul(n);
     let cpu = now.cpu.unwrap();
-    assert_eq!((cpu.user, cpu.stolen, cpu.total), (100, 40, 1000));
-    let since = cpu.since(pressure::CpuTime { user: 90, stolen: 30, idle: 800, total: 900 });
-    assert_eq!((since.user, since.stolen_share(), since.idle), (10, 0.1, 10));
-    let one = pressure::CpuTime { user: 65, stolen: 13, idle: 22, total: 100 };
+    assert_eq!((cpu.user, cpu.stolen, cpu.total), (ticks(100), ticks(40), ticks(1000)));
+    let since = cpu.since(pressure::CpuTime {
+        user: ticks(90),
+        stolen: ticks(30),
+        idle: ticks(800),
+        total: ticks(900),
+    });
+    assert_eq!((since.user, since.stolen_share(), since.idle), (ticks(10), 0.1, ticks(10)));
+    let one = pressure::CpuTime {
+        user: ticks(65),
+        stolen: ticks(13),
+        idle: ticks(22),
+        total: ticks(100),
+    };
     assert_eq!(now.cpus, [(0, one)], "a line with too few numbers is no CPU");
-    assert_eq!((one.and(one).user, one.and(one).idle, one.and(one).total), (130, 44, 200));
+    assert_eq!(
+        (one.and(one).user, one.and(one).idle, one.and(one).total),
+        (ticks(130), ticks(44), ticks(200))
+    );
 }
 
 #[test]
@@ -88,7 +104,7 @@ fn reads_the_limits_of_cgroup_version_two() {
     assert_eq!(quotas.io[0].ios, [None, Some(120)]);
     assert_eq!(quotas.io[0].group, "/bench");
     assert_eq!(quotas.cpu.len(), 1);
-    assert_eq!((quotas.cpu[0].quota_us, quotas.cpu[0].throttled), (Some(50_000), 4));
+    assert_eq!((quotas.cpu[0].quota, quotas.cpu[0].throttled), (Some(Nanos::from_millis(50)), 4));
 }
 
 #[test]
@@ -109,7 +125,7 @@ fn reads_the_limits_of_cgroup_version_one() {
     let quotas = Quotas::read(&machine.root());
     assert_eq!(quotas.io[0].bytes, [None, Some(1_048_576)]);
     assert_eq!(quotas.cpu.len(), 1);
-    assert_eq!(quotas.cpu[0].throttled_us, 5000);
+    assert_eq!(quotas.cpu[0].throttled_time, Nanos::from_millis(5));
 }
 
 #[test]

@@ -15,33 +15,51 @@ fn parses_diskstats_of_every_kernel_generation() {
     assert_eq!(names, ["loop0", "vda", "nvme0n1"]);
     assert_eq!(lines[1].device, Device { major: 254, minor: 0 });
     let vda = lines[1].counters;
-    assert_eq!((vda.read_ios, vda.read_merges, vda.read_sectors), (66658, 24283, 3972498));
-    assert_eq!((vda.write_ticks, vda.in_flight, vda.io_ticks), (2628, 0, 5816));
-    assert_eq!((vda.in_queue, vda.discard_ios, vda.flush_ticks), (13504, 5069, 25));
+    assert_eq!(
+        (vda.read_ios, vda.read_merges, vda.read_bytes),
+        (66658, 24283, Bytes::from_sectors(3972498))
+    );
+    assert_eq!((vda.write_time.as_millis(), vda.in_flight, vda.busy.as_millis()), (2628, 0, 5816));
+    assert_eq!(
+        (vda.in_queue.as_millis(), vda.discard_ios, vda.flush_time.as_millis()),
+        (13504, 5069, 25)
+    );
     assert_eq!(lines[0].counters.discard_ios, 0);
-    assert_eq!(lines[2].counters.discard_ticks, 15);
+    assert_eq!(lines[2].counters.discard_time, Nanos::from_millis(15));
     assert_eq!(Counters::parse("1 2 3"), None);
     assert_eq!(Counters::parse("a b c d e f g h i j k"), None);
 }
 
 #[test]
 fn differences_survive_the_wrap_of_ticks() {
-    let then =
-        Counters { read_ios: 10, read_ticks: u64::from(u32::MAX) - 4, ..Counters::default() };
-    let now = Counters { read_ios: 15, read_ticks: 5, in_flight: 3, ..Counters::default() };
+    let then = Counters {
+        read_ios: 10,
+        read_time: Nanos::from_millis(u64::from(u32::MAX) - 4),
+        ..Counters::default()
+    };
+    let now = Counters {
+        read_ios: 15,
+        read_time: Nanos::from_millis(5),
+        in_flight: 3,
+        ..Counters::default()
+    };
     let passed = now.since(&then);
-    assert_eq!((passed.read_ios, passed.read_ticks, passed.in_flight), (5, 10, 3));
+    assert_eq!((passed.read_ios, passed.read_time.as_millis(), passed.in_flight), (5, 10, 3));
 }
 
 #[test]
 fn utilisation_is_a_share_of_the_time() {
-    let counters = Counters { io_ticks: 50, ..Counters::default() };
-    let mut activity =
-        Activity { name: "x".into(), counters, elapsed_ns: 100_000_000, members: Vec::new() };
+    let counters = Counters { busy: Nanos::from_millis(50), ..Counters::default() };
+    let mut activity = Activity {
+        name: "x".into(),
+        counters,
+        elapsed: Nanos::from_millis(100),
+        members: Vec::new(),
+    };
     assert!((activity.utilisation() - 50.0).abs() < 1e-9);
-    activity.elapsed_ns = 1_000_000;
+    activity.elapsed = Nanos::from_millis(1);
     assert_eq!(activity.utilisation(), 100.0);
-    activity.elapsed_ns = 0;
+    activity.elapsed = Nanos::ZERO;
     assert_eq!(activity.utilisation(), 0.0);
 }
 
@@ -95,7 +113,7 @@ fn finds_the_disks_of_this_machine() {
     assert_eq!(watch.disks().count(), here.len());
     crate::clock::sleep(std::time::Duration::from_millis(2));
     for activity in watch.activity().unwrap() {
-        assert!(activity.elapsed_ns >= 2_000_000);
+        assert!(activity.elapsed >= Nanos::from_millis(2));
         assert!((0.0..=100.0).contains(&activity.utilisation()));
     }
 }
@@ -111,6 +129,6 @@ fn reads_are_counted_at_once() {
     std::fs::remove_file(&path).unwrap();
     match activity.first() {
         None => eprintln!("skipped: {} is on no disk", path.display()),
-        Some(disk) => assert!(disk.counters.write_sectors >= 8, "{disk:?}"),
+        Some(disk) => assert!(disk.counters.write_bytes >= Bytes::from_sectors(8), "{disk:?}"),
     }
 }

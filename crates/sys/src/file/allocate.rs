@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::{check, retry};
 use crate::{Error, Result};
@@ -62,7 +62,7 @@ pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> 
         }
         Preallocate::Truncate => {
             let end = offset.saturating_add(length);
-            if super::facts_of(&file)?.size < end {
+            if super::facts_of(&file)?.size < Bytes(end) {
                 truncate(&file, end)?;
             }
         }

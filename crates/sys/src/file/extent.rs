@@ -73,7 +73,7 @@ pub fn written(file: impl AsFd, from: u64, to: u64) -> Result<Vec<Range<u64>>> {
         _ => parts.push(part),
     };
     // Extents end at block boundaries; the file may end earlier.
-    let to = to.min(super::facts_of(&file)?.size);
+    let to = to.min(super::facts_of(&file)?.size.0);
     let mut at = from;
     while at < to {
         let extents = match Extents::of(&file, at, to - at) {

@@ -47,12 +47,12 @@ impl Kind {
 pub struct Facts {
     /// Type of the file.
     pub kind: Kind,
-    /// `st_size` in bytes: 0 for devices (see [`target_size`]).
-    pub size: u64,
+    /// `st_size`: 0 for devices (see [`target_size`]).
+    pub size: Bytes,
     /// Bytes that the file system has allocated, including preallocated but unwritten extents.
-    pub allocated: u64,
-    /// The file system's preferred I/O size in bytes.
-    pub io_size: u64,
+    pub allocated: Bytes,
+    /// The file system's preferred I/O size.
+    pub io_size: Bytes,
     /// The device that holds the file (major 0 for btrfs, overlay, tmpfs, NFS …).
     pub device: Device,
     /// The device that the node stands for, if the file is a device node.
@@ -73,10 +73,10 @@ impl Facts {
         let is_node = matches!(kind, Kind::Block | Kind::Char);
         Facts {
             kind,
-            size: u64::try_from(stat.st_size).unwrap_or(0),
+            size: Bytes(u64::try_from(stat.st_size).unwrap_or(0)),
             // stat(2) on Linux counts in units of 512 bytes, whatever the file system's block size is.
-            allocated: (stat.st_blocks as u64).saturating_mul(512),
-            io_size: stat.st_blksize as u64,
+            allocated: Bytes::from_sectors(stat.st_blocks as u64),
+            io_size: Bytes(stat.st_blksize as u64),
             device: Device::from_raw(stat.st_dev),
             node: is_node.then(|| Device::from_raw(stat.st_rdev)),
             inode: stat.st_ino,
@@ -155,7 +155,7 @@ pub fn exists(path: &Path) -> Result<bool> {
 pub fn target_size(path: &Path) -> Result<Option<u64>> {
     let facts = facts(path)?;
     match (facts.kind, facts.node) {
-        (Kind::Regular, _) => Ok(Some(facts.size)),
+        (Kind::Regular, _) => Ok(Some(facts.size.0)),
         (Kind::Block, Some(node)) => match block::sysfs_size(node) {
             Some(size) => Ok(Some(size)),
             None => {

@@ -2,7 +2,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn files_have_a_size_and_devices_without_capacity_none() {
     let fd = scratch.open();
     truncate(&fd, 12345).unwrap();
     assert_eq!(target_size(&scratch.0).unwrap(), Some(12345));
-    assert_eq!(facts_of(&fd).unwrap().size, 12345);
+    assert_eq!(facts_of(&fd).unwrap().size, Bytes(12345));
     assert_eq!(target_size(Path::new("/dev/zero")).unwrap(), None);
     assert_eq!(target_size(Path::new("/")).unwrap(), None);
     assert_eq!(truncate(&fd, u64::MAX).unwrap_err().errno, Errno::EFBIG);
@@ -71,19 +71,19 @@ fn each_preallocation_mode_sets_the_size_it_promises() {
     let fd = scratch.open();
     let size = || facts_of(&fd).unwrap().size;
     assert!(!allocate(&fd, Preallocate::None, 0, 4096).unwrap());
-    assert_eq!(size(), 0);
+    assert_eq!(size(), Bytes::ZERO);
     assert!(allocate(&fd, Preallocate::Truncate, 0, 8192).unwrap());
-    assert_eq!(size(), 8192);
+    assert_eq!(size(), Bytes(8192));
     assert!(allocate(&fd, Preallocate::Truncate, 0, 4096).unwrap());
-    assert_eq!(size(), 8192, "truncate never shortens");
+    assert_eq!(size(), Bytes(8192), "truncate never shortens");
     assert!(allocate(&fd, Preallocate::Posix, 0, 65536).unwrap());
-    assert_eq!(size(), 65536);
+    assert_eq!(size(), Bytes(65536));
     match allocate(&fd, Preallocate::Keep, 65536, 65536) {
-        Ok(_) => assert_eq!(size(), 65536),
+        Ok(_) => assert_eq!(size(), Bytes(65536)),
         Err(error) => assert_eq!(error.errno, Errno::EOPNOTSUPP, "{error}"),
     }
     if allocate(&fd, Preallocate::Native, 0, 131_072).unwrap() {
-        assert_eq!(size(), 131_072);
+        assert_eq!(size(), Bytes(131_072));
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::file::{self, Device, Guard, Kind, Open, Opened};
 use crate::{Error, Result};
@@ -73,7 +73,7 @@ impl Range {
             Entry::Vacant(new) => {
                 let after = match facts.kind {
                     Kind::Regular if created || file::is_buffer_file(&file) => After::Removed,
-                    Kind::Regular if facts.size == 0 => After::Empty,
+                    Kind::Regular if facts.size == Bytes::ZERO => After::Empty,
                     Kind::Regular if huge => After::Kept,
                     _ => return Err(holds_data(path)),
                 };
@@ -86,7 +86,7 @@ impl Range {
         let end = used.end;
         drop(files);
         let range = Range { key, start, file };
-        if file::facts_of(&range.file)?.size < end {
+        if file::facts_of(&range.file)?.size < Bytes(end) {
             file::truncate(&range.file, end).map_err(|error| error.at(path))?;
         }
         Ok(range)
@@ -134,5 +134,5 @@ pub fn takes_buffers(path: &Path) -> bool {
     let Ok(facts) = file::facts(path) else { return true };
     let left = || Open::read_only().nonblocking(true).open(path).is_ok_and(file::is_buffer_file);
     let huge = || super::hugetlbfs_page(path.parent().unwrap_or(Path::new("."))).is_some();
-    facts.kind == Kind::Regular && (facts.size == 0 || left() || huge())
+    facts.kind == Kind::Regular && (facts.size == Bytes::ZERO || left() || huge())
 }

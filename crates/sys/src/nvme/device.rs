@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::admin::{self, Refused, Subject};
 use super::identify::{CommandLimits, CommandSet, Controller, IoCommands, Namespace, Zoned};
@@ -34,8 +34,8 @@ pub struct Device {
 /// The limits of the kernel's driver on one command, from the queue of the namespace's block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DriverLimits {
-    /// `max_hw_sectors_kb` in bytes: MDTS with the controller's real page size, and the driver's limit.
-    pub max_transfer: u64,
+    /// `max_hw_sectors_kb`: MDTS with the controller's real page size, and the driver's limit.
+    pub max_transfer: Bytes,
     /// `max_segments`: number of discontiguous memory segments.
     pub max_segments: u32,
     /// `io_poll`: whether some of its queues can be polled for completions.
@@ -97,7 +97,7 @@ pub fn inspect(path: &Path) -> Result<Device, Refused> {
 
 fn driver_limits(device: file::Device) -> Option<DriverLimits> {
     Some(DriverLimits {
-        max_transfer: block::queue_number(device, "max_hw_sectors_kb")?.saturating_mul(1024),
+        max_transfer: Bytes(block::queue_number(device, "max_hw_sectors_kb")?.saturating_mul(1024)),
         max_segments: block::queue_number(device, "max_segments")?.try_into().ok()?,
         polls: block::queue_number(device, "io_poll") == Some(1),
     })
@@ -111,10 +111,10 @@ impl Device {
         identified || self.commands.is_some_and(|commands| commands.has(opcode))
     }
 
-    /// Returns the largest data transfer of one command in bytes, the lesser of MDTS and the driver's
+    /// Returns the largest data transfer of one command, the lesser of MDTS and the driver's
     /// limit, with the name of that limit. `None` if neither sets one.
     #[must_use]
-    pub fn max_transfer(&self) -> Option<(u64, &'static str)> {
+    pub fn max_transfer(&self) -> Option<(Bytes, &'static str)> {
         let controller = self.controller.max_transfer.map(|limit| (limit, "MDTS"));
         let driver = self.driver.map(|d| (d.max_transfer, "the driver's max_hw_sectors_kb"));
         // If both are equal, name the controller's limit.

@@ -1,5 +1,7 @@
 //! Identify data structures, parsed into typed values with units.
 
+use fiord_types::Bytes;
+
 use super::admin::IdentifyData;
 
 /// Reads a little-endian field at a byte offset in the data structure.
@@ -30,10 +32,10 @@ pub const LEAST_PAGE: u32 = 4096;
 
 /// Converts a limit of 2^n pages to bytes; n = 0 means no limit. A limit beyond 64 bits becomes
 /// `u64::MAX`.
-fn in_pages(exponent: u8, page: u32) -> Option<u64> {
+fn in_pages(exponent: u8, page: u32) -> Option<Bytes> {
     let pages = 1u64.checked_shl(exponent.into());
     let bytes = pages.and_then(|pages| pages.checked_mul(page.into()));
-    (exponent != 0).then(|| bytes.unwrap_or(u64::MAX))
+    (exponent != 0).then(|| bytes.unwrap_or(u64::MAX)).map(Bytes)
 }
 
 /// An I/O command set (CSI, Base figure "Command Set Identifiers").
@@ -90,9 +92,9 @@ pub struct Controller {
     pub firmware: String,
     /// VER: version of the specification: major, minor, tertiary.
     pub version: (u16, u8, u8),
-    /// MDTS: the largest data transfer of a command in bytes, computed with pages of [`LEAST_PAGE`];
+    /// MDTS: the largest data transfer of a command, computed with pages of [`LEAST_PAGE`];
     /// `None`: no limit.
-    pub max_transfer: Option<u64>,
+    pub max_transfer: Option<Bytes>,
     /// CTRATT.MEM: MDTS does not count metadata (otherwise it counts interleaved metadata).
     pub transfer_excludes_metadata: bool,
     /// CTRATT.ELBAS: supports extended LBA formats.
@@ -192,12 +194,12 @@ impl IoCommands {
 /// Limits of commands that transfer no data (CNS 06h, CSI 00h; NVM 4.1.5.4). `None`: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommandLimits {
-    /// VSL: largest Verify, in bytes.
-    pub verify: Option<u64>,
-    /// WZSL: largest Write Zeroes, in bytes.
-    pub write_zeroes: Option<u64>,
-    /// WUSL: largest Write Uncorrectable, in bytes.
-    pub write_uncorrectable: Option<u64>,
+    /// VSL: largest Verify.
+    pub verify: Option<Bytes>,
+    /// WZSL: largest Write Zeroes.
+    pub write_zeroes: Option<Bytes>,
+    /// WUSL: largest Write Uncorrectable.
+    pub write_uncorrectable: Option<Bytes>,
     /// DMRL: number of ranges in one Dataset Management command.
     pub deallocate_ranges: Option<u8>,
     /// DMRSL: number of blocks in one range.
@@ -225,9 +227,9 @@ impl CommandLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LbaFormat {
     /// LBADS: data bytes of a block; 0 for a format that is not in use.
-    pub data: u32,
+    pub data: Bytes,
     /// MS: metadata bytes of a block.
-    pub metadata: u16,
+    pub metadata: Bytes,
     /// RP: relative performance, from 0 (best) to 3 (worst).
     pub relative_performance: u8,
 }
@@ -239,8 +241,8 @@ impl LbaFormat {
         // Less than 512 bytes (2^9) is not a format; no buffer can hold a block above 2^31 bytes.
         let shift = word >> 16 & 0xff;
         LbaFormat {
-            data: if (9..=31).contains(&shift) { 1 << shift } else { 0 },
-            metadata: word as u16,
+            data: if (9..=31).contains(&shift) { Bytes(1 << shift) } else { Bytes::ZERO },
+            metadata: Bytes(u64::from(word as u16)),
             relative_performance: (word >> 24 & 0b11) as u8,
         }
     }
@@ -347,7 +349,7 @@ impl Namespace {
         // Bits 6:5 are the upper part of the index if there are more than 16 formats.
         let upper = if count > 16 { flbas >> 1 & 0x30 } else { 0 };
         let format_index = flbas & 0xf | upper;
-        let none = LbaFormat { data: 0, metadata: 0, relative_performance: 0 };
+        let none = LbaFormat { data: Bytes::ZERO, metadata: Bytes::ZERO, relative_performance: 0 };
         let format = formats.get(usize::from(format_index)).copied().unwrap_or(none);
         let optimal = features >> 4 & 0b11 != 0;
         let told = |at: usize| optimal.then(|| u32::from(u16_at(data, at)) + 1);
@@ -359,7 +361,7 @@ impl Namespace {
             format,
             format_index,
             formats,
-            extended: bit(flbas.into(), 4) && format.metadata > 0,
+            extended: bit(flbas.into(), 4) && format.metadata > Bytes::ZERO,
             protection: match dps & 0b111 {
                 kind @ 1..=3 => Some(Protection {
                     kind,
@@ -404,8 +406,8 @@ impl Namespace {
     /// Returns the size of a block in a data buffer in bytes, including metadata that follows the data.
     #[must_use]
     pub fn block_in_buffer(&self) -> u32 {
-        let metadata = if self.extended { u32::from(self.format.metadata) } else { 0 };
-        self.format.data + metadata
+        let metadata = if self.extended { self.format.metadata.0 as u32 } else { 0 };
+        (self.format.data + Bytes(u64::from(metadata))).0 as u32
     }
 
     /// Returns the size of the namespace in bytes of data buffers.
@@ -424,11 +426,11 @@ impl Namespace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allocation {
     /// NSZE: addressable bytes.
-    pub size: u64,
+    pub size: Bytes,
     /// NCAP: bytes that may be allocated at any time.
-    pub capacity: u64,
+    pub capacity: Bytes,
     /// NUSE: bytes that are allocated now.
-    pub used: u64,
+    pub used: Bytes,
     /// NSFEAT bit 0 (THINP): the capacity may be less than the size.
     pub thin: bool,
 }
@@ -437,11 +439,11 @@ impl Allocation {
     /// Computes the allocation of a namespace.
     #[must_use]
     pub fn of(namespace: &Namespace) -> Self {
-        let bytes = |blocks: u64| blocks.saturating_mul(namespace.format.data.into());
+        let bytes = |blocks: u64| blocks.saturating_mul(namespace.format.data.0);
         Allocation {
-            size: bytes(namespace.size),
-            capacity: bytes(namespace.capacity),
-            used: bytes(namespace.used),
+            size: Bytes(bytes(namespace.size)),
+            capacity: Bytes(bytes(namespace.capacity)),
+            used: Bytes(bytes(namespace.used)),
             thin: namespace.thin,
         }
     }
@@ -450,7 +452,7 @@ impl Allocation {
     /// proves nothing about the allocation.
     #[must_use]
     pub fn short_of_full(&self) -> Option<f64> {
-        (self.used < self.capacity).then(|| self.used as f64 / self.capacity as f64)
+        (self.used < self.capacity).then(|| self.used.0 as f64 / self.capacity.0 as f64)
     }
 }
 
@@ -465,8 +467,8 @@ pub struct Zoned {
     pub max_open: Option<u32>,
     /// OZCS bit 0: reads may cross from one zone into the next.
     pub read_across_zones: bool,
-    /// ZASL (CNS 06h, CSI 02h): the largest zone append in bytes; `None`: MDTS applies.
-    pub max_append: Option<u64>,
+    /// ZASL (CNS 06h, CSI 02h): the largest zone append; `None`: MDTS applies.
+    pub max_append: Option<Bytes>,
 }
 
 impl Zoned {

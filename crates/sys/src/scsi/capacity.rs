@@ -3,6 +3,8 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use fiord_types::Bytes;
+
 use super::cdb;
 use super::generic::{self, Data, Failure};
 use crate::file::Open;
@@ -12,15 +14,15 @@ use crate::file::Open;
 pub struct Capacity {
     /// Number of logical blocks.
     pub blocks: u64,
-    /// Size of a logical block in bytes.
-    pub block: u32,
+    /// Size of a logical block.
+    pub block: Bytes,
 }
 
 impl Capacity {
     /// Returns the size in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
-        self.blocks.saturating_mul(u64::from(self.block))
+        self.blocks.saturating_mul(self.block.0)
     }
 
     /// Parses the data of READ CAPACITY(16) (SBC-4, table 64). `None` if the block size is 0.
@@ -28,7 +30,8 @@ impl Capacity {
     pub fn parse_16(data: &[u8; 32]) -> Option<Self> {
         let last = u64::from_be_bytes(data[..8].try_into().ok()?);
         let block = u32::from_be_bytes(data[8..12].try_into().ok()?);
-        (block > 0).then_some(Capacity { blocks: last.saturating_add(1), block })
+        (block > 0)
+            .then_some(Capacity { blocks: last.saturating_add(1), block: Bytes(block.into()) })
     }
 
     /// Parses the data of READ CAPACITY(10). `None` if the block size is 0, or the device has more blocks
@@ -37,7 +40,8 @@ impl Capacity {
     pub fn parse_10(data: &[u8; 8]) -> Option<Self> {
         let last = u32::from_be_bytes(data[..4].try_into().ok()?);
         let block = u32::from_be_bytes(data[4..].try_into().ok()?);
-        (block > 0 && last < u32::MAX).then_some(Capacity { blocks: u64::from(last) + 1, block })
+        (block > 0 && last < u32::MAX)
+            .then_some(Capacity { blocks: u64::from(last) + 1, block: Bytes(block.into()) })
     }
 }
 
@@ -79,10 +83,10 @@ mod tests {
         let mut long = [0; 32];
         long[..12].copy_from_slice(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0]);
         let capacity = Capacity::parse_16(&long).unwrap();
-        assert_eq!(capacity, Capacity { blocks: (1 << 32) + 1, block: 4096 });
+        assert_eq!(capacity, Capacity { blocks: (1 << 32) + 1, block: Bytes(4096) });
         assert_eq!(capacity.bytes(), ((1 << 32) + 1) * 4096);
         let short = [0, 0, 0xff, 0xff, 0, 0, 2, 0];
-        assert_eq!(Capacity::parse_10(&short), Some(Capacity { blocks: 65536, block: 512 }));
+        assert_eq!(Capacity::parse_10(&short), Some(Capacity { blocks: 65536, block: Bytes(512) }));
         assert_eq!(Capacity::parse_10(&[0xff, 0xff, 0xff, 0xff, 0, 0, 2, 0]), None);
         assert_eq!(Capacity::parse_16(&[0; 32]), None);
     }

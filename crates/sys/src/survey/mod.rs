@@ -283,8 +283,8 @@ fn ask_controller(disk: &mut Disk) {
 fn format_words(namespace: &Namespace) -> String {
     let format = &namespace.format;
     let size = match format.metadata {
-        0 => format.data.to_string(),
-        metadata => format!("{}+{metadata}", format.data),
+        Bytes::ZERO => format.data.0.to_string(),
+        metadata => format!("{}+{}", format.data.0, metadata.0),
     };
     let kinds = namespace.formats.len();
     let mut text = format!("{size} bytes (format {} of {kinds})", namespace.format_index);

@@ -1,6 +1,8 @@
 //! Links that several disks share: for every link above a set of disks, the bandwidth that the disks
 //! below it could use together, and the bandwidth of the link.
 
+use fiord_types::Bytes;
+
 use super::Disk;
 use super::pcie;
 
@@ -9,10 +11,10 @@ use super::pcie;
 pub struct SharedLink {
     /// The function at the lower end of the link: a switch's upstream port, an adapter, a drive.
     pub address: String,
-    /// Bandwidth of the link in one direction, in bytes per second.
-    pub bytes: u64,
-    /// Bandwidth that the disks below could use together, in bytes per second.
-    pub demand: u64,
+    /// Bandwidth of the link in one direction, per second.
+    pub bytes: Bytes,
+    /// Bandwidth that the disks below could use together, per second.
+    pub demand: Bytes,
     /// Names of the disks below.
     pub disks: Vec<String>,
 }
@@ -21,7 +23,7 @@ impl SharedLink {
     /// Returns demand divided by bandwidth. Above 1, the disks cannot all run at full speed together.
     #[must_use]
     pub fn ratio(&self) -> f64 {
-        self.demand as f64 / self.bytes.max(1) as f64
+        self.demand.0 as f64 / self.bytes.max(Bytes(1)).0 as f64
     }
 }
 
@@ -38,7 +40,12 @@ pub fn links(disks: &[Disk]) -> Vec<SharedLink> {
             let at = found.iter().position(|(link, _)| link.address == function.address);
             let at = at.unwrap_or_else(|| {
                 let address = function.address.clone();
-                let link = SharedLink { address, bytes: now.bytes(), demand: 0, disks: Vec::new() };
+                let link = SharedLink {
+                    address,
+                    bytes: Bytes(now.bytes()),
+                    demand: Bytes::ZERO,
+                    disks: Vec::new(),
+                };
                 found.push((link, Vec::new()));
                 found.len() - 1
             });
@@ -46,7 +53,7 @@ pub fn links(disks: &[Disk]) -> Vec<SharedLink> {
             link.disks.push(disk.name.clone());
             if !media.contains(&medium) {
                 media.push(medium);
-                link.demand = link.demand.saturating_add(own);
+                link.demand = link.demand.saturating_add(Bytes(own));
             }
         }
     }

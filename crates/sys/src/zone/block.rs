@@ -4,7 +4,7 @@
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::{Action, Facts, Kind, Model, Outline, State, Zone};
 use crate::error::retry;
@@ -69,7 +69,7 @@ pub(super) fn outline(disk: &Path) -> Option<Outline> {
     let model = model_of(&queue.join("zoned"));
     Some(Outline {
         model: Some(model).filter(|model| *model != Model::NotZoned)?,
-        zone_size: number("chunk_sectors").filter(|n| *n > 0)?.checked_mul(SECTOR)?,
+        zone_size: Bytes(number("chunk_sectors").filter(|n| *n > 0)?.checked_mul(SECTOR)?),
         max_open: limit("max_open_zones"),
         max_active: limit("max_active_zones"),
     })
@@ -90,7 +90,7 @@ pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
     // All zones but the last have the size in `chunk_sectors`.
     let zone_size = match number("chunk_sectors").filter(|n| *n > 0) {
         Some(sectors) => sectors * SECTOR,
-        None => report(fd, 0, 1)?.first().map_or(0, |zone| zone.len),
+        None => report(fd, Bytes::ZERO, 1)?.first().map_or(0, |zone| zone.len.0),
     };
     if zone_size == 0 {
         return Err(Error::new("zone report", Errno::EOPNOTSUPP));
@@ -98,20 +98,20 @@ pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
     let logical = block::logical_block(fd)?;
     Ok(Facts {
         model: model(node),
-        size,
-        zone_size,
+        size: Bytes(size),
+        zone_size: Bytes(zone_size),
         count: size.div_ceil(zone_size),
         max_open: limit("max_open_zones"),
         max_active: limit("max_active_zones"),
-        block: logical,
-        write_granularity: limit("zone_write_granularity").unwrap_or(logical),
-        append_max: number("zone_append_max_bytes").unwrap_or(0),
+        block: Bytes(u64::from(logical)),
+        write_granularity: Bytes(u64::from(limit("zone_write_granularity").unwrap_or(logical))),
+        append_max: Bytes(number("zone_append_max_bytes").unwrap_or(0)),
     })
 }
 
-pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone>> {
+pub(super) fn report(fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
     let mut zones = Vec::new();
-    let mut sector = from / SECTOR;
+    let mut sector = from.0 / SECTOR;
     let mut buffer = vec![0u8; HEADER + BATCH * ZONE];
     while zones.len() < limit {
         let asked = (limit - zones.len()).min(BATCH);
@@ -124,8 +124,8 @@ pub(super) fn report(fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone
             unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
         })?;
         let found = parse(&buffer)?;
-        let Some(last) = found.last().filter(|last| last.end() / SECTOR > sector) else { break };
-        sector = last.end() / SECTOR;
+        let Some(last) = found.last().filter(|last| last.end().0 / SECTOR > sector) else { break };
+        sector = last.end().0 / SECTOR;
         let fewer = found.len() < asked;
         zones.extend(found);
         if fewer {
@@ -161,17 +161,17 @@ fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
     let (start, len) = (bytes(0)?, bytes(8)?);
     start.checked_add(len).filter(|_| len > 0)?;
     let zone = Zone {
-        start,
-        len,
-        capacity: if has_capacity { bytes(32)? } else { len },
-        write_pointer: bytes(16).unwrap_or(start),
+        start: Bytes(start),
+        len: Bytes(len),
+        capacity: if has_capacity { Bytes(bytes(32)?) } else { Bytes(len) },
+        write_pointer: Bytes(bytes(16).unwrap_or(start)),
         kind,
         state: State::from_number(raw[25])?,
     };
     Some(zone.normalised())
 }
 
-pub(super) fn manage(fd: BorrowedFd, action: Action, start: u64, len: u64) -> Result<()> {
+pub(super) fn manage(fd: BorrowedFd, action: Action, start: Bytes, len: Bytes) -> Result<()> {
     let (name, request) = match action {
         Action::Reset => ("ioctl BLKRESETZONE", BLKRESETZONE),
         Action::Open => ("ioctl BLKOPENZONE", BLKOPENZONE),

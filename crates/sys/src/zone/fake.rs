@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::{Action, Facts, Kind, Model, State, Zone, ZonedDevice};
 use crate::{Error, Result};
@@ -30,10 +30,10 @@ impl Fake {
     #[must_use]
     pub fn new(count: u64, conventional: u64, zone_size: u64, capacity: u64) -> Fake {
         let zone = |index: u64| Zone {
-            start: index * zone_size,
-            len: zone_size,
-            capacity: if index < conventional { zone_size } else { capacity },
-            write_pointer: index * zone_size,
+            start: Bytes(index * zone_size),
+            len: Bytes(zone_size),
+            capacity: if index < conventional { Bytes(zone_size) } else { Bytes(capacity) },
+            write_pointer: Bytes(index * zone_size),
             kind: if index < conventional { Kind::Conventional } else { Kind::SequentialRequired },
             state: if index < conventional { State::NoWritePointer } else { State::Empty },
         };
@@ -46,14 +46,14 @@ impl Fake {
         };
         let facts = Facts {
             model: Model::HostManaged,
-            size: count * zone_size,
-            zone_size,
+            size: Bytes(count * zone_size),
+            zone_size: Bytes(zone_size),
             count,
             max_open: None,
             max_active: None,
-            block: 4096,
-            write_granularity: 4096,
-            append_max: 0,
+            block: Bytes(4096),
+            write_granularity: Bytes(4096),
+            append_max: Bytes::ZERO,
         };
         Fake { facts, inner: Mutex::new(inner) }
     }
@@ -95,17 +95,17 @@ impl Fake {
         let zone = inner.zones[index];
         if zone.is_sequential() {
             let written = offset + len;
-            if offset != zone.write_pointer || written > zone.writable_end() {
+            if offset != zone.write_pointer.0 || written > zone.writable_end().0 {
                 return Err(Error::new("write", Errno::EIO));
             }
             self.activate(&mut inner, index, State::ImplicitlyOpen)?;
             let zone = &mut inner.zones[index];
-            zone.write_pointer = written;
-            if written == zone.writable_end() {
+            zone.write_pointer = Bytes(written);
+            if written == zone.writable_end().0 {
                 zone.state = State::Full;
             }
             inner.note();
-        } else if offset + len > zone.end() {
+        } else if offset + len > zone.end().0 {
             return Err(Error::new("write", Errno::EIO));
         }
         Ok(())
@@ -130,7 +130,7 @@ impl Fake {
     }
 
     fn index(&self, offset: u64) -> Result<usize> {
-        let index = offset / self.facts.zone_size;
+        let index = offset / self.facts.zone_size.0;
         if index < self.facts.count { Ok(index as usize) } else { Err(out_of_range()) }
     }
 
@@ -180,14 +180,14 @@ impl ZonedDevice for Fake {
         Ok(self.facts)
     }
 
-    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>> {
+    fn report(&self, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
         let first = (from / self.facts.zone_size) as usize;
         Ok(self.lock().zones.iter().skip(first).take(limit).copied().collect())
     }
 
-    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()> {
-        let first = self.index(start)?;
-        let count = len.div_ceil(self.facts.zone_size) as usize;
+    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()> {
+        let first = self.index(start.0)?;
+        let count = len.0.div_ceil(self.facts.zone_size.0) as usize;
         let mut inner = self.lock();
         for index in first..first + count {
             let zone = *inner.zones.get(index).ok_or_else(out_of_range)?;

@@ -17,7 +17,7 @@ mod nvme;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::file::{self, Kind as FileKind, Open};
 use crate::{Error, Result};
@@ -103,14 +103,14 @@ impl State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zone {
     /// Offset of the first byte.
-    pub start: u64,
-    /// Distance to the next zone, in bytes.
-    pub len: u64,
+    pub start: Bytes,
+    /// Distance to the next zone.
+    pub len: Bytes,
     /// Number of bytes that can be written, from `start`; at most `len`.
-    pub capacity: u64,
+    pub capacity: Bytes,
     /// Offset of the next write. It is `start` for zones without a write pointer and for those whose
     /// pointer is undefined (read-only, offline), and `start + capacity` for full zones.
-    pub write_pointer: u64,
+    pub write_pointer: Bytes,
     /// Type of the zone.
     pub kind: Kind,
     /// Condition of the zone.
@@ -120,18 +120,18 @@ pub struct Zone {
 impl Zone {
     /// Returns the offset after the last byte that can be written.
     #[must_use]
-    pub const fn writable_end(&self) -> u64 {
+    pub fn writable_end(&self) -> Bytes {
         self.start + self.capacity
     }
     /// Returns the offset of the first byte of the next zone.
     #[must_use]
-    pub const fn end(&self) -> u64 {
+    pub fn end(&self) -> Bytes {
         self.start + self.len
     }
     /// Returns the bytes between the start and the write pointer: 0 if there is no valid pointer, the
     /// whole capacity if the zone is full.
     #[must_use]
-    pub const fn written(&self) -> u64 {
+    pub fn written(&self) -> Bytes {
         self.write_pointer - self.start
     }
     /// Whether the zone has a write pointer.
@@ -180,10 +180,10 @@ impl Model {
 pub struct Facts {
     /// Zone model.
     pub model: Model,
-    /// Size of the device in bytes.
-    pub size: u64,
-    /// Distance from one zone to the next in bytes; the last zone may be shorter.
-    pub zone_size: u64,
+    /// Size of the device.
+    pub size: Bytes,
+    /// Distance from one zone to the next; the last zone may be shorter.
+    pub zone_size: Bytes,
     /// Number of zones.
     pub count: u64,
     /// Number of zones that can be open at a time; `None` if the device has or reports no limit.
@@ -191,12 +191,12 @@ pub struct Facts {
     /// Number of zones that can be active (open or closed) at a time; `None` if the device has or reports
     /// no limit.
     pub max_active: Option<u32>,
-    /// Logical block size in bytes.
-    pub block: u32,
+    /// Logical block size.
+    pub block: Bytes,
     /// Writes to sequential zones must be a multiple of this number of bytes.
-    pub write_granularity: u32,
-    /// Size of the largest zone append in bytes; 0 if the device does not support it.
-    pub append_max: u64,
+    pub write_granularity: Bytes,
+    /// Size of the largest zone append; 0 if the device does not support it.
+    pub append_max: Bytes,
 }
 
 /// A zone management action.
@@ -230,13 +230,14 @@ impl Action {
 /// ```
 /// use fiord_sys::zone::fake::Fake;
 /// use fiord_sys::zone::{Action, ZonedDevice};
+/// use fiord_types::Bytes;
 ///
 /// // Four zones of 16 MiB, all of them sequential.
 /// let device = Fake::new(4, 0, 16 << 20, 16 << 20);
 /// device.write(0, 4096)?;
-/// assert_eq!(device.zones()?[0].write_pointer, 4096);
-/// device.manage(Action::Reset, 0, 16 << 20)?;
-/// assert_eq!(device.zones()?[0].write_pointer, 0);
+/// assert_eq!(device.zones()?[0].write_pointer, Bytes(4096));
+/// device.manage(Action::Reset, Bytes::ZERO, Bytes(16 << 20))?;
+/// assert_eq!(device.zones()?[0].write_pointer, Bytes::ZERO);
 /// # Ok::<(), fiord_sys::Error>(())
 /// ```
 pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
@@ -250,24 +251,24 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// Those of the zone report; `EBADMSG` if a zone in it is invalid.
-    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>>;
+    fn report(&self, from: Bytes, limit: usize) -> Result<Vec<Zone>>;
     /// Applies an action to every zone of a range that begins and ends at zone boundaries. Some devices do
     /// this zone by zone: after an error, the zones before the failed one are done.
     ///
     /// # Errors
     /// Those of the device: `EIO` or a status for a transition that the zone's condition does not allow.
-    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()>;
+    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()>;
 
     /// Returns all zones; the index of the zone that contains byte `at` is `at / zone_size`.
     ///
     /// # Errors
     /// Those of [`ZonedDevice::report`]; `EBADMSG` if a zone is missing or misplaced.
     fn zones(&self) -> Result<Vec<Zone>> {
-        let zones = self.report(0, usize::MAX)?;
+        let zones = self.report(Bytes::ZERO, usize::MAX)?;
         let facts = self.facts()?;
         let mut starts = zones.iter().zip(0..).map(|(zone, number)| (zone.start, number));
         let placed =
-            starts.all(|(start, number)| facts.zone_size.checked_mul(number) == Some(start));
+            starts.all(|(start, number)| facts.zone_size.0.checked_mul(number) == Some(start.0));
         if placed && zones.len() as u64 == facts.count {
             Ok(zones)
         } else {
@@ -279,7 +280,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// Those of [`ZonedDevice::report`]; `ENXIO` if the byte lies beyond the end of the device.
     fn zone(&self, at: u64) -> Result<Zone> {
-        self.report(at, 1)?.pop().ok_or(Error::new("zone report", Errno::ENXIO))
+        self.report(Bytes(at), 1)?.pop().ok_or(Error::new("zone report", Errno::ENXIO))
     }
 }
 
@@ -335,14 +336,14 @@ impl ZonedDevice for Device {
         }
     }
 
-    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>> {
+    fn report(&self, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
         match &self.backend {
             Backend::Block(_) => block::report(self.fd.as_fd(), from, limit),
             Backend::Nvme(namespace) => namespace.report(self.fd.as_fd(), from, limit),
         }
     }
 
-    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()> {
+    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()> {
         match &self.backend {
             Backend::Block(_) => block::manage(self.fd.as_fd(), action, start, len),
             Backend::Nvme(namespace) => namespace.manage(self.fd.as_fd(), action, start, len),
@@ -355,8 +356,8 @@ impl ZonedDevice for Device {
 pub struct Outline {
     /// Zone model; never [`Model::NotZoned`].
     pub model: Model,
-    /// Distance from one zone to the next, in bytes.
-    pub zone_size: u64,
+    /// Distance from one zone to the next.
+    pub zone_size: Bytes,
     /// Number of zones that can be open at a time; `None` if the device has or reports no limit.
     pub max_open: Option<u32>,
     /// Number of zones that can be active (open or closed) at a time; `None` if the device has or reports

@@ -3,7 +3,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::{Action, Facts, Kind, Model, State, Zone, u64_at};
 use crate::nvme::admin::{self, PassthruCmd, Queue, Refused, Subject};
@@ -57,14 +57,14 @@ impl Namespace {
         self.facts
     }
 
-    pub(super) fn report(&self, fd: BorrowedFd, from: u64, limit: usize) -> Result<Vec<Zone>> {
+    pub(super) fn report(&self, fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
         let mut zones: Vec<Zone> = Vec::new();
         let mut at = from;
         let mut batch = BATCH;
         while zones.len() < limit && at < self.facts.size {
             let asked = (limit - zones.len()).min(batch);
             let mut data = vec![0u8; (asked + 1) * DESCRIPTOR];
-            let lba = at / u64::from(self.facts.block);
+            let lba = at / self.facts.block;
             let command = PassthruCmd {
                 opcode: ZONE_RECEIVE,
                 nsid: self.id,
@@ -96,8 +96,8 @@ impl Namespace {
         &self,
         fd: BorrowedFd,
         action: Action,
-        start: u64,
-        len: u64,
+        start: Bytes,
+        len: Bytes,
     ) -> Result<()> {
         let (name, code) = match action {
             Action::Close => ("NVMe Zone Management Send (close)", 1),
@@ -106,9 +106,9 @@ impl Namespace {
             Action::Reset => ("NVMe Zone Management Send (reset)", 4),
         };
         let end = start.saturating_add(len).min(self.facts.size);
-        let mut at = start / self.facts.zone_size * self.facts.zone_size;
+        let mut at = start - start % self.facts.zone_size;
         while at < end {
-            let lba = at / u64::from(self.facts.block);
+            let lba = at / self.facts.block;
             let command = PassthruCmd {
                 opcode: ZONE_SEND,
                 nsid: self.id,
@@ -160,27 +160,27 @@ fn errno_of(status: Status) -> Errno {
 }
 
 /// Computes the properties of a zoned namespace from the Identify data structures. `transfer` is the
-/// largest transfer of one command (MDTS) in bytes. `None` if the data is invalid.
+/// largest transfer of one command (MDTS). `None` if the data is invalid.
 pub(super) fn facts(
     namespace: &nvme::Namespace,
     zoned: &Zoned,
-    transfer: Option<u64>,
+    transfer: Option<Bytes>,
 ) -> Option<Facts> {
     let block = namespace.format.data;
-    let bytes = |blocks: u64| blocks.checked_mul(block.into()).filter(|size| *size > 0);
+    let bytes = |blocks: u64| blocks.checked_mul(block.0).filter(|size| *size > 0);
     let zone_size = bytes(zoned.zone_blocks)?;
     let size = bytes(namespace.size)?;
     Some(Facts {
         model: Model::HostManaged,
-        size,
-        zone_size,
+        size: Bytes(size),
+        zone_size: Bytes(zone_size),
         count: size.div_ceil(zone_size),
         max_open: zoned.max_open,
         max_active: zoned.max_active,
         block,
         write_granularity: block,
         // Every zoned namespace supports zone append, and no append crosses a zone boundary.
-        append_max: zoned.max_append.or(transfer).map_or(zone_size, |most| most.min(zone_size)),
+        append_max: zoned.max_append.or(transfer).unwrap_or(Bytes::MAX).min(Bytes(zone_size)),
     })
 }
 
@@ -193,14 +193,14 @@ pub(super) fn facts(
 pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
     let count = usize::try_from(u64_at(answer, 0)).unwrap_or(usize::MAX);
     let descriptors = answer.get(DESCRIPTOR..).unwrap_or_default().as_chunks::<DESCRIPTOR>().0;
-    let bytes = |raw: &[u8; DESCRIPTOR], at| u64_at(raw, at).checked_mul(u64::from(facts.block));
+    let bytes = |raw: &[u8; DESCRIPTOR], at| u64_at(raw, at).checked_mul(facts.block.0);
     let zone = |raw: &[u8; DESCRIPTOR]| {
-        let start = bytes(raw, 16).filter(|start| *start < facts.size)?;
+        let start = bytes(raw, 16).filter(|start| *start < facts.size.0)?;
         let zone = Zone {
-            start,
-            len: facts.zone_size.min(facts.size - start),
-            capacity: bytes(raw, 8)?,
-            write_pointer: bytes(raw, 24).unwrap_or(start),
+            start: Bytes(start),
+            len: facts.zone_size.min(facts.size - Bytes(start)),
+            capacity: Bytes(bytes(raw, 8)?),
+            write_pointer: Bytes(bytes(raw, 24).unwrap_or(start)),
             // ZNS defines only type 2.
             kind: (raw[0] & 0xf == 2).then_some(Kind::SequentialRequired)?,
             state: State::from_number(raw[1] >> 4)?,

@@ -39,18 +39,22 @@ fn reports_of_block_devices_are_parsed() {
     let zones = block::parse(&raw).unwrap();
     assert_eq!(zones.len(), 5);
     assert_eq!((zones[0].kind, zones[0].state), (Kind::Conventional, State::NoWritePointer));
-    assert_eq!(zones[0].write_pointer, 0);
-    assert_eq!(zones[1].write_pointer, 16 * MIB + 4096);
-    assert_eq!((zones[1].capacity, zones[1].writable_end()), (12 * MIB, 28 * MIB));
-    assert_eq!(zones[2].write_pointer, 44 * MIB, "a full zone's pointer is its writable end");
-    assert_eq!(zones[3].write_pointer, 48 * MIB);
-    assert_eq!(zones[4].write_pointer, 64 * MIB, "a read-only zone's pointer means nothing");
+    assert_eq!(zones[0].write_pointer, Bytes::ZERO);
+    assert_eq!(zones[1].write_pointer, Bytes(16 * MIB + 4096));
+    assert_eq!((zones[1].capacity, zones[1].writable_end()), (Bytes(12 * MIB), Bytes(28 * MIB)));
+    assert_eq!(
+        zones[2].write_pointer,
+        Bytes(44 * MIB),
+        "a full zone's pointer is its writable end"
+    );
+    assert_eq!(zones[3].write_pointer, Bytes(48 * MIB));
+    assert_eq!(zones[4].write_pointer, Bytes(64 * MIB), "a read-only zone's pointer means nothing");
 }
 
 #[test]
 fn kernels_without_capacities_report_whole_zones() {
     let zones = block::parse(&blk_report(0, &[blk_zone(0, 32768, 0, 2, 1, 0)])).unwrap();
-    assert_eq!(zones[0].capacity, 16 * MIB);
+    assert_eq!(zones[0].capacity, Bytes(16 * MIB));
 }
 
 #[test]
@@ -74,14 +78,14 @@ fn invalid_zones_are_errors_and_not_skipped() {
 fn facts() -> Facts {
     Facts {
         model: Model::HostManaged,
-        size: 64 * MIB,
-        zone_size: 16 * MIB,
+        size: Bytes(64 * MIB),
+        zone_size: Bytes(16 * MIB),
         count: 4,
         max_open: Some(14),
         max_active: Some(14),
-        block: 4096,
-        write_granularity: 4096,
-        append_max: 0,
+        block: Bytes(4096),
+        write_granularity: Bytes(4096),
+        append_max: Bytes::ZERO,
     }
 }
 
@@ -102,10 +106,14 @@ fn facts_follow_from_identify() {
         nvme::facts(&namespace, &zoned.with_controller(limits), transfer)
     };
     let appends = |most| Some(Facts { append_max: most, ..facts() });
-    assert_eq!(read(&namespace, &zoned, &limits, None), appends(16 * MIB), "a whole zone");
-    assert_eq!(read(&namespace, &zoned, &limits, Some(MIB)), appends(MIB), "MDTS");
+    assert_eq!(read(&namespace, &zoned, &limits, None), appends(Bytes(16 * MIB)), "a whole zone");
+    assert_eq!(read(&namespace, &zoned, &limits, Some(Bytes(MIB))), appends(Bytes(MIB)), "MDTS");
     limits[0] = 5;
-    assert_eq!(read(&namespace, &zoned, &limits, Some(MIB)), appends(128 << 10), "ZASL");
+    assert_eq!(
+        read(&namespace, &zoned, &limits, Some(Bytes(MIB))),
+        appends(Bytes(128 << 10)),
+        "ZASL"
+    );
     zoned[4..12].fill(0xff);
     let unlimited = read(&namespace, &zoned, &limits, None).unwrap();
     assert_eq!((unlimited.max_open, unlimited.max_active), (None, None));
@@ -132,9 +140,9 @@ fn reports_of_nvme_namespaces_are_parsed() {
     raw.extend(descriptor(1, 3072, 12288, 12288));
     let zones = nvme::parse_report(&raw, &facts()).unwrap();
     assert_eq!(zones.len(), 3, "the header counts");
-    assert_eq!((zones[0].state, zones[0].capacity), (State::Empty, 12 * MIB));
-    assert_eq!((zones[1].state, zones[1].write_pointer), (State::Closed, 16 * MIB + 4096));
-    assert_eq!((zones[2].state, zones[2].write_pointer), (State::Full, 44 * MIB));
+    assert_eq!((zones[0].state, zones[0].capacity), (State::Empty, Bytes(12 * MIB)));
+    assert_eq!((zones[1].state, zones[1].write_pointer), (State::Closed, Bytes(16 * MIB + 4096)));
+    assert_eq!((zones[2].state, zones[2].write_pointer), (State::Full, Bytes(44 * MIB)));
     // Make the second zone invalid: another type, an unknown state, beyond the end of the device.
     for (at, byte) in [(0, 3), (1, 0x70), (20, 1)] {
         let mut raw = raw.clone();
@@ -151,12 +159,12 @@ impl ZonedDevice for MissingZone {
     fn facts(&self) -> Result<Facts> {
         self.0.facts()
     }
-    fn report(&self, from: u64, limit: usize) -> Result<Vec<Zone>> {
+    fn report(&self, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
         let mut zones = self.0.report(from, limit)?;
         zones.remove(self.1);
         Ok(zones)
     }
-    fn manage(&self, action: Action, start: u64, len: u64) -> Result<()> {
+    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()> {
         self.0.manage(action, start, len)
     }
 }
@@ -166,7 +174,7 @@ fn a_report_with_a_missing_zone_is_an_error() {
     for left_out in [0, 2, 3] {
         let device = MissingZone(Fake::new(4, 1, 16 * MIB, 12 * MIB), left_out);
         assert_eq!(device.zones().unwrap_err().errno, Errno::EBADMSG, "{left_out}");
-        assert_eq!(device.report(0, 9).unwrap().len(), 3);
+        assert_eq!(device.report(Bytes::ZERO, 9).unwrap().len(), 3);
     }
 }
 
@@ -208,11 +216,11 @@ fn the_fake_enforces_its_limits() {
     fake.write(32 * MIB, 4096).unwrap();
     assert_eq!(fake.zone(16 * MIB).unwrap().state, State::Closed, "one open at a time");
     assert_eq!(fake.write(48 * MIB, 4096).unwrap_err().errno, Errno::EOVERFLOW);
-    fake.manage(Action::Finish, 16 * MIB, 16 * MIB).unwrap();
+    fake.manage(Action::Finish, Bytes(16 * MIB), Bytes(16 * MIB)).unwrap();
     fake.write(48 * MIB, 12 * MIB).unwrap();
     assert_eq!(fake.zone(48 * MIB).unwrap().state, State::Full);
     assert!(fake.write(60 * MIB, 4096).is_err());
-    fake.manage(Action::Reset, 48 * MIB, 16 * MIB).unwrap();
-    assert!(fake.manage(Action::Reset, 0, 16 * MIB).is_err(), "conventional");
+    fake.manage(Action::Reset, Bytes(48 * MIB), Bytes(16 * MIB)).unwrap();
+    assert!(fake.manage(Action::Reset, Bytes::ZERO, Bytes(16 * MIB)).is_err(), "conventional");
     assert_eq!((fake.resets(), fake.finishes(), fake.most()), (1, 1, (1, 2)));
 }

@@ -22,11 +22,11 @@ pub const DEFINITION: Definition = Definition {
 fn steps(request: &StepRequest) -> Result<Steps, StepsError> {
     let device = request.device;
     let (zones, open) = (filled(device), device.writers().min(WRITERS));
-    let (writes, reads) = (65536.max(u64::from(device.facts.write_granularity)), 4096);
-    let reads = reads.max(u64::from(device.facts.block));
+    let (writes, reads) = (65536.max(device.facts.write_granularity.0), 4096);
+    let reads = reads.max(device.facts.block.0);
     // Overwrite twice the capacity in random order of zones after the device is full: in this state
     // it must reclaim space.
-    let amount = 2 * u64::from(zones) * (device.capacity / writes * writes);
+    let amount = 2 * u64::from(zones) * ((device.capacity / writes).0 * writes);
     let writer =
         format!("rw=randwrite\nnorandommap\nbs={writes}\nsize={zones}z\nmax_open_zones={open}\n");
     let head: String = device

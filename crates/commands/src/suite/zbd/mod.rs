@@ -43,7 +43,8 @@ fn blocks<'a>(
             let granularity = request.device.facts.write_granularity;
             let capacity = request.device.capacity;
             left_out.push(format!(
-                "bs={text}: writes must be multiples of {granularity} bytes and at most {capacity} bytes"
+                "bs={text}: writes must be multiples of {} bytes and at most {} bytes",
+                granularity.0, capacity.0
             ));
         }
     }

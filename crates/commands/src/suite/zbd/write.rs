@@ -1,5 +1,7 @@
 //! `zbd/write`: write throughput when a device is filled repeatedly.
 
+use fiord_types::Bytes;
+
 use crate::suite::definition::{Definition, Filled, StepRequest, Steps, StepsError, SuiteStep};
 use crate::suite::zbd::{WRITERS, blocks, bytes, counts, shares};
 
@@ -25,7 +27,7 @@ fn steps(request: &StepRequest) -> Result<Steps, StepsError> {
     for bs in blocks(request, &mut all.left_out)? {
         for pass in &passes {
             // Each job writes whole blocks, so the end of a zone may stay unwritten.
-            let whole = device.capacity / bytes(bs)? * bytes(bs)?;
+            let whole = (device.capacity / bytes(bs)?).0 * bytes(bs)?;
             let amount = whole * u64::from(zones);
             let job = format!(
                 "{}{}rw=write\nbs={bs}\nsize={zones}z\nio_size={amount}\noffset_increment={zones}z\n\
@@ -35,7 +37,7 @@ fn steps(request: &StepRequest) -> Result<Steps, StepsError> {
             );
             let settings = vec![("bs".into(), bs.into()), ("pass".into(), pass.to_string())];
             let first = *pass == 1;
-            let finds = (!first).then_some(Filled { zones: jobs * zones, bytes: whole });
+            let finds = (!first).then_some(Filled { zones: jobs * zones, bytes: Bytes(whole) });
             all.steps.push(SuiteStep { reset: first, finds, ..SuiteStep::measure(settings, job) });
         }
     }

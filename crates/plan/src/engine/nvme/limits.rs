@@ -8,7 +8,7 @@ use fiord_job::option::table::{
     BA, BS_UNALIGNED, FILENAME, NUM_RANGE, OFFSET, OFFSET_INCREMENT, RW, io_uring, nvme,
 };
 use fiord_sys::nvme::CommandSet;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::load::blocks::size_option;
 use crate::load::{write_commands, zones};
@@ -122,10 +122,10 @@ impl Limits<'_> {
                 continue;
             };
             let format = target.device.namespace.format;
-            let made_of = if block > format.data {
+            let made_of = if block > format.data.0 as u32 {
                 format!(
                     "{block} bytes, {} of data and {} of metadata",
-                    format.data, format.metadata
+                    format.data.0, format.metadata.0
                 )
             } else {
                 format!("{block} bytes")
@@ -296,8 +296,8 @@ impl Limits<'_> {
         let device = &target.device;
         let block = u64::from(target.block);
         // Limits of commands without data count bytes on the medium, without metadata.
-        let data = u64::from(device.namespace.format.data);
-        let scaled = |bytes: u64| (bytes / data).saturating_mul(block);
+        let data = device.namespace.format.data;
+        let scaled = |bytes: Bytes| (bytes / data).saturating_mul(block);
         let mut all = Vec::new();
         let whole = Some(MOST_BLOCKS.saturating_mul(block));
         let forms: Vec<WriteCommand> = match dir {
@@ -334,7 +334,7 @@ impl Limits<'_> {
             }
             if form == WriteCommand::Append {
                 let limit = device.zoned.and_then(|zoned| zoned.max_append);
-                all.extend(most(limit, "in a Zone Append command (ZASL)", ""));
+                all.extend(most(limit.map(|limit| limit.0), "in a Zone Append command (ZASL)", ""));
             }
         }
         all
@@ -349,7 +349,7 @@ impl Limits<'_> {
         let whole = MOST_BLOCKS.saturating_mul(target.block.into());
         let limit = target.device.max_transfer();
         all.extend(limit.map(|(bytes, name)| Most {
-            bytes: bytes / u64::from(target.block) * u64::from(target.block),
+            bytes: bytes.0 - bytes.0 % u64::from(target.block),
             what: format!("in one command ({name})"),
             help: split,
         }));
@@ -374,7 +374,8 @@ impl Limits<'_> {
     /// known.
     pub(super) fn split(&self, target: &NvmeTarget) -> Option<u32> {
         let block = u64::from(target.block);
-        let limits = [target.device.max_transfer().map(|(bytes, _)| bytes), self.scattered(target)];
+        let limits =
+            [target.device.max_transfer().map(|(bytes, _)| bytes.0), self.scattered(target)];
         let least = limits.into_iter().flatten().min()?;
         u32::try_from((least / block).max(1) * block).ok()
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use fiord_job::option::table::{FILENAME, SYNC_FILE_RANGE, nvme, pvsync2};
 use fiord_sys::nvme::{CommandSet, Device};
+use fiord_types::Bytes;
 
 use crate::machine::facts::{Found, FoundKind, Passthrough};
 use crate::machine::survey::Survey;
@@ -174,7 +175,7 @@ pub(crate) fn device(
         );
         return None;
     }
-    if device.namespace.format.data == 0 {
+    if device.namespace.format.data == Bytes::ZERO {
         let index = device.namespace.format_index;
         messages.push(
             job.error(
@@ -196,7 +197,7 @@ pub(crate) fn bytes(job: Reading, device: &Device) -> u64 {
 
 /// Bytes that a block takes in the job's data buffers.
 fn block(job: Reading, device: &Device) -> u32 {
-    protection::metadata(job, device).map_or(device.namespace.format.data, |m| m.stride())
+    protection::metadata(job, device).map_or(device.namespace.format.data.0 as u32, |m| m.stride())
 }
 
 /// Identifies the namespace of each file, and checks that it supports what the job does.

@@ -36,9 +36,9 @@ pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
 /// How the job handles the metadata of a namespace. `None`: the namespace has no metadata.
 pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
     let namespace = &device.namespace;
-    (namespace.format.metadata > 0).then(|| MetadataPlan {
-        block_bytes: namespace.format.data,
-        metadata_bytes: namespace.format.metadata,
+    (namespace.format.metadata > Bytes::ZERO).then(|| MetadataPlan {
+        block_bytes: namespace.format.data.0 as u32,
+        metadata_bytes: namespace.format.metadata.0 as u16,
         extended: namespace.extended,
         protection: namespace.protection.map(|found| ProtectionPlan {
             guard: match found.guard {

@@ -175,7 +175,7 @@ impl JobState<'_> {
     /// Time that the thread lost to the machine in the measured part.
     fn delays(&self) -> ThreadDelays {
         let waited = usage::ready_time().zip(self.ready);
-        let ready_ns = waited.map(|(now, then)| now.saturating_sub(then));
+        let ready_ns = waited.map(|(now, then)| now.saturating_sub(then).0);
         ThreadDelays { ready_ns, ..self.waiting.delays }
     }
 

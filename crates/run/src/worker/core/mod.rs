@@ -69,7 +69,7 @@ pub struct JobState<'a> {
     /// The thread's resource usage when measuring began.
     usage: Usage,
     /// Time that the thread had waited for a CPU when measuring began, ns.
-    ready: Option<u64>,
+    ready: Option<Nanos>,
     /// I/Os between two clock reads, when no latency is measured.
     stride: u32,
     until_read: u32,

@@ -28,7 +28,7 @@ fn identify_controller_is_parsed() {
     let controller = Controller::parse(&data);
     assert_eq!((&controller.serial[..], &controller.model[..]), ("S1234", "Model X"));
     assert_eq!((&controller.firmware[..], controller.version), ("FW1.0", (2, 1, 0)));
-    assert_eq!(controller.max_transfer, Some(128 << 10));
+    assert_eq!(controller.max_transfer, Some(Bytes(128 << 10)));
     assert!(controller.transfer_excludes_metadata && controller.extended_lba_formats);
     assert!(controller.flexible_placement && controller.directives && controller.volatile_cache);
     let all_but_uncorrectable = Optional {
@@ -47,11 +47,11 @@ fn identify_controller_is_parsed() {
 fn no_transfer_limit_is_none_and_a_huge_one_is_the_largest_number() {
     assert_eq!(Controller::parse(&with(&[])).max_transfer, None);
     // 2^51 pages of 4 KiB are 2^63 bytes. A limit beyond 64 bits must never become a limit of 0.
-    assert_eq!(Controller::parse(&with(&[(77, &[51])])).max_transfer, Some(1 << 63));
+    assert_eq!(Controller::parse(&with(&[(77, &[51])])).max_transfer, Some(Bytes(1 << 63)));
     for exponent in 52..=255 {
         assert_eq!(
             Controller::parse(&with(&[(77, &[exponent])])).max_transfer,
-            Some(u64::MAX),
+            Some(Bytes::MAX),
             "2^{exponent} pages"
         );
     }
@@ -61,7 +61,10 @@ fn no_transfer_limit_is_none_and_a_huge_one_is_the_largest_number() {
 fn limits_of_commands_without_data_are_parsed() {
     let data = with(&[(0, &[7, 12, 0, 64]), (4, &8u32.to_le_bytes())]);
     let limits = CommandLimits::parse(&data);
-    assert_eq!((limits.verify, limits.write_zeroes), (Some(512 << 10), Some(16 << 20)));
+    assert_eq!(
+        (limits.verify, limits.write_zeroes),
+        (Some(Bytes(512 << 10)), Some(Bytes(16 << 20)))
+    );
     assert_eq!((limits.write_uncorrectable, limits.deallocate_blocks), (None, None));
     assert_eq!((limits.deallocate_ranges, limits.deallocate_range_blocks), (Some(64), Some(8)));
 }
@@ -101,14 +104,22 @@ fn a_namespace_without_metadata_is_parsed() {
     let allocation = Allocation::of(&space);
     assert_eq!(
         allocation,
-        Allocation { size: 4_096_000, capacity: 3_686_400, used: 40_960, thin: true }
+        Allocation {
+            size: Bytes(4_096_000),
+            capacity: Bytes(3_686_400),
+            used: Bytes(40_960),
+            thin: true
+        }
     );
     assert_eq!(allocation.short_of_full(), Some(40_960.0 / 3_686_400.0));
     let full = Allocation { used: allocation.capacity, ..allocation };
     assert_eq!(full.short_of_full(), None);
     assert_eq!(Allocation::default().short_of_full(), None);
-    assert_eq!((space.format.data, space.format.metadata, space.format_index), (4096, 0, 1));
-    assert_eq!((space.formats[0].data, space.formats[0].relative_performance), (512, 2));
+    assert_eq!(
+        (space.format.data, space.format.metadata, space.format_index),
+        (Bytes(4096), Bytes::ZERO, 1)
+    );
+    assert_eq!((space.formats[0].data, space.formats[0].relative_performance), (Bytes(512), 2));
     assert_eq!((space.extended, space.protection, space.thin), (false, None, true));
     assert_eq!((space.deallocated, space.zeroes_may_deallocate), (Deallocated::Zeroes, true));
     assert_eq!((space.preferred_write, space.preferred_deallocate), (Some(8), Some(16)));
@@ -150,7 +161,10 @@ fn the_format_index_has_six_bits_with_more_than_sixteen_formats() {
     // Index 35 = 10 0011b: bits 6:5 of FLBAS are 10b, bits 3:0 are 0011b.
     let data = with(&[(25, &[63]), (26, &[0b0100_0011]), (128 + 35 * 4, &[8, 0, 12, 0])]);
     let space = Namespace::parse(&data);
-    assert_eq!((space.format_index, space.format.data, space.format.metadata), (35, 4096, 8));
+    assert_eq!(
+        (space.format_index, space.format.data, space.format.metadata),
+        (35, Bytes(4096), Bytes(8))
+    );
     // With fewer formats, these bits have no meaning.
     assert_eq!(Namespace::parse(&with(&[(25, &[15]), (26, &[0x63])])).format_index, 3);
 }
@@ -159,7 +173,7 @@ fn the_format_index_has_six_bits_with_more_than_sixteen_formats() {
 fn data_of_all_ones_is_harmless() {
     let ones = Box::new([0xff; 4096]);
     let space = Namespace::parse(&ones).with_guard(&ones);
-    assert_eq!((space.format.data, space.bytes()), (0, u64::MAX));
+    assert_eq!((space.format.data, space.bytes()), (Bytes::ZERO, u64::MAX));
     let _ = Controller::parse(&ones);
     let _ = CommandLimits::parse(&ones);
     let _ = Zoned::parse(&ones, 255).with_controller(&ones);
@@ -185,7 +199,7 @@ fn a_zoned_namespace_is_parsed() {
     ]);
     let zoned = Zoned::parse(&data, 1).with_controller(&with(&[(0, &[5])]));
     assert_eq!((zoned.zone_blocks, zoned.max_active, zoned.max_open), (2048, Some(14), None));
-    assert_eq!((zoned.read_across_zones, zoned.max_append), (true, Some(128 << 10)));
+    assert_eq!((zoned.read_across_zones, zoned.max_append), (true, Some(Bytes(128 << 10))));
 }
 
 /// Generates bytes from a seed (splitmix64).
@@ -206,8 +220,11 @@ fn arbitrary_bytes_never_make_a_parser_panic() {
         let data = arbitrary(seed);
         let space = Namespace::parse(&data).with_guard(&data);
         // A format is either unused, or has a block size that a transfer can hold.
-        assert!(space.format.data == 0 || (512..=1 << 31).contains(&space.format.data));
-        assert!(space.bytes() >= space.size.min(1) * u64::from(space.format.data));
+        assert!(
+            space.format.data == Bytes::ZERO
+                || (Bytes(512)..=Bytes(1 << 31)).contains(&space.format.data)
+        );
+        assert!(space.bytes() >= space.size.min(1) * space.format.data.0);
         let _ = Controller::parse(&data);
         let _ = CommandLimits::parse(&data);
         let _ = IoCommands::parse(&data);
