@@ -20,5 +20,6 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+mod hex;
 pub mod varint;
 pub mod verify;

@@ -20,6 +20,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, FaultClass, Misdirection};
 use fiord_formats::verify::recheck::RereadConclusion;
@@ -80,11 +81,17 @@ impl Unverified {
             Unverified::RuntimeEnded => "runtime-ended",
             Unverified::Overwritten => "overwritten",
             Unverified::InFlight => "in-flight",
-            Unverified::Failed => "write-failed",
+            Unverified::Failed => "failed",
             Unverified::Trimmed => "trimmed",
             Unverified::NotAsked => "not-asked",
             Unverified::JobFailed => "job-failed",
         }
+    }
+
+    /// The reason with this word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Unverified::ALL.into_iter().find(|why| why.word() == word)
     }
 }
 
@@ -139,9 +146,23 @@ pub struct FileExtent {
     /// The file.
     pub file: String,
     /// What is wrong where.
+    #[serde(flatten)]
     pub extent: BadExtent,
     /// What further reads of the extent showed; `None` if it was not read again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reread: Option<RereadConclusion>,
+}
+
+/// The file, offset and length in bytes, the class, and an explanation, on one line.
+impl fmt::Display for FileExtent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BadExtent { start, length, .. } = self.extent;
+        write!(f, "{}: offset {}, length {}, {}", self.file, start.0, length.0, self.extent)?;
+        match self.reread {
+            Some(conclusion) => write!(f, "; {}", conclusion.sentence()),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What the verification of one or more jobs found. Merging is exact: counts and coverage of merged results equal
@@ -177,6 +198,16 @@ impl VerifyResults {
             shown,
             last: None,
         }
+    }
+
+    /// Results as a report states them.
+    #[must_use]
+    pub fn stated(
+        coverage: Coverage,
+        counts: BTreeMap<FaultClass, FaultCount>,
+        extents: Vec<FileExtent>,
+    ) -> Self {
+        VerifyResults { coverage, counts, extents, ..VerifyResults::default() }
     }
 
     /// Adds a bad extent. Merges it into the extent that was added last if it continues it. Otherwise returns that

@@ -84,6 +84,20 @@ impl RereadConclusion {
         }
     }
 
+    /// What the conclusion means, in words.
+    #[must_use]
+    pub fn sentence(self) -> &'static str {
+        match self {
+            RereadConclusion::Medium => "every re-read returned the same: wrong on the medium",
+            RereadConclusion::Transit => "every re-read was right: damaged on its way",
+            RereadConclusion::Cache => {
+                "every re-read past the cache was right: wrong in the page cache"
+            }
+            RereadConclusion::Unstable => "re-reads differ from each other",
+            RereadConclusion::Unreadable => "every re-read failed",
+        }
+    }
+
     /// The conclusion with this word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {

@@ -70,7 +70,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 /// number of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct TargetId(pub u64);
+pub struct TargetId(#[serde(with = "crate::hex")] pub u64);
 
 /// Sixteen hexadecimal digits.
 impl fmt::Display for TargetId {
@@ -82,7 +82,7 @@ impl fmt::Display for TargetId {
 /// Identifies a run: its start and a random number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct RunId(pub u64);
+pub struct RunId(#[serde(with = "crate::hex")] pub u64);
 
 impl RunId {
     /// The run that started at `seconds` since 1970.

@@ -11,6 +11,8 @@ pub(super) enum Value {
     Integer(i128),
     /// A number with six decimals.
     Number(f64),
+    /// `true` or `false`.
+    Flag(bool),
     /// An object.
     Object(Vec<(String, Value)>),
     /// An array.
@@ -31,6 +33,32 @@ pub(super) fn number(value: f64) -> Value {
 }
 
 impl Value {
+    /// A value of a type that is written by its own rules. `null` becomes an empty text.
+    pub(super) fn of(value: &impl serde::Serialize) -> Value {
+        // Only types without maps of other keys than text are passed, so this does not fail.
+        Value::from_plain(serde_json::to_value(value).unwrap_or_default())
+    }
+
+    fn from_plain(value: serde_json::Value) -> Value {
+        match value {
+            serde_json::Value::Null => text(""),
+            serde_json::Value::Bool(flag) => Value::Flag(flag),
+            serde_json::Value::Number(value) => match (value.as_i64(), value.as_u64()) {
+                (Some(value), _) => integer(value),
+                (None, Some(value)) => integer(value),
+                (None, None) => number(value.as_f64().unwrap_or(0.0)),
+            },
+            serde_json::Value::String(value) => Value::Text(value),
+            serde_json::Value::Array(list) => {
+                Value::Array(list.into_iter().map(Value::from_plain).collect())
+            }
+            serde_json::Value::Object(entries) => {
+                let entry = |(key, value)| (key, Value::from_plain(value));
+                Value::Object(entries.into_iter().map(entry).collect())
+            }
+        }
+    }
+
     /// Writes the value as a document, with a line feed at its end.
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         self.nested(0, out)?;
@@ -42,6 +70,7 @@ impl Value {
             Value::Text(value) => quoted(value, out),
             Value::Integer(value) => write!(out, "{value}"),
             Value::Number(value) => write!(out, "{value:.6}"),
+            Value::Flag(value) => write!(out, "{value}"),
             Value::Object(keys) => {
                 let write = |(key, value): &(String, Value), out: &mut dyn Write| {
                     quoted(key, out)?;

@@ -3,6 +3,7 @@
 use fiord_stat::report::*;
 
 use super::document::{Value, integer, number, text};
+use super::verify;
 use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
 
 /// Stands for an unknown remaining time.
@@ -52,12 +53,15 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
 
 /// The key with everything that fio does not have.
 fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
-    if job.intended.is_empty() {
-        return;
+    let mut ours: Keys = Vec::new();
+    if !job.intended.is_empty() {
+        let rows = job.intended.iter().map(|(kind, s)| (row_name(*kind).into(), latency(s, bins)));
+        ours.push(("intended_lat_ns".into(), Value::Object(rows.collect())));
     }
-    let rows = job.intended.iter().map(|(kind, s)| (row_name(*kind).into(), latency(s, bins)));
-    let intended = Value::Object(rows.collect());
-    keys.push(("fiord".into(), Value::Object(vec![("intended_lat_ns".into(), intended)])));
+    ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
+    if !ours.is_empty() {
+        keys.push(("fiord".into(), Value::Object(ours)));
+    }
 }
 
 fn row_name(kind: DirKind) -> &'static str {

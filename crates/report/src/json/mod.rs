@@ -7,6 +7,7 @@
 mod document;
 mod extras;
 mod job;
+mod verify;
 
 use std::io::{self, Write};
 

@@ -9,6 +9,7 @@ mod latency;
 mod slices;
 mod spec;
 mod status;
+mod verify;
 
 use std::io::{self, Write};
 

@@ -3,6 +3,7 @@
 use fiord_stat::report::*;
 
 use super::node::Node;
+use super::verify;
 
 /// Stands for an unknown remaining time.
 const NO_ETA: u64 = i32::MAX as u64;
@@ -64,6 +65,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         steady_state: node.find("steadystate").map(steady_state),
         zone_resets: node.find("zone_resets").map(Node::integer),
         intended: intended(node.get("fiord").get("intended_lat_ns")),
+        verify: node.get("fiord").find("verify").map(verify::results),
         options,
         ..configured
     }

@@ -19,6 +19,7 @@
 mod extras;
 mod job;
 mod node;
+mod verify;
 
 use fiord_stat::report::{DiskCounts, DiskReport, Report, SCHEMA};
 use serde_json::Deserializer;

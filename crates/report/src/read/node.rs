@@ -12,8 +12,9 @@ const MOST: u64 = 1 << 53;
 /// A JSON value.
 #[derive(Debug)]
 pub(super) enum Value {
-    /// `null`, `true`, `false` or a missing value.
+    /// `null` or a missing value.
     Missing,
+    Flag(bool),
     Integer(u64),
     /// A number with a fraction, a negative or a large one.
     Number(f64),
@@ -39,8 +40,8 @@ impl<'de> Visitor<'de> for AnyValue {
     fn visit_unit<E>(self) -> Result<Value, E> {
         Ok(Value::Missing)
     }
-    fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
-        Ok(Value::Missing)
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Flag(flag))
     }
     fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
         Ok(Value::Integer(value))
@@ -149,6 +150,25 @@ impl<'a> Node<'a> {
             _ => &[],
         };
         list.iter().map(Node)
+    }
+
+    /// The value as plain JSON, for types that are read by their own rules.
+    pub(super) fn to_json(self) -> serde_json::Value {
+        match self.0 {
+            Value::Missing => serde_json::Value::Null,
+            Value::Flag(flag) => (*flag).into(),
+            Value::Integer(value) => (*value).into(),
+            Value::Number(value) if value.fract() == 0.0 && value.abs() <= MOST as f64 => {
+                (*value as i64).into()
+            }
+            Value::Number(value) => (*value).into(),
+            Value::Text(text) => text.as_str().into(),
+            Value::List(list) => list.iter().map(|value| Node(value).to_json()).collect(),
+            Value::Object(entries) => {
+                let entry = |(key, value): &(String, Value)| (key.clone(), Node(value).to_json());
+                serde_json::Value::Object(entries.iter().map(entry).collect())
+            }
+        }
     }
 
     /// The keys and values of an object, in their order.

@@ -17,6 +17,7 @@ pub struct BitFlips {
     pub ones: u64,
     /// Bits of an 8-byte word that differ anywhere in the extent; bit 0 is the lowest of the first byte. A single
     /// bit in many words is a defective data line.
+    #[serde(with = "crate::hex")]
     pub lines: u64,
     /// Number of sectors or intervals with flipped bits.
     pub units: u64,

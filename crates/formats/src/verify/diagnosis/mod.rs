@@ -6,11 +6,13 @@
 //! | which classes are there, and what do they say | here |
 //! | what is wrong with sectors of `verify=fiord` | `sectors` |
 //! | which bits differ | `bits` |
+//! | how is a diagnosis said in words | `text` |
 //!
 //! Adjacent sectors or intervals of one class become one [`BadExtent`].
 
 mod bits;
 mod sectors;
+mod text;
 
 use fiord_types::{Bytes, Errno};
 use serde::{Deserialize, Serialize};
@@ -98,10 +100,12 @@ impl FaultClass {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadExtent {
     /// Where the extent begins in its target.
+    #[serde(rename = "offset")]
     pub start: Bytes,
     /// Its length.
     pub length: Bytes,
     /// What is wrong.
+    #[serde(flatten)]
     pub diagnosis: Diagnosis,
 }
 
@@ -175,8 +179,10 @@ pub enum Diagnosis {
     /// [`FaultClass::EarlierRun`].
     EarlierRun {
         /// The run that wrote the data; `None` for fio's formats, which do not state it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
         /// Where the data belongs, if that is elsewhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         belongs: Option<Bytes>,
     },
     /// [`FaultClass::OtherTarget`].
@@ -235,10 +241,12 @@ impl Misdirection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staleness {
     /// How many generations of the block are missing; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generations: Option<u32>,
     /// The write that was found.
     pub found: SectorWriter,
     /// The write that is missing, if the job knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<SectorWriter>,
     /// What the target had promised about the missing write.
     pub promise: Promise,
@@ -302,8 +310,10 @@ pub enum TearUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrecognized {
     /// First bytes of the data that was found.
+    #[serde(with = "crate::hex")]
     pub first_bytes: [u8; 16],
     /// Position in the extent of the first byte that differs from what was expected; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_difference: Option<Bytes>,
 }
 
