@@ -152,6 +152,7 @@ impl Console {
             }
             EventKind::Progress(progress) => self.live_line(progress),
             EventKind::Status(report) => self.report(report),
+            EventKind::BadBlock { job, what } => complain(&format!("fio: job {job}: {what}\n")),
             EventKind::Terminating { signal } => {
                 complain(&format!("\nfio: terminating on signal {signal}\n"));
             }

@@ -245,6 +245,9 @@ impl<'a> Conductor<'a> {
             Message::Warning { index, what } => {
                 self.warn(Some(job(index)), &what);
             }
+            Message::BadBlock { index, what } => {
+                self.events.send(EventKind::BadBlock { job: job(index).into(), what });
+            }
             // The message only wakes the conductor: `release_ready` finds the ready jobs.
             Message::Ready => {}
             // `lay_out_one` handles this message.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
+use fiord_job::option::value::PatternPart;
 use fiord_load::AnyContent;
 use fiord_load::content::pattern::with_files;
 use fiord_plan::{Content, JobPlan, Shape};
@@ -33,6 +34,14 @@ pub(crate) fn content_of(
         _ => AnyContent::instead(job, content, salt),
     };
     made.map_err(|e| JobError::new(Stage::FillBuffers, None, e.to_string()))
+}
+
+/// Replaces the files that a pattern names by their first `most` bytes.
+pub(crate) fn whole_pattern(
+    parts: &[PatternPart],
+    most: u32,
+) -> Result<Vec<PatternPart>, JobError> {
+    with_files(parts, |path| first_bytes(path, most))
 }
 
 /// Reads the first `most` bytes of a file that a pattern names. The file may be long, or endless.

@@ -20,7 +20,7 @@ use crate::guard::guard;
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::thread::Settings;
-use crate::worker::WorkerResult;
+use crate::worker::{Outside, WorkerResult};
 use crate::{command, thread, worker};
 
 /// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
@@ -104,8 +104,13 @@ fn work(
     let shortened = layout::shortened(job);
     let job = shortened.as_ref().unwrap_or(job);
     let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
-    let worker =
-        worker::run(job, clock, &mut files, control, live, &|| send(sender, Message::Ready), debug);
+    let bad_block = {
+        let sender = sender.clone();
+        Arc::new(move |what| send(&sender, Message::BadBlock { index, what }))
+    };
+    let ready = || send(sender, Message::Ready);
+    let outside = Outside { ready: &ready, debug, bad_block, aux_path: &run.aux_path };
+    let worker = worker::run(job, clock, &mut files, control, live, &outside);
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(
             "Write pointer move succeeded after {recovered} failed writes: the job continued at the \

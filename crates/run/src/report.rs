@@ -9,6 +9,7 @@ use fiord_stat::report::{
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::Source;
 use fiord_sys::{clock, host};
+use fiord_types::Dir;
 
 use crate::error::{self, JobError};
 use crate::monitor::{Devices, Disks, Watch};
@@ -72,6 +73,7 @@ pub(crate) fn data(
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime_ns);
+        set_read_back(&mut data, &context.plan.jobs[index], worker);
     }
     data
 }
@@ -109,6 +111,22 @@ fn set_runtime(data: &mut JobData, ns: u64) {
     let ms = (ns / MS).max(u64::from(any));
     data.runtime_ms = ms;
     data.dir_runtime_ms = did.map(|active| if active { ms } else { 0 });
+}
+
+/// Divides the run time of a job that reads its writes back (`verify`): as in fio, that time counts for reads, and the
+/// rest for the directions of the job.
+fn set_read_back(data: &mut JobData, job: &JobPlan, worker: &WorkerResult) {
+    let Some(verify) = &job.verify else { return };
+    let read_back = worker.read_back.0;
+    let load = worker.runtime_ns.saturating_sub(read_back);
+    for (dir, ms) in data.dir_runtime_ms.iter_mut().filter(|(_, ms)| **ms > 0) {
+        let ns = match dir {
+            Dir::Read if job.load.mix.has(Dir::Read) => worker.runtime_ns,
+            Dir::Read if verify.pass.reads_back() => read_back,
+            _ => load,
+        };
+        *ms = (ns / MS).max(1);
+    }
 }
 
 fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> JobData {

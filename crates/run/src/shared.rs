@@ -100,6 +100,11 @@ pub(crate) enum Message {
         index: usize,
         what: String,
     },
+    /// A job read data that it did not write (`verify`).
+    BadBlock {
+        index: usize,
+        what: String,
+    },
     /// A job is set up and waits to be released.
     Ready,
     /// The layout thread has finished a job.

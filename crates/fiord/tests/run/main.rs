@@ -31,6 +31,7 @@ mod sprandom;
 mod steady;
 mod streams;
 mod sweep;
+mod verify;
 mod words;
 mod wrong;
 mod wrong_inputs;

@@ -24,6 +24,8 @@ pub enum AnySource {
     Mixed(Box<Mixed>),
     /// Every other load.
     General(Box<General>),
+    /// No I/O.
+    Ended,
 }
 
 impl Source for AnySource {
@@ -36,6 +38,7 @@ impl Source for AnySource {
             AnySource::Permuted(source) => source.next(),
             AnySource::Mixed(source) => source.next(),
             AnySource::General(source) => source.next(),
+            AnySource::Ended => Next::End,
         }
     }
 
@@ -48,6 +51,7 @@ impl Source for AnySource {
             AnySource::Uniform(source) => source.next(),
             AnySource::SkewedRandom(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
+            AnySource::Ended => Next::End,
         }
     }
 
@@ -78,6 +82,7 @@ impl Source for AnySource {
             AnySource::Permuted(source) => source.restart(),
             AnySource::Mixed(source) => source.restart(),
             AnySource::General(source) => source.restart(),
+            AnySource::Ended => {}
         }
     }
 }

@@ -84,6 +84,7 @@ pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out
         AnySource::Permuted(source) => visitor.visit(source),
         AnySource::Mixed(source) => visitor.visit(*source),
         AnySource::General(source) => visitor.visit(*source),
+        AnySource::Ended => return Err(LoadError::NothingFits),
     })
 }
 

@@ -78,6 +78,14 @@ pub enum VerifyPass {
     Reads,
 }
 
+impl VerifyPass {
+    /// Whether the job reads its writes back.
+    #[must_use]
+    pub fn reads_back(self) -> bool {
+        matches!(self, VerifyPass::AfterWrites | VerifyPass::Only)
+    }
+}
+
 /// How a job knows which of its writes a block contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tracking {

@@ -14,19 +14,43 @@ pub(crate) use options::verify;
 pub(crate) use tracking::share_targets;
 
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::option::table::{VERIFY, VERIFY_PATTERN};
+use fiord_job::option::table::{
+    TRIM_PERCENTAGE, VERIFY, VERIFY_ASYNC, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_STATE_LOAD,
+};
 
-use crate::model::JobPlan;
+use crate::model::{JobPlan, Tracking, VerifyMethod, VerifyPass};
 use crate::options::reading::Reading;
 
-/// An error for each job that verifies: the run does not verify yet.
+/// An error for each job that verifies in a way that is not supported yet.
 pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diagnostic> {
-    let verifies = |plan: &&JobPlan| plan.verify.is_some() && plan.identity.instance == 0;
-    let jobs = plans.iter().filter(verifies).map(|plan| &jobs[plan.identity.section]);
-    let error = |job: &Reading| {
-        let option = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
-        job.error(option, format!("option {} is not supported yet", option.name))
-            .help("To fix: leave it out, or run the job with fio")
-    };
-    jobs.map(error).collect()
+    let first = |plan: &&JobPlan| plan.identity.instance == 0;
+    let mut errors = Vec::new();
+    for plan in plans.iter().filter(first) {
+        let Some(verify) = &plan.verify else { continue };
+        let job = &jobs[plan.identity.section];
+        let own = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
+        let writes = verify.pass != VerifyPass::Reads;
+        let overwrites = matches!(verify.tracking, Tracking::Map { .. } | Tracking::Records);
+        let missing = [
+            (verify.method == VerifyMethod::Fiord, own, "`verify=fiord`"),
+            (
+                writes && overwrites,
+                own,
+                "verification of a job that may write a block more than once, that trims, or that \
+                 shares its files with other jobs",
+            ),
+            (plan.load.zoned.is_some(), own, "verification with zonemode=zbd"),
+            (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
+            (verify.backlog.is_some(), VERIFY_BACKLOG.def(), "option verify_backlog"),
+            (verify.trims.is_some(), TRIM_PERCENTAGE.def(), "option trim_percentage"),
+            (verify.threads > 0, VERIFY_ASYNC.def(), "option verify_async"),
+            (verify.loads_state, VERIFY_STATE_LOAD.def(), "option verify_state_load"),
+            (verify.compares_on_device, own, "option verify_mode=compare"),
+        ];
+        for (_, option, what) in missing.into_iter().filter(|(is, ..)| *is) {
+            let error = job.error(option, format!("{what} is not supported yet"));
+            errors.push(error.help("To fix: leave it out, or run the job with fio"));
+        }
+    }
+    errors
 }

@@ -15,6 +15,7 @@ fn name(event: &Event) -> String {
         EventKind::JobEnded { index, failure, .. } => format!("end {index} {}", failure.is_some()),
         EventKind::Status(report) => format!("status {}", report.jobs.len()),
         EventKind::Terminating { signal } => format!("signal {signal}"),
+        EventKind::BadBlock { job, what } => format!("bad block of {job}: {what}"),
         other => format!("{other:?}"),
     }
 }

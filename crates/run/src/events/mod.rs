@@ -89,6 +89,13 @@ pub enum EventKind {
         /// What the run could not do.
         what: String,
     },
+    /// A job read data that differ from what was written (`verify`).
+    BadBlock {
+        /// The job's name.
+        job: String,
+        /// Which data, and how they differ.
+        what: String,
+    },
     /// Rates, latencies and remaining time of the run and of each job.
     Progress(Box<Progress>),
     /// A report of the run so far (`--status-interval`, SIGUSR1).

@@ -11,30 +11,29 @@ use super::layers::{Boxed, Layered};
 use super::locked::Locked;
 use super::setup::{MANAGED, ONE, Surroundings, with_boxed};
 use super::traced::Tracer;
-use super::{Files, WorkerResult, engines};
+use super::{Files, Outside, WorkerResult, engines};
 use crate::control::{JobControl, Phase};
-use crate::debug::DebugOutput;
 use crate::lock::FileLock;
 use crate::thread;
 
 /// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
-/// follows [`JobControl::go`]. `clock` times engines that do real I/O. `debug` receives the lines of `--debug`.
+/// follows [`JobControl::go`]. `clock` times engines that do real I/O.
 pub fn run(
     job: &JobPlan,
     clock: MachineClock,
     files: &mut dyn Files,
     control: &JobControl,
     live: &Live,
-    ready: &dyn Fn(),
-    debug: Option<&DebugOutput>,
+    outside: &Outside<'_>,
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
-    let around = Surroundings::new((job, files), clock, (control, live), ready);
+    let around = Surroundings::new((job, files), clock, (control, live), outside);
     let mut config = EngineConfig::for_job(job, clock);
     if !job.engine.def().in_flight.uses_depth() {
         // Such an engine can use only one buffer.
         config.slots = 1;
     }
+    let debug = outside.debug;
     if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
         let bytes = u64::from(config.slots) * u64::from(config.buffer_bytes);
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));

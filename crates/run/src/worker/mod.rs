@@ -36,12 +36,26 @@ use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
 use fiord_sys::usage::Usage;
+use fiord_types::Nanos;
 
+use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::lock::FileLock;
 use crate::zones::{Counts, ZoneTable};
 
 pub use entry::run;
+
+/// What a worker needs from the rest of the run.
+pub struct Outside<'a> {
+    /// Called when everything is set up.
+    pub ready: &'a dyn Fn(),
+    /// Receives the lines of `--debug`.
+    pub debug: Option<&'a DebugOutput>,
+    /// Receives a message about each bad block that the job finds (`verify`).
+    pub bad_block: Arc<dyn Fn(String) + Send + Sync>,
+    /// Directory for files that the run itself creates (`--aux-path`).
+    pub aux_path: &'a Path,
+}
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
 /// `openfiles` than files.
@@ -101,4 +115,6 @@ pub struct WorkerResult {
     pub depth_found: Option<u32>,
     /// What the job did to zones; `None` without `zonemode=zbd`.
     pub zones: Option<Counts>,
+    /// Part of `runtime_ns` in which the job only read its writes back (`verify`).
+    pub read_back: Nanos,
 }

@@ -5,19 +5,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock};
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record};
+use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record, VerifyPass};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
 use fiord_types::Dir;
 
 use super::core::{JobState, opens_all};
-use super::hooks::Hooks;
+use super::hooks::{Hooks, Special, Verifier};
 use super::layers::{Boxed, Layered};
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
-use super::{Files, WorkerResult};
+use super::{Files, Outside, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
@@ -29,22 +29,22 @@ pub(super) struct Surroundings<'a> {
     pub(super) files: &'a mut dyn Files,
     control: &'a JobControl,
     live: &'a Live,
-    ready: &'a dyn Fn(),
+    outside: &'a Outside<'a>,
     /// CPU cycles per second, for `thinkcycles`.
     hertz: u64,
 }
 
 impl<'a> Surroundings<'a> {
-    /// `ready` is called when everything is set up. `clock` times engines that do real I/O.
+    /// `clock` times engines that do real I/O.
     pub(super) fn new(
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         clock: MachineClock,
         (control, live): (&'a JobControl, &'a Live),
-        ready: &'a dyn Fn(),
+        outside: &'a Outside<'a>,
     ) -> Self {
         // A simulated device has no CPU: a cycle takes a nanosecond there.
         let cycles = clock.0.hertz().filter(|_| !job.engine.def().virtual_time);
-        Surroundings { job, files, control, live, ready, hertz: cycles.unwrap_or(1_000_000_000) }
+        Surroundings { job, files, control, live, outside, hertz: cycles.unwrap_or(1_000_000_000) }
     }
 }
 
@@ -203,6 +203,10 @@ impl<E: Engine> Start<'_, E> {
 
     /// Runs one of the loops that are compiled once for all sources.
     fn run_any(mut self, source: AnySource) -> WorkerResult {
+        let verify = self.around.job.verify.as_ref();
+        // The writes are read back without being written.
+        let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
+        let source = if only { AnySource::Ended } else { source };
         match self.payload.take() {
             Some(content) => self.run_any_with(source, content),
             None => self.run_any_with(source, NoPayload),
@@ -232,14 +236,14 @@ impl<E: Engine> Start<'_, E> {
         let managed = self.kind == LoopKind::Managed;
         let mut slots = self.engine.take_slots();
         let engine = (&mut self.engine, &mut slots[..]);
-        let placer = match set_up(engine, &mut payload, &mut self.around, managed) {
-            Ok(placer) => placer,
+        let special = match set_up(engine, &mut payload, &mut self.around, managed) {
+            Ok(special) => special,
             Err(result) => return *result,
         };
         let Surroundings { job, files, control, live, hertz, .. } = self.around;
         let recorder = self.recorder;
         let mut worker = Worker::new((self.engine, slots), source, payload, |now| {
-            let hooks = Hooks::of(job, (control.take_seat(), placer), hertz, now);
+            let hooks = Hooks::of(job, special, hertz, now);
             JobState::new((job, files), (control, live), recorder, hooks, now)
         });
         worker.watch_buffers();
@@ -261,13 +265,14 @@ fn set_up<E: Engine>(
     payload: &mut dyn Payload,
     around: &mut Surroundings,
     managed: bool,
-) -> Result<Option<Placer>, Box<WorkerResult>> {
+) -> Result<Special, Box<WorkerResult>> {
     let fail = |error| Box::new(failed(error));
     let job = around.job;
     if payload.writes() {
         slots.iter_mut().for_each(|slot| payload.prepare(engine.buffer(slot)));
     }
     let placer = around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
+    let verify = Verifier::of(job, around.outside).map_err(fail)?.map(Box::new);
     // Otherwise the source says which file to open when.
     if opens_all(job) {
         open_all(engine, around.files).map_err(fail)?;
@@ -277,17 +282,18 @@ fn set_up<E: Engine>(
         let _ = fiord_sys::thread::set_timer_slack(1);
     }
     around.control.set_phase(Phase::Waiting);
-    (around.ready)();
+    (around.outside.ready)();
     if !around.control.wait_for_go() {
         return Err(Box::new(not_started(None)));
     }
     around.files.starting().map_err(fail)?;
-    Ok(placer)
+    Ok(Special { ticket: around.control.take_seat(), placer, verify })
 }
 
-/// The bytes of a job's writes. `None` if it writes none.
+/// The bytes of a job's writes. `None` if it writes none, or if a hook makes them.
 fn payload_of(job: &JobPlan) -> Result<Option<AnyContent>, JobError> {
-    job.load.writes_data().then(|| content_of(job, &job.content, salt())).transpose()
+    let writes = job.load.writes_data() && !Verifier::fills(job);
+    writes.then(|| content_of(job, &job.content, salt())).transpose()
 }
 
 /// A number that makes the data of every run different, so that deduplicating storage finds no duplicates of an
@@ -333,7 +339,9 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
     let at_once_or_gathered = at_once || job.engine.def().in_flight == DepthSupport::Combined;
     let wanted = wanted_axes(&job.record, at_once_or_gathered);
-    let dirs: Vec<Dir> = job.load.mix.dirs().collect();
+    let reads_back = job.verify.as_ref().is_some_and(|verify| verify.pass.reads_back());
+    let mixed = |dir: &Dir| job.load.mix.has(*dir) || (*dir == Dir::Read && reads_back);
+    let dirs: Vec<Dir> = Dir::ALL.into_iter().filter(mixed).collect();
     let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
     recorder.axes = wanted;
     if let Some(priorities) = &job.load.priorities {

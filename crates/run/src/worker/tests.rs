@@ -49,10 +49,15 @@ impl Files for NoFiles {
     }
 }
 
-fn run_plain(job: &JobPlan) -> WorkerResult {
+pub(super) fn run_plain(job: &JobPlan) -> WorkerResult {
     let control = JobControl::new();
     control.go();
-    run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &|| (), None)
+    run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &nowhere())
+}
+
+/// A run that takes no messages.
+fn nowhere() -> Outside<'static> {
+    Outside { ready: &|| (), debug: None, bad_block: Arc::new(drop), aux_path: Path::new("") }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use fiord_engine::{FreeSlot, Op, Outcome, Slot};
 
 use super::JobState;
+use crate::control::StopReason;
 use crate::error::JobError;
 use crate::worker::hooks::Completed;
 
@@ -13,6 +14,14 @@ impl JobState<'_> {
     pub fn handle_answers(&mut self, slot: Slot) -> Option<usize> {
         if let Some(error) = self.hooks.take_failure() {
             self.hook_failed(slot, error);
+        }
+        if let Some((error, ends)) = self.hooks.take_survived() {
+            self.recorder.error(error.reported_errno());
+            let error = self.with_file(slot, error);
+            self.survived.get_or_insert(error);
+            if ends {
+                self.control.stop(StopReason::Runtime);
+            }
         }
         self.hooks.take_holder()
     }
@@ -89,12 +98,18 @@ impl JobState<'_> {
 
     /// Keeps the error of a hook, with the file of its op.
     #[cold]
-    fn hook_failed(&mut self, slot: Slot, mut error: JobError) {
+    fn hook_failed(&mut self, slot: Slot, error: JobError) {
+        let error = self.with_file(slot, error);
+        self.error.get_or_insert(error);
+    }
+
+    /// Adds the file of the op of a slot.
+    fn with_file(&self, slot: Slot, mut error: JobError) -> JobError {
         if error.file.is_none()
             && let Some(op) = self.hooks.op(slot)
         {
             error.file = Some(self.files.path(op.file).to_path_buf());
         }
-        self.error.get_or_insert(error);
+        error
     }
 }

@@ -155,6 +155,7 @@ impl JobState<'_> {
             delays: self.delays(),
             depth_found: results.depth,
             zones: results.zones,
+            read_back: results.read_back,
             ..WorkerResult::default()
         }
     }

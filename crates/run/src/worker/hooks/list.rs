@@ -15,12 +15,25 @@ use super::min_rate::RateFloor;
 use super::pacing::Pacing;
 use super::priorities::Priorities;
 use super::slices::SliceCounts;
+use super::verify::Verifier;
 use super::zones::Zones;
 use super::{
-    Admission, Check, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER,
+    Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
+    NEVER,
 };
 use crate::error::JobError;
 use crate::zones::Placer;
+
+/// What hooks need that the plan does not have.
+#[derive(Default)]
+pub struct Special {
+    /// The job's place in its flow.
+    pub ticket: Option<FlowTicket>,
+    /// Places the I/Os in zones.
+    pub placer: Option<Placer>,
+    /// Verifies the writes.
+    pub verify: Option<Box<Verifier>>,
+}
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
 pub struct Hooks {
@@ -34,10 +47,14 @@ pub struct Hooks {
     admitted: Io,
     /// The next op is one that a hook asked for.
     extra: bool,
+    /// The source has ended, and a hook asks for more ops.
+    prolonged: bool,
     /// The hook that holds the slot of the op that has just completed.
     holder: Option<usize>,
     /// The error of a hook about that op.
     failure: Option<Box<JobError>>,
+    /// The error of a hook that the job survives, and whether the job ends.
+    survived: Option<(Box<JobError>, bool)>,
     /// Slots that hooks hold.
     held: u32,
     /// Free slots of a loop that uses one at a time. They take the places of those that are held.
@@ -84,8 +101,10 @@ impl Hooks {
                 attributes: IoAttributes::PLAIN,
             },
             extra: false,
+            prolonged: false,
             holder: None,
             failure: None,
+            survived: None,
             held: 0,
             spare: Vec::new(),
         }
@@ -97,26 +116,23 @@ impl Hooks {
             || job.record.slices.is_some()
             || job.load.priorities.is_some()
             || job.load.zoned.is_some()
+            || job.verify.is_some()
     }
 
     /// The hooks of a job whose first I/O is due at `now`. `hertz`: CPU cycles per second, for `thinkcycles`.
     ///
     /// A hook that decides something comes before those that only measure. The zones come last of those that
     /// delay I/Os, because an I/O that has its place keeps others from it.
-    pub fn of(
-        job: &JobPlan,
-        (ticket, placer): (Option<FlowTicket>, Option<Placer>),
-        hertz: u64,
-        now: u64,
-    ) -> Self {
+    pub fn of(job: &JobPlan, special: Special, hertz: u64, now: u64) -> Self {
         if !Hooks::wanted(job) {
             return Hooks::none();
         }
         let list = [
             DepthSearch::of(job, now).map(boxed),
             Pacing::of(job, hertz, now).map(boxed),
-            FlowShare::of(job, ticket).map(boxed),
-            placer.map(|placer| boxed(Zones::new(placer))),
+            FlowShare::of(job, special.ticket).map(boxed),
+            special.placer.map(|placer| boxed(Zones::new(placer))),
+            special.verify.map(|verify| verify as Box<dyn Hook>),
             RateFloor::of(job, now).map(boxed),
             SliceCounts::of(job).map(boxed),
             Priorities::of(job).map(boxed),
@@ -134,7 +150,7 @@ impl Hooks {
     /// [`Hook::ready`] of all hooks, up to the first that delays the I/O.
     #[inline]
     pub fn ready(&mut self, now: u64, in_flight: u32) -> Delay {
-        if self.want(Events::READY) {
+        if self.want(Events::READY) && !self.prolonged {
             for (events, hook) in &mut self.list {
                 if events.has(Events::READY) {
                     let delay = hook.ready(now, in_flight);
@@ -147,12 +163,22 @@ impl Hooks {
         Delay::None
     }
 
-    /// [`Hook::extra`] of the first hook that asks for an I/O, which must be issued next.
-    pub fn extra(&mut self, ending: bool) -> Option<Io> {
+    /// [`Hook::extra`] of the first hook that asks for an op, which must be issued next.
+    pub fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
         let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::EXTRA));
-        let io = hooks.find_map(|(_, hook)| hook.extra(ending));
-        self.extra = io.is_some();
-        io
+        let extra = hooks.find_map(|(_, hook)| hook.extra(now, ending));
+        self.extra = matches!(extra, Some(Extra::Io(_)));
+        if ending {
+            self.prolonged = extra.is_some();
+        }
+        extra
+    }
+
+    /// [`Hook::fill`] of the hook that fills the buffers of writes.
+    pub fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
+        for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::FILL)) {
+            hook.fill(io, data, now);
+        }
     }
 
     /// Whether the next op is one that a hook asked for.
@@ -258,6 +284,8 @@ impl Hooks {
                     Disposition::Release => continue,
                     Disposition::Hold => self.holder = Some(index),
                     Disposition::Fail(error) => self.failure = self.failure.take().or(Some(error)),
+                    Disposition::Survive(error) => self.survived = Some((error, false)),
+                    Disposition::End(error) => self.survived = Some((error, true)),
                 }
                 released = false;
             }
@@ -268,6 +296,11 @@ impl Hooks {
     /// The first error with which a hook answered the last completion.
     pub fn take_failure(&mut self) -> Option<JobError> {
         self.failure.take().map(|error| *error)
+    }
+
+    /// The error of a hook about the last completion that the job survives, and whether the job ends.
+    pub fn take_survived(&mut self) -> Option<(JobError, bool)> {
+        self.survived.take().map(|(error, ends)| (*error, ends))
     }
 
     /// The hook that holds the slot of the last completion.

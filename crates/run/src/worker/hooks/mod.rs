@@ -13,12 +13,13 @@
 //! | `latency_limits` | `slices.rs` |
 //! | latencies by priority | `priorities.rs` |
 //! | `zonemode=zbd` | `zones.rs` |
+//! | `verify` | `verify/` |
 //!
 //! # The life of an I/O
 //!
-//! 1. [`Hook::ready`]: may the job issue another I/O? [`Hook::extra`]: a hook may ask for an I/O of its own.
+//! 1. [`Hook::ready`]: may the job issue another I/O? [`Hook::extra`]: a hook may ask for an op of its own.
 //! 2. [`Hook::direction`]; then the source draws the I/O; then [`Hook::due`] and [`Hook::admit`].
-//! 3. The payload fills the buffer of a write. The I/O gets its sequence number. [`Hook::issued`].
+//! 3. The payload, or [`Hook::fill`], fills the buffer of a write. The I/O gets its sequence number. [`Hook::issued`].
 //! 4. The engine gets the op, unless a hook carries it out itself ([`Hook::carry_out`]).
 //! 5. [`Hook::completed`]: once for each I/O, whether it succeeded or failed. The rest of a short transfer
 //!    has been transferred by then.
@@ -35,6 +36,7 @@ mod min_rate;
 mod pacing;
 mod priorities;
 mod slices;
+mod verify;
 mod zones;
 
 use std::ops::BitOr;
@@ -42,12 +44,13 @@ use std::ops::BitOr;
 use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
 use fiord_load::{Displaced, Io};
 use fiord_stat::recorder::{Recorder, Times};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use crate::error::JobError;
 use crate::zones::Counts;
 
-pub use list::Hooks;
+pub use list::{Hooks, Special};
+pub use verify::Verifier;
 
 /// Marks a time that does not come, ns.
 pub const NEVER: u64 = u64::MAX;
@@ -79,6 +82,8 @@ impl Events {
     pub const FLUSHES: Events = Events(1 << 7);
     /// [`Hook::issued`] and [`Hook::completed`] get the bytes of reads and writes.
     pub const DATA: Events = Events(1 << 8);
+    /// [`Hook::fill`].
+    pub const FILL: Events = Events(1 << 10);
 
     /// Whether the set contains one of `others`.
     #[inline(always)]
@@ -179,6 +184,20 @@ impl Completed {
     }
 }
 
+/// An op that a hook asks for ([`Hook::extra`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extra {
+    /// An I/O.
+    Io(Io),
+    /// Opens a file. Only if `openfiles` is less than the number of files.
+    Open(u32),
+    /// Closes a file. No op may be in flight.
+    Close(u32),
+    /// Flushes a file and drops its cached pages (`invalidate`), so that reads get the bytes of the device. The
+    /// flush does not count as a sync of the job. No op may be in flight.
+    Settle(u32),
+}
+
 /// Answer of [`Hook::completed`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Disposition {
@@ -190,6 +209,10 @@ pub enum Disposition {
     Hold,
     /// The job fails.
     Fail(Box<JobError>),
+    /// The error counts, and the job continues.
+    Survive(Box<JobError>),
+    /// The error counts, and the job ends without an error of its own.
+    End(Box<JobError>),
 }
 
 /// Result of [`Hook::check`].
@@ -212,6 +235,8 @@ pub struct HookResults {
     pub depth: Option<u32>,
     /// What the job did to zones.
     pub zones: Option<Counts>,
+    /// Time in which the job only read its writes back (`verify`).
+    pub read_back: Nanos,
 }
 
 /// A feature that follows the I/Os of one job.
@@ -227,12 +252,17 @@ pub trait Hook {
         Delay::None
     }
 
-    /// An I/O that this hook asks for, in addition to those of the source. It is issued at once: the hook makes
-    /// sure that it may be. `ending`: the source has no more work, no op is in flight and no slot is held. The job
-    /// ends if no hook asks for another I/O then.
-    fn extra(&mut self, _ending: bool) -> Option<Io> {
+    /// An op that this hook asks for, in addition to those of the source. It is issued at once: the hook makes
+    /// sure that it may be. `ending`: the source has no more work, no op is in flight and no slot is held. The loop
+    /// of the job (`loops`) ends if no hook asks for another op then. If one does, the source has nothing to do until
+    /// that hook has answered `None` with `ending`, and no hook delays the ops of that time.
+    fn extra(&mut self, _now: u64, _ending: bool) -> Option<Extra> {
         None
     }
+
+    /// Fills the buffer of a write. If a hook wants [`Events::FILL`], the job has no other payload. `data` has the
+    /// length of the write. The op is the next one that is issued. Its latency begins after this call.
+    fn fill(&mut self, _io: &Io, _data: &mut [u8], _now: u64) {}
 
     /// The direction of the next I/O, if this hook decides it.
     fn direction(&mut self, _now: u64) -> Option<Dir> {

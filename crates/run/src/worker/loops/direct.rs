@@ -11,7 +11,7 @@ use super::super::hooks::{Completed, Events};
 use super::fill::NotNow;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
-use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control};
+use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control, extra_io};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
@@ -48,7 +48,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     #[inline(always)]
     pub(super) fn step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, bool) {
         let mut slot = slot;
-        let io = match self.next_step::<M>(now) {
+        let next;
+        (slot, next) = self.next_step::<M>(slot, now);
+        let io = match next {
             NextStep::Issue(io) => io,
             NextStep::Control(control) => {
                 self.end_stage::<M>(LoopStage::Rest);
@@ -66,7 +68,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         };
         self.state.drawn += 1;
         self.end_stage::<M>(if M::HOOKS { LoopStage::Waiting } else { LoopStage::Rest });
-        if io.dir == Dir::Write && self.fill_buffer(&mut slot, io) {
+        if io.dir == Dir::Write && self.fill_buffer::<M>(&mut slot, io, *now) {
             *now = self.stage_time::<M>(LoopStage::Contents, *now);
         }
         let op = op_of(&io);
@@ -85,6 +87,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.state.recorder.complete_with(M::AXES, io.dir, u64::from(io.len), times, 1);
             if M::HOOKS {
                 slot = succeeded(self.state, self.engine, slot, &op, times, *now);
+                if self.state.hooks.want(Events::DATA) {
+                    // The next I/O begins after the hook has read these bytes.
+                    *now = self.clock.now();
+                }
             }
         } else {
             let end;
@@ -107,21 +113,27 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
     /// Returns the next step of the source, when it is due.
     #[inline(always)]
-    fn next_step<M: Mode>(&mut self, now: &mut u64) -> NextStep {
-        if M::HOOKS { self.next_managed(now) } else { step_of(self.source.next()) }
+    fn next_step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, NextStep) {
+        if !M::HOOKS {
+            return (slot, step_of(self.source.next()));
+        }
+        let mut held = Some(slot);
+        let next = self.next_managed(&mut held, now);
+        let Some(slot) = held else { unreachable!("the engine completes each op at once") };
+        (slot, next)
     }
 
     /// The next step, when the hooks let it go. Waits for that.
-    fn next_managed(&mut self, now: &mut u64) -> NextStep {
+    fn next_managed(&mut self, slot: &mut Option<FreeSlot>, now: &mut u64) -> NextStep {
         while !self.state.ready(self.clock, now, 0) {
             if !self.state.wait(self.clock, now) {
                 return NextStep::Stop;
             }
         }
         if self.state.hooks.want(Events::EXTRA)
-            && let Some(io) = self.state.hooks.extra(false)
+            && let Some(step) = self.extra_step(slot, now, false)
         {
-            return NextStep::Issue(io);
+            return step;
         }
         let mut next = match self.state.hooks.direction(*now) {
             Some(dir) => self.source.next_of(dir),
@@ -129,7 +141,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         };
         let mut instead = None;
         loop {
-            let Next::Io(drawn) = next else { return self.control_step(next) };
+            let Next::Io(drawn) = next else { return self.control_step(slot, now, next) };
             while !self.state.due(drawn.dir, *now) {
                 if !self.state.wait(self.clock, now) {
                     return NextStep::Stop;
@@ -154,14 +166,33 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 
     /// The step for an operation that is not an I/O. Before the end of the work, hooks may ask for more I/Os.
-    fn control_step(&mut self, control: Next) -> NextStep {
+    fn control_step(
+        &mut self,
+        slot: &mut Option<FreeSlot>,
+        now: &mut u64,
+        control: Next,
+    ) -> NextStep {
         if control == Next::End && self.state.hooks.want(Events::EXTRA) {
             self.state.reclaim_held_slots();
-            if let Some(io) = self.state.hooks.extra(true) {
-                return NextStep::Issue(io);
+            if let Some(step) = self.extra_step(slot, now, true) {
+                return step;
             }
         }
         NextStep::Control(control)
+    }
+
+    /// The step that a hook asks for.
+    fn extra_step(
+        &mut self,
+        slot: &mut Option<FreeSlot>,
+        now: &mut u64,
+        ending: bool,
+    ) -> Option<NextStep> {
+        let io = extra_io(self.state, (self.engine, self.clock), slot, now, ending);
+        match io {
+            _ if self.state.error.is_some() => Some(NextStep::Stop),
+            io => io.map(NextStep::Issue),
+        }
     }
 
     /// The time at which a stage of the round ended: exact if the loop measures latencies.
@@ -304,7 +335,7 @@ fn unusual_completion<E: Engine>(
     let times = Times { slat: 0, clat: lat, lat };
     state.recorder.complete_with(axes, dir, u64::from(whole), times, 1);
     let slot = succeeded(state, engine, slot, &op, times, end);
-    (slot, Some(end))
+    (slot, Some(clock.now()))
 }
 
 /// Flushes a file and measures it. Returns the slot, and false when that failed and ends the job.

@@ -12,7 +12,7 @@ use super::complete::complete_at_once;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
 use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
-use super::{ControlOutcome, Parts, Payload, carry_out_control};
+use super::{ControlOutcome, Parts, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
 
 /// How filling ended.
@@ -66,7 +66,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             if M::HOOKS && !self.state.ready(self.clock, &mut now, slots.in_flight()) {
                 return FillOutcome::Wait;
             }
-            let next = self.draw::<M>(held, now);
+            let next = self.draw::<M>(slots, held, &mut now);
             // No type for both paths: an enum would be assembled in memory, and reading it back would wait
             // for that.
             let op = match next {
@@ -125,22 +125,32 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// The next operation: one that a hook asks for, the one that was held back, or a new one of the source.
     /// Nothing but the operation: in a tuple it would be copied, and the copy waits for the source's stores.
     #[inline(always)]
-    fn draw<M: Mode>(&mut self, held: &mut Option<Next>, now: u64) -> Next {
-        if M::HOOKS
-            && self.state.hooks.want(Events::EXTRA)
-            && let Some(io) = self.state.hooks.extra(false)
-        {
-            return Next::Io(io);
+    fn draw<M: Mode>(&mut self, slots: &mut Slots, held: &mut Option<Next>, now: &mut u64) -> Next {
+        if M::HOOKS && self.state.hooks.want(Events::EXTRA) {
+            if let Some(io) = self.extra_queued(slots, now, false) {
+                return Next::Io(io);
+            }
+            if self.state.error.is_some() {
+                return Next::End;
+            }
         }
         // Not by `take`, which copies before it looks.
         if let Some(next) = *held {
             *held = None;
             return next;
         }
-        match M::HOOKS.then(|| self.state.hooks.direction(now)).flatten() {
+        match M::HOOKS.then(|| self.state.hooks.direction(*now)).flatten() {
             Some(dir) => self.source.next_of(dir),
             None => self.source.next(),
         }
+    }
+
+    /// The next I/O that a hook asks for.
+    fn extra_queued(&mut self, slots: &mut Slots, now: &mut u64, ending: bool) -> Option<Io> {
+        let mut slot = slots.free.pop();
+        let io = extra_io(self.state, (self.engine, self.clock), &mut slot, now, ending);
+        slots.free.extend(slot);
+        io
     }
 
     /// Decides whether and where an I/O of the source is issued now.
@@ -224,6 +234,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         slots: &mut Slots,
         now: &mut u64,
     ) -> Result<Op, NotNow> {
+        if M::HOOKS && next == Next::End && self.state.error.is_some() {
+            return Err(NotNow::Stop);
+        }
         let idle = slots.in_flight() == 0 && (!M::HOOKS || self.state.hooks.held() == 0);
         let needs_idle = match next {
             Next::Flush(.., alone) => alone,
@@ -243,12 +256,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             *now = self.time::<M>(*now);
             return Ok(op_of_flush(flush, file, offset, len));
         }
-        if M::HOOKS
-            && next == Next::End
-            && let Some(io) = self.state.hooks.extra(true)
-        {
-            self.prepare::<M>(slots, io, now);
-            return Ok(op_of(&io));
+        if M::HOOKS && next == Next::End && self.state.hooks.want(Events::EXTRA) {
+            if let Some(io) = self.extra_queued(slots, now, true) {
+                self.prepare::<M>(slots, io, now);
+                return Ok(op_of(&io));
+            }
+            if self.state.error.is_some() {
+                return Err(NotNow::Stop);
+            }
         }
         let mut slot = slots.free.pop();
         let result = carry_out_control(self.state, self.engine, &mut slot, &next);
@@ -269,7 +284,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     fn prepare<M: Mode>(&mut self, slots: &mut Slots, io: Io, now: &mut u64) {
         if io.dir == Dir::Write
             && let Some(slot) = slots.free.last_mut()
-            && self.fill_buffer(slot, io)
+            && self.fill_buffer::<M>(slot, io, *now)
         {
             self.end_stage::<M>(LoopStage::Contents);
             // The start of the I/O, in case it completes as it is queued. Otherwise it starts with

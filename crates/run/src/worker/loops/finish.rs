@@ -57,7 +57,7 @@ pub fn close<E: Engine>(
 
 /// An fsync with nothing else in flight. False when it failed. It belongs to the end of the run and not
 /// to the load, so it does not count as a sync of the job, as in fio.
-fn flush_alone<E: Engine>(
+pub(super) fn flush_alone<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     slot: &mut Option<FreeSlot>,

@@ -31,6 +31,7 @@ use fiord_sys::bus::Watch;
 
 use self::mode::Mode;
 use super::core::{JobState, opens_all};
+use super::hooks::{Events, Extra};
 use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
 
@@ -156,7 +157,11 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Fills a slot's buffer with the bytes of a write. False if there was nothing to do. The I/O comes by
     /// value: one whose address escapes is assembled in memory, and reading it back waits for that.
     #[inline(always)]
-    fn fill_buffer(&mut self, slot: &mut FreeSlot, io: Io) -> bool {
+    fn fill_buffer<M: Mode>(&mut self, slot: &mut FreeSlot, io: Io, now: u64) -> bool {
+        if M::HOOKS && self.state.hooks.want(Events::FILL) {
+            self.state.hooks.fill(&io, &mut self.engine.buffer(slot)[..io.len as usize], now);
+            return true;
+        }
         self.payload.writes()
             && self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
     }
@@ -220,6 +225,34 @@ fn carry_out_control<E: Engine>(
     if state.keep_error(result) { ControlOutcome::Continue } else { ControlOutcome::Stop }
 }
 
+/// The next I/O that a hook asks for. Carries out the other ops that it asks for before. `slot`: a slot to flush with.
+#[inline(never)]
+fn extra_io<E: Engine>(
+    state: &mut JobState<'_>,
+    (engine, clock): (&mut E, &E::Clock),
+    slot: &mut Option<FreeSlot>,
+    now: &mut u64,
+    ending: bool,
+) -> Option<Io> {
+    while state.error.is_none() {
+        let result = match state.hooks.extra(*now, ending)? {
+            Extra::Io(io) => return Some(io),
+            Extra::Open(file) => attach(engine, state.files, file),
+            Extra::Close(file) => {
+                detach(engine, state.files, file).and_then(|()| state.files.close(file))
+            }
+            Extra::Settle(file) => match finish::flush_alone(state, engine, slot, file) {
+                true => drop_pages(state, engine, file),
+                // The error has been kept.
+                false => Ok(()),
+            },
+        };
+        state.keep_error(result);
+        *now = clock.now();
+    }
+    None
+}
+
 /// Drops the cached pages of a file that the job has gone through and begins again (`invalidate`).
 fn begin_again<E: Engine>(
     state: &mut JobState<'_>,
@@ -230,6 +263,15 @@ fn begin_again<E: Engine>(
         // The file is new, and its pages were dropped as it was opened.
         return Ok(());
     }
+    drop_pages(state, engine, file)
+}
+
+/// Drops the cached pages of an open file (`invalidate`).
+fn drop_pages<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    file: u32,
+) -> Result<(), JobError> {
     // The kernel keeps pages that are mapped.
     let mapped = state.job.engine.def().access == EngineAccess::Mapping;
     if mapped {

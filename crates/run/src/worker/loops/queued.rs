@@ -9,7 +9,7 @@ use fiord_engine::{Engine, Time, Want};
 use fiord_load::{Next, Source};
 use fiord_stat::shares::LoopStage;
 
-use super::super::hooks::Delay;
+use super::super::hooks::{Delay, Events};
 use super::fill::FillOutcome;
 use super::mode::Mode;
 use super::slots::{Batching, EMPTY_BATCHES, LoopState, Slots};
@@ -105,7 +105,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let fresh_data = std::mem::take(&mut slots.fresh_data);
         self.state.recorder.depth.record_n(slots.in_flight(), fresh_data);
         if !M::ROUGH_TIME && !slots.fresh.is_empty() {
-            let filled = self.payload.writes() && std::mem::take(&mut slots.filled);
+            let filled = (M::HOOKS || self.payload.writes()) && std::mem::take(&mut slots.filled);
             let start = filled.then(|| self.clock.now());
             let issue = self.clock.now();
             for &slot in &slots.fresh {
@@ -171,6 +171,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
         }
         self.record_all::<M>(&batches, *now);
+        if M::HOOKS && self.state.hooks.want(Events::DATA) {
+            // The next I/Os begin after the hooks have read these bytes.
+            *now = self.clock.now();
+        }
         self.end_stage::<M>(LoopStage::Completion);
         true
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use fiord_engine::Sim;
 use fiord_types::{Dir, Errno, Nanos};
 
-use super::hooks::{Admission, Completed, Delay, Disposition, Events, Hook, IssuedIo};
+use super::hooks::{Admission, Completed, Delay, Disposition, Events, Extra, Hook, IssuedIo};
 use super::loops::mode::Managed;
 use super::*;
 
@@ -314,13 +314,14 @@ impl Hook for ReadBack {
     fn events(&self) -> Events {
         Events::EXTRA | Events::ADMIT | Events::ISSUED | Events::COMPLETED | Events::DATA
     }
-    fn extra(&mut self, ending: bool) -> Option<Io> {
+    fn extra(&mut self, _now: u64, ending: bool) -> Option<Extra> {
         // A backlog of four, and the rest at the end.
         if !ending && self.unread.len() < 4 {
             return None;
         }
         let offset = self.unread.pop()?;
-        Some(Io { dir: Dir::Read, file: 0, offset, len: 4096, attributes: IoAttributes::PLAIN })
+        let attributes = IoAttributes::PLAIN;
+        Some(Extra::Io(Io { dir: Dir::Read, file: 0, offset, len: 4096, attributes }))
     }
     fn admit(&mut self, io: &mut Io) -> Admission {
         match self.busy.contains(&io.offset) {

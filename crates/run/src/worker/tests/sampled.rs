@@ -7,6 +7,7 @@ use fiord_plan::Rate;
 use fiord_stat::shares::LoopStage;
 use fiord_types::{Dir, Nanos, PerDir};
 
+use super::hooks::Special;
 use super::loops::mode::{Managed, Synchronous};
 use super::*;
 
@@ -51,7 +52,7 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let mut worker = Worker::new((engine, slots), List(list, 0), contents, |now| {
-        let hooks = Hooks::of(job, (None, None), 1_000_000_000, now);
+        let hooks = Hooks::of(job, Special::default(), 1_000_000_000, now);
         JobState::new((job, &mut files), (control, &live), recorder, hooks, now)
     });
     match which {

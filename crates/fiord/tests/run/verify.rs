@@ -1,0 +1,196 @@
+//! Verification: what fiord and fio write for each other, corrupted files, and what a run reports about them.
+
+use std::path::Path;
+
+use crate::fiord::{Place, Ran};
+
+/// Data that fio wrote, in `compat/verify/`, with the options that it was written with. fio 3.33 wrote those from
+/// before 3.41, fio 3.42 the others.
+const RECORDED: &[(&str, &str)] = &[
+    ("md5", "--verify=md5 --verify_interval=512"),
+    ("crc64", "--verify=crc64 --verify_interval=512"),
+    ("crc32", "--verify=crc32 --verify_interval=512"),
+    ("crc32c", "--verify=crc32c --verify_interval=512"),
+    ("crc16", "--verify=crc16 --verify_interval=512"),
+    ("crc7", "--verify=crc7 --verify_interval=512"),
+    ("sha256", "--verify=sha256 --verify_interval=512"),
+    ("sha512", "--verify=sha512 --verify_interval=512"),
+    ("sha3-224", "--verify=sha3-224 --verify_interval=512"),
+    ("sha3-256", "--verify=sha3-256 --verify_interval=512"),
+    ("sha3-384", "--verify=sha3-384 --verify_interval=512"),
+    ("sha3-512", "--verify=sha3-512 --verify_interval=512"),
+    ("xxhash", "--verify=xxhash --verify_interval=512"),
+    ("sha1", "--verify=sha1 --verify_interval=512"),
+    ("meta", "--verify=meta --verify_interval=512"),
+    ("offset", "--verify=crc32c --verify_interval=1k --verify_offset=600"),
+    ("pattern", "--verify=pattern --verify_pattern=%o\"ab\"0x1234"),
+    ("pattern_hdr", "--verify=pattern_hdr --verify_pattern=0x00ff --verify_interval=512"),
+    ("pattern_interval", "--verify=md5 --verify_pattern=%o --verify_pattern_interval=512"),
+    ("before-3.41", "--verify=sha1 --verify_interval=512"),
+    ("offset-before-3.41", "--verify=crc32c --verify_interval=1k --verify_offset=600"),
+];
+
+/// Options with which each program verifies what the other one wrote.
+const SHARED: &[&str] = &[
+    "--verify=crc32c --bs=4k",
+    "--verify=crc64 --bs=4k --ioengine=io_uring --iodepth=32 --direct=1",
+    "--verify=crc32c --bs=16k --verify_interval=4k --ioengine=libaio --iodepth=8",
+    "--verify=md5 --bsrange=4k-32k --verify_interval=1k",
+    "--verify=sha256 --bs=4k --verify_interval=1k --verify_offset=512",
+    "--verify=sha512 --bssplit=4k/50:8k/50",
+    "--verify=xxhash --verify_pattern=0xdeadbeef --bs=8k",
+    "--verify=pattern_hdr --verify_pattern=%o --bs=4k --verify_pattern_interval=512",
+    "--verify=pattern --verify_pattern=%o\"xyz\"0x12 --bs=8k",
+    "--verify_pattern=0x5a --bs=4k",
+];
+
+fn recorded(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../compat/verify").join(name);
+    std::fs::read(path).unwrap()
+}
+
+/// Changes a byte of a file.
+fn corrupt(place: &Place, name: &str, at: usize) {
+    let mut bytes = std::fs::read(place.path(name)).unwrap();
+    bytes[at] ^= 0x10;
+    place.write(name, bytes);
+}
+
+#[test]
+fn data_that_fio_wrote_is_verified() {
+    let place = Place::new();
+    for (name, options) in RECORDED {
+        place.write(name, recorded(name));
+        for rw in ["read", "randwrite --verify_only"] {
+            let line = format!("--name=v --filename={name} --size=4k --bs=2k --rw={rw} {options}");
+            place.run(&line).ok();
+        }
+        assert_eq!(std::fs::read(place.path(name)).unwrap(), recorded(name), "{name}");
+        corrupt(&place, name, 1000);
+        let line = format!("--name=v --filename={name} --size=4k --bs=2k --rw=read {options}");
+        let ran = place.run(&line);
+        // Without a digest the body is not checked.
+        assert_eq!(ran.status, Some(i32::from(*name != "meta")), "{name}: {ran:?}");
+    }
+}
+
+/// fio, if one is installed whose headers have the present format.
+fn fio(place: &Place, line: &str) -> Option<Ran> {
+    let version = place.fio("--version")?.out;
+    let mut numbers = version.trim().strip_prefix("fio-")?.split(['.', '-']);
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    let headers = (number()?, number()?) >= (3, 41);
+    headers.then(|| place.fio(line)).flatten()
+}
+
+#[test]
+fn fiord_and_fio_verify_what_the_other_one_wrote() {
+    let place = Place::new();
+    for options in SHARED {
+        for rw in ["write", "randwrite"] {
+            let one_size = options.contains("--bs=");
+            if rw == "randwrite" && !one_size {
+                continue;
+            }
+            let job = format!("--name=v --filename=f --size=256k {options} --rw={rw}");
+            place.run(&job).ok();
+            place.run(&format!("{job} --verify_only")).ok();
+            let read = format!("--name=v --filename=f --size=256k {options} --rw=read");
+            // Blocks of several sizes are read back as they were written only with the same random numbers.
+            if one_size {
+                place.run(&read).ok();
+                if let Some(ran) = fio(&place, &read) {
+                    assert_eq!(ran.status, Some(0), "{options}: {ran:?}");
+                }
+            }
+            let Some(ran) = fio(&place, &job) else { continue };
+            assert_eq!(ran.status, Some(0), "{options}: {ran:?}");
+            if one_size {
+                place.run(&format!("{job} --verify_only")).ok();
+                place.run(&read).ok();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bad_block_ends_the_job_with_error_84() {
+    let place = Place::new();
+    let job = "--name=v --filename=f --size=64k --bs=16k --verify=crc32c --verify_interval=4k";
+    place.run(&format!("{job} --rw=write")).ok();
+    for at in [5000, 9000, 40000] {
+        corrupt(&place, "f", at);
+    }
+    let read = format!("{job} --rw=read --output-format=json");
+    // Each bad interval of the block is reported, then the job ends.
+    for (option, messages, ios) in
+        [("", 2, 1), ("--verify_fatal=1", 1, 1), ("--ioengine=libaio --iodepth=4", 3, 4)]
+    {
+        let ran = place.run(&format!("{read} {option}"));
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        assert_eq!(ran.err.matches("verify=crc32c failed on f at").count(), messages, "{ran:?}");
+        assert!(ran.err.contains("at offset 4096, length 4096: bad digest"), "{ran:?}");
+        let job = &ran.json()["jobs"][0];
+        assert_eq!(
+            (job["error"].as_i64(), job["read"]["total_ios"].as_i64()),
+            (Some(84), Some(ios))
+        );
+    }
+    let ran = place.run(&format!("{read} --continue_on_error=verify"));
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let job = &ran.json()["jobs"][0];
+    assert_eq!((job["error"].as_i64(), job["total_err"].as_i64()), (Some(84), Some(2)), "{job}");
+    assert_eq!(job["first_error"].as_i64(), Some(84));
+    let ran = place.run(&format!("{read} --continue_on_error=verify --verify_fatal=1"));
+    let job = &ran.json()["jobs"][0];
+    assert_eq!((ran.status, job["total_err"].as_i64()), (Some(0), Some(1)), "{job}");
+}
+
+#[test]
+fn bad_blocks_are_saved() {
+    let place = Place::new();
+    let job = "--name=v --filename=f --size=64k --bs=4k --verify=sha1 --verify_dump=1";
+    place.run(&format!("{job} --rw=write")).ok();
+    let good = std::fs::read(place.path("f")).unwrap();
+    corrupt(&place, "f", 5000);
+    corrupt(&place, "f", 12288);
+    std::fs::create_dir(place.path("aux")).unwrap();
+    let ran = place.run(&format!("{job} --rw=read --continue_on_error=verify --aux-path=aux"));
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let saved = |name: &str| std::fs::read(place.path("aux").join(name)).unwrap();
+    assert_eq!(saved("f.4096.expected"), good[4096..8192]);
+    assert_eq!(saved("f.4096.received")[904], good[5000] ^ 0x10);
+    assert_eq!(saved("f.12288.hdr_fail")[0], good[12288] ^ 0x10);
+    assert!(ran.err.contains("received data saved to aux/f.4096.received"), "{ran:?}");
+    assert_eq!(std::fs::read_dir(place.path("aux")).unwrap().count(), 3);
+}
+
+#[test]
+fn reads_of_the_verify_pass_count_as_reads_and_each_direction_has_its_time() {
+    let place = Place::new();
+    let job = "--name=v --filename=f --size=1m --bs=4k --rw=write --verify=crc32c --rate=4m";
+    let ran = place.run(&format!("{job} --output-format=json")).ok();
+    let job = &ran.json()["jobs"][0];
+    let number = |dir: &str, key: &str| job[dir][key].as_i64().unwrap();
+    assert_eq!((number("read", "total_ios"), number("write", "total_ios")), (256, 256));
+    assert!((200..400).contains(&number("write", "runtime")), "{job}");
+    assert!((1..150).contains(&number("read", "runtime")), "{job}");
+    assert_eq!(
+        number("sync", "total_ios"),
+        0,
+        "the flush before the pass is not a sync of the job"
+    );
+}
+
+#[test]
+fn files_that_are_opened_one_by_one_are_read_back_one_by_one() {
+    let place = Place::new();
+    for options in ["", "--openfiles=1 --file_service_type=sequential", "--openfiles=2"] {
+        for engine in ["psync", "libaio --iodepth=4", "mmap", "io_uring --iodepth=8", "sync"] {
+            let job = "--name=v --nrfiles=4 --filesize=64k --rw=write --verify=crc32c --loops=2";
+            let line = format!("{job} --ioengine={engine} {options} --output-format=json");
+            let json = place.run(&line).ok().json();
+            assert_eq!(json["jobs"][0]["read"]["total_ios"], 128, "{line}");
+        }
+    }
+}

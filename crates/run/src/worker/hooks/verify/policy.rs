@@ -1,0 +1,138 @@
+//! What a job does when it has read bad data.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fiord_engine::Op;
+use fiord_formats::verify::method::Method;
+use fiord_plan::{JobPlan, VerifyPlan};
+use fiord_types::{Bytes, Errno};
+
+use super::super::Disposition;
+use super::check::BadRead;
+use super::dump::Dumps;
+use crate::error::{JobError, Stage};
+use crate::worker::Outside;
+
+/// Most messages about bad intervals of one job.
+const MOST_MESSAGES: u64 = 1000;
+
+/// Reports bad data, and decides whether the job continues.
+pub struct ErrorPolicy {
+    method: Method,
+    job: Vec<PathBuf>,
+    continues: bool,
+    fatal: bool,
+    dumps: Option<Dumps>,
+    report: Arc<dyn Fn(String) + Send + Sync>,
+    messages: u64,
+}
+
+/// A read that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgedRead<'d> {
+    /// The whole op.
+    pub op: Op,
+    pub data: &'d [u8],
+}
+
+impl JudgedRead<'_> {
+    /// Offset of the first byte.
+    pub fn offset(&self) -> Bytes {
+        Bytes(self.op.offset - u64::from(self.op.at))
+    }
+}
+
+impl ErrorPolicy {
+    pub fn of(job: &JobPlan, plan: &VerifyPlan, method: Method, outside: &Outside) -> Self {
+        ErrorPolicy {
+            method,
+            job: job.target.files.iter().map(|file| file.path.clone()).collect(),
+            continues: job.reporting.continue_on_error.verification,
+            fatal: plan.fatal,
+            dumps: plan.dump.then(|| Dumps::new(outside.aux_path.to_path_buf())),
+            report: outside.bad_block.clone(),
+            messages: 0,
+        }
+    }
+
+    /// Reports a bad interval. `expected`: the whole read as it should be, if that is known. False if the job does
+    /// not look for more in this read.
+    pub fn report(&mut self, read: JudgedRead<'_>, bad: &BadRead, expected: Option<&[u8]>) -> bool {
+        self.messages += 1;
+        if self.messages <= MOST_MESSAGES {
+            let mut text = self.text(read, bad);
+            let position = bad.offset.saturating_sub(read.offset()).0 as usize;
+            if let Some(dumps) = &self.dumps {
+                let range = position..position + bad.len.0 as usize;
+                let expected = expected.and_then(|expected| expected.get(range.clone()));
+                let found = read.data.get(range).unwrap_or_default();
+                text.push_str(&dumps.save(self.path(read.op.file), bad.offset, found, expected));
+            }
+            if self.messages == MOST_MESSAGES {
+                text.push_str("; further bad blocks of this job are counted and not listed");
+            }
+            (self.report)(text);
+        }
+        !self.fatal
+    }
+
+    fn text(&self, read: JudgedRead<'_>, bad: &BadRead) -> String {
+        format!(
+            "verify={} failed on {} at offset {}, length {}: {} (read of {} bytes at offset {})",
+            word(self.method),
+            self.path(read.op.file).display(),
+            bad.offset.0,
+            bad.len.0,
+            bad.difference,
+            read.data.len(),
+            read.offset().0,
+        )
+    }
+
+    fn path(&self, file: u32) -> &Path {
+        self.job.get(file as usize).map_or(Path::new("-"), PathBuf::as_path)
+    }
+
+    /// Whether bad intervals are saved to files.
+    pub fn dumps(&self) -> bool {
+        self.dumps.is_some()
+    }
+
+    /// The consequence of a read whose first bad interval is `bad`.
+    pub fn consequence(&self, read: JudgedRead<'_>, bad: &BadRead) -> Disposition {
+        let mut error = JobError::new(Stage::Verify, Errno::EILSEQ, bad.difference.to_string())
+            .at(self.path(read.op.file));
+        error.offset = Some(bad.offset.0);
+        match (self.continues, self.fatal) {
+            (true, false) => Disposition::Survive(Box::new(error)),
+            (true, true) => Disposition::End(Box::new(error)),
+            (false, _) => Disposition::Fail(Box::new(error)),
+        }
+    }
+}
+
+/// The value of `verify` that selects this method.
+fn word(method: Method) -> &'static str {
+    match method {
+        Method::Meta => "meta",
+        Method::Md5 => "md5",
+        Method::Crc64 => "crc64",
+        Method::Crc32 => "crc32",
+        Method::Crc32c => "crc32c",
+        Method::Crc16 => "crc16",
+        Method::Crc7 => "crc7",
+        Method::Sha256 => "sha256",
+        Method::Sha512 => "sha512",
+        Method::Sha3224 => "sha3-224",
+        Method::Sha3256 => "sha3-256",
+        Method::Sha3384 => "sha3-384",
+        Method::Sha3512 => "sha3-512",
+        Method::Xxhash => "xxhash",
+        Method::Sha1 => "sha1",
+        Method::PatternHdr => "pattern_hdr",
+        Method::Pattern => "pattern",
+        // It checks nothing, so it has no message.
+        Method::Null => "",
+    }
+}

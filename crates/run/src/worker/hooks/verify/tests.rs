@@ -1,0 +1,167 @@
+use fiord_formats::verify::method::Method;
+use fiord_job::option::table::VerifyPolicy;
+use fiord_job::option::value::PatternPart;
+use fiord_plan::{
+    BlockSize, EnginePlan, JobPlan, Mix, SimPlan, Think, Tracking, VerifyMethod, VerifyPass,
+    VerifyPattern, VerifyPlan,
+};
+use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
+
+use super::super::super::WorkerResult;
+use super::super::super::tests::run_plain;
+
+const SIZE: u64 = 256 << 10;
+
+/// A job that writes 64 blocks to a simulated device and reads them back.
+fn job(method: Method, options: &[(&str, &str)]) -> JobPlan {
+    let store = [("sim_store", "1"), ("sim_latency", "uniform:10us-90us")];
+    let all = store.iter().chain(options);
+    let options = all.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let mut job = JobPlan::plain(EnginePlan::Sim(SimPlan { options }), SIZE);
+    job.load.mix = Mix::Write;
+    job.verify = Some(VerifyPlan {
+        method: VerifyMethod::Fio(method),
+        interval: Some(Bytes(4096)),
+        header_offset: Bytes(0),
+        pattern: None,
+        checks_seed: true,
+        checks_number: true,
+        pass: VerifyPass::AfterWrites,
+        tracking: Tracking::Replay,
+        backlog: None,
+        trims: None,
+        threads: 0,
+        cpus: Vec::new(),
+        fatal: false,
+        dump: false,
+        policy: VerifyPolicy::Completed,
+        saves_state: false,
+        loads_state: false,
+        compares_on_device: false,
+    });
+    job
+}
+
+fn plan(job: &mut JobPlan) -> &mut VerifyPlan {
+    job.verify.as_mut().unwrap()
+}
+
+/// Numbers of reads and writes.
+fn ios(result: &WorkerResult) -> (u64, u64) {
+    (result.recorder.dirs[Dir::Read].ios, result.recorder.dirs[Dir::Write].ios)
+}
+
+#[test]
+fn every_method_reads_back_what_it_wrote() {
+    for method in Method::ALL {
+        for depth in [1, 2, 16] {
+            let mut job = job(method, &[]);
+            job.depth.depth = depth;
+            job.load.random = true;
+            if matches!(method, Method::Pattern | Method::PatternHdr) {
+                let parts = vec![PatternPart::Offset, PatternPart::Bytes(vec![1, 2, 3])];
+                plan(&mut job).pattern = Some(VerifyPattern { parts, interval: None });
+            }
+            let result = run_plain(&job);
+            assert_eq!(result.error, None, "{method:?} at depth {depth}");
+            assert_eq!(ios(&result), (64, 64), "{method:?} at depth {depth}");
+        }
+    }
+}
+
+#[test]
+fn intervals_places_of_headers_patterns_mixes_and_loops() {
+    let pattern = VerifyPattern { parts: vec![PatternPart::Offset], interval: Some(Bytes(512)) };
+    for depth in [1, 4] {
+        for (interval, header_offset) in [(512, 0), (1024, 600), (4096, 2048)] {
+            for pattern in [None, Some(pattern.clone())] {
+                let mut job = job(Method::Crc32c, &[]);
+                job.depth.depth = depth;
+                job.end.loops = 3;
+                job.load.repeat = false;
+                job.load.random = true;
+                job.load.mix = Mix::ReadWrite { read_percent: 40 };
+                plan(&mut job).interval = Some(Bytes(interval));
+                plan(&mut job).header_offset = Bytes(header_offset);
+                plan(&mut job).pattern = pattern;
+                let result = run_plain(&job);
+                assert_eq!(result.error, None, "{:?}", job.verify);
+                let (reads, writes) = ios(&result);
+                let own = 3 * 64 - writes;
+                assert!(writes > 60, "{writes}");
+                assert_eq!(reads, own + writes, "every write was read back once");
+            }
+        }
+    }
+}
+
+#[test]
+fn writes_that_are_lost_or_torn_are_found() {
+    for (options, continues) in [
+        (("sim_lost_rate", "100"), false),
+        (("sim_lost_rate", "5"), true),
+        (("sim_torn_rate", "5"), true),
+    ] {
+        for depth in [1, 8] {
+            let mut job = job(Method::Crc32c, &[options]);
+            job.depth.depth = depth;
+            job.reporting.continue_on_error.verification = continues;
+            let result = run_plain(&job);
+            let error = if continues { result.survived.clone() } else { result.error.clone() };
+            let error = error.unwrap();
+            assert_eq!(error.errno, Some(Errno::EILSEQ), "{error}");
+            assert!(error.offset.is_some() && error.file.is_some(), "{error}");
+            let (reads, writes) = ios(&result);
+            assert_eq!(writes, 64);
+            assert!(if continues { reads == 64 } else { reads < 64 }, "{reads}");
+            assert_eq!(result.recorder.errors > 0, continues);
+        }
+    }
+}
+
+#[test]
+fn a_write_that_failed_is_not_read_back() {
+    let mut job = job(Method::Crc32c, &[("sim_errors", "EIO#3,EIO#17")]);
+    job.reporting.continue_on_error.writes = true;
+    let result = run_plain(&job);
+    assert_eq!(result.error, None);
+    assert_eq!(ios(&result), (62, 62));
+}
+
+#[test]
+fn do_verify_0_reads_nothing_and_a_rate_does_not_delay_the_pass() {
+    let mut job = job(Method::Crc32c, &[]);
+    plan(&mut job).pass = VerifyPass::WritesOnly;
+    assert_eq!(ios(&run_plain(&job)), (0, 64));
+    plan(&mut job).pass = VerifyPass::AfterWrites;
+    let before = run_plain(&job).runtime_ns;
+    job.pace.think = Some(Think {
+        time: Nanos(1_000_000),
+        spin: Nanos(0),
+        cycles: 0,
+        blocks: Some(1),
+        on_issue: false,
+        io_time: Nanos(0),
+    });
+    let result = run_plain(&job);
+    assert_eq!(result.error, None);
+    assert!((64_000_000..64_000_000 + 2 * before).contains(&result.runtime_ns));
+    assert!(result.read_back.0 < before, "{:?} of {before}", result.read_back);
+}
+
+#[test]
+fn blocks_of_several_sizes_are_read_back_in_the_order_of_the_writes() {
+    let mut job = job(Method::Md5, &[]);
+    let split = BlockSize::Split(vec![(1024, 30), (4096, 30), (8192, 40)]);
+    job.load.blocks = PerDir::from_fn(|_| split.clone());
+    job.load.align = PerDir::all(1024);
+    plan(&mut job).interval = Some(Bytes(1024));
+    plan(&mut job).checks_number = false;
+    for depth in [1, 8] {
+        job.depth.depth = depth;
+        let result = run_plain(&job);
+        assert_eq!(result.error, None);
+        let (reads, writes) = ios(&result);
+        assert_eq!(reads, writes);
+    }
+}
