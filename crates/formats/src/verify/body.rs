@@ -56,6 +56,29 @@ impl Body {
         self.fill_words(position + before + whole, tail);
     }
 
+    /// The seed that most words of `bytes` have, which were read from `position` of a write of `length` bytes.
+    /// `None` if no seed has the majority, or if there are too few words.
+    pub(super) fn seed_of(length: u64, position: u64, bytes: &[u8]) -> Option<u64> {
+        let skip = ((8 - position % 8) % 8) as usize;
+        let first = (position + skip as u64) / 8;
+        let turns = length / TURN;
+        let words = bytes.get(skip..)?.as_chunks::<8>().0.iter().zip(first..);
+        let inverses = LANES.map(inverse);
+        let mut power = inverse(factor_power(first / 4));
+        let mut turn = first / 4;
+        let step = inverse(FACTOR);
+        let mut majority = Majority::default();
+        for (word, index) in words.take_while(|(_, index)| index / 4 < turns) {
+            if index / 4 != turn {
+                turn = index / 4;
+                power = power.wrapping_mul(step);
+            }
+            let seed = u64::from_le_bytes(*word).wrapping_mul(inverses[(index % 4) as usize]);
+            majority.vote(seed.wrapping_mul(power));
+        }
+        majority.winner()
+    }
+
     /// Writes whole turns from the turn of this index on. The factors of the lanes make the second, third and
     /// fourth word of a turn sums of the first one.
     fn fill_turns(&self, index: u64, buffer: &mut [u8]) {
@@ -166,6 +189,37 @@ impl Words {
         let word = self.lanes[lane];
         self.lanes[lane] = word.wrapping_mul(FACTOR);
         word.to_le_bytes()
+    }
+}
+
+/// The inverse of an odd number, modulo 2^64.
+fn inverse(odd: u64) -> u64 {
+    // Each step of Newton's method doubles the number of right bits; 3 bits are right at first.
+    (0..5).fold(odd, |x, _| x.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(x))))
+}
+
+/// Finds the value that most votes have. The count of the winner is a lower bound, so a narrow majority may have no
+/// winner.
+#[derive(Debug, Default)]
+pub(in crate::verify) struct Majority {
+    candidate: u64,
+    lead: u32,
+    votes: u32,
+}
+
+impl Majority {
+    pub(super) fn vote(&mut self, value: u64) {
+        self.votes += 1;
+        match self.lead {
+            0 => (self.candidate, self.lead) = (value, 1),
+            _ if value == self.candidate => self.lead += 1,
+            _ => self.lead -= 1,
+        }
+    }
+
+    /// The value whose votes exceed all others by at least two.
+    pub(super) fn winner(&self) -> Option<u64> {
+        (self.lead >= 2).then_some(self.candidate)
     }
 }
 

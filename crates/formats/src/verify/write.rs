@@ -90,6 +90,16 @@ impl WriteFormat {
         self.method
     }
 
+    /// `verify_pattern`; `None` if the body is computed from the seed.
+    pub(super) fn pattern(&self) -> Option<&BodyPattern> {
+        self.pattern.as_ref()
+    }
+
+    /// Position of the header in its interval.
+    pub(super) fn header_offset(&self) -> usize {
+        self.header_offset
+    }
+
     /// Whether writes contain anything that this format defines (`verify=null` does not).
     #[must_use]
     pub fn has_contents(&self) -> bool {
@@ -163,11 +173,11 @@ impl WriteFormat {
     }
 
     /// Bytes from one header to the next in a write of `length` bytes.
-    fn step(&self, length: usize) -> usize {
+    pub(super) fn step(&self, length: usize) -> usize {
         if self.interval == 0 { length.max(1) } else { self.interval }
     }
 
-    fn check_interval(
+    pub(super) fn check_interval(
         &self,
         write: &ExpectedWrite,
         position: usize,

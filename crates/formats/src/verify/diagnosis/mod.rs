@@ -5,12 +5,14 @@
 //! |---|---|
 //! | which classes are there, and what do they say | here |
 //! | what is wrong with sectors of `verify=fiord` | `sectors` |
+//! | what is wrong with a write in one of fio's formats | `fio` |
 //! | which bits differ | `bits` |
 //! | how is a diagnosis said in words | `text` |
 //!
 //! Adjacent sectors or intervals of one class become one [`BadExtent`].
 
 mod bits;
+mod fio;
 mod sectors;
 mod text;
 
@@ -20,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::sector::{RunId, SectorWriter, TargetId};
 
 pub use bits::{BitFlips, FlippedBits};
+pub use fio::ExpectedIntervals;
 pub use sectors::{ExpectedSectors, SectorState};
 
 /// The classes of bad extents.

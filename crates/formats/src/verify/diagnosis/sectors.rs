@@ -7,6 +7,7 @@
 
 use fiord_types::Bytes;
 
+use super::super::body::Majority;
 use super::super::sector::{
     RunId, SECTOR_MAGIC, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
     SectorWriter, TargetId, body_word, header_words,
@@ -348,8 +349,9 @@ fn tear(
 fn parts(header: &SectorHeader, expected: &[u8], sector: &[u8], whole: &Verdict) -> Verdict {
     let differs = |(i, (a, b)): (usize, (&u8, &u8))| (a != b).then_some(i);
     let at = expected.iter().zip(sector).enumerate().find_map(differs).unwrap_or(0);
-    let tail = &sector[at.next_multiple_of(8)..];
-    let blank = tail.iter().all(|byte| *byte == 0) || tail.iter().all(|byte| *byte == 0xff);
+    let tail = &sector[at..];
+    let all = |byte: u8| tail.len() > 8 && tail.iter().all(|found| *found == byte);
+    let blank = all(0) || all(0xff);
     let other = body_seed(sector, at.div_ceil(8)).is_some_and(|seed| seed != header.seed());
     match whole {
         Verdict::Good(_) if blank || other => {
@@ -361,18 +363,11 @@ fn parts(header: &SectorHeader, expected: &[u8], sector: &[u8], whole: &Verdict)
 
 /// The seed that most words of a body from word `from` on have; `None` if no seed has the majority.
 fn body_seed(sector: &[u8], from: usize) -> Option<u64> {
-    let words = sector.as_chunks::<8>().0.iter().enumerate().skip(from);
-    let seeds = words.map(|(i, word)| u64::from_le_bytes(*word).wrapping_sub(body_word(0, i)));
-    let (mut candidate, mut votes) = (0, 0u32);
-    for seed in seeds.clone() {
-        match votes {
-            0 => (candidate, votes) = (seed, 1),
-            _ if seed == candidate => votes += 1,
-            _ => votes -= 1,
-        }
+    let mut majority = Majority::default();
+    for (i, word) in sector.as_chunks::<8>().0.iter().enumerate().skip(from) {
+        majority.vote(u64::from_le_bytes(*word).wrapping_sub(body_word(0, i)));
     }
-    let of = |wanted: u64| seeds.clone().filter(|seed| *seed == wanted).count();
-    (of(candidate) * 2 > seeds.clone().count()).then_some(candidate)
+    majority.winner()
 }
 
 fn unrecognized(sector: &[u8], at: Option<usize>) -> Diagnosis {
