@@ -1,10 +1,10 @@
-# Every engine for block devices on an NVMe namespace: what it says was done is what the kernel counted
+# Every engine for block devices on an NVMe namespace: the report agrees with the kernel's counters
 # devices: nvme
 # limit: 60s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# run NAME ENGINE OPTIONS…: 8 MiB at random, every block once, read or written.
+# run NAME ENGINE OPTIONS…: reads or writes every block of 8 MiB once, in random order.
 run() {
     name=$1
     engine=$2
@@ -17,7 +17,7 @@ run() {
     same "$name: blocks" "$(json "$name" '.jobs[0].write.total_ios + .jobs[0].read.total_ios')" 512
     same "$name: sectors written" "$(($(sectors /dev/fiord/nvme written) - written))" \
         "$(json "$name" '.jobs[0].write.total_ios * 32')"
-    # Before the job fiord reads a little of a device: what lies on it, and whether it was ever written.
+    # Before the job, fiord reads a little of a device: its signatures, and whether it was ever written.
     reads=$(json "$name" '.jobs[0].read.total_ios * 32')
     within "$name: sectors read" "$(($(sectors /dev/fiord/nvme read) - read))" "$reads" "$((reads + 2048))"
 }

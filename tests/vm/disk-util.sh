@@ -1,4 +1,4 @@
-# Disk counters of a device-mapper device over two namespaces: its own, its members', and theirs together
+# Disk counters of a device-mapper device over two namespaces: its own, those of its members, and their sum
 # devices: nvme nvme-fdp dmzero
 # limit: 30s
 

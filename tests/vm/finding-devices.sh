@@ -1,4 +1,4 @@
-# fiord devices asks NVMe drives themselves; not-preconditioned and misaligned, with a silent run beside each
+# fiord devices queries NVMe drives; not-preconditioned and misaligned, each with a clean run
 # devices: nvme nvme-ext
 # limit: 180s
 

@@ -1,4 +1,4 @@
-# zero-data: of four devices the two that were never written are named, one by one; silent once they were
+# zero-data: reports the two of four devices that were never written, one by one; silent after they are written
 # devices: nvme nvme-fdp sd brd
 # limit: 90s
 
@@ -8,7 +8,7 @@ fresh="/dev/fiord/nvme /dev/fiord/sd"
 written="/dev/fiord/nvme-fdp /dev/fiord/brd"
 zeros() { json "$1" '[.fiord.findings[]? | select(.id == "zero-data") | .what] | join("; ")'; }
 evidence() { json "$1" '[.fiord.findings[]? | select(.id == "zero-data") | .evidence] | join("; ")'; }
-# read NAME DEVICE…: one job each.
+# read NAME DEVICE…: one job per device.
 read_all() {
     name=$1
     shift
@@ -19,7 +19,7 @@ read_all() {
     fiord_json "$name" --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --size=16M --time_based --runtime=500ms $jobs
     say "$name: $(zeros "$name"): $(evidence "$name")"
 }
-# fill DEVICE…: a pass that writes them.
+# fill DEVICE…: writes the devices once.
 fill() {
     for device in "$@"; do
         check "fill $device" fiord --name=fill --filename="$device" --rw=write --bs=1M --size=16M --direct=1 --ioengine=psync --output=fill.out
@@ -30,7 +30,7 @@ fill $written
 read_all half $fresh $written
 same "the two that were never written" "$(zeros half | tr ';' '\n' | sed 's/^ //' | sort | tr '\n' ';')" \
     "all sampled blocks of /dev/fiord/nvme hold only zeros;all sampled blocks of /dev/fiord/sd hold only zeros;"
-# The same in one job with four files.
+# One job with all four devices has the same findings.
 fiord_json one --name=x --filename=/dev/fiord/nvme:/dev/fiord/nvme-fdp:/dev/fiord/sd:/dev/fiord/brd --rw=randread --bs=4k --direct=1 \
     --ioengine=libaio --iodepth=4 --size=64M --time_based --runtime=500ms
 same "in one job too" "$(zeros one | tr ';' '\n' | sed 's/^ //' | sort | tr '\n' ';')" \
@@ -40,7 +40,7 @@ fill $fresh
 read_all full $fresh $written
 same "all written" "$(zeros full)" ""
 
-# A thin disk forgets what is trimmed, an NVMe namespace what is deallocated.
+# A thin disk discards trimmed blocks, an NVMe namespace deallocates them.
 check "trimmed" blkdiscard -f /dev/fiord/sd
 check "deallocated" blkdiscard -f /dev/fiord/nvme
 read_all trimmed $fresh $written

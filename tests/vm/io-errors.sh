@@ -1,10 +1,10 @@
-# A stretch of a disk that fails: the first error ends the job and says where; continue_on_error counts them all
+# A part of a disk fails: the first error ends the job and has a location; continue_on_error counts all errors
 # devices: dmerror
 # limit: 30s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# One MiB at 32 MiB fails: 256 blocks of 4 KiB.
+# One MiB at offset 32 MiB fails: 256 blocks of 4 KiB.
 for engine in psync libaio io_uring; do
     status=0
     fiord --name=x --filename=/dev/fiord/dmerror --ioengine=$engine --direct=1 --bs=4k --rw=read \

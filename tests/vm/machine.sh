@@ -1,4 +1,4 @@
-# Every device of the machine is there, of the kind that its name says
+# Every device of the machine exists and has the kind that its name says
 # devices: nvme nvme-pi nvme-fdp zns nullzoned sd brd dmzero dmdelay dmerror dmflakey nvmetcp nvmeloop
 # limit: 30s
 

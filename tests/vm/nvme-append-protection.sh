@@ -1,4 +1,4 @@
-# Zone appends on a namespace with protection information of type 1: each block has the reference tag of its place
+# Zone appends on a namespace with protection information of type 1: each block has the reference tag of its location
 # devices: zns-pi
 # limit: 90s
 
@@ -16,7 +16,7 @@ for depth in 1 8; do
     check "reset" fiord zones $ng --reset --yes
     job "append$depth" --zonemode=zbd --write_mode=zone_append --rw=write --size=8M --iodepth=$depth
     same "depth $depth: 4 zones of 1.5 MiB" "$(json "append$depth" '.jobs[0].write.total_ios')" 384
-    # The controller finds every tag right, and so does fiord, which is given them.
+    # The controller accepts every tag, and so does fiord, which knows the locations.
     job "read$depth" --zonemode=zbd --rw=read --size=8M --pi_chk=GUARD,REFTAG --pi_act=1
     same "depth $depth: as much is read" "$(json "read$depth" '.jobs[0].read.total_ios')" 384
     job "here$depth" --zonemode=zbd --rw=read --size=8M --pi_chk=GUARD,REFTAG,APPTAG --pi_act=0

@@ -1,4 +1,4 @@
-# Zone appends fill zones to their capacity, at any depth; more than one command may be is refused, not split
+# Zone appends fill zones to their capacity, at any depth; an append larger than one command is refused, not split
 # devices: zns
 # limit: 40s
 

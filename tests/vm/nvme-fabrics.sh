@@ -1,4 +1,4 @@
-# NVMe targets over RAM disks, by loop and by TCP: every command at depths 64 and 128, counted to the block
+# NVMe targets over RAM disks, through loop and TCP: every command at depths 64 and 128, counted to the block
 # devices: nvmeloop nvmetcp
 # limit: 60s
 

@@ -1,4 +1,4 @@
-# Writes made of other commands: write zeroes, verify, and mixes whose shares are exact
+# Writes made of other commands: write zeroes, verify, and mixes with exact shares
 # devices: nvme
 # limit: 60s
 
@@ -25,17 +25,17 @@ same "a verify writes nothing" "$(left)" 1048576
 run zeroes --write_mode=zeroes
 same "zeroes are zeroes" "$(left)" 0
 
-# Of 250 writes 60 % are writes and 40 % write zeroes, to the one: what is left says which.
+# Of 250 writes, exactly 60 % are writes and 40 % write zeroes: the contents show which.
 fiord_json mixed --name=mixed --filename=$ng --ioengine=io_uring_cmd --size=1M --bs=4k --rw=write --iodepth=8 \
     --number_ios=250 --write_mode=write/60:zeroes/40 --buffer_pattern=0xff
 same "150 of 250 blocks carry data" "$(left)" $((150 * 4096))
 
-# Far larger than MDTS: a command without data has no such limit.
+# Far larger than MDTS, which does not limit commands without data.
 fiord_json large --name=large --filename=$ng --ioengine=io_uring_cmd --size=256M --bs=16M --rw=write --iodepth=4 \
     --write_mode=zeroes --deac=1
 same "16 of 16 MiB each" "$(json large '.jobs[0].write.total_ios')" 16
 
-# There are no buffers: 256 of 16 MiB would be twice the memory of this machine.
+# fiord allocates no buffers: 256 buffers of 16 MiB would be twice the memory of this machine.
 fiord_json deep --name=deep --filename=$ng --ioengine=io_uring_cmd --size=1G --bs=16M --rw=write --iodepth=256 \
     --write_mode=zeroes --time_based --runtime=1s
 same "no memory for data" "$(json deep '.jobs[0].error')" 0

@@ -1,4 +1,4 @@
-# A namespace that is mounted, swapped to or held is not written through its character device
+# fiord does not write to a namespace through its character device if it is mounted, used for swap or held
 # devices: nvme nvme-mounted dmzero
 # limit: 60s
 
@@ -7,7 +7,7 @@
 ng=/dev/fiord/nvme-ng
 disk=/dev/fiord/nvme
 
-# every TEXT PATTERN NODE: nothing that changes the device is let through; reads are.
+# every TEXT PATTERN NODE: every job that changes the device is refused; reads are permitted.
 every() {
     job="--name=x --ioengine=io_uring_cmd --filename=$3 --size=1M --bs=4k"
     for what in --rw=write --rw=randtrim "--rw=write --write_mode=zeroes" --rw=randrw; do

@@ -1,4 +1,4 @@
-# Wrong protection information is an error of its read: the controller's word or fiord's own, it ends the job or is counted
+# Wrong protection information is an error of its read, detected by the controller or by fiord; it ends the job or is counted
 # devices: nvme-pi
 # limit: 180s
 
@@ -8,11 +8,11 @@ D=/dev/fiord/nvme-pi-ng
 pi="--ioengine=io_uring_cmd --filename=$D --bs=16k --iodepth=1 --pi_act=0 --pi_chk=GUARD,REFTAG,APPTAG"
 fiord_json fill --name=fill $pi --rw=write --size=128k --buffer_pattern=0x11
 
-# What comes from the device is right. It is changed in the job's buffer, a file that others see as well, while the
-# call that waited for it is held back: only the one who checks after that can know.
-# Only once fiord has made that file: it does not take one that holds data.
+# The device returns correct data. The test changes it in the job's buffer, which is a shared file, while
+# strace holds back the call that waited for it: only a check after the call can detect the change. The test
+# waits until fiord has created that file, because fiord refuses a file that holds data.
 echo 'while :; do [ ! -s buffers ] || printf X | dd of=buffers bs=1 seek=5000 conv=notrunc 2>/dev/null; sleep 0.05; done' >spoil.sh
-# spoilt NAME ARGUMENTS…: reads of which every one is spoilt so; leaves the exit status in $status.
+# spoilt NAME ARGUMENTS…: reads whose data is changed in this way; leaves the exit status in $status.
 spoilt() {
     name=$1
     shift
@@ -43,7 +43,7 @@ for word in none verify; do
         'read failed on .*nvme-pi-ng at offset 0: .*EILSEQ.*LBA 1: guard expected 0x[0-9a-f]+, found 0x'
 done
 
-# The controller finds four blocks with somebody else's tag; the reads around them go on.
+# The controller finds four blocks with another application tag; the reads of other blocks continue.
 fiord_json other --name=other $pi --rw=write --bs=4k --offset=40k --size=16k --apptag=0x9999
 for act in 0 1; do
     fiord_json "act$act" --name="act$act" $pi --rw=read --bs=4k --size=128k --iodepth=4 --pi_act=$act \

@@ -1,4 +1,4 @@
-# What is refused before the first I/O, each in one clear line; what the drive refuses, by its name
+# Jobs that fiord refuses before the first I/O, each with one clear line; commands that the drive refuses, with the name of the status
 # devices: nvme zns nvme-ext nvme-pi
 # limit: 60s
 
@@ -6,7 +6,7 @@
 
 ng=/dev/fiord/nvme-ng
 cmd="--ioengine=io_uring_cmd --size=1M"
-# What nothing may change.
+# Contents that no job may change.
 sum() { dd if=/dev/fiord/nvme bs=1M count=8 iflag=direct 2>/dev/null | md5sum; }
 before=$(sum)
 
@@ -39,7 +39,7 @@ done
 refused "options without commands" "only with pass-through commands" --name=x --ioengine=io_uring \
     --filename=/dev/fiord/nvme --size=1M --bs=4k --rw=write --write_mode=zeroes
 
-# Nobody but root: the node is root's.
+# Only root may open the node.
 cp "$(command -v fiord)" /tmp/fiord-user
 # shellcheck disable=SC2086
 if /with/setpriv --reuid=1000 --clear-groups /tmp/fiord-user --name=x $cmd --filename=$ng --bs=4k --output=/dev/null \
@@ -50,7 +50,7 @@ else
 fi
 same "nothing was changed" "$(sum)" "$before"
 
-# The drive refuses it: the status by name, its number where fio has it.
+# The drive refuses the command: the report has the status by name, and its number where fio has it.
 status=0
 fiord --name=x --ioengine=io_uring_cmd --filename=/dev/fiord/zns-ng --bs=4k --rw=write --offset=1M --size=1M \
     --output-format=json --output=status.json >status.out 2>status.err || status=$?

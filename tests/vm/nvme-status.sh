@@ -1,10 +1,10 @@
-# A status that a device returns is shown by its NVMe name and code type, with the place; errors can be counted instead
+# The report shows the status of a device by its NVMe name and code type, with the location; errors can be counted instead
 # devices: nvmeerror zns
 # limit: 30s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# One MiB at 32 MiB fails: 256 blocks of 4 KiB.
+# One MiB at offset 32 MiB fails: 256 blocks of 4 KiB.
 ng=/dev/fiord/nvmeerror-ng
 status=0
 fiord --name=x --filename=$ng --ioengine=io_uring_cmd --bs=4k --rw=read --offset=30M --output-format=json --output=x.json \

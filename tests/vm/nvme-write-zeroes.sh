@@ -1,11 +1,11 @@
-# Write Zeroes costs the same whatever the contents are set to, and no more depth makes it slower
+# Write Zeroes costs the same with all buffer contents, and no depth makes it slower
 # devices: nvme
 # clock: instructions
 # limit: 150s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# One run; prints its I/Os a second.
+# Runs once and prints the I/Os per second.
 run() {
     fiord --name=x --filename=/dev/fiord/nvme-ng --ioengine=io_uring_cmd --cmd_type=nvme --write_mode=zeroes --bs=16M \
         --rw=write --deac=1 --time_based --runtime=500ms --ramp_time=100ms --output-format=json "$@" 2>/dev/null |
@@ -14,7 +14,7 @@ run() {
 median() { sort -n "$1" | sed -n 3p; }
 differs() { awk -v a="$1" -v b="$2" 'BEGIN { d = a > b ? a / b : b / a; exit !(d >= 1.05) }'; }
 
-# Five rounds that alternate; five more, twice at most, when what else the host does came in between.
+# Five alternating rounds; up to two times five more if other programs of the host disturbed them.
 below=0
 for depth in 1 4 64; do
     for attempt in 1 2 3; do

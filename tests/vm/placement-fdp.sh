@@ -1,4 +1,4 @@
-# Placement handles of a namespace with flexible data placement: each gets the writes that plids, plid_select and dp_scheme give it
+# Placement handles of a namespace with flexible data placement: each gets the writes that plids, plid_select and dp_scheme assign to it
 # devices: nvme-fdp
 # limit: 40s
 

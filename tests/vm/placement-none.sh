@@ -1,4 +1,4 @@
-# A namespace without flexible data placement says so
+# A job with data placement on a namespace without it fails with a clear message
 # devices: nvme
 # limit: 30s
 

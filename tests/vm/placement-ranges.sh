@@ -1,4 +1,4 @@
-# num_range: trims of several ranges are one command and one I/O each, and their blocks are deallocated
+# num_range: a trim of several ranges is one command and one I/O, and its blocks are deallocated
 # devices: nvme
 # limit: 40s
 

@@ -8,7 +8,7 @@ SG=/dev/fiord/sd-sg
 SD=/dev/fiord/sd
 sg() { name=$1; shift; fiord_json "$name" --name="$name" --ioengine=sg "$@"; }
 
-# Many in flight through the character device, and what was written is there.
+# Many commands in flight through the character device; the data is written.
 sg fill --filename=$SG --rw=write --bs=64k --iodepth=16 --buffer_pattern=0x5a
 same "blocks written" "$(json fill '.jobs[0].write.total_ios')" 1024
 same "bytes written" "$(json fill '.jobs[0].write.io_bytes')" 67108864
@@ -22,11 +22,11 @@ same "flushes" "$(json block '.jobs[0].sync.total_ios > 10')" true
 sg fua --filename=$SG --rw=randrw --bs=4k --size=4m --iodepth=4 --readfua=1 --writefua=1
 same "with force unit access" "$(json fua '.jobs[0] | .read.total_ios + .write.total_ios')" 1024
 
-# One at a time through a file of its own: four jobs on one device.
+# One command at a time, each job with its own file: four jobs on one device.
 sg jobs --filename=$SG --rw=randread --bs=4k --size=4m --iodepth=16 --numjobs=4 --group_reporting
 same "blocks of four jobs" "$(json jobs '.jobs[0].read.total_ios')" 4096
 
-# The trims of a batch are one UNMAP: 64 of them in batches of 8. A command is a write of its header.
+# A batch of trims is one UNMAP: 64 trims in batches of 8. A command is a write(2) of its header.
 check "trims in batches" strace -f -e trace=write -o trace fiord --name=trim --ioengine=sg --filename=$SG --rw=randtrim --bs=1m --iodepth=16 --iodepth_batch=8 --output-format=json --output=trim.json
 same "UNMAPs" "$(grep -c ', 88) *= 88' trace)" 8
 same "trims" "$(json trim '.jobs[0].trim.total_ios')" 64
@@ -36,7 +36,7 @@ same "bytes that were not trimmed" "$(tr -d '\000' <$SD | wc -c)" 0
 sg one --filename=$SG --rw=trim --bs=1m --iodepth=4
 same "trims one by one" "$(json one '.jobs[0].trim.total_ios')" 64
 
-# Commands of writes, each seen by the device.
+# Commands of writes, each observed by the device.
 for mode in write_same write_same_ndob verify_bytchk_00; do
     sg $mode --filename=$SG --rw=write --bs=64k --size=8m --iodepth=8 --sg_write_mode=$mode
     same "$mode" "$(json $mode '.jobs[0].write.total_ios')" 128
@@ -63,7 +63,8 @@ refused "a disk in use, by itself" "swap space" --name=x --ioengine=sg --filenam
 sg reading --filename=$SG --rw=read --bs=4k --size=64k
 check "no longer in use" swapoff $SD
 
-# A volume of the device mapper hands commands of root on to the disk as they are: its first block would be the disk's.
+# The device mapper passes commands of root to the disk unchanged: block 0 of the volume would be block 0 of
+# the disk.
 dd if=/dev/urandom of=$SD bs=1M count=8 oflag=direct 2>/dev/null
 before=$(dd if=$SD bs=1M count=8 iflag=direct 2>/dev/null | md5sum)
 echo "0 8192 linear $SD 4096" | dmsetup create --noudevsync fiord-lv

@@ -1,4 +1,4 @@
-# The suites for zoned devices: what they run, what they show, what they refuse, and that they go on where they stopped
+# The suites for zoned devices: their runs, their tables, their refusals, and that they resume where they stopped
 # devices: zns nullzoned brd
 # limit: 120s
 
@@ -7,7 +7,7 @@
 zns=/dev/fiord/zns mixed=/dev/fiord/nullzoned
 short="--runtime=300ms --ramp-time=100ms"
 
-# suite NAME ARGUMENTS…: a suite whose results are in NAME.json and NAME.dir.
+# suite NAME ARGUMENTS…: a suite with its results in NAME.json and NAME.dir.
 suite() {
     name=$1
     shift
@@ -17,7 +17,7 @@ suite() {
     fi
 }
 
-# The list, the job files, and everything that is refused.
+# The list, the job files, and all refusals.
 fiord suite >list
 for name in write seqwrite seqread randread mixed; do has "zbd/$name is listed" list "^zbd/$name\$"; done
 fiord suite zbd/seqwrite $zns --dry-run --set jobs=14,16 --set bs=64k >dry
@@ -33,7 +33,7 @@ has "what would be lost" err '512 sequential zones will be lost: 192 KiB in 1 zo
 has "and what to say" err '\-\-yes'
 same "nothing was done" "$(zone_pointers $zns 0 1)" 384
 
-# Writes: a row a point, zones reset before each, no more zones open than the device lets be.
+# Writes: one row per point, zones reset before each, no more open zones than the device permits.
 suite seqwrite zbd/seqwrite $zns --set jobs=1,14 --set bs=16k,64k $short
 same "rows" "$(json seqwrite '.rows | length')" 4
 same "complete" "$(json seqwrite .complete)" true
@@ -52,7 +52,7 @@ same "rows" "$(json write '.rows | length')" 2
 same "full zones" "$(zones_in $mixed fu)" 56
 same "every byte of them" "$(json write '.rows[1].file' | xargs -I{} jq '.jobs[0].write.io_bytes' write.dir/{})" 117440512
 
-# Reads after a preparation, which is not run again for what is left.
+# Reads after a preparation, which is not repeated for the remaining points.
 suite randread zbd/randread $mixed --set iodepth=1,8 --set bs=4k $short
 same "rows" "$(json randread '.rows | length')" 2
 same "reads only" "$(json randread '.rows[1].file' | xargs -I{} jq '.jobs[0].write.total_ios' randread.dir/{})" 0
@@ -61,7 +61,7 @@ has "only what is new" err '5 runs, 2 left'
 suite seqread zbd/seqread $mixed --set jobs=2 --set bs=64k $short
 same "rows" "$(json seqread '.rows | length')" 1
 
-# A rate that is missed voids the latency; one that is reached, or none, does not.
+# A missed rate invalidates the latency; a reached rate, or no rate, does not.
 suite mixed zbd/mixed $mixed --set rate=0,2m,900g $short
 same "rows" "$(json mixed '.rows | length')" 3
 same "alone" "$(json mixed '.rows[0].clat_ns.mean > 0')" true

@@ -1,4 +1,4 @@
-# Discards reach the device, by the block, on NVMe and SCSI disks; --readonly stops them
+# Discards of the exact blocks reach NVMe and SCSI disks; --readonly stops them
 # devices: nvme sd
 # limit: 30s
 

@@ -1,4 +1,4 @@
-# Zones that the block device wrote and a job on the generic device reset can be written through the block device again
+# After a job on the generic device resets zones, the block device can write to them again
 # devices: zns
 # limit: 60s
 
@@ -11,7 +11,7 @@ job() {
     fiord_json "$name" --name="$name" --filename=/dev/fiord/zns-ng --ioengine=io_uring_cmd --zonemode=zbd "$@"
     same "$name: errors" "$(json "$name" '.jobs[0].error')" 0
 }
-# written ZONE: 192 KiB at the start of a zone of 2 MiB, through the block layer.
+# written ZONE: writes 192 KiB at the start of a zone of 2 MiB, through the block layer.
 written() { dd if=/dev/zero of=$block bs=64k count=3 seek=$((32 * $1)) oflag=direct conv=notrunc; }
 
 check "the block layer writes to zone 2" written 2

@@ -1,4 +1,4 @@
-# Random reads beside a writer, 3 writes to 7 reads by flow: the shares hold, and every zone reset is counted
+# Random reads and a writer, 3 writes to 7 reads by flow: the shares are exact, and the report counts every zone reset
 # devices: zns
 # limit: 60s
 
@@ -38,7 +38,7 @@ for scheduler in none mq-deadline; do
     reads=$(json both '.jobs[] | select(.jobname == "reader") | .read.total_ios')
     say "$scheduler: $writes writes, $reads reads, $(grep -o '[0-9]* zone resets' both.txt)"
     within "$scheduler: 3 writes to 7 reads" "$(awk "BEGIN { print 7 * $writes / (3 * $reads) }")" 0.9 1.1
-    # A zone has 24 blocks of the writer; the first eight zones were empty when it began.
+    # A zone holds 24 blocks of the writer; the first eight zones were empty when it began.
     begun=$(((writes + 23) / 24))
     same "$scheduler: zone resets" "$(sed -n 's/.*; \([0-9]*\) zone resets.*/\1/p' both.txt)" "$((begun - 8))"
     same "$scheduler: the pointer of the zone that is not full" \

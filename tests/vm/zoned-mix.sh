@@ -1,4 +1,4 @@
-# zonemode=zbd: readers beside a writer by flow, trims, remainders, thresholds, conventional zones, the generic device
+# zonemode=zbd: readers and a writer with flow, trims, remainders, thresholds, conventional zones, the generic device
 # devices: zns nullzoned
 # limit: 180s
 
@@ -7,7 +7,8 @@
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k"
 
-# Write-prepare, then random reads at depth 32 over 32 zones beside a writer 256 zones on: 3 writes to 7 reads.
+# Preparation by writes, then random reads at depth 32 over 32 zones, and a writer 256 zones further: 3 writes
+# to 7 reads.
 cat >flow.fio <<END
 [global]
 filename=$zns
@@ -48,12 +49,13 @@ for elevator in none mq-deadline; do
     resets=$(json flow '.jobs[2].zone_resets')
     check "$elevator: both did something" test $((reads * writes)) -gt 0
     within "$elevator: 7 reads to 3 writes" $((reads * 30 / writes)) 60 80
-    # A zone is reset when a write finds it full: all fills but those of the zones as they are now.
+    # A write to a full zone resets the zone: the resets are all fills except those of zones that are still
+    # full.
     within "$elevator: zones reset" "$resets" $((writes / 24 - 8)) $((writes / 24))
     same "$elevator: readers report no zone resets" "$(json flow '.jobs[1].zone_resets')" null
 done
 
-# Trims reset zones; those that hold nothing are not counted.
+# Trims reset zones; trims of empty zones do not count.
 blkzone reset $zns
 fiord_json fill $Z --name=w --rw=write --ioengine=psync --size=4z
 fiord_json trim $Z --name=t --rw=randtrim --bs=2m --ioengine=psync --size=8z --number_ios=4
@@ -61,7 +63,7 @@ same "four trims" "$(json trim '.jobs[0].trim.total_ios')" 4
 same "of four zones" "$(json trim '.jobs[0].zone_resets')" 4
 same "all is empty" "$(zones_in $zns em)" 512
 
-# What is left of a zone: finished, or written.
+# The remainder of a zone that is too small for a block: finished, or written.
 fiord_json finish $Z --name=w --rw=write --bs=100k --ioengine=psync --size=4z
 same "15 blocks a zone" "$(json finish '.jobs[0].write.total_ios')" 60
 same "zones with remainders are finished" "$(zones_in $zns fu)" 4
@@ -69,7 +71,7 @@ blkzone reset $zns
 fiord_json rest $Z --name=w --rw=write --bs=100k --ioengine=psync --size=4z --write_zone_remainder=1
 same "remainders are written" "$(json rest '.jobs[0].write.io_bytes')" $((4 * 1536 * 1024))
 
-# Conventional zones are written anywhere, the others at their pointers.
+# Conventional zones are written anywhere, the other zones at their write pointers.
 null=/dev/fiord/nullzoned
 fiord_json both --filename=$null --direct=1 --zonemode=zbd --bs=64k --name=w --rw=randwrite --ioengine=io_uring --iodepth=8 --size=16z
 same "all blocks of 16 zones" "$(json both '.jobs[0].write.total_ios')" 512

@@ -1,10 +1,10 @@
-# Zoned devices with conventional zones, null_blk and SCSI: sequential zones at their pointers, no other is reset
+# Zoned devices with conventional zones, null_blk and SCSI: writes to sequential zones are at their write pointers, and no other zone is reset
 # devices: nullzoned sdzoned
 # limit: 60s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# DEVICE, conventional zones, all zones, blocks of 64 KiB a zone.
+# DEVICE, number of conventional zones, number of all zones, blocks of 64 KiB per zone.
 both() {
     device=/dev/fiord/$1
     check "$1: empty" blkzone reset -o "$(($2 * $4 * 128))" "$device"

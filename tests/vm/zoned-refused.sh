@@ -1,4 +1,4 @@
-# zonemode=zbd: what cannot be is refused before the first write, in one clear line
+# zonemode=zbd: impossible jobs are refused before the first write, with one clear line
 # devices: zns brd
 # limit: 60s
 
@@ -23,7 +23,7 @@ same "and are no failure, but a finding" "$(json empty '.fiord.findings | map(.i
 fiord_json beyond $Z --rw=randread --size=4z --read_beyond_wp=1
 same "unless reads may go beyond the pointers" "$(json beyond '.jobs[0].read.total_ios')" 128
 
-# Places that are taken outside of the range.
+# Zones outside the range of the job already use all open zones.
 for zone in 3 11 19 27 35 43 51 59 67 75 83 91 99 107; do
     dd if=/dev/zero of=$zns bs=64k seek=$((zone * 32)) count=1 oflag=direct 2>/dev/null
 done

@@ -1,4 +1,4 @@
-# Workloads for zoned devices, with and without mq-deadline: counts right to the block, no deadlock
+# Workloads for zoned devices, with and without mq-deadline: counts are exact to the block, no deadlock
 # devices: zns
 # limit: 120s
 
@@ -6,7 +6,8 @@
 
 zns=/dev/fiord/zns
 
-# run NAME OPTIONS…: a job on the namespace, of 512 zones of 1.5 MiB. A job that waits for ever is ended.
+# run NAME OPTIONS…: runs a job on the namespace, which has 512 zones of 1.5 MiB. Ends a job that waits
+# forever.
 run() {
     name=$1
     shift
@@ -24,20 +25,20 @@ for scheduler in none mq-deadline; do
     say "scheduler $scheduler"
     empty
 
-    # 14 writers, each on its own eight zones, one open at a time: 112 zones of 12 blocks.
+    # 14 writers, each on eight zones, with one open zone each: 112 zones of 12 blocks.
     run writers --rw=write --bs=128k --size=8z --offset_increment=8z --numjobs=14 --job_max_open_zones=1 --ioengine=psync
     same "$scheduler: blocks of the writers" "$(json writers '.jobs[0].write.total_ios')" 1344
     same "$scheduler: full" "$(zones_in $zns fu)" 112
     same "$scheduler: no other was touched" "$(zones_in $zns em)" 400
     empty
 
-    # What the readers need, then 32 of them, then one with depth.
+    # Writes for the readers, then 32 readers, then one reader with a queue depth.
     run prepare --rw=write --bs=256k --size=128z --ioengine=io_uring --iodepth=4
     same "$scheduler: blocks of the preparation" "$(json prepare '.jobs[0].write.total_ios')" 768
     same "$scheduler: prepared" "$(zones_in $zns fu)" 128
     read=$(sectors $zns read)
     run readers --rw=randread --bs=4k --size=128z --ioengine=psync --numjobs=32 --time_based --runtime=1s
-    # Before the job fiord samples what it will read: up to a MiB more.
+    # Before the job, fiord samples the data that it will read: up to one MiB more.
     reads=$(json readers '.jobs[0].read.total_ios * 8')
     within "$scheduler: each read was one of the device" "$(($(sectors $zns read) - read))" "$reads" "$((reads + 2048))"
     read=$(sectors $zns read)
@@ -47,7 +48,7 @@ for scheduler in none mq-deadline; do
     same "$scheduler: reads change no zone" "$(zones_in $zns fu)" 128
     empty
 
-    # 64 writers and 14 zones that may be open: all come to their end, and every block is there.
+    # 64 writers with 14 open zones: all of them end, and every block is written.
     run crowd --rw=write --bs=64k --size=2z --offset_increment=2z --numjobs=64 --ioengine=psync
     same "$scheduler: blocks of the crowd" "$(json crowd '.jobs[0].write.total_ios')" 3072
     same "$scheduler: their zones" "$(zones_in $zns fu)" 128

@@ -1,4 +1,4 @@
-# zonemode=zbd: writers, the state that they leave, resets, readers; counts to the block, with and without a scheduler
+# zonemode=zbd: writers, the zone states that they leave, resets, readers; counts are exact to the block, with and without a scheduler
 # devices: zns
 # limit: 180s
 
@@ -6,20 +6,20 @@
 
 zns=/dev/fiord/zns
 Z="--filename=$zns --direct=1 --zonemode=zbd --bs=64k --group_reporting"
-# Zones of 2 MiB take 1536 KiB: 24 blocks.
+# Zones of 2 MiB have a capacity of 1536 KiB: 24 blocks.
 
 for elevator in none mq-deadline; do
     scheduler $zns $elevator
     blkzone reset $zns
 
-    # 14 writers, each on eight zones of its own.
+    # 14 writers, each on eight zones.
     fiord_json writers $Z --name=w --rw=write --ioengine=psync --size=8z --offset_increment=8z --numjobs=14 --job_max_open_zones=1
     same "$elevator: blocks of 14 writers" "$(json writers '.jobs[0].write.total_ios')" 2688
     same "$elevator: none of their zones was reset" "$(json writers '.jobs[0].zone_resets')" 0
     same "$elevator: their zones are full" "$(zones_in $zns fu)" 112
     same "$elevator: the others are empty" "$(zones_in $zns em)" 400
 
-    # 32 readers, and one at depth 32.
+    # 32 readers, and one reader at depth 32.
     fiord_json readers $Z --name=r --rw=randread --ioengine=psync --size=112z --numjobs=32 --time_based --runtime=1
     same "$elevator: readers have no errors" "$(json readers '.jobs[0].error')" 0
     check "$elevator: they read" test "$(json readers '.jobs[0].read.total_ios')" -gt 100
@@ -34,7 +34,7 @@ for elevator in none mq-deadline; do
     same "$elevator: 12 zones reset" "$(json again '.jobs[0].zone_resets')" 12
 done
 
-# 64 jobs on 14 places, each in zones of its own, and all in the same ones.
+# 64 jobs with 14 open zones: each on separate zones, then all on the same zones.
 blkzone reset $zns
 fiord_json many $Z --name=w --rw=write --ioengine=io_uring --iodepth=4 --size=2z --offset_increment=2z --numjobs=64
 same "64 jobs have all written" "$(json many '.jobs[0].write.total_ios')" 3072

@@ -1,4 +1,4 @@
-# fiord zones: what the device says is what is shown; changes are asked for, refused, and done
+# fiord zones: shows what the device reports; asks before changes, refuses some, and makes the others
 # devices: zns nullzoned brd dmzero
 # limit: 60s
 
@@ -9,7 +9,7 @@ zns=/dev/fiord/zns
 # states FILE: how many zones of each state a document has.
 states() { jq -c '[.zones[].state] | group_by(.) | map({(.[0]): length}) | add' "$1"; }
 
-# The report, three ways.
+# The report in three formats.
 dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct 2>/dev/null
 fiord zones $zns >table 2>err
 check "the table is shown" test -s table
@@ -49,7 +49,7 @@ fiord zones $zns --reset >out
 has "nothing to lose" out 'all these zones were already empty'
 check "conventional zones are left alone" fiord zones /dev/fiord/nullzoned --reset --yes
 
-# Refused.
+# Refusals.
 check "the block layer knows of it" dd if=/dev/zero of=$zns bs=64k count=3 oflag=direct
 refused "read only" 'readonly forbids changes' zones $zns --reset --yes --readonly
 refused "behind the end" 'has zones 0 to 511' zones $zns --reset 500+20 --yes

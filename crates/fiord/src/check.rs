@@ -56,7 +56,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     let checked = fiord_app::check(&jobs);
     let printed = match json {
         true => sink::print(&document(&checked)),
-        false => told(&checked),
+        false => print_text(&checked),
     };
     match (printed, verdict(&checked)) {
         // A closed pipe does not change the verdict.
@@ -78,7 +78,7 @@ fn verdict(checked: &Checked) -> Exit {
 }
 
 /// Prints for people: errors to standard error, findings to standard output.
-fn told(checked: &Checked) -> Exit {
+fn print_text(checked: &Checked) -> Exit {
     let color = |stream: bool| stream && std::env::var_os("NO_COLOR").is_none();
     if !checked.errors.is_empty() {
         let color = color(terminal::is_terminal(std::io::stderr()));

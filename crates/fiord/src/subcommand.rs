@@ -170,3 +170,22 @@ fn progress(eta: ShowProgress) -> Box<dyn Write> {
 fn colours() -> bool {
     terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use fiord_job::command::help::SUBCOMMANDS;
+
+    use super::*;
+
+    #[test]
+    fn the_help_text_lists_every_subcommand() {
+        let listed: Vec<&str> = SUBCOMMANDS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(listed, NAMES);
+        for command in Line::command().get_subcommands() {
+            let about = command.get_about().map(ToString::to_string);
+            let doc = SUBCOMMANDS.iter().find(|(name, _)| *name == command.get_name());
+            assert_eq!(about.as_deref(), doc.map(|(_, doc)| *doc), "{}", command.get_name());
+        }
+    }
+}

@@ -1,24 +1,24 @@
-//! The plain path is plain: between its first and its last I/O a job's thread makes the system
-//! calls of its I/Os and no other.
+//! Tests of the plain path: between its first and its last I/O, a job's thread makes the system calls of its
+//! I/Os and no others.
 //!
-//! strace writes what each thread calls to a file of its own, so that what the monitor does now and
-//! then can be separated from the cost of an I/O.
+//! strace writes the calls of each thread to a separate file, so the periodic calls of the monitor do not
+//! count as costs of an I/O.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The calls that do I/O.
+/// The system calls that do I/O.
 const IO: [&str; 6] =
     ["pread64", "pwrite64", "io_uring_enter", "io_submit", "io_getevents", "io_pgetevents"];
 
-/// Passes over the file of 1024 blocks.
+/// Number of passes over the file of 1024 blocks.
 const PASSES: usize = 8;
 
-/// Calls by name.
+/// Number of calls, by name.
 type Calls = BTreeMap<String, usize>;
 
-/// A directory that goes away with the test.
+/// A temporary directory, removed when it is dropped.
 struct Place(PathBuf);
 
 impl Place {
@@ -36,7 +36,7 @@ impl Drop for Place {
     }
 }
 
-/// Whether strace is there and may trace.
+/// Whether strace is installed and permitted to trace.
 fn can_trace() -> bool {
     let result = Command::new("strace")
         .args(["-o", "/dev/null", "true"])
@@ -50,7 +50,7 @@ fn can_trace() -> bool {
     can
 }
 
-/// Runs a job and gives what the thread that did the I/O called from its first I/O to its last.
+/// Runs a job and returns the calls that its I/O thread made from its first I/O to its last.
 fn calls(place: &Place, options: &[&str]) -> Calls {
     let output = Command::new("strace")
         .args(["-ff", "-qq", "-e", "signal=none", "-o", "calls"])
@@ -73,8 +73,8 @@ fn calls(place: &Place, options: &[&str]) -> Calls {
         .unwrap()
 }
 
-/// The calls of a thread's trace from its first I/O to its last, and how many of them are I/O.
-/// Laying out the file is done by another thread.
+/// Returns the calls in a thread's trace from its first I/O to its last, and how many of them do I/O. Another
+/// thread lays out the file.
 fn between(trace: &str) -> (usize, Calls) {
     let names = trace.lines().filter_map(|line| Some(line.split_once('(')?.0));
     let names: Vec<&str> = names.collect();
@@ -88,7 +88,7 @@ fn between(trace: &str) -> (usize, Calls) {
     (names.iter().filter(|name| is_io(name)).count(), calls)
 }
 
-/// Runs a job; each of its I/Os takes at most `per_io` calls.
+/// Runs a job and requires that each of its I/Os takes at most `per_io` calls.
 fn check(name: &str, options: &[&str], per_io: f64) {
     if !can_trace() {
         return;
@@ -112,7 +112,7 @@ fn psync_writes() {
     check("psync-write", &["--ioengine=psync", "--rw=randwrite"], 1.0);
 }
 
-/// Where the kernel has no io_uring, or forbids it, there is nothing to check.
+/// Skipped where the kernel has no io_uring or forbids it.
 #[test]
 fn io_uring_reads_and_writes() {
     let place = Place::new("io_uring-probe");
@@ -125,18 +125,18 @@ fn io_uring_reads_and_writes() {
         println!("passed over: no io_uring here");
         return;
     }
-    // All in the page cache: each call brings back a whole depth of them, and a few more calls are
-    // made at the end of a pass.
+    // All blocks are in the page cache: each call completes as many I/Os as the queue depth, and the end of a
+    // pass costs a few more calls.
     let deep = ["--ioengine=io_uring", "--iodepth=32"];
     check("io_uring-read", &[&deep[..], &["--rw=randread"]].concat(), 1.0 / 8.0);
     check("io_uring-write", &[&deep[..], &["--rw=randwrite"]].concat(), 1.0);
-    // One call an I/O, but for the rounds that are sampled: those hand over in a call of their own.
+    // One call per I/O, except in sampled rounds, which submit in a separate call.
     check("io_uring-one", &["--ioengine=io_uring", "--rw=randread"], 1.02);
 }
 
 #[test]
 fn libaio_reads() {
-    // Buffered I/O goes in pairs.
+    // Buffered I/O takes about one call for two I/Os.
     let deep = ["--ioengine=libaio", "--iodepth=32", "--rw=randread"];
     check("libaio-read", &deep, 0.6);
 }

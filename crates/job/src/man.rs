@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::command::help::words_of;
+use crate::command::help::{SUBCOMMANDS, words_of};
 use crate::command::table::{Argument, COMMANDS, CommandDef};
 use crate::option::def::{Category, OptionDef, Scope, Support, Word};
 use crate::option::shape::shape;
@@ -25,6 +25,12 @@ pub fn man() -> String {
     );
     for command in COMMANDS {
         general(&mut out, command);
+    }
+    out.push_str(
+        ".SH SUBCOMMANDS\nfio does not have these. fiord SUBCOMMAND \\-\\-help explains each.\n",
+    );
+    for (name, doc) in SUBCOMMANDS {
+        let _ = write!(out, ".TP\n\\fB{name}\\fR\n{}.\n", escaped(doc));
     }
     out.push_str(".SH JOB OPTIONS\n");
     for category in Category::ALL {

@@ -59,13 +59,13 @@ impl SpaceWatch {
             let places = files.filter_map(|file| file.path.parent());
             for place in places {
                 // If free space is unknown, the job's own writes report a full file system.
-                let (free, told) = seen.entry(place).or_insert_with(|| (free(place), false));
+                let (free, reported) = seen.entry(place).or_insert_with(|| (free(place), false));
                 let Some(free) = *free else { continue };
                 if let Some(above) = free.checked_sub(job.end.space_reserve) {
                     least = Some(least.map_or(above, |least: u64| least.min(above)));
                     continue;
                 }
-                let error = (!std::mem::replace(told, true))
+                let error = (!std::mem::replace(reported, true))
                     .then(|| low(place, free, job.end.space_reserve));
                 ends.push((index, error));
                 break;

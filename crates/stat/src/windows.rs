@@ -58,7 +58,7 @@ pub struct Windows {
     last: Totals,
     /// Bandwidth, KiB/s, by direction.
     pub bw: PerDir<RateStat>,
-    /// I/Os a second, by direction.
+    /// I/Os per second, by direction.
     pub iops: PerDir<RateStat>,
 }
 

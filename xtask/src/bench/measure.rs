@@ -14,7 +14,7 @@ use super::watch::Watch;
 
 /// Options of the runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Terms {
+pub(super) struct MeasureOptions {
     /// The CPU to which everything is pinned. Two jobs also use the next one.
     pub cpu: u32,
     /// Run time of a measurement.
@@ -38,37 +38,37 @@ pub(super) fn figure(
     what: What,
     job: Job,
     place: &mut Place,
-    terms: Terms,
+    how: MeasureOptions,
 ) -> Result<f64> {
     match what {
         What::Rate => {
             let mut command = Command::new(&who.program);
-            timed(&mut command, job, place, terms)?;
-            rate(&run(who.name, command)?, terms.per_cpu)
+            timed(&mut command, job, place, how)?;
+            rate(&run(who.name, command)?, how.per_cpu)
         }
-        What::Instructions => instructions(who, job, place, terms),
+        What::Instructions => instructions(who, job, place, how),
         What::OwnMemory | What::Resident => {
             let mut command = Command::new(&who.program);
-            timed(&mut command, job, place, terms)?;
+            timed(&mut command, job, place, how)?;
             peak_memory(who, what, command)
         }
         What::FirstIo | What::Exit => {
             let mut command = Command::new(&who.program);
-            common(&mut command, job, place, terms)?;
+            common(&mut command, job, place, how)?;
             let (first, exit) = around_io(who, command, &place.file())?;
             Ok(if what == What::FirstIo { first } else { exit }.as_secs_f64())
         }
         What::Layout => {
             let mut command = Command::new(&who.program);
-            common(&mut command, job, place, terms)?;
-            command.arg(format!("--size={}", terms.layout));
+            common(&mut command, job, place, how)?;
+            command.arg(format!("--size={}", how.layout));
             command.arg(format!("--filename={}", place.layout().display()));
-            layout(who.name, command, place, terms)
+            layout(who.name, command, place, how)
         }
         What::ManyFiles => {
             let mut command = Command::new(&who.program);
-            common(&mut command, job, place, terms)?;
-            many_files(who.name, command, place, terms)
+            common(&mut command, job, place, how)?;
+            many_files(who.name, command, place, how)
         }
     }
 }
@@ -79,17 +79,17 @@ pub(super) fn bare(
     settings: &str,
     job: Job,
     place: &mut Place,
-    terms: Terms,
+    how: MeasureOptions,
 ) -> Result<f64> {
     let target = if job.has("LOOP") { loop_device(place)? } else { place.file() };
     let mut settings = settings.split(' ');
     let mut command = Command::new(program);
     command.args(settings.next()).arg(target).args(settings).args([
         format!("size={FILE_BYTES}"),
-        format!("cpu={}", terms.cpu),
-        format!("ms={}", (terms.seconds * 1000.0) as u64),
+        format!("cpu={}", how.cpu),
+        format!("ms={}", (how.seconds * 1000.0) as u64),
     ]);
-    rate(&run("the bare loop", command)?, terms.per_cpu)
+    rate(&run("the bare loop", command)?, how.per_cpu)
 }
 
 /// Runs `t/io_uring`, which runs for whole seconds, and returns the I/Os of the best second.
@@ -97,18 +97,18 @@ pub(super) fn tool(
     program: Option<&Path>,
     settings: &str,
     place: &Place,
-    terms: Terms,
+    how: MeasureOptions,
 ) -> Result<f64> {
     let Some(program) = program else {
-        return Err(NotHere("not there: name it with --t-io-uring".into()).into());
+        return Err(NotHere("not found. To fix: name it with --t-io-uring".into()).into());
     };
-    if terms.per_cpu {
+    if how.per_cpu {
         return Err(NotHere("does not report its CPU time".into()).into());
     }
     let mut command = Command::new("taskset");
-    command.args(["-c", &terms.cpu.to_string()]).arg(program).args(settings.split(' '));
+    command.args(["-c", &how.cpu.to_string()]).arg(program).args(settings.split(' '));
     // It prints a rate every second except the last one, so a run of one second prints none.
-    command.arg(format!("-r{}", terms.seconds.round().max(2.0))).arg(place.file());
+    command.arg(format!("-r{}", how.seconds.round().max(2.0))).arg(place.file());
     let rate = best_second(&run("t/io_uring", command)?)?;
     if rate > 0.0 { Ok(rate) } else { Err(NotHere("printed no rate".into()).into()) }
 }
@@ -126,24 +126,24 @@ fn best_second(text: &str) -> Result<f64> {
 }
 
 /// Returns the `dd` command that writes as much as a layout and flushes at its end, as a layout does.
-pub(super) fn dd(place: &Place, terms: Terms) -> Result<f64> {
+pub(super) fn dd(place: &Place, how: MeasureOptions) -> Result<f64> {
     let mut command = Command::new("dd");
     command.args(["if=/dev/zero", "bs=1M", "conv=fsync", "status=none"]);
-    command.arg(format!("count={}", terms.layout >> 20));
+    command.arg(format!("count={}", how.layout >> 20));
     command.arg(format!("of={}", place.layout().display()));
-    layout("dd", command, place, terms)
+    layout("dd", command, place, how)
 }
 
 /// Returns the options of all runs, then those of the row.
-fn common(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Result<()> {
+fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOptions) -> Result<()> {
     command.current_dir(&place.dir);
     command.args(["--name=bench", "--output-format=json", "--invalidate=0", "--thread"]);
     command.arg(format!("--size={FILE_BYTES}"));
     if job.has("TWO_CPUS") {
-        command.arg(format!("--cpus_allowed={},{}", terms.cpu, next_cpu(terms.cpu)?));
+        command.arg(format!("--cpus_allowed={},{}", how.cpu, next_cpu(how.cpu)?));
         command.arg("--cpus_allowed_policy=split");
     } else {
-        command.arg(format!("--cpus_allowed={}", terms.cpu));
+        command.arg(format!("--cpus_allowed={}", how.cpu));
     }
     for option in job.options() {
         match option {
@@ -159,7 +159,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> R
 /// Returns another CPU.
 fn next_cpu(cpu: u32) -> Result<u32> {
     match std::thread::available_parallelism()?.get() as u32 {
-        1 => Err(NotHere("there is one CPU only".into()).into()),
+        1 => Err(NotHere("this machine has only one CPU".into()).into()),
         count => Ok((cpu + 1) % count),
     }
 }
@@ -169,9 +169,9 @@ fn loop_device(place: &mut Place) -> Result<PathBuf> {
 }
 
 /// Limits the job by run time.
-fn timed(command: &mut Command, job: Job, place: &mut Place, terms: Terms) -> Result<()> {
-    common(command, job, place, terms)?;
-    let ms = (terms.seconds * 1000.0) as u64;
+fn timed(command: &mut Command, job: Job, place: &mut Place, how: MeasureOptions) -> Result<()> {
+    common(command, job, place, how)?;
+    let ms = (how.seconds * 1000.0) as u64;
     command.args(["--time_based".to_string(), format!("--runtime={ms}ms")]);
     Ok(())
 }
@@ -212,19 +212,19 @@ fn rate(text: &str, per_cpu: bool) -> Result<f64> {
             false => iops,
         };
     }
-    ensure!(sum > 0.0, "no I/O was done");
+    ensure!(sum > 0.0, "the run did no I/O");
     Ok(sum)
 }
 
 /// Counts the instructions of a job in two sizes. The difference is the cost of the I/Os.
-fn instructions(who: &Contender, job: Job, place: &mut Place, terms: Terms) -> Result<f64> {
-    let few: u64 = if terms.seconds < 1.0 { 2_000 } else { 20_000 };
+fn instructions(who: &Contender, job: Job, place: &mut Place, how: MeasureOptions) -> Result<f64> {
+    let few: u64 = if how.seconds < 1.0 { 2_000 } else { 20_000 };
     let many = few * 21;
     let mut counts = [0.0; 2];
     for (count, ios) in counts.iter_mut().zip([few, many]) {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(&who.program);
-        common(&mut command, job, place, terms)?;
+        common(&mut command, job, place, how)?;
         // The calibration of the CPU's counter takes a fixed time, not a fixed number of instructions.
         command.arg("--clocksource=clock_gettime").arg(format!("--io_size={}", ios * 4096));
         let output = command.output().map_err(|e| NotHere(format!("no valgrind ({e})")))?;
@@ -233,7 +233,7 @@ fn instructions(who: &Contender, job: Job, place: &mut Place, terms: Terms) -> R
         *count = collected(&errors).with_context(|| format!("callgrind printed:\n{errors}"))?;
     }
     if counts[1] <= counts[0] {
-        return Err(NotHere("too short a run to tell I/Os from the rest".into()).into());
+        return Err(NotHere("the run is too short to separate I/Os from the rest".into()).into());
     }
     Ok((counts[1] - counts[0]) / (many - few) as f64)
 }
@@ -258,7 +258,7 @@ fn peak_memory(who: &Contender, what: What, mut command: Command) -> Result<f64>
         std::thread::sleep(Duration::from_millis(2));
     }
     checked(who.name, &child.wait_with_output()?)?;
-    ensure!(peak > 0, "the process was gone before it could be looked at");
+    ensure!(peak > 0, "the process ended before its memory could be read");
     Ok(peak as f64)
 }
 
@@ -285,7 +285,7 @@ fn around_io(who: &Contender, mut command: Command, file: &Path) -> Result<(Dura
 }
 
 /// Returns the bytes per second at which a command creates the file.
-fn layout(name: &str, mut command: Command, place: &Place, terms: Terms) -> Result<f64> {
+fn layout(name: &str, mut command: Command, place: &Place, how: MeasureOptions) -> Result<f64> {
     let _ = std::fs::remove_file(place.layout());
     let start = Instant::now();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
@@ -293,25 +293,25 @@ fn layout(name: &str, mut command: Command, place: &Place, terms: Terms) -> Resu
     checked(name, &output)?;
     let made = std::fs::metadata(place.layout()).map_or(0, |facts| facts.len());
     let _ = std::fs::remove_file(place.layout());
-    ensure!(made == terms.layout, "{name} made a file of {made} bytes");
+    ensure!(made == how.layout, "{name} made a file of {made} bytes");
     Ok(made as f64 / passed.as_secs_f64())
 }
 
 /// Returns the seconds of a run that lays out and reads very many files.
-fn many_files(name: &str, mut command: Command, place: &Place, terms: Terms) -> Result<f64> {
+fn many_files(name: &str, mut command: Command, place: &Place, how: MeasureOptions) -> Result<f64> {
     let directory = place.many_files();
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory)?;
     command.arg(format!("--directory={}", directory.display()));
-    command.args([format!("--nrfiles={}", terms.files), "--filesize=4k".into()]);
-    command.arg(format!("--size={}", terms.files * 4096));
+    command.args([format!("--nrfiles={}", how.files), "--filesize=4k".into()]);
+    command.arg(format!("--size={}", how.files * 4096));
     let start = Instant::now();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
     let passed = start.elapsed();
     checked(name, &output)?;
     let made = std::fs::read_dir(&directory)?.count() as u64;
     let _ = std::fs::remove_dir_all(&directory);
-    ensure!(made == terms.files, "{name} made {made} files");
+    ensure!(made == how.files, "{name} made {made} files");
     Ok(passed.as_secs_f64())
 }
 

@@ -1,17 +1,17 @@
-//! Side-by-side benchmarks: fiord, fio and the bare loop do the same work in turn, and what is
-//! printed is a ratio.
+//! Side-by-side benchmarks: fiord, fio and the bare loop do the same work in turn, and the output is the
+//! ratios of their results.
 //!
-//! Machines are noisy, so an absolute figure means nothing and none is stored. Each round runs every
-//! contender once, in order, pinned to the same CPU; the ratio is taken within the round, and the
-//! median of the rounds is what counts.
+//! Machines are noisy, so an absolute number means nothing and is not stored. Each round runs every contender
+//! once, in order, pinned to the same CPU. The ratio is taken within a round, and the result is the median
+//! over the rounds.
 //!
 //! | question | module |
 //! |---|---|
-//! | what is measured, against whom, what is required | `rows.rs` (`row.rs`: what a row is) |
+//! | what is measured, compared and required | `rows.rs` (`row.rs`: the types) |
 //! | which programs | `contender.rs` |
 //! | on which files and devices | `place.rs` |
-//! | how a figure is taken | `measure.rs`, `watch.rs` |
-//! | how it is printed | `output.rs` |
+//! | how a result is measured | `measure.rs`, `watch.rs` |
+//! | how the results are printed | `output.rs` |
 
 mod contender;
 mod measure;
@@ -28,7 +28,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use contender::Contender;
-use measure::{NotHere, Terms};
+use measure::{MeasureOptions, NotHere};
 use output::{Outcome, Ratios};
 use place::Place;
 use row::{Bound, Row, Than};
@@ -38,24 +38,24 @@ const HELP: &str = "\
 cargo xtask bench [OPTION…]
 
   --rounds N        rounds of each row (5)
-  --seconds S       measured time of one run, may be a fraction (2)
+  --seconds S       measured time of one run, which may be a fraction (2)
   --fio PATH        the fio to compare with (fio from PATH)
-  --plain-fio PATH  a fio that is not built for the native CPU: valgrind can run it
-                    (/usr/bin/fio if there is one, else the other)
-  --t-io-uring PATH fio's t/io_uring (io_uring beside the fio that was named, if there is one)
+  --plain-fio PATH  a fio that is not built for the native CPU, so that valgrind can run it
+                    (/usr/bin/fio if it exists, otherwise the value of --fio)
+  --t-io-uring PATH fio's t/io_uring (io_uring in the directory of --fio, if it exists)
   --fiord PATH      the fiord to measure (built in release mode)
   --against PATH    compare with this fiord only, such as one from before a change
   --bare PATH       the bare loop (built in release mode)
-  --cpu N           the CPU that everything is pinned to (0); two jobs have the next one too
-  --dir DIR         where the files of the work lie (a temporary directory)
-  --row TEXT        only rows whose name contains this; may be given more than once
-  --per-cpu         compare I/Os per second of CPU time: on a machine that others use too
-  --layout-mib N    size of the file that is laid out (4096)
+  --cpu N           the CPU to which everything is pinned (0); two jobs also use the next one
+  --dir DIR         the directory for the files (a temporary directory)
+  --row TEXT        run only rows whose name contains this; may be given more than once
+  --per-cpu         compare I/Os per second of CPU time, for a machine that other programs use too
+  --layout-mib N    size in MiB of the file that is laid out (4096)
   --json            print JSON instead of the table
-  --smoke           one very short round of each row: shows that every row runs
+  --smoke           run one very short round of each row, to show that every row works
 ";
 
-/// What was asked for.
+/// Command-line options.
 struct Options {
     rounds: usize,
     fio: Option<PathBuf>,
@@ -67,13 +67,13 @@ struct Options {
     dir: Option<PathBuf>,
     rows: Vec<String>,
     json: bool,
-    terms: Terms,
+    measure: MeasureOptions,
 }
 
 /// The comparison of every row with `--against`.
 const OTHER_FIORD: &[(Than, Bound)] = &[(Than::OtherFiord, Bound::Any)];
 
-/// All programs.
+/// The programs to measure.
 struct Contenders {
     fiord: Contender,
     /// The only program to compare with (`--against`).
@@ -115,7 +115,7 @@ impl Contenders {
         };
         let beside = || options.fio.as_ref().map(|fio| fio.with_file_name("io_uring"));
         let tool = options.tool.clone().or_else(beside).filter(|path| path.exists());
-        let missing = "there is nothing to compare with: install fio (apt-get install fio) or name \
+        let missing = "no fio to compare with. To fix: install fio (apt-get install fio), or name \
                        one with --fio";
         Ok(Contenders {
             fiord: Contender::new("fiord", &fiord)?,
@@ -127,22 +127,22 @@ impl Contenders {
         })
     }
 
-    /// What a row is compared with.
+    /// Returns the comparisons of a row.
     fn comparisons(&self, row: &Row) -> &'static [(Than, Bound)] {
         if self.other_fiord.is_some() { OTHER_FIORD } else { row.than }
     }
 
-    /// The figure of what fiord is compared with.
-    fn other(&self, row: &Row, than: &Than, place: &mut Place, terms: Terms) -> Result<f64> {
+    /// Measures the program that a row compares fiord with.
+    fn other(&self, row: &Row, than: &Than, place: &mut Place, how: MeasureOptions) -> Result<f64> {
         match than {
             Than::Fio | Than::OtherFiord => {
-                measure::figure(&self.fio, row.what, row.job, place, terms)
+                measure::figure(&self.fio, row.what, row.job, place, how)
             }
-            Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, terms),
-            Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, terms),
-            Than::Itself(_, job) => measure::figure(&self.fiord, row.what, *job, place, terms),
-            Than::Bare(settings) => measure::bare(&self.bare, settings, row.job, place, terms),
-            Than::Dd => measure::dd(place, terms),
+            Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, how),
+            Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, how),
+            Than::Itself(_, job) => measure::figure(&self.fiord, row.what, *job, place, how),
+            Than::Bare(settings) => measure::bare(&self.bare, settings, row.job, place, how),
+            Than::Dd => measure::dd(place, how),
         }
     }
 }
@@ -157,9 +157,9 @@ pub(crate) fn main(args: &[String]) -> Result<()> {
     let contenders = Contenders::of(&options)?;
     if !options.json {
         let (fiord, fio) = (&contenders.fiord.version, &contenders.fio.version);
-        println!("{fiord} against {fio}, pinned to CPU {}", options.terms.cpu);
-        let rate = if options.terms.per_cpu { "CPU second" } else { "second" };
-        println!("ratios of {} rounds; a rate is I/Os a {rate}\n", options.rounds);
+        println!("{fiord} compared with {fio}, pinned to CPU {}", options.measure.cpu);
+        let rate = if options.measure.per_cpu { "CPU second" } else { "second" };
+        println!("ratios of {} rounds; a rate is I/Os per {rate}\n", options.rounds);
         print!("{}", output::head());
     }
     let mut place = Place::prepare(options.dir.clone())?;
@@ -178,7 +178,7 @@ pub(crate) fn main(args: &[String]) -> Result<()> {
             "fiord": contenders.fiord.version,
             "fio": contenders.fio.version,
             "plain_fio": contenders.plain_fio.version,
-            "per_cpu": options.terms.per_cpu,
+            "per_cpu": options.measure.per_cpu,
             "rows": rows,
         });
         println!("{}", serde_json::to_string_pretty(&all)?);
@@ -212,7 +212,7 @@ fn run_row(
             .collect(),
     };
     for _ in 0..options.rounds {
-        let ours = measure::figure(&contenders.fiord, row.what, row.job, place, options.terms);
+        let ours = measure::figure(&contenders.fiord, row.what, row.job, place, options.measure);
         let ours = match or_reason(ours)? {
             Ok(ours) => ours,
             Err(NotHere(why)) => {
@@ -222,7 +222,7 @@ fn run_row(
         };
         outcome.figures.push(ours);
         for ((than, _), ratios) in contenders.comparisons(row).iter().zip(&mut outcome.ratios) {
-            match or_reason(contenders.other(row, than, place, options.terms))? {
+            match or_reason(contenders.other(row, than, place, options.measure))? {
                 Ok(theirs) => ratios.rounds.push(ours / theirs),
                 Err(NotHere(why)) => ratios.missing = Some(why),
             }
@@ -232,7 +232,7 @@ fn run_row(
     Ok(outcome)
 }
 
-/// Tells what cannot be had here from what has failed.
+/// Separates measurements that this machine cannot make from failures.
 fn or_reason(result: Result<f64>) -> Result<Result<f64, NotHere>> {
     match result {
         Ok(figure) => Ok(Ok(figure)),
@@ -241,7 +241,8 @@ fn or_reason(result: Result<f64>) -> Result<Result<f64, NotHere>> {
 }
 
 fn parse(args: &[String]) -> Result<Options> {
-    let terms = Terms { cpu: 0, seconds: 2.0, layout: 4 << 30, files: 100_000, per_cpu: false };
+    let how =
+        MeasureOptions { cpu: 0, seconds: 2.0, layout: 4 << 30, files: 100_000, per_cpu: false };
     let mut options = Options {
         rounds: 5,
         fio: None,
@@ -253,35 +254,35 @@ fn parse(args: &[String]) -> Result<Options> {
         dir: None,
         rows: Vec::new(),
         json: false,
-        terms,
+        measure: how,
     };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().with_context(|| format!("{arg} needs a value"));
         match arg.as_str() {
             "--rounds" => options.rounds = value()?.parse().context("--rounds")?,
-            "--seconds" => options.terms.seconds = value()?.parse().context("--seconds")?,
+            "--seconds" => options.measure.seconds = value()?.parse().context("--seconds")?,
             "--fio" => options.fio = Some(value()?.into()),
             "--plain-fio" => options.plain_fio = Some(value()?.into()),
             "--t-io-uring" => options.tool = Some(value()?.into()),
             "--fiord" => options.fiord = Some(value()?.into()),
             "--against" => options.against = Some(value()?.into()),
             "--bare" => options.bare = Some(value()?.into()),
-            "--cpu" => options.terms.cpu = value()?.parse().context("--cpu")?,
+            "--cpu" => options.measure.cpu = value()?.parse().context("--cpu")?,
             "--dir" => options.dir = Some(value()?.into()),
             "--row" => options.rows.push(value()?.clone()),
-            "--per-cpu" => options.terms.per_cpu = true,
+            "--per-cpu" => options.measure.per_cpu = true,
             "--layout-mib" => {
                 let mib: u64 = value()?.parse().context("--layout-mib")?;
-                options.terms.layout = mib.max(1) << 20;
+                options.measure.layout = mib.max(1) << 20;
             }
             "--json" => options.json = true,
             "--smoke" => {
                 options.rounds = 1;
-                (options.terms.seconds, options.terms.layout) = (0.1, 16 << 20);
-                options.terms.files = 200;
+                (options.measure.seconds, options.measure.layout) = (0.1, 16 << 20);
+                options.measure.files = 200;
             }
-            other => bail!("no option is called {other}\n\n{HELP}"),
+            other => bail!("unknown option {other}\n\n{HELP}"),
         }
     }
     if options.rounds == 0 {
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_told_apart_by_their_names() {
+    fn row_names_are_unique() {
         for (i, row) in ROWS.iter().enumerate() {
             assert!(ROWS[..i].iter().all(|other| other.name != row.name), "{}", row.name);
             assert!(!row.than.is_empty(), "{}", row.name);

@@ -1,94 +1,94 @@
-//! What a row of the benchmark is: a job, what is measured of it, and what it is compared with.
+//! A row of the benchmark: a job, a measurement, and comparisons.
 
-/// One row.
+/// A row of the benchmark.
 pub(super) struct Row {
-    /// What it shows.
+    /// The name of the row in the table.
     pub name: &'static str,
-    /// What is measured.
+    /// The measurement.
     pub what: What,
-    /// What is done.
+    /// The job.
     pub job: Job,
-    /// What it is compared with, and what the ratio must be.
+    /// The comparisons, each with the required ratio.
     pub than: &'static [(Than, Bound)],
 }
 
-/// A job's options, in one text or several, by blanks; what is not named is at its default. `FILE`
-/// stands for a file of 256 MiB in the page cache, `LOOP` for a loop device over one (needs root),
-/// `TWO_CPUS` for one CPU a job.
+/// The options of a job, in one or several texts, separated by blanks. `FILE` stands for a file of 256 MiB in
+/// the page cache, `LOOP` for a loop device over such a file (needs root), and `TWO_CPUS` for one CPU per
+/// job.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job(pub &'static [&'static str]);
 
 impl Job {
-    /// The options one by one.
+    /// Returns the options one by one.
     pub(super) fn options(self) -> impl Iterator<Item = &'static str> {
         self.0.iter().flat_map(|text| text.split(' '))
     }
 
-    /// Whether an option is among them, as it is written.
+    /// Returns whether the job has an option, spelled exactly like this.
     pub(super) fn has(self, option: &str) -> bool {
         self.options().any(|own| own == option)
     }
 }
 
-/// What is measured of a run. The ratio is fiord's figure divided by the other's.
+/// A measurement of a run. The ratio is fiord's result divided by the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// I/Os a second.
+    /// I/Os per second.
     Rate,
-    /// Instructions an I/O in user space (callgrind).
+    /// Instructions per I/O in user space (callgrind).
     Instructions,
-    /// Peak of the memory that is the process's own: anonymous and shared memory. Pages of programs
-    /// and libraries are in the page cache, where every process that maps them shares them.
+    /// Peak of the process's private memory: anonymous and shared memory. Pages of programs and libraries are
+    /// in the page cache, and all processes that map them share them.
     OwnMemory,
-    /// Peak of resident memory, pages of programs and libraries included.
+    /// Peak of resident memory, including pages of programs and libraries.
     Resident,
     /// Time from the start of the process to its first I/O.
     FirstIo,
     /// Time from the last I/O to the end of the process.
     Exit,
-    /// Bytes a second at which a file is laid out.
+    /// Bytes per second at which a file is laid out.
     Layout,
     /// Time of a whole run that lays out and reads very many files of 4 KiB.
     ManyFiles,
 }
 
 impl What {
-    /// In a few words, for the table.
+    /// A short description for the table.
     pub(super) fn unit(self) -> &'static str {
         match self {
-            What::Rate => "I/Os a second",
-            What::Instructions => "user instructions an I/O",
-            What::OwnMemory => "peak of its own memory",
+            What::Rate => "I/Os per second",
+            What::Instructions => "user instructions per I/O",
+            What::OwnMemory => "peak of private memory",
             What::Resident => "peak of resident memory",
             What::FirstIo => "time to the first I/O",
             What::Exit => "time from the last I/O",
-            What::Layout => "bytes a second",
+            What::Layout => "bytes per second",
             What::ManyFiles => "time of the run",
         }
     }
 }
 
-/// What fiord is compared with.
+/// A program or job that fiord is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Than {
-    /// fio doing the same job.
+    /// fio with the same job.
     Fio,
     /// fio as distributions build it, not for the native CPU.
     PlainFio,
-    /// The bare loop: its engine and settings, by blanks.
+    /// The bare loop, with its engine and settings, separated by blanks.
     Bare(&'static str),
-    /// fio's `t/io_uring`: its options, by blanks.
+    /// fio's `t/io_uring`, with its options, separated by blanks.
     Tool(&'static str),
-    /// Another job by fiord itself, and what it is called.
+    /// fiord with another job, and the name of that job.
     Itself(&'static str, Job),
     /// `dd bs=1M`.
     Dd,
-    /// Another fiord doing the same job (`--against`).
+    /// Another fiord with the same job (`--against`).
     OtherFiord,
 }
 
 impl Than {
-    /// What it is called.
+    /// The name for the table.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Than::Fio => "fio",
@@ -103,19 +103,19 @@ impl Than {
     }
 }
 
-/// What a ratio must be.
+/// A requirement for a ratio.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Bound {
-    /// At least this.
+    /// The ratio must be at least this.
     AtLeast(f64),
-    /// At most this.
+    /// The ratio must be at most this.
     AtMost(f64),
-    /// Nothing is required.
+    /// There is no requirement.
     Any,
 }
 
 impl Bound {
-    /// Whether a ratio is as required. `None`: nothing is.
+    /// Returns whether a ratio meets the requirement; `None` if there is none.
     pub(super) fn met(self, ratio: f64) -> Option<bool> {
         match self {
             Bound::AtLeast(least) => Some(ratio >= least),

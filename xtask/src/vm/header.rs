@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         assert!(Header::parse("echo\n", &[]).is_err());
         assert!(Header::parse("# A\n# device: x\n", &["devices"]).is_err());
         assert!(Header::parse("# A\n# more words\n", &["devices"]).is_err());

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         assert!(of(&["--run"]).is_err());
         assert!(of(&["--fast"]).is_err());
         assert!(of(&["--kernel", "/boot/vmlinuz"]).is_err());

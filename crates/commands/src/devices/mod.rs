@@ -138,8 +138,8 @@ fn show(args: &Args) -> Result<String, Error> {
 
 /// Width of the table: that of the terminal, else `COLUMNS`, else unlimited.
 fn width() -> usize {
-    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal::width(std::io::stdout()).or_else(told).unwrap_or(usize::MAX)
+    let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal::width(std::io::stdout()).or_else(of_environment).unwrap_or(usize::MAX)
 }
 
 fn is(disk: &Disk, name: &str) -> bool {

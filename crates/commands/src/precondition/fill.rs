@@ -235,7 +235,7 @@ impl DeviceFiller<'_> {
     fn job(&self, line: &[String], extent: Option<(Bytes, Bytes)>) -> Result<Outcome, FillError> {
         let invocation = rejected::parse(line, &mut Machine)?;
         let jobs = Prepared::of(&invocation).map_err(Rejected)?;
-        let mut interrupts = Flag { stop: self.stop, told: false };
+        let mut interrupts = Flag { stop: self.stop, asked: false };
         let settings = Settings { progress: Some(UPDATE.0), ..Settings::default() };
         let stopped = || self.stopped();
         let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
@@ -256,15 +256,15 @@ impl DeviceFiller<'_> {
 /// Passes an interrupt on to one of several runs.
 struct Flag<'a> {
     stop: &'a AtomicBool,
-    told: bool,
+    asked: bool,
 }
 
 impl Interrupts for Flag<'_> {
     fn next(&mut self) -> Option<Interrupt> {
-        if self.told || !self.stop.load(Ordering::Relaxed) {
+        if self.asked || !self.stop.load(Ordering::Relaxed) {
             return None;
         }
-        self.told = true;
+        self.asked = true;
         Some(Interrupt::End(SIGINT))
     }
 }

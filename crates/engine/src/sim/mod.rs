@@ -36,7 +36,7 @@ use store::Store;
 /// Torn and short transfers are whole sectors of this many bytes.
 const SECTOR: u64 = 512;
 /// Cost in nanoseconds of a reap that does not wait and finds nothing. Without it a poller would
-/// poll for ever at the same point in time.
+/// poll forever at the same point in time.
 const POLL_COST: u64 = 100;
 
 /// One op as the device saw it.

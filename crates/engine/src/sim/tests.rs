@@ -163,7 +163,7 @@ fn distributions_have_the_moments_they_promise() {
 }
 
 #[test]
-fn faults_strike_where_and_when_they_are_told() {
+fn faults_strike_where_and_when_the_options_say() {
     let errors = vec![
         Fault { errno: Errno::EIO, on: FaultOn::Bytes(4096, 8192) },
         Fault { errno: Errno::ENODEV, on: FaultOn::Op(4) },

@@ -1,11 +1,10 @@
-//! What storage sees of the bytes in files: compressors, and hashes of blocks of 4 KiB.
+//! Tests of what storage sees of the bytes in files: compression, and hashes of blocks of 4 KiB.
 
 use std::collections::HashSet;
 
 use crate::fiord::Place;
 
-/// What LZ4 and zstd save of records of 128 KiB, and the share of blocks that are there already, in
-/// per cent.
+/// Returns by how much LZ4 and zstd shrink records of 128 KiB, and the share of duplicate blocks, in percent.
 fn seen(place: &Place, name: &str) -> (f64, f64, f64) {
     let bytes = std::fs::read(place.path(name)).unwrap();
     let (mut lz4, mut zstd) = (0, 0);

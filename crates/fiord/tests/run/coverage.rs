@@ -1,5 +1,5 @@
-//! Each block exactly once per pass, by witnesses that do not ask fiord: the system calls that
-//! `strace` sees, and the bytes that are in the files afterwards.
+//! Tests that a pass visits each block exactly once, with independent evidence: the system calls that
+//! `strace` sees, and the bytes in the files afterwards.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use crate::fiord::{Place, work};
 
 const BLOCK: u64 = 4096;
 
-/// Offsets of the I/Os of one block that `strace` saw, in order. `None` where it is missing or may
-/// not look.
+/// Returns the offsets of the I/Os of one block that `strace` saw, in order. `None` if strace is missing or
+/// not permitted.
 pub(crate) fn traced(
     place: &Place,
     calls: &str,
@@ -29,8 +29,8 @@ pub(crate) fn traced(
     Some(trace.lines().flat_map(offset).collect())
 }
 
-/// Of `pread64(3, "…"..., 4096, 8192) = 4096` and the same to write; also where the call is
-/// interrupted in the trace by another thread's.
+/// Parses `pread64(3, "…"..., 4096, 8192) = 4096` and the corresponding write, also if another thread's call
+/// interrupts the line in the trace.
 pub(crate) fn positioned(line: &str) -> Vec<u64> {
     let call =
         line.contains("pread64(") || line.contains("pwrite64(") || line.contains("64 resumed>");
@@ -41,7 +41,7 @@ pub(crate) fn positioned(line: &str) -> Vec<u64> {
     args.rsplit_once(", ").and_then(|(_, offset)| offset.parse().ok()).into_iter().collect()
 }
 
-/// Of every control block of an `io_submit`.
+/// Parses every control block of an `io_submit`.
 fn submitted(line: &str) -> Vec<u64> {
     let parts = line.split("aio_offset=").skip(1);
     parts.filter_map(|p| p.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()).collect()
@@ -61,7 +61,7 @@ fn each_once_per_pass(offsets: &[u64], blocks: u64, passes: usize) {
 #[test]
 fn system_calls_visit_each_block_once_per_pass() {
     let place = Place::new();
-    // A number of blocks that is no power of two.
+    // The number of blocks is not a power of two.
     place.write("file", vec![0; 4096 * 87]);
     let job = "--name=j --filename=file --bs=4k --loops=2 --output-format=json";
     for (rw, calls) in [("randread", "pread64"), ("randwrite", "pwrite64")] {
@@ -71,14 +71,14 @@ fn system_calls_visit_each_block_once_per_pass() {
     }
     let line = format!("{job} --ioengine=libaio --iodepth=8 --rw=randread");
     let offsets = traced(&place, "io_submit", &line, submitted).unwrap();
-    // What is in flight over the end of a pass belongs to either.
+    // I/Os in flight at the end of a pass may belong to either pass.
     let mut seen = BTreeMap::new();
     offsets.iter().for_each(|o| *seen.entry(o).or_insert(0) += 1);
     assert_eq!((seen.len(), offsets.len()), (87, 174));
     assert!(seen.values().all(|n| *n == 2), "{seen:?}");
 }
 
-/// Jobs that write a whole region once: `nrfiles`, bytes in all, options.
+/// Jobs that write a whole region once: `nrfiles`, total bytes, options.
 const WRITERS: [(u64, u64, &str); 8] = [
     (1, 87 * BLOCK, "--rw=randwrite --bs=4k"),
     (1, 87 * BLOCK, "--rw=randwrite --bs=4k --random_generator=lfsr"),
@@ -90,13 +90,13 @@ const WRITERS: [(u64, u64, &str); 8] = [
     (1, 87 * BLOCK, "--rw=write --bsrange=4k-12k"),
 ];
 
-/// As many bytes are written as there are, and none is as it was: so each was written once.
+/// The number of bytes written equals the size, and every block has changed, so each block was written once.
 #[test]
 fn bytes_are_written_once() {
     for engine in ["psync", "pvsync2", "mmap", "libaio", "io_uring"] {
         for (files, size, options) in WRITERS {
             if engine == "mmap" && options.contains("=512") {
-                // fio has no blocks below a page there.
+                // fio does not support blocks smaller than a page there.
                 continue;
             }
             let place = Place::new();
@@ -119,13 +119,13 @@ fn bytes_are_written_once() {
     }
 }
 
-/// 1 for each call that drops cached pages.
+/// Counts calls that drop cached pages: 1 for each.
 fn dropped(line: &str) -> Vec<u64> {
     let drops = line.contains("POSIX_FADV_DONTNEED") || line.contains("BLKFLSBUF");
     if drops { vec![1] } else { Vec::new() }
 }
 
-/// fio 3.42 drops the cache as often; with direct I/O, which leaves nothing there, once is enough.
+/// fio 3.42 drops the cache as often. With direct I/O, which leaves nothing in the cache, one call is enough.
 #[test]
 fn cached_pages_are_dropped_before_each_pass() {
     let place = Place::new();
@@ -150,7 +150,7 @@ fn cached_pages_are_dropped_before_each_pass() {
     }
 }
 
-/// A small file that is read for some time comes from the disk in each pass.
+/// A small file that is read for some time is read from the disk in each pass.
 #[test]
 fn timed_reads_drop_the_cache_each_pass() {
     let place = Place::new();

@@ -1,17 +1,17 @@
-//! `--debug`: lines that scripts read, in fio's form, where results go.
+//! Tests of `--debug`: lines in fio's form, which scripts read, on the stream of the results.
 
 use crate::fiord::{Place, Ran};
 
 const JOB: &str = "--name=a --filename=f --size=16k --bs=4k --rw=write";
 
-/// The text of each line of a category, without the process number.
+/// Returns the text of each line of a category, without the process number.
 fn lines<'a>(out: &'a str, category: &str) -> Vec<&'a str> {
     let column = format!("{category:<8} ");
     let own = out.lines().filter_map(|line| line.strip_prefix(&column));
     own.map(|line| line.split_once(' ').unwrap().1.trim_start()).collect()
 }
 
-/// The lines of a stage without the name of the I/O.
+/// Returns the lines of a stage, without the name of the I/O.
 fn stage<'a>(out: &'a str, stage: &str) -> Vec<&'a str> {
     let own = lines(out, "io").into_iter().filter_map(|line| line.strip_prefix(stage));
     own.map(|line| line.split_once(": ").unwrap().1).collect()
@@ -49,7 +49,7 @@ fn each_io_has_its_stages() {
     }
 }
 
-/// The lines of fio for the same job begin with the same words.
+/// fio's lines for the equivalent job begin with the same words.
 #[test]
 fn ios_are_those_that_fio_traces() {
     let place = Place::new();

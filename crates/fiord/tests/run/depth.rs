@@ -1,9 +1,9 @@
-//! How many I/Os are in flight and how they are batched, seen from outside.
+//! Tests of how many I/Os are in flight and how they are batched, observed from outside.
 
 use crate::fiord::Place;
 
-/// What fio 3.42 prints for 1024 I/Os at depth 8 with libaio and io_uring: the shares of I/Os issued
-/// with 1, 2, 4 to 7 and 8 in flight, in per cent.
+/// Output of fio 3.42 for 1024 I/Os at depth 8 with libaio and io_uring: the shares of I/Os issued with 1, 2,
+/// 4 to 7 and 8 in flight, in percent.
 const AS_FIO: [(&str, [u32; 4]); 14] = [
     ("--iodepth_batch=4 --iodepth_batch_complete=4", [0, 0, 0, 100]),
     ("--iodepth_batch=4", [0, 0, 0, 100]),
@@ -36,13 +36,13 @@ fn depths_of_batches_are_those_of_fio() {
         for (got, wanted) in got.iter().zip(shares) {
             assert!((got - f64::from(wanted)).abs() < 1.0, "{options}: {got:?} {shares:?}");
         }
-        // Polls that find nothing are not counted.
+        // Polls that find nothing do not count.
         assert_eq!(job["iodepth_complete"]["0"], 0.0, "{options}");
     }
 }
 
-/// Without `iodepth_batch*`, every free slot is filled at once, and `iodepth_low` is reached and not
-/// passed.
+/// Without `iodepth_batch*`, the loop fills all free slots at once, as soon as the number in flight has
+/// fallen to `iodepth_low`.
 #[test]
 fn iodepth_low_alone_refills_the_queue_in_one_go() {
     let place = Place::new();

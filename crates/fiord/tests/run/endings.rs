@@ -1,4 +1,4 @@
-//! Runs that do not end by themselves, and jobs that fail.
+//! Tests of runs that do not end by themselves, and of jobs that fail.
 
 use std::time::{Duration, Instant};
 
@@ -73,7 +73,7 @@ fn a_layout_that_is_cut_short_leaves_nothing() {
     assert!(place.names().is_empty(), "{:?}", place.names());
 }
 
-/// Files of the layout that were begun are complete.
+/// Files whose layout has begun are complete.
 #[test]
 fn sigterm_ends_a_layout_of_many_files() {
     let place = Place::new();
@@ -99,7 +99,7 @@ fn sigterm_ends_a_layout_of_many_files() {
     }
 }
 
-/// It looks for data in a file of which the file system does not answer.
+/// The survey looks for data in a file whose file system does not answer.
 #[test]
 fn sigterm_ends_the_collection_of_findings() {
     let place = Place::new();
@@ -123,7 +123,7 @@ fn sigterm_ends_the_collection_of_findings() {
             assert!(from.elapsed() < Duration::from_secs(5), "{}{}", read("out"), read("err"));
             std::thread::sleep(Duration::from_millis(5));
         };
-        // The kernel lets the process go when the file system is gone.
+        // The kernel lets the process end when the file system is gone.
         drop(served);
         assert_eq!(end(child, SOON).status, Some(128));
         let jobs = work(&document);
@@ -156,7 +156,7 @@ fn the_exit_status_counts_the_jobs_that_failed() {
     for (more, status) in [("--name=a --numjobs=3", 3), ("--name=a --numjobs=200", 127)] {
         assert_eq!(place.run(&format!("{line} {more}")).status, Some(status));
     }
-    // Not an error of the medium: it would only come again.
+    // This is not an error of the medium: the run must not report it as one.
     let ran = place.run(&format!("{line} --name=a --continue_on_error=all"));
     assert_eq!(ran.status, Some(1), "{ran:?}");
 }
@@ -188,7 +188,7 @@ fn run_times_are_kept() {
     let from = Instant::now();
     let document = place.run(&format!("{line} --output-format=json")).ok().json();
     let ms = document["jobs"][0]["read"]["runtime"].as_u64().unwrap();
-    // It may be late on a busy machine, but never early.
+    // On a busy machine the report may be late, but it is never early.
     assert!((690..=2000).contains(&ms), "{ms}");
     assert!(from.elapsed() < Duration::from_secs(10));
 }
@@ -222,10 +222,10 @@ fn ctrl_c_ends_commands_and_what_they_started() {
         signal(&child, "INT");
         let ran = end(child, SOON);
         assert_eq!(ran.status, Some(128), "{when}: {ran:?}");
-        // What it did before is in the report.
+        // The report has what the job did before.
         let ios = if when == "postrun" { 256 } else { 0 };
         assert_eq!(work(&ran.json())[0].2[0].1, ios, "{when}: {ran:?}");
-        // What has ended stays in the table of processes until its parent asks for it.
+        // A process that has ended stays in the process table until its parent waits for it.
         let mut group = std::process::Command::new("pgrep");
         let group = group.args(["--runstates", "DRS", "--pgroup", &shell.to_string()]).output();
         if let Ok(group) = group {
@@ -234,7 +234,7 @@ fn ctrl_c_ends_commands_and_what_they_started() {
     }
 }
 
-/// What a run has written to two files, when its document is there.
+/// Returns what a run has written to two files, once its document is complete.
 fn written(place: &Place) -> Option<(String, String)> {
     let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap_or_default();
     let (out, err) = (read("out"), read("err"));
@@ -271,7 +271,7 @@ fn the_second_ctrl_c_reports_and_names_what_hangs() {
             std::thread::sleep(Duration::from_millis(5));
         };
         let file = served.file();
-        // The kernel lets the process go when the read ends.
+        // The kernel lets the process end when the read ends.
         drop(served);
         assert_eq!(end(child, SOON).status, Some(128));
         assert!(out.starts_with(begins), "{format}: {out}");
@@ -285,7 +285,7 @@ fn the_second_ctrl_c_reports_and_names_what_hangs() {
     }
 }
 
-/// A worker that sits in a system call cannot report; what it did before is known.
+/// A worker that is blocked in a system call cannot report, but its counters are known.
 #[test]
 fn reports_of_a_job_that_waits_for_the_device_have_what_it_did() {
     let place = Place::new();
@@ -320,7 +320,7 @@ fn a_second_ctrl_c_always_ends() {
 
 #[test]
 fn a_device_that_is_to_be_filled_is_full_at_the_end() {
-    // Only where a small file system can be had.
+    // Only where the test may mount a small file system.
     let place = Place::new();
     std::fs::create_dir(place.path("m")).unwrap();
     let mount = |program: &str, args: &[&str]| {

@@ -1,4 +1,4 @@
-//! One body over all engines that do real I/O, and the eleven words of `rw`.
+//! One test body for all engines that do real I/O and for the eleven words of `rw`.
 
 use fiord_job::option::def::Support;
 use fiord_job::option::engine::EngineDef;
@@ -6,7 +6,7 @@ use fiord_job::option::table;
 
 use crate::fiord::{Place, work};
 
-/// The supported engines that read and write files.
+/// Returns the supported engines that read and write files.
 pub(crate) fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
     let works = |engine: &&EngineDef| {
         engine.support == Support::Built && engine.access.uses_file_layer() && engine.moves_data
@@ -14,7 +14,7 @@ pub(crate) fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
     table::engines().iter().filter(works)
 }
 
-/// Words, and I/Os read and written of 64 blocks; mixes are checked by their sum.
+/// Words of `rw`, and the I/Os read and written of 64 blocks. For mixes, the test checks the sum.
 const WORDS: [&str; 8] =
     ["read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "read:4k"];
 

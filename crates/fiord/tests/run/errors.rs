@@ -1,4 +1,4 @@
-//! What reports and the exit status say of I/Os that failed.
+//! Tests of what reports and the exit status say about failed I/Os.
 
 use serde_json::Value;
 
@@ -6,28 +6,28 @@ use crate::fiord::Place;
 
 const READ: &str = "--ioengine=sim --size=1m --bs=4k --rw=read --output-format=json";
 
-/// `error`, `total_err` and `first_error` of each job; -1 stands for a key that is not there.
+/// `error`, `total_err` and `first_error` of each job; -1 stands for a missing key.
 fn errors(document: &Value) -> Vec<[i64; 3]> {
     let number = |job: &Value, key: &str| job[key].as_i64().unwrap_or(-1);
     let jobs = document["jobs"].as_array().unwrap();
     jobs.iter().map(|job| ["error", "total_err", "first_error"].map(|k| number(job, k))).collect()
 }
 
-/// fio 3.42 gives the same numbers for the same errors.
+/// fio 3.42 reports the same numbers for these errors.
 #[test]
 fn the_error_of_a_job_is_the_first_one_unless_another_ends_it() {
     let place = Place::new();
     for (options, status, expected) in [
-        // Survived: the status is 0.
+        // The job survives its errors: the status is 0.
         ("--continue_on_error=all --sim_errors=EIO@8k-16k", 0, vec![[5, 2, 5]]),
         ("--continue_on_error=read --sim_errors=EILSEQ#7,EIO@64k", 0, vec![[84, 2, 84]]),
         ("--continue_on_error=read --rw=randrw --sim_errors=EIO#300", 0, vec![[0, 0, 0]]),
-        // Errors of the other direction, and those that no job survives, end it.
+        // Errors of the other direction, and errors that no job survives, end the job.
         ("--continue_on_error=write --sim_errors=EIO@64k", 1, vec![[5, 0, 0]]),
         ("--continue_on_error=all --sim_errors=EIO@8k,ENOSPC@64k", 1, vec![[28, 2, 5]]),
         ("--sim_errors=EIO@64k", 1, vec![[5, -1, -1]]),
         ("--continue_on_error=all", 0, vec![[0, 0, 0]]),
-        // Entries of several jobs.
+        // Entries with several jobs.
         ("--continue_on_error=all --sim_errors=EIO@8k --numjobs=2", 0, vec![[5, 1, 5]; 2]),
         (
             "--continue_on_error=all --sim_errors=EIO@8k --numjobs=2 --group_reporting",
@@ -59,7 +59,7 @@ fn survived_errors_are_in_text_and_terse_lines() {
     assert!(failed.out.contains(site), "{}", failed.out);
 }
 
-/// As in fio: such a job has not failed, so that it takes no other along, and its numbers are judged.
+/// As in fio, such a job has not failed: it ends no other job, and fiord checks its numbers.
 #[test]
 fn a_survived_error_is_no_failure() {
     let place = Place::new();
@@ -70,7 +70,7 @@ fn a_survived_error_is_no_failure() {
     let document = place.run(&line).ok().json();
     assert_eq!(document["jobs"][0]["error"], 5);
     assert!(document["jobs"][1]["read"]["runtime"].as_u64().unwrap() > 200);
-    // `iops` counts what was done, `total_ios` what was issued.
+    // `iops` counts completed I/Os, `total_ios` issued ones.
     let read = &document["jobs"][0]["read"];
     let done = read["iops"].as_f64().unwrap() * read["runtime"].as_f64().unwrap() / 1000.0;
     assert_eq!((read["total_ios"].as_u64(), done.round()), (Some(256), 255.0));
@@ -79,14 +79,14 @@ fn a_survived_error_is_no_failure() {
 #[test]
 fn reports_of_a_running_job_have_its_errors() {
     let place = Place::new();
-    // A second of the device's own time, which takes a moment.
+    // A second of virtual time, which takes only a moment.
     let ran = place.run(&format!(
         "{READ} --name=a --continue_on_error=all --sim_errors=EIO@4k --sim_latency=constant:1us --time_based \
          --runtime=1 --status-interval=50ms"
     ));
     let documents = ran.ok().documents();
     assert!(documents.len() > 1);
-    // On a busy machine the first report may come before the first I/O.
+    // On a busy machine, the first report may come before the first I/O.
     let begun = |document: &&Value| document["jobs"][0]["read"]["total_ios"].as_u64() > Some(1);
     let reports: Vec<_> = documents.iter().filter(begun).map(|d| errors(d)[0]).collect();
     assert!(reports.iter().all(|[error, total, _]| *error == 5 && *total > 0), "{reports:?}");

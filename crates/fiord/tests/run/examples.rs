@@ -1,4 +1,4 @@
-//! Every job file in `examples/`: it is understood, and a shortened one runs to a result.
+//! Tests of every job file in `examples/`: fiord accepts it, and a shortened version runs to the end.
 
 use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::fiord::{Place, Ran, work};
 
-/// What the variables in the examples stand for; files that a test makes stand for the devices.
+/// Values of the variables in the examples. Files that the test creates replace the devices.
 pub(crate) const VARIABLES: [(&str, &str); 8] = [
     ("ZONED", "a.dat"),
     ("DEVICE_A", "a.dat"),
@@ -39,7 +39,7 @@ fn run(place: &Place, line: &str) -> Ran {
     Ran::from(command.output().unwrap())
 }
 
-/// The job in a fraction of the time and space.
+/// Returns the job with a fraction of its time and space.
 fn shortened(text: &str, direct: bool) -> String {
     let short = |line: &str| match line.split_once('=') {
         Some(("runtime", _)) => "runtime=200ms".to_string(),
@@ -51,7 +51,7 @@ fn shortened(text: &str, direct: bool) -> String {
     text.lines().map(|line| short(line) + "\n").collect()
 }
 
-/// The job with small emulated zones in a file, if it uses zones.
+/// Returns the job with small emulated zones in a file, if it uses zones.
 fn emulated(text: &str) -> String {
     let zones = |line: &str| match line.split_once('=') {
         Some(("zonemode", _)) => "zonemode=zbd\nzonesize=1m".to_string(),
@@ -65,7 +65,7 @@ fn emulated(text: &str) -> String {
     text.lines().map(|line| zones(line) + "\n").collect()
 }
 
-/// Whether the file system under the tests does direct I/O.
+/// Whether the file system of the test directory supports direct I/O.
 fn does_direct(path: &Path) -> bool {
     const O_DIRECT: i32 = if cfg!(target_arch = "aarch64") { 0o200_000 } else { 0o40_000 };
     let opened = fs::File::options().read(true).custom_flags(O_DIRECT).open(path);
@@ -84,7 +84,7 @@ fn every_example_is_understood() {
     place.write("b.dat", [0; 4096]);
     for (name, text) in examples {
         place.write(&name, &text);
-        // Not `--parse-only`, which refuses jobs for devices that are not here.
+        // Not `--parse-only`, which refuses jobs for devices that do not exist here.
         let ran = run(&place, &format!("--showcmd {name}"));
         assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{name}: {ran:?}");
     }
@@ -98,7 +98,7 @@ fn every_example_runs_shortened() {
     place.write("a.dat", &data);
     place.write("b.dat", &data);
     let direct = does_direct(&place.path("a.dat"));
-    // Commands need a drive that takes them: `tests/vm/nvme-*` has one.
+    // NVMe commands need a drive: `tests/vm/nvme-*` has one.
     for (name, text) in examples().into_iter().filter(|(name, _)| !name.starts_with("nvme-")) {
         place.write(&name, emulated(&shortened(&text, direct)));
         let ran = run(&place, &format!("--output-format=json {name}"));

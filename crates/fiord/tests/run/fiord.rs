@@ -1,4 +1,4 @@
-//! Runs the binary in a directory of its own.
+//! Runs the fiord binary in a temporary directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
-/// A directory that goes away with the test.
+/// A temporary directory, removed when it is dropped.
 pub(crate) struct Place(PathBuf, Option<Sandbox>);
 
 impl Place {
@@ -22,9 +22,9 @@ impl Place {
         Place(path, None)
     }
 
-    /// A place in which programs can write nothing else: for jobs that are wrong, random or hostile.
-    /// Each of `scratch` is an empty directory of its own for them, such as `/etc`. `None`, with the
-    /// reason printed, where there can be no sandbox: the test is to be skipped.
+    /// Creates a directory outside of which programs can write nothing, for jobs that are wrong, random or
+    /// hostile. Each path in `scratch`, such as `/etc`, becomes an empty directory for them. Prints the
+    /// reason and returns `None` if no sandbox is possible; the test must then be skipped.
     pub(crate) fn confined(scratch: &[&str]) -> Option<Self> {
         let mut place = Place::new();
         place.1 = Some(Sandbox::new(&place.0, scratch)?);
@@ -39,7 +39,7 @@ impl Place {
         std::fs::write(self.path(name), bytes).unwrap();
     }
 
-    /// The names in it, sorted.
+    /// Returns the sorted names of the directory's entries.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<String> =
@@ -58,7 +58,7 @@ impl Place {
         command
     }
 
-    /// A program in a directory, confined if this place is.
+    /// Returns a command for a program in the directory, confined if this place is.
     pub(crate) fn program_in(&self, directory: &Path, program: &str) -> Command {
         match &self.1 {
             Some(sandbox) => sandbox.command(directory, program),
@@ -70,19 +70,19 @@ impl Place {
         }
     }
 
-    /// A shell's command line, confined if this place is.
+    /// Returns a command for a shell command line, confined if this place is.
     pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = self.program_in(&self.0, "bash");
         command.args(["-c", script]).stdin(Stdio::null());
         command
     }
 
-    /// Runs a shell's command line, confined if this place is.
+    /// Runs a shell command line, confined if this place is.
     pub(crate) fn script(&self, script: &str) -> Ran {
         Ran::from(self.shell(script).output().unwrap())
     }
 
-    /// Runs to the end.
+    /// Runs fiord to its end.
     pub(crate) fn run(&self, line: &str) -> Ran {
         Ran::from(self.command(line).output().unwrap())
     }
@@ -92,7 +92,7 @@ impl Place {
         self.program("fio", line).output().ok().map(Ran::from)
     }
 
-    /// Starts it, with its output kept.
+    /// Starts fiord and captures its output.
     pub(crate) fn start(&self, line: &str) -> Child {
         self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
@@ -104,7 +104,7 @@ impl Drop for Place {
     }
 }
 
-/// What a run printed.
+/// The output of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub status: Option<i32>,
@@ -123,24 +123,24 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// It succeeded, and therefore printed nothing on standard error.
+    /// Requires success, and therefore nothing on standard error.
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         assert_eq!((self.status, self.err.as_str()), (Some(0), ""), "{self:?}");
         self
     }
 
-    /// It succeeded, and may have shown progress on standard error.
+    /// Requires success, and permits progress on standard error.
     #[track_caller]
     pub(crate) fn ok_with_progress(self) -> Self {
         assert_eq!(self.status, Some(0), "{self:?}");
         self
     }
 
-    /// The whole of standard output as one document.
+    /// Parses all of standard output as one document.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
-        // fio itself writes text before the document now and then.
+        // fio sometimes prints text before the document.
         let from = if self.out.starts_with('{') { 0 } else { self.out.find("\n{").unwrap_or(0) };
         match serde_json::from_str(&self.out[from..]) {
             Ok(value) => value,
@@ -150,24 +150,24 @@ impl Ran {
 }
 
 impl Ran {
-    /// Standard output as documents that follow one another.
+    /// Parses standard output as a sequence of documents.
     #[track_caller]
     pub(crate) fn documents(&self) -> Vec<Value> {
         documents(&self.out)
     }
 }
 
-/// Documents that follow one another.
+/// Parses a sequence of documents.
 #[track_caller]
 pub(crate) fn documents(text: &str) -> Vec<Value> {
     let all = serde_json::Deserializer::from_str(text).into_iter();
     all.map(|document| document.unwrap_or_else(|e| panic!("{e}: {text}"))).collect()
 }
 
-/// Name of a job, error, and bytes and I/Os read, written and trimmed.
+/// Name of a job, its error, and bytes and I/Os read, written and trimmed.
 pub(crate) type Work = (String, i64, [(u64, u64); 3]);
 
-/// What each job did.
+/// Returns what each job did.
 pub(crate) fn work(document: &Value) -> Vec<Work> {
     let jobs = document["jobs"].as_array().unwrap();
     let one = |job: &Value| {
@@ -187,7 +187,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
-/// Waits until a run hears signals and has done some work.
+/// Waits until a run handles signals and has done some work.
 #[track_caller]
 pub(crate) fn under_way(child: &Child) {
     const SIGUSR1: u64 = 1 << (10 - 1);
@@ -204,12 +204,12 @@ pub(crate) fn under_way(child: &Child) {
     some_work();
 }
 
-/// Time in which a run does something.
+/// A time in which a run does some work.
 pub(crate) fn some_work() {
     std::thread::sleep(Duration::from_millis(400));
 }
 
-/// Waits for the end, but not for ever.
+/// Waits for the end, with a time limit.
 #[track_caller]
 pub(crate) fn end(mut child: Child, at_most: Duration) -> Ran {
     let from = Instant::now();

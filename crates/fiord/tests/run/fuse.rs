@@ -1,5 +1,5 @@
-//! A file system in a process, of one directory with one file `f`: just as much of the protocol of
-//! `/dev/fuse` as it takes to read it (Linux: include/uapi/linux/fuse.h, version 7.31).
+//! A file system served by this process, with one directory and one file `f`. It implements only the part of
+//! the `/dev/fuse` protocol that reading needs (Linux: include/uapi/linux/fuse.h, version 7.31).
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,13 +12,13 @@ use fiord_types::Errno;
 
 use crate::fiord::Place;
 
-/// Bytes of the file, all alike.
+/// Size of the file, and the value of all its bytes.
 const SIZE: u64 = 16 << 20;
 const BYTE: u8 = 7;
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
 
-/// Numbers of requests.
+/// Opcodes of requests.
 const LOOKUP: u32 = 1;
 const FORGET: u32 = 2;
 const GETATTR: u32 = 3;
@@ -30,7 +30,7 @@ const INIT: u32 = 26;
 const BATCH_FORGET: u32 = 42;
 const LSEEK: u32 = 46;
 
-/// The time of a read that is never answered, as on a device that hangs.
+/// Delay of a read that is never answered, as on a device that hangs.
 pub(crate) const FOREVER: Duration = Duration::MAX;
 
 /// Whether the file system answers `lseek(2)` with `SEEK_DATA` and `SEEK_HOLE`.
@@ -38,23 +38,24 @@ pub(crate) const FOREVER: Duration = Duration::MAX;
 pub(crate) enum Seeks {
     Answered,
     Hang,
-    /// They are answered until the file is read.
+    /// The server answers seeks until the file is read.
     HangAfterReads,
 }
 
-/// The file system, mounted for as long as this value lives.
+/// The file system; it is unmounted when this value is dropped.
 pub(crate) struct Served {
     point: PathBuf,
     server: Option<JoinHandle<()>>,
 }
 
 impl Served {
-    /// Mounts it below a place. Each read takes as long as `delay`; with [`FOREVER`] it hangs. `None`, with a line that says so, where that is not permitted.
+    /// Mounts the file system below a place. Each read takes `delay`; with [`FOREVER`] it hangs. Prints a
+    /// line and returns `None` if mounting is not permitted.
     pub(crate) fn new(place: &Place, delay: Duration) -> Option<Served> {
         Served::with_seeks(place, delay, Seeks::Answered)
     }
 
-    /// Mounts a file system whose seeks may hang, see [`Served::new`].
+    /// Mounts a file system whose seeks may hang; see [`Served::new`].
     pub(crate) fn with_seeks(place: &Place, delay: Duration, seeks: Seeks) -> Option<Served> {
         let point = place.path("served");
         std::fs::create_dir_all(&point).unwrap();
@@ -71,7 +72,7 @@ impl Served {
             "fd=0,rootmode=40000,user_id=0,group_id=0",
             "served",
         ]);
-        // The helper passes its standard input on to the kernel.
+        // The helper passes its standard input to the kernel.
         mount.arg(&point).stdin(device.try_clone().unwrap()).stderr(Stdio::null());
         if !mount.status().is_ok_and(|status| status.success()) {
             eprintln!("skipped: FUSE cannot be mounted here");
@@ -81,7 +82,7 @@ impl Served {
         Some(Served { point, server: Some(server) })
     }
 
-    /// Its file.
+    /// Returns the path of the file.
     pub(crate) fn file(&self) -> PathBuf {
         Path::new(&self.point).join("f")
     }
@@ -89,7 +90,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // By force: what hangs fails.
+        // Unmounts by force: requests that hang fail.
         let _ = Command::new("umount").arg("-f").arg(&self.point).stderr(Stdio::null()).status();
         let _ = Command::new("umount").arg("-l").arg(&self.point).stderr(Stdio::null()).status();
         if let Some(server) = self.server.take() {
@@ -98,7 +99,7 @@ impl Drop for Served {
     }
 }
 
-/// Answers until it is unmounted, one request after another; a read takes so long.
+/// Answers requests one after another until the file system is unmounted. Each read takes `delay`.
 fn serve(mut device: &File, delay: Duration, mut seeks: Seeks) {
     let mut request = vec![0; 1 << 18];
     while let Ok(length) = device.read(&mut request) {
@@ -136,16 +137,16 @@ fn serve(mut device: &File, delay: Duration, mut seeks: Seeks) {
     }
 }
 
-/// struct fuse_init_out: version 7.31, and the least of everything else.
+/// struct fuse_init_out: version 7.31, and the minimum for all other fields.
 fn init() -> Vec<u8> {
     let mut out = [7u32.to_ne_bytes(), 31u32.to_ne_bytes()].concat();
     out.resize(64, 0);
-    // The most that a write may be.
+    // The maximum size of a write.
     out[20..24].copy_from_slice(&4096u32.to_ne_bytes());
     out
 }
 
-/// struct fuse_entry_out: node, generation, times of validity, attributes.
+/// struct fuse_entry_out: node, generation, validity times, attributes.
 fn entry() -> Vec<u8> {
     [&FILE.to_ne_bytes()[..], &[0; 32], &attributes(FILE)].concat()
 }
@@ -164,7 +165,7 @@ fn read(offset: u64, size: u64) -> Vec<u8> {
     vec![BYTE; size.min(SIZE.saturating_sub(offset)) as usize]
 }
 
-/// struct fuse_lseek_out: the whole file is data, and a hole begins at its end.
+/// struct fuse_lseek_out: the whole file is data, followed by a hole.
 fn seek(offset: u64, whence: u64) -> u64 {
     const SEEK_HOLE: u64 = 4;
     if whence == SEEK_HOLE { SIZE } else { offset }

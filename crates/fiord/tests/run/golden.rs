@@ -1,4 +1,5 @@
-//! The reference cases: the same command gives the same exit status and output of the same shape.
+//! Compares fiord with the reference cases: each command gives the same exit status and output of the same
+//! structure.
 
 use std::sync::Mutex;
 use std::thread;
@@ -7,7 +8,7 @@ use fiord_golden::{Case, json, normal, terse};
 
 use crate::fiord::{Place, Ran};
 
-/// What the `showcmd` case's command names.
+/// The files that the command of the case `showcmd` names.
 const JOB_FILE: &str = "[global]\nbs=4k\nioengine=psync\nsize=4m\n\n[reader]\nrw=randread\n\n\
                         [writer]\nrw=write\nbs=64k,128k\nstonewall\n";
 
@@ -18,7 +19,7 @@ fn run(case: &Case, options: &str) -> Ran {
         place.write("j.fio", JOB_FILE);
         line = line.replace("JOBFILE", "j.fio");
     }
-    // A path that root could make elsewhere is made here.
+    // A path that root could create elsewhere is created in the test directory.
     line = line.replace("/nonexistent/", "nonexistent/");
     place.run(&format!("{line} {options}"))
 }
@@ -46,7 +47,7 @@ const FORMATS: [(&str, &str); 6] = [
 fn check(case: &Case) -> (usize, Vec<String>) {
     let first = run(case, "");
     if first.err.contains("not supported yet") {
-        // Seen with `--nocapture`. Whatever else is wrong with a case makes the test fail.
+        // Printed with `--nocapture`. Any other error in a case fails the test.
         assert_eq!(first.status, Some(1));
         assert_eq!(first.out, "");
         println!("{} needs what is not built: {}", case.name, first.err.lines().next().unwrap());
@@ -60,15 +61,15 @@ fn check(case: &Case) -> (usize, Vec<String>) {
         differences.push(format!("{}: standard error: {}", case.name, first.err));
     }
     if case.exit != 0 || case.name == "parse-only" || case.name == "showcmd" {
-        // Messages are in fiord's own words, on standard error.
+        // fiord's messages have its own wording and go to standard error.
         return (1, differences);
     }
     let mut compared = 0;
     for (format, options) in FORMATS {
         let Some(reference) = case.output(format) else { continue };
         compared += 1;
-        // A busy disk makes a run of milliseconds one of seconds, which then has rate samples
-        // that the reference has not: only what differs every time is a difference.
+        // On a busy disk, a run of milliseconds may take seconds and then has rate samples that the reference
+        // lacks: a difference counts only if every attempt has it.
         let mut attempts = (0..3).map(|_| compare(case, format, &run(case, options), &reference));
         if let Some(difference) = attempts.next().and_then(Result::err)
             && !attempts.any(|again| again.is_ok())
@@ -81,7 +82,7 @@ fn check(case: &Case) -> (usize, Vec<String>) {
 
 #[test]
 fn reference_cases() {
-    // Half of the time goes to cases that run for seconds at a low rate, so several run at once.
+    // Half of the time goes to cases that run for seconds at a low rate, so several cases run at once.
     let cases = Mutex::new(fiord_golden::case::workspace().into_iter());
     let next = || cases.lock().unwrap().next();
     let work = || std::iter::from_fn(next).map(|case| check(&case)).collect::<Vec<_>>();

@@ -1,6 +1,6 @@
-//! What tests of findings are run on and beside: loop devices, file systems, a file that this process
-//! serves, other programs; and findings about the machine instead of a test. Devices and mounts need
-//! root: without it tests say so and pass.
+//! Surroundings for tests of findings: loop devices, file systems, a file that this process serves, and other
+//! programs. Also recognizes findings that are about the machine and not about the test. Devices and mounts
+//! need root; without it, the tests print that and pass.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::fiord::Place;
 
-/// A loop device on a file of the place.
+/// Creates a loop device on a file of the place.
 pub(crate) struct Loop(PathBuf);
 
 impl Loop {
@@ -22,7 +22,7 @@ impl Loop {
         Loop::over(&image)
     }
 
-    /// A loop device on a file that is there.
+    /// Creates a loop device on an existing file.
     pub(crate) fn over(image: &Path) -> Option<Loop> {
         let made = Command::new("losetup").args(["-f", "--show"]).arg(image).output();
         match made {
@@ -36,7 +36,7 @@ impl Loop {
         }
     }
 
-    /// Makes it go around the page cache of its file; without it that answers.
+    /// Makes the loop device use direct I/O on its file. Otherwise the page cache of the file answers.
     pub(crate) fn direct(self) -> Option<Loop> {
         let done = Command::new("losetup").arg("--direct-io=on").arg(&self.0).status();
         done.is_ok_and(|status| status.success()).then_some(self)
@@ -50,7 +50,7 @@ impl Loop {
         std::fs::write(self.sysfs("queue").join(name), value).is_ok()
     }
 
-    /// A file of its directory in sysfs.
+    /// Reads a file of the device's directory in sysfs.
     pub(crate) fn sysfs(&self, name: &str) -> PathBuf {
         Path::new("/sys/block").join(self.0.file_name().unwrap()).join(name)
     }
@@ -65,7 +65,7 @@ impl Drop for Loop {
 /// A file system on a loop device, mounted below the place.
 pub(crate) struct Mounted {
     pub point: PathBuf,
-    /// Goes after the mount.
+    /// Dropped after the mount.
     _device: Option<Loop>,
 }
 
@@ -95,18 +95,18 @@ impl Drop for Mounted {
     }
 }
 
-/// Programs that compute until this goes.
+/// Programs that use CPU time until this value is dropped.
 pub(crate) struct Crowd(Vec<Child>);
 
 impl Crowd {
-    /// On one CPU.
+    /// Starts them on one CPU.
     pub(crate) fn on_cpu_0(programs: usize) -> Crowd {
         let mut pinned = Command::new("taskset");
         pinned.args(["-c", "0", "sh", "-c", "while :; do :; done"]);
         Crowd::new(programs, &mut pinned)
     }
 
-    /// Where they may.
+    /// Starts them on all permitted CPUs.
     pub(crate) fn anywhere(programs: usize) -> Crowd {
         Crowd::new(programs, Command::new("sh").args(["-c", "while :; do :; done"]))
     }
@@ -126,7 +126,7 @@ impl Drop for Crowd {
     }
 }
 
-/// A program that reads a file or device from its disk again and again until this goes.
+/// A program that reads a file or device from its disk repeatedly until this value is dropped.
 pub(crate) struct Reader(Arc<AtomicBool>, Option<JoinHandle<()>>);
 
 impl Reader {
@@ -154,10 +154,11 @@ impl Drop for Reader {
     }
 }
 
-/// Whether a finding is about the machine that the tests run on: the jobs here set none of what these
-/// are about. Where that stays as it is (clock, governor, nodes, schedulers), the machine is asked here
-/// once more. What others do while the tests run cannot be asked afterwards: those findings are excused
-/// by what they say, and their own tests show that they are silent where nothing else runs.
+/// Whether a finding is about the machine that runs the tests. The jobs here set none of the options that
+/// these findings concern. If a fact does not change (clock, governor, nodes, schedulers), this function
+/// checks it again. The activity of other programs during a test cannot be checked afterwards, so this
+/// function accepts those findings by their text; their own tests show that they are silent on a quiet
+/// machine.
 pub(crate) fn of_this_machine(finding: &Value) -> bool {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let any = |directory: &str, file: &str, holds: &dyn Fn(&str) -> bool| {
@@ -167,13 +168,13 @@ pub(crate) fn of_this_machine(finding: &Value) -> bool {
     };
     let what = finding["what"].as_str().unwrap();
     match finding["id"].as_str().unwrap() {
-        // Tests run side by side, on machines that are shared: others compute and use the disks, and
-        // a hypervisor has other guests.
+        // Tests run in parallel, on shared machines: other programs compute and use the disks, and a
+        // hypervisor has other guests.
         "noisy-neighbour" => true,
-        // Seen from the device: it waited for threads that had no CPU.
+        // From the device's point of view, it waited for threads that had no CPU.
         "depth-not-reached" => finding["evidence"].to_string().contains("other programs computed"),
-        // A limit that bites is that of the group in which the tests were started: no job makes
-        // one. `groups.rs` has a group with a limit and one without.
+        // A limit that has an effect belongs to the group in which the tests were started, because no job
+        // sets one. `groups.rs` tests a group with a limit and one without.
         "throttled-by-cgroup" => what.starts_with("the control group "),
         "clock-source" => {
             let clock = text("/sys/devices/system/clocksource/clocksource0/current_clocksource");

@@ -1,10 +1,10 @@
-//! Buffers in huge pages, of the sizes that this kernel has.
+//! Tests of buffers in huge pages of the sizes that this kernel supports.
 //!
-//! Whether pages are reserved is up to whoever owns the machine: where none are, the run has to say so.
+//! The owner of the machine decides whether huge pages are reserved. If none are, the run must say so.
 
 use crate::fiord::Place;
 
-/// `(bytes of a page, pages free)` of each size, from the kernel itself.
+/// Returns `(page size in bytes, free pages)` for each size, as the kernel reports them.
 fn sizes() -> Vec<(u64, u64)> {
     let pools = std::fs::read_dir("/sys/kernel/mm/hugepages").into_iter().flatten().flatten();
     let pool = |entry: std::fs::DirEntry| {
@@ -45,7 +45,7 @@ fn buffers_lie_in_huge_pages_or_the_run_says_how_to_reserve_them() {
 #[test]
 fn a_size_that_the_kernel_lacks_is_said() {
     let place = Place::new();
-    // Whether pages of the default size are reserved here or not.
+    // Whether or not pages of the default size are reserved.
     let job = "--name=a --filename=f --size=64k --iomem=mmaphuge --hugepage-size=3m";
     let ran = place.run(&format!("check {job}")).ok();
     assert!(ran.out.contains("value-adjusted: ") && ran.err.is_empty(), "{ran:?}");
@@ -54,7 +54,7 @@ fn a_size_that_the_kernel_lacks_is_said() {
         let words = if page >= 1 << 30 { page >> 30 } else { page >> 20 };
         assert!(page < 1 << 20 || ran.out.contains(&format!("{words} ")), "{}", ran.out);
     }
-    // A file elsewhere is in no huge pages.
+    // A file on another file system does not use huge pages.
     if sizes().iter().any(|(page, _)| *page == 2 << 20) {
         let line = "--name=a --filename=f --size=64k --iomem=mmaphuge:here --hugepage-size=2m";
         let ran = place.run(line);

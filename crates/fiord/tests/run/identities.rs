@@ -1,12 +1,12 @@
-//! Numbers of a report that are different ways to count the same I/Os are equal: in the loops that
-//! are compiled for common measurements, in those that decide at run time, and in the rounds that
-//! are sampled, which runs of longer than a few milliseconds have.
+//! Tests that numbers in a report that count the same I/Os in different ways are equal: in loops compiled for
+//! common measurements, in loops that decide at run time, and in sampled rounds, which occur in runs longer
+//! than a few milliseconds.
 
 use serde_json::Value;
 
 use crate::fiord::Place;
 
-/// What is measured, and which kinds of latency a report then has, with percentiles or without.
+/// Options of measurements, and the kinds of latency that a report then has, with or without percentiles.
 const MEASURED: [(&str, [bool; 3], [bool; 3]); 6] = [
     ("", [true, true, true], [false, true, false]),
     (
@@ -26,7 +26,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is no count"))
 }
 
-/// Checks one direction of a job, whose I/Os are all done; gives them.
+/// Checks one direction of a job whose I/Os have all completed, and returns their number.
 fn check(dir: &Value, at_once: bool, measured: [bool; 3], binned: [bool; 3], what: &str) -> u64 {
     let ios = number(&dir["io_bytes"]) / 4096;
     assert_eq!(number(&dir["io_bytes"]), ios * 4096, "{what}");
@@ -50,7 +50,8 @@ fn check_job(job: &Value, at_once: bool, (measured, binned): ([bool; 3], [bool; 
         let levels = keys.iter().flat_map(|key| job[key].as_object().unwrap().values());
         levels.map(|share| share.as_f64().unwrap()).sum()
     };
-    // Shares that are there are shown as no less than they can be seen.
+    // Not exactly 100: a share above zero is printed as at least the smallest number that the format can
+    // show.
     let depths = sum(&["iodepth_level"]);
     assert!((depths - 100.0).abs() < 1.0, "depths of {what}: {depths}");
     let buckets = sum(&["latency_ns", "latency_us", "latency_ms"]);
@@ -58,8 +59,8 @@ fn check_job(job: &Value, at_once: bool, (measured, binned): ([bool; 3], [bool; 
     assert!((buckets - expected).abs() < 1.0, "latency buckets of {what}: {buckets}");
 }
 
-/// Whether there is an I/O of each direction: on a machine with other work the first report may come
-/// before that, and only the first.
+/// Whether there is an I/O of each direction. On a busy machine, the first report, and only that one, may
+/// come before it.
 fn has_begun(report: &Value) -> bool {
     ["read", "write"].iter().all(|dir| number(&report["jobs"][0][dir]["io_bytes"]) > 0)
 }
@@ -79,7 +80,7 @@ fn what_is_counted_in_several_ways_is_counted_alike() {
             assert!(reports.len() > 1, "{line}");
             for (i, report) in reports.iter().skip_while(|report| !has_begun(report)).enumerate() {
                 let what = format!("report {i} of {line}");
-                // A running job has I/Os in flight: issued, as fio counts, and not done.
+                // A running job has I/Os in flight: fio counts them as issued, and they have not completed.
                 let most = if report["fiord"]["interim"] == 1 { depth } else { 0 };
                 let in_flight = ["read", "write"].map(|dir| {
                     let dir = &report["jobs"][0][dir];
@@ -108,7 +109,7 @@ fn every_report_says_what_was_issued() {
             .map(|rest| rest.split(',').next().unwrap().parse().unwrap())
             .collect();
         assert!(issued.len() > 1, "{engine}: {out}");
-        // Those before the first I/O come first: none of a job that ends shows zeros again.
+        // Reports before the first I/O come first: the counts of later ones never fall.
         assert!(issued.is_sorted() && issued.last() > Some(&0), "{engine}: {issued:?}");
         let empty = issued.iter().filter(|issued| **issued == 0).count();
         let no_depths = out.matches("IO depths    : 1=0.0%").count();

@@ -1,8 +1,8 @@
-//! Files before the run.
+//! Tests of files that the run lays out.
 
 use crate::fiord::{Place, work};
 
-/// A mapping cannot make a file longer; the run does.
+/// A mapping cannot extend a file, so the run does.
 #[test]
 fn mappings_write_files_that_were_not_allocated() {
     let place = Place::new();
@@ -27,7 +27,7 @@ fn files_to_read_are_written_first() {
     assert!(!ran.out.contains("Laying out"), "{}", ran.out);
 }
 
-/// In a file `filename` is read last, so that an `nrfiles` of the same section cuts nothing short.
+/// In a job file, `filename` takes effect last, so `nrfiles` in the same section does not shorten its list.
 /// `name` renames the job, not its files.
 #[test]
 fn job_files_name_files_as_in_fio() {
@@ -66,7 +66,7 @@ fn nothing_is_made_where_that_is_forbidden() {
 }
 
 #[test]
-fn files_go_where_they_are_told_and_away_at_the_end() {
+fn files_are_created_as_the_options_say_and_removed_at_the_end() {
     let place = Place::new();
     std::fs::create_dir(place.path("d")).unwrap();
     place.run("--name=a --rw=write --size=64k --directory=d").ok();
@@ -96,7 +96,7 @@ fn a_file_larger_than_its_file_system_is_refused_before_it_fills_it() {
     }
 }
 
-/// As in a chroot or an early boot. Devices are refused, because it is unknown who uses them.
+/// As in a chroot or during early boot. fiord refuses devices, because it cannot find out who uses them.
 #[test]
 fn without_proc_and_sys_files_are_written_all_the_same() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Limits of the process and of its surroundings are errors of the job that meets them.
+//! Tests that limits of the process and its surroundings cause errors of the job that reaches them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use fiord_job::option::engine::{EngineAccess, EngineDef};
 use crate::engines::file_engines;
 use crate::fiord::{Place, Ran, end, under_way, work};
 
-/// Runs with limits, as `ulimit` sets them.
+/// Runs fiord with limits, as `ulimit` sets them.
 fn limited(place: &Place, ulimit: &str, line: &str) -> Ran {
     let script = format!("ulimit {ulimit} && exec {} {line}", env!("CARGO_BIN_EXE_fiord"));
     Ran::from(place.shell(&script).output().unwrap())
@@ -27,7 +27,7 @@ fn a_file_that_may_not_be_so_large_is_an_error_of_that_write() {
         assert!(ran.err.contains("ulimit -f"), "{engine}: {}", ran.err);
         let job = &ran.json()["jobs"][0];
         assert_eq!(job["error"], 27);
-        // A mapping needs the whole file.
+        // A mapping needs address space for the whole file.
         let written = if *access == EngineAccess::Mapping { 0 } else { 512 << 10 };
         assert_eq!(job["write"]["io_bytes"], written, "{engine}");
         let _ = std::fs::remove_file(place.path("f"));

@@ -1,4 +1,4 @@
-//! The binary on real files: every engine, every ending, every output.
+//! Tests of the binary on real files: every engine, every way to end, every output.
 
 mod contents;
 mod coverage;

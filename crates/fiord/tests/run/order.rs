@@ -1,4 +1,4 @@
-//! Which job runs when, seen from outside.
+//! Tests of the order of jobs, observed from outside.
 
 use std::time::{Duration, Instant};
 
@@ -21,8 +21,7 @@ fn stonewalls_and_waits_run_one_after_another() {
     }
 }
 
-/// fio 3.42: the clones that `numjobs` makes wait together for what stands before them, and run
-/// together.
+/// As in fio 3.42, the clones of `numjobs` wait together for the jobs before them, and run together.
 #[test]
 fn clones_behind_a_stonewall_begin_together() {
     let place = Place::new();
@@ -87,7 +86,7 @@ fn ramp_time_is_not_measured() {
     assert!((390..2000).contains(&ms), "{ms}");
 }
 
-/// Jobs that lock the files they share do all their work, whatever holds what.
+/// Jobs that lock the files they share do all their work, whichever job holds which lock.
 #[test]
 fn jobs_that_lock_files_take_turns() {
     let place = Place::new();

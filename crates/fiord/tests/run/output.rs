@@ -1,4 +1,4 @@
-//! What is printed where.
+//! Tests of what goes to which stream.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -68,7 +68,7 @@ fn a_reader_that_goes_away_stops_no_run_and_is_no_success() {
     assert_eq!((ran.status, ran.err.as_str()), (Some(141), ""));
 }
 
-/// What prints something, in every way that fiord has, and the statuses that mean that it worked.
+/// Everything that prints results, in every way that fiord has, and the exit statuses that mean success.
 const PRINTS: [&str; 17] = [
     "--name=a --ioengine=null --size=1m --rw=read",
     "--name=a --ioengine=null --size=1m --rw=read --output-format=json",
@@ -99,7 +99,7 @@ fn output_that_is_lost_is_no_success() {
             (">/dev/null", 0, ""),
             (">&-", 1, "standard output: it is closed"),
             (">/dev/full", 1, "standard output: No space left on device"),
-            // Its reader has ended when it writes.
+            // The reader has ended before fiord writes.
             ("| true; exit ${PIPESTATUS[0]}", 141, ""),
         ] {
             let wait = if redirection.starts_with('|') { "sleep 0.1;" } else { "" };
@@ -139,14 +139,14 @@ fn status_interval_repeats_the_report() {
     let place = Place::new();
     let line = format!("{JOB} --time_based --runtime=700ms --status-interval=250ms");
     let ran = place.run(&line).ok();
-    // Two and the last one; a machine that stops for a while may miss one.
+    // Two reports and the last one; a machine that pauses may miss one.
     let reports = ran.out.matches("Run status group 0").count();
     assert!((2..=3).contains(&reports), "{}", ran.out);
     for format in ["json", "json+"] {
         let ran = place.run(&format!("{line} --output-format={format}")).ok();
         let documents = ran.documents();
         assert!((2..=3).contains(&documents.len()), "{}", ran.out);
-        // Nothing stands between two documents, as in fio: "}" and "{" each fill a line.
+        // As in fio, two documents follow each other without a separator: "}" and "{" each have a line.
         let edges = ran.out.lines().filter(|line| ["{", "}"].contains(line)).collect::<String>();
         assert_eq!(edges, "{}".repeat(documents.len()));
         let interim = documents.iter().map(|d| d["fiord"]["interim"] == 1).collect::<Vec<_>>();

@@ -1,10 +1,10 @@
-//! When I/Os are made: rates, pauses, flows, limits on latency, through the binary. What depends on
-//! time runs on the simulated device and is exact.
+//! Tests of when I/Os are issued: rates, pauses, flows, latency limits. Everything that depends on time runs
+//! on the simulated device and is exact.
 
 use crate::engines::file_engines;
 use crate::fiord::{Place, Ran, work};
 
-/// A job on a device that takes a microsecond, for five seconds of its own time.
+/// Runs a job for five seconds of virtual time, on a device with a latency of one microsecond.
 const SIM: &str = "--name=a --ioengine=sim --sim_latency=constant:1us --sim_channels=64 --size=1g \
                    --bs=4k --time_based --runtime=5 --output-format=json";
 
@@ -12,7 +12,7 @@ fn sim(options: &str) -> Ran {
     Place::new().run(&format!("{SIM} {options}"))
 }
 
-/// I/Os read, written and trimmed.
+/// Returns the I/Os read, written and trimmed.
 #[track_caller]
 fn ios(options: &str) -> [u64; 3] {
     work(&sim(options).ok().json())[0].2.map(|(_, ios)| ios)
@@ -39,11 +39,11 @@ fn rates_are_kept_to_a_thousandth() {
         let got = ios(line);
         (0..3).for_each(|i| close(got[i], wanted[i], line));
     }
-    // Bytes, of blocks of any size.
+    // A rate in bytes, with blocks of several sizes.
     let ran = sim("--rw=randread --rate=10m --bssplit=4k/50:64k/50").ok();
     let bytes = work(&ran.json())[0].2[0].0;
     assert!(bytes.abs_diff(50 << 20) <= 64 << 10, "{bytes}");
-    // One of two: the other is free.
+    // A rate for one of two directions: the other is unlimited.
     let [reads, writes, _] = ios("--sim_latency=constant:50us --rw=randrw --rate_iops=1000,");
     close(reads, 5000, "reads alone");
     assert!(writes > 94_000, "{writes}");
@@ -52,11 +52,11 @@ fn rates_are_kept_to_a_thousandth() {
 #[test]
 fn arrivals_at_random_keep_the_mean() {
     let [reads, ..] = ios("--rw=randread --rate_iops=20000 --rate_process=poisson");
-    // Four deviations of a Poisson count of 100 000.
+    // Four standard deviations of a Poisson count of 100,000.
     assert!(reads.abs_diff(100_000) < 4 * 317, "{reads}");
 }
 
-/// One stall of a second: who waits for it is not only the I/O that it hits.
+/// One stall of a second delays the I/O that it hits and all I/Os that become due during it.
 #[test]
 fn a_stall_shows_from_the_intended_start() {
     let ran = sim("--rw=randread --rate_iops=1000 --sim_stall=2s:1s").ok();
@@ -73,11 +73,12 @@ fn a_stall_shows_from_the_intended_start() {
     ));
     let text = text.ok().out;
     assert!(text.contains("fiord: read latency from the intended start"), "{text}");
-    // Without a rate there is no such thing.
+    // Without a rate there is no intended start time.
     assert!(sim("--rw=randread --number_ios=10").ok().json()["jobs"][0].get("fiord").is_none());
 }
 
-/// Slices hold what was due in them, whatever stalls; the I/Os' own times decide.
+/// A slice holds the I/Os that were due in it, even if a stall delays them: the intended start of an I/O
+/// decides.
 #[test]
 fn slices_are_judged_by_limits() {
     let stall = "--rw=randread --rate_iops=1000 --sim_stall=2s:1s --latency_slice=1";
@@ -97,7 +98,7 @@ fn slices_are_judged_by_limits() {
     assert_eq!((test["verdict"].as_str(), test["complete"].as_u64()), (Some("passed"), Some(1)));
     let broken = &test["broken"][0];
     assert_eq!((broken["of"].as_str(), broken["decides"].as_u64()), (Some("trans"), Some(0)));
-    // The one I/O that stalled is too many for this.
+    // The I/Os that stalled, one per job, exceed this limit.
     let document = sim(&format!("{stall} --latency_limits=64ms:0.05 --numjobs=2")).ok().json();
     let test = &document["fiord"]["latency_slices"][0];
     assert_eq!(
@@ -105,7 +106,7 @@ fn slices_are_judged_by_limits() {
         (Some("latency"), Some("failed"))
     );
     assert_eq!(test["slices"][0]["ios"].as_u64(), Some(2000));
-    // Without a rate an I/O is due when it begins.
+    // Without a rate, an I/O is due when it begins.
     let document = sim("--rw=randread --latency_limits=500us:1 --latency_slice=1").ok().json();
     let slices = document["fiord"]["latency_slices"][0]["slices"].as_array().unwrap().clone();
     assert_eq!(slices.len(), 5);
@@ -129,7 +130,7 @@ fn pauses_take_their_time() {
         ("--thinktime=9ms --thinktime_blocks=1 --thinktime_blocks_type=issue --iodepth=16", 556),
         ("--thinktime=1s --thinktime_iotime=250ms", 1000),
         ("--thinkcycles=1000000", 2500),
-        // What a pause holds back is made up for, or not.
+        // I/Os that a pause delays are made up for, or not.
         ("--rate_iops=200 --thinktime=100ms --thinktime_blocks=25", 1000),
         ("--rate_iops=200 --thinktime=125ms --thinktime_blocks=25 --rate_ignore_thinktime=1", 500),
     ] {
@@ -163,7 +164,7 @@ fn an_io_that_takes_too_long_ends_the_job() {
         assert_eq!(job["error"].as_i64(), Some(110));
         assert!(ran.err.contains("exceeds specified max"), "{}", ran.err);
         sim(&format!("{stall} --max_latency=2s")).ok();
-        // Of trims alone, of which there are none.
+        // A limit for trims, of which the job has none.
         sim(&format!("{stall} --max_latency=,,1us")).ok();
     }
 }
@@ -203,7 +204,7 @@ fn jobs_of_one_flow_share() {
     }
 }
 
-/// Synchronous engines get a thread for each I/O: they have a depth, and latencies.
+/// A synchronous engine gets a thread for each I/O, so the job has a queue depth and submission latencies.
 #[test]
 fn offloaded_calls_keep_their_depth_and_latencies() {
     let place = Place::new();
@@ -224,7 +225,7 @@ fn offloaded_calls_keep_their_depth_and_latencies() {
             assert_eq!(write["lat_ns"]["N"], write["total_ios"]);
         }
     }
-    // Arrivals do not wait for completions: the engine is as deep as it has to be.
+    // Arrivals do not wait for completions: the queue grows as deep as necessary.
     let line = "--name=r --rw=read --bs=4k --size=1m --iodepth=4 --io_submit_mode=offload \
                 --rate_iops=500 --output-format=json";
     let job = &place.run(line).ok().json()["jobs"][0];

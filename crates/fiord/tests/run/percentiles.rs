@@ -1,16 +1,16 @@
-//! Percentiles of known distributions, as the binary prints them.
+//! Tests of percentiles of known distributions, as the binary prints them.
 
 use crate::fiord::Place;
 
-/// I/Os of a run: seconds of the simulated device, a moment of the machine.
+/// I/Os of a run: seconds of virtual time, a moment of real time.
 const SAMPLES: u64 = 200_000;
 
-/// Runs a job on the simulated device and compares every percentile with what the distribution
-/// says: `quantile` and `slope`, its derivative, both of a share.
+/// Runs a job on the simulated device and compares every percentile with the distribution: `quantile` maps a
+/// share to a latency, and `slope` is its derivative.
 ///
-/// Printed is the middle of a bucket. There are 64 in a power of two, so that a bucket is no wider
-/// than a 64th of its values. The quantile of a sample is off by chance as well; the device's seed
-/// is fixed, so the outcome is the same every time.
+/// fiord prints the middle of a bucket. There are 64 buckets per power of two, so a bucket is no wider than a
+/// 64th of its values. The quantile of a sample also varies by chance; the device has a fixed seed, so every
+/// run has the same result.
 #[track_caller]
 fn check(latency: &str, quantile: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Where I/O goes: distributions, zones, skewed files, through the binary.
+//! Tests of where I/O goes: distributions, zones, skewed files.
 
 use crate::fiord::Place;
 
@@ -47,7 +47,7 @@ fn strides_move_what_they_are_asked_for() {
     }
 }
 
-/// On a real file the bytes are where the zones are.
+/// On a real file, the written bytes are where the zones are.
 #[test]
 fn strides_leave_out_what_lies_between() {
     let place = Place::new();
@@ -109,7 +109,7 @@ fn skew_shows_shares_of_a_distribution_and_of_a_job_file() {
     }
 }
 
-/// Zones that a file is made believe to have: blocks and resets as fio 3.42 counts them.
+/// Emulated zones in a file: blocks and zone resets as fio 3.42 counts them.
 #[test]
 fn emulated_zones_are_written_in_order_and_reset_when_full() {
     let place = Place::new();

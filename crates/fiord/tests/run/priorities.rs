@@ -1,4 +1,4 @@
-//! I/Os with priorities of their own: what the reports say of each.
+//! Tests of jobs whose I/Os have several priorities: what the reports say about each.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Profiles through the binary.
+//! Tests of profiles.
 
 use crate::fiord::Place;
 
@@ -36,11 +36,11 @@ fn act_reads_and_writes_at_its_rates() {
     let document = place.run(line).ok().json();
     let job = &document["jobs"][0];
     let ios = |dir: &str| job[dir]["total_ios"].as_u64().unwrap();
-    // 4000 reads and 24 large writes a second, the machine permitting.
+    // 4000 reads and 24 large writes per second, if the machine is fast enough.
     assert!((3000..=4100).contains(&ios("read")), "{}", ios("read"));
     assert!((20..=26).contains(&ios("write")), "{}", ios("write"));
     assert_eq!(job["read"]["io_bytes"].as_u64().unwrap(), ios("read") * 1536);
-    // Only the small reads are judged.
+    // The profile judges only the small reads.
     let test = &document["fiord"]["latency_slices"][0];
     assert_eq!(
         (test["name"].as_str(), test["slices"][0]["ios"].as_u64()),
@@ -49,7 +49,7 @@ fn act_reads_and_writes_at_its_rates() {
     assert!(matches!(test["verdict"].as_str(), Some("passed" | "failed")), "{test}");
 }
 
-/// Where the time of the device is known, so is the table.
+/// If the latency of the device is known, the expected table is known as well.
 #[test]
 fn act_tells_the_slices_and_the_verdict_as_fio_does() {
     let line = "--profile=act --device-names=dev --ioengine=sim --size=1g --test-duration=20 \
@@ -62,22 +62,22 @@ fn act_tells_the_slices_and_the_verdict_as_fio_does() {
                  2\t0.00\t0.00\t0.00\t0.00\t0.00\t0.00\n    3\t0.00\t0.00\t0.00\t0.00\t0.00\t0.00\n\n\
                  act: test complete, device(s): PASSED\n\nact-read-dev: (groupid=0";
     assert!(ran.out.contains(table), "{}", ran.out);
-    // All reads take longer than 1 ms and none than 8: fio's hour is one slice.
+    // All reads take longer than 1 ms and less than 8 ms. The default slice of an hour covers the whole run.
     let ran = place.run(&format!("{line}constant:2ms")).ok();
     let row = "\n    1\t100.00\t0.00\t0.00\t100.00\t0.00\t0.00\n\nact: test complete, device(s): \
                FAILED\nfiord: failed: 100.00% of the I/Os took more than 1 ms, and less than 5% may\n";
     assert!(ran.out.contains(row), "{}", ran.out);
-    // What takes longer than 64 ms also takes longer than 1 and 8.
+    // Reads that take longer than 64 ms also take longer than 1 ms and 8 ms.
     let ran = place.run(&format!("{line}constant:100ms")).ok();
     assert!(ran.out.contains("\n    1\t100.00\t100.00\t100.00\t100.00"), "{}", ran.out);
     assert!(ran.out.contains("I/Os began 19."), "{}", ran.out);
-    // Preparing is no test.
+    // The preparation is not a test.
     let ran = place
         .run(&line.replace("--test-duration=20", "--prep --size=1m").replace("--sim_latency=", ""));
     assert!(!ran.ok().out.contains("slice"));
 }
 
-/// Blocks of a file, each with its checksum checked.
+/// Checks the checksum of each block of a file.
 fn checked_blocks(path: &std::path::Path) -> u64 {
     let bytes = std::fs::read(path).unwrap();
     let (blocks, rest) = bytes.as_chunks::<{ 1 << 20 }>();
@@ -115,14 +115,14 @@ fn vioperf_appends_checked_blocks_and_tells_the_bandwidth_by_core() {
     assert!(cores >= 1 && bw > 10 << 20, "{per_core}");
     let by_core = per_core["bw_bytes_per_core"].as_f64().unwrap();
     assert!((by_core * cores as f64 - bw as f64).abs() < 1.0, "{per_core}");
-    let told = format!(
+    let message = format!(
         "Bandwidth by core, group 0: {:.1} MB/s, {:.1} MB/s per core (",
         bw as f64 / 1e6,
         by_core / 1e6
     );
-    assert!(text.contains(&told), "{text}");
+    assert!(text.contains(&message), "{text}");
 
-    // Once more without checksums: the files grow by what is written, and then go.
+    // Once more without checksums: the run appends to the files and then removes them.
     let line = line.replace("--preserve-files", "--crc=0 --loops=1");
     place.run(&line).ok();
     assert_eq!(place.names(), Vec::<String>::new());

@@ -1,5 +1,5 @@
-//! Unintended writes: to files of the system, through planted links, to files of others. All of
-//! it happens in a sandbox with an `/etc` of its own.
+//! Tests of unintended writes: to system files, through planted links, to files of other users. They run in a
+//! sandbox with a private `/etc`.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::fiord::{Place, Ran};
 
-/// What lies in `/etc/passwd` of the sandbox.
+/// Contents of `/etc/passwd` in the sandbox.
 const PASSWD: &str = "root:x:0:0::/root:/bin/sh\n";
 
-/// A sandbox with files of the system, and many ways to them.
+/// A sandbox with system files, and many paths that lead to them.
 fn system() -> Option<Place> {
     let place = Place::confined(&["/etc", "/tmp"])?;
     let ran = place.script(&format!(
@@ -23,7 +23,7 @@ fn system() -> Option<Place> {
     Some(place)
 }
 
-/// That `/etc` is as it was.
+/// Requires that `/etc` is unchanged.
 #[track_caller]
 fn untouched(place: &Place, line: &str) {
     let all = place.script("cd /etc && ls -R && cat passwd sub/passwd").out;
@@ -150,7 +150,8 @@ fn planted_links_are_not_followed() {
     let prerun = "--name=a --size=4k --ioengine=null --exec_prerun=true --aux-path=/tmp";
     let ran = place.run(prerun);
     assert!(ran.status == Some(1) && ran.err.contains("symbolic link"), "{ran:?}");
-    // Another user's file in the place of ours: written, it would be theirs to read.
+    // Another user owns a file at the path that fiord generates: if fiord wrote to it, that user could read
+    // the data.
     place.script("rm /tmp/a.* && : >/tmp/a.0.0 && chown 12345 /tmp/a.0.0 && chmod 666 /tmp/a.0.0");
     let ran = refused(&place, write);
     assert!(ran.err.contains("belongs to the user 12345"), "{}", ran.err);
@@ -177,7 +178,7 @@ fn made_up_names_of_devices_lead_through_links_of_the_system() {
     assert_eq!(std::fs::read(place.path("mine")).unwrap(), b"");
 }
 
-/// Links and directories are swapped as fast as can be while jobs open their files.
+/// A program swaps links and directories as fast as possible while jobs open their files.
 #[test]
 fn races_are_lost_by_those_who_run_them() {
     let Some(place) = system() else { return };
@@ -224,25 +225,25 @@ fn a_read_job_says_what_it_adds_to_a_file_of_another() {
     let ran = place.run(&format!("{line} --readonly"));
     assert_eq!((ran.status, std::fs::read(place.path("notes")).unwrap().len()), (Some(1), 5));
     let document = place.run(&format!("check --format=json {line}")).json();
-    let told = ["8187 bytes are added to notes"];
-    assert_eq!(extended(&document, &document["findings"]), told);
+    let expected = ["8187 bytes are added to notes"];
+    assert_eq!(extended(&document, &document["findings"]), expected);
     let ran = place.run(&format!("{line} --output-format=json")).ok();
     assert_eq!(ran.err, "");
     let document = ran.json();
-    assert_eq!(extended(&document, &document["fiord"]["findings"]), told);
+    assert_eq!(extended(&document, &document["fiord"]["findings"]), expected);
     assert_eq!(std::fs::read(place.path("notes")).unwrap().len(), 8192);
-    // What fiord created it may make longer, whatever it is called.
+    // A file that fiord created may be extended, whatever its name is.
     for line in ["--filename=own", "", "--filename=a.0.0"] {
         for size in ["4k", "8k", "16k"] {
             let line = format!("--name=a --rw=read --size={size} {line} --output-format=json");
             let document = place.run(&line).ok().json();
-            let told = extended(&document, &document["fiord"]["findings"]);
-            assert!(told.is_empty(), "{line}: {told:?}");
+            let entries = extended(&document, &document["fiord"]["findings"]);
+            assert!(entries.is_empty(), "{line}: {entries:?}");
         }
     }
 }
 
-/// Nothing but the guard creates, truncates, renames or removes a file.
+/// Only the guard creates, truncates, renames or removes files.
 #[test]
 fn every_write_goes_through_the_guard() {
     const WORDS: [&str; 11] = [
@@ -258,7 +259,7 @@ fn every_write_goes_through_the_guard() {
         "O_TRUNC",
         "libc::unlink",
     ];
-    // Controls of the kernel: a scheduler, a control group. And the flags of `open` themselves.
+    // Control files of the kernel: a scheduler, a control group. And the flags of `open` themselves.
     const OTHERS: [&str; 4] =
         ["sys/src/block.rs", "sys/src/cgroup.rs", "sys/src/file/guard.rs", "sys/src/file/open.rs"];
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -1,7 +1,7 @@
-//! A mount namespace in which a test's directory is all that can be written.
+//! A mount namespace in which only the test's directory is writable.
 //!
-//! A test run once overwrote `/etc/passwd` of its machine. Every test that runs wrong, random or hostile
-//! jobs runs them here; see [`crate::fiord::Place::confined`].
+//! A test once overwrote `/etc/passwd` of its machine. Every test that runs wrong, random or hostile jobs
+//! runs them here; see [`crate::fiord::Place::confined`].
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -9,12 +9,12 @@ use std::process::{Child, Command, Stdio};
 
 use crate::fiord::Place;
 
-/// The namespace, held by a process that waits for the test to end.
+/// The namespace. A process keeps it until the test ends.
 pub(crate) struct Sandbox(Child);
 
 impl Sandbox {
-    /// Only `place` and `scratch`, which become empty, can be written. `None`, with the reason printed,
-    /// without the right to make one.
+    /// Creates a namespace in which only `place` and the paths in `scratch`, which become empty, are
+    /// writable. Prints the reason and returns `None` if that is not permitted.
     pub(crate) fn new(place: &Path, scratch: &[&str]) -> Option<Self> {
         let mut holder = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "/bin/sh", "-c"])
@@ -43,11 +43,11 @@ impl Sandbox {
         None
     }
 
-    /// A program that runs in `directory` of the namespace.
+    /// Returns a command that runs in `directory` of the namespace.
     pub(crate) fn command(&self, directory: &Path, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--mount=/proc/{}/ns/mnt", self.0.id()));
-        // The present directory is one of the namespace that is left.
+        // The current directory belongs to the old namespace.
         command.args(["/bin/sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(directory).arg(program);
         command
     }
@@ -55,7 +55,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // It waits for the end of its standard input.
+        // The process waits for the end of its standard input.
         drop(self.0.stdin.take());
         let _ = self.0.wait();
     }

@@ -1,4 +1,4 @@
-//! What large runs take of the machine's memory and time.
+//! Tests of the memory and time that large runs use.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::fiord::{Place, Ran, work};
 
-/// Runs to the end: the document, and the most memory that was resident, in bytes.
+/// Runs to the end and returns the document and the peak of resident memory, in bytes.
 ///
-/// The kernel's mark of the highest is read over and over, so that the last reading is one of the
-/// run's last moments.
+/// Reads the kernel's high-water mark repeatedly, so that the last reading is from the last moments of the
+/// run.
 fn watched(place: &Place, line: &str) -> (Value, u64) {
-    // To a file, because no thread empties a pipe meanwhile.
+    // To a file, because no thread reads a pipe while the run continues.
     let mut child = place.command(&format!("--output=out {line}")).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
@@ -39,7 +39,7 @@ fn a_thousand_jobs_are_quick_and_small() {
                 --group_reporting --output-format=json";
     let from = Instant::now();
     let (document, bytes) = watched(&place, line);
-    // Under 2 s when built for speed and alone; a debug build shares its CPUs with other tests.
+    // Less than 2 s in a release build on a quiet machine; a debug build shares its CPUs with other tests.
     assert!(from.elapsed() < Duration::from_secs(20), "{:?}", from.elapsed());
     assert!(bytes < 200 << 20, "{bytes}");
     assert_eq!(work(&document)[0].2[0].1, 16 * 1000);
@@ -67,7 +67,7 @@ fn four_terabytes_with_a_map_take_no_memory() {
     }
 }
 
-/// CPU time of a run, seconds: its own and the kernel's.
+/// CPU time of a run in user and kernel mode, in seconds.
 fn cpu_seconds(place: &Place, line: &str) -> f64 {
     let script = format!("TIMEFORMAT='%U %S'; time {} {line} >out", env!("CARGO_BIN_EXE_fiord"));
     let ran = place.script(&script);
@@ -75,8 +75,8 @@ fn cpu_seconds(place: &Place, line: &str) -> f64 {
     ran.err.split_whitespace().map(|seconds| seconds.parse::<f64>().unwrap()).sum()
 }
 
-/// Runs a job with `few` files and with twice as many. The second run takes at most about 2.5 times the CPU
-/// time of the first. Other programs disturb a run, so that the best of a few attempts counts.
+/// Runs a job with `few` files and with twice as many. The second run may take at most about 2.5 times the
+/// CPU time of the first. Because other programs disturb a run, the best of a few attempts counts.
 #[track_caller]
 fn is_linear(what: &str, few: usize, seconds: impl Fn(usize) -> f64) {
     /// Clock ticks of the kernel's accounting, and the start of a program.
@@ -92,7 +92,8 @@ fn is_linear(what: &str, few: usize, seconds: impl Fn(usize) -> f64) {
     panic!("{what}: {few} files and twice as many take {tried:?} seconds of CPU time");
 }
 
-/// A directory in memory, where there is one: a disk takes its time for very many files. It goes away with the test.
+/// A temporary directory in memory if possible, because a disk is slow with very many files. Removed when it
+/// is dropped.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -158,8 +159,8 @@ fn the_cpu_time_of_choosing_files_is_linear_in_their_number() {
 
 #[test]
 fn files_are_small() {
-    /// The memory of a run differs by a megabyte from one run to the next: pages of the program
-    /// that it happens to touch, and memory that is in use for a moment. So many files hide that.
+    /// The memory of a run varies by about a megabyte: pages of the program that it happens to touch, and
+    /// short-lived allocations. With this many files, the variation does not matter.
     const FEW: u64 = 10_000;
     const MANY: u64 = 70_000;
     let place = Place::new();

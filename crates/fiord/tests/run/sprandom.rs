@@ -1,4 +1,4 @@
-//! `sprandom` on a file, by witnesses that do not ask fiord: the system calls, and the bytes.
+//! Tests of `sprandom` on a file, with independent evidence: the system calls and the bytes.
 
 use std::fs::read;
 
@@ -7,11 +7,11 @@ use crate::fiord::{Place, work};
 
 const JOB: &str = "--name=j --filename=f --size=16m --rw=randwrite --bs=4k --sprandom=1 \
                    --spr_num_regions=10 --buffer_pattern=0xa3 --output-format=json";
-/// Blocks, and writes with `spr_op=0.25`.
+/// Number of blocks, and number of writes with `spr_op=0.25`.
 const BLOCKS: usize = 4096;
 const WRITES: usize = 5120;
 
-/// The bytes written, by the report.
+/// Returns the bytes written, from the report.
 fn written(place: &Place, more: &str) -> u64 {
     let ran = place.run(&format!("{JOB} {more}"));
     work(&ran.ok().json())[0].2[1].0
@@ -36,8 +36,8 @@ fn the_whole_file_and_the_spare_capacity_are_written() {
     assert_eq!(written(&place, "--number_ios=77"), 77 * 4096);
 }
 
-/// Region by region: which writes were the last of their block, and how soon the others were
-/// written again.
+/// Checks each region: which writes were the last of their block, and how soon the other blocks were
+/// overwritten.
 #[test]
 fn the_regions_are_left_with_their_share_of_stale_blocks() {
     let place = Place::new();

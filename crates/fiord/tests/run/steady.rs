@@ -1,4 +1,4 @@
-//! `steadystate` through the binary: on the simulated device exactly, on `null` as it comes.
+//! Tests of `steadystate`: exact results on the simulated device, plausible ones on `null`.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::fiord::Place;
 const SIM: &str = "--name=a --ioengine=sim --rw=randread --bs=4k --size=1g --time_based \
                    --runtime=3600 --output-format=json";
 
-/// What a run says about it, and how long it took.
+/// Returns the steady-state result of a run, and how long the run took.
 fn state(line: &str) -> (Value, u64) {
     let ran = Place::new().run(line).ok();
     let job = &ran.json()["jobs"][0];
@@ -34,7 +34,7 @@ fn a_device_without_change_is_steady_after_one_window() {
     }
 }
 
-/// The third second has a stall of half a second in it: the window has to be past it.
+/// The third second has a stall of half a second: the window must begin after it.
 #[test]
 fn what_changes_is_not_steady_until_it_has_passed() {
     let (state, took) = state(&format!("{SIM} --sim_stall=2s:500ms --ss=iops:1% --ss_dur=5"));
@@ -62,7 +62,7 @@ fn a_group_is_judged_and_ends_together() {
     );
     assert_eq!(state["attained"], 1);
     assert_eq!(state["data"]["iops"].as_array().unwrap().len(), 4);
-    // Each for itself.
+    // Each job is checked separately.
     let ran = Place::new().run(&format!("{SIM} --numjobs=2 --ss=iops:1% --ss_dur=2")).ok();
     for job in ran.json()["jobs"].as_array().unwrap() {
         assert_eq!(
@@ -72,7 +72,7 @@ fn a_group_is_judged_and_ends_together() {
     }
 }
 
-/// fio 3.42 prints lists as long as the window.
+/// fio 3.42 prints lists that are as long as the window.
 #[test]
 fn a_window_that_never_filled_has_zeros_for_what_is_missing() {
     for (options, lists) in [

@@ -1,5 +1,5 @@
-//! Programs that run fio take any output on standard error for a failure: a sound run prints nothing
-//! there. Its notes are in the report, and only a terminal shows them earlier.
+//! Programs that run fio treat any output on standard error as a failure. A successful run prints nothing
+//! there: its notes are in the report, and only a terminal shows them earlier.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use crate::fiord::{Place, Ran};
 
 const SIM: &str = "--name=a --ioengine=sim --rw=read --bs=4k --size=256k";
 
-/// Options that a job runs without or differently, and the finding that says so.
+/// Options that fiord ignores or changes, and the finding that says so.
 const NOTED: [(&str, &str); 12] = [
     ("--end_fsync=1", "no-effect"),
     ("--rwmixread=30", "no-effect"),
@@ -29,9 +29,13 @@ fn notes_are_findings_of_the_report_and_not_on_standard_error() {
     let place = Place::new();
     for (options, id) in NOTED {
         let line = format!("{SIM} {options}");
-        let told = finding(&place.run(&format!("{line} --output-format=json")).ok(), id);
-        assert_eq!(told["severity"], "note", "{told}");
-        assert_eq!((&told["file"], &told["line"]), (&"command line".into(), &1.into()), "{told}");
+        let entry = finding(&place.run(&format!("{line} --output-format=json")).ok(), id);
+        assert_eq!(entry["severity"], "note", "{entry}");
+        assert_eq!(
+            (&entry["file"], &entry["line"]),
+            (&"command line".into(), &1.into()),
+            "{entry}"
+        );
         let text = place.run(&line).ok().out;
         assert!(text.contains(&format!("\n  note: {id}: ")), "{text}");
         let checked = place.run(&format!("check {line}")).ok().out;
@@ -62,8 +66,10 @@ fn a_note_points_into_its_job_file() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|told| told["id"] == "no-effect")
-        .map(|told| format!("{} {}:{} {}", told["job"], told["file"], told["line"], told["option"]))
+        .filter(|entry| entry["id"] == "no-effect")
+        .map(|entry| {
+            format!("{} {}:{} {}", entry["job"], entry["file"], entry["line"], entry["option"])
+        })
         .collect();
     assert_eq!(notes, [r#""one" "a.fio":6 "end_fsync""#, r#""two" "b.fio":6 "end_fsync""#]);
 }
@@ -76,12 +82,12 @@ fn interval_reports_and_run_warnings_are_quiet_too() {
     place.run(line).ok();
     place.write("j.fio", "[a]\nioengine=sim\nsize=64k\nrw=read\nexec_postrun=exit 3\n");
     let ran = place.run("j.fio --output-format=json").ok();
-    let told = finding(&ran, "run-warning");
-    assert!(told["what"].as_str().unwrap().contains("exit 3"), "{told}");
-    assert_eq!(told["job"], "a");
+    let entry = finding(&ran, "run-warning");
+    assert!(entry["what"].as_str().unwrap().contains("exit 3"), "{entry}");
+    assert_eq!(entry["job"], "a");
 }
 
-/// The command with standard error, or only standard output, on a terminal.
+/// Returns a command with standard error, or only standard output, on a terminal.
 fn at_a_terminal(place: &Place, redirected: &str, line: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_fiord");
     let output = Command::new("script")
@@ -105,7 +111,7 @@ fn a_terminal_shows_notes_at_the_start() {
         return println!("skipped: script(1), which makes a terminal, is missing");
     };
     assert!(text.contains("no-effect") && text.contains("end_fsync"), "{text}");
-    // Standard output is the terminal: notes come before the results, and never into a document.
+    // Standard output is the terminal: notes come before the results, and never inside a document.
     let text = shown("2>e", "--output-format=normal").unwrap();
     let (first, results) = (text.find("no-effect").unwrap(), text.find("Starting 1").unwrap());
     assert!(first < results, "{text}");
@@ -118,7 +124,7 @@ fn a_terminal_shows_notes_at_the_start() {
     }
 }
 
-/// Jobs that a run refuses before its first I/O. fio 3.42 finds most of them only when it runs.
+/// Jobs that fiord refuses before their first I/O. fio 3.42 detects most of these errors only during the run.
 const REFUSED: [&str; 9] = [
     "--name=a --rw=read",
     "--name=a --rw=read --ioengine=nosuch --size=4k",

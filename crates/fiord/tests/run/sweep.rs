@@ -1,4 +1,4 @@
-//! `fiord sweep` on the simulated device: 8 channels of 100 µs are saturated at depth 8.
+//! Tests of `fiord sweep` on the simulated device: 8 channels of 100 µs are saturated at depth 8.
 
 use std::time::{Duration, Instant};
 
@@ -46,13 +46,14 @@ fn every_combination_is_run_once_and_kept() {
     let points = document["points"].as_array().unwrap();
     assert_eq!(points.len(), 6);
     assert_eq!(points[5]["settings"]["bs"], "64k");
-    // Two rounds of the channels, but for the first eight I/Os.
+    // At depth 16, an I/O takes two rounds of the channels, except the first eight I/Os.
     let mean = points[5]["clat_ns"]["mean"].as_f64().unwrap();
     assert!((199_900.0..=200_000.0).contains(&mean), "{mean}");
     let knees = document["knees"].as_array().unwrap();
-    // Latency here knows no size: more bytes an I/O always pay.
+    // The simulated latency does not depend on the block size: larger blocks always give more bandwidth.
     assert_eq!((knees[0]["along"].as_str(), &knees[0]["at"]), (Some("bs"), &Value::Null));
-    // Again: nothing is run, the same is shown; with one more value only that is run.
+    // The second sweep runs nothing and shows the stored results. With one more value, it runs only that
+    // point.
     let again = place.run(line).ok_with_progress();
     assert_eq!((ran_points(&again.err), &again.out), (0, &first.out));
     assert!(again.err.contains("6 already done, nothing left to run"), "{}", again.err);
@@ -61,7 +62,7 @@ fn every_combination_is_run_once_and_kept() {
         .ok_with_progress();
     assert_eq!(ran_points(&more.err), 2, "{}", more.err);
     assert_eq!(more.out.lines().count(), 9);
-    // A point's JSON is what its command gives.
+    // The JSON of a point equals the output of its command.
     let list: Value =
         serde_json::from_slice(&std::fs::read(place.path("j.sweep/sweep.json")).unwrap()).unwrap();
     let arguments: Vec<&str> = list["points"][0]["arguments"]
@@ -198,8 +199,8 @@ fn a_run_that_fails_is_named_with_its_command() {
     assert!(place.path("d/sim_error_rate=0.json").exists());
 }
 
-/// Up to the highest rate latency is what the device takes; beyond it I/Os are ever later than they
-/// were due, which their completion latency does not show.
+/// Up to the highest rate, the latency is that of the device. Beyond it, I/Os start ever later than intended,
+/// which the completion latency does not show.
 #[test]
 fn latency_against_load_bends_at_the_highest_rate() {
     let place = place();
@@ -215,13 +216,13 @@ fn latency_against_load_bends_at_the_highest_rate() {
     assert_eq!(loads.len(), 4);
     assert!((iops(0) / 40_000.0 - 1.0).abs() < 0.01 && (iops(1) / 60_000.0 - 1.0).abs() < 0.01);
     assert_eq!(number(0, "intended_lat_ns", "mean").round(), 100_000.0);
-    // A quarter too much for two seconds: the last I/O comes 0.4 s late.
+    // A rate that is a quarter too high for two seconds: the last I/O starts 0.4 s late.
     assert!((iops(3) / 80_000.0 - 1.0).abs() < 0.01, "{}", loads[3]);
     let late = number(3, "intended_lat_ns", "p99");
     assert!((380e6..420e6).contains(&late), "{late}");
     assert!(number(3, "clat_ns", "p99") < 250_000.0);
     assert_eq!(document["load_knee_percent"], 100);
-    // Again from what is kept.
+    // Shows the stored results again.
     let again = place.run(line).ok_with_progress();
     assert_eq!((ran_points(&again.err), again.out), (0, ran.out));
 }

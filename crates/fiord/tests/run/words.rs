@@ -1,12 +1,12 @@
-//! Bytes, I/Os and syncs of every word of `rw` on every engine: those that fio reports for the same
-//! job, where there is a fio; what it was found to report where there is none.
+//! Tests of bytes, I/Os and syncs of every word of `rw` on every engine. They compare with fio if it is
+//! installed, and with values that fio was found to report otherwise.
 
 use serde_json::Value;
 
 use crate::engines::file_engines;
 use crate::fiord::{Place, Work, work};
 
-/// Engines that work on files, with the depths to try.
+/// Engines that work on files, with the queue depths to try.
 fn engines_and_depths() -> impl Iterator<Item = (&'static str, u32)> {
     file_engines().flat_map(|engine| {
         let depths: &[u32] = if engine.is_synchronous() { &[1] } else { &[1, 8] };
@@ -14,8 +14,8 @@ fn engines_and_depths() -> impl Iterator<Item = (&'static str, u32)> {
     })
 }
 
-/// Words, and how many of the 75 blocks are read, written and trimmed. Of a mix: the sum, as
-/// chance decides the shares.
+/// Words of `rw`, and how many of the 75 blocks are read, written and trimmed. For a mix, the sum, because
+/// the shares are random.
 const WORDS: [(&str, Blocks); 11] = [
     ("read", Blocks::Each([75, 0, 0])),
     ("write", Blocks::Each([0, 75, 0])),
@@ -30,7 +30,7 @@ const WORDS: [(&str, Blocks); 11] = [
     ("randtrimwrite", Blocks::Each([0, 75, 75])),
 ];
 
-/// Syncs of the job `write`, which has `fsync=8`: one behind every eighth of 75 writes.
+/// Syncs of the job `write`, which has `fsync=8`: one after each eighth of 75 writes.
 const SYNCS: u64 = 9;
 
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ fn trims(word: &str) -> bool {
     word.contains("trim")
 }
 
-/// One run of all words at once, each on a file of its own of 75 blocks.
+/// Runs all words at once, each on a separate file of 75 blocks.
 fn line(engine: &str, depth: u32, filename: &str, wanted: impl Fn(&str) -> bool) -> String {
     let mut line = format!(
         "--output-format=json --ioengine={engine} --iodepth={depth} --bs=4k --size=300k {filename}"
@@ -55,15 +55,15 @@ fn line(engine: &str, depth: u32, filename: &str, wanted: impl Fn(&str) -> bool)
     line
 }
 
-/// Syncs of each job. `None` of an older fio, which counts them otherwise (as often as the queue is
-/// deep, and no `fdatasync`).
+/// Syncs of each job. `None` for an older fio, which counts them differently (once per queue slot, and no
+/// `fdatasync`).
 fn syncs(document: &Value) -> Vec<Option<u64>> {
     let counts = document["fio version"].as_str().unwrap().starts_with("fio-3.42");
     let jobs = document["jobs"].as_array().unwrap();
     jobs.iter().map(|job| job["sync"]["total_ios"].as_u64().filter(|_| counts)).collect()
 }
 
-/// What was found with fio, whichever is at hand.
+/// Checks values that fio was found to report. They hold for both programs.
 #[track_caller]
 fn facts(what: &str, jobs: &[Work], syncs: &[Option<u64>]) {
     for ((word, error, dirs), syncs) in jobs.iter().zip(syncs) {
@@ -81,14 +81,14 @@ fn facts(what: &str, jobs: &[Work], syncs: &[Option<u64>]) {
                 let bytes: u64 = dirs.iter().map(|d| d.0).sum();
                 let ios: u64 = dirs.iter().map(|d| d.1).sum();
                 assert_eq!((bytes, ios), (count * 4096, count), "{what} {word}: {dirs:?}");
-                // Half of 75 with a deviation of 4.3.
+                // Half of 75, with a standard deviation of 4.3.
                 assert!((18..=57).contains(&dirs[0].1), "{what} {word}: {dirs:?}");
             }
         }
     }
 }
 
-/// Runs both and compares both with what is known.
+/// Runs both programs and compares both with the known values.
 fn compare(place: &Place, line: &str) {
     let document = place.run(line).ok().json();
     facts(&format!("fiord {line}"), &work(&document), &syncs(&document));
@@ -102,7 +102,7 @@ fn compare(place: &Place, line: &str) {
 
 #[test]
 fn every_word_on_every_engine_on_files() {
-    // Side by side, as fio spends most of its time asleep.
+    // At the same time, because fio sleeps most of the time.
     std::thread::scope(|scope| {
         for (engine, depth) in engines_and_depths() {
             scope.spawn(move || {
@@ -119,7 +119,7 @@ fn every_word_on_the_engine_without_a_device() {
     }
 }
 
-/// A block device of the size of the files, if this machine and user may have one.
+/// Creates a block device of the size of the files, if the machine and the user permit it.
 struct Loop(String);
 
 impl Loop {
@@ -150,13 +150,13 @@ fn trims_on_a_block_device() {
     let place = Place::new();
     let Some(device) = Loop::new(&place) else { return };
     for (engine, depth) in [("psync", 1), ("pvsync2", 1), ("libaio", 8), ("io_uring", 8)] {
-        // Not through the page cache, which holds on to what is to be trimmed; one after another.
+        // With direct I/O, because the page cache would keep trimmed blocks; one after another.
         let place_on = format!("--filename={} --direct=1 --stonewall", device.0);
         compare(&place, &line(engine, depth, &place_on, trims));
     }
 }
 
-/// Ends, amounts and shapes; each with what fio reports: I/Os and bytes read and written, syncs.
+/// Limits, sizes and patterns, each with the values that fio reports: I/Os and bytes read and written, syncs.
 const JOBS: [(&str, [u64; 5]); 26] = [
     ("--rw=read --bs=7k --size=100k", [14, 100_352, 0, 0, 0]),
     ("--rw=randread --size=100k --loops=3", [75, 307_200, 0, 0, 0]),

@@ -1,4 +1,4 @@
-//! What cannot be run: nothing is touched, the message says what is wrong.
+//! Tests of runs that fiord refuses: it touches no file, and the message says why.
 
 use crate::fiord::Place;
 

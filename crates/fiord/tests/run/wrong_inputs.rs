@@ -1,5 +1,5 @@
-//! Hundreds of wrong inputs through the binary: exit status 1, a message on standard error, nothing
-//! on standard output, nothing made on the disk.
+//! Tests of hundreds of wrong inputs: exit status 1, a message on standard error, nothing on standard output,
+//! and no new file.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -10,11 +10,11 @@ use crate::fiord::{Place, Ran};
 #[allow(dead_code)]
 mod inputs;
 
-/// A place whose directory `work` is empty and stays so; job files lie beside it.
+/// A place whose directory `work` must stay empty; the job files are next to it.
 struct Desk(Place);
 
 impl Desk {
-    /// Confined: what is let through by mistake must hit nothing of this machine.
+    /// Creates the place in a sandbox: a job that fiord wrongly accepts must not damage this machine.
     fn new() -> Option<Self> {
         let place = Place::confined(&[])?;
         std::fs::create_dir(place.path("work")).unwrap();
@@ -32,13 +32,13 @@ impl Desk {
         Ran::from(self.command(args).output().unwrap())
     }
 
-    /// Runs a job file, in the format that must be a document when there is one.
+    /// Runs a job file with an output format that must print a document or nothing.
     fn job(&self, text: &[u8]) -> Ran {
         self.0.write("job.fio", text);
         self.run(&["../job.fio", "--output-format=json"])
     }
 
-    /// What is wrong with how an input was refused.
+    /// Returns what is wrong with the refusal of an input.
     fn fault(&self, input: &str, ran: &Ran) -> Option<String> {
         let made = std::fs::read_dir(self.0.path("work")).unwrap().count();
         let fault = if ran.status != Some(1) {
@@ -87,7 +87,7 @@ fn wrong_command_lines() {
     none(lines.filter_map(|args| desk.fault(&args.join(" "), &desk.run(args))));
 }
 
-/// What only the plan can know, and what lies on the disk.
+/// Errors that only the planner can detect, and errors that depend on existing files.
 #[test]
 fn jobs_that_cannot_be() {
     const JOBS: &[&str] = &[
@@ -155,7 +155,7 @@ fn job_files_that_are_none() {
         "/dev/null",
         "/proc/self/mem",
     ];
-    // Root reads everything.
+    // Root can read every file.
     use std::os::unix::fs::PermissionsExt;
     place.write("secret.fio", "[a]\nsize=1m\n");
     let secret = place.path("secret.fio");
@@ -174,7 +174,7 @@ fn standard_input_that_is_no_job_file() {
         let mut command = desk.command(&["-"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // It may end without having read everything.
+        // fiord may exit before it has read all of its input.
         let _ = child.stdin.take().unwrap().write_all(text);
         desk.fault(&format!("{text:?}"), &Ran::from(child.wait_with_output().unwrap()))
     }));

@@ -1,4 +1,4 @@
-//! `zonemode=zbd` on emulated zones: the bytes that a job asks for are written.
+//! Tests of `zonemode=zbd` on emulated zones: a job writes all the bytes that it asks for.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::fiord::{Place, work};
 
-/// Writes one job file of many sections, each on a file of its own, and runs them all at once.
+/// Writes one job file with many sections, each with its own file, and runs them all at once.
 #[track_caller]
 fn run(place: &Place, sections: &[String]) -> Value {
     let mut text = "[global]\nzonemode=zbd\ncreate_serialize=0\nthread\n".to_owned();
@@ -18,7 +18,7 @@ fn run(place: &Place, sections: &[String]) -> Value {
     place.run("--output-format=json zoned.fio").ok().json()
 }
 
-/// Bytes read and written by the clones of each section.
+/// Returns the bytes read and written by the clones of each section.
 fn bytes(document: &Value, sections: usize) -> Vec<u64> {
     let mut sums = vec![0; sections];
     for (name, error, dirs) in work(document) {
@@ -28,7 +28,7 @@ fn bytes(document: &Value, sections: usize) -> Vec<u64> {
     sums
 }
 
-/// A block that a zone takes only in part leaves the rest of its offsets to be drawn again.
+/// If a block fits a zone only in part, the other offsets in the zone can still be drawn.
 #[test]
 fn random_writes_of_several_sizes_write_every_byte() {
     let engines = ["null", "libaio", "psync"];
@@ -52,7 +52,7 @@ fn random_writes_of_several_sizes_write_every_byte() {
     assert_eq!(work(&fio.ok().json())[0].2[1].0, 256 << 10);
 }
 
-/// Every third write finds half of the zone written, whichever job makes it.
+/// Every third write finds its zone half full, whichever job filled it.
 #[test]
 fn jobs_that_share_a_zone_reset_it_as_often_as_one_would() {
     let section = "rw=write bs=256k size=1m loops=2 numjobs=2 zonesize=1m zone_reset_frequency=1 \
@@ -69,8 +69,7 @@ fn jobs_that_share_a_zone_reset_it_as_often_as_one_would() {
     assert_eq!(resets, [7; 40]);
 }
 
-/// Sequential jobs that share zones fill them for each other, and each writes as much as it does
-/// alone.
+/// Sequential jobs that share zones fill them for each other, and each writes as much as it does alone.
 #[test]
 fn sequential_jobs_on_the_same_zones_each_write_what_one_writes_alone() {
     let cases = [
@@ -92,8 +91,8 @@ fn sequential_jobs_on_the_same_zones_each_write_what_one_writes_alone() {
     }
 }
 
-/// A sequential job continues at the write pointer of a zone and ends with the zone: it does not reset what
-/// it has just written.
+/// A sequential job continues at the write pointer of a zone and ends with the zone: it does not reset zones
+/// that it has just written.
 #[test]
 fn a_zone_that_is_written_in_part_is_filled_and_not_reset() {
     let place = Place::new();
@@ -108,7 +107,7 @@ fn a_zone_that_is_written_in_part_is_filled_and_not_reset() {
     assert_eq!(document["jobs"][1]["zone_resets"].as_u64().unwrap_or(0), 0, "{document}");
 }
 
-/// What one run writes to emulated zones of a file, the next one reads.
+/// A run reads what an earlier run wrote to emulated zones of a file.
 #[test]
 fn emulated_zones_of_a_file_keep_what_was_written() {
     let place = Place::new();
@@ -125,7 +124,7 @@ fn emulated_zones_of_a_file_keep_what_was_written() {
     assert_eq!(read("--rw=read"), 256);
 }
 
-/// A reader next to a writer must not end the run.
+/// A writer on the same zones must not end a reader.
 #[test]
 fn zones_without_data_are_a_finding_and_no_error() {
     let place = Place::new();
@@ -148,12 +147,12 @@ fn zones_without_data_are_a_finding_and_no_error() {
     assert!(read_by(&document)[0] > 0, "the reader waits for the writer");
 }
 
-/// Bytes read by each job.
+/// Returns the bytes read by each job.
 fn read_by(document: &Value) -> Vec<u64> {
     work(document).into_iter().map(|(_, _, dirs)| dirs[0].0).collect()
 }
 
-/// Numbers that look random.
+/// Returns pseudorandom numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -167,7 +166,7 @@ impl Draw {
     }
 }
 
-/// A section, and the least and the most that one of its clones moves.
+/// A section, and the minimum and maximum of bytes that one of its clones moves.
 fn drawn(draw: &mut Draw) -> (String, u64, u64, u64) {
     let (sizes, min, max) = draw.of(&[
         ("bs=4k", 4, 4),
@@ -201,8 +200,8 @@ fn drawn(draw: &mut Draw) -> (String, u64, u64, u64) {
     };
     let (mut least, mut most) = (loops * lap, loops * size + max - 1);
     if draw.below(4) == 0 {
-        // As in fio: beyond the passes that `loops` asks for, another one begins as long as one
-        // `io_size` leaves room for the largest block.
+        // As in fio: after the passes that `loops` requests, another pass begins while `io_size` leaves room
+        // for the largest block.
         let io_size = zone * (1 + draw.below(12));
         write!(section, " io_size={io_size}k").unwrap();
         most = loops * io_size + max - 1;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::findings_of;
 use crate::fiord::Place;
 use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
-use crate::told;
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
 const ELSEWHERE: [(&str, &str); 15] = [
@@ -96,7 +96,7 @@ fn seen(place: &Place, id: &str, options: &str) {
         let job = format!("--name=a --bs=4k {options}");
         let found = match check {
             true => place.run(&format!("check --format=json {job}")).json()["findings"].clone(),
-            false => told(&place.run(&format!("--output-format=json {job}"))).into(),
+            false => findings_of(&place.run(&format!("--output-format=json {job}"))).into(),
         };
         if found.as_array().unwrap().iter().any(|finding| finding["id"] == id) {
             return;

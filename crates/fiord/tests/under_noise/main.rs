@@ -24,6 +24,6 @@ use serde_json::Value;
 use crate::fiord::Ran;
 
 /// Returns the findings of a run.
-pub(crate) fn told(ran: &Ran) -> Vec<Value> {
+pub(crate) fn findings_of(ran: &Ran) -> Vec<Value> {
     ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default()
 }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::findings_of;
 use crate::fiord::{Place, Ran};
 use crate::ground::{Crowd, Loop, Mounted, Reader, of_this_machine};
-use crate::told;
 
 /// A sound job.
 struct Job {
@@ -168,7 +168,7 @@ fn a_hundred_sound_jobs_raise_no_wrong_finding() {
     let mut judge = |place: &Place, jobs: Vec<Job>| {
         for job in jobs {
             count += 1;
-            let found = told(&run(place, &job));
+            let found = findings_of(&run(place, &job));
             let found = found.iter().filter(|finding| !about_the_noise(&job, finding));
             wrong.extend(found.map(|finding| format!("{}: {finding}", job.name)));
         }

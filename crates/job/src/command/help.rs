@@ -14,6 +14,18 @@ const NAME_WIDTH: usize = 20;
 /// Maximum width of a line, in characters.
 const LINE_WIDTH: usize = 100;
 
+/// The subcommands and a description of each. `crates/fiord/src/subcommand.rs` defines them and tests this list.
+pub const SUBCOMMANDS: &[(&str, &str)] = &[
+    ("check", "Check jobs for mistakes and for causes of misleading results, without I/O"),
+    ("options", "List the options of job files"),
+    ("sweep", "Run a job at many settings, print a table and find the knee"),
+    ("skew", "Show how a random distribution spreads the I/O over the data"),
+    ("zones", "Show, reset, finish, open or close the zones of a device"),
+    ("suite", "Run a benchmark suite on a device, or list the suites"),
+    ("devices", "Show disks: properties, PCIe links, health and users"),
+    ("precondition", "Fill devices with data before a measurement"),
+];
+
 /// The text of `--help`.
 #[must_use]
 pub fn help(version: &str) -> String {
@@ -26,6 +38,12 @@ pub fn help(version: &str) -> String {
         };
         let later = if c.support == Support::Later { " (not supported yet)" } else { "" };
         let _ = writeln!(out, "  {name:<28} {}{later}", c.doc);
+    }
+    out.push_str(
+        "\nSubcommands, which fio does not have; `fiord SUBCOMMAND --help` explains each:\n",
+    );
+    for (name, doc) in SUBCOMMANDS {
+        let _ = writeln!(out, "  {name:<28} {doc}");
     }
     out.push_str(
         "\nJob options have the form --option=value. Before the first --name, they apply to all \

@@ -119,7 +119,7 @@ pub static COMMANDS: &[CommandDef] = &[
         "findings",
         Required("HOW"),
         "Report reasons not to trust a result: `on` (default), `off`, or `fatal`, which exits with \
-         status 253 when a finding is invalid",
+         status 253 when a finding says that a result is invalid",
     ),
     built(
         "ceiling",

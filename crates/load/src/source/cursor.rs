@@ -243,7 +243,7 @@ impl OffsetGenerator {
         }
         match at < cursor.len {
             true => Some(at),
-            // Whoever places the write knows whether other jobs filled some of the zones: see
+            // The caller, which places the write, knows whether other jobs filled some of the zones: see
             // `Displaced::Passed`.
             false if self.zone_writes && dir == Dir::Write => Some(cursor.len),
             false => (self.moved >= self.wraps_from).then_some(0),

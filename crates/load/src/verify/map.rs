@@ -53,7 +53,7 @@ pub struct WriteMap {
 }
 
 /// Granules that the holder owns until it settles the claim. A claim that is dropped instead leaves its granules in
-/// flight for ever.
+/// flight forever.
 #[must_use = "the granules stay in flight until the claim is settled"]
 #[derive(Debug, PartialEq, Eq)]
 pub struct Claimed {

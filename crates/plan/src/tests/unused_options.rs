@@ -167,8 +167,8 @@ fn control_group_options_without_a_name_have_one_warning() {
             format!("--{option} --name=a --filename=f --name=b --filename=f"),
         ] {
             let found = warnings(&line);
-            let told = found.iter().filter(|what| what.contains("no effect without `cgroup`"));
-            assert_eq!(told.count(), 1, "{line}: {found:?}");
+            let matching = found.iter().filter(|what| what.contains("no effect without `cgroup`"));
+            assert_eq!(matching.count(), 1, "{line}: {found:?}");
         }
     }
 }

@@ -88,8 +88,8 @@ fn refuses_options_that_do_not_work_with_zones() {
         ("--name=a --filename=/f --size=8z", "given in zones, but the job has none"),
         ("--name=a --filename=/f --size=1m --io_size=8z", "given in zones, but the job has none"),
     ] {
-        let told = error(&machine(), line);
-        assert!(told.contains(what), "{line}: {told}");
+        let message = error(&machine(), line);
+        assert!(message.contains(what), "{line}: {message}");
     }
     run(&machine(), &format!("{ON_DEVICE} --rw=write --max_open_zones=15 --ignore_zone_limits=1"))
         .unwrap();
@@ -136,8 +136,8 @@ fn messages_contain_the_phrases_that_scripts_search_for() {
         ),
         (format!("{ON_DEVICE} --rw=write --max_open_zones=15"), "Exceeded max_active_zones limit"),
     ] {
-        let told = error(&machine(), &line);
-        assert!(told.contains(phrase), "{line}: {told}");
+        let message = error(&machine(), &line);
+        assert!(message.contains(phrase), "{line}: {message}");
     }
     for (line, phrase) in [
         (format!("{ON_FILE} --rw=read --job_max_open_zones=2"), "valid only for write jobs"),
@@ -159,10 +159,10 @@ fn options_without_effect_have_a_warning() {
     let warnings = |line: &str| -> Vec<String> {
         run(&machine(), line).unwrap().warnings.into_iter().map(|w| w.what).collect()
     };
-    let told = warnings("--name=a --filename=/f --max_open_zones=3");
-    assert!(told[0].contains("no effect without `zonemode=zbd`"), "{told:?}");
-    let told = warnings("--name=a --filename=/dev/zoned --rw=write --direct=1 --bs=64k");
-    assert!(told[0].contains("is a zoned device"), "{told:?}");
-    let told = warnings(&format!("{ON_FILE} --rw=write --zone_reset_threshold=0.5"));
-    assert!(told[0].contains("resets no zone without zone_reset_frequency"), "{told:?}");
+    let message = warnings("--name=a --filename=/f --max_open_zones=3");
+    assert!(message[0].contains("no effect without `zonemode=zbd`"), "{message:?}");
+    let message = warnings("--name=a --filename=/dev/zoned --rw=write --direct=1 --bs=64k");
+    assert!(message[0].contains("is a zoned device"), "{message:?}");
+    let message = warnings(&format!("{ON_FILE} --rw=write --zone_reset_threshold=0.5"));
+    assert!(message[0].contains("resets no zone without zone_reset_frequency"), "{message:?}");
 }

@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn told(limits: &[(u64, f64)], slices: &[Slice], ending: Ending) -> String {
+    fn printed(limits: &[(u64, f64)], slices: &[Slice], ending: Ending) -> String {
         let limits =
             limits.iter().map(|&(ms, percent)| LatencyLimit { over_ns: ms * 1_000_000, percent });
         let table =
@@ -94,7 +94,7 @@ mod tests {
     fn the_table_looks_as_that_of_fio() {
         let mut slice = Slice { ios: 10_000, ..Slice::default() };
         (slice.due[0], slice.own[0], slice.due[1], slice.own[1]) = (258, 258, 20, 20);
-        let text = told(&[(1, 5.0), (8, 1.0), (64, 0.1)], &[slice], Ending::Whole);
+        let text = printed(&[(1, 5.0), (8, 1.0), (64, 0.1)], &[slice], Ending::Whole);
         let wanted = "        trans                   device\n        %>(ms)                  \
                       %>(ms)\n slice\t  1\t  8\t 64\t  1\t  8\t 64\n -----  -----   -----  ------   \
                       -----   -----  ------\n    1\t2.58\t0.20\t0.00\t2.58\t0.20\t0.00\n\nact: test \
@@ -106,7 +106,7 @@ mod tests {
     fn what_is_wrong_is_said_below() {
         let mut slice = Slice { ios: 200, lag: 12_345_000_000, ..Slice::default() };
         (slice.due[0], slice.own[0], slice.due[1]) = (60, 10, 50);
-        let text = told(&[(1, 5.0), (8, 1.0)], &[Slice::default(), slice], Ending::Short);
+        let text = printed(&[(1, 5.0), (8, 1.0)], &[Slice::default(), slice], Ending::Short);
         for part in [
             "device(s): FAILED",
             "fiord: failed: 5.00% of the I/Os of slice 2 (1 of 2 slices are too slow) took more than 1 ms, \
@@ -116,7 +116,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let text = told(&[(1, 5.0)], &[Slice { ios: 1, ..Slice::default() }], Ending::Short);
+        let text = printed(&[(1, 5.0)], &[Slice { ios: 1, ..Slice::default() }], Ending::Short);
         assert!(text.contains("test not complete, device(s): no verdict"), "{text}");
     }
 }

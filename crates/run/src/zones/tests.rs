@@ -300,8 +300,11 @@ fn without_recovery_a_torn_write_ends_the_job() {
     placer.taken(0);
     fake.torn_write(0, 2048);
     let (result, _) = placer.failed(0, Some(Errno::EIO));
-    let told = result.unwrap_err().to_string();
-    assert!(told.contains("write pointer is at 2048") && told.contains("zone 0 of 2"), "{told}");
+    let message = result.unwrap_err().to_string();
+    assert!(
+        message.contains("write pointer is at 2048") && message.contains("zone 0 of 2"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -331,8 +334,8 @@ fn a_zone_that_becomes_read_only_or_offline_is_no_longer_used() {
         fake.give_up(0, state);
         assert!(fake.write(0, 4096).is_err());
         let (result, _) = placer.failed(0, Some(Errno::EROFS));
-        let told = result.unwrap_err().to_string();
-        assert!(told.contains(&format!("made the zone {}", state.word())), "{told}");
+        let message = result.unwrap_err().to_string();
+        assert!(message.contains(&format!("made the zone {}", state.word())), "{message}");
         // Its slot is free, and no job writes there: neither this one nor one that fills zones.
         assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, ZONE);
         fake.write(ZONE, 4096).unwrap();

@@ -69,7 +69,7 @@ pub struct CoreBandwidth {
     pub group_id: u32,
     /// Processor cores that the run could use.
     pub cores: u64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bw: u64,
     /// Bytes per second and core.
     pub bw_per_core: f64,

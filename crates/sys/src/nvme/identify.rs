@@ -352,7 +352,7 @@ impl Namespace {
         let none = LbaFormat { data: Bytes::ZERO, metadata: Bytes::ZERO, relative_performance: 0 };
         let format = formats.get(usize::from(format_index)).copied().unwrap_or(none);
         let optimal = features >> 4 & 0b11 != 0;
-        let told = |at: usize| optimal.then(|| u32::from(u16_at(data, at)) + 1);
+        let if_reported = |at: usize| optimal.then(|| u32::from(u16_at(data, at)) + 1);
         let dps = data[29];
         Namespace {
             size: u64_at(data, 0),
@@ -378,9 +378,9 @@ impl Namespace {
             },
             zeroes_may_deallocate: bit(data[33].into(), 3),
             thin: bit(features, 0),
-            preferred_write: told(64),
-            preferred_deallocate: told(68),
-            optimal_write: told(72),
+            preferred_write: if_reported(64),
+            preferred_deallocate: if_reported(68),
+            optimal_write: if_reported(72),
             boundary: Some(u32::from(u16_at(data, 46))).filter(|n| *n != 0),
             write_protected: bit(data[99].into(), 0),
         }

@@ -79,12 +79,12 @@ found() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\")] | length"; }
 # evidence NAME ID: what a run's report says of it.
 evidence() { json "$1" "[.fiord.findings[]? | select(.id == \"$2\") | .severity + \": \" + .what + \": \" + .evidence] | join(\"; \")"; }
 
-# told NAME ID REGEX: a run's report has the finding once, with this in it.
-told() {
+# reports NAME ID REGEX: a run's report has the finding once, with this in it.
+reports() {
     say "$2: $(evidence "$1" "$2")"
     same "$2 is reported once" "$(found "$1" "$2")" 1
-    evidence "$1" "$2" >told.txt
-    has "$2" told.txt "$3"
+    evidence "$1" "$2" >reported.txt
+    has "$2" reported.txt "$3"
 }
 
 # silent NAME ID: it does not have the finding.

@@ -32,7 +32,7 @@ port() {
     poweroff -f
 }
 
-# Whoever started the machine has gone when this port ends.
+# The program that started the machine has ended when this port ends.
 (
     cat "$(port alive)" >/dev/null
     poweroff -f

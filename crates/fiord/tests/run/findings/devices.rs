@@ -21,9 +21,9 @@ fn reports_large_writes_in_pieces() {
     let view = &document["fiord"]["devices"][0]["write"];
     assert_eq!((view["issued_ios"].as_u64(), view["ios"].as_u64()), (Some(64), Some(1024)));
     assert_eq!((view["mean_bytes"].as_f64(), view["splits"].as_u64()), (Some(65536.0), Some(960)));
-    let told = finding(&ran, "split-or-merged");
-    let evidence = told["evidence"].as_str().unwrap();
-    assert!(evidence.starts_with("64 of 1024.0 KiB were issued, 1024 of 64.0 KiB"), "{told}");
+    let entry = finding(&ran, "split-or-merged");
+    let evidence = entry["evidence"].as_str().unwrap();
+    assert!(evidence.starts_with("64 of 1024.0 KiB were issued, 1024 of 64.0 KiB"), "{entry}");
     silent(&json(&place, &format!("{job} --bs=64k")), "split-or-merged");
     let normal = place.run(&format!("{job} --bs=1m")).ok();
     assert!(normal.out.contains("(issued 64 of 1MiB), merged=0, split off=960"), "{}", normal.out);
@@ -53,8 +53,8 @@ fn a_device_with_a_mark_is_in_use() {
     std::fs::write(device.path(), &mark).unwrap();
     let job = format!("--name=a --filename={} --bs=4k --direct=1 --offset=1m", device.path());
     let ran = json(&place, &format!("{job} --rw=write"));
-    let told = finding(&ran, "target-in-use");
-    assert_eq!(told["evidence"], "it carries xfs");
+    let entry = finding(&ran, "target-in-use");
+    assert_eq!(entry["evidence"], "it carries xfs");
     assert_eq!(ran.err, "", "only a terminal shows it before the run");
     std::fs::write(device.path(), &mark).unwrap();
     let ignored = json(&place, &format!("{job} --rw=write --ignore_findings=target-in-use"));
@@ -74,13 +74,13 @@ fn another_program_on_the_device() {
         device.path()
     );
     // On a busy machine, the same finding also reports that other programs compute.
-    let told = |ran: &crate::fiord::Ran| {
+    let entry = |ran: &crate::fiord::Ran| {
         let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
         let on_it = |f: &&serde_json::Value| f["what"].as_str().unwrap().contains("used loop");
         list.iter().find(on_it).map(|f| (f["id"].clone(), f["evidence"].to_string()))
     };
     let alone = json(&place, &job);
-    assert!(told(&alone).is_none(), "{:?}", told(&alone));
+    assert!(entry(&alone).is_none(), "{:?}", entry(&alone));
     let path = device.path().to_owned();
     let other = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(500));
@@ -89,7 +89,7 @@ fn another_program_on_the_device() {
     });
     let ran = json(&place, &job);
     assert!(other.join().unwrap().status.success());
-    let (id, evidence) = told(&ran).expect("a finding");
+    let (id, evidence) = entry(&ran).expect("a finding");
     assert!(id == "noisy-neighbour" && evidence.contains("reads of"), "{id}: {evidence}");
 }
 
@@ -178,13 +178,13 @@ fn another_program_reads_the_device_through_the_page_cache() {
         other
     });
     let ran = json(&place, &job);
-    let told = finding(&ran, "cache-under-direct");
+    let entry = finding(&ran, "cache-under-direct");
     drop(late.join().unwrap());
-    assert_eq!(told["severity"], "suspect");
-    let evidence = told["evidence"].as_str().unwrap();
-    assert!(evidence.starts_with("0 pages before the first I/O, "), "{told}");
-    assert!(evidence.contains("another program has read it since"), "{told}");
-    assert!(udev || evidence.contains(&format!("(process {})", std::process::id())), "{told}");
+    assert_eq!(entry["severity"], "suspect");
+    let evidence = entry["evidence"].as_str().unwrap();
+    assert!(evidence.starts_with("0 pages before the first I/O, "), "{entry}");
+    assert!(evidence.contains("another program has read it since"), "{entry}");
+    assert!(udev || evidence.contains(&format!("(process {})", std::process::id())), "{entry}");
 }
 
 #[test]
@@ -284,9 +284,9 @@ fn reports_blocks_smaller_than_physical_blocks() {
     if small.status != Some(0) {
         return eprintln!("skipped: the file system takes no direct I/O of 512 bytes");
     }
-    let told = finding(&small, "misaligned");
-    assert_eq!(told["evidence"], "the smallest block is 512, the physical block 4096 bytes");
-    assert_eq!(told["severity"], "suspect");
+    let entry = finding(&small, "misaligned");
+    assert_eq!(entry["evidence"], "the smallest block is 512, the physical block 4096 bytes");
+    assert_eq!(entry["severity"], "suspect");
     let off = json(&place, &format!("{job} --bs=4k --offset=512 --size=32k"));
     let evidence = finding(&off, "misaligned")["evidence"].clone();
     assert_eq!(evidence, "the first byte is 512, the physical block 4096 bytes");
@@ -307,8 +307,8 @@ fn reports_writes_into_a_volatile_cache() {
     let ran = (0..5).map(|_| json(&place, job)).find(|ran| flushes(ran) == 0);
     match ran {
         Some(ran) => {
-            let told = finding(&ran, "volatile-cache");
-            assert!(told["evidence"].as_str().unwrap().starts_with("4.0 MiB in "), "{told}");
+            let entry = finding(&ran, "volatile-cache");
+            assert!(entry["evidence"].as_str().unwrap().starts_with("4.0 MiB in "), "{entry}");
         }
         None => eprintln!("skipped: other programs flush the disk all the time"),
     }

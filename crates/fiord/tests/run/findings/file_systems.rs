@@ -17,9 +17,9 @@ fn fallocated_and_written(kind: &str) {
     assert!(made.unwrap().success());
     let name = file.display();
     let job = format!("--name=a --rw=randread --size=4m --bs=4k --direct=1 --filename={name}");
-    let told = finding(&json(&place, &job), "unwritten-data");
-    assert_eq!(told["severity"], "invalid", "{kind}");
-    assert_eq!(told["what"], format!("100 % of the range read from {name} was never written"));
+    let entry = finding(&json(&place, &job), "unwritten-data");
+    assert_eq!(entry["severity"], "invalid", "{kind}");
+    assert_eq!(entry["what"], format!("100 % of the range read from {name} was never written"));
     let write = "--name=w --rw=write --bs=1m --direct=1 --end_fsync=1";
     place.run(&format!("{write} --size=2m --filename={name}")).ok();
     let half = finding(&json(&place, &job), "unwritten-data")["what"].clone();
@@ -63,10 +63,10 @@ fn serialized(kind: &str) {
     let busy = number("usr_cpu") + number("sys_cpu");
     // A busy machine that submits late, or a slow device, may reach the depth anyway.
     if depth < 3.9 && busy < 85.0 {
-        let told = finding(&ran, "depth-not-reached");
-        let evidence = told["evidence"].as_str().unwrap();
-        assert!(evidence.starts_with(&format!("{kind} serializes direct writes")), "{told}");
-        assert!(told["what"].as_str().unwrap().starts_with("job a asks for 8 I/Os at a time"));
+        let entry = finding(&ran, "depth-not-reached");
+        let evidence = entry["evidence"].as_str().unwrap();
+        assert!(evidence.starts_with(&format!("{kind} serializes direct writes")), "{entry}");
+        assert!(entry["what"].as_str().unwrap().starts_with("job a asks for 8 I/Os at a time"));
     } else {
         eprintln!("{kind}: {depth} I/Os at the device, CPUs busy for {busy} %");
     }
@@ -102,9 +102,9 @@ fn direct_writes_to_btrfs() {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split('.').map_while(|part| part.parse::<u32>().ok());
     if (numbers.next(), numbers.next()) >= (Some(6), Some(15)) {
-        let told = finding(&json(&place, &job("f")), "direct-not-direct");
-        assert_eq!(told["severity"], "suspect");
-        assert!(told["mend"].as_str().unwrap().contains("chattr +C"), "{told}");
+        let entry = finding(&json(&place, &job("f")), "direct-not-direct");
+        assert_eq!(entry["severity"], "suspect");
+        assert!(entry["mend"].as_str().unwrap().contains("chattr +C"), "{entry}");
         silent(&json(&place, &job("f").replace("rw=write", "rw=read")), "direct-not-direct");
     }
     let plain = mounted.point.join("plain");
@@ -127,7 +127,7 @@ fn another_program_on_the_disk_below_a_file() {
     }
     let on_disk = |ran: &crate::fiord::Ran| {
         let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
-        list.into_iter().find(|told| told["what"].as_str().unwrap().contains("used loop"))
+        list.into_iter().find(|entry| entry["what"].as_str().unwrap().contains("used loop"))
     };
     let job = |direct: u8| {
         format!(
@@ -143,9 +143,9 @@ fn another_program_on_the_disk_below_a_file() {
     let others = Reader::of(at("theirs").as_ref());
     let ran = json(&place, &job(1));
     drop(others);
-    let told = on_disk(&ran).unwrap_or_else(|| panic!("{}", ran.json()["fiord"]));
-    let (id, evidence) = (&told["id"], told["evidence"].as_str().unwrap());
-    assert!(id == "noisy-neighbour" && evidence.contains("reads of "), "{told}");
+    let entry = on_disk(&ran).unwrap_or_else(|| panic!("{}", ran.json()["fiord"]));
+    let (id, evidence) = (&entry["id"], entry["evidence"].as_str().unwrap());
+    assert!(id == "noisy-neighbour" && evidence.contains("reads of "), "{entry}");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn a_file_that_another_process_serves() {
     let file = served.file();
     let job = format!("--name=a --rw=read --bs=4k --ioengine=psync --filename={}", file.display());
     let direct = json(&place, &format!("{job} --size=256k --direct=1"));
-    let told = finding(&direct, "direct-not-direct");
-    assert_eq!(told["severity"], "suspect");
-    assert_eq!(told["evidence"], "the process that serves fuse decides whether I/O is direct");
+    let entry = finding(&direct, "direct-not-direct");
+    assert_eq!(entry["severity"], "suspect");
+    assert_eq!(entry["evidence"], "the process that serves fuse decides whether I/O is direct");
     // Data from the page cache cannot be distinguished from data that the process sent.
     let buffered = json(&place, &format!("{job} --size=256k --loops=4"));
     silent(&buffered, "cache-hits");
@@ -180,9 +180,9 @@ fn a_submission_that_blocks() {
         let ran = json(&place, &format!("{job} --ioengine={engine}"));
         let shares = ran.json()["fiord"]["generator"]["time_shares"].clone();
         assert!(shares["submission"].as_f64().unwrap() > 0.8, "{engine}: {shares}");
-        let told = finding(&ran, "submission-blocks");
-        assert_eq!(told["what"], "job a blocks in the call that submits its I/Os");
-        assert!(told["mend"].as_str().unwrap().contains("force_async=1"), "{told}");
+        let entry = finding(&ran, "submission-blocks");
+        assert_eq!(entry["what"], "job a blocks in the call that submits its I/Os");
+        assert!(entry["mend"].as_str().unwrap().contains("force_async=1"), "{entry}");
     }
     // The remedies: kernel threads wait, or threads of the job.
     for remedy in ["--ioengine=io_uring --force_async=1", "--ioengine=psync --iodepth=1"] {
@@ -200,10 +200,13 @@ fn a_slow_target_beside_a_fast_one() {
     let job = "--size=16m --bs=4k --rw=randread --direct=1 --ioengine=io_uring --iodepth=4 \
                --runtime=700ms --time_based";
     let both = format!("{job} --name=a --filename={}:{}", slow.path(), fast.path());
-    let told = finding(&json(&place, &both), "uneven-targets");
-    assert!(told["what"].as_str().unwrap().starts_with("job a visits 2 devices in turn"), "{told}");
+    let entry = finding(&json(&place, &both), "uneven-targets");
+    assert!(
+        entry["what"].as_str().unwrap().starts_with("job a visits 2 devices in turn"),
+        "{entry}"
+    );
     let remedy = format!("filename={} in one, filename={} in another", slow.path(), fast.path());
-    assert!(told["mend"].as_str().unwrap().ends_with(&remedy), "{told}");
+    assert!(entry["mend"].as_str().unwrap().ends_with(&remedy), "{entry}");
     let each =
         format!("{job} --name=s --filename={} --name=f --filename={}", slow.path(), fast.path());
     silent(&json(&place, &each), "uneven-targets");

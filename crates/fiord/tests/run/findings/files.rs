@@ -30,9 +30,9 @@ fn unwritten_data() {
     }
     preallocate(&place, "f", "4MiB");
     let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
-    let told = finding(&json(&place, job), "unwritten-data");
-    assert_eq!(told["severity"], "invalid");
-    assert_eq!(told["what"], "100 % of the range read from f was never written");
+    let entry = finding(&json(&place, job), "unwritten-data");
+    assert_eq!(entry["severity"], "invalid");
+    assert_eq!(entry["what"], "100 % of the range read from f was never written");
     let fatal = place.run(&format!("--findings=fatal {job}"));
     assert_eq!(fatal.status, Some(253), "{fatal:?}");
     // The remedy.
@@ -89,12 +89,12 @@ fn a_remedy_that_overwrites_data_says_so() {
     let file = std::fs::File::options().write(true).open(place.path("f")).unwrap();
     file.set_len(4 << 20).unwrap();
     let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
-    let mend = finding(&json(&place, job), "unwritten-data")["mend"].to_string();
-    assert!(mend.contains("destroys the data in it: fiord --name=fill"), "{mend}");
+    let remedy = finding(&json(&place, job), "unwritten-data")["mend"].to_string();
+    assert!(remedy.contains("destroys the data in it: fiord --name=fill"), "{remedy}");
     place.write("zeros", vec![0u8; 1 << 20]);
     let job = "--name=a --rw=randread --size=1m --bs=4k --filename=zeros";
-    let mend = finding(&json(&place, job), "zero-data")["mend"].to_string();
-    assert!(mend.contains("destroys the data in it: fiord --name=fill"), "{mend}");
+    let remedy = finding(&json(&place, job), "zero-data")["mend"].to_string();
+    assert!(remedy.contains("destroys the data in it: fiord --name=fill"), "{remedy}");
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn zero_data() {
     place.write("zeros", vec![0u8; 1 << 20]);
     place.write("data", vec![7u8; 1 << 20]);
     let job = |name: &str| format!("--name=a --rw=randread --size=1m --bs=4k --filename={name}");
-    let told = finding(&json(&place, &job("zeros")), "zero-data");
-    assert!(told["evidence"].as_str().unwrap().starts_with("16 of 16 blocks"), "{told}");
+    let entry = finding(&json(&place, &job("zeros")), "zero-data");
+    assert!(entry["evidence"].as_str().unwrap().starts_with("16 of 16 blocks"), "{entry}");
     silent(&json(&place, &job("data")), "zero-data");
 }
 
@@ -145,9 +145,9 @@ fn cache_hits() {
     // Without a random map, there are no passes before which fiord drops the file from the page cache.
     let job = "--name=a --rw=randread --norandommap --bs=64k --size=1m --loops=16 --filename=f";
     let ran = json(&place, job);
-    let told = finding(&ran, "cache-hits");
-    assert_eq!(told["severity"], "invalid");
-    assert!(told["evidence"].as_str().unwrap().starts_with("16 MiB read, "), "{told}");
+    let entry = finding(&ran, "cache-hits");
+    assert_eq!(entry["severity"], "invalid");
+    assert!(entry["evidence"].as_str().unwrap().starts_with("16 MiB read, "), "{entry}");
     assert_eq!(work(&ran.json())[0].2[0].0, 16 << 20);
     silent(&ran, "cached-working-set");
     silent(&json(&place, &format!("{job} --invalidate=0")), "cache-hits");
@@ -177,9 +177,12 @@ fn cached_working_set_is_reported_before_the_run() {
 fn buffered_not_synced() {
     let place = Place::new();
     let job = "--name=a --rw=write --size=8m --bs=64k --filename=f";
-    let told = finding(&json(&place, job), "buffered-not-synced");
-    let evidence = told["evidence"].as_str().unwrap();
-    assert!(evidence.starts_with("8.0 MiB written, ") || evidence.starts_with("no sync"), "{told}");
+    let entry = finding(&json(&place, job), "buffered-not-synced");
+    let evidence = entry["evidence"].as_str().unwrap();
+    assert!(
+        evidence.starts_with("8.0 MiB written, ") || evidence.starts_with("no sync"),
+        "{entry}"
+    );
     silent(&json(&place, &format!("{job} --end_fsync=1")), "buffered-not-synced");
     silent(&json(&place, &format!("{job} --fdatasync=16")), "buffered-not-synced");
 }
@@ -221,8 +224,8 @@ fn cache_under_direct() {
     // With invalidate=0, the pages from before the run stay.
     let cached = "--name=c --rw=read --bs=64k --size=4m --filename=f";
     let ran = json(&place, &format!("{cached} {direct} --invalidate=0 --stonewall"));
-    let told = finding(&ran, "cache-under-direct");
-    assert_eq!(told["severity"], "suspect");
+    let entry = finding(&ran, "cache-under-direct");
+    assert_eq!(entry["severity"], "suspect");
     silent(&json(&place, &format!("{cached} {direct} --stonewall")), "cache-under-direct");
 }
 
@@ -242,8 +245,8 @@ fn depth_not_reached() {
     let busy = document["jobs"][0]["usr_cpu"].as_f64().unwrap()
         + document["jobs"][0]["sys_cpu"].as_f64().unwrap();
     if depth.is_some_and(|depth| depth < 2.0) && busy < 80.0 {
-        let told = finding(&ran, "depth-not-reached");
-        assert!(told["what"].as_str().unwrap().contains("asks for 16"), "{told}");
+        let entry = finding(&ran, "depth-not-reached");
+        assert!(entry["what"].as_str().unwrap().contains("asks for 16"), "{entry}");
     }
     silent(&json(&place, &format!("{job} --rate_iops=10")), "depth-not-reached");
 }

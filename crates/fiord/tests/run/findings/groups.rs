@@ -78,17 +78,17 @@ fn reports_a_group_with_a_fifth_of_a_cpu() {
     let name = group.0.file_name().unwrap().to_str().unwrap().to_owned();
     let of_it = |ran: &Ran| {
         let findings = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
-        let mut told = findings.into_iter().filter(|f| f["id"] == "throttled-by-cgroup");
-        told.find(|f| f["what"].as_str().unwrap().contains(&name))
+        let mut entry = findings.into_iter().filter(|f| f["id"] == "throttled-by-cgroup");
+        entry.find(|f| f["what"].as_str().unwrap().contains(&name))
     };
     let free = group.run(&place, COMPUTES);
     assert!(of_it(&free).is_none(), "{free:?}");
     group.set(&[("cpu.max", "20000 100000"), ("cpu.cfs_quota_us", "20000")]);
-    let told = of_it(&group.run(&place, COMPUTES)).expect("a finding");
-    let evidence = told["evidence"].as_str().unwrap();
-    assert!(evidence.ends_with("it has 20000 µs of CPU time in each 100000 µs"), "{told}");
+    let entry = of_it(&group.run(&place, COMPUTES)).expect("a finding");
+    let evidence = entry["evidence"].as_str().unwrap();
+    assert!(evidence.ends_with("it has 20000 µs of CPU time in each 100000 µs"), "{entry}");
     let times: u64 = evidence.split(' ').next().unwrap().parse().unwrap();
-    assert!((2..=24).contains(&times), "in 2 s of periods of 100 ms: {told}");
+    assert!((2..=24).contains(&times), "in 2 s of periods of 100 ms: {entry}");
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn reports_a_group_with_a_write_limit() {
     let (new, old) = (format!("{number} wbps=1048576"), format!("{number} 1048576"));
     group.set(&[("io.max", &new), ("blkio.throttle.write_bps_device", &old)]);
     let ran = group.run(&place, &job);
-    let told = finding(&ran, "throttled-by-cgroup");
-    let evidence = told["evidence"].as_str().unwrap();
-    assert!(evidence.starts_with("writes at most 1048576 bytes a second; reached: "), "{told}");
+    let entry = finding(&ran, "throttled-by-cgroup");
+    let evidence = entry["evidence"].as_str().unwrap();
+    assert!(evidence.starts_with("writes at most 1048576 bytes a second; reached: "), "{entry}");
     let rate = ran.json()["jobs"][0]["write"]["bw_bytes"].as_f64().unwrap();
     assert!(rate < 1.6e6, "it holds: {rate}");
     let slower = group.run(&place, &format!("{job} --size=512k --rate=256k"));
@@ -131,9 +131,9 @@ fn reports_other_programs_that_compute() {
     let ran = place.run(&format!("--output-format=json {COMPUTES}")).ok();
     drop(others);
     let found = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
-    let told = found.iter().find(|f| f["what"] == "other programs used the CPUs during the run");
-    let told = told.unwrap_or_else(|| panic!("{found:?}"));
-    assert_eq!((&told["id"], &told["severity"]), (&"noisy-neighbour".into(), &"suspect".into()));
+    let entry = found.iter().find(|f| f["what"] == "other programs used the CPUs during the run");
+    let entry = entry.unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((&entry["id"], &entry["severity"]), (&"noisy-neighbour".into(), &"suspect".into()));
     // The unit tests of the finding cover a quiet machine. A run without files does not check it.
     let virtual_job = "--output-format=json --name=a --ioengine=null --size=64m --bs=4k --rw=read";
     silent(&place.run(virtual_job).ok(), "noisy-neighbour");

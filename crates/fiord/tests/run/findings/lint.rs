@@ -8,9 +8,9 @@ use crate::fiord::{Place, work};
 #[track_caller]
 fn both(id: &str, hazard: &str, sound: &str) -> String {
     let place = Place::new();
-    let told = finding(&json(&place, hazard), id);
+    let entry = finding(&json(&place, hazard), id);
     silent(&json(&place, sound), id);
-    told["what"].as_str().unwrap().to_owned()
+    entry["what"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -29,8 +29,8 @@ fn rate_and_rwmix() {
     let job = "--name=a --ioengine=sim --rw=randrw --rwmixread=70 --size=1g --bs=4k --runtime=10";
     let place = Place::new();
     let ran = json(&place, &format!("{job} --rate_iops=100"));
-    let told = finding(&ran, "rate-and-rwmix");
-    assert_eq!(told["severity"], "invalid");
+    let entry = finding(&ran, "rate-and-rwmix");
+    assert_eq!(entry["severity"], "invalid");
     let (_, _, [read, write, _]) = work(&ran.json()).remove(0);
     assert!(read.1.abs_diff(write.1) <= 1, "the rates decide the mix: {read:?} {write:?}");
     let sound = json(&place, &format!("{job} --rate_iops=70,30"));
@@ -99,10 +99,10 @@ fn zone_limits() {
     let place = Place::new();
     let job = "--name=a --filename=z --zonemode=zbd --zonesize=1m --max_open_zones=2 --rw=write \
                --bs=64k --size=2m --offset_increment=2m --end_fsync=1";
-    let told = finding(&json(&place, &format!("{job} --numjobs=4")), "zone-limits");
-    assert_eq!(told["what"], "4 jobs write to z at once, and 2 zones may be open");
+    let entry = finding(&json(&place, &format!("{job} --numjobs=4")), "zone-limits");
+    assert_eq!(entry["what"], "4 jobs write to z at once, and 2 zones may be open");
     silent(&json(&place, &format!("{job} --numjobs=2")), "zone-limits");
     let odd = format!("--output-format=json {job} --size=2560k");
-    let told = finding(&place.run(&odd).ok(), "zone-limits");
-    assert_eq!((&told["severity"], &told["mend"]), (&"note".into(), &"set size=3z".into()));
+    let entry = finding(&place.run(&odd).ok(), "zone-limits");
+    assert_eq!((&entry["severity"], &entry["mend"]), (&"note".into(), &"set size=3z".into()));
 }

@@ -48,13 +48,13 @@ fn sizes_per_job_for_a_file_that_does_not_exist_yet() {
         let name = place.path(&format!("f{jobs}")).display().to_string();
         let job = format!("--rw=randwrite --numjobs={jobs} --fsync_on_close=1 --name=a");
         let job = format!("{job} --group_reporting --filename={name}");
-        let told = place.run(&format!("check --format=json {job} --size=1m"));
-        let (size, step) = told
+        let entry = place.run(&format!("check --format=json {job} --size=1m"));
+        let (size, step) = entry
             .out
             .split_once("\"mend\": \"set size=")
             .and_then(|(_, rest)| rest.split_once(" to share"))
             .and_then(|(shares, _)| shares.split_once(" with "))
-            .unwrap_or_else(|| panic!("{}", told.out));
+            .unwrap_or_else(|| panic!("{}", entry.out));
         let ran = json(&place, &format!("{job} --size={size} --{step}"));
         silent(&ran, "size-per-job");
         silent(&ran, "overlapping-writers");

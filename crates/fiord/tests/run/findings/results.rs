@@ -10,9 +10,9 @@ const DEVICE: &str = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=
 #[test]
 fn rate_missed() {
     let place = Place::new();
-    let told = finding(&json(&place, &format!("{DEVICE} --rate_iops=20000")), "rate-missed");
-    assert_eq!(told["what"], "job a reached 50 % of its rate of reads");
-    assert_eq!(told["evidence"], "10k of 20k IOPS asked for");
+    let entry = finding(&json(&place, &format!("{DEVICE} --rate_iops=20000")), "rate-missed");
+    assert_eq!(entry["what"], "job a reached 50 % of its rate of reads");
+    assert_eq!(entry["evidence"], "10k of 20k IOPS asked for");
     silent(&json(&place, &format!("{DEVICE} --rate_iops=9000")), "rate-missed");
     silent(&json(&place, DEVICE), "rate-missed");
 }
@@ -21,8 +21,8 @@ fn rate_missed() {
 fn hidden_stalls() {
     let place = Place::new();
     let job = format!("{DEVICE} --rate_iops=1000");
-    let told = finding(&json(&place, &format!("{job} --sim_stall=2s:1s")), "hidden-stalls");
-    let evidence = told["evidence"].as_str().unwrap();
+    let entry = finding(&json(&place, &format!("{job} --sim_stall=2s:1s")), "hidden-stalls");
+    let evidence = entry["evidence"].as_str().unwrap();
     assert_eq!(evidence, "p99: 99.8 us from the actual start, 910.2 ms from the intended start");
     silent(&json(&place, &job), "hidden-stalls");
 }
@@ -38,12 +38,12 @@ fn a_generator_that_wakes_late() {
     drop(crowd);
     let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap_or_default();
     // A machine with many CPUs may still give the job enough CPU time.
-    if let Some(told) = list.iter().find(|told| told["id"] == "hidden-stalls") {
+    if let Some(entry) = list.iter().find(|entry| entry["id"] == "hidden-stalls") {
         assert_eq!(
-            told["what"],
+            entry["what"],
             "reads of job a started late because the load generator woke late"
         );
-        assert!(told["mend"].as_str().unwrap().starts_with("set nice=-20"), "{told}");
+        assert!(entry["mend"].as_str().unwrap().starts_with("set nice=-20"), "{entry}");
     } else {
         eprintln!("skipped: the job had enough CPU time: {list:?}");
     }
@@ -53,9 +53,9 @@ fn a_generator_that_wakes_late() {
 fn too_short() {
     let place = Place::new();
     let few = "--name=a --ioengine=sim --rw=randread --bs=4k --size=1g --number_ios=500";
-    let told = finding(&json(&place, few), "too-short");
-    assert_eq!(told["severity"], "note");
-    assert!(told["evidence"].as_str().unwrap().starts_with("500 reads: 5.0 lie above p99"));
+    let entry = finding(&json(&place, few), "too-short");
+    assert_eq!(entry["severity"], "note");
+    assert!(entry["evidence"].as_str().unwrap().starts_with("500 reads: 5.0 lie above p99"));
     silent(&json(&place, DEVICE), "too-short");
 }
 
@@ -66,8 +66,8 @@ fn not_steady() {
     let job = "--name=a --ioengine=sim --sim_latency=constant:5ms --rw=randread --bs=4k --size=1g \
                --time_based --runtime=4";
     let stalled = json(&place, &format!("{job} --sim_real_time=1 --sim_stall=3s:800ms"));
-    let told = finding(&stalled, "not-steady");
-    assert!(told["what"].as_str().unwrap().contains("had not settled"), "{told}");
+    let entry = finding(&stalled, "not-steady");
+    assert!(entry["what"].as_str().unwrap().contains("had not settled"), "{entry}");
     // A busy machine makes every run in real time unsteady: the clean run uses a virtual clock.
     silent(&json(&place, job), "not-steady");
 }
@@ -78,9 +78,9 @@ fn contents_cost() {
     let job = "--name=a --ioengine=psync --rw=write --size=8m --runtime=1 --time_based";
     // If a write takes almost no time, generating its data takes nearly all of it.
     let nowhere = format!("{job} --filename=/dev/null --bs=256k --refill_buffers=1");
-    let told = finding(&json(&place, &nowhere), "contents-cost");
-    assert!(told["evidence"].as_str().unwrap().starts_with("refill_buffers generates"), "{told}");
-    assert!(told["mend"].as_str().unwrap().starts_with("use the default contents"), "{told}");
+    let entry = finding(&json(&place, &nowhere), "contents-cost");
+    assert!(entry["evidence"].as_str().unwrap().starts_with("refill_buffers generates"), "{entry}");
+    assert!(entry["mend"].as_str().unwrap().starts_with("use the default contents"), "{entry}");
     silent(&json(&place, &format!("{nowhere} --ioengine=null")), "contents-cost");
     let shaped = format!("{job} --filename=/dev/null --bs=256k --buffer_compress_percentage=50");
     let evidence = finding(&json(&place, &shaped), "contents-cost")["evidence"].clone();

@@ -24,7 +24,7 @@ fn jobs() -> Vec<String> {
     jobs.push(format!("{sim}=4k --rw=randread --rate_iops=900 --rate_process=poisson"));
     jobs.push(format!("{sim}=4k --rw=randread --thinktime=1ms"));
     jobs.push(format!("{sim}=4k --rw=randrw --rwmixread=70 --numjobs=4 --group_reporting"));
-    // The page cache, on purpose.
+    // This job measures the page cache on purpose.
     let cached = "--name=a --filename=c --size=8m --bs=4k --invalidate=0 --pre_read=1 --loops=2";
     jobs.push(format!("{cached} --rw=randread"));
     jobs.push(format!("{cached} --rw=read"));
@@ -107,9 +107,9 @@ fn the_examples_pass_the_check() {
             continue;
         }
         checked += 1;
-        let told = document["findings"].as_array().unwrap().iter();
-        let told: Vec<_> = told.filter(|f| !of_this_machine(f)).collect();
-        assert!(told.is_empty(), "{}: {told:?}", path.display());
+        let entry = document["findings"].as_array().unwrap().iter();
+        let entry: Vec<_> = entry.filter(|f| !of_this_machine(f)).collect();
+        assert!(entry.is_empty(), "{}: {entry:?}", path.display());
     }
     assert!(checked >= 5, "{checked}");
 }
