@@ -13,12 +13,13 @@ const LENGTH: usize = 128 << 10;
 fn speed(mut work: impl FnMut(&mut [u8])) -> f64 {
     let mut buffer = vec![0x5a; LENGTH];
     work(&mut buffer);
-    let (start, mut count) = (Instant::now(), 0);
-    while start.elapsed() < Duration::from_millis(150) {
-        (0..16).for_each(|_| work(black_box(&mut buffer)));
-        count += 16;
-    }
-    (count * LENGTH) as f64 / start.elapsed().as_secs_f64() / 1e9
+    // Other programs may use the CPU, so the fastest of many short measurements counts.
+    let fastest = (0..400).map(|_| {
+        let start = Instant::now();
+        work(black_box(&mut buffer));
+        start.elapsed()
+    });
+    LENGTH as f64 / fastest.min().unwrap_or(Duration::MAX).as_secs_f64() / 1e9
 }
 
 fn main() {
@@ -46,8 +47,10 @@ fn main() {
         for interval in [0, 512, 4096] {
             let pattern = BodyPattern::new(parts.clone(), interval).expect("it has bytes");
             let fill = speed(|buffer| pattern.fill(7, buffer));
-            let check = speed(|buffer| {
-                let _ = black_box(pattern.first_difference(7, 0, buffer));
+            let mut filled = vec![0; LENGTH];
+            pattern.fill(7, &mut filled);
+            let check = speed(|_| {
+                let _ = black_box(pattern.first_difference(7, 0, &filled));
             });
             println!("pattern every {interval}: fill {fill:.2}, check {check:.2}");
         }
