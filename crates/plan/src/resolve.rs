@@ -105,6 +105,7 @@ pub fn resolve(
     }
     run.unused.report(&jobs, &mut run.messages);
     zones::write_ranges(&jobs, &plans, &mut run.messages);
+    verify::files_exist(&jobs, &plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
         return Err(errors);

@@ -81,7 +81,7 @@ pub(crate) fn align(job: Reading, blocks: &PerDir<BlockSize>) -> PerDir<u64> {
 
 /// Whether the alignment of a direction that the job uses differs from the direction's smallest
 /// block size.
-pub(super) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix) -> bool {
+pub(crate) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix) -> bool {
     mix.dirs().any(|dir| align[dir] != u64::from(blocks[dir].min()))
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{
     BUFFER_COMPRESS_CHUNK, BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, DEDUPE_GLOBAL,
     DEDUPE_MODE, DEDUPE_PERCENTAGE, DEDUPE_WORKING_SET_PERCENTAGE, DedupeMode, REFILL_BUFFERS,
-    SCRAMBLE_BUFFERS, ZERO_BUFFERS,
+    SCRAMBLE_BUFFERS, VERIFY, VERIFY_PATTERN, Verify, ZERO_BUFFERS,
 };
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Dir, PerDir};
@@ -27,7 +28,8 @@ pub(crate) fn content(
     mix: Mix,
     messages: &mut Messages,
 ) -> Content {
-    let pattern = job.get(BUFFER_PATTERN).unwrap_or_default();
+    let unchecked = unchecked_pattern(job);
+    let pattern = unchecked.or(job.get(BUFFER_PATTERN)).unwrap_or_default();
     if mix.has(Dir::Write) {
         longer_than_a_block(job, &pattern, blocks[Dir::Write].max(), messages);
     }
@@ -65,6 +67,13 @@ pub(crate) fn content(
     }
 }
 
+/// The pattern with which `verify_pattern` fills the writes of a job that checks nothing
+/// (`verify=null`, `verify=0`).
+fn unchecked_pattern(job: Reading) -> Option<Vec<PatternPart>> {
+    let unchecked = matches!(job.explicit(VERIFY), Some(Verify::None | Verify::Null));
+    job.get(VERIFY_PATTERN).filter(|parts| unchecked && !parts.is_empty())
+}
+
 /// Reads `buffer_crc`.
 pub(crate) fn crc(
     job: Reading,
@@ -89,8 +98,18 @@ pub(crate) fn crc(
 
 /// Refuses patterns from files that are missing, empty or not readable, before the layout starts.
 pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Messages) {
-    let parts = job.get(BUFFER_PATTERN).unwrap_or_default();
-    for part in parts {
+    for option in [BUFFER_PATTERN, VERIFY_PATTERN] {
+        files_of(job, option, survey, messages);
+    }
+}
+
+fn files_of(
+    job: Reading,
+    option: Opt<Option<Vec<PatternPart>>>,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) {
+    for part in job.get(option).unwrap_or_default() {
         let PatternPart::File(name) = part else { continue };
         let wrong = match survey.look(Path::new(&name)) {
             Ok(found) if found.kind != FoundKind::Regular => "is not a regular file".to_owned(),
@@ -100,7 +119,7 @@ pub(crate) fn pattern_files(job: Reading, survey: &mut Survey, messages: &mut Me
             Err(unseen) => format!("cannot be read: {}", unseen.text),
         };
         messages.push(
-            job.error(BUFFER_PATTERN, format!("the pattern's file `{name}` {wrong}"))
+            job.error(option, format!("the pattern's file `{name}` {wrong}"))
                 .help("To fix: put a text in double quotes, the name of a file in single quotes"),
         );
     }

@@ -20,15 +20,9 @@ impl CpuSet {
     /// Reads `cpus_allowed`, otherwise `cpumask`, otherwise `numa_cpu_nodes`, and removes the CPU
     /// that keeps the time (`gtod_cpu`). `None`: the job keeps the inherited CPUs.
     pub(crate) fn read(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<Self> {
-        let online = facts.cpus();
         let (option, mut cpus) = named(job, facts, messages)?;
         let clock = job.get(GTOD_CPU);
-        if let Some(cpu) = cpus.iter().find(|c| !online.contains(c)) {
-            messages.push(
-                job.error(option, format!("CPU {cpu} is not online"))
-                    .help(format!("To fix: choose from the online CPUs: {}", ranges(&online))),
-            );
-        }
+        refuse_offline(job, option, &cpus, facts, messages);
         cpus.retain(|c| Some(*c) != clock);
         if cpus.is_empty() {
             messages.push(
@@ -44,6 +38,26 @@ impl CpuSet {
     /// the workers of all jobs with an equal set take its CPUs in turn.
     pub(crate) fn of(&self, index: usize) -> Vec<u32> {
         if self.split { vec![self.cpus[index % self.cpus.len()]] } else { self.cpus.clone() }
+    }
+}
+
+/// Refuses CPUs that are not online.
+pub(crate) fn refuse_offline(
+    job: Reading,
+    option: impl Into<&'static OptionDef>,
+    cpus: &[u32],
+    facts: &dyn Facts,
+    messages: &mut Messages,
+) {
+    if cpus.is_empty() {
+        return;
+    }
+    let online = facts.cpus();
+    if let Some(cpu) = cpus.iter().find(|cpu| !online.contains(cpu)) {
+        messages.push(
+            job.error(option, format!("CPU {cpu} is not online"))
+                .help(format!("To fix: choose from the online CPUs: {}", ranges(&online))),
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 use fiord_formats::verify::method::Method;
 use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Dir};
+
+use super::{BlockSize, JobPlan};
 
 /// What a job verifies, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +85,18 @@ impl VerifyPass {
     #[must_use]
     pub fn reads_back(self) -> bool {
         matches!(self, VerifyPass::AfterWrites | VerifyPass::Only)
+    }
+}
+
+impl JobPlan {
+    /// Whether a pass of the job can know the number of the write in each header. A job that only reads does not;
+    /// with several block sizes or `time_based`, fio does not either.
+    #[must_use]
+    pub fn knows_write_numbers(&self, pass: VerifyPass) -> bool {
+        let first = &self.load.blocks[Dir::Read];
+        let fixed = matches!(first, BlockSize::Fixed(_));
+        let equal = self.load.blocks.values().all(|blocks| blocks == first);
+        fixed && equal && !self.end.time_based && pass != VerifyPass::Reads
     }
 }
 

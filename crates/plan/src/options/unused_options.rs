@@ -1,4 +1,4 @@
-//! Warns of options that have no effect on the job that sets them. `rules` is the table of all
+//! Warns of options that have no effect on the job that sets them. `rules` and `verify_rules` are the tables of all
 //! reasons that follow from the job alone; a module that finds a reason in one file, device or part
 //! of a value calls [`Reading::no_effect`] itself.
 //!
@@ -6,6 +6,7 @@
 
 mod conditions;
 pub(crate) mod rules;
+pub(crate) mod verify_rules;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
@@ -17,6 +18,7 @@ use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use rules::{RULES, Reports};
+use verify_rules::VERIFY_RULES;
 
 /// The unused options found so far, in the order of the sections.
 #[derive(Debug, Default)]
@@ -29,7 +31,8 @@ impl UnusedOptions {
     /// Adds the unused options of one section, each once: by the first rule that finds it.
     pub(crate) fn check(&mut self, job: Reading, plan: &JobPlan) {
         let mut seen: Vec<&OptionDef> = Vec::new();
-        for rule in RULES.iter().filter(|rule| (rule.unused)(job, plan)) {
+        let rules = RULES.iter().chain(VERIFY_RULES);
+        for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
                 let Some(setting) = job.setting(option) else { continue };
                 let reported = rule.reports != Reports::EachChanged || is_changed(setting);

@@ -4,7 +4,8 @@ use fiord_job::diagnostic::{Level, Note};
 
 use super::*;
 use crate::machine::facts::FoundKind;
-use crate::options::unused_options::rules::RULES;
+use crate::options::unused_options::rules::{RULES, Rule};
+use crate::options::unused_options::verify_rules::VERIFY_RULES;
 
 /// One job for each rule, in the order of the table.
 const EXAMPLES: &[&str] = &[
@@ -75,6 +76,26 @@ const EXAMPLES: &[&str] = &[
     "--latency_slice=1m",
 ];
 
+/// One job for each rule about verification, in the order of the table.
+const VERIFY_EXAMPLES: &[&str] = &[
+    "--rw=trim --verify=md5",
+    "--rw=write --verify=md5 --ioengine=null",
+    "--rw=write --verify_fatal=1",
+    "--rw=read --verify=md5 --do_verify=0",
+    "--rw=read --verify=md5 --verify_backlog=3",
+    "--rw=write --verify=md5 --do_verify=0 --verify_async=2",
+    "--rw=write --verify=md5 --verify_backlog_batch=3",
+    "--rw=write --verify=md5 --verify_async_cpus=1",
+    "--rw=write --verify=md5 --trim_percentage=3",
+    "--rw=write --verify=md5 --trim_backlog=3",
+    "--rw=write --verify=md5 --verify_pattern_interval=1k",
+    "--rw=write --verify=fiord --verify_pattern=0xff",
+    "--rw=write --verify=null --verify_offset=100",
+    "--rw=write --verify=md5 --verify_interval=1000",
+    "--rw=write --verify=md5 --bsrange=4k-8k --verify_write_sequence=1",
+    "--rw=write --verify=md5 --dedupe_percentage=10",
+];
+
 fn machine() -> Fake {
     let mut extended = nvme::device(512, 8);
     extended.namespace.extended = true;
@@ -96,8 +117,13 @@ fn warnings(line: &str) -> Vec<String> {
 
 #[test]
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
-    assert_eq!(EXAMPLES.len(), RULES.len(), "one example for each rule");
-    for (rule, example) in RULES.iter().zip(EXAMPLES) {
+    check_rules(RULES, EXAMPLES);
+    check_rules(VERIFY_RULES, VERIFY_EXAMPLES);
+}
+
+fn check_rules(rules: &[Rule], examples: &[&str]) {
+    assert_eq!(examples.len(), rules.len(), "one example for each rule");
+    for (rule, example) in rules.iter().zip(examples) {
         let line = format!("--name=a --ioengine=sim --size=1m {example}");
         let resolved = run(&machine(), &line).unwrap_or_else(|errors| panic!("{line}: {errors:?}"));
         let mut found = resolved.warnings;

@@ -8,7 +8,8 @@ use crate::model::*;
 
 /// The verification of the job of a command line on a machine without files.
 fn verify(line: &str) -> VerifyPlan {
-    let job = job(&Fake::empty(), &format!("--name=a --size=1m {line}"));
+    let machine = Fake::empty().file("a.0.0", 1 << 20);
+    let job = job(&machine, &format!("--name=a --size=1m {line}"));
     job.verify.unwrap_or_else(|| panic!("{line} verifies nothing"))
 }
 
@@ -72,6 +73,11 @@ fn what_fails_before_the_first_io() {
         ("--verify_pattern=0x010203040506070809 --bs=8 --verify=pattern", "longer than the block"),
         ("--verify=fiord --bs=100", "whole sectors of 512 bytes"),
         ("--verify=md5 --verify_only --do_verify=0", "without anything to do"),
+        ("--verify_only", "needs `verify`"),
+        ("--verify=pattern", "the job has none"),
+        ("--verify=pattern_hdr", "the job has none"),
+        ("--verify=pattern --verify_pattern='none'", "cannot be read"),
+        ("--verify=md5 --verify_async=1 --verify_async_cpus=0-9", "CPU 4 is not online"),
     ] {
         let found = refused(&format!("--rw=write {line}"));
         assert!(found.contains(what), "{line}: {found}");
@@ -89,7 +95,7 @@ fn tracking() {
     assert_eq!(tracking("--rw=randwrite --norandommap"), map(4096));
     assert_eq!(tracking("--rw=randwrite --bsrange=4k-64k"), map(4096));
     assert_eq!(tracking("--rw=randwrite --bssplit=6k/50:8k/50"), map(2048));
-    assert_eq!(tracking("--rw=write --time_based --runtime=3"), map(4096));
+    assert_eq!(tracking("--rw=write --time_based --runtime=3"), Tracking::Replay);
     assert_eq!(tracking("--rw=write --io_size=2m"), map(4096));
     assert_eq!(tracking("--rw=trimwrite --offset=1k"), map(1024));
     assert_eq!(tracking("--rw=write --bsrange=1k-3k --bs_unaligned"), Tracking::Records);
@@ -106,13 +112,76 @@ fn jobs_with_one_target_share_a_map() {
     assert_eq!([tracking(0), tracking(1), tracking(2)], [map, map, Tracking::Replay]);
 }
 
-/// Until the run verifies, a job that asks for it fails before the first I/O.
+/// Which fields of a header fio 3.42 compared with those of the write: each line is an experiment in which another
+/// job overwrote the blocks before they were read back.
 #[test]
-fn the_run_refuses_jobs_that_verify() {
-    for line in ["--verify=md5", "--verify_pattern=0xff"] {
-        let args = ["--name=a", "--size=1m", "--rw=write", line].map(String::from);
-        let invocation = fiord_job::invocation(&args, &mut load::Memory::default()).unwrap();
-        let errors = crate::resolve_invocation(&invocation, &Fake::empty()).unwrap_err();
-        assert!(errors[0].what.ends_with("is not supported yet"), "{errors:?}");
+fn defaults_of_the_checked_fields() {
+    const AIO: &str = "--iodepth=8 --ioengine=libaio";
+    let (both, seed, number, none) = ((true, true), (true, false), (false, true), (false, false));
+    for (line, expected) in [
+        ("--rw=write", both),
+        ("--rw=randwrite --iodepth=8 --ioengine=libaio", both),
+        ("--rw=rw --experimental_verify=1", both),
+        ("--rw=randwrite --random_distribution=zipf", both),
+        ("--rw=randwrite --percentage_random=50", both),
+        ("--rw=randwrite:1", both),
+        ("--rw=write --io_size=512k", both),
+        ("--rw=write --ba=8k", both),
+        ("--rw=write --loops=2 --number_ios=20", both),
+        ("--rw=write --bssplit=4k/100", both),
+        ("--rw=read", none),
+        ("--rw=read --verify_header_seed=1 --verify_write_sequence=1", seed),
+        ("--rw=write --verify_only", none),
+        ("--rw=write --verify_only --verify_write_sequence=1", number),
+        ("--rw=write --verify_only --verify_header_seed=1", seed),
+        ("--rw=randwrite --norandommap", number),
+        ("--rw=randwrite --norandommap --iodepth=8", number),
+        ("--rw=randwrite --norandommap AIO", none),
+        ("--rw=write --norandommap AIO", none),
+        ("--rw=randwrite --ba=8k", number),
+        ("--rw=randwrite --ba=8k AIO", none),
+        ("--rw=randwrite --softrandommap=1 AIO", number),
+        ("--rw=randwrite --norandommap --verify_header_seed=1 --verify_write_sequence=1 AIO", both),
+        ("--rw=write:4k", number),
+        ("--rw=randwrite:8 AIO", number),
+        ("--rw=write --io_size=2m", number),
+        ("--rw=write --verify_backlog=16", number),
+        ("--rw=write --verify_backlog=0", both),
+        ("--rw=write --bsrange=4k-8k --verify_write_sequence=1", seed),
+        ("--rw=write --bs=8k,4k", seed),
+        ("--rw=write --bs=4k,4k,8k", seed),
+        ("--rw=write --time_based --runtime=1 --verify_backlog=16 --verify_header_seed=1", seed),
+        ("--rw=randwrite --norandommap --experimental_verify=1", none),
+        ("--rw=write --io_size=2m --experimental_verify=1", none),
+        ("--rw=write --io_size=2m --experimental_verify=1 --verify_write_sequence=1", number),
+        ("--rw=randwrite --softrandommap=1 --experimental_verify=1", none),
+    ] {
+        let plan = verify(&format!("--verify=meta --direct=1 {}", line.replace("AIO", AIO)));
+        assert_eq!((plan.checks_seed, plan.checks_number), expected, "{line}");
+    }
+}
+
+/// fio fills the blocks with the pattern and does not check it.
+#[test]
+fn a_pattern_without_checks_is_a_content() {
+    for (line, verifies) in [("--verify=0", false), ("--verify=null", true)] {
+        let line = format!("--name=a --size=1m --rw=write --verify_pattern=0xff {line}");
+        let job = job(&Fake::empty(), &line);
+        assert!(matches!(job.content, Content::Pattern(_)), "{line}: {:?}", job.content);
+        assert_eq!(job.verify.is_some(), verifies, "{line}");
+    }
+}
+
+/// A job that checks earlier data never makes the file that it checks.
+#[test]
+fn missing_files_are_refused() {
+    for line in ["--rw=write --verify_only", "--rw=randread"] {
+        let line = format!("--name=a --filename=f --size=1m --verify=md5 {line}");
+        assert!(error(&Fake::empty(), &line).contains("does not exist"), "{line}");
+        let short = error(&Fake::empty().file("f", 4096), &line);
+        assert!(short.contains("has 4096 bytes, and the job verifies 1048576"), "{line}: {short}");
+        job(&Fake::empty().file("f", 1 << 20), &line);
+        let written = "--name=w --filename=f --size=1m --rw=write --verify=md5 --do_verify=0";
+        jobs(&Fake::empty(), &format!("{written} {line} --stonewall"));
     }
 }

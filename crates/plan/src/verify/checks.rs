@@ -4,18 +4,27 @@ use std::path::Path;
 
 use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval;
+use fiord_formats::verify::method::Method;
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::nvme::VERIFY_MODE;
 use fiord_job::option::table::{
-    DO_VERIFY, VERIFY, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY, VERIFY_PATTERN,
+    DO_VERIFY, FILENAME, VERIFY, VERIFY_ASYNC_CPUS, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
+    VERIFY_PATTERN,
 };
 use fiord_job::option::value::PatternPart;
+use fiord_types::{Bytes, Dir};
 
-use super::options::blocks;
+use super::tracking;
 use crate::load::blocks::size_option;
+use crate::machine::cpus;
 use crate::machine::survey::Survey;
-use crate::model::{JobPlan, VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan};
+use crate::model::{
+    FileKind, FilePlan, JobPlan, VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
+/// Refuses what a job cannot verify. `verify` is its verification, if it has one.
 pub(super) fn check(
     job: Reading,
     plan: &JobPlan,
@@ -23,11 +32,28 @@ pub(super) fn check(
     survey: &mut Survey,
     messages: &mut Messages,
 ) {
-    room_for_header(job, plan, verify, messages);
-    if let Some(pattern) = &verify.pattern {
-        pattern_fits(job, plan, pattern, survey, messages);
+    match verify.method {
+        VerifyMethod::Fio(method) if method.has_header() => {
+            room_for_header(job, plan, verify, method, messages);
+        }
+        VerifyMethod::Fio(_) => {}
+        VerifyMethod::Fiord => whole_sectors(job, plan, verify, messages),
     }
-    if verify.pass == VerifyPass::Only && job.is_set(DO_VERIFY) && !job.get(DO_VERIFY) {
+    match &verify.pattern {
+        Some(pattern) => pattern_fits(job, plan, pattern, survey, messages),
+        None => needs_pattern(job, verify, messages),
+    }
+    if verify.compares_on_device && verify.method != VerifyMethod::Fio(Method::Pattern) {
+        messages.push(
+            job.error(
+                VERIFY_MODE,
+                "a device can only compare blocks whose contents follow from their offsets",
+            )
+            .help("To fix: use `verify=pattern` with a `verify_pattern`, or `verify_mode=read`"),
+        );
+    }
+    cpus::refuse_offline(job, VERIFY_ASYNC_CPUS, &verify.cpus, survey.facts, messages);
+    if verify.pass == VerifyPass::Only && !job.get(DO_VERIFY) {
         messages.push(
             job.error(
                 VERIFY_ONLY,
@@ -38,20 +64,31 @@ pub(super) fn check(
     }
 }
 
+/// Refuses `verify_only` for a job that verifies nothing: it promises that the job writes nothing.
+pub(super) fn only_verifies(job: Reading, messages: &mut Messages) {
+    if job.get(VERIFY_ONLY) {
+        messages.push(
+            job.error(VERIFY_ONLY, "`verify_only` needs `verify`: there is nothing to check")
+                .help("To fix: add the `verify` of the job that wrote the data"),
+        );
+    }
+}
+
 /// Refuses intervals that are shorter than their header and digest, and places of the header where
 /// bytes would be lost.
-fn room_for_header(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
-    let VerifyMethod::Fio(method) = verify.method else {
-        return whole_sectors(job, plan, verify, messages);
-    };
-    if !method.has_header() {
-        return;
-    }
-    let shortest = u64::from(blocks(plan).min());
-    let interval = verify.interval.map_or(shortest, |interval| interval.0);
+fn room_for_header(
+    job: Reading,
+    plan: &JobPlan,
+    verify: &VerifyPlan,
+    method: Method,
+    messages: &mut Messages,
+) {
+    let dir = if verify.pass == VerifyPass::Reads { Dir::Read } else { Dir::Write };
+    let block = u64::from(plan.load.blocks[dir].min());
+    let interval = verify.interval.map_or(block, |interval| interval.0.min(block));
     let needed = interval::header_and_digest(HeaderLayout::Current, method) as u64;
     if interval < needed {
-        let option = match job.is_set(VERIFY_INTERVAL) && shortest >= needed {
+        let option: &OptionDef = match job.is_set(VERIFY_INTERVAL) && block >= needed {
             true => VERIFY_INTERVAL.def(),
             false => size_option(job),
         };
@@ -67,7 +104,7 @@ fn room_for_header(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: 
         );
         return;
     }
-    let offset = verify.header_offset.0;
+    let Bytes(offset) = verify.header_offset;
     let last = interval - needed;
     if offset > 0 && !(needed..=last).contains(&offset) {
         let help = match needed <= last {
@@ -89,15 +126,25 @@ fn room_for_header(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: 
 
 /// Refuses writes with `verify=fiord` that do not consist of whole sectors.
 fn whole_sectors(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
-    let Some(sector) = verify.interval.map(|sector| sector.0) else { return };
-    let granule = super::tracking::granule(plan);
+    let Some(Bytes(sector)) = verify.interval else { return };
+    let granule = tracking::granule(plan);
     if plan.load.unaligned || !granule.is_multiple_of(sector) {
         messages.push(
             job.error(
                 VERIFY,
-                format!("`verify=fiord` needs writes of whole sectors of {sector} bytes"),
+                format!("`verify=fiord` needs blocks of whole sectors of {sector} bytes"),
             )
             .help(format!("To fix: use block sizes and offsets that are multiples of {sector}")),
+        );
+    }
+}
+
+/// Refuses methods that compare a pattern if the job has none.
+fn needs_pattern(job: Reading, verify: &VerifyPlan, messages: &mut Messages) {
+    if let VerifyMethod::Fio(Method::Pattern | Method::PatternHdr) = verify.method {
+        messages.push(
+            job.error(VERIFY, "this method compares blocks with a pattern, and the job has none")
+                .help("To fix: add `verify_pattern`, or use another method"),
         );
     }
 }
@@ -116,7 +163,7 @@ fn pattern_fits(
         PatternPart::File(name) => survey.look(Path::new(name)).map_or(0, |file| file.size),
     };
     let bytes = pattern.parts.iter().map(length).fold(0, u64::saturating_add);
-    let block = u64::from(blocks(plan).max());
+    let block = u64::from(plan.load.blocks[Dir::Write].max());
     if bytes > block {
         messages.push(
             job.error(
@@ -124,6 +171,41 @@ fn pattern_fits(
                 format!("the pattern of {bytes} bytes is longer than the block of {block} bytes"),
             )
             .help("To fix: shorten the pattern, or use a larger block size"),
+        );
+    }
+}
+
+/// Refuses jobs that check what an earlier run wrote if the file is missing or too short, and no job of this
+/// run writes it. Such a job would make a file of other contents and report it as corrupt.
+pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+    let earlier = |pass| matches!(pass, VerifyPass::Only | VerifyPass::Reads);
+    for plan in plans {
+        if !plan.verify.as_ref().is_some_and(|verify| earlier(verify.pass)) {
+            continue;
+        }
+        let lacks = |file: &&FilePlan| {
+            file.kind == FileKind::Regular && file.size_now.is_none_or(|size| size < file.end())
+        };
+        let written = |file: &FilePlan| {
+            let writers = plans.iter().filter(|other| tracking::writes(other));
+            writers.flat_map(|other| &other.target.files).any(|other| other.path == file.path)
+        };
+        let Some(file) = plan.target.files.iter().find(|file| lacks(file) && !written(file)) else {
+            continue;
+        };
+        let name = file.path.display();
+        let what = match file.size_now {
+            None => format!("`{name}` does not exist, so there is nothing to verify"),
+            Some(size) => format!(
+                "`{name}` has {size} bytes, and the job verifies {} bytes up to its offset {}",
+                file.len,
+                file.end()
+            ),
+        };
+        messages.push(
+            jobs[plan.identity.section]
+                .error(FILENAME, what)
+                .help("To fix: first run the job that writes it, with the same size and `verify`"),
         );
     }
 }

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | what do the options mean together, and what are their defaults? | `options` |
 //! | how does a job know which write each block contains? | `tracking` |
+//! | which fields of a header must be those of the write? | `headers` |
 //! | which combinations of options are refused? | `checks` |
 
 mod checks;
+mod headers;
 mod options;
 mod tracking;
 
+pub(crate) use checks::files_exist;
 pub(crate) use options::verify;
 pub(crate) use tracking::share_targets;
 

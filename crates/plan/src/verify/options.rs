@@ -4,18 +4,17 @@ use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::table::nvme::{VERIFY_MODE, VerifyMode};
 use fiord_job::option::table::{
-    DO_VERIFY, EXPERIMENTAL_VERIFY, TRIM_BACKLOG, TRIM_BACKLOG_BATCH, TRIM_PERCENTAGE,
-    TRIM_VERIFY_ZERO, VERIFY, VERIFY_ASYNC, VERIFY_ASYNC_CPUS, VERIFY_BACKLOG,
-    VERIFY_BACKLOG_BATCH, VERIFY_DUMP, VERIFY_FATAL, VERIFY_HEADER_SEED, VERIFY_INTERVAL,
-    VERIFY_OFFSET, VERIFY_ONLY, VERIFY_PATTERN, VERIFY_PATTERN_INTERVAL, VERIFY_POLICY,
-    VERIFY_STATE_LOAD, VERIFY_STATE_SAVE, VERIFY_WRITE_SEQUENCE, Verify,
+    DO_VERIFY, TRIM_BACKLOG, TRIM_BACKLOG_BATCH, TRIM_PERCENTAGE, TRIM_VERIFY_ZERO, VERIFY,
+    VERIFY_ASYNC, VERIFY_ASYNC_CPUS, VERIFY_BACKLOG, VERIFY_BACKLOG_BATCH, VERIFY_DUMP,
+    VERIFY_FATAL, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY, VERIFY_PATTERN,
+    VERIFY_PATTERN_INTERVAL, VERIFY_POLICY, VERIFY_STATE_LOAD, VERIFY_STATE_SAVE, Verify,
 };
 use fiord_types::{Bytes, Dir};
 
-use super::{checks, tracking};
+use super::{checks, headers, tracking};
 use crate::machine::survey::Survey;
 use crate::model::{
-    Backlog, BlockSize, FileKind, JobPlan, Mix, Step, VerifyMethod, VerifyPass, VerifyPattern,
+    Backlog, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass, VerifyPattern,
     VerifyPlan, VerifyTrims,
 };
 use crate::options::messages::Messages;
@@ -31,17 +30,22 @@ pub(crate) fn verify(
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<VerifyPlan> {
-    let pattern = pattern(job);
-    let method = method(job, pattern.as_ref())?;
+    let Some(method) = method(job) else {
+        checks::only_verifies(job, messages);
+        return None;
+    };
     let pass = pass(job, plan.load.mix)?;
-    let overlaps = tracking::rewrites(plan);
+    // As in fio, a job without data goes through the motions.
+    let has_data = plan.engine != EnginePlan::Null;
+    let method = if has_data { method } else { VerifyMethod::Fio(Method::Null) };
+    let pattern = pattern(job);
     let verify = VerifyPlan {
         method,
         interval: interval(job, method, plan, survey),
         header_offset: job.get(VERIFY_OFFSET).unwrap_or(Bytes::ZERO),
         pattern,
-        checks_seed: checks_seed(job, plan, pass, overlaps),
-        checks_number: checks_number(job, plan, pass, overlaps),
+        checks_seed: headers::check_seed(job, plan, pass),
+        checks_number: headers::check_number(job, plan, pass),
         pass,
         tracking: tracking::of_job(plan),
         backlog: backlog(job),
@@ -66,10 +70,11 @@ fn pattern(job: Reading) -> Option<VerifyPattern> {
     Some(VerifyPattern { parts, interval })
 }
 
-/// The method of a job. A pattern alone implies a header with it.
-fn method(job: Reading, pattern: Option<&VerifyPattern>) -> Option<VerifyMethod> {
+/// The method of a job. A pattern alone implies a header with it, but not if the job sets `verify=0`.
+fn method(job: Reading) -> Option<VerifyMethod> {
     Some(VerifyMethod::Fio(match job.get(VERIFY) {
-        Verify::None => return pattern.map(|_| VerifyMethod::Fio(Method::PatternHdr)),
+        Verify::None if pattern(job).is_none() || job.is_set(VERIFY) => return None,
+        Verify::None => Method::PatternHdr,
         Verify::Fiord => return Some(VerifyMethod::Fiord),
         Verify::Md5 => Method::Md5,
         Verify::Crc64 => Method::Crc64,
@@ -116,15 +121,10 @@ fn interval(
     if plan.load.unaligned {
         return None;
     }
-    let blocks = blocks(plan);
+    // A job that only reads has the interval of the job that writes with its options.
+    let blocks = &plan.load.blocks[Dir::Write];
     let configured = job.get(VERIFY_INTERVAL).and_then(|interval| u32::try_from(interval.0).ok());
     Some(Bytes(u64::from(interval::length(configured, blocks.min(), blocks.max()))))
-}
-
-/// The sizes of the I/Os that have headers.
-pub(super) fn blocks(plan: &JobPlan) -> &BlockSize {
-    let dir = if plan.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
-    &plan.load.blocks[dir]
 }
 
 /// The sector of `verify=fiord` in bytes: the longest logical block of the job's devices.
@@ -134,33 +134,7 @@ fn sector(plan: &JobPlan, survey: &mut Survey) -> u32 {
     blocks.max().unwrap_or(SECTOR).max(SECTOR)
 }
 
-/// Whether the seed of each header must be that of the write. fio's defaults.
-fn checks_seed(job: Reading, plan: &JobPlan, pass: VerifyPass, overlaps: bool) -> bool {
-    if job.is_set(VERIFY_HEADER_SEED) {
-        return job.get(VERIFY_HEADER_SEED);
-    }
-    let repeats = matches!(pass, VerifyPass::Reads | VerifyPass::Only);
-    let resets = plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
-    let backlog = backlog(job).is_some();
-    !(repeats || resets || backlog || overlaps)
-}
-
-/// Whether the number of each header must be that of the write. fio's defaults.
-fn checks_number(job: Reading, plan: &JobPlan, pass: VerifyPass, overlaps: bool) -> bool {
-    let load = &plan.load;
-    let varied = !matches!(load.blocks[Dir::Write], BlockSize::Fixed(_)) || load.unaligned;
-    if varied || plan.end.time_based || pass == VerifyPass::Reads {
-        return false;
-    }
-    if job.is_set(VERIFY_WRITE_SEQUENCE) {
-        return job.get(VERIFY_WRITE_SEQUENCE);
-    }
-    let concurrent = plan.load.random && plan.load.no_map && plan.depth.depth > 1;
-    let regenerates = job.get(EXPERIMENTAL_VERIFY) && overlaps;
-    !(pass == VerifyPass::Only || concurrent || regenerates)
-}
-
-fn backlog(job: Reading) -> Option<Backlog> {
+pub(super) fn backlog(job: Reading) -> Option<Backlog> {
     let writes = job.get(VERIFY_BACKLOG).filter(|writes| *writes > 0)?;
     let all = u32::try_from(writes).unwrap_or(u32::MAX);
     let batch = job.get(VERIFY_BACKLOG_BATCH).filter(|batch| *batch > 0).unwrap_or(all);
@@ -174,9 +148,4 @@ fn trims(job: Reading) -> Option<VerifyTrims> {
     let all = u32::try_from(backlog).unwrap_or(u32::MAX);
     let batch = job.get(TRIM_BACKLOG_BATCH).filter(|batch| *batch > 0).unwrap_or(all);
     Some(VerifyTrims { percent, backlog, batch, must_read_zero: job.get(TRIM_VERIFY_ZERO) })
-}
-
-/// Whether the offsets of a job skip blocks (`rw=write:4k`) or groups of them (`rw=randwrite:8`).
-pub(super) fn has_step(plan: &JobPlan) -> bool {
-    plan.load.step != Step::None
 }

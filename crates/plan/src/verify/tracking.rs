@@ -5,7 +5,6 @@ use std::path::Path;
 
 use fiord_types::{Bytes, Dir};
 
-use super::options::has_step;
 use crate::model::{BlockSize, Distribution, JobPlan, Mix, Step, Tracking, VerifyPass};
 
 /// Whether a job may write a block more than once in a loop.
@@ -16,7 +15,7 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
         && (load.no_map
             || load.distribution != Distribution::Even
             || load.random_percent[Dir::Write] < 100);
-    at_random || has_step(plan) || load.sprandom.is_some() || plan.end.bytes > region
+    at_random || load.step != Step::None || load.sprandom.is_some() || plan.end.bytes > region
 }
 
 /// The tracking of a job that has its target for itself.
@@ -34,7 +33,7 @@ pub(super) fn of_job(plan: &JobPlan) -> Tracking {
         || load.zoned.is_some()
         || rated
         || load.random && (varied || differing && load.mix.has(Dir::Write));
-    if depends || rewrites(plan) || plan.end.time_based {
+    if depends || rewrites(plan) {
         return Tracking::Map { granule: Bytes(granule(plan)) };
     }
     Tracking::Replay
@@ -103,7 +102,8 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
     }
 }
 
-fn writes(plan: &JobPlan) -> bool {
+/// Whether a job changes the data of its target.
+pub(super) fn writes(plan: &JobPlan) -> bool {
     let only = plan.verify.as_ref().is_some_and(|verify| verify.pass == VerifyPass::Only);
     plan.load.mix.changes_data() && !only
 }
