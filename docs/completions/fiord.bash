@@ -542,6 +542,8 @@ _fiord() {
         --sim_stall_time=
         --sim_submit_cost=
         --sim_complete_cost=
+        --sim_faults=
+        --sim_crash=
         --sim_store=
         --sim_real_time=
         --cpuload=

@@ -376,6 +376,8 @@ complete -c fiord -l sim_stall_at -r -d 'The time after the start at which the d
 complete -c fiord -l sim_stall_time -r -d 'The length of the pause that sim_stall_at starts'
 complete -c fiord -l sim_submit_cost -r -d 'The time that the worker needs to submit an I/O'
 complete -c fiord -l sim_complete_cost -r -d 'The time that the worker needs to take a completion'
+complete -c fiord -l sim_faults -r -d 'Faults of the device, as a list separated by commas: KIND:TRIGGER:PARAMETER…'
+complete -c fiord -l sim_crash -r -d 'The device loses power for a moment: writes that no flush followed are lost'
 complete -c fiord -l sim_store -x -a '0 1' -d 'Keeps written data in memory and returns it to reads'
 complete -c fiord -l sim_real_time -x -a '0 1' -d 'Runs in real time'
 complete -c fiord -l cpuload -r -d 'The CPU load that the job generates, in per cent'

@@ -1,11 +1,12 @@
 //! What an engine is built from.
 
 use fiord_plan::PlacementKind;
-use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory};
+use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory, SyncMode};
 use fiord_sys::mapping::Pattern;
 use fiord_types::Dir;
 
 use crate::MachineClock;
+use crate::sim::SharedDisk;
 
 /// Everything that the construction of an engine depends on. Plain data: two engines with equal
 /// configurations behave alike.
@@ -28,6 +29,8 @@ pub struct EngineConfig {
     pub memory_align: u64,
     /// Files are opened with `O_DIRECT`.
     pub direct: bool,
+    /// Every write is durable when it completes (`sync`).
+    pub durable: bool,
     /// Every write has the flag `RWF_ATOMIC`.
     pub atomic: bool,
     /// Access pattern to advise the kernel of (`fadvise_hint`). Only `mmap` uses it; the other
@@ -43,6 +46,9 @@ pub struct EngineConfig {
     pub placed_by: Option<PlacementKind>,
     /// Largest number of ranges in one trim (`num_range`), at least 1.
     pub trim_ranges: u32,
+    /// The contents of the simulated files, in the order of the plan. Empty: each file begins with zeros, and no other
+    /// job sees it.
+    pub disks: Vec<SharedDisk>,
     /// Clock for engines that do real I/O.
     pub clock: MachineClock,
     /// The engine and its options.
@@ -70,6 +76,7 @@ impl EngineConfig {
             memory: job.process.memory.clone(),
             memory_align: job.process.memory_align,
             direct: job.target.open.direct,
+            durable: job.target.open.sync != SyncMode::None,
             atomic: job.target.open.atomic,
             pattern: match job.target.open.advice {
                 Advice::None | Advice::NoReuse => None,
@@ -87,6 +94,7 @@ impl EngineConfig {
             trim_ranges: job.load.trim_ranges.max(1),
             placed_by: job.load.placement.as_ref().map(|p| p.by),
             placements: job.load.placement.as_ref().map_or(Vec::new(), |p| p.ids.clone()),
+            disks: Vec::new(),
             clock,
             engine: job.engine.clone(),
         }
@@ -103,12 +111,14 @@ impl EngineConfig {
             memory: Memory::Malloc,
             memory_align: 4096,
             direct: false,
+            durable: false,
             atomic: false,
             pattern: None,
             priorities: Vec::new(),
             placements: Vec::new(),
             placed_by: None,
             trim_ranges: 1,
+            disks: Vec::new(),
             clock: MachineClock::best(),
             engine,
         }

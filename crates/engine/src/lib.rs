@@ -79,7 +79,7 @@ pub use libaio::Libaio;
 pub use null::Null;
 pub use offload::Offload;
 pub use sg::Sg;
-pub use sim::Sim;
+pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
@@ -415,6 +415,11 @@ pub trait Engine {
     /// `None` if the kernel or the device reported the failure. The worker asks after an op of this
     /// slot failed and before it queues the next one on the slot.
     fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
+        None
+    }
+    /// The faults that a simulated device injected so far (`sim_faults`); `None` for other engines, and without
+    /// faults.
+    fn injected_faults(&self) -> Option<&FaultLog> {
         None
     }
     /// Sets the ranges of the next op on this slot, a trim of several ranges (`num_range`). The

@@ -8,7 +8,8 @@ use fiord_engine::{
     Completions, Engine, EngineConfig, FreeSlot, IoAttributes, IoUring, Libaio, Null, Op, OpKind,
     Outcome, Queued, Sim, Slot, Time, Vsync, Want,
 };
-use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_plan::{EnginePlan, FaultEffect, FaultTrigger, IoUringPlan, SimFault};
+use fiord_types::Bytes;
 use proptest::prelude::*;
 use scratch::{Scratch, attach};
 
@@ -134,8 +135,11 @@ prop_compose! {
         submit_cost in 0u64..1000,
         complete_cost in 0u64..1000,
     ) -> SimOptions {
+        let effect = FaultEffect::Torn { sectors: None, unit: Bytes(512) };
+        let trigger = FaultTrigger { rate: Some(torn_rate), ..FaultTrigger::default() };
+        let faults = vec![SimFault { effect, trigger }];
         SimOptions {
-            seed, latency, channels, error_rate, short_rate, torn_rate, stalls, size, submit_cost,
+            seed, latency, channels, error_rate, short_rate, faults, stalls, size, submit_cost,
             complete_cost, store: true, ..Default::default()
         }
     }

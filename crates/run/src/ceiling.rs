@@ -120,7 +120,7 @@ mod tests {
         first.start.prerun = Some("exit 1".into());
         let mut jobs = vec![first.clone(), first, job(EnginePlan::Null, 1)];
         jobs[2].start.stonewall = true;
-        jobs.push(job(EnginePlan::Sim(SimPlan { options: Vec::new() }), 2));
+        jobs.push(job(EnginePlan::Sim(SimPlan { options: Vec::new(), ..SimPlan::default() }), 2));
         for (index, job) in jobs.iter_mut().enumerate() {
             job.identity.index = index;
         }

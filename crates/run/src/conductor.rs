@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use fiord_engine::sim::SimDisks;
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::RunWarning;
 use fiord_sys::clock;
@@ -75,6 +76,7 @@ pub fn run(
         timebase: Timebase::start(&plan),
         locks: FileLocks::of(&plan),
         zones: ZoneTables::of(&plan),
+        simulated: SimDisks::of(&plan.jobs),
         debug: options.debug.clone(),
     });
     raise_limits(&plan);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::Target as Attachment;
+use fiord_engine::sim::{SharedDisk, SimDisks};
 use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
 };
@@ -40,6 +41,7 @@ pub struct FileSet<'p> {
     locks: Vec<Arc<FileLock>>,
     cached: Vec<Cached>,
     zone_tables: Option<&'p ZoneTables>,
+    simulated: Vec<SharedDisk>,
 }
 
 impl<'p> FileSet<'p> {
@@ -54,6 +56,7 @@ impl<'p> FileSet<'p> {
             locks: Vec::new(),
             cached: Vec::new(),
             zone_tables: None,
+            simulated: Vec::new(),
         }
     }
 
@@ -69,6 +72,12 @@ impl<'p> FileSet<'p> {
     /// Adds the run's zone tables (`zonemode=zbd`).
     pub fn zoned_by(mut self, zone_tables: &'p ZoneTables) -> Self {
         self.zone_tables = Some(zone_tables);
+        self
+    }
+
+    /// Adds the run's files on simulated devices.
+    pub fn simulated_by(mut self, disks: &SimDisks) -> Self {
+        self.simulated = disks.of_job(self.job);
         self
     }
 
@@ -345,6 +354,10 @@ impl Files for FileSet<'_> {
 
     fn locks(&self) -> Vec<Arc<FileLock>> {
         self.locks.clone()
+    }
+
+    fn simulated(&self) -> Vec<SharedDisk> {
+        self.simulated.clone()
     }
 
     fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {

@@ -103,7 +103,8 @@ fn work(
     let debug = run.debug.as_ref();
     let shortened = layout::shortened(job);
     let job = shortened.as_ref().unwrap_or(job);
-    let mut files = FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones);
+    let mut files =
+        FileSet::new(job).locked_by(&run.locks).zoned_by(&run.zones).simulated_by(&run.simulated);
     let bad_block = {
         let sender = sender.clone();
         Arc::new(move |what| send(&sender, Message::BadBlock { index, what }))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
+use fiord_engine::sim::SimDisks;
 use fiord_load::pace::{Flow, FlowTicket};
 use fiord_plan::{FlowShare, JobPlan, Plan};
 use fiord_stat::live::Live;
@@ -73,6 +74,8 @@ pub(crate) struct Run {
     pub locks: FileLocks,
     /// `zonemode=zbd`.
     pub zones: ZoneTables,
+    /// The files on simulated devices.
+    pub simulated: SimDisks,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
 }

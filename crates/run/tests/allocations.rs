@@ -79,7 +79,9 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
 #[test]
 fn an_io_allocates_nothing() {
     IS_COUNTED.set(false);
-    for engine in [EnginePlan::Null, EnginePlan::Sim(SimPlan { options: Vec::new() })] {
+    for engine in
+        [EnginePlan::Null, EnginePlan::Sim(SimPlan { options: Vec::new(), ..SimPlan::default() })]
+    {
         for mix in [Mix::Read, Mix::Write] {
             for (random, depth) in [(false, 1), (true, 1), (false, 32), (true, 32)] {
                 let mut job = JobPlan::plain(engine.clone(), 4 << 20);

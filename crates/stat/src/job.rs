@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use fiord_types::{Errno, PerDir};
 
 use crate::delays::ThreadDelays;
+use crate::faults::FaultReport;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
@@ -165,6 +166,9 @@ pub struct JobData {
     /// Results of verification; `None` if the job does not verify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyResults>,
+    /// Faults that its simulated device injected (`sim_faults`); `None` if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultReport>,
 }
 
 impl JobData {
@@ -213,6 +217,9 @@ impl JobData {
         ];
         counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
         self.delays.merge(&other.delays);
+        if let Some(faults) = &other.faults {
+            self.faults.get_or_insert_default().merge(faults);
+        }
         self.latency_depth = other.latency_depth;
         match (&mut self.verify, &other.verify) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
@@ -331,6 +338,7 @@ impl JobData {
             intended: self.intended(),
             delays: self.delays,
             verify: self.verify.as_ref().map(VerifyResults::finished),
+            faults: self.faults.clone(),
         }
     }
 

@@ -20,6 +20,7 @@
 pub mod buckets;
 pub mod delays;
 pub mod device;
+pub mod faults;
 pub mod finding;
 pub mod histogram;
 pub mod job;

@@ -9,6 +9,7 @@
 //! assigns the op to the channel that is free first, draws the fault, and moves the data.
 
 mod clock;
+mod faults;
 pub mod options;
 pub mod random;
 mod store;
@@ -18,20 +19,21 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use fiord_plan::EnginePlan;
 use fiord_types::Errno;
 
 pub use clock::SimClock;
+pub use faults::{FaultLog, InjectedFault};
 pub use options::SimOptions;
+pub use store::{SharedDisk, SimDisks};
 
 use crate::buffers::Buffers;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, Op, OpKind, Outcome,
     Queued, Slot, Target, Time, Want,
 };
+use faults::Injector;
 use options::FaultOn;
 use random::Random;
-use store::Store;
 
 /// Torn and short transfers are whole sectors of this many bytes.
 const SECTOR: u64 = 512;
@@ -64,7 +66,13 @@ pub struct Sim {
     buffers: Buffers,
     clock: SimClock,
     random: Random,
-    store: Option<Store>,
+    /// The contents of each file; empty if the device stores no data.
+    disks: Vec<SharedDisk>,
+    injector: Option<Box<Injector>>,
+    /// Every write is durable when it completes.
+    durable: bool,
+    /// The device has crashed and stays down.
+    down: bool,
     /// When each channel becomes free, in nanoseconds of the engine's clock.
     channels: Vec<u64>,
     queued: Vec<(FreeSlot, Op)>,
@@ -84,10 +92,8 @@ impl Sim {
     ///
     /// An option has an invalid value, or the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        let options = match &config.engine {
-            EnginePlan::Sim(plan) => SimOptions::parse(&plan.options)?,
-            _ => SimOptions::default(),
-        };
+        let plan = config.engine.simulated();
+        let options = plan.map_or_else(|| Ok(SimOptions::default()), SimOptions::of)?;
         Self::with_options(config, options)
     }
 
@@ -102,7 +108,10 @@ impl Sim {
             buffers: Buffers::new(config)?,
             clock: SimClock::new(options.real_time.then_some(config.clock)),
             random: Random::new(options.seed),
-            store: options.store.then(Store::default),
+            disks: disks(config, &options),
+            injector: Injector::new(&options),
+            durable: config.durable,
+            down: false,
             channels: vec![0; (options.channels as usize).min(slots)],
             queued: Vec::with_capacity(slots),
             in_flight: BinaryHeap::with_capacity(slots),
@@ -168,31 +177,59 @@ impl Sim {
         match op.kind {
             OpKind::Read | OpKind::Write => {}
             OpKind::Trim => {
-                if let Some(store) = &mut self.store {
-                    store.trim(op.file, op.offset, len as u32);
+                if let Some(disk) = self.disks.get(op.file as usize) {
+                    disk.lock().trim(op.offset, len as u32);
                 }
                 return Outcome::ok(0);
             }
-            _ => return Outcome::ok(0),
+            OpKind::Fsync | OpKind::Fdatasync => {
+                self.make_durable(op);
+                return Outcome::ok(0);
+            }
+            OpKind::SyncFileRange(_) => return Outcome::ok(0),
         }
         if self.random.chance(self.options.short_rate) {
             len = self.some_sectors(len);
         }
-        let mut stored = len;
-        if op.kind == OpKind::Write {
-            if self.random.chance(self.options.torn_rate) {
-                stored = self.some_sectors(len);
-            }
-            if self.random.chance(self.options.lost_rate) {
-                stored = 0;
+        self.move_data(slot, op, len as usize);
+        Outcome::ok(len as u32)
+    }
+
+    /// Makes the writes of the op's file durable.
+    fn make_durable(&mut self, op: &Op) {
+        match &mut self.injector {
+            Some(injector) => injector.flush(self.count, op, &self.disks),
+            None => {
+                if let Some(disk) = self.disks.get(op.file as usize) {
+                    disk.lock().flush();
+                }
             }
         }
-        self.move_data(slot, op, stored as usize);
-        Outcome::ok(len as u32)
+    }
+
+    /// Crashes the device if it is time (`sim_crash`). If it stays down, what is in flight fails.
+    #[cold]
+    fn crash_if_due(&mut self, op: &Op) {
+        let Some(injector) = &mut self.injector else { return };
+        let now = self.clock.now();
+        if !injector.crash(self.count, now - self.clock.start(), op, &self.disks) {
+            return;
+        }
+        self.down = true;
+        for Reverse((end, _, slot)) in &self.in_flight {
+            if let Some((_, outcome)) = &mut self.ends[*slot as usize]
+                && *end > now
+            {
+                *outcome = Outcome::err(Errno::EIO);
+            }
+        }
     }
 
     /// The errno of an op that fails.
     fn fault(&mut self, op: &Op) -> Option<Errno> {
+        if self.down {
+            return Some(Errno::EIO);
+        }
         let (first, end) = (op.offset, op.offset.saturating_add(u64::from(op.len)));
         let set = self.options.errors.iter().find(|fault| match fault.on {
             FaultOn::Op(nth) => nth == self.count,
@@ -212,12 +249,16 @@ impl Sim {
     }
 
     fn move_data(&mut self, slot: &mut FreeSlot, op: &Op, len: usize) {
-        let Some(store) = &mut self.store else { return };
+        let Some(disk) = self.disks.get(op.file as usize) else { return };
         let data = &mut self.buffers.slice(slot)[op.at as usize..][..len];
-        if op.kind == OpKind::Read {
-            store.read(op.file, op.offset, data);
-        } else {
-            store.write(op.file, op.offset, data);
+        match (&mut self.injector, op.kind) {
+            (Some(injector), OpKind::Read) => injector.read(self.count, op, data, &self.disks),
+            (Some(injector), _) => injector.write(self.count, op, data, &self.disks),
+            (None, OpKind::Read) => disk.lock().read(op.offset, data),
+            (None, _) => disk.lock().write(op.offset, data),
+        }
+        if self.durable && op.kind == OpKind::Write {
+            disk.lock().flush();
         }
     }
 
@@ -227,6 +268,9 @@ impl Sim {
         for (mut slot, op) in queued.drain(..) {
             self.clock.pass(self.options.submit_cost);
             self.count += 1;
+            if self.injector.is_some() {
+                self.crash_if_due(&op);
+            }
             let submitted = self.clock.now();
             let ended = self.end_of(op.kind);
             let outcome = self.carry_out(&mut slot, &op);
@@ -241,6 +285,22 @@ impl Sim {
         self.queued = queued;
         count
     }
+}
+
+/// The contents of the files: those of the run, or new ones.
+fn disks(config: &EngineConfig, options: &SimOptions) -> Vec<SharedDisk> {
+    if !options.store {
+        return Vec::new();
+    }
+    if !config.disks.is_empty() {
+        return config.disks.clone();
+    }
+    let new = || {
+        let disk = SharedDisk::default();
+        disk.lock().prepare(options);
+        disk
+    };
+    (0..config.files.max(1)).map(|_| new()).collect()
 }
 
 impl Engine for Sim {
@@ -269,6 +329,10 @@ impl Engine for Sim {
 
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
         self.buffers.hold(slot)
+    }
+
+    fn injected_faults(&self) -> Option<&FaultLog> {
+        self.injector.as_ref().map(|injector| injector.log())
     }
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

@@ -3,7 +3,8 @@
 //! Times have a unit (`ns`, `us`, `ms`, `s`, `m`); a number without a unit is in microseconds.
 //! Sizes may end in `k`, `m`, `g` or `t` (powers of 1024).
 
-use fiord_types::Errno;
+use fiord_plan::{FaultEffect, FaultTrigger, SimCrash, SimFault, SimPlan};
+use fiord_types::{Bytes, Errno};
 
 use super::random::Distribution;
 use crate::EngineError;
@@ -29,11 +30,10 @@ pub struct SimOptions {
     /// `sim_stall`, or `sim_stall_at` with `sim_stall_time`: start (ns after the clock's start) and
     /// length (ns) of the times in which the device does nothing, in ascending order.
     pub stalls: Vec<(u64, u64)>,
-    /// `sim_torn_rate`: percentage of writes that store only their first sectors and report
-    /// success.
-    pub torn_rate: f64,
-    /// `sim_lost_rate`: percentage of writes that store nothing and report success.
-    pub lost_rate: f64,
+    /// `sim_faults`, followed by `sim_torn_rate` and `sim_lost_rate` as faults.
+    pub faults: Vec<SimFault>,
+    /// `sim_crash`.
+    pub crash: Option<SimCrash>,
     /// `sim_submit_cost`: time that the submission of an op takes from the submitter, in
     /// nanoseconds.
     pub submit_cost: u64,
@@ -74,8 +74,8 @@ impl Default for SimOptions {
             errors: Vec::new(),
             short_rate: 0.0,
             stalls: Vec::new(),
-            torn_rate: 0.0,
-            lost_rate: 0.0,
+            faults: Vec::new(),
+            crash: None,
             submit_cost: 0,
             complete_cost: 0,
             store: false,
@@ -85,6 +85,19 @@ impl Default for SimOptions {
 }
 
 impl SimOptions {
+    /// The options of a plan.
+    ///
+    /// # Errors
+    ///
+    /// A value is invalid.
+    pub fn of(plan: &SimPlan) -> Result<Self, EngineError> {
+        let mut options = SimOptions::parse(&plan.options)?;
+        options.faults.splice(0..0, plan.faults.iter().cloned());
+        options.crash = plan.crash;
+        options.store |= !options.faults.is_empty() || options.crash.is_some();
+        Ok(options)
+    }
+
     /// Parses the options. Their order does not matter.
     ///
     /// # Errors
@@ -111,7 +124,7 @@ impl SimOptions {
             options.stalls.push(stall);
         }
         options.stalls.sort_unstable();
-        options.store |= options.torn_rate > 0.0 || options.lost_rate > 0.0;
+        options.store |= !options.faults.is_empty();
         Ok(options)
     }
 
@@ -133,8 +146,13 @@ impl SimOptions {
             "sim_errors" => self.errors = parse_list(text, |item| fault(name, item))?,
             "sim_short_rate" => self.short_rate = percent(name, text)?,
             "sim_stall" => self.stalls = parse_list(text, |item| stall(name, item))?,
-            "sim_torn_rate" => self.torn_rate = percent(name, text)?,
-            "sim_lost_rate" => self.lost_rate = percent(name, text)?,
+            "sim_torn_rate" => {
+                let torn = FaultEffect::Torn { sectors: None, unit: Bytes(512) };
+                self.faults.extend(at_rate(torn, percent(name, text)?));
+            }
+            "sim_lost_rate" => {
+                self.faults.extend(at_rate(FaultEffect::Lost, percent(name, text)?));
+            }
             "sim_submit_cost" => self.submit_cost = time(name, text)?,
             "sim_complete_cost" => self.complete_cost = time(name, text)?,
             "sim_store" => self.store = number(name, text)? != 0,
@@ -143,6 +161,12 @@ impl SimOptions {
         }
         Ok(None)
     }
+}
+
+/// A fault that strikes this percentage of the I/Os; `None` for 0.
+fn at_rate(effect: FaultEffect, percent: f64) -> Option<SimFault> {
+    let trigger = FaultTrigger { rate: Some(percent), ..FaultTrigger::default() };
+    (percent > 0.0).then_some(SimFault { effect, trigger })
 }
 
 fn wrong(name: &str, text: &str, right: &str) -> EngineError {
@@ -336,7 +360,7 @@ mod tests {
             [(SECOND, 10_000), (2 * SECOND, SECOND / 2), (3 * SECOND, SECOND)]
         );
         assert_eq!((options.submit_cost, options.complete_cost), (300, 1000));
-        assert_eq!(options.torn_rate, 2.5);
+        assert_eq!(options.faults[0].trigger.rate, Some(2.5));
     }
 
     #[test]

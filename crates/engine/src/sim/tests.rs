@@ -1,9 +1,12 @@
+use fiord_plan::EnginePlan;
 use fiord_types::Errno;
 
 use super::options::Fault;
 use super::random::Distribution;
 use super::*;
 use crate::IoAttributes;
+
+mod faults;
 
 const BLOCK: u32 = 4096;
 
@@ -13,6 +16,12 @@ fn sim(slots: u32, options: SimOptions) -> (Sim, Vec<FreeSlot>) {
     let mut sim = Sim::with_options(&config, options).unwrap();
     let free = sim.take_slots().into_iter().rev().collect();
     (sim, free)
+}
+
+fn options(list: &[(&str, &str)]) -> SimOptions {
+    let list: Vec<_> =
+        list.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+    SimOptions::parse(&list).unwrap()
 }
 
 fn op(kind: OpKind, block: u64) -> Op {
@@ -197,14 +206,14 @@ fn the_store_keeps_what_was_written() {
 
 #[test]
 fn torn_and_lost_writes_say_that_they_worked() {
-    let lost = SimOptions { lost_rate: 100.0, store: true, ..Default::default() };
+    let lost = options(&[("sim_lost_rate", "100")]);
     let (mut sim, mut free) = sim(1, lost);
     sim.buffer(&mut free[0]).fill(7);
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 0)), Outcome::ok(BLOCK));
     one(&mut sim, &mut free, &op(OpKind::Read, 0));
     assert!(sim.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0));
 
-    let torn = SimOptions { torn_rate: 100.0, store: true, ..Default::default() };
+    let torn = options(&[("sim_torn_rate", "100")]);
     let (mut sim, mut free) = self::sim(1, torn);
     sim.buffer(&mut free[0]).fill(7);
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Write, 0)), Outcome::ok(BLOCK));

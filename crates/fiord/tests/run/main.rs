@@ -8,6 +8,7 @@ mod endings;
 mod engines;
 mod errors;
 mod examples;
+mod faults;
 mod findings;
 mod fiord;
 mod fuse;

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use fiord_types::{Bytes, Nanos, PerDir};
 
 use super::def::{OptionDef, Word};
+use super::fault::{SimCrash, SimFault};
 use super::value::{Amount, NumaPolicy, PatternPart, SizeRange, TimeRange, Value};
 
 /// A typed handle of a declared option. [`JobSpec::get`](crate::spec::JobSpec::get) takes a handle
@@ -144,6 +145,8 @@ held_by! {
     Vec<String> = Paths,
     Vec<PatternPart> = Pattern,
     NumaPolicy = NumaPolicy,
+    Vec<SimFault> = Faults,
+    SimCrash = Crash,
 }
 
 /// For values with their own syntax.

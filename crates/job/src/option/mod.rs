@@ -3,6 +3,7 @@ pub(crate) mod declare;
 pub mod def;
 pub mod engine;
 pub mod engines_page;
+pub mod fault;
 pub mod handle;
 pub mod parse;
 pub mod read;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use fiord_types::PerDir;
 
+use super::fault::{SimCrash, SimFault};
+
 /// The bases that decide the meaning of `k` and `Ki`; see `kb_base`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bases {
@@ -131,6 +133,10 @@ pub enum Value {
     NumaPolicy(NumaPolicy),
     /// `buffer_pattern`, `verify_pattern`.
     Pattern(Vec<PatternPart>),
+    /// `sim_faults`.
+    Faults(Vec<SimFault>),
+    /// `sim_crash`.
+    Crash(SimCrash),
     /// File or directory names, with backslashes before colons removed.
     Paths(Vec<String>),
 }

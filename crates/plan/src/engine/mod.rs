@@ -6,16 +6,17 @@
 //! | how does a job drive an io_uring? | `ring` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
+//! | how does a simulated device behave, and which faults does it inject? | `simulated` |
 
 pub(crate) mod depth;
 pub(crate) mod nvme;
 pub(crate) mod ring;
 pub(crate) mod scsi;
+mod simulated;
 
-use fiord_job::option::def::Scope;
 use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 
-use crate::model::{Commands, EnginePlan, PassthroughPlan, SimPlan};
+use crate::model::{Commands, EnginePlan, PassthroughPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -49,7 +50,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         })),
         "sg" => EnginePlan::Sg(scsi::options(job, messages)),
         "null" => EnginePlan::Null,
-        "sim" => EnginePlan::Sim(sim(job)),
+        "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         other => {
             messages.push(
                 job.error(IOENGINE, format!("engine `{other}` is not supported yet"))
@@ -63,18 +64,6 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
 /// Reads `uncached`.
 fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
-}
-
-/// The typed texts of all options that belong to `sim`.
-fn sim(job: Reading) -> SimPlan {
-    let mut options: Vec<(String, String)> = Vec::new();
-    for setting in &job.spec.settings {
-        if setting.def.scope != Scope::Job && setting.def.fits(job.spec.engine().name) {
-            options.retain(|(name, _)| name != setting.def.name);
-            options.push((setting.def.name.into(), setting.text.clone().unwrap_or_default()));
-        }
-    }
-    SimPlan { options }
 }
 
 #[cfg(test)]

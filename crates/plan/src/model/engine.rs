@@ -1,6 +1,7 @@
 //! The I/O engine, its options, and the queue depth.
 
 pub use fiord_job::option::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
+pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
 use fiord_job::option::table::engine;
 
 use super::PassthroughPlan;
@@ -81,11 +82,19 @@ impl EnginePlan {
         }
     }
 
+    /// The options of the simulated device, if this is one.
+    #[must_use]
+    pub fn simulated(&self) -> Option<&SimPlan> {
+        match self {
+            EnginePlan::Sim(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// Whether the engine's virtual clock runs at the speed of the machine's clock
     /// (`sim_real_time`).
     pub fn is_real_time(&self) -> bool {
-        let EnginePlan::Sim(sim) = self else { return false };
-        let mut options = sim.options.iter();
+        let mut options = self.simulated().into_iter().flat_map(|sim| &sim.options);
         options.any(|(name, value)| name == "sim_real_time" && value == "1")
     }
 }
@@ -161,6 +170,10 @@ pub struct SimPlan {
     /// Pairs of option name (`sim_seed`, `sim_latency`, …) and validated text. The engine module
     /// `sim` defines the options and parses them once before the run.
     pub options: Vec<(String, String)>,
+    /// `sim_faults`: the faults of the device.
+    pub faults: Vec<SimFault>,
+    /// `sim_crash`: the crash of the device.
+    pub crash: Option<SimCrash>,
 }
 
 /// The queue depth, and how many I/Os the job submits and reaps at once.

@@ -123,7 +123,11 @@ fn engines_and_depth() {
             },
         ),
         ("--ioengine=sim --sim_seed=7", |j| {
-            j.engine == EnginePlan::Sim(SimPlan { options: vec![("sim_seed".into(), "7".into())] })
+            j.engine
+                == EnginePlan::Sim(SimPlan {
+                    options: vec![("sim_seed".into(), "7".into())],
+                    ..SimPlan::default()
+                })
         }),
         ("--ioengine=null", |j| j.target.files[0].kind == FileKind::Virtual),
         ("--ioengine=libaio --iodepth=8 --iodepth_batch=16 --iodepth_low=9", |j| {

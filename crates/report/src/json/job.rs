@@ -59,6 +59,8 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
         ours.push(("intended_lat_ns".into(), Value::Object(rows.collect())));
     }
     ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
+    let faults = job.faults.as_ref().map(super::faults::faults);
+    ours.extend(faults.map(|faults| ("injected_faults".into(), faults)));
     if !ours.is_empty() {
         keys.push(("fiord".into(), Value::Object(ours)));
     }

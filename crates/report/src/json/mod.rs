@@ -6,6 +6,7 @@
 
 mod document;
 mod extras;
+mod faults;
 mod job;
 mod verify;
 

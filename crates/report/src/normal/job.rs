@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use fiord_stat::report::*;
 
-use super::{distribution, latency, verify};
+use super::{distribution, faults, latency, verify};
 use crate::style;
 
 /// Writes the block, unless the job did nothing. `date` is the time of the report.
@@ -44,7 +44,8 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         steady_state(state, job.style, out)?;
     }
     intended(job, out)?;
-    job.verify.as_ref().map_or(Ok(()), |results| verify::write(results, out))
+    job.verify.as_ref().map_or(Ok(()), |results| verify::write(results, out))?;
+    faults::write(job.faults.as_ref(), out)
 }
 
 /// Writes latencies from the time at which an I/O was due. fio does not have them, so they come last.

@@ -2,6 +2,7 @@
 
 mod device;
 mod distribution;
+mod faults;
 pub(crate) mod findings;
 mod generator;
 mod job;

@@ -66,6 +66,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         zone_resets: node.find("zone_resets").map(Node::integer),
         intended: intended(node.get("fiord").get("intended_lat_ns")),
         verify: node.get("fiord").find("verify").map(verify::results),
+        faults: node.get("fiord").find("injected_faults").map(super::faults::faults),
         options,
         ..configured
     }

@@ -14,9 +14,11 @@
 //! | where in a file are the documents | this one |
 //! | the object of a job | `job.rs` |
 //! | the key `fiord` | `extras.rs` |
+//! | injected faults of a job | `faults.rs` |
 //! | how are missing keys and other types treated | `node.rs` |
 
 mod extras;
+mod faults;
 mod job;
 mod node;
 mod verify;

@@ -27,8 +27,9 @@ pub fn run(
     outside: &Outside<'_>,
 ) -> WorkerResult {
     control.set_phase(Phase::SetUp);
-    let around = Surroundings::new((job, files), clock, (control, live), outside);
     let mut config = EngineConfig::for_job(job, clock);
+    config.disks = files.simulated();
+    let around = Surroundings::new((job, files), clock, (control, live), outside);
     if !job.engine.def().in_flight.uses_depth() {
         // Such an engine can use only one buffer.
         config.slots = 1;

@@ -2,8 +2,8 @@
 //! go to the engine below.
 
 use fiord_engine::{
-    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, Queued, Target, Time,
-    TrimRange, Want,
+    Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op, Queued,
+    Target, Time, TrimRange, Want,
 };
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
@@ -16,6 +16,7 @@ pub(super) trait AnyEngine<C = MachineClock> {
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot;
     fn explain(&mut self, slot: &FreeSlot) -> Option<String>;
+    fn injected_faults(&self) -> Option<&FaultLog>;
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]);
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued;
     fn flush(&mut self) -> Result<u32, EngineError>;
@@ -47,6 +48,9 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     }
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         Engine::explain(self, slot)
+    }
+    fn injected_faults(&self) -> Option<&FaultLog> {
+        Engine::injected_faults(self)
     }
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         Engine::ranges(self, slot, ranges);
@@ -129,6 +133,9 @@ impl<L: Layer, C: Time> Engine for Layered<L, C> {
     }
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         self.below.explain(slot)
+    }
+    fn injected_faults(&self) -> Option<&FaultLog> {
+        self.below.injected_faults()
     }
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
         self.below.ranges(slot, ranges);

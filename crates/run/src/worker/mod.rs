@@ -31,7 +31,8 @@ mod traced;
 use std::path::Path;
 use std::sync::Arc;
 
-use fiord_engine::Target;
+use fiord_engine::sim::SharedDisk;
+use fiord_engine::{FaultLog, Target};
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
@@ -87,6 +88,10 @@ pub trait Files {
     fn locks(&self) -> Vec<Arc<FileLock>> {
         Vec::new()
     }
+    /// The contents of each file on a simulated device that stores data; empty for other engines.
+    fn simulated(&self) -> Vec<SharedDisk> {
+        Vec::new()
+    }
     /// The zone table of each file; empty without `zonemode=zbd`.
     fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {
         Ok(Vec::new())
@@ -117,4 +122,6 @@ pub struct WorkerResult {
     pub zones: Option<Counts>,
     /// Part of `runtime_ns` in which the job only read its writes back (`verify`).
     pub read_back: Nanos,
+    /// The faults that the simulated device injected; `None` without faults, and before the job's end.
+    pub faults: Option<FaultLog>,
 }

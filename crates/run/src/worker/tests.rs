@@ -462,7 +462,7 @@ fn overlapping_ios_are_serialised() {
 /// A job on the simulated device with these device options.
 fn on_sim(options: &[(&str, &str)]) -> JobPlan {
     let options = options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    JobPlan::plain(EnginePlan::Sim(fiord_plan::SimPlan { options }), 1 << 30)
+    JobPlan::plain(EnginePlan::Sim(fiord_plan::SimPlan { options, ..Default::default() }), 1 << 30)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::NumberStyle;
 use super::direction::{DirKind, DirReport, LatencySummary};
 use super::steady::SteadyState;
 use crate::delays::ThreadDelays;
+use crate::faults::FaultReport;
 use crate::verify::VerifyResults;
 
 /// One job entry of the report: a job, or several jobs that were merged.
@@ -109,6 +110,9 @@ pub struct JobReport {
     /// Results of verification; `None` if the job does not verify.
     #[serde(default)]
     pub verify: Option<VerifyResults>,
+    /// Faults that the job's simulated device injected (`sim_faults`); `None` if it has none.
+    #[serde(default)]
+    pub faults: Option<FaultReport>,
 }
 
 impl JobReport {

@@ -1,6 +1,7 @@
 //! Parsers for values with their own syntax, one file per syntax.
 
 mod cpu_set;
+mod faults;
 mod paths;
 mod pattern;
 pub(crate) mod ranges;
@@ -8,6 +9,7 @@ mod seed;
 mod splits;
 
 pub use cpu_set::{cpu_set, numa_nodes, numa_policy};
+pub use faults::{crash, faults};
 pub use paths::paths;
 pub use pattern::pattern;
 pub use ranges::{size_range, time_range};

@@ -1,10 +1,13 @@
 //! Tests of values with their own syntax: documented examples, and the behaviour of fio 3.42 for
 //! other values.
 
+use std::num::NonZeroU64;
+
 use super::*;
 use crate::option::value::{
     Bases, NumaPolicy, PatternPart, ReadValue, Reader, SizeRange, TimeRange,
 };
+use fiord_types::{Bytes, Dir, Nanos};
 use proptest::prelude::*;
 
 const B: Bases = Bases { kb: 1024 };
@@ -103,6 +106,91 @@ fn range_bounds_are_sorted() {
 }
 
 #[test]
+fn faults_have_effects_and_triggers() {
+    use crate::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
+    let fault = |effect, trigger| SimFault { effect, trigger };
+    let op = NonZeroU64::new(17);
+    let text = "misdirected_write:op=17:by=-4k, bit_flip:rate=0.1%:bits=2:dir=read,\
+                torn:bytes=1m-2m:sector=3:count=17";
+    let expected = vec![
+        fault(
+            FaultEffect::Misdirected { dir: Dir::Write, by: Some(-4096) },
+            FaultTrigger { op, ..FaultTrigger::default() },
+        ),
+        fault(
+            FaultEffect::BitFlip { dir: Dir::Read, bits: 2 },
+            FaultTrigger { rate: Some(0.1), ..FaultTrigger::default() },
+        ),
+        fault(
+            FaultEffect::Torn { sectors: Some(3), unit: Bytes(512) },
+            FaultTrigger {
+                bytes: Some((Bytes(1 << 20), Bytes(2 << 20))),
+                count: op,
+                ..FaultTrigger::default()
+            },
+        ),
+    ];
+    assert_eq!(faults(text, &B), Ok(expected));
+    assert_eq!(faults("", &B), Ok(vec![]));
+    let at = CrashTime::Op(NonZeroU64::new(5).unwrap());
+    assert_eq!(crash("op=5", &B), Ok(SimCrash { at, survive: 0.0, down: false }));
+    let at = CrashTime::Time(Nanos(2_000_000_000));
+    let all = SimCrash { at, survive: 30.0, down: true };
+    assert_eq!(crash("time=2s:survive=30:down=1", &B), Ok(all));
+}
+
+#[test]
+fn every_word_of_a_fault_is_the_word_of_its_effect() {
+    for word in [
+        "misdirected_write",
+        "misdirected_read",
+        "stale_read",
+        "bit_flip",
+        "torn",
+        "shifted",
+        "zeroed",
+        "ones",
+        "lost",
+        "lost_after_flush",
+        "swapped",
+        "ignored_flush",
+    ] {
+        let all = faults(&format!("{word}:op=1"), &B).unwrap();
+        assert_eq!(all[0].effect.word(), word);
+    }
+}
+
+#[test]
+fn an_error_in_a_list_of_faults_points_at_its_part() {
+    for (text, part) in [
+        ("lost:op=1,flip:op=1", "flip"),
+        ("lost:op=1,lost", "lost"),
+        ("lost:count=3", "lost:count=3"),
+        ("lost:op=0", "0"),
+        ("lost:op=1:op=2", "op=2"),
+        ("lost:op=1:by=4k", "by=4k"),
+        ("lost:op", "op"),
+        ("torn:rate=101", "101"),
+        ("torn:op=1:unit=0", "0"),
+        ("bit_flip:op=1:dir=up", "up"),
+        ("bit_flip:op=1:bits=0", "0"),
+        ("lost:bytes=2m-1m", "2m-1m"),
+        ("lost:bytes=1x-2m", "x"),
+        ("shifted:op=1:by=0", "0"),
+        ("misdirected_read:op=1:by=99999999999g", "99999999999g"),
+    ] {
+        let error = faults(text, &B).expect_err(text);
+        let (start, end) = error.span.expect(text);
+        assert_eq!(&text[start..end], part, "{text}: {error}");
+        // The last of equal parts is the wrong one.
+        assert_eq!(start, text.rfind(part).unwrap(), "{text}: {error}");
+    }
+    for text in ["", "op=5:time=1s", "survive=30", "op=5:down=2", "op=5:survive=101", "at=5"] {
+        assert!(crash(text, &B).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn seeds_have_64_bits() {
     assert_eq!(seed("0x89", &B), Ok(0x89));
     assert_eq!(seed("18446744073709551615", &B), Ok(u64::MAX));
@@ -113,7 +201,8 @@ proptest! {
     /// No parser panics, and every range in an error is inside the text.
     #[test]
     fn any_text_is_parsed_or_rejected_without_panic(text in "[-0-9a-z:/,%'\"x\\\\ µ]{0,24}|.{0,12}") {
-        let readers: [&dyn ReadValue; 9] = [
+        let readers: [&dyn ReadValue; 11] = [
+            &Reader(faults), &Reader(crash),
             &Reader(cpu_set), &Reader(numa_nodes), &Reader(numa_policy), &Reader(paths), &Reader(pattern),
             &Reader(size_range), &Reader(time_range), &Reader(seed), &Reader(splits),
         ];

@@ -131,6 +131,7 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
         let now = self.clock.now();
         let closed = self.engine.close();
         let mut result = self.state.result(now);
+        result.faults = self.engine.injected_faults().cloned();
         if let Err(error) = closed {
             result.error.get_or_insert(JobError::from(error).during(Stage::End));
         }

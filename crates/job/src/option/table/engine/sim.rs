@@ -1,6 +1,7 @@
 //! Options of `sim`, the simulated device.
 
 use crate::option::declare::*;
+use crate::option::fault::{SimCrash, SimFault};
 
 const SIM: &[&str] = &["sim"];
 words! {
@@ -139,8 +140,42 @@ options! {
             .since("fiord")
             .default("0");
 
-    /// Keeps written data in memory and returns it to reads. `sim_torn_rate` and `sim_lost_rate`
-    /// turn it on.
+    /// Faults of the device, as a list separated by commas: `KIND:TRIGGER:PARAMETER…`. An I/O that a fault
+    /// strikes reports success. Kinds: `misdirected_write` and `misdirected_read` (`by=BYTES`: distance of the
+    /// wrong place; default: the length of the I/O), `stale_read` (returns what the place contained before its
+    /// last write), `bit_flip` (`bits=N`), `torn` (`sector=N`: only the first N sectors are stored, default
+    /// random; `unit=BYTES`: length of a sector, default 512), `shifted` (`by=BYTES`, default 8; bytes that
+    /// move beyond an end appear at the other), `zeroed`, `ones`, `lost` (the write is not stored),
+    /// `lost_after_flush` (the write disappears with the next flush), `swapped` (with the next write of the
+    /// same length) and `ignored_flush` (the flush makes no write durable, see `sim_crash`). `bit_flip`,
+    /// `shifted`, `zeroed` and `ones` strike writes, or reads with `dir=read`. Triggers: `op=N` (the I/O with
+    /// this number among those that the fault can strike, from 1), `rate=PERCENT`, `bytes=FIRST-END` (I/Os
+    /// that touch these bytes; END is not included) and `count=N` (at most N times). All triggers of a
+    /// fault must hold. At most one fault strikes an I/O: the first in the list. The report lists the
+    /// faults. Turns on `sim_store`.
+    pub const SIM_FAULTS: Opt<Option<Vec<SimFault>>> = option(
+        "sim_faults",
+        custom("fault:trigger:parameter, separated by commas", &Reader(read::faults)),
+        "sim_faults=misdirected_write:op=17:by=4096,bit_flip:rate=0.1:bits=1",
+    )
+    .of(SIM)
+    .since("fiord");
+
+    /// The device loses power for a moment: writes that no flush followed are lost. `op=N`: before the I/O or
+    /// flush with this number, from 1. `time=TIME`: before the first one after this time of the
+    /// device's clock, in seconds. `survive=PERCENT`: each of these writes survives with this
+    /// probability; the default is 0. `down=1`: all I/Os of the job in flight and after it fail with
+    /// `EIO`. Turns on `sim_store`.
+    pub const SIM_CRASH: Opt<Option<SimCrash>> = option(
+        "sim_crash",
+        custom("op=number or time=duration", &Reader(read::crash)),
+        "sim_crash=op=500:survive=30",
+    )
+    .of(SIM)
+    .since("fiord");
+
+    /// Keeps written data in memory and returns it to reads. Jobs of a run that name the same file
+    /// see the same data. `sim_torn_rate`, `sim_lost_rate`, `sim_faults` and `sim_crash` turn it on.
     pub const SIM_STORE: Opt<bool> = option("sim_store", BOOL, "sim_store=1")
         .of(SIM)
         .since("fiord")

@@ -17,7 +17,7 @@ fn job(method: Method, options: &[(&str, &str)]) -> JobPlan {
     let store = [("sim_store", "1"), ("sim_latency", "uniform:10us-90us")];
     let all = store.iter().chain(options);
     let options = all.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    let mut job = JobPlan::plain(EnginePlan::Sim(SimPlan { options }), SIZE);
+    let mut job = JobPlan::plain(EnginePlan::Sim(SimPlan { options, ..SimPlan::default() }), SIZE);
     job.load.mix = Mix::Write;
     job.verify = Some(VerifyPlan {
         method: VerifyMethod::Fio(method),
