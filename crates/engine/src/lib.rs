@@ -362,6 +362,44 @@ pub trait Time: Clone {
 ///
 /// `tests/every_engine.rs` runs one body of tests on every engine; `tests/exactly_once.rs` makes random
 /// calls and checks the first point.
+///
+/// # Example
+///
+/// Code that works on any engine: it reads one block.
+///
+/// ```
+/// use fiord_engine::{
+///     Completions, Engine, EngineConfig, EngineError, IoAttributes, Null, Op, OpKind, Outcome, Queued, Sim, Want,
+/// };
+/// use fiord_plan::EnginePlan;
+///
+/// fn read_block<E: Engine>(engine: &mut E) -> Result<Outcome, EngineError> {
+///     let slot = engine.take_slots().pop().expect("a new engine has free slots");
+///     let op = Op {
+///         kind: OpKind::Read,
+///         file: 0,
+///         offset: 8192,
+///         len: 4096,
+///         at: 0,
+///         attributes: IoAttributes::PLAIN,
+///     };
+///     match engine.queue(slot, &op) {
+///         Queued::Done(_slot, outcome) => Ok(outcome),
+///         Queued::Pending => {
+///             let mut done = Completions::with_capacity(1);
+///             engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done)?;
+///             Ok(done.as_slice()[0].1)
+///         }
+///         Queued::Full(_slot) => unreachable!("no op is in flight"),
+///     }
+/// }
+///
+/// let mut sim = Sim::new(&EngineConfig::plain(EnginePlan::Sim(Default::default()), 1, 4096))?;
+/// assert_eq!(read_block(&mut sim)?, Outcome::ok(4096));
+/// let mut null = Null::new(&EngineConfig::plain(EnginePlan::Null, 1, 4096))?;
+/// assert_eq!(read_block(&mut null)?, Outcome::ok(4096));
+/// # Ok::<(), EngineError>(())
+/// ```
 pub trait Engine {
     /// Whether an op can be pending. `false` means that [`queue`](Self::queue) always answers
     /// [`Queued::Done`]; [`flush`](Self::flush) and [`reap`](Self::reap) then do nothing, and the

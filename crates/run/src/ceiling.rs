@@ -125,15 +125,7 @@ mod tests {
             job.identity.index = index;
         }
         let plan = Plan { jobs, global_options: Vec::new() };
-        let options = RunOptions {
-            progress: None,
-            latencies: false,
-            status: None,
-            aux_path: ".".into(),
-            version: "fio-3.42 (test)".into(),
-            utc_offset_s: 0,
-            debug: None,
-        };
+        let options = RunOptions::new("fio-3.42 (test)");
         let mut report = Report::default();
         measure(&plan, &options, &mut report);
         let ceilings = report.extras.generator.unwrap().ceilings;

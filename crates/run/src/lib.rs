@@ -1,6 +1,27 @@
 //! Executes a plan: file layout, workers, the inner loop and the monitor. It creates the report and emits
 //! events, but prints nothing.
 //!
+//! # Example
+//!
+//! A second of random reads on the simulated device, which needs no file and runs on a virtual clock:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use fiord_plan::machine::system::Machine;
+//! use fiord_run::events::EventSender;
+//! use fiord_run::{NoInterrupts, RunOptions, run};
+//!
+//! let line = ["--name=a", "--ioengine=sim", "--rw=randread", "--size=1m", "--runtime=1s", "--time_based"];
+//! let invocation = fiord_job::invocation(&line.map(String::from), &mut fiord_job::load::Machine).unwrap();
+//! let plan = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap().plan;
+//!
+//! let options = RunOptions::new("fiord");
+//! let result = run(Arc::new(plan), &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});
+//! // The simulated device takes 100 us for each I/O.
+//! assert_eq!(result.report.jobs[0].dirs[0].total_ios, 10_000);
+//! ```
+//!
 //! | question | module |
 //! |---|---|
 //! | in what order does everything happen | `conductor.rs` |

@@ -88,9 +88,7 @@ fn sigterm_ends_a_layout_of_many_files() {
         std::thread::sleep(Duration::from_millis(5));
     }
     signal(&child, "TERM");
-    let from = Instant::now();
     let ran = end(child, SOON);
-    assert!(from.elapsed() < Duration::from_secs(5), "{:?}", from.elapsed());
     assert_eq!(ran.status, Some(128), "{ran:?}");
     assert_eq!(work(&ran.json())[0].2[0].1, 0);
     assert!((100..40_000).contains(&made()), "{}", made());

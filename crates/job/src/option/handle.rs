@@ -80,6 +80,15 @@ impl<G> From<Opt<G>> for &'static OptionDef {
 }
 
 /// A type that [`JobSpec::get`](crate::spec::JobSpec::get) can return.
+///
+/// ```
+/// use fiord_job::option::handle::Get;
+/// use fiord_job::option::value::Value;
+///
+/// // An option with a default, and one without.
+/// assert_eq!(<u32 as Get>::get(Some(Value::Int(8))), 8);
+/// assert_eq!(<Option<u32> as Get>::get(None), None);
+/// ```
 pub trait Get: Sized {
     /// Converts the value that is set or the default. `None`: there is neither.
     fn get(value: Option<Value>) -> Self;
@@ -108,6 +117,14 @@ impl<T: OptionValue> Get for T {
 }
 
 /// A type of values. Each kind in a declaration has one such type.
+///
+/// ```
+/// use fiord_job::option::handle::OptionValue;
+/// use fiord_job::option::value::Value;
+///
+/// assert_eq!(u8::from_value(Value::Int(70)), Some(70));
+/// assert_eq!(u8::from_value(Value::Flag(true)), None);
+/// ```
 pub trait OptionValue: Sized {
     /// Converts a value. `None` if the value has another type: this does not happen for values of
     /// an option whose handle has this type.
@@ -158,6 +175,13 @@ impl From<u64> for Value {
 
 /// An integer type, or a type that holds an integer, that can hold the value of an option. The limits of the option's range are
 /// checked against the limits of the type when the declaration is compiled.
+///
+/// ```
+/// use fiord_job::option::handle::Whole;
+///
+/// assert_eq!((i32::LOWEST, i32::HIGHEST), (-2_147_483_648, 2_147_483_647));
+/// assert_eq!(u8::from_integer(256), None);
+/// ```
 pub trait Whole: OptionValue + Copy {
     /// The smallest value of the type.
     const LOWEST: i128;
@@ -232,12 +256,29 @@ impl OptionValue for f64 {
 
 /// A value that is one of several words. The macro `words!` defines such types; a plain `&str` is
 /// for words that are names of something, such as engines.
+///
+/// ```
+/// use fiord_job::option::handle::WordValue;
+/// use fiord_job::option::table::Sequencer;
+///
+/// assert!(Sequencer::from_word("identical").is_some());
+/// assert!(Sequencer::from_word("random").is_none());
+/// ```
 pub trait WordValue: Sized {
     /// The value of a documented word.
     fn from_word(word: &'static str) -> Option<Self>;
 }
 
 /// An enum of value words, which the macro `words!` defines.
+///
+/// ```
+/// use fiord_job::option::handle::{WordEnum, WordValue};
+/// use fiord_job::option::table::Sequencer;
+///
+/// for word in Sequencer::WORDS {
+///     assert_eq!(Sequencer::from_word(word.name).unwrap().word(), word.name);
+/// }
+/// ```
 pub trait WordEnum: WordValue {
     /// All words, including aliases, in the order of the reference.
     const WORDS: &'static [Word];

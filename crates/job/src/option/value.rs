@@ -164,6 +164,27 @@ impl fmt::Display for ValueError {
 impl std::error::Error for ValueError {}
 
 /// A parser for values with their own syntax.
+///
+/// ```
+/// use fiord_job::option::value::{Bases, ReadValue, Value, ValueError};
+///
+/// /// A parser for the answer to a question.
+/// #[derive(Debug)]
+/// struct Answer;
+///
+/// impl ReadValue for Answer {
+///     fn read(&self, text: &str, _bases: &Bases) -> Result<Value, ValueError> {
+///         match text {
+///             "yes" => Ok(Value::Flag(true)),
+///             "no" => Ok(Value::Flag(false)),
+///             _ => Err(ValueError::new(format!("`{text}` is not an answer"))),
+///         }
+///     }
+/// }
+///
+/// assert_eq!(Answer.read("no", &Bases::default()).unwrap(), Value::Flag(false));
+/// assert!(Answer.read("maybe", &Bases::default()).is_err());
+/// ```
 pub trait ReadValue: fmt::Debug + Sync {
     /// Parses a text.
     ///

@@ -17,6 +17,22 @@ pub enum Interrupt {
 }
 
 /// A source of interrupts.
+///
+/// ```
+/// use fiord_run::{Interrupt, Interrupts};
+///
+/// /// Asks for one status report.
+/// struct OneReport(bool);
+///
+/// impl Interrupts for OneReport {
+///     fn next(&mut self) -> Option<Interrupt> {
+///         std::mem::take(&mut self.0).then_some(Interrupt::Status)
+///     }
+/// }
+///
+/// let mut source = OneReport(true);
+/// assert_eq!((source.next(), source.next()), (Some(Interrupt::Status), None));
+/// ```
 pub trait Interrupts {
     /// The next pending interrupt; `None` if there is none. Must not block.
     fn next(&mut self) -> Option<Interrupt>;
@@ -51,6 +67,23 @@ pub struct RunOptions {
     pub utc_offset_s: i32,
     /// Destination and categories of `--debug`.
     pub debug: Option<DebugOutput>,
+}
+
+impl RunOptions {
+    /// Neither progress nor status events, nor debug output. Files of the run itself are in the current directory.
+    /// `version`: name and version of the program, for the report.
+    #[must_use]
+    pub fn new(version: impl Into<String>) -> Self {
+        RunOptions {
+            progress: None,
+            latencies: false,
+            status: None,
+            aux_path: PathBuf::from("."),
+            version: version.into(),
+            utc_offset_s: 0,
+            debug: None,
+        }
+    }
 }
 
 /// The result of a run.

@@ -1,5 +1,4 @@
 use std::collections::VecDeque;
-use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, ExitWhat};
 use fiord_types::{Dir, Nanos};
@@ -43,15 +42,7 @@ fn jobs(n: usize) -> Vec<JobPlan> {
 }
 
 fn options() -> RunOptions {
-    RunOptions {
-        progress: None,
-        latencies: false,
-        status: None,
-        aux_path: PathBuf::from("."),
-        version: "fio-3.42 (test)".into(),
-        utc_offset_s: 0,
-        debug: None,
-    }
+    RunOptions::new("fio-3.42 (test)")
 }
 
 fn run_all(jobs: Vec<JobPlan>, at: Vec<(u64, Interrupt)>) -> (RunResult, Vec<String>) {
