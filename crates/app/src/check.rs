@@ -1,6 +1,6 @@
 //! `fiord check`: checks jobs without running them. It does no I/O on targets and creates no files.
 
-use fiord_doctor::{Findings, Machine, Typed};
+use fiord_doctor::{CollectedFindings, Machine, Typed};
 use fiord_job::command::Action;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::Machine as Loader;
@@ -8,18 +8,18 @@ use fiord_plan::{Resolved, resolve_invocation};
 
 /// Results of a check.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct CheckedJobs {
     /// Why the jobs would not run; empty if they would.
     pub errors: Vec<Diagnostic>,
     /// What would make the results doubtful.
-    pub findings: Findings,
+    pub findings: CollectedFindings,
     /// Number of jobs.
     pub jobs: usize,
 }
 
 /// Checks the jobs that the arguments of a run describe.
-pub fn check(args: &[String]) -> Checked {
-    let wrong = |errors| Checked { errors, ..Checked::default() };
+pub fn check(args: &[String]) -> CheckedJobs {
+    let wrong = |errors| CheckedJobs { errors, ..CheckedJobs::default() };
     let invocation = match fiord_job::invocation(args, &mut Loader) {
         Ok(invocation) => invocation,
         Err(errors) => return wrong(errors),
@@ -35,7 +35,7 @@ pub fn check(args: &[String]) -> Checked {
             let machine = Machine::survey(&plan);
             let typed = Typed { specs: &invocation.jobs, notes: &warnings };
             let findings = fiord_doctor::ahead(&plan, typed, &machine);
-            Checked { errors: Vec::new(), findings, jobs: plan.jobs.len() }
+            CheckedJobs { errors: Vec::new(), findings, jobs: plan.jobs.len() }
         }
         Err(errors) => wrong(errors),
     }

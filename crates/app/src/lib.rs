@@ -32,5 +32,5 @@ pub mod signals;
 pub mod status_file;
 mod survey;
 
-pub use check::{Checked, check};
-pub use prepared::{End, Outcome, Prepared, Settings};
+pub use check::{CheckedJobs, check};
+pub use prepared::{Prepared, RunEnd, RunOutcome, RunSettings};

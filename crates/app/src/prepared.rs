@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fiord_doctor::{Findings, Typed};
-use fiord_job::command::{Findings as Wanted, Invocation};
+use fiord_doctor::{CollectedFindings, Typed};
+use fiord_job::command::{Findings, Invocation};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_plan::machine::system::Machine;
 use fiord_plan::{Plan, Resolved, resolve_invocation};
@@ -29,7 +29,7 @@ pub struct Prepared<'a> {
 
 /// What a caller wants of a run, in addition to the options of the invocation.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct RunSettings {
     /// Time between two progress events, ns; `None`: no such events.
     pub progress: Option<u64>,
     /// Progress contains latencies.
@@ -40,7 +40,7 @@ pub struct Settings {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Everything that was measured and found.
     pub report: Report,
     /// The errors that ended jobs, by index in the plan.
@@ -53,7 +53,7 @@ pub struct Outcome {
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum RunEnd {
     /// All jobs succeeded.
     Succeeded,
     /// All jobs succeeded, but a finding says that the result is invalid.
@@ -82,10 +82,10 @@ impl<'a> Prepared<'a> {
 
     /// The findings that a terminal shows before a run; none with `--findings=off`.
     #[must_use]
-    pub fn notes(&self) -> Findings {
+    pub fn notes(&self) -> CollectedFindings {
         match self.wants_findings() {
             true => fiord_doctor::notes(&self.plan, self.typed()),
-            false => Findings::default(),
+            false => CollectedFindings::default(),
         }
     }
 
@@ -99,11 +99,11 @@ impl<'a> Prepared<'a> {
     /// to end, without consuming the interrupt.
     pub fn run(
         &self,
-        settings: Settings,
+        settings: RunSettings,
         events: &EventSender,
         interrupts: &mut dyn Interrupts,
         stopped: &dyn Fn() -> bool,
-    ) -> Outcome {
+    ) -> RunOutcome {
         let options = self.options(settings);
         let wanted = self.wants_findings();
         let mut surveyor = Surveyor::new(&self.plan, stopped);
@@ -130,7 +130,7 @@ impl<'a> Prepared<'a> {
         }
         let name = |index: usize| self.plan.jobs.get(index).map_or("", |job| &job.identity.name);
         let stuck = result.stuck.into_iter().map(|(index, error)| (name(index).to_owned(), error));
-        Outcome {
+        RunOutcome {
             stuck: stuck.collect(),
             report: result.report,
             errors: result.errors,
@@ -139,14 +139,14 @@ impl<'a> Prepared<'a> {
     }
 
     fn wants_findings(&self) -> bool {
-        self.invocation.general.findings != Wanted::Off
+        self.invocation.general.findings != Findings::Off
     }
 
     fn typed(&self) -> Typed<'_> {
         Typed { specs: &self.invocation.jobs, notes: &self.warnings }
     }
 
-    fn options(&self, settings: Settings) -> RunOptions {
+    fn options(&self, settings: RunSettings) -> RunOptions {
         let general = &self.invocation.general;
         RunOptions {
             progress: settings.progress,
@@ -160,16 +160,16 @@ impl<'a> Prepared<'a> {
     }
 }
 
-impl Outcome {
+impl RunOutcome {
     /// How the run ended. `fatal`: a finding that says that the result is invalid counts (`--findings=fatal`).
     #[must_use]
-    pub fn end(&self, fatal: bool) -> End {
+    pub fn end(&self, fatal: bool) -> RunEnd {
         let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
         match self.errors.len() + self.stuck.len() {
-            _ if self.signal.is_some() => End::Signalled,
-            0 if fatal && self.report.extras.findings.iter().any(invalid) => End::Invalid,
-            0 => End::Succeeded,
-            failed => End::Failed(failed),
+            _ if self.signal.is_some() => RunEnd::Signalled,
+            0 if fatal && self.report.extras.findings.iter().any(invalid) => RunEnd::Invalid,
+            0 => RunEnd::Succeeded,
+            failed => RunEnd::Failed(failed),
         }
     }
 }

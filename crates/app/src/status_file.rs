@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fiord_run::{Interrupt, Interrupts};
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 
 /// Interval between checks for the file.
 const EVERY: Duration = Duration::from_millis(250);
@@ -31,7 +31,7 @@ impl<'a, I: Interrupts> StatusFile<'a, I> {
             return false;
         }
         self.next = now + EVERY;
-        Guard::generated().remove(&self.path).is_ok_and(|was_there| was_there)
+        FileGuard::generated().remove(&self.path).is_ok_and(|was_there| was_there)
     }
 }
 

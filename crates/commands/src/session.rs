@@ -58,7 +58,7 @@ pub enum ShowProgress {
 
 /// Output format of `fiord zones` and `fiord suite`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum CommandFormat {
     /// A table for people.
     Table,
     /// One JSON document.

@@ -22,7 +22,7 @@ const HEIGHT: usize = 15;
 
 /// Command line of `fiord skew`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SkewArgs {
     /// Job file with random jobs; alternatively, give --distribution.
     #[arg(required_unless_present = "distribution", conflicts_with = "distribution")]
     file: Option<String>,
@@ -42,7 +42,7 @@ pub struct Args {
 
 /// Why the distribution cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SkewError {
     /// The job or the distribution is wrong.
     #[error(transparent)]
     Rejected(#[from] Rejected),
@@ -58,20 +58,20 @@ pub enum Error {
 ///
 /// # Errors
 /// The job is wrong, or none of them is random.
-pub fn run(args: &Args, session: &mut Session) -> Result<CommandEnd, Error> {
+pub fn run(args: &SkewArgs, session: &mut Session) -> Result<CommandEnd, SkewError> {
     session.print(&args.report()?)?;
     Ok(CommandEnd::Done)
 }
 
-impl Args {
-    fn report(&self) -> Result<String, Error> {
+impl SkewArgs {
+    fn report(&self) -> Result<String, SkewError> {
         let jobs = self.jobs()?;
         let mut all = Vec::new();
         for job in jobs.iter().filter(|job| job.load.random && job.identity.instance == 0) {
             all.extend(job.load.mix.dirs().filter_map(|dir| Shown::new(job, dir)));
         }
         if all.is_empty() {
-            return Err(Error::NoRandomJob);
+            return Err(SkewError::NoRandomJob);
         }
         if self.format == "json" {
             let list: Vec<Value> = all.iter().map(Shown::json).collect();

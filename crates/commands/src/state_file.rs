@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -66,7 +66,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
 /// # Errors
 /// The file cannot be created or written, or another program's file has its name.
 pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
-    let mut file = Guard::generated().replace(path)?;
+    let mut file = FileGuard::generated().replace(path)?;
     file.write_all(text.as_bytes()).map_err(FileError::io(path))
 }
 
@@ -74,7 +74,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn replace(guard: Guard, path: &Path, value: &impl Serialize) -> Result<(), FileError> {
+pub fn replace(guard: FileGuard, path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     let contents = |source| FileError::Contents { path: path.into(), source };
     let text = serde_json::to_string_pretty(value).map_err(contents)? + "\n";
     let mut new = path.as_os_str().to_owned();

@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::{self, Facts};
-use fiord_sys::in_use::{self, Use, User};
+use fiord_sys::file::{self, FileFacts};
+use fiord_sys::in_use::{self, DeviceUse, WriteObstacle};
 
 /// Why a device or file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum TargetError {
         /// Path as typed.
         path: PathBuf,
         /// The user.
-        user: User,
+        user: WriteObstacle,
     },
     /// The use of the device cannot be determined.
     #[error("cannot determine whether {path} is in use: {source}")]
@@ -59,11 +59,11 @@ fn missing(path: &Path) -> String {
     }
 }
 
-fn remedy(path: &Path, user: &User) -> String {
+fn remedy(path: &Path, user: &WriteObstacle) -> String {
     let what = match user {
-        User::Listed(Use::Mounted { .. }) => "unmount it first",
-        User::Listed(Use::Swap { .. }) => "`swapoff` it first",
-        User::Held { .. } => "remove its holder first",
+        WriteObstacle::Listed(DeviceUse::Mounted { .. }) => "unmount it first",
+        WriteObstacle::Listed(DeviceUse::Swap { .. }) => "`swapoff` it first",
+        WriteObstacle::Held { .. } => "remove its holder first",
     };
     let (shown, list) = (path.display(), if path.is_file() { "losetup -j" } else { "lsblk" });
     format!(
@@ -76,7 +76,7 @@ fn remedy(path: &Path, user: &User) -> String {
 ///
 /// # Errors
 /// It does not exist, or cannot be examined.
-pub fn facts(path: &Path) -> Result<Facts, TargetError> {
+pub fn facts(path: &Path) -> Result<FileFacts, TargetError> {
     file::facts(path).map_err(|error| TargetError::new(path, error))
 }
 
@@ -109,12 +109,12 @@ mod tests {
     #[test]
     fn the_remedy_fits_the_use() {
         let error = |user| TargetError::InUse { path: "/dev/x".into(), user }.to_string();
-        let swap = error(User::Listed(Use::Swap { device: "x1".into() }));
+        let swap = error(WriteObstacle::Listed(DeviceUse::Swap { device: "x1".into() }));
         assert!(
             swap.starts_with("/dev/x is in use: x1 is swap space\n  To fix: `swapoff`"),
             "{swap}"
         );
-        let held = error(User::Held { device: "x".into(), by: vec!["dm-0".into()] });
+        let held = error(WriteObstacle::Held { device: "x".into(), by: vec!["dm-0".into()] });
         assert!(held.contains("is held by dm-0\n  To fix: remove its holder"), "{held}");
     }
 }

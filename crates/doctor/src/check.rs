@@ -34,11 +34,11 @@ pub struct Check {
     /// Explains what to do. The page adds `To fix:`, so this starts with a verb in lower case.
     pub remedy: &'static str,
     /// Detects it from the job alone.
-    pub lint: Option<fn(&Lint<'_>, &mut Findings)>,
+    pub lint: Option<fn(&Lint<'_>, &mut CollectedFindings)>,
     /// Detects it from the job and the machine before the run.
-    pub before: Option<fn(&Before<'_>, &mut Findings)>,
+    pub before: Option<fn(&Before<'_>, &mut CollectedFindings)>,
     /// Detects it from the result.
-    pub after: Option<fn(&After<'_>, &mut Findings)>,
+    pub after: Option<fn(&After<'_>, &mut CollectedFindings)>,
 }
 
 impl fmt::Debug for Check {
@@ -49,7 +49,7 @@ impl fmt::Debug for Check {
 
 /// When a check can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum CheckStage {
     /// With the job alone.
     Lint,
     /// Before the run, with the job and the machine.
@@ -58,25 +58,25 @@ pub enum Stage {
     After,
 }
 
-impl Stage {
+impl CheckStage {
     /// Returns the stage as part of a sentence: `before the run`.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Stage::Lint => "from the job alone",
-            Stage::Before => "before the run",
-            Stage::After => "after the run",
+            CheckStage::Lint => "from the job alone",
+            CheckStage::Before => "before the run",
+            CheckStage::After => "after the run",
         }
     }
 }
 
 impl Check {
     /// Returns the stages in which this check runs.
-    pub fn stages(&self) -> impl Iterator<Item = Stage> {
+    pub fn stages(&self) -> impl Iterator<Item = CheckStage> {
         let stages = [
-            (Stage::Lint, self.lint.is_some()),
-            (Stage::Before, self.before.is_some()),
-            (Stage::After, self.after.is_some()),
+            (CheckStage::Lint, self.lint.is_some()),
+            (CheckStage::Before, self.before.is_some()),
+            (CheckStage::After, self.after.is_some()),
         ];
         stages.into_iter().filter_map(|(stage, has)| has.then_some(stage))
     }
@@ -162,14 +162,14 @@ fn subject(finding: &Finding) -> (&str, Option<&str>, &str) {
 
 /// Findings, and the checks that could not run.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Findings {
+pub struct CollectedFindings {
     found: Vec<FindingBuilder>,
     unchecked: Vec<Unchecked>,
     /// Findings that an earlier stage may have reported and that this stage has disproved.
     refuted: Vec<Finding>,
 }
 
-impl Findings {
+impl CollectedFindings {
     /// Adds a finding.
     pub fn report(&mut self, finding: FindingBuilder) {
         self.found.push(finding);
@@ -211,7 +211,7 @@ impl Findings {
 
     /// Adds the findings of a later stage. They replace equal findings of this stage, and withdraw those
     /// that the later stage has disproved.
-    pub fn join(&mut self, later: Findings) {
+    pub fn join(&mut self, later: CollectedFindings) {
         if !later.refuted.is_empty() {
             let sound: HashSet<_> = later.refuted.iter().map(subject).collect();
             self.found.retain(|finding| !sound.contains(&subject(&finding.finding)));
@@ -241,7 +241,7 @@ impl Findings {
     /// Removes the findings with the id `guess`, which are estimates from before a run, if the check
     /// `counted` could measure the result.
     #[must_use]
-    pub fn without_guess(mut self, guess: &str, counted: &str) -> Findings {
+    pub fn without_guess(mut self, guess: &str, counted: &str) -> CollectedFindings {
         if self.unchecked.iter().all(|unavailable| unavailable.id != counted) {
             self.found.retain(|finding| finding.finding.id != guess);
         }
@@ -250,7 +250,7 @@ impl Findings {
 
     /// Sets the places in the job files that the findings point to.
     #[must_use]
-    pub(crate) fn placed(mut self, specs: &[JobSpec]) -> Findings {
+    pub(crate) fn placed(mut self, specs: &[JobSpec]) -> CollectedFindings {
         for finding in &mut self.found {
             if let (None, Some(spec)) = (&finding.place, finding.section.and_then(|s| specs.get(s)))
             {
@@ -265,7 +265,7 @@ impl Findings {
 
     /// Removes repeated warnings about a place that another finding is about.
     #[must_use]
-    pub(crate) fn without_echoes(mut self) -> Findings {
+    pub(crate) fn without_echoes(mut self) -> CollectedFindings {
         let weighty: Vec<Place> =
             self.found.iter().filter(|t| !t.noted).filter_map(|t| t.place.clone()).collect();
         let same = |a: &Place, b: &Place| Arc::ptr_eq(&a.source, &b.source) && a.span == b.span;
@@ -280,7 +280,7 @@ impl Findings {
     /// Removes the findings that the jobs ignore (`ignore_findings`), sorts the others by severity, worst
     /// first, and limits the number of findings of one kind.
     #[must_use]
-    pub fn settled(mut self, plan: &Plan) -> Findings {
+    pub fn settled(mut self, plan: &Plan) -> CollectedFindings {
         self.found
             .retain(|finding| !ignored(plan, &finding.finding.id, finding.finding.job.as_deref()));
         self.unchecked.retain(|unavailable| !ignored(plan, &unavailable.id, None));

@@ -3,7 +3,7 @@
 //!
 //! A [`Check`] declares a finding: its id, its texts, and the functions that detect it. `lint` runs
 //! every check that needs only the job, `before` those that need the machine, and `after` those
-//! that need the result. Each stage returns [`Findings`], which are joined.
+//! that need the result. Each stage returns [`CollectedFindings`], which are joined.
 //!
 //! | question | module |
 //! |---|---|
@@ -51,21 +51,21 @@ use fiord_stat::report::Report;
 use crate::evidence::noted;
 use crate::findings::{file_extended, target_in_use};
 
-pub use check::{After, Before, Check, FindingBuilder, Findings, Lint, Stage};
+pub use check::{After, Before, Check, CheckStage, CollectedFindings, FindingBuilder, Lint};
 pub use machine::{Evidence, Machine, Unavailable};
 pub use registry::CHECKS;
 
 /// Runs the checks that need only the job. `notes` are the warnings of the reader and of the planner.
-fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> Findings {
-    let mut findings = Findings::default();
+fn lint(plan: &Plan, specs: &[JobSpec], notes: &[Diagnostic]) -> CollectedFindings {
+    let mut findings = CollectedFindings::default();
     let known = Lint { plan, specs, notes };
     CHECKS.iter().filter_map(|check| check.lint).for_each(|stage| stage(&known, &mut findings));
     findings
 }
 
 /// Runs the checks that need the job and the machine before the run.
-fn before(plan: &Plan, machine: &Machine) -> Findings {
-    let mut findings = Findings::default();
+fn before(plan: &Plan, machine: &Machine) -> CollectedFindings {
+    let mut findings = CollectedFindings::default();
     let known = Before { plan, machine };
     CHECKS.iter().filter_map(|check| check.before).for_each(|stage| stage(&known, &mut findings));
     findings
@@ -74,15 +74,15 @@ fn before(plan: &Plan, machine: &Machine) -> Findings {
 /// Returns the findings about data that the run is about to overwrite. They are reported before the
 /// first I/O, and again with all other findings.
 #[must_use]
-pub fn at_stake(plan: &Plan, machine: &Machine) -> Findings {
-    let mut findings = Findings::default();
+pub fn at_stake(plan: &Plan, machine: &Machine) -> CollectedFindings {
+    let mut findings = CollectedFindings::default();
     target_in_use::before(&Before { plan, machine }, &mut findings);
     findings.settled(plan)
 }
 
 /// Runs the checks that need the result.
-fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Findings {
-    let mut findings = Findings::default();
+fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> CollectedFindings {
+    let mut findings = CollectedFindings::default();
     let known = After { plan, before, after, report };
     CHECKS.iter().filter_map(|check| check.after).for_each(|stage| stage(&known, &mut findings));
     findings
@@ -100,9 +100,9 @@ pub struct Typed<'a> {
 /// Returns the findings that a terminal shows before a run: the warnings of the reader and of the
 /// planner, and existing files that the run makes longer.
 #[must_use]
-pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
+pub fn notes(plan: &Plan, typed: Typed<'_>) -> CollectedFindings {
     let known = Lint { plan, specs: typed.specs, notes: typed.notes };
-    let mut findings = Findings::default();
+    let mut findings = CollectedFindings::default();
     registry::NOTED.iter().for_each(|check| noted::report(check, &known, &mut findings));
     file_extended::lint(&known, &mut findings);
     findings.placed(typed.specs).settled(plan)
@@ -110,7 +110,7 @@ pub fn notes(plan: &Plan, typed: Typed<'_>) -> Findings {
 
 /// Returns all findings that need no run: those of the job and of the machine.
 #[must_use]
-pub fn ahead(plan: &Plan, typed: Typed<'_>, machine: &Machine) -> Findings {
+pub fn ahead(plan: &Plan, typed: Typed<'_>, machine: &Machine) -> CollectedFindings {
     let mut findings = lint(plan, typed.specs, typed.notes);
     findings.join(before(plan, machine));
     findings.placed(typed.specs).without_echoes().settled(plan)
@@ -124,7 +124,7 @@ pub fn whole(
     typed: Typed<'_>,
     (machine, later): (&Machine, &Machine),
     report: &Report,
-) -> Findings {
+) -> CollectedFindings {
     let mut findings = lint(plan, typed.specs, typed.notes);
     findings.join(before(plan, machine));
     findings.join(after(plan, machine, later, report));

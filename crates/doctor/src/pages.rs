@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::{Severity, to_fix};
 
-use crate::check::{Check, Stage};
+use crate::check::{Check, CheckStage};
 use crate::registry::{CHECKS, LATER};
 
 /// Returns every page: its file name in `docs/findings/`, and its text.
@@ -37,7 +37,7 @@ fn index() -> String {
 
 /// Returns when a check can report its finding, in words.
 fn when(check: &Check) -> String {
-    check.stages().map(Stage::words).collect::<Vec<_>>().join(", ")
+    check.stages().map(CheckStage::words).collect::<Vec<_>>().join(", ")
 }
 
 fn page(check: &Check) -> String {

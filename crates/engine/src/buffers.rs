@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fiord_sys::host;
-use fiord_sys::memory::Region;
+use fiord_sys::memory::MemoryRegion;
 
 use crate::slot::SlotPool;
 use crate::{EngineConfig, EngineError, FreeSlot, HeldSlot, Slot};
@@ -23,7 +23,7 @@ pub struct Buffers {
     stride: usize,
     bytes: usize,
     slots: SlotPool,
-    region: Arc<Region>,
+    region: Arc<MemoryRegion>,
 }
 
 // SAFETY: `base` points into the region that this value owns, which does not move.
@@ -49,7 +49,7 @@ impl Buffers {
         let whole = stride.checked_mul(config.slots as usize);
         let whole =
             whole.ok_or_else(|| EngineError::plain("the I/O buffers exceed the address space"))?;
-        let region = Region::new(&config.memory, whole.max(page), align)
+        let region = MemoryRegion::new(&config.memory, whole.max(page), align)
             .map_err(|error| EngineError::from_sys("I/O buffers", &error))?;
         Ok(Buffers {
             base: region.as_ptr(),

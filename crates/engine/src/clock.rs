@@ -25,7 +25,7 @@ impl Time for MachineClock {
     /// `when` is a time of `CLOCK_MONOTONIC`, or of the wall clock with `clocksource=gettimeofday`.
     /// A signal ends the sleep early.
     fn sleep_until(&self, when: u64) {
-        if self.0.source() == clock::Source::GetTimeOfDay {
+        if self.0.source() == clock::TimeSource::GetTimeOfDay {
             let span = when.saturating_sub(self.now());
             clock::sleep(std::time::Duration::from_nanos(span));
         } else {

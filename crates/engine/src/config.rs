@@ -2,7 +2,7 @@
 
 use fiord_plan::PlacementKind;
 use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory, SyncMode};
-use fiord_sys::mapping::Pattern;
+use fiord_sys::mapping::AccessPattern;
 use fiord_types::Dir;
 
 use crate::MachineClock;
@@ -35,7 +35,7 @@ pub struct EngineConfig {
     pub atomic: bool,
     /// Access pattern to advise the kernel of (`fadvise_hint`). Only `mmap` uses it; the other
     /// engines' files are advised when they are opened.
-    pub pattern: Option<Pattern>,
+    pub pattern: Option<AccessPattern>,
     /// Values for [`crate::IoAttributes::priority`], in the kernel's encoding; index 0 holds 0, the job's
     /// own priority. Empty if no I/O has a priority of its own.
     pub priorities: Vec<u16>,
@@ -80,9 +80,9 @@ impl EngineConfig {
             atomic: job.target.open.atomic,
             pattern: match job.target.open.advice {
                 Advice::None | Advice::NoReuse => None,
-                Advice::Auto if job.load.random => Some(Pattern::Random),
-                Advice::Random => Some(Pattern::Random),
-                Advice::Auto | Advice::Sequential => Some(Pattern::Sequential),
+                Advice::Auto if job.load.random => Some(AccessPattern::Random),
+                Advice::Random => Some(AccessPattern::Random),
+                Advice::Auto | Advice::Sequential => Some(AccessPattern::Sequential),
             },
             priorities: match &job.load.priorities {
                 None => Vec::new(),

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use fiord_types::Errno;
 
 use crate::error::raw_result;
-use crate::files::Files;
+use crate::files::AttachedFiles;
 use crate::{FileKind, Op, OpKind, Outcome};
 
 /// `BLKDISCARD` (`linux/fs.h`: `_IO(0x12, 119)`).
@@ -32,7 +32,7 @@ pub(crate) fn carry_out(fd: RawFd, kind: FileKind, op: &Op) -> Outcome {
 /// made in memory, which costs time on the path of reads and writes.
 #[cold]
 #[inline(never)]
-pub(crate) fn on(files: &Files, op: Op) -> Outcome {
+pub(crate) fn on(files: &AttachedFiles, op: Op) -> Outcome {
     carry_out(files.fd(op.file), files.kind(op.file), &op)
 }
 

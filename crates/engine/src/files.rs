@@ -20,13 +20,13 @@ const NOTHING: Attached = Attached { fd: -1, kind: FileKind::Virtual, _keep: Non
 
 /// All attached files, by index.
 #[derive(Debug)]
-pub(crate) struct Files {
+pub(crate) struct AttachedFiles {
     table: Vec<Attached>,
 }
 
-impl Files {
+impl AttachedFiles {
     pub(crate) fn new(count: u32) -> Self {
-        Files { table: vec![NOTHING; count as usize] }
+        AttachedFiles { table: vec![NOTHING; count as usize] }
     }
 
     pub(crate) fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {

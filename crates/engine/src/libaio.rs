@@ -12,7 +12,7 @@ use fiord_plan::EnginePlan;
 use fiord_types::Errno;
 
 use crate::buffers::Buffers;
-use crate::files::Files;
+use crate::files::AttachedFiles;
 use crate::flags;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
@@ -77,7 +77,7 @@ const IOCB_FLAG_IOPRIO: u32 = 1 << 1;
 pub struct Libaio {
     context: u64,
     buffers: Buffers,
-    files: Files,
+    files: AttachedFiles,
     clock: MachineClock,
     read_op: u16,
     write_op: u16,
@@ -153,7 +153,7 @@ impl Libaio {
             buffers: Buffers::new(config).inspect_err(|_| {
                 let _ = destroy(context);
             })?,
-            files: Files::new(config.files),
+            files: AttachedFiles::new(config.files),
             clock: config.clock,
             read_op: if vectored { IOCB_CMD_PREADV } else { IOCB_CMD_PREAD },
             write_op: if vectored { IOCB_CMD_PWRITEV } else { IOCB_CMD_PWRITE },

@@ -61,7 +61,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fiord_sys::memory::Region;
+use fiord_sys::memory::MemoryRegion;
 
 use crate::{EngineError, Outcome, Slot};
 
@@ -175,7 +175,7 @@ pub struct HeldSlot {
     slot: FreeSlot,
     data: *const u8,
     len: usize,
-    _memory: Arc<Region>,
+    _memory: Arc<MemoryRegion>,
 }
 
 // SAFETY: `data` points into the memory, which may be used by any thread. Only the token gives access
@@ -194,7 +194,7 @@ impl HeldSlot {
         slot: FreeSlot,
         data: *const u8,
         len: usize,
-        memory: Arc<Region>,
+        memory: Arc<MemoryRegion>,
     ) -> Self {
         HeldSlot { slot, data, len, _memory: memory }
     }

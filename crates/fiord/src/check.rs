@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use fiord_app::Checked;
+use fiord_app::CheckedJobs;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::Place;
 use fiord_stat::finding::{Finding, Severity};
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     }
 }
 
-fn verdict(checked: &Checked) -> Exit {
+fn verdict(checked: &CheckedJobs) -> Exit {
     if !checked.errors.is_empty() {
         return Exit::Failure;
     }
@@ -78,7 +78,7 @@ fn verdict(checked: &Checked) -> Exit {
 }
 
 /// Prints for people: errors to standard error, findings to standard output.
-fn print_text(checked: &Checked) -> Exit {
+fn print_text(checked: &CheckedJobs) -> Exit {
     let color = |stream: bool| stream && std::env::var_os("NO_COLOR").is_none();
     if !checked.errors.is_empty() {
         let color = color(terminal::is_terminal(std::io::stderr()));
@@ -100,7 +100,7 @@ fn print_text(checked: &Checked) -> Exit {
 }
 
 /// Formats the results as JSON.
-fn document(checked: &Checked) -> String {
+fn document(checked: &CheckedJobs) -> String {
     let messages = |all: &[Diagnostic]| -> Vec<Value> { all.iter().map(message).collect() };
     let findings = checked.findings.findings().map(|known| Value::Object(finding(known)));
     let gaps = checked.findings.unchecked().iter();

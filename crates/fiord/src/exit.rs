@@ -24,7 +24,7 @@
 
 use std::process::ExitCode;
 
-use fiord_app::End;
+use fiord_app::RunEnd;
 
 /// Outcome of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,13 +61,13 @@ impl Exit {
     }
 }
 
-impl From<End> for Exit {
-    fn from(end: End) -> Exit {
+impl From<RunEnd> for Exit {
+    fn from(end: RunEnd) -> Exit {
         match end {
-            End::Succeeded => Exit::Success,
-            End::Invalid => Exit::Invalid,
-            End::Failed(jobs) => Exit::Failed(jobs),
-            End::Signalled => Exit::Signalled,
+            RunEnd::Succeeded => Exit::Success,
+            RunEnd::Invalid => Exit::Invalid,
+            RunEnd::Failed(jobs) => Exit::Failed(jobs),
+            RunEnd::Signalled => Exit::Signalled,
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Formats findings for people.
 
-use fiord_doctor::{FindingBuilder, Findings};
+use fiord_doctor::{CollectedFindings, FindingBuilder};
 use fiord_job::diagnostic::{Diagnostic, Level};
 use fiord_stat::finding::Finding;
 
 /// Formats findings, with the relevant text of the job underlined.
-pub(crate) fn rendered(findings: &Findings, color: bool) -> String {
+pub(crate) fn rendered(findings: &CollectedFindings, color: bool) -> String {
     findings.all().iter().map(|found| diagnostic(found).render(color)).collect()
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use fiord_app::signals::FromSignals;
 use fiord_app::status_file::StatusFile;
-use fiord_app::{Prepared, Settings};
+use fiord_app::{Prepared, RunSettings};
 use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Machine;
@@ -130,7 +130,7 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
         Err(exit) => return exit,
     };
     debug.iter().for_each(|debug| debug.read(invocation, jobs.plan()));
-    let settings = Settings {
+    let settings = RunSettings {
         progress: wants_live_line(general).then_some(general.eta_interval.max(1_000_000)),
         latencies: false,
         debug: debug.as_ref().map(Debug::output),

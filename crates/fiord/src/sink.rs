@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 use fiord_sys::{standard_output, terminal};
 
 use crate::exit::Exit;
@@ -60,7 +60,7 @@ impl Sink {
     pub(crate) fn open(path: Option<&str>) -> Result<Self, OutputFile> {
         let Some(path) = path else { return Ok(Sink::standard()) };
         // The user typed the path, so it may point anywhere.
-        let opened = Guard::typed().allow_system(true).replace(path.as_ref());
+        let opened = FileGuard::typed().allow_system(true).replace(path.as_ref());
         match opened.map_err(io::Error::from) {
             Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None }),
             Err(source) => Err(OutputFile { path: path.into(), source }),

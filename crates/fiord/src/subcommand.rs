@@ -42,17 +42,17 @@ enum Command {
         unsupported: bool,
     },
     /// Run a job at many settings, print a table and find the knee.
-    Sweep(sweep::Args),
+    Sweep(sweep::SweepArgs),
     /// Show how a random distribution spreads the I/O over the data.
-    Skew(skew::Args),
+    Skew(skew::SkewArgs),
     /// Show, reset, finish, open or close the zones of a device.
-    Zones(zones::Args),
+    Zones(zones::ZonesArgs),
     /// Run a benchmark suite on a device, or list the suites.
-    Suite(suite::Args),
+    Suite(suite::SuiteArgs),
     /// Show disks: properties, PCIe links, health and users.
-    Devices(devices::Args),
+    Devices(devices::DevicesArgs),
     /// Fill devices with data before a measurement.
-    Precondition(precondition::Args),
+    Precondition(precondition::PreconditionArgs),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -143,7 +143,7 @@ fn launch<E: Display>(
 }
 
 /// Runs `fiord precondition`. Ctrl-C stops it such that a later call can resume it.
-fn fill(args: &precondition::Args) -> Exit {
+fn fill(args: &precondition::PreconditionArgs) -> Exit {
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {

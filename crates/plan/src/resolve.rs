@@ -11,7 +11,7 @@ use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
 };
-use crate::machine::cpus::CpuSet;
+use crate::machine::cpus::SectionCpus;
 use crate::machine::facts::Facts;
 use crate::machine::process;
 use crate::machine::survey::Survey;
@@ -194,7 +194,7 @@ struct Common<'a> {
     template: JobPlan,
     wanted: Wanted,
     naming: Naming,
-    cpus: Option<CpuSet>,
+    cpus: Option<SectionCpus>,
     usage: Usage,
     placement: Option<PlacementOptions>,
     base: u64,
@@ -259,7 +259,7 @@ impl Resolver<'_> {
             job,
             wanted: Wanted::read(job, u64::from(block), base, messages),
             naming,
-            cpus: CpuSet::read(job, survey.facts, messages),
+            cpus: SectionCpus::read(job, survey.facts, messages),
             usage,
             placement,
             base,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 use fiord_sys::process::{self, Kill};
 
 use crate::error::{JobError, Stage};
@@ -51,7 +51,7 @@ pub(crate) fn run(
         let detail = e.said.clone().unwrap_or_else(|| format!("{} failed", e.op));
         JobError::new(stage, e.errno, detail).at(path)
     };
-    let file = Guard::generated().replace(output).map_err(failed)?;
+    let file = FileGuard::generated().replace(output).map_err(failed)?;
     let ending = process::run_shell(line, file, &mut kill).map_err(failed)?;
     if ending.is_success() || stop() != Stop::No {
         return Ok(());

@@ -32,7 +32,7 @@ use crate::error::JobError;
 use crate::events::{EventKind, EventSender};
 use crate::layout;
 use crate::lock::FileLocks;
-use crate::monitor::{Devices, Disks, LatencyMeter, Meter, Watch};
+use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter};
 use crate::report;
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
@@ -97,7 +97,7 @@ pub fn run(
 /// The conductor's record of one job.
 #[derive(Debug, Default)]
 struct JobEntry {
-    watch: Watch,
+    watch: JobWatch,
     start_ms: u64,
     stopped_at: Option<u64>,
     /// The error for which the conductor stopped the job, if any.
@@ -123,7 +123,7 @@ struct Conductor<'a> {
     /// Only if progress contains latencies.
     latencies: Option<LatencyMeter>,
     disks: Disks,
-    devices: Devices,
+    devices: DeviceActivity,
     space: SpaceWatch,
     began: u64,
     next_progress: Option<u64>,
@@ -146,7 +146,7 @@ impl<'a> Conductor<'a> {
         sender: Sender<Message>,
     ) -> Self {
         let jobs = &run.plan.jobs;
-        let entry = |job: &JobPlan| JobEntry { watch: Watch::new(job), ..JobEntry::default() };
+        let entry = |job: &JobPlan| JobEntry { watch: JobWatch::new(job), ..JobEntry::default() };
         let now = clock::monotonic();
         Conductor {
             run: Arc::clone(run),
@@ -161,7 +161,7 @@ impl<'a> Conductor<'a> {
             meter: Meter::new(jobs.len(), now),
             latencies: options.latencies.then(|| LatencyMeter::new(jobs.len())),
             disks: Disks::default(),
-            devices: Devices::default(),
+            devices: DeviceActivity::default(),
             space: SpaceWatch::new(jobs, now),
             began: now,
             next_progress: None,
@@ -177,7 +177,7 @@ impl<'a> Conductor<'a> {
     /// Starts the clock of the run and the first jobs.
     fn begin(&mut self) {
         self.disks = Disks::start(&self.run.plan);
-        self.devices = Devices::start(&self.run.plan);
+        self.devices = DeviceActivity::start(&self.run.plan);
         self.began = clock::monotonic();
         self.meter = Meter::new(self.run.jobs.len(), self.began);
         self.next_progress = self.options.progress.map(|t| self.began + t);

@@ -122,7 +122,7 @@ impl<'p> FileSet<'p> {
             other => other.map_err(|e| open_failed(plan, &e, how.direct)),
         }?;
         let facts = file::facts_of(&fd).map_err(|e| failed(Stage::Stat, plan, &e))?;
-        if facts.kind == file::Kind::Directory {
+        if facts.kind == file::InodeType::Directory {
             let detail = "it is a directory. To fix: name a file in it, or use directory=";
             return Err(JobError::new(Stage::Open, Errno::EISDIR, detail).at(&plan.path));
         }
@@ -161,10 +161,10 @@ impl<'p> FileSet<'p> {
         let advice = match how.advice {
             _ if !seekable => None,
             Advice::None => None,
-            Advice::Auto if self.job.load.random => Some(file::Advice::Random),
-            Advice::Auto | Advice::Sequential => Some(file::Advice::Sequential),
-            Advice::Random => Some(file::Advice::Random),
-            Advice::NoReuse => Some(file::Advice::NoReuse),
+            Advice::Auto if self.job.load.random => Some(file::PageCacheAdvice::Random),
+            Advice::Auto | Advice::Sequential => Some(file::PageCacheAdvice::Sequential),
+            Advice::Random => Some(file::PageCacheAdvice::Random),
+            Advice::NoReuse => Some(file::PageCacheAdvice::NoReuse),
         };
         if let Some(advice) = advice {
             file::advise(fd.as_fd(), plan.offset, plan.reach(), advice)
@@ -371,11 +371,11 @@ impl Files for FileSet<'_> {
 }
 
 /// Whether a file opened for writing is of the kind that the plan found.
-fn is_as_planned(planned: FileKind, found: file::Kind) -> bool {
+fn is_as_planned(planned: FileKind, found: file::InodeType) -> bool {
     match planned {
-        FileKind::Regular => found == file::Kind::Regular,
-        FileKind::Block => found == file::Kind::Block,
-        FileKind::Char => found == file::Kind::Char,
+        FileKind::Regular => found == file::InodeType::Regular,
+        FileKind::Block => found == file::InodeType::Block,
+        FileKind::Char => found == file::InodeType::Char,
         FileKind::Pipe | FileKind::Endpoint | FileKind::Virtual => true,
     }
 }

@@ -19,7 +19,7 @@ use crate::files::{Cached, FileSet};
 use crate::guard::guard;
 use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, send};
-use crate::thread::Settings;
+use crate::thread::ThreadSettings;
 use crate::worker::{Outside, WorkerResult};
 use crate::{command, thread, worker};
 
@@ -127,18 +127,18 @@ fn before(
     run: &Run,
     index: usize,
     sender: &Sender<Message>,
-) -> Result<(Settings, MachineClock), JobError> {
+) -> Result<(ThreadSettings, MachineClock), JobError> {
     let job = &run.plan.jobs[index];
     let control = &run.jobs[index].control;
     let clock = run.timebase.clock(job)?;
     if !job.target.layout.serialize {
         let mut overseer = ByMessage { run, index, sender };
         if layout::prepare(job, &mut overseer)? == Done::Cancelled {
-            return Ok((Settings::default(), clock));
+            return Ok((ThreadSettings::default(), clock));
         }
     }
     if job.target.layout.only {
-        return Ok((Settings::default(), clock));
+        return Ok((ThreadSettings::default(), clock));
     }
     if let Some(line) = &job.start.prerun {
         let output = announce(run, index, sender, CommandTime::Prerun);
@@ -147,7 +147,7 @@ fn before(
         });
         result?;
         if control.stopped() {
-            return Ok((Settings::default(), clock));
+            return Ok((ThreadSettings::default(), clock));
         }
     }
     let settings = thread::prepare(&run.plan, job, &run.groups)?;

@@ -9,12 +9,12 @@ use fiord_stat::report::{
     Report, SCHEMA,
 };
 use fiord_stat::shares::TimeShares;
-use fiord_sys::clock::Source;
+use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
 use fiord_types::{Dir, FileIndex};
 
 use crate::error::{self, JobError};
-use crate::monitor::{Devices, Disks, Watch};
+use crate::monitor::{DeviceActivity, Disks, JobWatch};
 use crate::shared::Shared;
 use crate::slices;
 use crate::specification;
@@ -48,7 +48,7 @@ pub(crate) struct JobFacts<'a> {
     /// The error that ended the job.
     pub error: Option<&'a JobError>,
     pub eta_s: Option<u64>,
-    pub watch: &'a Watch,
+    pub watch: &'a JobWatch,
     pub steady: Option<&'a SteadyMember>,
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn report(
     context: &ReportContext<'_>,
     jobs: Vec<JobData>,
     disks: &Disks,
-    devices: &Devices,
+    devices: &DeviceActivity,
 ) -> Report {
     let devices = devices.report(&jobs);
     let slices = slices::tables(context.plan, &jobs);
@@ -306,7 +306,7 @@ fn clock_report(context: &ReportContext<'_>) -> Option<ClockReport> {
     let job = context.plan.jobs.first()?;
     let clock = context.timebase.clock(job).ok()?.0;
     let resolution = match (clock.source(), clock.hertz()) {
-        (Source::GetTimeOfDay, _) => 1000.0,
+        (TimeSource::GetTimeOfDay, _) => 1000.0,
         (_, Some(hertz)) => 1e9 / hertz.max(1) as f64,
         _ => 1.0,
     };

@@ -1,7 +1,7 @@
 //! The stages of a job in which it can fail.
 
 use fiord_engine::{Op, OpKind, WriteCommand};
-use fiord_sys::zone::Action;
+use fiord_sys::zone::ZoneAction;
 
 /// Declares [`Stage`]: each stage with the word that messages and reports show.
 macro_rules! stages {
@@ -197,13 +197,13 @@ impl From<&Op> for Stage {
     }
 }
 
-impl From<Action> for Stage {
-    fn from(action: Action) -> Stage {
+impl From<ZoneAction> for Stage {
+    fn from(action: ZoneAction) -> Stage {
         match action {
-            Action::Reset => Stage::ZoneReset,
-            Action::Open => Stage::ZoneOpen,
-            Action::Close => Stage::ZoneClose,
-            Action::Finish => Stage::ZoneFinish,
+            ZoneAction::Reset => Stage::ZoneReset,
+            ZoneAction::Open => Stage::ZoneOpen,
+            ZoneAction::Close => Stage::ZoneClose,
+            ZoneAction::Finish => Stage::ZoneFinish,
         }
     }
 }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn actions_on_zones_are_called_as_in_the_system_crate() {
-        for action in [Action::Reset, Action::Open, Action::Close, Action::Finish] {
+        for action in [ZoneAction::Reset, ZoneAction::Open, ZoneAction::Close, ZoneAction::Finish] {
             assert_eq!(Stage::from(action).word(), action.name());
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use fiord_plan::JobPlan;
-use fiord_sys::task::{self, Waiting};
+use fiord_sys::task::{self, BlockedCall};
 use fiord_types::Errno;
 
 use crate::control::Phase;
@@ -22,7 +22,7 @@ pub(crate) fn error(job: &JobPlan, shared: &Shared) -> JobError {
         Errno::ETIMEDOUT,
         detail(job, waiting.as_ref()),
     );
-    if let Some(Waiting { file, offset, .. }) = waiting {
+    if let Some(BlockedCall { file, offset, .. }) = waiting {
         error.file = file;
         error.offset = offset;
     }
@@ -39,13 +39,13 @@ fn stage(phase: Phase) -> Stage {
     }
 }
 
-fn detail(job: &JobPlan, waiting: Option<&Waiting>) -> String {
+fn detail(job: &JobPlan, waiting: Option<&BlockedCall>) -> String {
     let files = files(job);
     match waiting {
-        Some(Waiting { call, file: Some(_), .. }) => {
+        Some(BlockedCall { call, file: Some(_), .. }) => {
             format!("the job hangs in {call}; the run ended without it")
         }
-        Some(Waiting { call, .. }) => {
+        Some(BlockedCall { call, .. }) => {
             format!("the job hangs in {call} with I/O on {files}; the run ended without it")
         }
         None => format!("the job with I/O on {files} does not end; the run ended without it"),

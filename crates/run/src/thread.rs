@@ -5,10 +5,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use fiord_plan::{Cgroup as Wish, FileKind, IoPrio, JobPlan, MemPolicy, Plan, Process};
-use fiord_sys::cgroup::{Cgroup, Scope};
+use fiord_plan::{Cgroup, FileKind, IoPrio, JobPlan, MemPolicy, Plan, Process};
+use fiord_sys::cgroup::{CgroupScope, ControlGroup};
 use fiord_sys::cpu::CpuSet;
-use fiord_sys::memory::{self, Region};
+use fiord_sys::memory::{self, MemoryRegion};
 use fiord_sys::thread::{IoClass, IoPriority};
 use fiord_sys::{block, cpu, file, numa, signal, thread};
 use fiord_types::Errno;
@@ -18,9 +18,9 @@ use crate::error::{JobError, Stage};
 
 /// Resources that a thread's settings hold while its job runs.
 #[derive(Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct ThreadSettings {
     /// `lockmem`.
-    _pinned: Option<Region>,
+    _pinned: Option<MemoryRegion>,
 }
 
 /// Applies a job's settings to the calling thread.
@@ -28,35 +28,35 @@ pub(crate) fn prepare(
     plan: &Plan,
     job: &JobPlan,
     groups: &ControlGroups,
-) -> Result<Settings, JobError> {
-    let wish = &job.process;
+) -> Result<ThreadSettings, JobError> {
+    let options = &job.process;
     // Only the conductor's thread handles signals, so that they interrupt no I/O.
     signal::block_in_this_thread().map_err(|e| refused(Stage::BlockSignals, &e))?;
-    if let Some(name) = &wish.comm {
+    if let Some(name) = &options.comm {
         thread::set_name(name).map_err(|e| refused(Stage::Comm, &e))?;
     }
-    if let Some(cpus) = &wish.cpus {
+    if let Some(cpus) = &options.cpus {
         let set: CpuSet = cpus.iter().map(|cpu| *cpu as usize).collect();
         cpu::set_affinity(&set).map_err(|e| refused(Stage::CpusAllowed, &e))?;
     }
-    if let Some(policy) = &wish.mem_policy {
+    if let Some(policy) = &options.mem_policy {
         numa::set_policy(&memory_policy(policy)).map_err(|e| refused(Stage::MemoryPolicy, &e))?;
     }
     schedulers(job)?;
-    priorities(wish)?;
-    let pinned = pin(wish.lock_memory)?;
-    if let Some(wish) = &wish.cgroup {
-        groups.enter(plan, wish)?;
+    priorities(options)?;
+    let pinned = pin(options.lock_memory)?;
+    if let Some(options) = &options.cgroup {
+        groups.enter(plan, options)?;
     }
     // Last, because it drops the privileges that the other settings need. The group comes before the user for
     // the same reason.
-    if let Some(gid) = wish.gid {
+    if let Some(gid) = options.gid {
         thread::set_group(gid).map_err(|e| refused(Stage::Gid, &e))?;
     }
-    if let Some(uid) = wish.uid {
+    if let Some(uid) = options.uid {
         thread::set_user(uid).map_err(|e| refused(Stage::Uid, &e))?;
     }
-    Ok(Settings { _pinned: pinned })
+    Ok(ThreadSettings { _pinned: pinned })
 }
 
 /// The error of a setting that the system refused.
@@ -65,13 +65,13 @@ fn refused(stage: Stage, error: &fiord_sys::Error) -> JobError {
     JobError::new(stage, error.errno, format!("{} refused the setting{advice}", error.op))
 }
 
-fn priorities(wish: &Process) -> Result<(), JobError> {
-    if wish.nice != 0 {
+fn priorities(options: &Process) -> Result<(), JobError> {
+    if options.nice != 0 {
         let present = thread::nice().map_err(|e| refused(Stage::Nice, &e))?;
-        thread::set_nice(present.saturating_add(wish.nice))
+        thread::set_nice(present.saturating_add(options.nice))
             .map_err(|e| refused(Stage::Nice, &e))?;
     }
-    if let Some(IoPrio { class, level, hint }) = wish.ioprio {
+    if let Some(IoPrio { class, level, hint }) = options.ioprio {
         let Some(class) = IoClass::from_number(u32::from(class)) else {
             return Err(JobError::new(
                 Stage::PrioClass,
@@ -96,7 +96,7 @@ fn memory_policy(policy: &MemPolicy) -> numa::Policy {
     }
 }
 
-fn pin(bytes: u64) -> Result<Option<Region>, JobError> {
+fn pin(bytes: u64) -> Result<Option<MemoryRegion>, JobError> {
     if bytes == 0 {
         return Ok(None);
     }
@@ -138,25 +138,26 @@ fn schedulers(job: &JobPlan) -> Result<(), JobError> {
 /// The control groups of a run.
 #[derive(Debug, Default)]
 pub(crate) struct ControlGroups {
-    open: Mutex<Vec<(Cgroup, bool)>>,
+    open: Mutex<Vec<(ControlGroup, bool)>>,
 }
 
 impl ControlGroups {
     /// Moves the calling thread into a job's control group.
-    fn enter(&self, plan: &Plan, wish: &Wish) -> Result<(), JobError> {
-        let group = Cgroup::open(&wish.name).map_err(|e| refused(Stage::Cgroup, &e))?;
-        let differs =
-            |job: &JobPlan| job.process.cgroup.as_ref().is_none_or(|other| other.name != wish.name);
-        if group.scope() == Scope::Process && plan.jobs.iter().any(differs) {
+    fn enter(&self, plan: &Plan, options: &Cgroup) -> Result<(), JobError> {
+        let group = ControlGroup::open(&options.name).map_err(|e| refused(Stage::Cgroup, &e))?;
+        let differs = |job: &JobPlan| {
+            job.process.cgroup.as_ref().is_none_or(|other| other.name != options.name)
+        };
+        if group.scope() == CgroupScope::Process && plan.jobs.iter().any(differs) {
             let detail = "the io controller of cgroup version 2 controls whole processes only. To fix: \
                           give all jobs of the run the same cgroup, or run them separately";
             return Err(JobError::new(Stage::Cgroup, Errno::EINVAL, detail));
         }
-        if let Some(weight) = wish.weight {
+        if let Some(weight) = options.weight {
             group.set_weight(weight).map_err(|e| refused(Stage::CgroupWeight, &e))?;
         }
         group.enter().map_err(|e| refused(Stage::Cgroup, &e))?;
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).push((group, wish.keep));
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push((group, options.keep));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use fiord_engine::MachineClock;
 use fiord_plan::{ClockSource, JobPlan, Plan};
-use fiord_sys::clock::{Clock, Publisher, Source};
+use fiord_sys::clock::{Clock, Publisher, TimeSource};
 
 use crate::error::{JobError, Stage};
 
@@ -36,9 +36,9 @@ impl Timebase {
         }
         let source = match job.record.clock {
             None => return Ok(MachineClock::best()),
-            Some(ClockSource::Gettimeofday) => Source::GetTimeOfDay,
-            Some(ClockSource::ClockGettime) => Source::ClockGetTime,
-            Some(ClockSource::Cpu) => Source::Cpu,
+            Some(ClockSource::Gettimeofday) => TimeSource::GetTimeOfDay,
+            Some(ClockSource::ClockGettime) => TimeSource::ClockGetTime,
+            Some(ClockSource::Cpu) => TimeSource::Cpu,
         };
         Clock::with_source(source).map(MachineClock).map_err(|e| {
             let why = fiord_sys::clock::why_not_cpu().unwrap_or("not available");
@@ -58,8 +58,8 @@ mod tests {
         let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
         let base = Timebase::default();
         for (word, source) in [
-            (ClockSource::Gettimeofday, Source::GetTimeOfDay),
-            (ClockSource::ClockGettime, Source::ClockGetTime),
+            (ClockSource::Gettimeofday, TimeSource::GetTimeOfDay),
+            (ClockSource::ClockGettime, TimeSource::ClockGetTime),
         ] {
             job.record.clock = Some(word);
             assert_eq!(base.clock(&job).unwrap().0.source(), source);
@@ -67,6 +67,6 @@ mod tests {
         job.record.clock_cpu = fiord_sys::cpu::allowed().unwrap().iter().next().map(|c| c as u32);
         let plan = Plan { jobs: vec![job], global_options: Vec::new() };
         let base = Timebase::start(&plan);
-        assert_eq!(base.clock(&plan.jobs[0]).unwrap().0.source(), Source::Published);
+        assert_eq!(base.clock(&plan.jobs[0]).unwrap().0.source(), TimeSource::Published);
     }
 }

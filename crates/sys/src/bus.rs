@@ -2,10 +2,10 @@
 //!
 //! A program that touches a mapped file beyond its end (another program shortened it), on a full
 //! file system, or where the device fails gets `SIGBUS`, which ends the process. In a range with a
-//! [`Guard`] the process survives: the signal handler maps a page of anonymous memory at the
+//! [`BusGuard`] the process survives: the signal handler maps a page of anonymous memory at the
 //! faulting address, records the address and returns, so that the interrupted instruction
 //! continues and completes. The handler unwinds no stack and jumps over no code.
-//! [`Guard::fault`] then reports the fault.
+//! [`BusGuard::fault`] then reports the fault.
 //!
 //! A guard lives as long as its mapping, so an access costs one load of the recorded address.
 //!
@@ -20,7 +20,7 @@ use crate::{Result, host};
 
 /// A `SIGBUS` that occurred in a guarded range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
+pub struct BusFault {
     /// Bytes from the start of the guarded range to the first address that faulted.
     pub offset: usize,
 }
@@ -96,44 +96,46 @@ impl Range {
 /// While it lives, a `SIGBUS` in its range of memory does not end the process. Reads from a page
 /// that faulted return zeroes, and writes to it are lost.
 #[derive(Debug)]
-pub struct Guard {
+pub struct BusGuard {
     range: &'static Range,
 }
 
-impl Guard {
+impl BusGuard {
     /// Guards `len` bytes from `start`. They must belong to one mapping that only one thread uses:
     /// another thread would read the anonymous page without noticing the fault.
     ///
     /// # Errors
     /// Those of `sigaction(2)`.
-    pub fn new(start: *const u8, len: usize) -> Result<Guard> {
-        Guard::of_pages(start, len, host::page_size())
+    pub fn new(start: *const u8, len: usize) -> Result<BusGuard> {
+        BusGuard::of_pages(start, len, host::page_size())
     }
 
     /// Guards `len` bytes from `start`, in a mapping whose pages have `page` bytes (huge pages). The
-    /// rules of [`Guard::new`] apply.
+    /// rules of [`BusGuard::new`] apply.
     ///
     /// # Errors
     /// Those of `sigaction(2)`.
-    pub fn of_pages(start: *const u8, len: usize, page: usize) -> Result<Guard> {
+    pub fn of_pages(start: *const u8, len: usize, page: usize) -> Result<BusGuard> {
         install()?;
         let range = Range::unused();
         range.fault.store(NOWHERE, Ordering::Relaxed);
         range.page.store(page, Ordering::Relaxed);
         range.start.store(start.addr(), Ordering::Release);
         range.end.store(start.addr() + len, Ordering::Release);
-        Ok(Guard { range })
+        Ok(BusGuard { range })
     }
 
-    /// Returns the first fault since the last [`Guard::clear`].
+    /// Returns the first fault since the last [`BusGuard::clear`].
     #[inline(always)]
     #[must_use]
-    pub fn fault(&self) -> Option<Fault> {
+    pub fn fault(&self) -> Option<BusFault> {
         // The accesses before this point are complete, so this thread's handler has recorded any fault.
         compiler_fence(Ordering::SeqCst);
         match self.range.fault.load(Ordering::Relaxed) {
             NOWHERE => None,
-            address => Some(Fault { offset: address - self.range.start.load(Ordering::Relaxed) }),
+            address => {
+                Some(BusFault { offset: address - self.range.start.load(Ordering::Relaxed) })
+            }
         }
     }
 
@@ -145,22 +147,22 @@ impl Guard {
 
 /// Observes the faults of a range that another owner guards.
 #[derive(Debug, Clone, Copy)]
-pub struct Watch {
+pub struct BusWatch {
     range: &'static Range,
 }
 
-impl PartialEq for Watch {
-    fn eq(&self, other: &Watch) -> bool {
+impl PartialEq for BusWatch {
+    fn eq(&self, other: &BusWatch) -> bool {
         std::ptr::eq(self.range, other.range)
     }
 }
 
-impl Watch {
+impl BusWatch {
     /// Returns a watch over the guarded range that contains the address, if there is one. The watch
     /// must not outlive the guard: it would report the faults of the slot's next owner.
     #[must_use]
-    pub fn over(address: *const u8) -> Option<Watch> {
-        ranges().find(|range| range.contains(address.addr())).map(|range| Watch { range })
+    pub fn over(address: *const u8) -> Option<BusWatch> {
+        ranges().find(|range| range.contains(address.addr())).map(|range| BusWatch { range })
     }
 
     /// Whether a page of the guarded range has faulted since the guard was last cleared.
@@ -175,7 +177,7 @@ pub(crate) fn is_guarded(address: *const u8) -> bool {
     ranges().any(|range| range.contains(address.addr()))
 }
 
-impl Drop for Guard {
+impl Drop for BusGuard {
     fn drop(&mut self) {
         self.range.end.store(0, Ordering::Release);
         self.range.used.store(false, Ordering::Release);

@@ -2,7 +2,7 @@
 //!
 //! Both versions are handled. The `io` controller of version 2 works on whole processes, so a
 //! thread cannot be in another group than its process; version 1 (`blkio`) has a group for each
-//! thread. [`Cgroup::scope`] returns which of the two applies.
+//! thread. [`ControlGroup::scope`] returns which of the two applies.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,9 +11,9 @@ use fiord_types::Errno;
 use crate::mount::{self, Mount};
 use crate::{Error, Result, thread};
 
-/// What [`Cgroup::enter`] moves into the group.
+/// What [`ControlGroup::enter`] moves into the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scope {
+pub enum CgroupScope {
     /// The calling thread (version 1).
     Thread,
     /// The whole process (version 2).
@@ -22,36 +22,36 @@ pub enum Scope {
 
 /// A control group in the hierarchy that controls block I/O.
 #[derive(Debug)]
-pub struct Cgroup {
+pub struct ControlGroup {
     path: PathBuf,
     root: PathBuf,
-    scope: Scope,
+    scope: CgroupScope,
     /// Directories that this value created, outermost first.
     created: Vec<PathBuf>,
 }
 
-impl Cgroup {
+impl ControlGroup {
     /// Opens the group with this name below the root of the hierarchy, and creates it and missing
     /// groups above it.
     ///
     /// # Errors
     /// `ENODEV` if no hierarchy with a block I/O controller is mounted; `EINVAL` if the name is empty
     /// or leads out of the hierarchy; `EACCES` without the right to create groups.
-    pub fn open(name: &str) -> Result<Cgroup> {
+    pub fn open(name: &str) -> Result<ControlGroup> {
         let (root, scope) = find(&mount::mounts()?)
             .ok_or_else(|| Error::new("find the block I/O cgroup", Errno::ENODEV))?;
-        Cgroup::open_below(root, scope, name)
+        ControlGroup::open_below(root, scope, name)
     }
 
-    fn open_below(root: PathBuf, scope: Scope, name: &str) -> Result<Cgroup> {
+    fn open_below(root: PathBuf, scope: CgroupScope, name: &str) -> Result<ControlGroup> {
         let relative = Path::new(name.trim_matches('/'));
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         if relative.as_os_str().is_empty() || !relative.components().all(plain) {
             return Err(Error::new("cgroup name", Errno::EINVAL).at(name));
         }
-        let mut group = Cgroup { path: root.clone(), root, scope, created: Vec::new() };
+        let mut group = ControlGroup { path: root.clone(), root, scope, created: Vec::new() };
         for part in relative.components() {
-            if scope == Scope::Process {
+            if scope == CgroupScope::Process {
                 // Children have the controller only if their parent passes it on. The kernel refuses that
                 // where the parent has processes of its own; then `set_weight` reports the error.
                 let _ = group.write("cgroup.subtree_control", "+io");
@@ -68,9 +68,9 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// Returns what [`Cgroup::enter`] moves.
+    /// Returns what [`ControlGroup::enter`] moves.
     #[must_use]
-    pub fn scope(&self) -> Scope {
+    pub fn scope(&self) -> CgroupScope {
         self.scope
     }
 
@@ -88,8 +88,8 @@ impl Cgroup {
     /// `ERANGE` or `EINVAL` if the kernel does not accept the weight.
     pub fn set_weight(&self, weight: u32) -> Result<()> {
         let files: &[&'static str] = match self.scope {
-            Scope::Thread => &["blkio.weight", "blkio.bfq.weight"],
-            Scope::Process => &["io.weight", "io.bfq.weight"],
+            CgroupScope::Thread => &["blkio.weight", "blkio.bfq.weight"],
+            CgroupScope::Process => &["io.weight", "io.bfq.weight"],
         };
         let mut missing = None;
         for file in files {
@@ -120,7 +120,7 @@ impl Cgroup {
         enter(&self.root, self.scope)
     }
 
-    /// Removes the groups that [`Cgroup::open`] created. Groups that existed before stay.
+    /// Removes the groups that [`ControlGroup::open`] created. Groups that existed before stay.
     ///
     /// # Errors
     /// `EBUSY` while a group contains a thread.
@@ -140,10 +140,10 @@ impl Cgroup {
     }
 }
 
-fn enter(group: &Path, scope: Scope) -> Result<()> {
+fn enter(group: &Path, scope: CgroupScope) -> Result<()> {
     match scope {
-        Scope::Thread => write(&group.join("tasks"), &thread::id().to_string()),
-        Scope::Process => write(&group.join("cgroup.procs"), &std::process::id().to_string()),
+        CgroupScope::Thread => write(&group.join("tasks"), &thread::id().to_string()),
+        CgroupScope::Process => write(&group.join("cgroup.procs"), &std::process::id().to_string()),
     }
 }
 
@@ -157,14 +157,14 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Finds the hierarchy with a block I/O controller: version 1 with `blkio` if it is mounted
 /// (version 2 cannot have the controller then), else version 2.
-fn find(mounts: &[Mount]) -> Option<(PathBuf, Scope)> {
+fn find(mounts: &[Mount]) -> Option<(PathBuf, CgroupScope)> {
     let v1 = mounts.iter().find(|mount| {
         mount.kind == "cgroup" && mount.super_options.split(',').any(|option| option == "blkio")
     });
     let v2 = mounts.iter().find(|mount| mount.kind == "cgroup2");
     match (v1, v2) {
-        (Some(mount), _) => Some((mount.point.clone(), Scope::Thread)),
-        (None, Some(mount)) => Some((mount.point.clone(), Scope::Process)),
+        (Some(mount), _) => Some((mount.point.clone(), CgroupScope::Thread)),
+        (None, Some(mount)) => Some((mount.point.clone(), CgroupScope::Process)),
         (None, None) => None,
     }
 }
@@ -182,15 +182,16 @@ mod tests {
 ";
         let mounts = mount::parse(text);
         let found = find(&mounts).unwrap();
-        assert_eq!(found, ("/sys/fs/cgroup/blkio".into(), Scope::Thread));
-        assert_eq!(find(&mounts[2..]).unwrap().1, Scope::Process);
+        assert_eq!(found, ("/sys/fs/cgroup/blkio".into(), CgroupScope::Thread));
+        assert_eq!(find(&mounts[2..]).unwrap().1, CgroupScope::Process);
         assert_eq!(find(&mounts[..1]), None);
     }
 
     #[test]
     fn a_name_cannot_lead_out_of_the_hierarchy() {
         for bad in ["", "/", "..", "a/../../b"] {
-            let refused = Cgroup::open_below("/nowhere".into(), Scope::Thread, bad).unwrap_err();
+            let refused =
+                ControlGroup::open_below("/nowhere".into(), CgroupScope::Thread, bad).unwrap_err();
             assert_eq!(refused.errno, Errno::EINVAL, "{bad}");
         }
     }
@@ -199,7 +200,8 @@ mod tests {
     fn weights_and_processes_are_written_to_the_files_of_the_group() {
         let root = std::env::temp_dir().join(format!("fiord-cgroup-{}", std::process::id()));
         std::fs::create_dir_all(root.join("jobs")).unwrap();
-        let group = Cgroup::open_below(root.clone(), Scope::Process, "jobs/one").unwrap();
+        let group =
+            ControlGroup::open_below(root.clone(), CgroupScope::Process, "jobs/one").unwrap();
         assert_eq!(group.created, [root.join("jobs/one")]);
         let missing = group.set_weight(200).unwrap_err();
         assert_eq!(missing.errno, Errno::ENOENT);
@@ -220,7 +222,7 @@ mod tests {
     fn a_real_group_can_be_entered_left_and_removed() {
         let name = format!("fiord-test-{}", std::process::id());
         std::thread::spawn(move || {
-            let group = match Cgroup::open(&name) {
+            let group = match ControlGroup::open(&name) {
                 Ok(group) => group,
                 Err(error) => return eprintln!("skipped: {error}"),
             };

@@ -38,7 +38,7 @@ const SHIFT: u32 = 32;
 
 /// The source of a clock's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum TimeSource {
     /// `gettimeofday(2)`: wall time, microseconds.
     GetTimeOfDay,
     /// `clock_gettime(2)` with `CLOCK_MONOTONIC`.
@@ -49,22 +49,22 @@ pub enum Source {
     Published,
 }
 
-impl Source {
-    /// Returns the value of `clocksource=`, or `gtod_cpu` for [`Source::Published`].
+impl TimeSource {
+    /// Returns the value of `clocksource=`, or `gtod_cpu` for [`TimeSource::Published`].
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            Source::GetTimeOfDay => "gettimeofday",
-            Source::ClockGetTime => "clock_gettime",
-            Source::Cpu => "cpu",
-            Source::Published => "gtod_cpu",
+            TimeSource::GetTimeOfDay => "gettimeofday",
+            TimeSource::ClockGetTime => "clock_gettime",
+            TimeSource::Cpu => "cpu",
+            TimeSource::Published => "gtod_cpu",
         }
     }
 
     /// Returns the source with this value of `clocksource=`.
     #[must_use]
-    pub fn from_word(word: &str) -> Option<Source> {
-        [Source::GetTimeOfDay, Source::ClockGetTime, Source::Cpu]
+    pub fn from_word(word: &str) -> Option<TimeSource> {
+        [TimeSource::GetTimeOfDay, TimeSource::ClockGetTime, TimeSource::Cpu]
             .into_iter()
             .find(|source| source.word() == word)
     }
@@ -77,7 +77,7 @@ pub struct Clock {
     mult: u64,
     base_ticks: u64,
     base_ns: u64,
-    source: Source,
+    source: TimeSource,
 }
 
 impl Clock {
@@ -86,25 +86,27 @@ impl Clock {
     /// calls do not calibrate.
     #[must_use]
     pub fn best() -> Clock {
-        Clock::cpu().unwrap_or(Clock::plain(Source::ClockGetTime))
+        Clock::cpu().unwrap_or(Clock::plain(TimeSource::ClockGetTime))
     }
 
     /// Returns a clock with this source.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` for [`Source::Cpu`] if the counter cannot be trusted ([`why_not_cpu`] returns the
-    /// reason), and for [`Source::Published`], whose clock only a [`Publisher`] returns.
-    pub fn with_source(source: Source) -> Result<Clock> {
+    /// `EOPNOTSUPP` for [`TimeSource::Cpu`] if the counter cannot be trusted ([`why_not_cpu`] returns the
+    /// reason), and for [`TimeSource::Published`], whose clock only a [`Publisher`] returns.
+    pub fn with_source(source: TimeSource) -> Result<Clock> {
         match source {
-            Source::Cpu => {
+            TimeSource::Cpu => {
                 Clock::cpu().ok_or_else(|| Error::new("clocksource=cpu", Errno::EOPNOTSUPP))
             }
-            Source::Published => Err(Error::new("gtod_cpu without its thread", Errno::EOPNOTSUPP)),
+            TimeSource::Published => {
+                Err(Error::new("gtod_cpu without its thread", Errno::EOPNOTSUPP))
+            }
             other => Ok(Clock::plain(other)),
         }
     }
 
-    fn plain(source: Source) -> Clock {
+    fn plain(source: TimeSource) -> Clock {
         Clock { mult: 0, base_ticks: 0, base_ns: 0, source }
     }
 
@@ -117,7 +119,11 @@ impl Clock {
     #[inline(always)]
     #[must_use]
     pub fn now(&self) -> u64 {
-        if self.source == Source::Cpu { self.ticks_to_ns(ticks()) } else { self.now_from_kernel() }
+        if self.source == TimeSource::Cpu {
+            self.ticks_to_ns(ticks())
+        } else {
+            self.now_from_kernel()
+        }
     }
 
     /// Converts a counter reading to nanoseconds with one widening multiplication and a shift (two
@@ -132,22 +138,22 @@ impl Clock {
     #[inline(never)]
     fn now_from_kernel(&self) -> u64 {
         match self.source {
-            Source::GetTimeOfDay => {
+            TimeSource::GetTimeOfDay => {
                 let us = wall() / 1000;
                 us * 1000
             }
-            Source::Published => publisher::published(),
+            TimeSource::Published => publisher::published(),
             _ => monotonic(),
         }
     }
 
     /// Returns the source of this clock's time.
     #[must_use]
-    pub fn source(&self) -> Source {
+    pub fn source(&self) -> TimeSource {
         self.source
     }
 
-    /// Returns the counter's frequency in ticks per second, for a [`Source::Cpu`] clock.
+    /// Returns the counter's frequency in ticks per second, for a [`TimeSource::Cpu`] clock.
     #[must_use]
     pub fn hertz(&self) -> Option<u64> {
         (self.mult != 0).then(|| ((1_000_000_000u128 << SHIFT) / u128::from(self.mult)) as u64)
@@ -172,7 +178,7 @@ impl Clock {
     /// never calibrated, it compares the kernel's clock with itself; for `gettimeofday` it returns zeroes.
     #[must_use]
     pub fn drift(&self) -> Drift {
-        if self.source == Source::GetTimeOfDay {
+        if self.source == TimeSource::GetTimeOfDay {
             return Drift { kernel: Nanos::ZERO, difference_ns: 0 };
         }
         let sample = Sample::take_with(|| self.now());
@@ -258,10 +264,15 @@ fn fit(first: Sample, last: Sample) -> Option<Clock> {
         return None;
     }
     let mult = ((u128::from(ns) << SHIFT) + u128::from(ticks) / 2) / u128::from(ticks);
-    Some(Clock { mult: mult as u64, base_ticks: last.ticks, base_ns: last.ns, source: Source::Cpu })
+    Some(Clock {
+        mult: mult as u64,
+        base_ticks: last.ticks,
+        base_ns: last.ns,
+        source: TimeSource::Cpu,
+    })
 }
 
-/// Returns why [`Source::Cpu`] cannot be used on this machine; `None` if it can.
+/// Returns why [`TimeSource::Cpu`] cannot be used on this machine; `None` if it can.
 pub fn why_not_cpu() -> Option<&'static str> {
     static WHY: OnceLock<Option<&'static str>> = OnceLock::new();
     *WHY.get_or_init(|| {
@@ -301,7 +312,7 @@ fn has_invariant_counter() -> bool {
     false
 }
 
-/// Reads the raw counter; 0 if there is none (no [`Source::Cpu`] clock exists there).
+/// Reads the raw counter; 0 if there is none (no [`TimeSource::Cpu`] clock exists there).
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn ticks() -> u64 {
@@ -328,7 +339,7 @@ mod tests {
         let drift = clock.drift();
         assert!(drift.kernel >= Nanos::from_millis(15), "{drift:?}");
         assert!(drift.difference_ns.unsigned_abs() < 1_000_000, "{drift:?}");
-        if clock.source() == Source::Cpu {
+        if clock.source() == TimeSource::Cpu {
             assert!((10_000_000..100_000_000_000).contains(&clock.hertz().unwrap()));
         }
     }
@@ -368,21 +379,21 @@ mod tests {
 
     #[test]
     fn words_round_trip() {
-        for source in [Source::GetTimeOfDay, Source::ClockGetTime, Source::Cpu] {
-            assert_eq!(Source::from_word(source.word()), Some(source));
+        for source in [TimeSource::GetTimeOfDay, TimeSource::ClockGetTime, TimeSource::Cpu] {
+            assert_eq!(TimeSource::from_word(source.word()), Some(source));
         }
-        assert_eq!(Source::from_word("hpet"), None);
+        assert_eq!(TimeSource::from_word("hpet"), None);
     }
 
     #[test]
     fn each_source_works_or_gives_a_reason() {
-        for source in [Source::GetTimeOfDay, Source::ClockGetTime] {
+        for source in [TimeSource::GetTimeOfDay, TimeSource::ClockGetTime] {
             let clock = Clock::with_source(source).unwrap();
             assert!(clock.now() > 0);
             assert!(clock.read_cost_ps() < 1_000_000_000);
         }
-        let cpu = Clock::with_source(Source::Cpu);
-        assert_eq!(cpu.is_ok(), Clock::best().source() == Source::Cpu);
+        let cpu = Clock::with_source(TimeSource::Cpu);
+        assert_eq!(cpu.is_ok(), Clock::best().source() == TimeSource::Cpu);
         assert!(judge_clocksource("hpet").is_some());
         assert!(judge_clocksource("tsc").is_none());
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use fiord_types::{Bytes, Errno, Nanos};
 
-use crate::file::{Device, Kind};
+use crate::file::{Device, InodeType};
 use crate::{Error, Result, block, clock, file, mount, node};
 
 /// Counters of one block device, as in `/sys/block/*/stat` (Linux: Documentation/block/stat.rst).
@@ -147,33 +147,36 @@ fn parse_line(line: &str) -> Option<Line> {
 
 /// A whole disk, with the disks that it is built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disk {
+pub struct CountedDisk {
     /// The kernel's name: `sda`, `nvme0n1`, `dm-0`, `md127`.
     pub name: String,
     /// The disk's sysfs directory, which contains `stat`.
     sysfs: PathBuf,
     /// The whole disks that a device-mapper or md device is built on, or the paths of an NVMe multipath
     /// device; each once, ordered by name.
-    pub members: Vec<Disk>,
+    pub members: Vec<CountedDisk>,
 }
 
-impl Disk {
+impl CountedDisk {
     /// Returns the whole disk of a block device or partition; `None` if sysfs does not know it.
     #[must_use]
-    pub fn of(device: Device) -> Option<Disk> {
-        Disk::at(&block::whole_disk_path(device)?, 8)
+    pub fn of(device: Device) -> Option<CountedDisk> {
+        CountedDisk::at(&block::whole_disk_path(device)?, 8)
     }
 
     /// `depth` bounds the recursion, so that a loop in sysfs cannot make this run forever.
-    fn at(sysfs: &Path, depth: usize) -> Option<Disk> {
+    fn at(sysfs: &Path, depth: usize) -> Option<CountedDisk> {
         let name = sysfs.file_name()?.to_str()?.to_owned();
-        let mut members: Vec<Disk> = match depth {
+        let mut members: Vec<CountedDisk> = match depth {
             0 => Vec::new(),
-            _ => below(sysfs, &name).iter().filter_map(|path| Disk::at(path, depth - 1)).collect(),
+            _ => below(sysfs, &name)
+                .iter()
+                .filter_map(|path| CountedDisk::at(path, depth - 1))
+                .collect(),
         };
         members.sort_by(|a, b| a.name.cmp(&b.name));
         members.dedup_by(|a, b| a.name == b.name);
-        Some(Disk { name, sysfs: sysfs.to_path_buf(), members })
+        Some(CountedDisk { name, sysfs: sysfs.to_path_buf(), members })
     }
 
     /// Reads the current counters.
@@ -236,10 +239,10 @@ fn nvme_path(name: &str) -> Option<(u32, u32)> {
 ///
 /// # Errors
 /// Those of `stat(2)` and of reading the mount table.
-pub fn disks_of(path: &Path) -> Result<Vec<Disk>> {
-    let mut disks: Vec<Disk> = Vec::new();
+pub fn disks_of(path: &Path) -> Result<Vec<CountedDisk>> {
+    let mut disks: Vec<CountedDisk> = Vec::new();
     for device in devices_of(path, 4)? {
-        if let Some(disk) = Disk::of(device)
+        if let Some(disk) = CountedDisk::of(device)
             && !disks.iter().any(|known| known.name == disk.name)
         {
             disks.push(disk);
@@ -253,12 +256,12 @@ pub fn disks_of(path: &Path) -> Result<Vec<Disk>> {
 #[derive(Debug, Default)]
 pub struct DiskFinder {
     /// Key: the device number of the file system (`false`), or of the block device itself (`true`).
-    known: HashMap<(Device, bool), Arc<[Disk]>>,
+    known: HashMap<(Device, bool), Arc<[CountedDisk]>>,
 }
 
 impl DiskFinder {
     /// Returns what [`disks_of`] returns for this path; empty if that fails.
-    pub fn find(&mut self, path: &Path) -> Arc<[Disk]> {
+    pub fn find(&mut self, path: &Path) -> Arc<[CountedDisk]> {
         let Some(place) = place(path) else {
             return disks_of(path).unwrap_or_default().into();
         };
@@ -273,8 +276,8 @@ impl DiskFinder {
 fn place(path: &Path) -> Option<(Device, bool)> {
     let facts = file::facts(path).ok()?;
     match (facts.kind, facts.node) {
-        (Kind::Block, Some(node)) => Some((node, true)),
-        (Kind::Char, _) => None,
+        (InodeType::Block, Some(node)) => Some((node, true)),
+        (InodeType::Char, _) => None,
         _ => Some((facts.device, false)),
     }
 }
@@ -283,8 +286,8 @@ fn devices_of(path: &Path, depth: usize) -> Result<Vec<Device>> {
     let existing = mount::nearest_existing(path);
     let facts = file::facts(&existing)?;
     match (facts.kind, facts.node) {
-        (Kind::Block, Some(node)) => return Ok(vec![node]),
-        (Kind::Char, Some(node)) => {
+        (InodeType::Block, Some(node)) => return Ok(vec![node]),
+        (InodeType::Char, Some(node)) => {
             let beside = node::nvme_block_sibling(node);
             return Ok(beside.map(|(_, block)| block).into_iter().collect());
         }
@@ -325,14 +328,14 @@ impl Activity {
 /// One watched disk, with its counters at the start.
 #[derive(Debug)]
 struct Watched {
-    disk: Disk,
+    disk: CountedDisk,
     start: Counters,
     start_ns: u64,
     members: Vec<Watched>,
 }
 
 impl Watched {
-    fn start(disk: Disk) -> Result<Watched> {
+    fn start(disk: CountedDisk) -> Result<Watched> {
         let members = disk.members.iter().cloned().map(Watched::start).collect::<Result<_>>()?;
         let start_ns = clock::monotonic();
         Ok(Watched { start: disk.counters()?, start_ns, disk, members })
@@ -357,18 +360,18 @@ impl Watched {
 
 /// Watches the disks below a set of files, from its creation on.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct DiskWatch {
     disks: Vec<Watched>,
 }
 
-impl Watch {
+impl DiskWatch {
     /// Starts watching the disks below these paths. Each disk is watched once; their order follows the
     /// paths. A path without a disk is skipped, because it has no counters.
     ///
     /// # Errors
-    /// Those of [`disks_of`] and [`Disk::counters`].
-    pub fn start<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Watch> {
-        let mut watch = Watch::default();
+    /// Those of [`disks_of`] and [`CountedDisk::counters`].
+    pub fn start<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<DiskWatch> {
+        let mut watch = DiskWatch::default();
         for path in paths {
             watch.add(path)?;
         }
@@ -378,7 +381,7 @@ impl Watch {
     /// Starts watching the disks of one more path.
     ///
     /// # Errors
-    /// Those of [`disks_of`] and [`Disk::counters`].
+    /// Those of [`disks_of`] and [`CountedDisk::counters`].
     pub fn add(&mut self, path: &Path) -> Result<()> {
         self.add_disks(&disks_of(path)?)
     }
@@ -386,8 +389,8 @@ impl Watch {
     /// Starts watching these disks too.
     ///
     /// # Errors
-    /// Those of [`Disk::counters`].
-    pub fn add_disks(&mut self, disks: &[Disk]) -> Result<()> {
+    /// Those of [`CountedDisk::counters`].
+    pub fn add_disks(&mut self, disks: &[CountedDisk]) -> Result<()> {
         for disk in disks {
             if !self.disks.iter().any(|known| known.disk.name == disk.name) {
                 self.disks.push(Watched::start(disk.clone())?);
@@ -399,7 +402,7 @@ impl Watch {
     /// Starts over: activity until now does not count (for example when the ramp time ends).
     ///
     /// # Errors
-    /// Those of [`Disk::counters`].
+    /// Those of [`CountedDisk::counters`].
     pub fn restart(&mut self) -> Result<()> {
         self.disks.iter_mut().try_for_each(Watched::restart)
     }
@@ -407,13 +410,13 @@ impl Watch {
     /// Returns the activity of the disks since the start. May be called repeatedly.
     ///
     /// # Errors
-    /// Those of [`Disk::counters`].
+    /// Those of [`CountedDisk::counters`].
     pub fn activity(&self) -> Result<Vec<Activity>> {
         self.disks.iter().map(Watched::activity).collect()
     }
 
     /// Iterates over the watched disks.
-    pub fn disks(&self) -> impl Iterator<Item = &Disk> {
+    pub fn disks(&self) -> impl Iterator<Item = &CountedDisk> {
         self.disks.iter().map(|watched| &watched.disk)
     }
 }

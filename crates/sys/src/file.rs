@@ -16,12 +16,13 @@ mod system;
 
 pub use crate::node::Device;
 pub use allocate::{Preallocate, allocate, truncate};
-pub use cache::{Advice, CacheUse, advise, cached_pages, drop_cache};
+pub use cache::{CacheUse, PageCacheAdvice, advise, cached_pages, drop_cache};
 pub use extent::{data_bytes, next_data, next_hole, written};
 pub use facts::{
-    Facts, Kind, Space, exists, facts, facts_of, link_facts, space, space_for, target_size,
+    FileFacts, FileSystemSpace, InodeType, exists, facts, facts_of, link_facts, space, space_for,
+    target_size,
 };
-pub use guard::{Creator, Guard, Opened};
+pub use guard::{Creator, FileGuard, Opened};
 pub use hint::{Lifetime, rwf, set_lifetime};
 pub use limits::{AtomicLimits, DirectLimits, atomic_limits, direct_limits, is_nocow};
 pub use lock::{Lock, LockKind};

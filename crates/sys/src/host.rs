@@ -35,7 +35,7 @@ pub fn huge_page_size() -> usize {
 
 /// Memory of the machine from `/proc/meminfo`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct MachineMemory {
     /// All memory that the kernel can use.
     pub total: Bytes,
     /// Memory that programs could get without swapping.
@@ -53,7 +53,7 @@ pub struct Memory {
 /// Reads the memory of the machine. Without `/proc` it takes the total from `sysconf(3)` and sets the
 /// rest to 0, except for the huge page size (2 MiB).
 #[must_use]
-pub fn memory() -> Memory {
+pub fn memory() -> MachineMemory {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let mut memory = parse_meminfo(&text);
     if memory.total == Bytes::ZERO {
@@ -64,13 +64,13 @@ pub fn memory() -> Memory {
     memory
 }
 
-fn parse_meminfo(text: &str) -> Memory {
+fn parse_meminfo(text: &str) -> MachineMemory {
     let number = |name: &str| {
         let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         rest.split_whitespace().next()?.parse::<u64>().ok()
     };
     let size = |name: &str| number(name).map(Bytes::from_kib);
-    Memory {
+    MachineMemory {
         total: size("MemTotal").unwrap_or_default(),
         available: size("MemAvailable").unwrap_or_default(),
         dirty: size("Dirty").unwrap_or_default(),

@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use fiord_types::Errno;
 
-use crate::file::{self, Device, Kind};
+use crate::file::{self, Device, InodeType};
 use crate::root::{Root, names, text};
 use crate::{Error, Result, block, mount};
 
 /// A way in which a block device is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Use {
+pub enum DeviceUse {
     /// The device is mounted.
     Mounted {
         /// Name of the mounted device: the device asked about, one of its partitions, or a device built on
@@ -34,22 +34,22 @@ pub enum Use {
     },
 }
 
-impl std::fmt::Display for Use {
+impl std::fmt::Display for DeviceUse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Use::Mounted { device, point } => {
+            DeviceUse::Mounted { device, point } => {
                 write!(f, "{device} is mounted on {}", point.display())
             }
-            Use::Swap { device } => write!(f, "{device} is swap space"),
+            DeviceUse::Swap { device } => write!(f, "{device} is swap space"),
         }
     }
 }
 
 /// Why a device or file should not be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum User {
+pub enum WriteObstacle {
     /// The device, a partition of it, or a device built on it is mounted or swap.
-    Listed(Use),
+    Listed(DeviceUse),
     /// Another device is built on it, or a holder has claimed it exclusively.
     Held {
         /// The kernel's name of the device.
@@ -60,15 +60,17 @@ pub enum User {
     },
 }
 
-impl std::fmt::Display for User {
+impl std::fmt::Display for WriteObstacle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            User::Listed(listed) => listed.fmt(f),
-            User::Held { device, by } if by.is_empty() => write!(
+            WriteObstacle::Listed(listed) => listed.fmt(f),
+            WriteObstacle::Held { device, by } if by.is_empty() => write!(
                 f,
                 "{device} is held by the kernel or a program that uses it exclusively (RAID, ZFS, LVM)"
             ),
-            User::Held { device, by } => write!(f, "{device} is held by {}", by.join(", ")),
+            WriteObstacle::Held { device, by } => {
+                write!(f, "{device} is held by {}", by.join(", "))
+            }
         }
     }
 }
@@ -77,7 +79,7 @@ impl std::fmt::Display for User {
 ///
 /// # Errors
 /// Those of [`Users::user`].
-pub fn user(path: &Path) -> Result<Option<User>> {
+pub fn user(path: &Path) -> Result<Option<WriteObstacle>> {
     Users::now().user(path)
 }
 
@@ -100,13 +102,15 @@ pub struct Storage {
 pub fn storage(path: &Path) -> Result<Option<Storage>> {
     let facts = file::facts(path)?;
     Ok(match (facts.kind, facts.node) {
-        (Kind::Block, Some(device)) => {
+        (InodeType::Block, Some(device)) => {
             let name = block::name(device).unwrap_or_else(|| path.display().to_string());
             Some(Storage { name, device, node: Some(path.to_owned()) })
         }
-        (Kind::Char, Some(node)) => block_device_of_char(node).map(|(name, device)| {
+        (InodeType::Char, Some(node)) => block_device_of_char(node).map(|(name, device)| {
             let path = block::node(&name);
-            let same = |found: file::Facts| found.kind == Kind::Block && found.node == Some(device);
+            let same = |found: file::FileFacts| {
+                found.kind == InodeType::Block && found.node == Some(device)
+            };
             let node = file::facts(&path).is_ok_and(same).then_some(path);
             Storage { name, device, node }
         }),
@@ -194,7 +198,7 @@ impl Users {
     }
 
     /// Iterates over the loop devices whose backing file is this regular file.
-    fn loops_of(&self, file: &file::Facts) -> impl Iterator<Item = &Loop> {
+    fn loops_of(&self, file: &file::FileFacts) -> impl Iterator<Item = &Loop> {
         let look = |(index, one): (usize, &Loop)| {
             let facts = file::facts(&self.root.path(&one.backing)).ok()?;
             Some(((facts.device, facts.inode), index))
@@ -213,7 +217,7 @@ impl Users {
     ///
     /// # Errors
     /// Those of reading the mount table.
-    pub fn of(&self, sysfs: &Path) -> Result<Vec<Use>> {
+    pub fn of(&self, sysfs: &Path) -> Result<Vec<DeviceUse>> {
         self.uses_of(self.family(sysfs))
     }
 
@@ -222,26 +226,26 @@ impl Users {
     ///
     /// # Errors
     /// Those of reading the mount table.
-    pub fn of_device(&self, device: Device) -> Result<Vec<Use>> {
+    pub fn of_device(&self, device: Device) -> Result<Vec<DeviceUse>> {
         match self.sysfs(device) {
             Some(sysfs) => self.of(&sysfs),
             None => self.uses_of(vec![(device.to_string(), Some(device))]),
         }
     }
 
-    fn uses_of(&self, family: Vec<(String, Option<Device>)>) -> Result<Vec<Use>> {
+    fn uses_of(&self, family: Vec<(String, Option<Device>)>) -> Result<Vec<DeviceUse>> {
         let tables = self.tables()?;
         let mut found = Vec::new();
         for (name, device) in family {
             for point in device.and_then(|device| tables.mounts.get(&device)).into_iter().flatten()
             {
-                found.push(Use::Mounted { device: name.clone(), point: point.clone() });
+                found.push(DeviceUse::Mounted { device: name.clone(), point: point.clone() });
             }
             let own = |swap: &Swap| {
                 swap.name.as_ref() == Some(&name) || (device.is_some() && swap.device == device)
             };
             if tables.swaps.iter().any(own) {
-                found.push(Use::Swap { device: name });
+                found.push(DeviceUse::Swap { device: name });
             }
         }
         Ok(found)
@@ -267,12 +271,12 @@ impl Users {
     /// # Errors
     /// The use cannot be determined: no list shows a user, and the block device cannot be opened
     /// (`EACCES`) or has no node to open (`ENOENT`); or the mount table cannot be read.
-    pub fn user(&self, path: &Path) -> Result<Option<User>> {
+    pub fn user(&self, path: &Path) -> Result<Option<WriteObstacle>> {
         let facts = match file::facts(path) {
             Err(error) if matches!(error.errno, Errno::ENOENT | Errno::ENOTDIR) => return Ok(None),
             other => other?,
         };
-        if facts.kind == Kind::Regular {
+        if facts.kind == InodeType::Regular {
             return self.user_of_file(&facts);
         }
         match storage(path)? {
@@ -282,15 +286,15 @@ impl Users {
     }
 
     /// Returns the user of a block device.
-    fn user_of(&self, storage: &Storage) -> Result<Option<User>> {
+    fn user_of(&self, storage: &Storage) -> Result<Option<WriteObstacle>> {
         if let Some(first) = self.of_device(storage.device)?.into_iter().next() {
-            return Ok(Some(User::Listed(first)));
+            return Ok(Some(WriteObstacle::Listed(first)));
         }
         let holders = |path: PathBuf| self.holders(&path, &block::partitions(&path));
         let mut by = self.sysfs(storage.device).map_or(Vec::new(), holders);
         by.extend(flash_users(&self.root, &storage.name));
         if !by.is_empty() {
-            return Ok(Some(User::Held { device: storage.name.clone(), by }));
+            return Ok(Some(WriteObstacle::Held { device: storage.name.clone(), by }));
         }
         let Some(node) = &storage.node else {
             if self.sysfs(storage.device).is_none() {
@@ -299,11 +303,11 @@ impl Users {
             }
             return Err(without_node(&storage.name));
         };
-        let held = User::Held { device: storage.name.clone(), by: Vec::new() };
+        let held = WriteObstacle::Held { device: storage.name.clone(), by: Vec::new() };
         Ok(is_claimed(node)?.then_some(held))
     }
 
-    fn user_of_file(&self, file: &file::Facts) -> Result<Option<User>> {
+    fn user_of_file(&self, file: &file::FileFacts) -> Result<Option<WriteObstacle>> {
         for one in self.loops_of(file) {
             let Some(device) = block::device_number(&one.sysfs) else { continue };
             let node = Some(block::node(&one.name));
@@ -347,7 +351,8 @@ impl Users {
         self.loops().iter().filter(move |one| {
             // Other backing files are regular files, perhaps on a network file system that hangs.
             let Ok(below) = one.backing.strip_prefix("/dev") else { return false };
-            let same = |found: file::Facts| found.kind == Kind::Block && found.node == device;
+            let same =
+                |found: file::FileFacts| found.kind == InodeType::Block && found.node == device;
             name.as_deref().is_some_and(|name| below == Path::new(name))
                 || (device.is_some() && file::facts(&one.backing).is_ok_and(same))
         })
@@ -386,7 +391,10 @@ fn swaps(root: &Root) -> Vec<Swap> {
         let below = real.strip_prefix(root.path("/dev")).or_else(|_| real.strip_prefix("/dev"));
         Swap {
             name: below.ok().and_then(|name| Some(name.to_str()?.to_owned())),
-            device: file::facts(&here).ok().filter(|f| f.kind == Kind::Block).and_then(|f| f.node),
+            device: file::facts(&here)
+                .ok()
+                .filter(|f| f.kind == InodeType::Block)
+                .and_then(|f| f.node),
         }
     };
     paths.map(swap).collect()
@@ -420,7 +428,7 @@ fn flash_users(root: &Root, name: &str) -> Vec<String> {
 /// # Errors
 /// `EACCES` without the right to read the device: the answer is not known then.
 pub fn is_claimed(path: &Path) -> Result<bool> {
-    if file::facts(path)?.kind != Kind::Block {
+    if file::facts(path)?.kind != InodeType::Block {
         return Ok(false);
     }
     // The exclusive open holds the device for a moment. The lock keeps jobs of this process from taking

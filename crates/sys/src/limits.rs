@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// A resource limit of the process (`getrlimit(2)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
+pub struct ResourceLimit {
     /// The limit in force; `u64::MAX` means no limit.
     pub soft: u64,
     /// The highest value that an unprivileged process may raise the soft limit to.
@@ -19,14 +19,14 @@ type Resource = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 type Resource = libc::c_int;
 
-fn read(resource: Resource) -> Result<Limit> {
+fn read(resource: Resource) -> Result<ResourceLimit> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
     check("getrlimit", unsafe { libc::getrlimit(resource, &raw mut limit) })?;
-    Ok(Limit { soft: limit.rlim_cur, hard: limit.rlim_max })
+    Ok(ResourceLimit { soft: limit.rlim_cur, hard: limit.rlim_max })
 }
 
-fn write(resource: Resource, limit: Limit) -> Result<()> {
+fn write(resource: Resource, limit: ResourceLimit) -> Result<()> {
     let limit = libc::rlimit { rlim_cur: limit.soft, rlim_max: limit.hard };
     // SAFETY: `limit` is a valid rlimit that the kernel reads.
     check("setrlimit", unsafe { libc::setrlimit(resource, &raw const limit) }).map(drop)
@@ -34,7 +34,7 @@ fn write(resource: Resource, limit: Limit) -> Result<()> {
 
 /// A limit that this crate only reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LimitKind {
     /// `RLIMIT_AS`: address space of the process, in bytes.
     AddressSpace,
     /// `RLIMIT_DATA`: private writable memory, in bytes.
@@ -47,11 +47,11 @@ pub enum Kind {
 ///
 /// # Errors
 /// Those of `getrlimit(2)`.
-pub fn of(kind: Kind) -> Result<Limit> {
+pub fn of(kind: LimitKind) -> Result<ResourceLimit> {
     read(match kind {
-        Kind::AddressSpace => libc::RLIMIT_AS,
-        Kind::Data => libc::RLIMIT_DATA,
-        Kind::Processes => libc::RLIMIT_NPROC,
+        LimitKind::AddressSpace => libc::RLIMIT_AS,
+        LimitKind::Data => libc::RLIMIT_DATA,
+        LimitKind::Processes => libc::RLIMIT_NPROC,
     })
 }
 
@@ -59,7 +59,7 @@ pub fn of(kind: Kind) -> Result<Limit> {
 ///
 /// # Errors
 /// Those of `getrlimit(2)`.
-pub fn open_files() -> Result<Limit> {
+pub fn open_files() -> Result<ResourceLimit> {
     read(libc::RLIMIT_NOFILE)
 }
 
@@ -67,7 +67,7 @@ pub fn open_files() -> Result<Limit> {
 ///
 /// # Errors
 /// Those of `getrlimit(2)`.
-pub fn file_size() -> Result<Limit> {
+pub fn file_size() -> Result<ResourceLimit> {
     read(libc::RLIMIT_FSIZE)
 }
 
@@ -85,10 +85,10 @@ fn raise(resource: Resource, want: u64) -> Result<u64> {
     if now.soft >= want {
         return Ok(now.soft);
     }
-    let raised = Limit { soft: want, hard: now.hard.max(want) };
+    let raised = ResourceLimit { soft: want, hard: now.hard.max(want) };
     // Without privilege, raise the soft limit up to the hard limit.
     if write(resource, raised).is_err() {
-        write(resource, Limit { soft: want.min(now.hard), hard: now.hard })?;
+        write(resource, ResourceLimit { soft: want.min(now.hard), hard: now.hard })?;
     }
     Ok(read(resource)?.soft)
 }

@@ -11,7 +11,7 @@ use crate::{Error, Result, bus, file, host};
 
 /// How a mapping may be accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
+pub enum MappingAccess {
     /// The mapping is only read.
     Read,
     /// The mapping is written; the processor may also read it.
@@ -20,7 +20,7 @@ pub enum Access {
 
 /// The access pattern of a mapping, for `madvise(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pattern {
+pub enum AccessPattern {
     /// No special treatment.
     Normal,
     /// Sequential access: read ahead.
@@ -41,14 +41,14 @@ pub enum Pattern {
 pub struct Mapping {
     /// Declared first so that it is dropped before the memory is unmapped: another thread's mapping may
     /// get the same addresses at once, and its faults do not belong to this guard.
-    guard: bus::Guard,
+    guard: bus::BusGuard,
     area: Area,
     /// Usable bytes: the whole mapping, or 0 after the file could not be mapped again.
     len: usize,
     /// Number of bytes from the start that reads and writes may touch.
     limit: usize,
     offset: u64,
-    access: Access,
+    access: MappingAccess,
     /// The error of mapping the file again after a fault, if that failed.
     broken: Option<Error>,
     /// Used to map the file again after a fault.
@@ -79,14 +79,14 @@ impl Mapping {
     ///
     /// # Errors
     /// `EINVAL` for a length of 0 or an unaligned offset; `EACCES` if the file is not open for this
-    /// access ([`Access::Write`] needs reading and writing); `ENODEV` for files that cannot be mapped
+    /// access ([`MappingAccess::Write`] needs reading and writing); `ENODEV` for files that cannot be mapped
     /// (pipes, some devices).
-    pub fn new(file: impl AsFd, access: Access, offset: u64, len: usize) -> Result<Mapping> {
+    pub fn new(file: impl AsFd, access: MappingAccess, offset: u64, len: usize) -> Result<Mapping> {
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
         let base = map(&file, access, offset, len, std::ptr::null_mut())?;
         let area = Area { base, len };
-        let guard = bus::Guard::new(base.as_ptr(), len)?;
+        let guard = bus::BusGuard::new(base.as_ptr(), len)?;
         Ok(Mapping { guard, area, len, limit: len, offset, access, broken: None, file })
     }
 
@@ -156,7 +156,7 @@ impl Mapping {
     /// file is mapped for reading.
     #[inline(always)]
     pub fn write(&mut self, offset: u64, from: &[u8]) -> Result<()> {
-        if self.access != Access::Write {
+        if self.access != MappingAccess::Write {
             return Err(Error::new("mmap write", Errno::EBADF));
         }
         let to = self.place("mmap write", self.limit, offset, from.len())?;
@@ -183,14 +183,14 @@ impl Mapping {
     ///
     /// # Errors
     /// `EINVAL` outside the mapping; otherwise those of `madvise(2)`.
-    pub fn advise(&self, offset: u64, len: usize, pattern: Pattern) -> Result<()> {
+    pub fn advise(&self, offset: u64, len: usize, pattern: AccessPattern) -> Result<()> {
         let (start, len) = self.pages("madvise", offset, len)?;
         let advice = match pattern {
-            Pattern::Normal => libc::MADV_NORMAL,
-            Pattern::Sequential => libc::MADV_SEQUENTIAL,
-            Pattern::Random => libc::MADV_RANDOM,
-            Pattern::DontNeed => libc::MADV_DONTNEED,
-            Pattern::Huge => libc::MADV_HUGEPAGE,
+            AccessPattern::Normal => libc::MADV_NORMAL,
+            AccessPattern::Sequential => libc::MADV_SEQUENTIAL,
+            AccessPattern::Random => libc::MADV_RANDOM,
+            AccessPattern::DontNeed => libc::MADV_DONTNEED,
+            AccessPattern::Huge => libc::MADV_HUGEPAGE,
         };
         // SAFETY: the range lies inside the mapping, which is shared with the file, so none of these advices
         // loses data.
@@ -220,7 +220,7 @@ impl Mapping {
     /// Maps the file again over the anonymous memory that the handler left, and determines the error.
     #[cold]
     #[inline(never)]
-    fn recover(&mut self, op: &'static str, fault: bus::Fault) -> Error {
+    fn recover(&mut self, op: &'static str, fault: bus::BusFault) -> Error {
         let Area { base, len } = self.area;
         if let Err(error) = map(&self.file, self.access, self.offset, len, base.as_ptr()) {
             // The range holds anonymous memory or nothing at all: forbid any further access.
@@ -231,10 +231,10 @@ impl Mapping {
         self.guard.clear();
         let place = self.offset + fault.offset as u64;
         let size =
-            file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::Kind::Regular);
+            file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::InodeType::Regular);
         let errno = match size {
             Some(facts) if place >= facts.size.0 => Errno::ENODATA,
-            Some(_) if self.access == Access::Write && self.is_full() => Errno::ENOSPC,
+            Some(_) if self.access == MappingAccess::Write && self.is_full() => Errno::ENOSPC,
             _ => Errno::EIO,
         };
         Error::new(op, errno)
@@ -250,10 +250,16 @@ impl Mapping {
 }
 
 /// Maps a file at an address that the kernel chooses, or at `at`, replacing what is mapped there.
-fn map(file: &File, access: Access, offset: u64, len: usize, at: *mut u8) -> Result<NonNull<u8>> {
+fn map(
+    file: &File,
+    access: MappingAccess,
+    offset: u64,
+    len: usize,
+    at: *mut u8,
+) -> Result<NonNull<u8>> {
     let protection = match access {
-        Access::Read => libc::PROT_READ,
-        Access::Write => libc::PROT_READ | libc::PROT_WRITE,
+        MappingAccess::Read => libc::PROT_READ,
+        MappingAccess::Write => libc::PROT_READ | libc::PROT_WRITE,
     };
     let fixed = if at.is_null() { 0 } else { libc::MAP_FIXED };
     let start = i64::try_from(offset).map_err(|_| Error::new("mmap", Errno::EOVERFLOW))?;
@@ -285,10 +291,15 @@ mod tests {
     fn writes_reach_the_file_and_reads_return_them() {
         let (path, file) = scratch("copies", 4);
         let page = host::page_size();
-        let mut mapping = Mapping::new(&file, Access::Write, page as u64, 3 * page).unwrap();
+        let mut mapping = Mapping::new(&file, MappingAccess::Write, page as u64, 3 * page).unwrap();
         mapping.write(page as u64 + 5, b"hello").unwrap();
         mapping.sync(page as u64 + 5, 5).unwrap();
-        for pattern in [Pattern::Random, Pattern::Sequential, Pattern::DontNeed, Pattern::Normal] {
+        for pattern in [
+            AccessPattern::Random,
+            AccessPattern::Sequential,
+            AccessPattern::DontNeed,
+            AccessPattern::Normal,
+        ] {
             mapping.advise(page as u64, 3 * page, pattern).unwrap();
         }
         let mut back = [0u8; 7];
@@ -298,7 +309,7 @@ mod tests {
         assert_eq!(mapping.read(0, &mut back).unwrap_err().errno, Errno::EINVAL);
         assert_eq!(mapping.read(u64::MAX, &mut back).unwrap_err().errno, Errno::EINVAL);
         assert_eq!(mapping.read(4 * page as u64 - 3, &mut back).unwrap_err().errno, Errno::EINVAL);
-        let mut reader = Mapping::new(&file, Access::Read, 0, page).unwrap();
+        let mut reader = Mapping::new(&file, MappingAccess::Read, 0, page).unwrap();
         assert_eq!(reader.write(0, b"x").unwrap_err().errno, Errno::EBADF);
         std::fs::remove_file(path).unwrap();
     }
@@ -307,7 +318,7 @@ mod tests {
     fn a_shortened_file_is_an_error_and_works_again_when_it_grows() {
         let (path, file) = scratch("short", 4);
         let page = host::page_size();
-        let mut mapping = Mapping::new(&file, Access::Write, 0, 4 * page).unwrap();
+        let mut mapping = Mapping::new(&file, MappingAccess::Write, 0, 4 * page).unwrap();
         let mut buffer = vec![0u8; 4 * page];
         mapping.read(0, &mut buffer).unwrap();
         file.set_len(page as u64).unwrap();
@@ -328,7 +339,7 @@ mod tests {
     fn a_mapping_that_cannot_be_restored_keeps_failing() {
         let (path, file) = scratch("anew", 2);
         let page = host::page_size();
-        let mut mapping = Mapping::new(&file, Access::Write, 0, 2 * page).unwrap();
+        let mut mapping = Mapping::new(&file, MappingAccess::Write, 0, 2 * page).unwrap();
         file.set_len(0).unwrap();
         // A directory is open for reading only and cannot be mapped.
         mapping.file = File::open(std::env::temp_dir()).unwrap();
@@ -348,7 +359,7 @@ mod tests {
     #[test]
     fn the_guard_is_dropped_before_the_memory() {
         let (path, file) = scratch("order", 1);
-        let mapping = Mapping::new(&file, Access::Read, 0, host::page_size()).unwrap();
+        let mapping = Mapping::new(&file, MappingAccess::Read, 0, host::page_size()).unwrap();
         let base = mapping.area.base.as_ptr();
         assert!(bus::is_guarded(base));
         // `Area::drop` asserts that no guard covers it any more.
@@ -363,7 +374,8 @@ mod tests {
                 std::thread::spawn(move || {
                     let (path, file) = scratch(&format!("thread{index}"), 2);
                     let page = host::page_size();
-                    let mut mapping = Mapping::new(&file, Access::Read, 0, 2 * page).unwrap();
+                    let mut mapping =
+                        Mapping::new(&file, MappingAccess::Read, 0, 2 * page).unwrap();
                     let mut byte = [0u8];
                     for _ in 0..50 {
                         file.set_len(page as u64).unwrap();

@@ -1,6 +1,6 @@
 //! I/O buffers from every source that `mem=` offers.
 //!
-//! A [`Region`] reserves memory but does not touch it: the kernel provides pages when they are used, so
+//! A [`MemoryRegion`] reserves memory but does not touch it: the kernel provides pages when they are used, so
 //! a thousand jobs that never touch their buffers cost only address space. All regions read as zeroes
 //! at first, except those mapped from a file that had contents.
 
@@ -16,13 +16,13 @@ use fiord_types::{Bytes, Errno};
 use crate::error::check;
 use crate::{Error, Result, bus, host, huge_pages, shortage};
 
-use buffer_file::Range;
+use buffer_file::BufferRange;
 pub use buffer_file::takes_buffers;
 pub use words::AtomicWords;
 
 /// The source of a buffer's memory; the values of `mem=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub enum Source {
+pub enum MemorySource {
     /// Private anonymous memory (`malloc`), as the C library provides for large blocks.
     #[default]
     Malloc,
@@ -45,20 +45,20 @@ pub enum Source {
     MmapShared(Option<PathBuf>),
 }
 
-impl Source {
+impl MemorySource {
     /// Whether the memory consists of huge pages. Lengths are then rounded up to their size.
     #[must_use]
     pub fn is_huge(&self) -> bool {
-        matches!(self, Source::ShmHuge(_) | Source::MmapHuge { .. })
+        matches!(self, MemorySource::ShmHuge(_) | MemorySource::MmapHuge { .. })
     }
 
     /// Returns the path of the file that the memory is mapped from.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Source::Mmap(path) | Source::MmapShared(path) | Source::MmapHuge { file: path, .. } => {
-                path.as_deref()
-            }
+            MemorySource::Mmap(path)
+            | MemorySource::MmapShared(path)
+            | MemorySource::MmapHuge { file: path, .. } => path.as_deref(),
             _ => None,
         }
     }
@@ -66,7 +66,7 @@ impl Source {
     /// Returns the requested size of huge pages.
     fn huge_page(&self) -> Option<Bytes> {
         match self {
-            Source::ShmHuge(page) | Source::MmapHuge { page, .. } => *page,
+            MemorySource::ShmHuge(page) | MemorySource::MmapHuge { page, .. } => *page,
             _ => None,
         }
     }
@@ -84,13 +84,13 @@ enum Origin {
     Segment,
     /// Mapped from a range of a file. The range is released after the mapping.
     File {
-        _range: Range,
+        _range: BufferRange,
     },
 }
 
 /// Memory for I/O. Dropping it releases the memory; no I/O may be in flight on it then.
 #[derive(Debug)]
-pub struct Region {
+pub struct MemoryRegion {
     /// First usable byte, aligned as requested.
     start: NonNull<u8>,
     len: usize,
@@ -100,17 +100,17 @@ pub struct Region {
     page: usize,
     origin: Origin,
     /// Guards a file-backed region against `SIGBUS`: the file may become shorter, and the affected pages
-    /// are then lost. [`bus::Watch`] reports that.
-    guard: Option<bus::Guard>,
+    /// are then lost. [`bus::BusWatch`] reports that.
+    guard: Option<bus::BusGuard>,
 }
 
 // SAFETY: a region is the only owner of its memory (file-backed ones have a range of the file to
 // themselves in this process), so it may move to another thread, as a `Vec<u8>` may.
-unsafe impl Send for Region {}
+unsafe impl Send for MemoryRegion {}
 // SAFETY: through `&Region` the memory can only be read by safe code.
-unsafe impl Sync for Region {}
+unsafe impl Sync for MemoryRegion {}
 
-impl Region {
+impl MemoryRegion {
     /// Reserves `len` bytes that start at a multiple of `align`. An alignment of 0 or 1 means
     /// page-aligned; memory in huge pages is aligned at least to the page size.
     ///
@@ -118,7 +118,7 @@ impl Region {
     /// `EINVAL` if the alignment is not a power of two, the length is 0, or the kernel or the file
     /// system of the named file does not have the requested size of huge pages; `ENOMEM` if there is
     /// not enough memory, with the limit and the remedy; `EEXIST` if the named file holds data.
-    pub fn new(source: &Source, len: usize, align: usize) -> Result<Region> {
+    pub fn new(source: &MemorySource, len: usize, align: usize) -> Result<MemoryRegion> {
         let align = align.max(1);
         if len == 0 || !align.is_power_of_two() {
             return Err(Error::new("allocate I/O buffers", Errno::EINVAL));
@@ -130,10 +130,10 @@ impl Region {
             .and_then(|want| want.checked_next_multiple_of(page))
             .ok_or_else(|| Error::new("allocate I/O buffers", Errno::ENOMEM))?;
         let (base, origin) = match source {
-            Source::Shm => {
+            MemorySource::Shm => {
                 (segment("shmget", mapped, 0).map_err(none_left(mapped))?, Origin::Segment)
             }
-            Source::ShmHuge(_) => {
+            MemorySource::ShmHuge(_) => {
                 let flags = libc::SHM_HUGETLB | source.huge_flag();
                 let base = segment("shmget SHM_HUGETLB", mapped, flags);
                 (base.map_err(|error| none_free(error, page, mapped))?, Origin::Segment)
@@ -155,9 +155,9 @@ impl Region {
         // SAFETY: `lead` is at most `slack` (the base is a multiple of `page`), which was added
         // to the mapping, so `start` and `len` bytes from it lie inside.
         let start = unsafe { base.add(lead) };
-        let mut region = Region { start, len, base, mapped, page, origin, guard: None };
+        let mut region = MemoryRegion { start, len, base, mapped, page, origin, guard: None };
         if matches!(region.origin, Origin::File { .. }) {
-            region.guard = Some(bus::Guard::of_pages(base.as_ptr(), mapped, page)?);
+            region.guard = Some(bus::BusGuard::of_pages(base.as_ptr(), mapped, page)?);
         }
         Ok(region)
     }
@@ -210,7 +210,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for MemoryRegion {
     fn drop(&mut self) {
         // Remove the guard first, because another mapping may soon get these addresses.
         self.guard = None;
@@ -231,15 +231,15 @@ impl Drop for Region {
 /// cache.
 ///
 /// # Errors
-/// Those of [`Region::new`] and [`Region::lock`].
-pub fn pin(bytes: usize) -> Result<Region> {
-    let mut region = Region::new(&Source::Malloc, bytes, 0)?;
+/// Those of [`MemoryRegion::new`] and [`MemoryRegion::lock`].
+pub fn pin(bytes: usize) -> Result<MemoryRegion> {
+    let mut region = MemoryRegion::new(&MemorySource::Malloc, bytes, 0)?;
     region.lock()?;
     Ok(region)
 }
 
 /// Returns the page size of the source's memory, in bytes.
-fn page_size_of(source: &Source) -> Result<usize> {
+fn page_size_of(source: &MemorySource) -> Result<usize> {
     let asked = source.huge_page();
     let Some(path) = source.path() else {
         return Ok(match asked {
@@ -310,12 +310,12 @@ fn hugetlbfs_page(directory: &Path) -> Option<usize> {
         .flatten()
 }
 
-fn map_anonymous(source: &Source, len: usize) -> Result<NonNull<u8>> {
+fn map_anonymous(source: &MemorySource, len: usize) -> Result<NonNull<u8>> {
     let (op, flags) = match source {
-        Source::MmapHuge { .. } => {
+        MemorySource::MmapHuge { .. } => {
             ("mmap MAP_HUGETLB", libc::MAP_PRIVATE | libc::MAP_HUGETLB | source.huge_flag())
         }
-        Source::MmapShared(_) => ("mmap", libc::MAP_SHARED),
+        MemorySource::MmapShared(_) => ("mmap", libc::MAP_SHARED),
         // Miri supports no other flag.
         _ if cfg!(miri) => ("mmap", libc::MAP_PRIVATE),
         _ => ("mmap", libc::MAP_PRIVATE | libc::MAP_NORESERVE),
@@ -349,7 +349,7 @@ fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
 }
 
 fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin)> {
-    let range = Range::take(path, len, page, page > host::page_size())?;
+    let range = BufferRange::take(path, len, page, page > host::page_size())?;
     let (fd, start) = (range.file.as_raw_fd(), range.start as i64);
     let base = map("mmap", len, libc::MAP_SHARED, fd, start).map_err(|error| error.at(path))?;
     Ok((base, Origin::File { _range: range }))
@@ -361,8 +361,8 @@ mod tests {
 
     use super::*;
 
-    fn works(source: &Source, align: usize) -> Region {
-        let mut region = Region::new(source, 100_000, align).unwrap();
+    fn works(source: &MemorySource, align: usize) -> MemoryRegion {
+        let mut region = MemoryRegion::new(source, 100_000, align).unwrap();
         assert_eq!(region.len(), 100_000);
         assert_eq!(region.as_ptr() as usize % align.max(1), 0);
         assert!(region.as_slice().iter().all(|&byte| byte == 0));
@@ -373,7 +373,12 @@ mod tests {
 
     #[test]
     fn every_source_without_huge_pages_works_with_every_alignment() {
-        for source in [Source::Malloc, Source::Shm, Source::Mmap(None), Source::MmapShared(None)] {
+        for source in [
+            MemorySource::Malloc,
+            MemorySource::Shm,
+            MemorySource::Mmap(None),
+            MemorySource::MmapShared(None),
+        ] {
             for align in [0, 1, 512, 4096, 65536, 4 << 20] {
                 works(&source, align);
             }
@@ -383,7 +388,7 @@ mod tests {
     #[test]
     fn file_backed_regions_do_not_overlap_and_leave_no_file_behind() {
         let path = std::env::temp_dir().join(format!("fiord-region-{}", std::process::id()));
-        let source = Source::MmapShared(Some(path.clone()));
+        let source = MemorySource::MmapShared(Some(path.clone()));
         let first = works(&source, 4096);
         let second = works(&source, 4096);
         assert_eq!(second.page_size(), host::page_size());
@@ -396,9 +401,9 @@ mod tests {
     #[test]
     fn a_file_with_data_is_refused_and_an_empty_one_is_emptied_again() {
         let path = std::env::temp_dir().join(format!("fiord-data-{}", std::process::id()));
-        let source = Source::Mmap(Some(path.clone()));
+        let source = MemorySource::Mmap(Some(path.clone()));
         std::fs::write(&path, "data").unwrap();
-        let error = Region::new(&source, 4096, 0).unwrap_err();
+        let error = MemoryRegion::new(&source, 4096, 0).unwrap_err();
         assert_eq!(error.errno, Errno::EEXIST);
         assert!(error.to_string().contains("holds data"), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), b"data");
@@ -414,13 +419,13 @@ mod tests {
     fn a_file_left_by_a_killed_run_is_used_and_removed() {
         let path = std::env::temp_dir().join(format!("fiord-left-{}", std::process::id()));
         let how = crate::file::Open::read_write().create(true);
-        let left = crate::file::Guard::buffer_file().open(how, &path).unwrap();
+        let left = crate::file::FileGuard::buffer_file().open(how, &path).unwrap();
         crate::file::truncate(&left.fd, 4096).unwrap();
         if !crate::file::is_buffer_file(&left.fd) {
             std::fs::remove_file(&path).unwrap();
             return eprintln!("skipped: no extended attributes here");
         }
-        drop(works(&Source::Mmap(Some(path.clone())), 4096));
+        drop(works(&MemorySource::Mmap(Some(path.clone())), 4096));
         assert!(!path.exists());
     }
 
@@ -428,8 +433,10 @@ mod tests {
     fn huge_pages_work_or_the_error_names_the_remedy() {
         let sizes = huge_pages::pools().into_iter().map(|pool| Some(pool.page)).chain([None]);
         for size in sizes {
-            for source in [Source::MmapHuge { file: None, page: size }, Source::ShmHuge(size)] {
-                match Region::new(&source, 4096, 0) {
+            for source in
+                [MemorySource::MmapHuge { file: None, page: size }, MemorySource::ShmHuge(size)]
+            {
+                match MemoryRegion::new(&source, 4096, 0) {
                     Ok(mut region) => {
                         region.as_mut_slice().fill(1);
                         let page = size.unwrap_or(Bytes(host::huge_page_size() as u64));
@@ -452,13 +459,13 @@ mod tests {
     #[test]
     fn a_page_size_that_the_kernel_lacks_is_reported() {
         let page = Some(Bytes(3 << 20));
-        for source in [Source::MmapHuge { file: None, page }, Source::ShmHuge(page)] {
-            let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
+        for source in [MemorySource::MmapHuge { file: None, page }, MemorySource::ShmHuge(page)] {
+            let error = MemoryRegion::new(&source, 4096, 0).unwrap_err().to_string();
             assert!(error.contains("no huge pages of 3 MiB"), "{error}");
         }
         let file = Some(std::env::temp_dir().join("fiord-not-huge"));
-        let source = Source::MmapHuge { file, page: Some(Bytes(2 << 20)) };
-        let error = Region::new(&source, 4096, 0).unwrap_err().to_string();
+        let source = MemorySource::MmapHuge { file, page: Some(Bytes(2 << 20)) };
+        let error = MemoryRegion::new(&source, 4096, 0).unwrap_err().to_string();
         assert!(error.contains("not a hugetlbfs") && error.contains("pagesize=2M"), "{error}");
     }
 
@@ -469,7 +476,7 @@ mod tests {
             return eprintln!("skipped: no hugetlbfs is mounted");
         };
         let path = mount.point.join(format!("fiord-huge-{}", std::process::id()));
-        match Region::new(&Source::MmapHuge { file: Some(path), page: None }, 4096, 0) {
+        match MemoryRegion::new(&MemorySource::MmapHuge { file: Some(path), page: None }, 4096, 0) {
             Ok(mut region) => {
                 assert!(region.page_size() > host::page_size());
                 region.as_mut_slice().fill(1);
@@ -481,7 +488,7 @@ mod tests {
     #[test]
     fn untouched_memory_is_not_resident() {
         let before = crate::usage::memory().unwrap().resident;
-        let region = Region::new(&Source::Malloc, 4 << 30, 4096).unwrap();
+        let region = MemoryRegion::new(&MemorySource::Malloc, 4 << 30, 4096).unwrap();
         let after = crate::usage::memory().unwrap().resident;
         assert!(after.saturating_sub(before) < Bytes(64 << 20), "{before:?} {after:?}");
         drop(region);
@@ -489,9 +496,18 @@ mod tests {
 
     #[test]
     fn impossible_lengths_and_alignments_are_refused() {
-        assert_eq!(Region::new(&Source::Malloc, 0, 0).unwrap_err().errno, Errno::EINVAL);
-        assert_eq!(Region::new(&Source::Malloc, 1, 3).unwrap_err().errno, Errno::EINVAL);
-        assert_eq!(Region::new(&Source::Malloc, usize::MAX, 0).unwrap_err().errno, Errno::ENOMEM);
+        assert_eq!(
+            MemoryRegion::new(&MemorySource::Malloc, 0, 0).unwrap_err().errno,
+            Errno::EINVAL
+        );
+        assert_eq!(
+            MemoryRegion::new(&MemorySource::Malloc, 1, 3).unwrap_err().errno,
+            Errno::EINVAL
+        );
+        assert_eq!(
+            MemoryRegion::new(&MemorySource::Malloc, usize::MAX, 0).unwrap_err().errno,
+            Errno::ENOMEM
+        );
     }
 
     #[test]

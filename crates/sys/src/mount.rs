@@ -50,7 +50,7 @@ impl Mount {
         // bcachefs lists all its devices, separated by colons.
         for part in self.source.to_string_lossy().split(':').filter(|part| part.starts_with('/')) {
             if let Ok(facts) = file::facts(Path::new(part)) {
-                devices.extend(facts.node.filter(|_| facts.kind == file::Kind::Block));
+                devices.extend(facts.node.filter(|_| facts.kind == file::InodeType::Block));
             }
         }
         if self.kind == "btrfs" {

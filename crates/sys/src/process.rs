@@ -10,26 +10,26 @@ use crate::{Error, Result};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessEnding {
     /// The command exited with this status.
     Exited(i32),
     /// This signal killed the command.
     Killed(i32),
 }
 
-impl Ending {
+impl ProcessEnding {
     /// Whether the command exited with status 0.
     #[must_use]
     pub fn is_success(self) -> bool {
-        self == Ending::Exited(0)
+        self == ProcessEnding::Exited(0)
     }
 }
 
-impl std::fmt::Display for Ending {
+impl std::fmt::Display for ProcessEnding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Ending::Exited(status) => write!(f, "exit status {status}"),
-            Ending::Killed(signal) => write!(f, "killed by signal {signal}"),
+            ProcessEnding::Exited(status) => write!(f, "exit status {status}"),
+            ProcessEnding::Killed(signal) => write!(f, "killed by signal {signal}"),
         }
     }
 }
@@ -62,7 +62,7 @@ pub fn run_shell(
     command: &str,
     output: File,
     kill: &mut dyn FnMut() -> Option<Kill>,
-) -> Result<Ending> {
+) -> Result<ProcessEnding> {
     let copy = output.try_clone().map_err(|error| Error::from_io("dup", &error))?;
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdout(Stdio::from(output)).stderr(Stdio::from(copy));
@@ -88,8 +88,8 @@ pub fn run_shell(
         pause = (pause * 2).min(POLL);
     };
     Ok(match status.code() {
-        Some(code) => Ending::Exited(code),
-        None => Ending::Killed(status.signal().unwrap_or(0)),
+        Some(code) => ProcessEnding::Exited(code),
+        None => ProcessEnding::Killed(status.signal().unwrap_or(0)),
     })
 }
 
@@ -124,18 +124,18 @@ mod tests {
         let path = std::env::temp_dir().join(format!("fiord-shell-{}", std::process::id()));
         let go_on = &mut || None;
         let mut run = |command| run_shell(command, File::create(&path).unwrap(), go_on).unwrap();
-        assert_eq!(run("echo out; echo err >&2; exit 3"), Ending::Exited(3));
+        assert_eq!(run("echo out; echo err >&2; exit 3"), ProcessEnding::Exited(3));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "out\nerr\n");
-        assert_eq!(run("kill -9 $$"), Ending::Killed(9));
+        assert_eq!(run("kill -9 $$"), ProcessEnding::Killed(9));
         assert!(run("true").is_success());
-        assert_eq!(Ending::Killed(9).to_string(), "killed by signal 9");
+        assert_eq!(ProcessEnding::Killed(9).to_string(), "killed by signal 9");
         // The signal reaches the whole group, not only the shell. A group that ignores it is killed.
         let from = std::time::Instant::now();
         let mut kill = || Some(Kill::Softly);
         // This also works if the thread that starts the command blocks the signal.
         crate::signal::block_in_this_thread().unwrap();
         let ending = run_shell("sleep 60 | cat", File::create(&path).unwrap(), &mut kill).unwrap();
-        assert_eq!(ending, Ending::Killed(libc::SIGTERM));
+        assert_eq!(ending, ProcessEnding::Killed(libc::SIGTERM));
         let mut asked = 0;
         let mut kill = || {
             asked += usize::from(path.metadata().is_ok_and(|output| output.len() > 0));
@@ -143,7 +143,7 @@ mod tests {
         };
         let deaf = "trap '' TERM; echo ready; sleep 60; sleep 60";
         let ending = run_shell(deaf, File::create(&path).unwrap(), &mut kill).unwrap();
-        assert_eq!(ending, Ending::Killed(libc::SIGKILL));
+        assert_eq!(ending, ProcessEnding::Killed(libc::SIGKILL));
         assert!(from.elapsed() < Duration::from_secs(20));
         std::fs::remove_file(&path).unwrap();
     }

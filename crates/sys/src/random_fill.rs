@@ -17,7 +17,7 @@ const A: u64 = 4_294_957_665;
 
 /// Vector units that this module supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum FillUnit {
     /// Instructions that every processor of this architecture has.
     Portable,
     /// AVX2: 256 bits.
@@ -26,20 +26,20 @@ pub enum Unit {
     Avx512,
 }
 
-impl Unit {
+impl FillUnit {
     /// Returns the widest vector unit of this processor.
     #[must_use]
-    pub fn best() -> Unit {
+    pub fn best() -> FillUnit {
         #[cfg(target_arch = "x86_64")]
         {
             if std::arch::is_x86_feature_detected!("avx512f") {
-                return Unit::Avx512;
+                return FillUnit::Avx512;
             }
             if std::arch::is_x86_feature_detected!("avx2") {
-                return Unit::Avx2;
+                return FillUnit::Avx2;
             }
         }
-        Unit::Portable
+        FillUnit::Portable
     }
 }
 
@@ -48,24 +48,24 @@ impl Unit {
 #[repr(align(64))]
 pub struct Stream {
     lanes: [u64; LANES],
-    unit: Unit,
+    unit: FillUnit,
 }
 
 impl Stream {
     /// Creates a stream from 32 seeds. Seeds that are not valid states are adjusted.
     #[must_use]
     pub fn new(seeds: [u64; LANES]) -> Self {
-        Self::with_unit(seeds, Unit::best())
+        Self::with_unit(seeds, FillUnit::best())
     }
 
     /// Creates a stream that uses another vector unit, to compare them. If the processor lacks the unit, the
     /// stream uses the best one that it has.
     #[must_use]
-    pub fn with_unit(seeds: [u64; LANES], unit: Unit) -> Self {
+    pub fn with_unit(seeds: [u64; LANES], unit: FillUnit) -> Self {
         // A valid state is below A * 2^32 - 1 and not 0.
         let state =
             |seed: u64| (((seed >> 32) * (A - 1)) >> 32) << 32 | (seed & 0xffff_ffff).max(1);
-        let unit = if unit as u8 <= Unit::best() as u8 { unit } else { Unit::best() };
+        let unit = if unit as u8 <= FillUnit::best() as u8 { unit } else { FillUnit::best() };
         Stream { lanes: seeds.map(state), unit }
     }
 
@@ -75,13 +75,13 @@ impl Stream {
     pub fn fill(&mut self, buffer: &mut [u8]) {
         let (steps, rest) = buffer.as_chunks_mut::<STEP>();
         match self.unit {
-            Unit::Portable => portable(&mut self.lanes, steps),
+            FillUnit::Portable => portable(&mut self.lanes, steps),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `with_unit` admits a unit only if the processor has it.
-            Unit::Avx2 => unsafe { x86::fill_avx2(&mut self.lanes, steps) },
+            FillUnit::Avx2 => unsafe { x86::fill_avx2(&mut self.lanes, steps) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Unit::Avx512 => unsafe { x86::fill_avx512(&mut self.lanes, steps) },
+            FillUnit::Avx512 => unsafe { x86::fill_avx512(&mut self.lanes, steps) },
             #[cfg(not(target_arch = "x86_64"))]
             _ => portable(&mut self.lanes, steps),
         }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_vector_unit_produces_the_same_bytes() {
         for len in [0, 1, 7, 8, 255, 256, 257, 4096, 5000] {
-            let made = [Unit::Portable, Unit::Avx2, Unit::Avx512].map(|unit| {
+            let made = [FillUnit::Portable, FillUnit::Avx2, FillUnit::Avx512].map(|unit| {
                 let mut stream = Stream::with_unit(seeds(), unit);
                 let mut buffers = [vec![0; len], vec![0; len]];
                 buffers.iter_mut().for_each(|buffer| stream.fill(buffer));

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::host;
-use crate::limits::{self, Kind};
+use crate::limits::{self, LimitKind};
 use crate::root::Root;
 
 /// Explains why `bytes` more of memory are not available.
@@ -34,7 +34,7 @@ pub fn of_threads(stack: u64) -> String {
 /// Whether `bytes` more would exceed the limit on this process's address space (`RLIMIT_AS`).
 #[must_use]
 pub fn exceeds_address_space(bytes: u64) -> bool {
-    let limit = limits::of(Kind::AddressSpace).map_or(u64::MAX, |limit| limit.soft);
+    let limit = limits::of(LimitKind::AddressSpace).map_or(u64::MAX, |limit| limit.soft);
     limit != u64::MAX && pages(0).saturating_add(bytes) > limit
 }
 
@@ -42,7 +42,7 @@ pub fn exceeds_address_space(bytes: u64) -> bool {
 /// allocates. The cost is negligible, because a job's threads allocate before they run.
 pub fn save_address_space() {
     #[cfg(target_env = "gnu")]
-    if limits::of(Kind::AddressSpace).is_ok_and(|limit| limit.soft != u64::MAX) {
+    if limits::of(LimitKind::AddressSpace).is_ok_and(|limit| limit.soft != u64::MAX) {
         // SAFETY: integers only; called before there are other threads.
         unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
     }
@@ -50,7 +50,7 @@ pub fn save_address_space() {
 
 fn memory(bytes: u64, out: &mut impl Write) -> fmt::Result {
     let limit = |kind| limits::of(kind).map_or(u64::MAX, |limit| limit.soft);
-    let (space, data) = (limit(Kind::AddressSpace), limit(Kind::Data));
+    let (space, data) = (limit(LimitKind::AddressSpace), limit(LimitKind::Data));
     let (mapped, private) = (pages(0), pages(5));
     if space != u64::MAX && mapped.saturating_add(bytes) > space {
         return write!(
@@ -127,7 +127,7 @@ fn thread_limit() -> Option<String> {
             ));
         }
     }
-    let limit = limits::of(Kind::Processes).ok()?.soft;
+    let limit = limits::of(LimitKind::Processes).ok()?.soft;
     (own >= limit).then(|| {
         format!(
             "this user may have {limit} processes and threads (RLIMIT_NPROC), and has {own}. To fix: \

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// The call in which a thread is blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct BlockedCall {
     /// Name of the system call; `a system call` if this module does not know it, `a page fault` if the
     /// thread waits for mapped memory.
     pub call: &'static str,
@@ -35,7 +35,7 @@ enum About {
 /// Returns the call in which a thread of this process is blocked; `None` if the thread runs, has ended,
 /// or its state cannot be read.
 #[must_use]
-pub fn waits_in(thread: u32) -> Option<Waiting> {
+pub fn waits_in(thread: u32) -> Option<BlockedCall> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).ok()?;
     let (number, arguments) = parse(&text)?;
     let (call, about) = named(number);
@@ -45,7 +45,7 @@ pub fn waits_in(thread: u32) -> Option<Waiting> {
         About::Path(n) => (text_at(argument(n)), None),
         About::Other => (None, None),
     };
-    Some(Waiting { call, offset: offset.filter(|_| file.is_some()), file })
+    Some(BlockedCall { call, offset: offset.filter(|_| file.is_some()), file })
 }
 
 /// Parses the number of the call and its arguments. The file contains either `running`, or numbers: the
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     /// Starts a thread and waits until it is blocked on a file.
-    fn blocked(body: impl FnOnce() + Send + 'static) -> Waiting {
+    fn blocked(body: impl FnOnce() + Send + 'static) -> BlockedCall {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             sender.send(crate::thread::id()).unwrap();

@@ -9,9 +9,9 @@ use crate::Result;
 use crate::error::check;
 
 /// Counters of `getrusage(2)`. The difference of two readings of one thread is its use between them
-/// ([`Usage::since`]).
+/// ([`ResourceUsage::since`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Usage {
+pub struct ResourceUsage {
     /// CPU time in user mode; the kernel reports microseconds.
     pub user: Nanos,
     /// CPU time in the kernel.
@@ -30,12 +30,12 @@ pub struct Usage {
     pub written: Bytes,
 }
 
-impl Usage {
+impl ResourceUsage {
     /// Reads the counters of the calling thread (`RUSAGE_THREAD`, Linux 2.6.26).
     ///
     /// # Errors
     /// Those of `getrusage(2)`.
-    pub fn of_thread() -> Result<Usage> {
+    pub fn of_thread() -> Result<ResourceUsage> {
         read(libc::RUSAGE_THREAD)
     }
 
@@ -43,7 +43,7 @@ impl Usage {
     ///
     /// # Errors
     /// Those of `getrusage(2)`.
-    pub fn of_process() -> Result<Usage> {
+    pub fn of_process() -> Result<ResourceUsage> {
         read(libc::RUSAGE_SELF)
     }
 
@@ -51,14 +51,14 @@ impl Usage {
     ///
     /// # Errors
     /// Those of `getrusage(2)`.
-    pub fn of_children() -> Result<Usage> {
+    pub fn of_children() -> Result<ResourceUsage> {
         read(libc::RUSAGE_CHILDREN)
     }
 
     /// Returns the use between `earlier` and this reading.
-    pub fn since(&self, earlier: &Usage) -> Usage {
+    pub fn since(&self, earlier: &ResourceUsage) -> ResourceUsage {
         let count = u64::saturating_sub;
-        Usage {
+        ResourceUsage {
             user: self.user.saturating_sub(earlier.user),
             system: self.system.saturating_sub(earlier.system),
             voluntary_switches: count(self.voluntary_switches, earlier.voluntary_switches),
@@ -77,7 +77,7 @@ impl Usage {
     }
 }
 
-fn read(who: libc::c_int) -> Result<Usage> {
+fn read(who: libc::c_int) -> Result<ResourceUsage> {
     // SAFETY: `rusage` is a C struct of integers, for which all zeroes is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is writable.
@@ -85,7 +85,7 @@ fn read(who: libc::c_int) -> Result<Usage> {
     let ns = |time: libc::timeval| {
         Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000)
     };
-    Ok(Usage {
+    Ok(ResourceUsage {
         user: ns(usage.ru_utime),
         system: ns(usage.ru_stime),
         voluntary_switches: usage.ru_nvcsw as u64,
@@ -114,7 +114,7 @@ fn parse_ready(text: &str) -> Option<Nanos> {
 
 /// Memory of the process, from `/proc/self/status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Memory {
+pub struct ProcessMemory {
     /// Resident memory now.
     pub resident: Bytes,
     /// Peak of the resident memory.
@@ -129,19 +129,19 @@ pub struct Memory {
 ///
 /// # Errors
 /// Those of reading `/proc/self/status`.
-pub fn memory() -> Result<Memory> {
+pub fn memory() -> Result<ProcessMemory> {
     let path = "/proc/self/status";
     let text = std::fs::read_to_string(path)
         .map_err(|error| crate::Error::from_io("read", &error).at(path))?;
     Ok(parse_status(&text))
 }
 
-fn parse_status(text: &str) -> Memory {
+fn parse_status(text: &str) -> ProcessMemory {
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(Bytes::from_kib)
     };
-    Memory {
+    ProcessMemory {
         resident: field("VmRSS").unwrap_or_default(),
         peak: field("VmHWM").unwrap_or_default(),
         locked: field("VmLck").unwrap_or_default(),
@@ -186,22 +186,22 @@ mod tests {
 
     #[test]
     fn a_busy_thread_uses_user_time() {
-        let before = Usage::of_thread().unwrap();
+        let before = ResourceUsage::of_thread().unwrap();
         let start = crate::clock::thread_cpu();
         while crate::clock::thread_cpu() - start < 20_000_000 {
             std::hint::black_box((0..1000u64).sum::<u64>());
         }
-        let used = Usage::of_thread().unwrap().since(&before);
+        let used = ResourceUsage::of_thread().unwrap().since(&before);
         assert!(used.user.saturating_add(used.system) >= Nanos::from_millis(10), "{used:?}");
     }
 
     #[test]
     fn a_sleeping_thread_switches_voluntarily() {
-        let before = Usage::of_thread().unwrap();
+        let before = ResourceUsage::of_thread().unwrap();
         for _ in 0..3 {
             crate::clock::sleep(std::time::Duration::from_millis(1));
         }
-        let used = Usage::of_thread().unwrap().since(&before);
+        let used = ResourceUsage::of_thread().unwrap().since(&before);
         assert!(used.voluntary_switches >= 3, "{used:?}");
         assert!(used.switches() >= 3);
     }
@@ -212,7 +212,7 @@ mod tests {
         let parsed = parse_status(text);
         assert_eq!(
             parsed,
-            Memory {
+            ProcessMemory {
                 resident: Bytes(65536),
                 peak: Bytes(131072),
                 locked: Bytes::ZERO,

@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fiord_sys::file::{self, Kind, Open};
-use fiord_sys::memory::{Region, Source};
+use fiord_sys::file::{self, InodeType, Open};
+use fiord_sys::memory::{MemoryRegion, MemorySource};
 use fiord_sys::{block, clock, diskstats, in_use};
 use fiord_types::{Bytes, Errno};
 
@@ -71,7 +71,7 @@ fn everything_on_a_loop_device() {
 
 fn sizes(path: &Path) {
     let facts = file::facts(path).unwrap();
-    assert_eq!(facts.kind, Kind::Block);
+    assert_eq!(facts.kind, InodeType::Block);
     let node = facts.node.unwrap();
     assert_eq!(file::target_size(path).unwrap(), Some(SIZE));
     assert_eq!(block::sysfs_size(node), Some(SIZE));
@@ -132,8 +132,8 @@ fn contents(path: &Path) {
 /// Sixteen direct reads of 4 KiB count as sixteen I/Os and 128 sectors, immediately.
 fn counters(path: &Path) {
     let file = std::fs::File::from(Open::read_only().direct(true).open(path).unwrap());
-    let mut region = Region::new(&Source::Malloc, 4096, 4096).unwrap();
-    let watch = diskstats::Watch::start([path]).unwrap();
+    let mut region = MemoryRegion::new(&MemorySource::Malloc, 4096, 4096).unwrap();
+    let watch = diskstats::DiskWatch::start([path]).unwrap();
     let start = clock::monotonic();
     for index in 0..16 {
         file.read_exact_at(region.as_mut_slice(), index * 4096).unwrap();

@@ -19,7 +19,7 @@ pub mod words;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::root::Root;
-use fiord_sys::survey::{Depth, Disk, SharedLink, Survey, sharing};
+use fiord_sys::survey::{Disk, DiskSurvey, SharedLink, SurveyDepth, sharing};
 use fiord_sys::{diskstats, file, terminal};
 use fiord_types::Bytes;
 
@@ -28,7 +28,7 @@ use crate::target::{TargetError, facts};
 
 /// Why disks cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum DevicesError {
     /// There is no list of disks.
     #[error(
         "{path} does not exist\n  To fix: mount /sys, or put a copy of it below --root={}",
@@ -71,7 +71,7 @@ pub enum Error {
 
 /// Command line of `fiord devices`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct DevicesArgs {
     /// Devices: names (nvme0n1), nodes (/dev/disk/by-id/…) or files on them. Default: a table of
     /// all disks that have a capacity.
     device: Vec<String>,
@@ -106,26 +106,26 @@ pub(crate) struct Shown {
 ///
 /// # Errors
 /// A name is not that of a disk, or there is no list of disks.
-pub fn run(args: &Args, session: &mut Session) -> Result<CommandEnd, Error> {
+pub fn run(args: &DevicesArgs, session: &mut Session) -> Result<CommandEnd, DevicesError> {
     session.print(&show(args)?)?;
     Ok(CommandEnd::Done)
 }
 
 /// Returns the formatted disks.
-fn show(args: &Args) -> Result<String, Error> {
+fn show(args: &DevicesArgs) -> Result<String, DevicesError> {
     let root = if args.root == "/" { Root::machine() } else { Root::at(&args.root) };
     let list = root.path("/sys/block");
     if !list.is_dir() {
-        return Err(Error::NoSysfs { path: list, root: args.root.clone().into() });
+        return Err(DevicesError::NoSysfs { path: list, root: args.root.clone().into() });
     }
     let wanted =
         args.device.iter().map(|name| resolve(name, &root)).collect::<Result<Vec<_>, _>>()?;
-    let survey = Survey::new(root, Depth::Full);
+    let survey = DiskSurvey::new(root, SurveyDepth::Full);
     let all = survey.disks();
     let mut shown = choose(&all, &wanted, args.all);
     shown.unchecked = survey.unchecked().map(|why| why.to_string());
     if let Some(missing) = wanted.iter().flatten().find(|name| !all.iter().any(|d| is(d, name))) {
-        return Err(Error::NoDisk { name: missing.clone() });
+        return Err(DevicesError::NoDisk { name: missing.clone() });
     }
     let text = match () {
         () if args.format == "json" => return Ok(json::text(&shown)),
@@ -166,7 +166,7 @@ fn choose(all: &[Disk], wanted: &[Vec<String>], empty_too: bool) -> Shown {
 }
 
 /// Resolves a name, a node or a file to kernel names of disks.
-fn resolve(text: &str, root: &Root) -> Result<Vec<String>, Error> {
+fn resolve(text: &str, root: &Root) -> Result<Vec<String>, DevicesError> {
     let known = |name: &str| {
         root.path("/sys/block").join(name).exists()
             || root.path("/sys/class/nvme-generic").join(name).exists()
@@ -177,9 +177,9 @@ fn resolve(text: &str, root: &Root) -> Result<Vec<String>, Error> {
     }
     let path = Path::new(text);
     if !root.is_machine() || !(text.contains('/') || path.exists()) {
-        return Err(Error::Unknown { name: text.into() });
+        return Err(DevicesError::Unknown { name: text.into() });
     }
-    if facts(path)?.kind == file::Kind::Char {
+    if facts(path)?.kind == file::InodeType::Char {
         let name = std::fs::canonicalize(path).ok();
         let name = name.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
         if let Some(name) = name.filter(|name| known(name)) {
@@ -188,7 +188,7 @@ fn resolve(text: &str, root: &Root) -> Result<Vec<String>, Error> {
     }
     let disks = diskstats::disks_of(path)?;
     if disks.is_empty() {
-        return Err(Error::Elsewhere { path: text.into() });
+        return Err(DevicesError::Elsewhere { path: text.into() });
     }
     Ok(disks.into_iter().map(|disk| disk.name).collect())
 }

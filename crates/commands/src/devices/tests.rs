@@ -21,11 +21,11 @@ fn machine() -> Machine {
     machine
 }
 
-fn shown(machine: &Machine, args: &[&str]) -> Result<String, Error> {
+fn shown(machine: &Machine, args: &[&str]) -> Result<String, DevicesError> {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
-        args: Args,
+        args: DevicesArgs,
     }
     let root = machine.root().path("/").display().to_string();
     let mut line = vec!["devices", "--root", &root];
@@ -35,7 +35,7 @@ fn shown(machine: &Machine, args: &[&str]) -> Result<String, Error> {
 
 #[test]
 fn the_table() {
-    let all = Survey::new(machine().root(), Depth::Files).disks();
+    let all = DiskSurvey::new(machine().root(), SurveyDepth::Files).disks();
     let text = table::text(&choose(&all, &[], false), usize::MAX);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
@@ -46,7 +46,7 @@ fn the_table() {
 
 #[test]
 fn the_table_fits_any_terminal() {
-    let all = Survey::new(machine().root(), Depth::Files).disks();
+    let all = DiskSurvey::new(machine().root(), SurveyDepth::Files).disks();
     for width in [48, 80, 100, 132] {
         let text = table::text(&choose(&all, &[], false), width);
         for line in text.lines() {
@@ -110,9 +110,9 @@ fn json_has_the_numbers() {
 #[test]
 fn an_unknown_disk_is_an_error() {
     let error = shown(&machine(), &["nvme7n1"]).unwrap_err();
-    assert!(matches!(error, Error::Unknown { name } if name == "nvme7n1"));
+    assert!(matches!(error, DevicesError::Unknown { name } if name == "nvme7n1"));
     let missing = resolve("/dev/fiord-none", &Root::machine());
-    assert!(matches!(missing, Err(Error::Target(TargetError::Missing { .. }))));
+    assert!(matches!(missing, Err(DevicesError::Target(TargetError::Missing { .. }))));
 }
 
 #[test]

@@ -80,12 +80,12 @@ pub fn zones(disk: &Disk) -> Option<&'static str> {
 /// Formats the users of a disk: mount points and holders.
 #[must_use]
 pub fn used(disk: &Disk) -> Option<String> {
-    use fiord_sys::in_use::Use;
+    use fiord_sys::in_use::DeviceUse;
     let mut words: Vec<String> = Vec::new();
     for one in &disk.uses {
         words.push(match one {
-            Use::Mounted { point, .. } => point.display().to_string(),
-            Use::Swap { .. } => "swap".into(),
+            DeviceUse::Mounted { point, .. } => point.display().to_string(),
+            DeviceUse::Swap { .. } => "swap".into(),
         });
     }
     let uses_of_holders = !words.is_empty();

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use fiord_app::{Outcome, Prepared, Settings};
+use fiord_app::{Prepared, RunOutcome, RunSettings};
 use fiord_job::load::Machine;
 use fiord_run::error::JobError;
 use fiord_run::events::{Event, EventKind, EventSender, observe};
@@ -12,7 +12,7 @@ use fiord_run::{Interrupt, Interrupts};
 use fiord_types::{Bytes, Nanos};
 
 use crate::amount::decimal_short;
-use crate::precondition::Args;
+use crate::precondition::PreconditionArgs;
 use crate::precondition::bars::Bar;
 use crate::precondition::state::{FillPosition, ProgressFile, StateError};
 use crate::precondition::target::FillTarget;
@@ -105,7 +105,7 @@ impl FillEnd {
 
 /// Fills one target.
 pub(crate) struct DeviceFiller<'a> {
-    pub args: &'a Args,
+    pub args: &'a PreconditionArgs,
     pub target: &'a FillTarget,
     pub store: &'a ProgressFile,
     pub stop: &'a AtomicBool,
@@ -232,11 +232,15 @@ impl DeviceFiller<'_> {
 
     /// Runs a job and updates the bar meanwhile. `extent`: the first and last byte that it writes; `None` for
     /// random writes.
-    fn job(&self, line: &[String], extent: Option<(Bytes, Bytes)>) -> Result<Outcome, FillError> {
+    fn job(
+        &self,
+        line: &[String],
+        extent: Option<(Bytes, Bytes)>,
+    ) -> Result<RunOutcome, FillError> {
         let invocation = rejected::parse(line, &mut Machine)?;
         let jobs = Prepared::of(&invocation).map_err(Rejected)?;
         let mut interrupts = Flag { stop: self.stop, asked: false };
-        let settings = Settings { progress: Some(UPDATE.0), ..Settings::default() };
+        let settings = RunSettings { progress: Some(UPDATE.0), ..RunSettings::default() };
         let stopped = || self.stopped();
         let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
         let draw = |event: Event| match (event.kind, extent) {

@@ -35,7 +35,7 @@ use target::{FillTarget, Unsuitable};
 
 /// Why nothing is written, or why the outcome cannot be shown.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PreconditionError {
     /// A target is refused.
     #[error(transparent)]
     Target(#[from] Unsuitable),
@@ -55,7 +55,7 @@ pub enum Error {
 
 /// Command line of `fiord precondition`.
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct PreconditionArgs {
     /// Block devices or existing files to fill.
     #[arg(required = true)]
     device: Vec<PathBuf>,
@@ -90,11 +90,11 @@ pub struct Args {
 /// A target is refused, progress cannot be saved, or the user does not confirm. A target that fails
 /// later is reported on the session's error stream.
 pub fn run(
-    args: &Args,
+    args: &PreconditionArgs,
     session: &mut Session<'_>,
     interrupts: &mut dyn Interrupts,
     terminal: bool,
-) -> Result<CommandEnd, Error> {
+) -> Result<CommandEnd, PreconditionError> {
     let targets = target::all(&args.device)?;
     let store = ProgressFile::open(args.state.as_deref())?;
     let place = |target: &FillTarget| match args.restart {
@@ -123,7 +123,7 @@ pub fn run(
 
 /// Writes all targets in parallel. Returns the outcome of each.
 fn write_all(
-    args: &Args,
+    args: &PreconditionArgs,
     interrupts: &mut dyn Interrupts,
     bars: &Bars,
     (targets, places): (&[FillTarget], &[FillPosition]),
@@ -159,7 +159,7 @@ fn summary(
     session: &mut Session<'_>,
     targets: &[FillTarget],
     ends: &[Result<FillEnd, FillError>],
-) -> Result<CommandEnd, Error> {
+) -> Result<CommandEnd, PreconditionError> {
     let mut end = CommandEnd::Done;
     for (target, ended) in targets.iter().zip(ends) {
         match ended {
@@ -179,8 +179,8 @@ fn summary(
 }
 
 /// Prints a warning that the user must be able to read before data is lost.
-fn warn(to: &mut dyn Write, text: &str) -> Result<(), Error> {
-    to.write_all(text.as_bytes()).and_then(|()| to.flush()).map_err(Error::Warning)
+fn warn(to: &mut dyn Write, text: &str) -> Result<(), PreconditionError> {
+    to.write_all(text.as_bytes()).and_then(|()| to.flush()).map_err(PreconditionError::Warning)
 }
 
 #[cfg(test)]

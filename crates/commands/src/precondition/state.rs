@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ type Places = BTreeMap<String, FillPosition>;
 #[derive(Debug)]
 pub struct ProgressFile {
     path: PathBuf,
-    guard: Guard,
+    guard: FileGuard,
     /// Contents when the file was opened.
     places: Places,
 }
@@ -63,7 +63,7 @@ impl ProgressFile {
     /// The file exists but cannot be read or has other contents.
     pub fn open(path: Option<&Path>) -> Result<ProgressFile, StateError> {
         // A path that the user typed may point anywhere.
-        let guard = Guard::generated().allow_system(path.is_some());
+        let guard = FileGuard::generated().allow_system(path.is_some());
         let path = match path {
             Some(path) => path.to_path_buf(),
             None => usual()?,

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fiord_sys::block;
-use fiord_sys::file::{self, Device, Kind};
+use fiord_sys::file::{self, Device, InodeType};
 use fiord_sys::root::Root;
-use fiord_sys::survey::{Bus, Depth, Disk, Partition, Survey, Zones, signature};
+use fiord_sys::survey::{Bus, Disk, DiskSurvey, Partition, QueueZones, SurveyDepth, signature};
 use fiord_sys::zone::Model;
 use fiord_types::Bytes;
 
@@ -117,13 +117,15 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<FillTarget>, Unsuitable> {
 
 fn one(path: &Path) -> Result<FillTarget, Unsuitable> {
     let facts = facts(path)?;
-    if matches!(facts.kind, Kind::Block | Kind::Regular) {
+    if matches!(facts.kind, InodeType::Block | InodeType::Regular) {
         check_unused(path)?;
     }
     match facts.kind {
-        Kind::Block => device(path, facts.node),
-        Kind::Regular if facts.size == Bytes::ZERO => Err(Unsuitable::Empty { path: path.into() }),
-        Kind::Regular => Ok(FillTarget {
+        InodeType::Block => device(path, facts.node),
+        InodeType::Regular if facts.size == Bytes::ZERO => {
+            Err(Unsuitable::Empty { path: path.into() })
+        }
+        InodeType::Regular => Ok(FillTarget {
             path: path.into(),
             name: path.display().to_string(),
             size: facts.size,
@@ -144,9 +146,10 @@ fn device(path: &Path, number: Option<Device>) -> Result<FillTarget, Unsuitable>
     let whole = block::whole_disk_path(number);
     let whole = whole.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
     let sequence = whole.as_deref().and_then(|whole| sequence(&Root::machine(), whole));
-    let disk = whole.and_then(|whole| Survey::new(Root::machine(), Depth::Health).disk(&whole));
+    let disk =
+        whole.and_then(|whole| DiskSurvey::new(Root::machine(), SurveyDepth::Health).disk(&whole));
     if let Some(disk) = &disk {
-        let managed = |zones: &Zones| zones.model == Model::HostManaged;
+        let managed = |zones: &QueueZones| zones.model == Model::HostManaged;
         if disk.queue.zones.as_ref().is_some_and(managed) {
             return Err(Unsuitable::Zoned { name, path: path.into() });
         }
@@ -177,7 +180,7 @@ fn device(path: &Path, number: Option<Device>) -> Result<FillTarget, Unsuitable>
     })
 }
 
-fn file_key(facts: &file::Facts) -> String {
+fn file_key(facts: &file::FileFacts) -> String {
     format!("file {}:{} {}", facts.device, facts.inode, facts.size.0)
 }
 

@@ -27,11 +27,11 @@ fn run_on(
     more: &[&str],
     answer: Answer,
     interrupts: &mut dyn Interrupts,
-) -> (Result<CommandEnd, Error>, String, String) {
+) -> (Result<CommandEnd, PreconditionError>, String, String) {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
-        args: Args,
+        args: PreconditionArgs,
     }
     let state = format!("--state={}", place.join("state.json").display());
     let file = place.join("f").display().to_string();
@@ -73,7 +73,10 @@ fn without_a_yes_nothing_is_touched() {
         [(Answer::No, NoConsent::ByUser), (Answer::NoTerminal, NoConsent::NoTerminal)]
     {
         let (end, ..) = run_on(&place, &[], answer, &mut NoInterrupts);
-        assert!(matches!(end, Err(Error::NoConsent(refused)) if refused == why), "{end:?}");
+        assert!(
+            matches!(end, Err(PreconditionError::NoConsent(refused)) if refused == why),
+            "{end:?}"
+        );
     }
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();
@@ -114,7 +117,7 @@ fn what_cannot_be_written_is_refused() {
     let place = place("refused");
     fs::write(place.join("f"), "").unwrap();
     let (end, ..) = run_on(&place, &["--yes"], Answer::NoTerminal, &mut NoInterrupts);
-    assert!(matches!(end, Err(Error::Target(Unsuitable::Empty { .. }))), "{end:?}");
+    assert!(matches!(end, Err(PreconditionError::Target(Unsuitable::Empty { .. }))), "{end:?}");
     let refused = |path: &str| target::all(&[path.into()]).unwrap_err();
     assert!(matches!(refused("/dev/null"), Unsuitable::Neither { .. }));
     assert!(matches!(refused("/dev/fiord-none"), Unsuitable::Target(TargetError::Missing { .. })));
@@ -186,7 +189,7 @@ fn a_place_that_cannot_be_kept() {
     let state = format!("--state={}", place.join("f/state.json").display());
     let args = ["--yes", &state];
     let (end, ..) = run_on(&place, &args, Answer::NoTerminal, &mut NoInterrupts);
-    assert!(matches!(end, Err(Error::State(_))), "{end:?}");
+    assert!(matches!(end, Err(PreconditionError::State(_))), "{end:?}");
     assert!(end.unwrap_err().to_string().contains("--state=FILE"));
     assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
     fs::remove_dir_all(place).unwrap();

@@ -34,7 +34,7 @@ pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
 /// Results of a point.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct PointOutcome {
     /// IOPS of all jobs and directions.
     pub iops: f64,
     /// Bandwidth in bytes per second.
@@ -65,7 +65,7 @@ pub struct Due {
     pub percentiles_ns: Vec<u64>,
 }
 
-impl Outcome {
+impl PointOutcome {
     /// Returns mean and percentiles for JSON.
     #[must_use]
     pub fn latency(&self) -> Map<String, Value> {
@@ -104,7 +104,7 @@ pub fn final_document(text: &str) -> Result<Value, OutcomeError> {
 ///
 /// # Errors
 /// The text is not the report of a run, or a job failed.
-pub fn read(text: &str) -> Result<Outcome, OutcomeError> {
+pub fn read(text: &str) -> Result<PointOutcome, OutcomeError> {
     read_document(&final_document(text)?)
 }
 
@@ -112,7 +112,7 @@ pub fn read(text: &str) -> Result<Outcome, OutcomeError> {
 ///
 /// # Errors
 /// The report has no jobs, or a job failed.
-pub fn read_document(document: &Value) -> Result<Outcome, OutcomeError> {
+pub fn read_document(document: &Value) -> Result<PointOutcome, OutcomeError> {
     let jobs = document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or(OutcomeError::NoJobs)?;
     if let Some(failed) = jobs.iter().find(|j| has_failed(j)) {
         let job = failed["jobname"].as_str().unwrap_or_default().to_owned();
@@ -120,7 +120,7 @@ pub fn read_document(document: &Value) -> Result<Outcome, OutcomeError> {
     }
     let mut sums = Sums::default();
     jobs.iter().for_each(|job| sums.add(job));
-    Ok(Outcome { findings: findings::read(document), ..sums.outcome() })
+    Ok(PointOutcome { findings: findings::read(document), ..sums.outcome() })
 }
 
 /// Whether a job failed although the exit status of its run is 0. With `continue_on_error`, `error`
@@ -201,8 +201,8 @@ impl Sums {
         self.cpu_ms += cpu / 100.0 * whole(&job["job_runtime"]) as f64;
     }
 
-    fn outcome(self) -> Outcome {
-        Outcome {
+    fn outcome(self) -> PointOutcome {
+        PointOutcome {
             iops: self.iops,
             bw_bytes: self.bw,
             mean_ns: self.clat.mean(),

@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 use serde::{Deserialize, Serialize};
 
 use crate::axis::PointSettings;
-use crate::runs::outcome::{self, Outcome};
+use crate::runs::outcome::{self, PointOutcome};
 use crate::state_file::{self, FileError};
 
 /// File name of the list.
@@ -129,7 +129,7 @@ impl RunDirectory {
             }
             Err(e) => return Err(e.into()),
         };
-        Guard::generated().make_directories(dir)?;
+        FileGuard::generated().make_directories(dir)?;
         let store = RunDirectory { dir: dir.to_owned(), manifest };
         store.write()?;
         Ok(store)
@@ -137,7 +137,7 @@ impl RunDirectory {
 
     /// Returns the entry of a point if its run finished.
     #[must_use]
-    pub fn find(&self, settings: &PointSettings) -> Option<(&FinishedRun, Outcome)> {
+    pub fn find(&self, settings: &PointSettings) -> Option<(&FinishedRun, PointOutcome)> {
         let done = self.manifest.points.iter().find(|p| same(&p.settings, settings))?;
         let text = fs::read_to_string(self.path(done)).ok()?;
         Some((done, outcome::read(&text).ok()?))
@@ -167,7 +167,7 @@ impl RunDirectory {
     /// Removes the JSON of an interrupted run.
     pub fn drop_draft(&self) {
         // If the file cannot be removed, the next run replaces it.
-        let _ = Guard::generated().remove(&self.draft());
+        let _ = FileGuard::generated().remove(&self.draft());
     }
 
     /// Records a finished run: renames the draft to its final name.
@@ -181,7 +181,7 @@ impl RunDirectory {
         wall_ms: u64,
     ) -> Result<(), StoreError> {
         let file = file_name(settings);
-        Guard::generated().rename(&self.draft(), &self.dir.join(&file))?;
+        FileGuard::generated().rename(&self.draft(), &self.dir.join(&file))?;
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         self.manifest.points.push(FinishedRun {
             settings: settings.clone(),
@@ -204,7 +204,7 @@ impl RunDirectory {
 
     fn write(&self) -> Result<(), StoreError> {
         let path = self.dir.join(NAME);
-        Ok(state_file::replace(Guard::generated(), &path, &self.manifest)?)
+        Ok(state_file::replace(FileGuard::generated(), &path, &self.manifest)?)
     }
 }
 

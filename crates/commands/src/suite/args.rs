@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::session::{Format, ShowProgress};
+use crate::session::{CommandFormat, ShowProgress};
 
 /// Runs a suite: a set of runs on a device that answers one question. Without a name, lists them.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Args {
+pub struct SuiteArgs {
     /// Name of the suite.
     #[arg(value_name = "SUITE", requires = "device")]
     pub suite: Option<String>,
@@ -40,7 +40,7 @@ pub struct Args {
     pub restart: bool,
     /// Output format.
     #[arg(long, value_enum, default_value = "table")]
-    pub format: Format,
+    pub format: CommandFormat,
     /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub eta: ShowProgress,

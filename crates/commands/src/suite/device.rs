@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file;
-use fiord_sys::zone::{Facts, State, Zone, ZonedDevice};
+use fiord_sys::zone::{State, Zone, ZonedDevice, ZonedFacts};
 use fiord_types::Bytes;
 
 /// Why suites cannot use a device.
@@ -27,7 +27,7 @@ pub struct SuiteDevice {
     /// Path as typed.
     pub path: PathBuf,
     /// Facts about the device.
-    pub facts: Facts,
+    pub facts: ZonedFacts,
     /// Range of zones that suites use: the longest range of writable sequential zones.
     pub region: Range<usize>,
     /// Smallest capacity of these zones.
@@ -50,7 +50,7 @@ impl SuiteDevice {
         let capacity = zones[region.clone()].iter().map(|zone| zone.capacity).min();
         let unusable = || DeviceError::NoZone { device: path.to_owned() };
         let capacity = capacity.filter(|bytes| *bytes > Bytes::ZERO).ok_or_else(unusable)?;
-        let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
+        let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::InodeType::Char);
         Ok(SuiteDevice { path: path.to_owned(), facts, region, capacity, generic })
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fiord_job::load::Loader;
-use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
+use fiord_sys::zone::{Zone, ZoneAction, ZonedDevice, ZonedNode};
 use fiord_types::{Bytes, Nanos};
 
 use crate::amount::{clock, latency, rounded};
@@ -12,13 +12,13 @@ use crate::axis::{self, Axis};
 use crate::consent;
 use crate::rejected::{self, Rejected};
 use crate::runs::{Launcher, RunError, Runs};
-use crate::session::{CommandEnd, Format, Session};
+use crate::session::{CommandEnd, CommandFormat, Session};
 use crate::state_file;
-use crate::suite::args::Args;
+use crate::suite::args::SuiteArgs;
 use crate::suite::catalogue;
 use crate::suite::definition::{Definition, Filled, StepKind, StepRequest, Steps, SuiteStep};
 use crate::suite::device::SuiteDevice;
-use crate::suite::error::Error;
+use crate::suite::error::SuiteError;
 use crate::suite::row::{self, Row};
 use crate::suite::table::{self, SuiteResults};
 use crate::target::check_unused;
@@ -30,7 +30,11 @@ use crate::zones::summary::ZoneSums;
 ///
 /// # Errors
 /// The device has no zones or is in use, the user does not confirm, or a run failed.
-pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<CommandEnd, Error> {
+pub fn run(
+    args: &SuiteArgs,
+    session: &mut Session,
+    launcher: Launcher,
+) -> Result<CommandEnd, SuiteError> {
     let (Some(name), Some(path)) = (&args.suite, &args.device) else {
         session.print(&list())?;
         return Ok(CommandEnd::Done);
@@ -46,7 +50,7 @@ pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<Com
         return Ok(CommandEnd::Done);
     }
     if args.readonly {
-        return Err(Error::ReadOnly { suite: suite.name, device: path.clone() });
+        return Err(SuiteError::ReadOnly { suite: suite.name, device: path.clone() });
     }
     let dir = args.dir.clone().unwrap_or_else(|| directory(&suite, path));
     let identity = identity(&suite, &zoned, args);
@@ -61,8 +65,8 @@ pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<Com
     let document = table::json(&results);
     state_file::write(&dir.join("results.json"), &document)?;
     match args.format {
-        Format::Table => session.print(&table::text(&results))?,
-        Format::Json => session.print(&document)?,
+        CommandFormat::Table => session.print(&table::text(&results))?,
+        CommandFormat::Json => session.print(&document)?,
     }
     Ok(end)
 }
@@ -79,17 +83,17 @@ fn list() -> String {
     text
 }
 
-fn find(name: &str) -> Result<Definition, Error> {
+fn find(name: &str) -> Result<Definition, SuiteError> {
     let found = catalogue::all().into_iter().find(|suite| suite.name == name);
-    found.ok_or_else(|| Error::UnknownSuite { name: name.into() })
+    found.ok_or_else(|| SuiteError::UnknownSuite { name: name.into() })
 }
 
 /// Returns the axes of the suite, with the values of `--set`.
-fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, Error> {
+fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, SuiteError> {
     let asked = axis::read_all(set)?;
     let known = |name: &str| suite.axes.iter().any(|(own, _)| *own == name);
     if let Some(other) = asked.iter().find(|axis| !known(&axis.name)) {
-        return Err(Error::UnknownAxis { suite: *suite, name: other.name.clone() });
+        return Err(SuiteError::UnknownAxis { suite: *suite, name: other.name.clone() });
     }
     let own = |(name, values): &(&str, &str)| Axis {
         name: name.to_string(),
@@ -101,14 +105,14 @@ fn axes(suite: &Definition, set: &[String]) -> Result<Vec<Axis>, Error> {
 }
 
 fn steps(
-    args: &Args,
+    args: &SuiteArgs,
     suite: &Definition,
     axes: &[Axis],
     zoned: &SuiteDevice,
-) -> Result<Steps, Error> {
+) -> Result<Steps, SuiteError> {
     let (ramp, run) = suite.times;
     if run == 0 && (args.runtime.is_some() || args.ramp_time.is_some()) {
-        return Err(Error::NoTimes { suite: suite.name });
+        return Err(SuiteError::NoTimes { suite: suite.name });
     }
     let time =
         |given: &Option<String>, own: u32| given.clone().unwrap_or_else(|| format!("{own}s"));
@@ -145,7 +149,7 @@ fn directory(suite: &Definition, device: &Path) -> PathBuf {
 }
 
 /// Returns the properties that runs must share to appear in one table.
-fn identity(suite: &Definition, zoned: &SuiteDevice, args: &Args) -> Vec<String> {
+fn identity(suite: &Definition, zoned: &SuiteDevice, args: &SuiteArgs) -> Vec<String> {
     let mut all = vec![
         suite.name.to_owned(),
         zoned.path.display().to_string(),
@@ -177,7 +181,7 @@ impl Running<'_> {
     }
 
     /// Writes and checks all job files, so that errors are reported before any data is lost.
-    fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), Error> {
+    fn write_jobs(&self, loader: &mut dyn Loader) -> Result<(), SuiteError> {
         for (i, step) in self.steps.steps.iter().enumerate() {
             let path = self.path(i);
             state_file::write(&path, &step.job)?;
@@ -191,7 +195,7 @@ impl Running<'_> {
     }
 
     /// Returns the indices of the remaining steps.
-    fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, Error> {
+    fn left(&self, device: &dyn ZonedDevice) -> Result<Vec<usize>, SuiteError> {
         let zones = device.zones()?;
         let region = &zones[self.zoned.region.clone()];
         Ok(left(&self.steps.steps, region, |step| self.is_done(step)))
@@ -199,11 +203,11 @@ impl Running<'_> {
 
     fn run(
         &mut self,
-        args: &Args,
-        device: &Device,
+        args: &SuiteArgs,
+        device: &ZonedNode,
         session: &mut Session,
         progress: &mut dyn Write,
-    ) -> Result<CommandEnd, Error> {
+    ) -> Result<CommandEnd, SuiteError> {
         let left = self.left(device)?;
         let (all, dir) = (self.steps.steps.len(), self.dir.display());
         let _ = writeln!(progress, "{all} runs, {} left; results are kept in {dir}", left.len());
@@ -229,15 +233,15 @@ impl Running<'_> {
     /// Says which data will be lost and asks for confirmation.
     fn agree(
         &self,
-        args: &Args,
-        device: &Device,
+        args: &SuiteArgs,
+        device: &ZonedNode,
         session: &mut Session,
         progress: &mut dyn Write,
-    ) -> Result<(), Error> {
+    ) -> Result<(), SuiteError> {
         let path = &self.zoned.path;
         check_unused(path)?;
         let zones = device.zones()?;
-        let change = Change::new(Action::Reset, &zones, 0..zones.len());
+        let change = Change::new(ZoneAction::Reset, &zones, 0..zones.len());
         let to: &mut dyn Write = if args.yes { progress } else { session.err };
         let _ = writeln!(
             to,
@@ -251,7 +255,7 @@ impl Running<'_> {
     }
 
     /// Runs a step. Returns false if the user interrupted it.
-    fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, Error> {
+    fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, SuiteError> {
         let step = &self.steps.steps[index];
         let _ = write!(progress, "{} … ", axis::words(&step.settings));
         let _ = progress.flush();
@@ -269,7 +273,7 @@ impl Running<'_> {
     }
 
     /// Discards the results of later steps that depend on the zones which are about to be reset.
-    fn forget_after(&mut self, index: usize) -> Result<(), Error> {
+    fn forget_after(&mut self, index: usize) -> Result<(), SuiteError> {
         let after = self.steps.steps[index + 1..].iter().take_while(|step| !step.reset);
         for step in after.filter(|step| step.finds.is_some()) {
             self.runs.store.forget(&step.settings).map_err(RunError::from)?;
@@ -278,24 +282,24 @@ impl Running<'_> {
     }
 
     /// Resets every sequential zone that contains data.
-    fn reset(&self) -> Result<(), Error> {
+    fn reset(&self) -> Result<(), SuiteError> {
         let path = &self.zoned.path;
-        let device = Device::open(path, true)?;
+        let device = ZonedNode::open(path, true)?;
         let zones = device.zones()?;
-        let change = Change::new(Action::Reset, &zones, self.zoned.region.clone());
+        let change = Change::new(ZoneAction::Reset, &zones, self.zoned.region.clone());
         // Hours may have passed since the confirmation, and another program may use the device now.
         Ok(change.carry_out(&device, &zones, &|| check_unused(path))?)
     }
 
     /// Returns the rows of the finished measured steps.
-    fn rows(&self) -> Result<Vec<Row>, Error> {
+    fn rows(&self) -> Result<Vec<Row>, SuiteError> {
         let mut rows = Vec::new();
         for step in self.steps.steps.iter().filter(|step| step.kind != StepKind::Prepare) {
             let Some((done, _)) = self.runs.store.find(&step.settings) else { continue };
             let path = self.runs.store.path(done);
             let text = state_file::read_text(&path)?;
             let row = row::read(step, &done.file, &text);
-            rows.push(row.map_err(|source| Error::Outcome { path, source })?);
+            rows.push(row.map_err(|source| SuiteError::Outcome { path, source })?);
         }
         Ok(rows)
     }

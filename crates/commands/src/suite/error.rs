@@ -18,7 +18,7 @@ use crate::zones::change::ChangeError;
 
 /// Why a suite cannot run or go on. Finished runs are kept.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SuiteError {
     /// No suite has this name.
     #[error("unknown suite `{name}`; available: {}", names())]
     UnknownSuite {
@@ -46,7 +46,7 @@ pub enum Error {
     },
     /// The device cannot be opened or has no zones.
     #[error(transparent)]
-    Zones(#[from] zones::Error),
+    Zones(#[from] zones::ZonesError),
     /// Suites cannot use the zones of the device.
     #[error(transparent)]
     Device(#[from] DeviceError),

@@ -31,6 +31,6 @@ pub mod zbd;
 #[cfg(test)]
 mod tests;
 
-pub use args::Args;
+pub use args::SuiteArgs;
 pub use drive::run;
-pub use error::Error;
+pub use error::SuiteError;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use fiord_types::Bytes;
 
 use crate::axis::PointSettings;
-use crate::runs::outcome::{self, Outcome, OutcomeError};
+use crate::runs::outcome::{self, OutcomeError, PointOutcome};
 use crate::suite::definition::{StepKind, SuiteStep};
 
 /// A rate counts as reached if the writers achieve this percentage of it.
@@ -17,7 +17,7 @@ pub struct Row {
     /// Values on the axes.
     pub settings: PointSettings,
     /// Results of the run.
-    pub outcome: Outcome,
+    pub outcome: PointOutcome,
     /// Requested and achieved write rate, if the step has a rate.
     pub rate: Option<WriteRate>,
     /// File name of the run's JSON in the directory of the results.

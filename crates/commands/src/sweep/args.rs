@@ -9,7 +9,7 @@ use crate::session::ShowProgress;
 /// Runs a job at many settings and finds the knee, beyond which more load adds latency but no
 /// throughput.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Args {
+pub struct SweepArgs {
     /// A job file, or the options of a job after `--`: `-- --name=a --rw=randread --size=1g`.
     #[arg(required = true, value_name = "JOB")]
     pub job: Vec<String>,

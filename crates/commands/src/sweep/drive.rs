@@ -8,11 +8,11 @@ use fiord_types::Nanos;
 
 use crate::amount::{clock, latency};
 use crate::axis::{self, Axis, PointSettings};
-use crate::runs::outcome::{self, Outcome};
+use crate::runs::outcome::{self, PointOutcome};
 use crate::runs::{Launcher, Runs, label};
 use crate::session::{CommandEnd, Session};
-use crate::sweep::args::{Args, SweepFormat, Until};
-use crate::sweep::error::Error;
+use crate::sweep::args::{SweepArgs, SweepFormat, Until};
+use crate::sweep::error::SweepError;
 use crate::sweep::job::{self, Job};
 use crate::sweep::knee::{self, KneeReading};
 use crate::sweep::load::{self, Loads};
@@ -24,7 +24,11 @@ use crate::sweep::table;
 /// # Errors
 /// The sweep is impossible, or a run failed. In the latter case the results of the finished runs are
 /// printed all the same.
-pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<CommandEnd, Error> {
+pub fn run(
+    args: &SweepArgs,
+    session: &mut Session,
+    launcher: Launcher,
+) -> Result<CommandEnd, SweepError> {
     let Launcher { program, version, loader, progress } = launcher;
     let mut sweep = prepare(args, loader, (program, version), progress)?;
     let end = sweep.everything(loader, progress);
@@ -41,15 +45,15 @@ pub fn run(args: &Args, session: &mut Session, launcher: Launcher) -> Result<Com
 }
 
 fn prepare(
-    args: &Args,
+    args: &SweepArgs,
     loader: &mut dyn Loader,
     program: (PathBuf, &str),
     progress: &mut dyn Write,
-) -> Result<Sweep, Error> {
+) -> Result<Sweep, SweepError> {
     let axes = axis::read_all(&args.set)?;
     let loads = args.rate.as_deref().map(load::read).transpose()?;
     if axes.is_empty() && loads.is_none() {
-        return Err(Error::NothingToSweep);
+        return Err(SweepError::NothingToSweep);
     }
     if args.until.is_some() {
         check_until_axes(&axes)?;
@@ -74,14 +78,14 @@ fn prepare(
 }
 
 /// Checks that exactly one axis has several values, as `--until` requires.
-fn check_until_axes(axes: &[Axis]) -> Result<(), Error> {
+fn check_until_axes(axes: &[Axis]) -> Result<(), SweepError> {
     let several: Vec<&Axis> = axes.iter().filter(|a| a.values.len() > 1).collect();
     match several.as_slice() {
         [axis] if axis::is_increasing(axis) => Ok(()),
-        [axis] => Err(Error::NotIncreasing { axis: axis.name.clone() }),
-        [] => Err(Error::NoAxis),
+        [axis] => Err(SweepError::NotIncreasing { axis: axis.name.clone() }),
+        [] => Err(SweepError::NoAxis),
         [first, second, ..] => {
-            Err(Error::SeveralAxes { first: first.name.clone(), second: second.name.clone() })
+            Err(SweepError::SeveralAxes { first: first.name.clone(), second: second.name.clone() })
         }
     }
 }
@@ -106,7 +110,7 @@ impl Sweep {
         &mut self,
         loader: &mut dyn Loader,
         progress: &mut dyn Write,
-    ) -> Result<CommandEnd, Error> {
+    ) -> Result<CommandEnd, SweepError> {
         let end = self.run(progress)?;
         let Some(Loads(percents)) = self.loads.clone().filter(|_| end == CommandEnd::Done) else {
             return Ok(end);
@@ -116,11 +120,11 @@ impl Sweep {
             Some((i, outcome))
         });
         let highest = known.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
-        let (i, highest) = highest.ok_or(Error::NoHighestRate)?;
+        let (i, highest) = highest.ok_or(SweepError::NoHighestRate)?;
         let at = self.points[i].clone();
         let instances = self.job.instances(&at, loader)?;
         for percent in percents {
-            let rate = load::rate(&highest, instances, percent).ok_or(Error::NoRate)?;
+            let rate = load::rate(&highest, instances, percent).ok_or(SweepError::NoRate)?;
             self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
         }
         let points: Vec<PointSettings> =
@@ -172,7 +176,7 @@ impl Sweep {
     }
 
     /// Runs the points that are not done yet.
-    fn run(&mut self, progress: &mut dyn Write) -> Result<CommandEnd, Error> {
+    fn run(&mut self, progress: &mut dyn Write) -> Result<CommandEnd, SweepError> {
         let mut before: Option<KneeReading> = None;
         let (points, longest) = (self.points.clone(), self.longest.clone());
         for i in 0..points.len() {
@@ -203,7 +207,7 @@ impl Sweep {
         (points, longest): (&[PointSettings], &[u64]),
         i: usize,
         progress: &mut dyn Write,
-    ) -> Result<Option<Outcome>, Error> {
+    ) -> Result<Option<PointOutcome>, SweepError> {
         if self.runs.stop_requested() {
             return Ok(None);
         }
@@ -224,7 +228,7 @@ impl Sweep {
     fn results(&self, complete: bool) -> SweepResults {
         let found =
             |p: &PointSettings| self.runs.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
-        let mut points: Vec<(PointSettings, Outcome)> =
+        let mut points: Vec<(PointSettings, PointOutcome)> =
             self.points.iter().filter_map(found).collect();
         if self.until.is_some() {
             cut_at_saturation(&mut points);
@@ -247,7 +251,7 @@ impl Sweep {
 }
 
 /// Drops points beyond saturation, which an earlier sweep without `--until` may have run.
-fn cut_at_saturation(points: &mut Vec<(PointSettings, Outcome)>) {
+fn cut_at_saturation(points: &mut Vec<(PointSettings, PointOutcome)>) {
     let line: Vec<KneeReading> = points.iter().map(|(_, outcome)| reading(outcome)).collect();
     if let Some(at) = knee::knee(&line) {
         points.truncate(at + 2);
@@ -256,7 +260,7 @@ fn cut_at_saturation(points: &mut Vec<(PointSettings, Outcome)>) {
 
 /// The throughput and latency by which the knee is found: bytes per second, or IOPS if no bytes
 /// moved.
-fn reading(outcome: &Outcome) -> KneeReading {
+fn reading(outcome: &PointOutcome) -> KneeReading {
     let throughput = match outcome.bw_bytes {
         0 => outcome.iops,
         bytes => bytes as f64,
@@ -275,12 +279,12 @@ fn load_knee(loads: &[LoadPoint]) -> Option<u32> {
 }
 
 /// Finds a knee along the first increasing axis for each combination of the other axes.
-fn knees(axes: &[Axis], points: &[(PointSettings, Outcome)]) -> Vec<Knee> {
+fn knees(axes: &[Axis], points: &[(PointSettings, PointOutcome)]) -> Vec<Knee> {
     let Some(increasing) = axes.iter().find(|a| axis::is_increasing(a)) else { return Vec::new() };
     let others: Vec<Axis> = axes.iter().filter(|a| a.name != increasing.name).cloned().collect();
     let mut out = Vec::new();
     for with in axis::product(&others) {
-        let line: Vec<&(PointSettings, Outcome)> =
+        let line: Vec<&(PointSettings, PointOutcome)> =
             points.iter().filter(|(s, _)| with.iter().all(|w| s.contains(w))).collect();
         if line.len() < 2 {
             continue;

@@ -9,7 +9,7 @@ use crate::sweep::load::RateError;
 
 /// Why a sweep cannot run or go on. Finished runs are kept.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum SweepError {
     /// A value of `--set`.
     #[error(transparent)]
     Axis(#[from] AxisError),

@@ -1,7 +1,7 @@
 //! `--rate`: measures latency at percentages of the highest rate found.
 
 use crate::axis::PointSettings;
-use crate::runs::outcome::Outcome;
+use crate::runs::outcome::PointOutcome;
 
 /// Percentages of the highest rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn read(text: &str) -> Result<Loads, RateError> {
 /// Returns `rate_iops` of each of `instances` jobs for a percentage of their total IOPS; `None` if
 /// the directions are unknown or no I/O was done.
 #[must_use]
-pub fn rate(highest: &Outcome, instances: u64, percent: u32) -> Option<String> {
+pub fn rate(highest: &PointOutcome, instances: u64, percent: u32) -> Option<String> {
     let apart = highest.dirs?;
     let one = |iops: f64| {
         let share = iops * f64::from(percent) / 100.0 / instances.max(1) as f64;
@@ -87,8 +87,8 @@ pub fn settings(at: &PointSettings, rate: String) -> PointSettings {
 mod tests {
     use super::*;
 
-    fn outcome(dirs: [f64; 3]) -> Outcome {
-        Outcome { dirs: Some(dirs), ..Outcome::default() }
+    fn outcome(dirs: [f64; 3]) -> PointOutcome {
+        PointOutcome { dirs: Some(dirs), ..PointOutcome::default() }
     }
 
     #[test]
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(rate(&outcome([0.0, 9.0, 0.0]), 1, 110).as_deref(), Some("10"));
         assert_eq!(rate(&outcome([700.0, 300.0, 0.0]), 1, 10).as_deref(), Some("70,30"));
         assert_eq!(rate(&outcome([0.0; 3]), 1, 10), None);
-        assert_eq!(rate(&Outcome::default(), 1, 10), None);
+        assert_eq!(rate(&PointOutcome::default(), 1, 10), None);
     }
 }

@@ -22,6 +22,6 @@ pub mod load;
 pub mod results;
 pub mod table;
 
-pub use args::Args;
+pub use args::SweepArgs;
 pub use drive::run;
-pub use error::Error;
+pub use error::SweepError;

@@ -1,7 +1,7 @@
 //! Results of a sweep.
 
 use crate::axis::{Axis, PointSettings};
-use crate::runs::outcome::Outcome;
+use crate::runs::outcome::PointOutcome;
 
 /// Results of a sweep.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub struct SweepResults {
     /// Axes of the sweep.
     pub axes: Vec<Axis>,
     /// Finished points in the order of the axes.
-    pub points: Vec<(PointSettings, Outcome)>,
+    pub points: Vec<(PointSettings, PointOutcome)>,
     /// Knees, one for each line of points.
     pub knees: Vec<Knee>,
     /// Runs of `--rate`.
@@ -30,7 +30,7 @@ pub struct LoadPoint {
     /// `rate_iops` of each instance.
     pub rate: String,
     /// Results of the run.
-    pub outcome: Outcome,
+    pub outcome: PointOutcome,
 }
 
 /// The knee of a line of points that differ only in one option.
@@ -41,5 +41,5 @@ pub struct Knee {
     /// Values of the other options.
     pub with: PointSettings,
     /// Value of the option at the knee and the results there; `None` if every step pays off.
-    pub at: Option<(String, Outcome)>,
+    pub at: Option<(String, PointOutcome)>,
 }

@@ -9,7 +9,7 @@ use crate::amount::{latency, scaled};
 use crate::axis::{self, Axis, PointSettings};
 use crate::columns::{Align, aligned};
 use crate::runs::findings;
-use crate::runs::outcome::{Outcome, PERCENTILES};
+use crate::runs::outcome::{PERCENTILES, PointOutcome};
 use crate::sweep::results::{Knee, LoadPoint, SweepResults};
 
 /// The columns of [`numbers`].
@@ -71,9 +71,9 @@ fn loads(results: &SweepResults) -> String {
 }
 
 /// Returns the outcome with its latencies replaced by those from the intended start.
-fn from_due(outcome: &Outcome) -> Outcome {
+fn from_due(outcome: &PointOutcome) -> PointOutcome {
     let due = outcome.due.clone();
-    Outcome {
+    PointOutcome {
         mean_ns: due.as_ref().map(|d| d.mean_ns),
         percentiles_ns: due.map(|d| d.percentiles_ns).unwrap_or_default(),
         ..outcome.clone()
@@ -85,7 +85,7 @@ fn values(axes: &[Axis], settings: &PointSettings) -> Vec<String> {
 }
 
 /// Formats results, one cell for each column of [`NUMBERS`].
-pub fn numbers(outcome: &Outcome) -> Vec<String> {
+pub fn numbers(outcome: &PointOutcome) -> Vec<String> {
     let mut row = vec![
         scaled(outcome.iops, units::COUNT),
         scaled(outcome.bw_bytes as f64, units::BINARY_RATE),
@@ -124,7 +124,7 @@ pub fn json(results: &SweepResults) -> String {
     let object = |settings: &PointSettings| -> Value {
         settings.iter().map(|(n, v)| (n.clone(), Value::from(v.clone()))).collect()
     };
-    let measured = |outcome: &Outcome| {
+    let measured = |outcome: &PointOutcome| {
         let mut point = serde_json::Map::new();
         point.insert("iops".into(), json!(outcome.iops));
         point.insert("bw_bytes".into(), json!(outcome.bw_bytes));
@@ -139,7 +139,7 @@ pub fn json(results: &SweepResults) -> String {
         }
         point
     };
-    let point = |(settings, outcome): &(PointSettings, Outcome)| {
+    let point = |(settings, outcome): &(PointSettings, PointOutcome)| {
         let mut point = serde_json::Map::new();
         point.insert("settings".into(), object(settings));
         point.append(&mut measured(outcome));
@@ -203,7 +203,7 @@ fn loads_csv(results: &SweepResults) -> String {
     out
 }
 
-fn fields(outcome: &Outcome) -> Vec<String> {
+fn fields(outcome: &PointOutcome) -> Vec<String> {
     let mut row = vec![format!("{:.3}", outcome.iops), outcome.bw_bytes.to_string()];
     row.push(outcome.mean_ns.map_or(String::new(), |ns| format!("{ns:.3}")));
     for i in 0..PERCENTILES.len() {
@@ -230,14 +230,14 @@ mod tests {
             name: name.into(),
             values: values.iter().map(|v| v.to_string()).collect(),
         };
-        let outcome = |iops: f64| Outcome {
+        let outcome = |iops: f64| PointOutcome {
             iops,
             bw_bytes: iops as u64 * 4096,
             mean_ns: Some(101_500.0),
             percentiles_ns: vec![99_328, 120_000, 1_200_000],
             cpu_percent: 12.4,
             runtime_ms: 1000,
-            ..Outcome::default()
+            ..PointOutcome::default()
         };
         let at =
             |depth: &str| vec![("bs".into(), "4k,8k".into()), ("iodepth".into(), depth.into())];
@@ -246,7 +246,7 @@ mod tests {
             axes: vec![axis("bs", &["4k,8k"]), axis("iodepth", &["1", "2"])],
             points: vec![
                 (at("1"), outcome(9852.0)),
-                (at("2"), Outcome { mean_ns: None, percentiles_ns: vec![], ..outcome(1e6) }),
+                (at("2"), PointOutcome { mean_ns: None, percentiles_ns: vec![], ..outcome(1e6) }),
             ],
             knees: vec![Knee {
                 along: "iodepth".into(),

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use fiord_sys::zone::Action;
+use fiord_sys::zone::ZoneAction;
 
-use crate::session::Format;
+use crate::session::CommandFormat;
 
 /// The range of an action that is given without one: the whole device.
 const ALL: &str = "all";
@@ -14,7 +14,7 @@ const ALL: &str = "all";
 /// RANGE is in zones, counted from 0: `3`, `0-15` (inclusive), `8+4` (four zones from zone 8),
 /// `all`; or in bytes with a unit: `1g` (the zone that starts at 1 GiB), `0-1g`, `1g+512m`.
 #[derive(Debug, Clone, clap::Args)]
-pub struct Args {
+pub struct ZonesArgs {
     /// A zoned block device, or an NVMe generic character device (`/dev/ng0n1`).
     #[arg(value_name = "DEVICE")]
     pub device: PathBuf,
@@ -26,7 +26,7 @@ pub struct Args {
     pub each: bool,
     /// Output format.
     #[arg(long, value_enum, default_value = "table", conflicts_with = "action")]
-    pub format: Format,
+    pub format: CommandFormat,
     /// Action on zones.
     #[command(flatten)]
     pub action: ActionArgs,
@@ -59,12 +59,12 @@ pub struct ActionArgs {
 impl ActionArgs {
     /// The requested action and its range as typed.
     #[must_use]
-    pub fn asked(&self) -> Option<(Action, &str)> {
+    pub fn asked(&self) -> Option<(ZoneAction, &str)> {
         let all = [
-            (Action::Reset, &self.reset),
-            (Action::Finish, &self.finish),
-            (Action::Open, &self.open),
-            (Action::Close, &self.close),
+            (ZoneAction::Reset, &self.reset),
+            (ZoneAction::Finish, &self.finish),
+            (ZoneAction::Open, &self.open),
+            (ZoneAction::Close, &self.close),
         ];
         all.into_iter().find_map(|(action, range)| Some((action, range.as_deref()?)))
     }

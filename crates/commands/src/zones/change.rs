@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fiord_sys::zone::{Action, State, Zone, ZonedDevice};
+use fiord_sys::zone::{State, Zone, ZoneAction, ZonedDevice};
 use fiord_types::Bytes;
 
 use crate::amount::rounded;
@@ -18,7 +18,7 @@ pub enum ChangeError {
     #[error("{} of {} failed: {source}", .action.name(), place(*.first, *.last))]
     Refused {
         /// The action.
-        action: Action,
+        action: ZoneAction,
         /// Number of the first zone of the failed command.
         first: usize,
         /// Number of the last zone of the failed command.
@@ -36,7 +36,7 @@ fn place(first: usize, last: usize) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// The action.
-    pub action: Action,
+    pub action: ZoneAction,
     /// Ranges of adjacent zones to which the action is applied, by zone number.
     pub runs: Vec<Range<usize>>,
     /// Number of zones whose state changes.
@@ -50,7 +50,7 @@ pub struct Change {
 impl Change {
     /// Plans `action` on the zones of `range`.
     #[must_use]
-    pub fn new(action: Action, zones: &[Zone], range: Range<usize>) -> Change {
+    pub fn new(action: ZoneAction, zones: &[Zone], range: Range<usize>) -> Change {
         let mut change =
             Change { action, runs: Vec::new(), zones: 0, lost: Bytes::ZERO, left_alone: 0 };
         for (index, zone) in zones.iter().enumerate().take(range.end).skip(range.start) {
@@ -62,14 +62,14 @@ impl Change {
             // Empty zones are reset, too: since Linux 6.10 the block layer keeps its own write
             // pointers. They are out of date after a passthrough command, and a reset
             // corrects them.
-            if !effect && action != Action::Reset {
+            if !effect && action != ZoneAction::Reset {
                 continue;
             }
             change.zones += u64::from(effect);
             change.lost += match action {
-                Action::Reset => zone.written(),
-                Action::Finish => zone.capacity - zone.written(),
-                Action::Open | Action::Close => Bytes::ZERO,
+                ZoneAction::Reset => zone.written(),
+                ZoneAction::Finish => zone.capacity - zone.written(),
+                ZoneAction::Open | ZoneAction::Close => Bytes::ZERO,
             };
             match change.runs.last_mut().filter(|run| run.end == index) {
                 Some(run) => run.end += 1,
@@ -82,7 +82,7 @@ impl Change {
     /// Whether the user must confirm: the change destroys data or makes free space unusable.
     #[must_use]
     pub fn is_destructive(&self) -> bool {
-        matches!(self.action, Action::Reset | Action::Finish) && self.zones > 0
+        matches!(self.action, ZoneAction::Reset | ZoneAction::Finish) && self.zones > 0
     }
 
     /// Describes the planned change in one sentence.
@@ -91,15 +91,15 @@ impl Change {
         let zones = zones(self.zones);
         let bytes = rounded(self.lost);
         match self.action {
-            Action::Reset => {
+            ZoneAction::Reset => {
                 format!("{device}: {zones} will be reset; {bytes} of data will be lost")
             }
-            Action::Finish => format!(
+            ZoneAction::Finish => format!(
                 "{device}: {zones} will be finished; {bytes} of free space cannot be \
                  written until a reset"
             ),
-            Action::Open => format!("{device}: {zones} will be opened"),
-            Action::Close => format!("{device}: {zones} will be closed"),
+            ZoneAction::Open => format!("{device}: {zones} will be opened"),
+            ZoneAction::Close => format!("{device}: {zones} will be closed"),
         }
     }
 
@@ -107,13 +107,15 @@ impl Change {
     #[must_use]
     pub fn done(&self, device: &str) -> String {
         let past = match self.action {
-            Action::Reset => "reset",
-            Action::Finish => "finished",
-            Action::Open => "opened",
-            Action::Close => "closed",
+            ZoneAction::Reset => "reset",
+            ZoneAction::Finish => "finished",
+            ZoneAction::Open => "opened",
+            ZoneAction::Close => "closed",
         };
         let mut text = match (self.zones, self.action) {
-            (0, Action::Reset) => format!("{device}: reset; all these zones were already empty"),
+            (0, ZoneAction::Reset) => {
+                format!("{device}: reset; all these zones were already empty")
+            }
             (0, _) => format!("{device}: nothing to do, all zones are already {past}"),
             (n, _) => format!("{device}: {} {past}", zones(n)),
         };
@@ -150,13 +152,13 @@ impl Change {
 }
 
 /// Whether `action` changes the state of a sequential zone in state `state`.
-fn has_effect(action: Action, state: State) -> bool {
+fn has_effect(action: ZoneAction, state: State) -> bool {
     match action {
-        Action::Reset => state != State::Empty,
-        Action::Finish => state != State::Full,
+        ZoneAction::Reset => state != State::Empty,
+        ZoneAction::Finish => state != State::Full,
         // A full zone cannot be opened: let the device report the error.
-        Action::Open => state != State::ExplicitlyOpen,
-        Action::Close => state.is_open(),
+        ZoneAction::Open => state != State::ExplicitlyOpen,
+        ZoneAction::Close => state.is_open(),
     }
 }
 

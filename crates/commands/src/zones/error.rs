@@ -13,7 +13,7 @@ use crate::zones::range::RangeError;
 
 /// Why zones cannot be shown or changed.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ZonesError {
     /// `--readonly` and an action.
     #[error("{device}: --readonly forbids changes of zones")]
     ReadOnly {
@@ -78,22 +78,22 @@ pub enum Error {
         /// Path of the block device of the same namespace.
         block: PathBuf,
         /// The cause.
-        source: Box<Error>,
+        source: Box<ZonesError>,
     },
     /// The list of zones cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),
 }
 
-impl Error {
+impl ZonesError {
     /// Explains an error from opening a zoned device.
     pub(super) fn from_open(path: &Path, source: fiord_sys::Error) -> Self {
         let device = path.to_path_buf();
         match source.errno {
-            Errno::EOPNOTSUPP => Error::NoZones { device },
+            Errno::EOPNOTSUPP => ZonesError::NoZones { device },
             Errno::ENOTTY => match file::facts(path).map(|facts| facts.kind) {
-                Ok(file::Kind::Char) => Error::NotNvme { device, source },
-                _ => Error::NotADevice { device },
+                Ok(file::InodeType::Char) => ZonesError::NotNvme { device, source },
+                _ => ZonesError::NotADevice { device },
             },
             _ => TargetError::new(path, source).into(),
         }

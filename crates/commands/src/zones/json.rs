@@ -1,6 +1,6 @@
 //! Zones as one JSON document for programs: sizes in bytes, one entry for each zone.
 
-use fiord_sys::zone::{Kind, State, Zone};
+use fiord_sys::zone::{State, Zone, ZoneType};
 use fiord_types::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -44,9 +44,9 @@ pub fn document(view: &View) -> String {
 
 fn one(index: usize, zone: &Zone) -> Value {
     let kind = match zone.kind {
-        Kind::Conventional => "conventional",
-        Kind::SequentialRequired => "sequential-required",
-        Kind::SequentialPreferred => "sequential-preferred",
+        ZoneType::Conventional => "conventional",
+        ZoneType::SequentialRequired => "sequential-required",
+        ZoneType::SequentialPreferred => "sequential-preferred",
     };
     let pointed = !matches!(zone.state, State::NoWritePointer | State::ReadOnly | State::Offline);
     json!({

@@ -20,6 +20,6 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use args::Args;
-pub use error::Error;
+pub use args::ZonesArgs;
+pub use error::ZonesError;
 pub use run::{open, run};

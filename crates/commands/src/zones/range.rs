@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fiord_job::option::value::ValueError;
-use fiord_sys::zone::{Facts, Zone};
+use fiord_sys::zone::{Zone, ZonedFacts};
 use fiord_types::Bytes;
 
 use crate::amount;
@@ -72,7 +72,7 @@ fn near(zone: &Range<Bytes>) -> String {
 ///
 /// # Errors
 /// The text is not a range, or not one of this device.
-pub fn read(text: &str, facts: &Facts, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
+pub fn read(text: &str, facts: &ZonedFacts, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
     let text = text.trim();
     if text == "all" {
         return Ok(0..zones.len());
@@ -127,7 +127,7 @@ fn one(at: Bytes, zones: &[Zone]) -> Result<Range<usize>, RangeError> {
 
 /// Returns the number of the zone that starts at byte `at`, or the number of zones if `at` is the
 /// end of the device.
-fn border(at: Bytes, facts: &Facts, zones: &[Zone]) -> Result<u64, RangeError> {
+fn border(at: Bytes, facts: &ZonedFacts, zones: &[Zone]) -> Result<u64, RangeError> {
     if zones.last().is_none_or(|last| at == last.end()) {
         return Ok(zones.len() as u64);
     }

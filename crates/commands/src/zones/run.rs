@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use fiord_sys::file;
-use fiord_sys::zone::{Action, Device, Facts, Zone, ZonedDevice};
+use fiord_sys::zone::{Zone, ZoneAction, ZonedDevice, ZonedFacts, ZonedNode};
 
 use crate::consent;
-use crate::session::{CommandEnd, Format, Session};
+use crate::session::{CommandEnd, CommandFormat, Session};
 use crate::target::{TargetError, check_unused};
-use crate::zones::args::Args;
+use crate::zones::args::ZonesArgs;
 use crate::zones::change::Change;
-use crate::zones::error::Error;
+use crate::zones::error::ZonesError;
 use crate::zones::table::View;
 use crate::zones::{json, range, table};
 
@@ -19,14 +19,18 @@ use crate::zones::{json, range, table};
 /// # Errors
 /// The device has no zones, is in use, or refuses the change; the range is wrong; or the user does
 /// not confirm.
-pub fn run(args: &Args, session: &mut Session, colours: bool) -> Result<CommandEnd, Error> {
+pub fn run(
+    args: &ZonesArgs,
+    session: &mut Session,
+    colours: bool,
+) -> Result<CommandEnd, ZonesError> {
     let Some((action, range)) = args.action.asked() else {
         show(args, &open(&args.device, false)?, session, colours)?;
         return Ok(CommandEnd::Done);
     };
     // Before the device is opened for writing.
     if args.readonly {
-        return Err(Error::ReadOnly { device: args.device.clone() });
+        return Err(ZonesError::ReadOnly { device: args.device.clone() });
     }
     let free = || check_unused(&args.device);
     free()?;
@@ -40,26 +44,26 @@ pub fn run(args: &Args, session: &mut Session, colours: bool) -> Result<CommandE
 ///
 /// # Errors
 /// The device does not exist or has no zones.
-pub fn open(path: &Path, write: bool) -> Result<Device, Error> {
-    Device::open(path, write).map_err(|e| Error::from_open(path, e))
+pub fn open(path: &Path, write: bool) -> Result<ZonedNode, ZonesError> {
+    ZonedNode::open(path, write).map_err(|e| ZonesError::from_open(path, e))
 }
 
 /// Repeats a reset or finish that was sent through the character device on the block device of the
 /// namespace. Since Linux 6.10 the block layer keeps its own write pointers and fails writes that
 /// do not follow them; the repetition updates them.
-fn repeat_on_block_device(path: &Path, change: &Change) -> Result<(), Error> {
-    let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::Kind::Char);
-    if !generic || !matches!(change.action, Action::Reset | Action::Finish) {
+fn repeat_on_block_device(path: &Path, change: &Change) -> Result<(), ZonesError> {
+    let generic = file::facts(path).is_ok_and(|facts| facts.kind == file::InodeType::Char);
+    if !generic || !matches!(change.action, ZoneAction::Reset | ZoneAction::Finish) {
         return Ok(());
     }
     let Some(storage) = fiord_sys::in_use::storage(path)? else { return Ok(()) };
     let block = storage.node.unwrap_or_else(|| fiord_sys::block::node(&storage.name));
-    let again = || -> Result<(), Error> {
-        let device = Device::open(&block, true)?;
+    let again = || -> Result<(), ZonesError> {
+        let device = ZonedNode::open(&block, true)?;
         let zones = device.zones()?;
         Ok(change.carry_out(&device, &zones, &|| check_unused(&block))?)
     };
-    again().map_err(|e| Error::BlockLayer {
+    again().map_err(|e| ZonesError::BlockLayer {
         device: path.into(),
         block: block.clone(),
         source: Box::new(e),
@@ -67,11 +71,11 @@ fn repeat_on_block_device(path: &Path, change: &Change) -> Result<(), Error> {
 }
 
 pub(crate) fn show(
-    args: &Args,
+    args: &ZonesArgs,
     device: &dyn ZonedDevice,
     session: &mut Session,
     colours: bool,
-) -> Result<(), Error> {
+) -> Result<(), ZonesError> {
     let (facts, zones) = read(device)?;
     let shown = match &args.range {
         Some(text) => range::read(text, &facts, &zones)?,
@@ -86,25 +90,25 @@ pub(crate) fn show(
         colours,
     };
     let text = match args.format {
-        Format::Table => table::text(&view),
-        Format::Json => json::document(&view),
+        CommandFormat::Table => table::text(&view),
+        CommandFormat::Json => json::document(&view),
     };
     Ok(session.print(&text)?)
 }
 
 pub(crate) fn change(
-    args: &Args,
-    (action, range): (Action, &str),
+    args: &ZonesArgs,
+    (action, range): (ZoneAction, &str),
     (device, free): (&dyn ZonedDevice, &dyn Fn() -> Result<(), TargetError>),
     session: &mut Session,
-) -> Result<Change, Error> {
+) -> Result<Change, ZonesError> {
     let (facts, zones) = read(device)?;
     let range = range::read(range, &facts, &zones)?;
     let whole = range.len() as u64;
     let change = Change::new(action, &zones, range);
     let name = args.device.display().to_string();
     if change.left_alone == whole {
-        return Err(Error::NoWritePointer { device: args.device.clone() });
+        return Err(ZonesError::NoWritePointer { device: args.device.clone() });
     }
     if change.is_destructive() {
         // With a question the sentence goes to standard error; without one it is part of the
@@ -118,7 +122,7 @@ pub(crate) fn change(
     Ok(change)
 }
 
-fn read(device: &dyn ZonedDevice) -> Result<(Facts, Vec<Zone>), Error> {
+fn read(device: &dyn ZonedDevice) -> Result<(ZonedFacts, Vec<Zone>), ZonesError> {
     let (facts, zones) = (device.facts()?, device.zones()?);
-    if zones.is_empty() { Err(Error::Empty) } else { Ok((facts, zones)) }
+    if zones.is_empty() { Err(ZonesError::Empty) } else { Ok((facts, zones)) }
 }

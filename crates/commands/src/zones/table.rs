@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use fiord_sys::zone::{Facts, Kind, State, Zone};
+use fiord_sys::zone::{State, Zone, ZoneType, ZonedFacts};
 use fiord_types::Bytes;
 
 use crate::amount::{exact, rounded};
@@ -16,7 +16,7 @@ pub struct View<'a> {
     /// Path of the device as typed.
     pub device: &'a Path,
     /// Facts about the device.
-    pub facts: &'a Facts,
+    pub facts: &'a ZonedFacts,
     /// All zones of the device.
     pub zones: &'a [Zone],
     /// Range of zone numbers to show: first, and one past the last.
@@ -34,7 +34,8 @@ pub fn text(view: &View) -> String {
 }
 
 fn heading(view: &View) -> String {
-    let Facts { model, size: bytes, zone_size, count, block, write_granularity, .. } = *view.facts;
+    let ZonedFacts { model, size: bytes, zone_size, count, block, write_granularity, .. } =
+        *view.facts;
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -129,11 +130,11 @@ fn row(index: usize, zones: &[Zone], colours: bool) -> Vec<String> {
 
 /// Short name of a zone type.
 #[must_use]
-pub fn kind(kind: Kind) -> &'static str {
+pub fn kind(kind: ZoneType) -> &'static str {
     match kind {
-        Kind::Conventional => "cnv",
-        Kind::SequentialRequired => "seq",
-        Kind::SequentialPreferred => "seq-preferred",
+        ZoneType::Conventional => "cnv",
+        ZoneType::SequentialRequired => "seq",
+        ZoneType::SequentialPreferred => "seq-preferred",
     }
 }
 

@@ -1,17 +1,17 @@
 use std::path::{Path, PathBuf};
 
-use fiord_sys::in_use::{Use, User};
+use fiord_sys::in_use::{DeviceUse, WriteObstacle};
 use fiord_sys::zone::fake::Fake;
-use fiord_sys::zone::{Action, State, ZonedDevice};
+use fiord_sys::zone::{State, ZoneAction, ZonedDevice};
 use fiord_types::Bytes;
 use proptest::prelude::*;
 
 use crate::consent::{Answer, NoConsent, Scripted};
-use crate::session::{Format, Session};
+use crate::session::{CommandFormat, Session};
 use crate::target::TargetError;
-use crate::zones::args::{ActionArgs, Args};
+use crate::zones::args::{ActionArgs, ZonesArgs};
 use crate::zones::change::{Change, ChangeError};
-use crate::zones::error::Error;
+use crate::zones::error::ZonesError;
 use crate::zones::range::RangeError;
 use crate::zones::run::{change, open, show};
 use crate::zones::{range, summary};
@@ -23,17 +23,17 @@ fn device() -> Fake {
     let fake = Fake::new(8, 2, 16 * MIB, 12 * MIB).limited(3, 4);
     fake.write(32 * MIB, 12 * MIB).unwrap();
     fake.write(48 * MIB, MIB).unwrap();
-    fake.manage(Action::Close, Bytes(48 * MIB), Bytes(16 * MIB)).unwrap();
-    fake.manage(Action::Open, Bytes(64 * MIB), Bytes(16 * MIB)).unwrap();
+    fake.manage(ZoneAction::Close, Bytes(48 * MIB), Bytes(16 * MIB)).unwrap();
+    fake.manage(ZoneAction::Open, Bytes(64 * MIB), Bytes(16 * MIB)).unwrap();
     fake
 }
 
-fn args() -> Args {
-    Args {
+fn args() -> ZonesArgs {
+    ZonesArgs {
         device: PathBuf::from("/dev/z"),
         range: None,
         each: false,
-        format: Format::Table,
+        format: CommandFormat::Table,
         action: ActionArgs::default(),
         yes: false,
         readonly: false,
@@ -41,7 +41,7 @@ fn args() -> Args {
 }
 
 /// The output on standard output, or the error.
-fn shown(args: &Args, colours: bool) -> Result<String, Error> {
+fn shown(args: &ZonesArgs, colours: bool) -> Result<String, ZonesError> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(Answer::NoTerminal);
     let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
@@ -69,11 +69,12 @@ fn neighbours_that_are_alike_share_a_line() {
 
 #[test]
 fn a_range_and_each_zone_by_itself() {
-    let text = shown(&Args { range: Some("4+3".into()), each: true, ..args() }, false).unwrap();
+    let text =
+        shown(&ZonesArgs { range: Some("4+3".into()), each: true, ..args() }, false).unwrap();
     let zones: Vec<&str> =
         text.lines().skip(5).map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(zones, ["4", "5", "6"]);
-    let beyond = shown(&Args { range: Some("9".into()), ..args() }, false).unwrap_err();
+    let beyond = shown(&ZonesArgs { range: Some("9".into()), ..args() }, false).unwrap_err();
     assert!(beyond.to_string().contains("0 to 7"), "{beyond}");
 }
 
@@ -85,7 +86,7 @@ fn colours_only_where_asked_for() {
 
 #[test]
 fn json_has_every_zone_in_bytes() {
-    let text = shown(&Args { format: Format::Json, ..args() }, true).unwrap();
+    let text = shown(&ZonesArgs { format: CommandFormat::Json, ..args() }, true).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["zones"].as_array().unwrap().len(), 8);
     assert_eq!(document["limits"]["max_active_zones"], 4);
@@ -99,14 +100,15 @@ fn json_has_every_zone_in_bytes() {
 /// Changes the device. Returns the result, the text of both streams, and the number of questions.
 fn changed(
     device: &Fake,
-    (action, range): (Action, &str),
+    (action, range): (ZoneAction, &str),
     (yes, answer): (bool, Answer),
-) -> (Result<(), Error>, String, u32) {
+) -> (Result<(), ZonesError>, String, u32) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(answer);
     let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
     let free: &dyn Fn() -> Result<(), TargetError> = &|| Ok(());
-    let result = change(&Args { yes, ..args() }, (action, range), (device, free), &mut session);
+    let result =
+        change(&ZonesArgs { yes, ..args() }, (action, range), (device, free), &mut session);
     assert!(!yes || err.is_empty(), "without a question nothing goes to standard error");
     let said = String::from_utf8([err, out].concat()).unwrap();
     (result.map(drop), said, ask.asked)
@@ -115,19 +117,20 @@ fn changed(
 #[test]
 fn a_reset_says_what_is_lost_and_asks() {
     let device = device();
-    let (result, said, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::No));
-    assert!(matches!(result, Err(Error::NoConsent(NoConsent::ByUser))) && asked == 1);
+    let (result, said, asked) = changed(&device, (ZoneAction::Reset, "all"), (false, Answer::No));
+    assert!(matches!(result, Err(ZonesError::NoConsent(NoConsent::ByUser))) && asked == 1);
     assert_eq!(said, "/dev/z: 3 zones will be reset; 13 MiB of data will be lost\n");
-    let (result, _, asked) = changed(&device, (Action::Reset, "all"), (false, Answer::NoTerminal));
-    assert!(matches!(result, Err(Error::NoConsent(NoConsent::NoTerminal))));
+    let (result, _, asked) =
+        changed(&device, (ZoneAction::Reset, "all"), (false, Answer::NoTerminal));
+    assert!(matches!(result, Err(ZonesError::NoConsent(NoConsent::NoTerminal))));
     assert_eq!((asked, device.resets()), (1, 0));
-    let (result, said, _) = changed(&device, (Action::Reset, "all"), (false, Answer::Yes));
+    let (result, said, _) = changed(&device, (ZoneAction::Reset, "all"), (false, Answer::Yes));
     result.unwrap();
     assert!(said.ends_with("/dev/z: 3 zones reset; skipped 2 zones without a write pointer\n"));
     assert_eq!(device.resets(), 6, "empty zones are reset as well");
     // No data is lost, so no question is asked.
     let (result, said, asked) =
-        changed(&device, (Action::Reset, "2-7"), (false, Answer::NoTerminal));
+        changed(&device, (ZoneAction::Reset, "2-7"), (false, Answer::NoTerminal));
     result.unwrap();
     assert_eq!(asked, 0);
     assert_eq!(said, "/dev/z: reset; all these zones were already empty\n");
@@ -136,21 +139,22 @@ fn a_reset_says_what_is_lost_and_asks() {
 #[test]
 fn yes_answers_and_open_and_close_lose_nothing() {
     let device = device();
-    let (result, said, asked) = changed(&device, (Action::Reset, "3"), (true, Answer::NoTerminal));
+    let (result, said, asked) =
+        changed(&device, (ZoneAction::Reset, "3"), (true, Answer::NoTerminal));
     result.unwrap();
     assert_eq!((asked, device.resets()), (0, 1));
     assert!(said.contains("1 zone will be reset; 1 MiB of data"));
-    let (result, _, asked) = changed(&device, (Action::Open, "6"), (false, Answer::NoTerminal));
+    let (result, _, asked) = changed(&device, (ZoneAction::Open, "6"), (false, Answer::NoTerminal));
     result.unwrap();
     assert_eq!(asked, 0);
     assert_eq!(device.zone(96 * MIB).unwrap().state, State::ExplicitlyOpen);
-    changed(&device, (Action::Close, "all"), (false, Answer::NoTerminal)).0.unwrap();
+    changed(&device, (ZoneAction::Close, "all"), (false, Answer::NoTerminal)).0.unwrap();
     assert_eq!(summary::ZoneSums::of(&device.zones().unwrap()).open(), 0);
-    let (result, said, _) = changed(&device, (Action::Finish, "80m+16m"), (true, Answer::No));
+    let (result, said, _) = changed(&device, (ZoneAction::Finish, "80m+16m"), (true, Answer::No));
     result.unwrap();
     assert!(said.contains("1 zone will be finished; 12 MiB of free space"), "{said}");
-    let (result, ..) = changed(&device, (Action::Reset, "0-1"), (true, Answer::No));
-    assert!(matches!(result, Err(Error::NoWritePointer { .. })));
+    let (result, ..) = changed(&device, (ZoneAction::Reset, "0-1"), (true, Answer::No));
+    assert!(matches!(result, Err(ZonesError::NoWritePointer { .. })));
 }
 
 #[test]
@@ -160,10 +164,11 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
     let mut ask = Scripted::new(Answer::Yes);
     let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
     let mounted = || {
-        let user = User::Listed(Use::Mounted { device: "z".into(), point: "/srv".into() });
+        let user =
+            WriteObstacle::Listed(DeviceUse::Mounted { device: "z".into(), point: "/srv".into() });
         Err(TargetError::InUse { path: "/dev/z".into(), user })
     };
-    let result = change(&args(), (Action::Reset, "all"), (&device, &mounted), &mut session);
+    let result = change(&args(), (ZoneAction::Reset, "all"), (&device, &mounted), &mut session);
     let error = result.unwrap_err().to_string();
     assert!(
         error.starts_with("/dev/z is in use: z is mounted on /srv\n  To fix: unmount"),
@@ -176,9 +181,9 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
         0 => Ok(()),
         _ => mounted(),
     };
-    device.manage(Action::Finish, Bytes(64 * MIB), Bytes(16 * MIB)).unwrap();
+    device.manage(ZoneAction::Finish, Bytes(64 * MIB), Bytes(16 * MIB)).unwrap();
     let zones = device.zones().unwrap();
-    let change = Change::new(Action::Finish, &zones, 2..8);
+    let change = Change::new(ZoneAction::Finish, &zones, 2..8);
     assert_eq!(change.runs, [3..4, 5..8]);
     assert!(change.carry_out(&device, &zones, &later).is_err());
     assert_eq!((device.finishes(), asked.get()), (2, 2));
@@ -187,18 +192,18 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
 #[test]
 fn a_change_that_fails_names_the_zones() {
     let device = device();
-    let (result, ..) = changed(&device, (Action::Open, "2"), (true, Answer::No));
+    let (result, ..) = changed(&device, (ZoneAction::Open, "2"), (true, Answer::No));
     let error = result.unwrap_err();
-    assert!(matches!(error, Error::Change(ChangeError::Refused { first: 2, last: 2, .. })));
+    assert!(matches!(error, ZonesError::Change(ChangeError::Refused { first: 2, last: 2, .. })));
     assert!(error.to_string().starts_with("zone open of zone 2 failed: "), "{error}");
 }
 
 #[test]
 fn only_a_zoned_device_is_opened() {
     let error = |path: &str| open(Path::new(path), false).unwrap_err();
-    assert!(matches!(error("/dev/fiord-none"), Error::Target(TargetError::Missing { .. })));
-    assert!(matches!(error("/dev/null"), Error::NotNvme { .. }));
-    assert!(matches!(error("/proc/self/status"), Error::NotADevice { .. }));
+    assert!(matches!(error("/dev/fiord-none"), ZonesError::Target(TargetError::Missing { .. })));
+    assert!(matches!(error("/dev/null"), ZonesError::NotNvme { .. }));
+    assert!(matches!(error("/proc/self/status"), ZonesError::NotADevice { .. }));
 }
 
 #[test]
@@ -207,10 +212,10 @@ fn what_an_action_is_done_to() {
     let runs = |action| -> Vec<(usize, usize)> {
         Change::new(action, &zones, 0..8).runs.iter().map(|run| (run.start, run.end)).collect()
     };
-    assert_eq!(runs(Action::Reset), [(2, 8)]);
-    assert_eq!(runs(Action::Finish), [(3, 8)]);
-    assert_eq!(runs(Action::Close), [(4, 5)]);
-    assert_eq!(runs(Action::Open), [(2, 4), (5, 8)]);
+    assert_eq!(runs(ZoneAction::Reset), [(2, 8)]);
+    assert_eq!(runs(ZoneAction::Finish), [(3, 8)]);
+    assert_eq!(runs(ZoneAction::Close), [(4, 5)]);
+    assert_eq!(runs(ZoneAction::Open), [(2, 4), (5, 8)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use fiord_sys::conditions::CpuTime;
 use fiord_sys::cpu::CpuSet;
 use fiord_types::Nanos;
 
-use crate::machine::{Evidence, Surroundings, Unavailable};
+use crate::machine::{Evidence, MachineState, Unavailable};
 
 /// Maximum share of CPU time in which other programs computed, and of the elapsed time in which
 /// something waited for a CPU.
@@ -20,7 +20,7 @@ pub(crate) fn ticks(count: u64) -> Nanos {
 
 /// Returns the CPU time between two snapshots; `None` below one second, because the kernel counts in
 /// ticks of 10 ms.
-pub(crate) fn cpu_time(then: &Surroundings, now: &Surroundings) -> Option<CpuTime> {
+pub(crate) fn cpu_time(then: &MachineState, now: &MachineState) -> Option<CpuTime> {
     let cpu = now.moment.cpu?.since(then.moment.cpu?);
     (cpu.total >= Nanos::from_secs(1)).then_some(cpu)
 }
@@ -38,7 +38,7 @@ pub(crate) struct Crowd {
 
 /// Returns the time of the CPUs that the jobs may use, between two snapshots; `None` if they may use
 /// all CPUs of the machine.
-fn part_time(then: &Surroundings, now: &Surroundings, own: &CpuSet) -> Option<CpuTime> {
+fn part_time(then: &MachineState, now: &MachineState, own: &CpuSet) -> Option<CpuTime> {
     let cpus = &now.moment.cpus;
     let mine = |cpu: &&(usize, CpuTime)| own.contains(cpu.0);
     if own.is_empty() || cpus.iter().all(|cpu| mine(&cpu)) {
@@ -54,8 +54,8 @@ fn part_time(then: &Surroundings, now: &Surroundings, own: &CpuSet) -> Option<Cp
 /// Returns the other programs that used the CPUs of the jobs between two snapshots, if any; an error if
 /// the kernel does not report waiting times.
 pub(crate) fn crowd(
-    then: &Surroundings,
-    now: &Surroundings,
+    then: &MachineState,
+    now: &MachineState,
     own: &CpuSet,
 ) -> Evidence<Option<Crowd>> {
     if let Some(cpu) = part_time(then, now, own) {
@@ -77,7 +77,7 @@ pub(crate) fn crowd(
 }
 
 /// Returns the user time of the run between two snapshots.
-fn own_time(then: &Surroundings, now: &Surroundings) -> Nanos {
+fn own_time(then: &MachineState, now: &MachineState) -> Nanos {
     now.own_user.saturating_sub(then.own_user)
 }
 

@@ -3,13 +3,13 @@
 use fiord_job::diagnostic::{Diagnostic, Level, Note};
 use fiord_job::spec::Place;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 
 /// Maximum length of the quoted option text in the evidence, in characters.
 const QUOTED: usize = 80;
 
 /// Reports a finding for every warning that has the id of this check.
-pub(crate) fn report(check: &Check, known: &Lint<'_>, findings: &mut Findings) {
+pub(crate) fn report(check: &Check, known: &Lint<'_>, findings: &mut CollectedFindings) {
     let of_this_kind = |note: &&Diagnostic| kind(note).is_some_and(|kind| kind.id() == check.id);
     known.notes.iter().filter(of_this_kind).for_each(|note| findings.report(builder(check, note)));
 }
@@ -54,9 +54,9 @@ mod tests {
     use fiord_stat::finding::{Location, Severity};
 
     use crate::Typed;
-    use crate::check::Findings;
+    use crate::check::CollectedFindings;
 
-    fn notes(line: &str) -> Findings {
+    fn notes(line: &str) -> CollectedFindings {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let invocation = fiord_job::invocation(&args, &mut Loader).unwrap();
         let resolved = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap();

@@ -20,7 +20,7 @@ pub(crate) struct Overlap<'a> {
 }
 
 /// The bytes of one file that a job uses: start, end (exclusive) and the job.
-pub(crate) type User<'a> = (u64, u64, &'a JobPlan);
+pub(crate) type RangeUser<'a> = (u64, u64, &'a JobPlan);
 
 /// Returns the jobs that use each of these paths, in the order of the plan. Each job appears once.
 pub(crate) fn users<'p>(
@@ -46,9 +46,9 @@ pub(crate) fn users<'p>(
 pub(crate) fn overlaps<'a>(
     plan: &'a Plan,
     wanted: impl Fn(&JobPlan) -> bool,
-    matters: impl Fn(&User<'_>, &User<'_>) -> bool,
+    matters: impl Fn(&RangeUser<'_>, &RangeUser<'_>) -> bool,
 ) -> Vec<Overlap<'a>> {
-    let mut users: HashMap<&OsStr, Vec<User<'_>>> = HashMap::new();
+    let mut users: HashMap<&OsStr, Vec<RangeUser<'_>>> = HashMap::new();
     for job in plan.jobs.iter().filter(|job| wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > 0) {
@@ -64,8 +64,8 @@ pub(crate) fn overlaps<'a>(
 
 fn first<'a>(
     path: &'a Path,
-    mut users: Vec<User<'a>>,
-    matters: &impl Fn(&User<'_>, &User<'_>) -> bool,
+    mut users: Vec<RangeUser<'a>>,
+    matters: &impl Fn(&RangeUser<'_>, &RangeUser<'_>) -> bool,
 ) -> Option<Overlap<'a>> {
     users.sort_by_key(|(from, _, job)| (*from, job.identity.index));
     let mut best: Option<Overlap<'a>> = None;

@@ -1,7 +1,7 @@
 //! Shared code of `spec-exceeded` and `spec-missed`: compares results with the specification of the
 //! device (`spec=`).
 
-use crate::check::{After, Check, Findings};
+use crate::check::{After, Check, CollectedFindings};
 
 /// Reports every result that is far from its specification. `side` is `above` or `below`; `far` decides
 /// whether a percentage of the specification counts as far.
@@ -10,7 +10,7 @@ pub(crate) fn report(
     (side, far): (&str, impl Fn(f64) -> bool),
     remedy: &str,
     known: &After<'_>,
-    findings: &mut Findings,
+    findings: &mut CollectedFindings,
 ) {
     for spec in known.report.extras.spec.iter().filter(|spec| far(spec.percent())) {
         let unit = if spec.bytes { "bytes" } else { "I/Os" };

@@ -7,7 +7,7 @@ use fiord_plan::{FileKind, FilePlan, JobPlan, SyncMode};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{After, Before, Check, FindingBuilder, Findings};
+use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::bytes;
 use crate::evidence::page_cache::in_memory;
 use crate::evidence::page_cache::through_cache;
@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let stored =
         |job: &&JobPlan| job.target.files.iter().any(|file| on_storage(known.machine, file));
     for job in known.sections().filter(|job| unflushed(job)).filter(stored) {
@@ -50,7 +50,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 }
 
 /// Replaces the finding from before the run by one with the measured amount, or withdraws it.
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let page = fiord_sys::host::page_size() as u64;
     for entry in known.entries() {
         let Some(job) = entry.jobs.iter().find(|job| unflushed(job)) else { continue };
@@ -184,9 +184,9 @@ mod tests {
         let job = || JobReport { members: 1, ..JobReport::default() };
         let jobs = plan.jobs.iter().map(|_| job()).collect();
         let report = Report { jobs, ..Report::default() };
-        let mut all = Findings::default();
+        let mut all = CollectedFindings::default();
         super::before(&Before { plan: &plan, machine: &machine }, &mut all);
-        let mut later = Findings::default();
+        let mut later = CollectedFindings::default();
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         after(&known, &mut later);
         all.join(later);

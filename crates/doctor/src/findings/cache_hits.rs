@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Findings};
+use crate::check::{After, Check, CollectedFindings};
 use crate::evidence::amount::{bytes, percent};
 use crate::evidence::page_cache::through_cache;
 use crate::machine::Unavailable;
@@ -42,7 +42,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let buffered = |job: &&JobPlan| reads(job) && through_cache(job);
     let Some(first) = known.plan.jobs.iter().find(buffered) else { return };
     if known.plan.jobs.iter().filter(buffered).any(on_purpose) {

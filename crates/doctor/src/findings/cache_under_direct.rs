@@ -10,7 +10,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::file::Opener;
 use fiord_types::Dir;
 
-use crate::check::{After, Before, Check, FindingBuilder, Findings};
+use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::page_cache::in_memory;
 use crate::machine::{Machine, Unavailable};
 
@@ -57,7 +57,7 @@ fn goes_around(machine: &Machine, job: &JobPlan, path: &Path) -> bool {
     job.target.open.direct && around && !kind.is_some_and(in_memory)
 }
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| !job.target.open.invalidate) {
         let around = job.target.files.iter().filter(|f| goes_around(known.machine, job, &f.path));
         let files = around.filter_map(|file| known.machine.file(&file.path));
@@ -75,7 +75,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
 /// Maximum number of files that the check reports: the cause is the same for all files of a job.
 const TOLD: usize = 64;
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let mut seen: HashSet<&OsStr> = HashSet::new();
     for cached in &known.report.extras.cached {
         let Some(job) = known.plan.jobs.get(cached.job) else { continue };

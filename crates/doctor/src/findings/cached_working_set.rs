@@ -5,7 +5,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
-use crate::check::{Before, Check, Findings};
+use crate::check::{Before, Check, CollectedFindings};
 use crate::evidence::amount::bytes;
 use crate::evidence::page_cache::through_cache;
 
@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let available = known.machine.memory.available;
     for job in known.sections().filter(|job| again(job)) {
         let set = Bytes(job.target.files.iter().map(|file| file.len).sum());

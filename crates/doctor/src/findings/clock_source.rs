@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 
-use crate::check::{After, Before, Check, Findings};
+use crate::check::{After, Before, Check, CollectedFindings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -33,7 +33,7 @@ const SLOW: f64 = 300.0;
 const BOARD: [&str; 4] = ["hpet", "acpi_pm", "refined-jiffies", "jiffies"];
 const REMEDY: &str = "boot with tsc=reliable on the kernel command line, or update the firmware";
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let Some((now, all)) = &known.machine.surroundings.clock else { return };
     let asked = known.plan.jobs.iter().all(|job| job.record.clock.is_some());
     if asked || !BOARD.contains(&now.as_str()) {
@@ -47,7 +47,7 @@ fn before(known: &Before<'_>, findings: &mut Findings) {
     );
 }
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let Some(clock) = &known.report.extras.clock else { return };
     let asked = known.plan.jobs.iter().all(|job| job.record.clock.is_some());
     if !asked && clock.cost_ns > SLOW {

@@ -4,7 +4,7 @@ use fiord_job::option::table::{BUFFER_PATTERN, SCRAMBLE_BUFFERS, ZERO_BUFFERS};
 use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     known.sections().for_each(|job| findings.report_if(finding(job)));
 }
 

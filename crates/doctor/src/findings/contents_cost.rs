@@ -10,7 +10,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::percent;
 use crate::evidence::synchronous::synchronous;
 
@@ -61,7 +61,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         if let Some(shares) = known.shares(&entry) {
             findings.report_if(finding(&entry, shares));

@@ -4,7 +4,7 @@ use fiord_job::option::table::IODEPTH;
 use fiord_plan::{DepthSupport, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::page_cache::buffered;
 use crate::evidence::synchronous::synchronous;
 
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     known.sections().filter_map(finding).for_each(|finding| findings.report(finding));
 }
 
@@ -81,7 +81,7 @@ mod tests {
     }
 
     fn reported(plan: &Plan) -> Vec<FindingBuilder> {
-        let mut findings = Findings::default();
+        let mut findings = CollectedFindings::default();
         lint(&Lint { plan, specs: &[], notes: &[] }, &mut findings);
         findings.all().to_vec()
     }

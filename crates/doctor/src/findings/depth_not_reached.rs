@@ -5,7 +5,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::allocation::allocation;
 use crate::evidence::amount::time;
 use crate::evidence::crowd;
@@ -63,7 +63,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for queue in device_queues(known) {
         findings.report_if(finding(known, &queue));
     }
@@ -230,7 +230,7 @@ mod tests {
     /// Returns the findings of a job that writes to a file of 1 MiB of which `written` bytes hold data.
     /// Its threads sleep in submission for `submission` per cent of the time.
     fn limits(written: u64, submission: u64) -> Vec<fiord_stat::finding::Finding> {
-        use crate::machine::{Data, FileState};
+        use crate::machine::{FileState, WrittenData};
         let mut case = one_drive().writing();
         case.job().depth.depth = 8;
         let path = case.job().target.files[0].path.clone();
@@ -246,7 +246,11 @@ mod tests {
             on_loop: None,
             cache: Err(unavailable()),
             openers: Vec::new(),
-            data: Some(Ok(Data { from: Bytes::ZERO, to: Bytes(1 << 20), bytes: Bytes(written) })),
+            data: Some(Ok(WrittenData {
+                from: Bytes::ZERO,
+                to: Bytes(1 << 20),
+                bytes: Bytes(written),
+            })),
         }]
         .into();
         let report = &mut case.report.jobs[0];

@@ -4,7 +4,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 use fiord_types::Errno;
 
-use crate::check::{After, Check, Entry, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry};
 use crate::machine::Unavailable;
 
 /// The definition.
@@ -36,7 +36,7 @@ pub(crate) const CHECK: Check = Check {
 /// Errors that the block layer returns for failures of the device: medium, target, path, timeout.
 const DEVICE: [&str; 5] = ["EIO", "ENODATA", "ENOLINK", "ETIMEDOUT", "EREMOTEIO"];
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     known.entries().iter().for_each(|entry| failed(known, entry, findings));
     for then in &known.before.devices.disks {
         if let Some(now) = known.after.devices.named(&then.name) {
@@ -46,7 +46,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 }
 
 /// Reports I/Os that failed in a job that continued.
-fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
+fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut CollectedFindings) {
     let Some(errors) = entry.report.errors.as_ref().filter(|errors| errors.total > 0) else {
         return;
     };
@@ -78,7 +78,7 @@ fn failed(known: &After<'_>, entry: &Entry<'_>, findings: &mut Findings) {
     findings.report(finding);
 }
 
-fn disk(then: &Disk, now: &Disk, findings: &mut Findings) {
+fn disk(then: &Disk, now: &Disk, findings: &mut CollectedFindings) {
     let name = &now.name;
     if let (Some(a), Some(b)) = (then.health.scsi_errors, now.health.scsi_errors)
         && b > a

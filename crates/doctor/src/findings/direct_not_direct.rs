@@ -5,7 +5,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::page_cache::in_memory;
 use crate::machine::FileState;
 
@@ -36,7 +36,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| job.target.open.direct) {
         let files = job.target.files.iter().filter_map(|file| known.machine.file(&file.path));
         let writes = job.load.mix.has(Dir::Write);

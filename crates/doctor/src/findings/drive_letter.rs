@@ -3,7 +3,7 @@
 use fiord_job::option::table::{DIRECTORY, FILENAME};
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, Findings, Lint};
+use crate::check::{Check, CollectedFindings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for job in known.sections() {
         let Some(spec) = known.spec(job) else { continue };
         for option in [FILENAME, DIRECTORY] {

@@ -5,7 +5,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::count;
 
 /// The definition.
@@ -33,7 +33,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries().iter().filter(|entry| entry.report.nothing_to_read > 0) {
         findings.report_if(
             entry.jobs.iter().find(|job| only_reads(job)).map(|job| builder(entry, job)),

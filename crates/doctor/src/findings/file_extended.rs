@@ -4,7 +4,7 @@ use fiord_job::option::table::SIZE;
 use fiord_plan::FilePlan;
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, Findings, Lint};
+use crate::check::{Check, CollectedFindings, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
 /// Maximum number of files that the evidence names. It counts the others.
 const NAMED: usize = 3;
 
-pub(crate) fn lint(known: &Lint<'_>, findings: &mut Findings) {
+pub(crate) fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for job in known.sections() {
         let section = job.identity.section;
         let instances = known.plan.jobs.iter().filter(|job| job.identity.section == section);

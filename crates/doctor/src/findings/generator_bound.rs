@@ -3,7 +3,7 @@
 use fiord_job::option::table::NUMJOBS;
 use fiord_stat::finding::Severity;
 
-use crate::check::{After, Check, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::percent;
 use crate::evidence::device_queue::{DeviceQueue, device_queues};
 
@@ -34,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     device_queues(known).iter().for_each(|queue| findings.report_if(finding(queue)));
 }
 

@@ -6,7 +6,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
-use crate::check::{Before, Check, Findings};
+use crate::check::{Before, Check, CollectedFindings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -37,7 +37,7 @@ const SLOW_WAKE: Nanos = Nanos::from_micros(100);
 /// Maximum depth at which a CPU is idle between I/Os.
 const SHALLOW: u32 = 4;
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let around = &known.machine.surroundings;
     let fast = |disk: &&Disk| disk.bus.is_hardware() && disk.queue.rotational == Some(false);
     let on_fast = |job: &JobPlan| known.machine.devices.of(job).iter().any(fast);

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::time;
 use crate::evidence::direction::{dir, words};
 use crate::evidence::rate;
@@ -42,7 +42,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         for (kind, intended) in &entry.report.intended {
             let row = entry.report.dirs.iter().find(|row| row.kind == *kind);

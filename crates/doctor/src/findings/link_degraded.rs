@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::pcie::{self, Function};
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let mut seen: Vec<&str> = Vec::new();
     for disk in &known.machine.devices.disks {
         for function in pcie::links(&disk.pcie) {

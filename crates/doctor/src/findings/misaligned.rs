@@ -7,7 +7,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 use fiord_types::{Bytes, Dir};
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::machine::Devices;
 
 /// The definition.
@@ -34,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| job.target.open.direct) {
         for disk in known.machine.devices.of(job).iter().filter(|disk| disk.members.is_empty()) {
             findings_of(job, disk, &known.machine.devices)

@@ -5,9 +5,9 @@ use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
 use fiord_types::{Dir, Nanos};
 
-use crate::check::{After, Check, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::crowd::{Crowd, cpu_time, crowd};
-use crate::machine::Surroundings;
+use crate::machine::MachineState;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -47,7 +47,7 @@ const STOLEN: f64 = 0.10;
 /// Maximum share of the time in which all tasks waited for memory.
 const STALLED: f64 = 0.10;
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for device in &known.report.extras.devices {
         let on_it = |job: &&JobPlan| {
             known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
@@ -66,7 +66,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
 }
 
 /// Reports CPU time that a hypervisor gave to other virtual machines.
-fn stolen(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
+fn stolen(then: &MachineState, now: &MachineState) -> Option<FindingBuilder> {
     let share = cpu_time(then, now)?.stolen_share();
     (share > STOLEN).then(|| {
         CHECK
@@ -89,7 +89,7 @@ fn crowded(crowd: Crowd) -> FindingBuilder {
 }
 
 /// Reports that all tasks waited for memory.
-fn short_of_memory(then: &Surroundings, now: &Surroundings) -> Option<FindingBuilder> {
+fn short_of_memory(then: &MachineState, now: &MachineState) -> Option<FindingBuilder> {
     let elapsed = now.at.saturating_sub(then.at);
     let full = now.moment.pressure.memory?.since(then.moment.pressure.memory?).full;
     (elapsed > Nanos::ZERO && full.0 as f64 > STALLED * elapsed.0 as f64).then(|| {

@@ -4,7 +4,7 @@ use fiord_plan::{FileKind, FilePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
-use crate::check::{Before, Check, Findings};
+use crate::check::{Before, Check, CollectedFindings};
 use crate::evidence::fill::fill_zones;
 use crate::machine::Unavailable;
 
@@ -38,7 +38,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let mut seen: Vec<&str> = Vec::new();
     let sections: Vec<&JobPlan> = known.sections().collect();
     for disk in sections.iter().flat_map(|job| known.machine.devices.of(job)) {
@@ -57,7 +57,7 @@ fn is_used_as_device(known: &Before<'_>, disk: &Disk) -> bool {
     files.any(|file| known.machine.devices.under(&file.path).any(|under| under.name == disk.name))
 }
 
-fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
+fn look(disk: &Disk, as_device: bool, findings: &mut CollectedFindings) {
     let smart = disk.health.smart;
     let capacity = u128::from(disk.capacity.0);
     let fewer = smart.map(|smart| smart.bytes_written).filter(|written| *written < capacity);
@@ -105,7 +105,7 @@ fn look(disk: &Disk, as_device: bool, findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use fiord_sys::nvme::Allocation;
-    use fiord_sys::survey::{Smart, Zones};
+    use fiord_sys::survey::{QueueZones, Smart};
     use fiord_sys::zone::Model;
     use fiord_types::Bytes;
 
@@ -125,7 +125,7 @@ mod tests {
             "run fiord precondition /dev/nvme0n1, which overwrites all of it"
         );
         case.disks(|disk| {
-            disk.queue.zones = Some(Zones {
+            disk.queue.zones = Some(QueueZones {
                 model: Model::HostManaged,
                 count: 4096,
                 size: Bytes(1 << 28),

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
 use fiord_stat::timeline::IopsTimeline;
 
-use crate::check::{After, Check, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::{count, percent};
 
 /// Number of rounds that the check compares.
@@ -41,7 +41,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries().iter().filter(|entry| !entry.report.failed) {
         if entry.report.steady_state.is_some() || !entry.jobs.iter().all(|job| free(job)) {
             continue;

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::cpu::CpuSet;
 use fiord_sys::survey::Disk;
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let around = &known.machine.surroundings;
     if around.nodes.len() < 2 {
         return;

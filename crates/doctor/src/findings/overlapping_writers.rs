@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use fiord_plan::{JobPlan, LockFile};
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
-use crate::evidence::places::{Overlap, User, names, overlaps};
+use crate::evidence::places::{Overlap, RangeUser, names, overlaps};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -34,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     let writes = |job: &JobPlan| {
         let mix = job.load.mix;
         // Jobs with zones do not overwrite each other: the zone table of the device places their writes.
@@ -42,7 +42,8 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
         mix.changes_data() && !apart
     };
     // Overlapping sequential writers are worse, so look for them first.
-    let in_order = |one: &User<'_>, other: &User<'_>| !one.2.load.random && !other.2.load.random;
+    let in_order =
+        |one: &RangeUser<'_>, other: &RangeUser<'_>| !one.2.load.random && !other.2.load.random;
     let worse = overlaps(known.plan, writes, in_order);
     let known_paths: HashSet<_> = worse.iter().map(|overlap| overlap.path.as_os_str()).collect();
     let others = overlaps(known.plan, writes, |_, _| true).into_iter();

@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{SharedLink, sharing};
 
-use crate::check::{After, Before, Check, FindingBuilder, Findings};
+use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -56,12 +56,12 @@ fn builder(link: &SharedLink) -> FindingBuilder {
         ))
 }
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let links = narrow(&known.machine.devices.disks);
     links.iter().for_each(|link| findings.report(builder(link).at_most(Severity::Note)));
 }
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for link in narrow(&known.before.devices.disks) {
         let on_it = known.report.extras.devices.iter().filter(|d| link.disks.contains(&d.name));
         // The link is full duplex: each direction has the full bandwidth.

@@ -6,7 +6,7 @@ use fiord_plan::{JobPlan, Mix, Rate};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for job in known.sections() {
         let rates = [RATE_IOPS.def(), RATE.def()];
         let option = rates.into_iter().find(|option| typed_once(known, job, option));

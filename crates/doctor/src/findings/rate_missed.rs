@@ -5,7 +5,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirReport;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{count, percent};
 use crate::evidence::direction::words;
 use crate::evidence::rate::{MissedRate, missed};
@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         if !entry.report.failed && entry.jobs.iter().all(|job| only_rate(job)) {
             entry.report.dirs.iter().for_each(|row| findings.report_if(finding(&entry, row)));

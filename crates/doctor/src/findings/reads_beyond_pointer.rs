@@ -4,7 +4,7 @@ use fiord_job::option::table::READ_BEYOND_WP;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::bytes;
 use crate::machine::zones::{Written, reads_beyond};
 
@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| reads_beyond(job)) {
         let mut zones = Written::default();
         let mut all = true;
@@ -67,7 +67,7 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
 
 #[cfg(test)]
 mod tests {
-    use fiord_sys::zone::{Kind, State, Zone};
+    use fiord_sys::zone::{State, Zone, ZoneType};
 
     use fiord_types::Bytes;
 
@@ -93,7 +93,7 @@ mod tests {
             len: Bytes(1 << 20),
             capacity: Bytes(1 << 20),
             write_pointer: Bytes((1 << 20) + written),
-            kind: Kind::SequentialRequired,
+            kind: ZoneType::SequentialRequired,
             state: State::Empty,
         };
         let zones = |written: &[u64]| {

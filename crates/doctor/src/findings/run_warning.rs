@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 
-use crate::check::{After, Check, Findings};
+use crate::check::{After, Check, CollectedFindings};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -22,7 +22,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for warning in &known.report.extras.warnings {
         let what = match &warning.job {
             Some(job) => format!("job {job}: {}", warning.what),

@@ -4,9 +4,9 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
-use crate::evidence::places::{Overlap, User, names, overlaps};
+use crate::evidence::places::{Overlap, RangeUser, names, overlaps};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -30,9 +30,9 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     let reads = |job: &JobPlan| job.load.mix.has(Dir::Read) && !job.load.random;
-    let begin = |one: &User<'_>, other: &User<'_>| one.0 == other.0;
+    let begin = |one: &RangeUser<'_>, other: &RangeUser<'_>| one.0 == other.0;
     overlaps(known.plan, reads, begin).iter().for_each(|overlap| findings.report(finding(overlap)));
 }
 

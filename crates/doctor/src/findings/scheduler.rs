@@ -5,7 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 use fiord_types::Dir;
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| !job.engine.def().access.sends_commands()) {
         for disk in known.machine.devices.of(job) {
             let finding = scheduled(job, disk).into_iter().chain(throttled(job, disk));

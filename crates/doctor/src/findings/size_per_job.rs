@@ -4,7 +4,7 @@ use fiord_job::option::table::{IO_SIZE, NUMJOBS, SIZE};
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
 
 /// The definition.
@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for job in known.sections() {
         let said = known.spec(job).is_none_or(|spec| spec.is_set(SIZE) && !spec.is_set(IO_SIZE));
         if said {

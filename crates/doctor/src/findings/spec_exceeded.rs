@@ -2,7 +2,7 @@
 
 use fiord_stat::finding::Severity;
 
-use crate::check::{After, Check, Findings};
+use crate::check::{After, Check, CollectedFindings};
 use crate::evidence::spec;
 
 /// The definition.
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
 /// Results above this percentage of the specification are reported.
 const FAR: f64 = 120.0;
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     spec::report(&CHECK, ("above", |percent| percent > FAR), REMEDY, known, findings);
 }
 

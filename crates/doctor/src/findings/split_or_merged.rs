@@ -7,7 +7,7 @@ use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 use fiord_types::Dir;
 
-use crate::check::{After, Check, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -43,7 +43,7 @@ const SHARE: f64 = 0.05;
 const LEAST: u64 = 20;
 const NAMES: [(Dir, &str); 2] = [(Dir::Read, "reads"), (Dir::Write, "writes")];
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for device in &known.report.extras.devices {
         let Some(issued) = device.issued else { continue };
         let on_it = |job: &&JobPlan| {

@@ -5,7 +5,7 @@ use fiord_plan::{DepthSupport, EngineAccess, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::allocation::allocation;
 use crate::evidence::amount::{percent, time};
 use crate::evidence::page_cache::{buffered, through_cache};
@@ -46,7 +46,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         let Some(shares) =
             known.shares(&entry).filter(|_| entry.jobs.iter().all(|job| queues(job)))
@@ -125,7 +125,7 @@ mod tests {
 
     /// Returns the findings if submission takes `submission` per cent of the time, and the threads
     /// computed for `cpu` per cent and waited for a CPU for `ready` per cent of it.
-    fn findings(options: &str, submission: u64, cpu: f64, ready: Option<u64>) -> Findings {
+    fn findings(options: &str, submission: u64, cpu: f64, ready: Option<u64>) -> CollectedFindings {
         findings_in(20, options, submission, cpu, ready)
     }
 
@@ -136,7 +136,7 @@ mod tests {
         submission: u64,
         cpu: f64,
         ready: Option<u64>,
-    ) -> Findings {
+    ) -> CollectedFindings {
         let (plan, _) = plan(&format!(
             "--name=a --filename=f --size=1m --rw=randread --direct=1 --iodepth=16 {options}"
         ));
@@ -158,7 +158,7 @@ mod tests {
         report.extras.generator = Some(GeneratorReport { jobs, ..GeneratorReport::default() });
         let machine = Machine::default();
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
-        let mut findings = Findings::default();
+        let mut findings = CollectedFindings::default();
         after(&known, &mut findings);
         findings
     }

@@ -5,7 +5,7 @@ use fiord_plan::{FileKind, FilePlan, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::Disk;
 
-use crate::check::{Before, Check, Findings};
+use crate::check::{Before, Check, CollectedFindings};
 use crate::machine::Devices;
 use crate::machine::Unavailable;
 
@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-pub(crate) fn before(known: &Before<'_>, findings: &mut Findings) {
+pub(crate) fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let devices = &known.machine.devices;
     for job in known.sections().filter(|job| job.load.mix.changes_data()) {
         let device = |kind| matches!(kind, FileKind::Block | FileKind::Char);
@@ -43,7 +43,13 @@ pub(crate) fn before(known: &Before<'_>, findings: &mut Findings) {
     }
 }
 
-fn look(job: &JobPlan, file: &FilePlan, disk: &Disk, devices: &Devices, findings: &mut Findings) {
+fn look(
+    job: &JobPlan,
+    file: &FilePlan,
+    disk: &Disk,
+    devices: &Devices,
+    findings: &mut CollectedFindings,
+) {
     let node = devices.node(&file.path);
     let own = node.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let partition = disk.partitions.iter().find(|part| part.name == own);

@@ -3,7 +3,7 @@
 use fiord_stat::finding::Severity;
 use fiord_sys::survey::{Bus, Disk};
 
-use crate::check::{After, Check, Findings};
+use crate::check::{After, Check, CollectedFindings};
 use crate::machine::Unavailable;
 
 /// The definition.
@@ -25,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for then in &known.before.devices.disks {
         if let Some(now) = known.after.devices.named(&then.name) {
             drive(then, now, findings);
@@ -46,7 +46,7 @@ fn after(known: &After<'_>, findings: &mut Findings) {
     }
 }
 
-fn drive(then: &Disk, now: &Disk, findings: &mut Findings) {
+fn drive(then: &Disk, now: &Disk, findings: &mut CollectedFindings) {
     let (Some(a), Some(b)) = (then.health.smart, now.health.smart) else {
         if then.bus == Bus::Nvme && !then.missing.is_empty() {
             findings

@@ -6,7 +6,7 @@ use fiord_sys::conditions::IoQuota;
 use fiord_sys::survey::Disk;
 use fiord_types::Dir;
 
-use crate::check::{After, Before, Check, FindingBuilder, Findings};
+use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::timing::fills;
 use crate::machine::Machine;
 
@@ -37,7 +37,7 @@ pub(crate) const CHECK: Check = Check {
 /// A limit has no effect on a rate below this share of it.
 const REACHED: f64 = 0.5;
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     on_targets(known.machine).for_each(|(quota, disk)| findings.report(io_limit(quota, disk)));
 }
 
@@ -65,7 +65,7 @@ fn io_limit(quota: &IoQuota, disk: &Disk) -> FindingBuilder {
 }
 
 /// Compares the limits with the rates that the devices saw.
-fn reached(known: &After<'_>, findings: &mut Findings) {
+fn reached(known: &After<'_>, findings: &mut CollectedFindings) {
     let limits = on_targets(known.before).filter(|(quota, _)| quota.latency.is_none());
     for (quota, disk) in limits {
         let views = &known.report.extras.devices;
@@ -122,7 +122,7 @@ fn limits_of(quota: &IoQuota) -> String {
     parts.join(", ")
 }
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     reached(known, findings);
     let quotas = |machine: &'_ Machine| machine.surroundings.moment.quotas.cpu.clone();
     let then = quotas(known.before);
@@ -185,10 +185,10 @@ mod tests {
             view.dirs[Dir::Read] = reads;
             case.report.extras.devices = vec![view];
             case.report.jobs[0].runtime_ms = ran;
-            let mut all = Findings::default();
+            let mut all = CollectedFindings::default();
             let (plan, machine) = (&case.plan, &case.machine);
             before(&Before { plan, machine }, &mut all);
-            let mut later = Findings::default();
+            let mut later = CollectedFindings::default();
             after(
                 &After { plan, before: machine, after: &case.after, report: &case.report },
                 &mut later,

@@ -2,7 +2,7 @@
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, RateSummary};
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{count, percent};
 use crate::evidence::direction::words;
 use crate::evidence::timing::seconds;
@@ -39,7 +39,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries().iter().filter(|entry| !entry.report.failed) {
         let rows = entry.report.dirs.iter().filter(|row| row.total_ios > 0);
         let few = rows.clone().filter_map(|row| few(entry, row)).collect::<Vec<_>>();

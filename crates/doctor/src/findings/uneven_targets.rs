@@ -8,7 +8,7 @@ use fiord_stat::device::{DeviceDir, DeviceView};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{percent, time};
 use crate::evidence::timing::fills;
 
@@ -51,7 +51,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         findings.report_if(finding(known, &entry));
     }

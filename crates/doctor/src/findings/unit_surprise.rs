@@ -5,7 +5,7 @@ use fiord_job::spec::Setting;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 
-use crate::check::{Check, FindingBuilder, Findings, Lint};
+use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -26,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for job in known.sections() {
         let Some(spec) = known.spec(job) else { continue };
         if spec.bases.kb != 1024 {

@@ -5,11 +5,11 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
-use crate::check::{Before, Check, FindingBuilder, Findings};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::{bytes, percent};
 use crate::evidence::fill::{PAGE, fill};
 use crate::evidence::places::users;
-use crate::machine::{Data, FileState};
+use crate::machine::{FileState, WrittenData};
 
 /// A smaller share of unwritten data makes no visible difference.
 const FEW: f64 = 0.01;
@@ -41,7 +41,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let files = &known.machine.files;
     let users = users(known.plan, files.iter().map(|state| state.path.as_path()));
     let mut read = false;
@@ -72,7 +72,7 @@ fn only_written(job: &JobPlan) -> bool {
     job.load.zoned.is_some_and(|zoned| !zoned.read_beyond)
 }
 
-fn finding(job: &JobPlan, state: &FileState, data: &Data) -> Option<FindingBuilder> {
+fn finding(job: &JobPlan, state: &FileState, data: &WrittenData) -> Option<FindingBuilder> {
     // The run lays out the space behind the end of the file, and so writes it.
     let end = state.facts.as_ref().map_or(data.to, |facts| facts.size.min(data.to));
     let range = end.saturating_sub(data.from);

@@ -8,7 +8,7 @@ use fiord_stat::report::DirKind;
 use fiord_sys::survey::Disk;
 use fiord_types::Dir;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{bytes, time};
 
 /// Assumed size of the cache of a drive, in bytes: disks have 64 to 512 MiB of memory, flash drives
@@ -51,7 +51,7 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let volatile = |disk: &&Disk| {
         disk.bus.is_hardware() && disk.queue.write_cache.as_deref() == Some("write back")
     };

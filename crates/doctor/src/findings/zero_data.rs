@@ -4,11 +4,11 @@ use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 
-use crate::check::{After, Check, Entry, FindingBuilder, Findings};
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::percent;
 use crate::evidence::fill::{fill, fill_zones};
 use crate::evidence::places::users;
-use crate::machine::Sample;
+use crate::machine::SampledBlocks;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -35,10 +35,10 @@ pub(crate) const CHECK: Check = Check {
     after: Some(after),
 };
 
-fn after(known: &After<'_>, findings: &mut Findings) {
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let before = known.before.samples.iter().map(|sample| (sample, "read before the run"));
     let after = known.after.samples.iter().map(|sample| (sample, "read again after the run"));
-    let samples: Vec<(&Sample, &str)> = before.chain(after).collect();
+    let samples: Vec<(&SampledBlocks, &str)> = before.chain(after).collect();
     let entries = known.entries();
     let users = users(known.plan, samples.iter().map(|(sample, _)| sample.path.as_path()));
     if let Some(unavailable) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
@@ -69,7 +69,7 @@ fn did_read(entries: &[Entry<'_>], job: &JobPlan) -> bool {
 
 fn finding(
     job: &JobPlan,
-    (sample, when): (&Sample, &str),
+    (sample, when): (&SampledBlocks, &str),
     (looked, zero): (u64, u64),
 ) -> Option<FindingBuilder> {
     let path = sample.path.display();
@@ -142,7 +142,7 @@ mod tests {
         let findings = |report: &Report, more: &str| {
             let (plan, _) = plan(&line(more));
             let (before, machine) = (Machine::survey_before(&plan), Machine::survey_after(&plan));
-            let mut findings = Findings::default();
+            let mut findings = CollectedFindings::default();
             let known = After { plan: &plan, before: &before, after: &machine, report };
             after(&known, &mut findings);
             findings.unchecked().len()

@@ -10,10 +10,10 @@ use fiord_job::spec::JobSpec;
 use fiord_plan::{FilePlan, JobPlan, Plan, WriteCommand};
 use fiord_stat::finding::Severity;
 use fiord_sys::limits::{Kernel, kernel};
-use fiord_sys::survey::{Disk, Zones};
+use fiord_sys::survey::{Disk, QueueZones};
 use fiord_types::Dir;
 
-use crate::check::{Before, Check, FindingBuilder, Findings, Lint};
+use crate::check::{Before, Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
 use crate::evidence::places::together;
 use crate::evidence::synchronous::synchronous;
@@ -51,7 +51,7 @@ pub(crate) const CHECK: Check = Check {
     after: None,
 };
 
-fn lint(known: &Lint<'_>, findings: &mut Findings) {
+fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for (path, jobs) in writers(known.plan) {
         let limits = jobs.iter().filter_map(|job| job.load.zoned.and_then(|zoned| zoned.max_open));
         if let Some(limit) = limits.min() {
@@ -66,7 +66,7 @@ fn lint(known: &Lint<'_>, findings: &mut Findings) {
     }
 }
 
-fn before(known: &Before<'_>, findings: &mut Findings) {
+fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let disk_of = |path: &Path| {
         let node = known.machine.devices.node(path);
         known.machine.devices.under(path).find(|disk| disk.node() == node)
@@ -114,7 +114,7 @@ fn writes(job: &JobPlan) -> bool {
 }
 
 /// Returns how many zones can be written at a time; `None` without a limit.
-fn limit(zones: &Zones) -> Option<u64> {
+fn limit(zones: &QueueZones) -> Option<u64> {
     [zones.max_open, zones.max_active].into_iter().filter(|most| *most > 0).min()
 }
 
@@ -174,7 +174,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
 }
 
 /// Reports a job without `zonemode=zbd` whose range of a zoned device begins or ends within a zone.
-fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &Zones) -> Option<FindingBuilder> {
+fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &QueueZones) -> Option<FindingBuilder> {
     let size = zones.size.0.max(1);
     if file.offset.is_multiple_of(size) && (file.offset + file.len).is_multiple_of(size) {
         return None;
@@ -260,7 +260,7 @@ mod tests {
     fn zoned_drive() -> Case {
         let mut case = one_drive().writing();
         case.disks(|disk| {
-            disk.queue.zones = Some(Zones {
+            disk.queue.zones = Some(QueueZones {
                 model: Model::HostManaged,
                 count: 64,
                 size: Bytes(MIB),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::block;
-use fiord_sys::diskstats::{self, Disk as Stack};
+use fiord_sys::diskstats::{self, CountedDisk as Stack};
 use fiord_sys::in_use::{self, Storage, Users};
 use fiord_sys::root::Root;
-use fiord_sys::survey::{Depth, Disk, Survey, signature};
+use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth, signature};
 
 use super::{Evidence, Unavailable};
 
@@ -65,7 +65,7 @@ impl Devices {
         names.sort_unstable();
         names.dedup();
         if !names.is_empty() {
-            let survey = Survey::new(Root::machine(), Depth::Health);
+            let survey = DiskSurvey::new(Root::machine(), SurveyDepth::Health);
             devices.disks = names.iter().filter_map(|name| survey.disk(name)).collect();
             devices.unchecked = survey.unchecked().map(|error| Unavailable::of(&error));
         }

@@ -36,7 +36,7 @@ pub struct FileState {
     /// The kind of file according to the plan.
     pub kind: FileKind,
     /// The result of `stat(2)`; unavailable if the file does not exist.
-    pub facts: Evidence<file::Facts>,
+    pub facts: Evidence<file::FileFacts>,
     /// The type of the file system that holds the file (`ext4`, `tmpfs`), or that will hold it if the file
     /// does not exist yet. For a device, the file system of `/dev`.
     pub file_system: Evidence<String>,
@@ -56,12 +56,12 @@ pub struct FileState {
     pub openers: Vec<Opener>,
     /// How much of the range that jobs read holds data; for a file that jobs only write, of the range that
     /// they write. Only for regular files.
-    pub data: Option<Evidence<Data>>,
+    pub data: Option<Evidence<WrittenData>>,
 }
 
 /// How much of a range holds data. The rest is holes and unwritten allocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Data {
+pub struct WrittenData {
     /// The first byte that a job uses.
     pub from: Bytes,
     /// The byte after the last one.
@@ -84,7 +84,7 @@ struct Use {
 
 /// The states of files and devices. Each path appears once.
 #[derive(Debug, Clone, Default)]
-pub struct Files {
+pub struct FileStates {
     states: Vec<FileState>,
     by_path: HashMap<PathBuf, usize>,
     /// The index of a file in each directory.
@@ -93,9 +93,9 @@ pub struct Files {
     left_out: Option<Unavailable>,
 }
 
-impl From<Vec<FileState>> for Files {
+impl From<Vec<FileState>> for FileStates {
     fn from(states: Vec<FileState>) -> Self {
-        let mut files = Files::default();
+        let mut files = FileStates::default();
         for (n, state) in states.iter().enumerate() {
             files.by_path.insert(state.path.clone(), n);
             if let Some(directory) = state.path.parent().filter(|_| state.kind == FileKind::Regular)
@@ -103,11 +103,11 @@ impl From<Vec<FileState>> for Files {
                 files.by_directory.entry(directory.to_owned()).or_insert(n);
             }
         }
-        Files { states, ..files }
+        FileStates { states, ..files }
     }
 }
 
-impl Deref for Files {
+impl Deref for FileStates {
     type Target = [FileState];
 
     fn deref(&self) -> &[FileState] {
@@ -115,13 +115,13 @@ impl Deref for Files {
     }
 }
 
-impl DerefMut for Files {
+impl DerefMut for FileStates {
     fn deref_mut(&mut self) -> &mut [FileState] {
         &mut self.states
     }
 }
 
-impl Files {
+impl FileStates {
     /// Returns the state of a file or device, by its path.
     #[must_use]
     pub fn get(&self, path: &Path) -> Option<&FileState> {
@@ -146,13 +146,13 @@ impl Files {
 
 /// Examines the files and devices of the plan: every device, and every regular file if there are at
 /// most [`EXAMINED`], otherwise a sample. Skips virtual files, which exist only inside fiord.
-pub(super) fn survey(plan: &Plan) -> Files {
+pub(super) fn survey(plan: &Plan) -> FileStates {
     let mut mounts = Mounts::default();
     let (chosen, all) = chosen(plan);
     let uses = uses(plan, &chosen);
     let examined = chosen.len();
     let states = chosen.into_iter().zip(&uses).map(|(path, used)| look(path, used, &mut mounts));
-    let mut files = Files::from(states.collect::<Vec<_>>());
+    let mut files = FileStates::from(states.collect::<Vec<_>>());
     files.left_out =
         (examined < all).then(|| Unavailable(format!("{examined} of {all} files were examined")));
     files
@@ -282,9 +282,11 @@ fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
     }
 }
 
-fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<Data> {
+fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<WrittenData> {
     match file::data_bytes(fd, from, to, PIECES) {
-        Ok(Some(bytes)) => Ok(Data { from: Bytes(from), to: Bytes(to), bytes: Bytes(bytes) }),
+        Ok(Some(bytes)) => {
+            Ok(WrittenData { from: Bytes(from), to: Bytes(to), bytes: Bytes(bytes) })
+        }
         Ok(None) => Err(Unavailable(format!("the file has more than {PIECES} extents"))),
         Err(error) => Err(Unavailable::of(&error)),
     }
@@ -300,7 +302,7 @@ fn on_loop(device: Device) -> Option<(String, bool)> {
 }
 
 /// Returns the properties of the nearest existing directory above a path.
-fn directory(path: &Path) -> Option<file::Facts> {
+fn directory(path: &Path) -> Option<file::FileFacts> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().skip(1).find_map(|above| file::facts(above).ok())
 }
@@ -315,20 +317,24 @@ struct Mounts {
 
 impl Mounts {
     /// Returns the loop device below a file, or the loop device itself.
-    fn on_loop(&mut self, facts: &file::Facts) -> Option<(String, bool)> {
+    fn on_loop(&mut self, facts: &file::FileFacts) -> Option<(String, bool)> {
         let device = facts.node.unwrap_or(facts.device);
         self.loops.entry(device).or_insert_with(|| on_loop(device)).clone()
     }
 
     /// Returns the other processes that have a file open, within the time limit for all such searches.
-    fn openers(&mut self, facts: &file::Facts) -> Vec<Opener> {
+    fn openers(&mut self, facts: &file::FileFacts) -> Vec<Opener> {
         let from = Instant::now();
         let found = file::openers(facts, SEARCH.saturating_sub(self.searched));
         self.searched += from.elapsed();
         found
     }
 
-    fn kind(&mut self, path: &Path, found: &fiord_sys::Result<file::Facts>) -> Evidence<String> {
+    fn kind(
+        &mut self,
+        path: &Path,
+        found: &fiord_sys::Result<file::FileFacts>,
+    ) -> Evidence<String> {
         let device = match found {
             Ok(facts) => facts.device,
             // A file that does not exist yet will be on the file system of its directory.

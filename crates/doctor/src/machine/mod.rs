@@ -19,14 +19,14 @@ pub mod zones;
 use std::path::PathBuf;
 
 use fiord_plan::Plan;
-use fiord_sys::host::{self, Memory};
+use fiord_sys::host::{self, MachineMemory};
 use fiord_sys::usage::{self, StorageBytes};
 
 pub use devices::Devices;
-pub use files::{Data, FileState, Files};
-pub use samples::Sample;
+pub use files::{FileState, FileStates, WrittenData};
+pub use samples::SampledBlocks;
 use samples::When;
-pub use surroundings::Surroundings;
+pub use surroundings::MachineState;
 
 /// The reason why data is unavailable, in a few words: `needs root`, `Linux before 6.5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,18 +47,18 @@ pub type Evidence<T> = Result<T, Unavailable>;
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// Memory, including how much is dirty.
-    pub memory: Memory,
+    pub memory: MachineMemory,
     /// Bytes that this process has moved between memory and storage so far.
     pub storage: Evidence<StorageBytes>,
     /// The files and devices of the plan. If there are very many files, a sample of them.
-    pub files: Files,
+    pub files: FileStates,
     /// The disks under the targets.
     pub devices: Devices,
     /// CPUs, clock, limits, pressure.
-    pub surroundings: Surroundings,
+    pub surroundings: MachineState,
     /// Sampled blocks of the data that jobs read: before a run, of the files that it removes; after it, of the
     /// others.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampledBlocks>,
     /// The zones of the devices on which jobs read beyond write pointers.
     pub zones: Vec<(PathBuf, Evidence<zones::Written>)>,
 }
@@ -67,11 +67,11 @@ impl Default for Machine {
     /// Returns a machine about which nothing is known.
     fn default() -> Self {
         Machine {
-            memory: Memory::default(),
+            memory: MachineMemory::default(),
             storage: Err(Unavailable("not examined".into())),
-            files: Files::default(),
+            files: FileStates::default(),
             devices: Devices::default(),
-            surroundings: Surroundings::default(),
+            surroundings: MachineState::default(),
             samples: Vec::new(),
             zones: Vec::new(),
         }
@@ -90,7 +90,7 @@ impl Machine {
             memory: host::memory(),
             files: files::survey(plan),
             devices: Devices::survey(plan),
-            surroundings: Surroundings::survey(plan),
+            surroundings: MachineState::survey(plan),
             samples: Vec::new(),
             zones: zones::survey(plan),
         }
@@ -122,7 +122,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
-    use fiord_sys::usage::Usage;
+    use fiord_sys::usage::ResourceUsage;
 
     use super::*;
     use crate::tests::fixture::{plan, scratch};
@@ -136,9 +136,9 @@ mod tests {
         let line = format!("--name=a --rw=read --size=1m --direct=1 --filename={}", path.display());
         let (plan, _) = plan(&line);
         for look in [Machine::survey, Machine::survey_before, Machine::survey_after] {
-            let before = Usage::of_thread().unwrap();
+            let before = ResourceUsage::of_thread().unwrap();
             let machine = look(&plan);
-            let used = Usage::of_thread().unwrap().since(&before);
+            let used = ResourceUsage::of_thread().unwrap().since(&before);
             assert_eq!(machine.files.len(), 1);
             let ms = used.user.saturating_add(used.system).as_millis();
             assert!(ms < 50, "{ms} ms");

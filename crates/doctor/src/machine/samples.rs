@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
-use fiord_sys::file::{self, Advice, Open};
+use fiord_sys::file::{self, Open, PageCacheAdvice};
 use fiord_types::Dir;
 
 use super::{Evidence, Unavailable};
@@ -27,7 +27,7 @@ const TIME: Duration = Duration::from_millis(50);
 
 /// The sampled blocks of one file or device.
 #[derive(Debug, Clone)]
-pub struct Sample {
+pub struct SampledBlocks {
     /// The path of the file or device.
     pub path: PathBuf,
     /// The kind of file according to the plan.
@@ -46,11 +46,11 @@ pub(super) enum When {
 }
 
 /// Samples every file that jobs only read. If there are very many files, only some of them.
-pub(super) fn take(plan: &Plan, when: When) -> Vec<Sample> {
+pub(super) fn take(plan: &Plan, when: When) -> Vec<SampledBlocks> {
     take_for(plan, when, TIME)
 }
 
-fn take_for(plan: &Plan, when: When, time: Duration) -> Vec<Sample> {
+fn take_for(plan: &Plan, when: When, time: Duration) -> Vec<SampledBlocks> {
     let until = Instant::now() + time;
     let removed: HashSet<&Path> = removed(plan).collect();
     let (chosen, _) = super::files::chosen(plan);
@@ -73,7 +73,7 @@ fn take_for(plan: &Plan, when: When, time: Duration) -> Vec<Sample> {
             }
             false => zeros(path, from, len, Instant::now() + share),
         };
-        samples.push(Sample { path: path.clone(), kind, zeros });
+        samples.push(SampledBlocks { path: path.clone(), kind, zeros });
     }
     samples
 }
@@ -104,7 +104,7 @@ fn removed(plan: &Plan) -> impl Iterator<Item = &Path> {
 fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
     let fd = Open::read_only().open(path).map_err(|e| Unavailable::of(&e))?;
     // Without read-ahead, a block costs one read of the device.
-    let _ = file::advise(&fd, from, len, Advice::Random);
+    let _ = file::advise(&fd, from, len, PageCacheAdvice::Random);
     let mut file = std::fs::File::from(fd);
     let blocks = (len / BLOCK as u64).max(1);
     let (mut looked, mut zero) = (0, 0);
@@ -117,7 +117,7 @@ fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64
         let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read(&mut block));
         let n = read.map_err(|e| Unavailable(e.to_string()))?;
         if !cached {
-            let _ = file::advise(&file, at, BLOCK as u64, Advice::DontNeed);
+            let _ = file::advise(&file, at, BLOCK as u64, PageCacheAdvice::DontNeed);
         }
         looked += u64::from(n > 0);
         zero += u64::from(n > 0 && block[..n].iter().all(|byte| *byte == 0));

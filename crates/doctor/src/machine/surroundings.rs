@@ -4,13 +4,13 @@ use fiord_plan::{JobPlan, Plan};
 use fiord_sys::conditions::{self, Governors, Moment, Sleep, power};
 use fiord_sys::cpu::{self, CpuSet};
 use fiord_sys::root::Root;
-use fiord_sys::usage::Usage;
+use fiord_sys::usage::ResourceUsage;
 use fiord_sys::{clock, numa};
 use fiord_types::Nanos;
 
 /// A snapshot of CPUs, clock, limits and pressure.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct MachineState {
     /// The time of the snapshot on the monotonic clock.
     pub at: Nanos,
     /// CPU time in user mode of this process and its child processes.
@@ -29,17 +29,17 @@ pub struct Surroundings {
     pub allowed: CpuSet,
 }
 
-impl Surroundings {
+impl MachineState {
     /// Takes a snapshot. Returns the default for a plan without files and devices, which needs none.
-    pub(super) fn survey(plan: &Plan) -> Surroundings {
+    pub(super) fn survey(plan: &Plan) -> MachineState {
         let mut files = plan.jobs.iter().flat_map(|job| &job.target.files);
         if !files.any(|file| file.kind.has_path()) {
-            return Surroundings::default();
+            return MachineState::default();
         }
         let root = Root::machine();
         let nodes = numa::nodes();
         let cpus = |node: usize| Some((node as u64, numa::cpus_of(node).ok()?));
-        Surroundings {
+        MachineState {
             at: Nanos(clock::monotonic()),
             own_user: own_user(),
             moment: Moment::now(&root),
@@ -52,7 +52,7 @@ impl Surroundings {
     }
 }
 
-impl Surroundings {
+impl MachineState {
     /// Returns the CPUs that a job may use: those that it asks for, else those of this process.
     pub(crate) fn cpus_of(&self, job: &JobPlan) -> CpuSet {
         match &job.process.cpus {
@@ -69,6 +69,6 @@ impl Surroundings {
 
 /// Returns the CPU time in user mode of the process and its child processes.
 fn own_user() -> Nanos {
-    let all = [Usage::of_process(), Usage::of_children()];
+    let all = [ResourceUsage::of_process(), ResourceUsage::of_children()];
     all.into_iter().flatten().fold(Nanos::ZERO, |sum, usage| sum.saturating_add(usage.user))
 }

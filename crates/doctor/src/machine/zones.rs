@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fiord_plan::{FileKind, JobPlan, Plan};
-use fiord_sys::zone::{Device, Zone, ZonedDevice};
+use fiord_sys::zone::{Zone, ZonedDevice, ZonedNode};
 use fiord_types::{Bytes, Dir};
 
 use super::{Evidence, Unavailable};
@@ -71,7 +71,7 @@ pub(super) fn survey(plan: &Plan) -> Vec<(PathBuf, Evidence<Written>)> {
 }
 
 fn written(path: &Path, from: u64, to: u64) -> Evidence<Written> {
-    let device = Device::open(path, false).map_err(|e| Unavailable::of(&e))?;
+    let device = ZonedNode::open(path, false).map_err(|e| Unavailable::of(&e))?;
     let zones = device.report(Bytes(from), MOST).map_err(|e| Unavailable::of(&e))?;
     if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < Bytes(to)) {
         return Err(Unavailable(format!("more than {MOST} zones")));

@@ -7,9 +7,9 @@ use fiord_plan::{EnginePlan, FileKind, JobPlan, Mix, Plan};
 use fiord_stat::finding::Finding;
 use fiord_stat::report::{JobReport, Report};
 use fiord_sys::survey::fixture::Machine as Tree;
-use fiord_sys::survey::{Depth, Disk, Survey};
+use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth};
 
-use crate::check::{After, Before, Check, Findings};
+use crate::check::{After, Before, Check, CollectedFindings};
 use crate::machine::Devices;
 use crate::machine::Machine;
 
@@ -43,7 +43,7 @@ impl Case {
 
 /// Returns a case whose targets are all disks of the simulated machine.
 pub(crate) fn with_disks(tree: &Tree) -> Case {
-    let disks = Survey::new(tree.root(), Depth::Files).disks();
+    let disks = DiskSurvey::new(tree.root(), SurveyDepth::Files).disks();
     let mut job = JobPlan::plain(EnginePlan::IoUring(fiord_plan::IoUringPlan::default()), 1 << 30);
     job.load.random = true;
     job.target.open.direct = true;
@@ -80,15 +80,15 @@ pub(crate) fn one_drive() -> Case {
 
 /// Returns the findings of a check before the run.
 pub(crate) fn found_before(check: &Check, case: &Case) -> Vec<Finding> {
-    let mut findings = Findings::default();
+    let mut findings = CollectedFindings::default();
     let known = Before { plan: &case.plan, machine: &case.machine };
     check.before.expect("a check before the run")(&known, &mut findings);
     findings.findings().cloned().collect()
 }
 
 /// Returns the findings of a check after the run, including checks that could not run.
-pub(crate) fn after(check: &Check, case: &Case) -> Findings {
-    let mut findings = Findings::default();
+pub(crate) fn after(check: &Check, case: &Case) -> CollectedFindings {
+    let mut findings = CollectedFindings::default();
     let known =
         After { plan: &case.plan, before: &case.machine, after: &case.after, report: &case.report };
     check.after.expect("a check after the run")(&known, &mut findings);

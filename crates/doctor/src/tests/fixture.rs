@@ -6,7 +6,7 @@ use fiord_plan::{Plan, PlanOptions};
 use fiord_stat::finding::Finding;
 use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
 
-use crate::check::{After, Before, Check, Findings, Lint};
+use crate::check::{After, Before, Check, CollectedFindings, Lint};
 use crate::machine::Machine;
 
 /// Returns the plan of a command line, and its options as written.
@@ -21,7 +21,7 @@ pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
 /// Returns the findings of the lint of a check for a command line.
 pub(crate) fn lint(check: &Check, line: &str) -> Vec<Finding> {
     let (plan, specs) = plan(line);
-    let mut findings = Findings::default();
+    let mut findings = CollectedFindings::default();
     let stage = check.lint.expect("a lint");
     stage(&Lint { plan: &plan, specs: &specs, notes: &[] }, &mut findings);
     findings.findings().cloned().collect()
@@ -55,7 +55,7 @@ pub(crate) fn after(check: &Check, line: &str, set: &dyn Fn(&mut JobReport)) -> 
 
 /// Returns the findings of a check for a result.
 pub(crate) fn found_after(check: &Check, known: &After<'_>) -> Vec<Finding> {
-    let mut findings = Findings::default();
+    let mut findings = CollectedFindings::default();
     let stage = check.after.expect("a check of results");
     stage(known, &mut findings);
     findings.findings().cloned().collect()
@@ -89,7 +89,7 @@ pub(crate) fn before(check: &Check, plan: &Plan) -> Vec<Finding> {
 
 /// Returns the findings of a check for a plan and a machine.
 pub(crate) fn found_before(check: &Check, known: &Before<'_>) -> Vec<Finding> {
-    let mut findings = Findings::default();
+    let mut findings = CollectedFindings::default();
     let stage = check.before.expect("a check of the machine");
     stage(known, &mut findings);
     findings.findings().cloned().collect()

@@ -9,7 +9,7 @@ use crate::{EngineConfig, Slot};
 
 /// State of these parts.
 #[derive(Debug)]
-pub(crate) struct Extras {
+pub(crate) struct RingExtras {
     /// One vector per slot if the commands use vectors; otherwise empty.
     vectors: Vec<libc::iovec>,
     /// Each slot's buffer is registered under an index of its own, because one registration cannot
@@ -23,9 +23,9 @@ pub(crate) struct Extras {
 
 // SAFETY: the pointers in `vectors` point into the buffers of the engine that owns this value,
 // which do not move with it.
-unsafe impl Send for Extras {}
+unsafe impl Send for RingExtras {}
 
-impl Extras {
+impl RingExtras {
     /// State for a ring with these options. `vectored`: the commands use vectors.
     pub(crate) fn new(
         config: &EngineConfig,
@@ -34,7 +34,7 @@ impl Extras {
         registered: Registered,
     ) -> Self {
         let empty = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
-        Extras {
+        RingExtras {
             vectors: vec![empty; if vectored { config.slots as usize } else { 0 }],
             buffer_per_slot: registered == Registered::Each,
             force_async: options.force_async,

@@ -22,7 +22,7 @@ use crate::{
 };
 use abi::*;
 use driver::{CompletionMode, RingDriver};
-use extras::Extras;
+use extras::RingExtras;
 use registered::RingFiles;
 use ring::Ring;
 
@@ -41,7 +41,7 @@ pub struct IoUring {
     /// Fields that all reads, and all writes, have in common.
     read: Sqe,
     write: Sqe,
-    extras: Extras,
+    extras: RingExtras,
     /// An entry needs more than the data's address: something in `extras`, a priority or a write
     /// stream.
     has_optional_fields: bool,

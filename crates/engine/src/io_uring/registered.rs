@@ -9,7 +9,7 @@ use super::abi::*;
 use super::entry::{Completion, Submission};
 use super::ring::Ring;
 use crate::buffers::Buffers;
-use crate::files::Files;
+use crate::files::AttachedFiles;
 use crate::{EngineConfig, EngineError, FileKind, Target};
 
 /// Largest buffer that the kernel registers (1 GiB).
@@ -101,7 +101,7 @@ impl<S: Submission, C: Completion> Ring<S, C> {
 /// are registered.
 #[derive(Debug)]
 pub(crate) struct RingFiles {
-    files: Files,
+    files: AttachedFiles,
     /// Value of the entries' `fd` field for each file.
     names: Box<[i32]>,
     registered: bool,
@@ -133,7 +133,7 @@ impl RingFiles {
             }
         }
         Ok(RingFiles {
-            files: Files::new(config.files),
+            files: AttachedFiles::new(config.files),
             names: vec![-1; config.files as usize].into_boxed_slice(),
             registered,
         })
@@ -156,7 +156,7 @@ impl RingFiles {
     }
 
     /// The attached files, for system calls without the ring.
-    pub(crate) fn files(&self) -> &Files {
+    pub(crate) fn files(&self) -> &AttachedFiles {
         &self.files
     }
 

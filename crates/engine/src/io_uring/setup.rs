@@ -6,7 +6,7 @@ use fiord_types::Errno;
 use super::IoUring;
 use super::abi::*;
 use super::driver::CompletionMode;
-use super::extras::Extras;
+use super::extras::RingExtras;
 use super::registered::{Registered, RingFiles};
 use super::ring::{Ring, RingOptions};
 use crate::buffers::Buffers;
@@ -42,7 +42,7 @@ impl IoUring {
         } else {
             (OP_READV, OP_WRITEV)
         };
-        let extras = Extras::new(config, &options, read_op == OP_READV, registered);
+        let extras = RingExtras::new(config, &options, read_op == OP_READV, registered);
         let no_op = Op {
             kind: OpKind::Trim,
             file: 0,

@@ -2,7 +2,7 @@
 
 use fiord_plan::WriteCommand;
 
-use super::space::Space;
+use super::space::NamespaceBlocks;
 
 /// Request number for a command with its data in one buffer: `_IOWR('N', 0x80, struct
 /// nvme_uring_cmd)`. Linux 5.19.
@@ -64,7 +64,7 @@ const ATTRIBUTE_DEALLOCATE: u32 = 1 << 2;
 /// A range of Dataset Management (NVM 3.2.3, figure "Dataset Management – Range Definition").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub(crate) struct Range {
+pub(crate) struct BlockRange {
     /// Context attributes.
     pub attributes: u32,
     /// Number of blocks, counted from 1.
@@ -73,7 +73,7 @@ pub(crate) struct Range {
     pub start: u64,
 }
 
-const _: () = assert!(size_of::<Range>() == 16);
+const _: () = assert!(size_of::<BlockRange>() == 16);
 
 /// Flags in Command Dword 12 of all commands of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -90,7 +90,7 @@ impl NvmeCommand {
     /// A command on a range of blocks: the first block in dwords 10 and 11, the number of blocks,
     /// counted from 0, in dword 12 (NVM 3.2).
     #[inline(always)]
-    fn on_blocks(opcode: u8, space: &Space, first: u64, blocks: u32, flags: u32) -> Self {
+    fn on_blocks(opcode: u8, space: &NamespaceBlocks, first: u64, blocks: u32, flags: u32) -> Self {
         NvmeCommand {
             opcode,
             nsid: space.nsid,
@@ -103,7 +103,7 @@ impl NvmeCommand {
 
     /// Reads `len` bytes from the byte `offset`.
     #[inline(always)]
-    pub(crate) fn read(space: &Space, offset: u64, len: u32, flags: &Flags) -> Self {
+    pub(crate) fn read(space: &NamespaceBlocks, offset: u64, len: u32, flags: &Flags) -> Self {
         let (first, blocks) = space.blocks(offset, len);
         Self::on_blocks(opcode::READ, space, first, blocks, flags.read)
     }
@@ -111,7 +111,7 @@ impl NvmeCommand {
     /// Writes `len` bytes at the byte `offset` with the command that `form` names.
     #[inline(always)]
     pub(crate) fn write(
-        space: &Space,
+        space: &NamespaceBlocks,
         form: WriteCommand,
         offset: u64,
         len: u32,
@@ -143,13 +143,13 @@ impl NvmeCommand {
     }
 
     /// Flush: makes written data and metadata non-volatile (Base 7.1).
-    pub(crate) fn flush(space: &Space) -> Self {
+    pub(crate) fn flush(space: &NamespaceBlocks) -> Self {
         NvmeCommand { opcode: opcode::FLUSH, nsid: space.nsid, ..Default::default() }
     }
 
     /// Deallocates the ranges of a list. The list must have 1 to 256 ranges and stay in place until
     /// the command has completed.
-    pub(crate) fn deallocate(space: &Space, ranges: &[Range]) -> Self {
+    pub(crate) fn deallocate(space: &NamespaceBlocks, ranges: &[BlockRange]) -> Self {
         NvmeCommand {
             opcode: opcode::DATASET_MANAGEMENT,
             nsid: space.nsid,

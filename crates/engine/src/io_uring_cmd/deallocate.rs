@@ -1,13 +1,13 @@
 //! Memory for the range lists of deallocations while the kernel reads them.
 
-use super::command::{NvmeCommand, Range};
-use super::space::Space;
+use super::command::{BlockRange, NvmeCommand};
+use super::space::NamespaceBlocks;
 use crate::{Op, Slot, TrimRange};
 
 /// The range lists, one per slot.
 #[derive(Debug)]
 pub(super) struct RangeLists {
-    lists: Vec<Range>,
+    lists: Vec<BlockRange>,
     /// Most ranges of a list.
     most: usize,
     /// The ranges of each slot's next trim; empty if each trim has one range.
@@ -19,7 +19,7 @@ impl RangeLists {
     pub(super) fn new(slots: u32, most: u32) -> Self {
         let (slots, most) = (slots as usize, most.max(1) as usize);
         let next = if most > 1 { vec![Vec::with_capacity(most); slots] } else { Vec::new() };
-        RangeLists { lists: vec![Range::default(); slots * most], most, next }
+        RangeLists { lists: vec![BlockRange::default(); slots * most], most, next }
     }
 
     /// Leaks the lists. If the kernel read a list from memory that has been reused, it would
@@ -37,7 +37,7 @@ impl RangeLists {
     }
 
     /// The command for a trim. The slot's list belongs to the command until it has completed.
-    pub(super) fn command(&mut self, slot: Slot, space: &Space, op: &Op) -> NvmeCommand {
+    pub(super) fn command(&mut self, slot: Slot, space: &NamespaceBlocks, op: &Op) -> NvmeCommand {
         let first = slot as usize * self.most;
         let list = &mut self.lists[first..first + self.most];
         let one = [TrimRange { offset: op.offset, len: op.len }];
@@ -47,7 +47,7 @@ impl RangeLists {
         };
         for (place, range) in list.iter_mut().zip(ranges) {
             let (start, blocks) = space.blocks(range.offset, range.len);
-            *place = Range { attributes: 0, blocks, start };
+            *place = BlockRange { attributes: 0, blocks, start };
         }
         NvmeCommand::deallocate(space, &list[..ranges.len()])
     }
@@ -71,14 +71,14 @@ mod tests {
         };
         let range = |offset, len| TrimRange { offset, len };
         lists.set_ranges(1, &[range(512, 512), range(8192, 1024)]);
-        let command = lists.command(1, &Space::NONE, &op);
+        let command = lists.command(1, &NamespaceBlocks::NONE, &op);
         assert_eq!((command.cdw10, command.data_len), (1, 32));
-        let expected = |start, blocks| Range { attributes: 0, blocks, start };
+        let expected = |start, blocks| BlockRange { attributes: 0, blocks, start };
         assert_eq!(lists.lists[3..5], [expected(1, 1), expected(16, 2)]);
         // A slot without ranges trims the range of the op.
-        let command = lists.command(0, &Space::NONE, &op);
+        let command = lists.command(0, &NamespaceBlocks::NONE, &op);
         assert_eq!((command.cdw10, lists.lists[0]), (0, expected(1, 3)));
-        let single = RangeLists::new(1, 1).command(0, &Space::NONE, &op);
+        let single = RangeLists::new(1, 1).command(0, &NamespaceBlocks::NONE, &op);
         assert_eq!((single.cdw10, single.data_len), (0, 16));
     }
 }

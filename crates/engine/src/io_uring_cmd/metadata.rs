@@ -4,7 +4,7 @@ use fiord_plan::{MetadataPlan, NvmeTarget, ProtectionType, WriteCommand};
 
 use super::command::{NvmeCommand, REMAP_TAGS};
 use super::protection::dwords::{CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE, PRACT};
-use super::protection::{Dwords, Mismatch, Protection};
+use super::protection::{Dwords, HostProtection, Mismatch};
 use crate::Slot;
 
 /// Metadata of a job whose namespaces have metadata.
@@ -28,7 +28,7 @@ struct FileMetadata {
     plan: MetadataPlan,
     /// Generates and checks protection information on the host; `None` if the controller does it,
     /// or if there is none.
-    host: Option<Protection>,
+    host: Option<HostProtection>,
 }
 
 /// A read whose protection information is to be checked.
@@ -57,7 +57,7 @@ impl Metadata {
             .iter()
             .map(|target| {
                 let plan = target.metadata?;
-                Some(FileMetadata { plan, host: Protection::new(&plan) })
+                Some(FileMetadata { plan, host: HostProtection::new(&plan) })
             })
             .collect();
         let known = || files.iter().flatten();
@@ -193,13 +193,13 @@ mod tests {
     use std::sync::Arc;
 
     use fiord_plan::{Checks, Guard, ProtectionPlan};
-    use fiord_sys::nvme::{Device, identify};
+    use fiord_sys::nvme::{NvmeDevice, identify};
 
     use super::*;
 
     fn target(extended: bool, metadata_bytes: u16, by_controller: bool) -> NvmeTarget {
         let nothing = Box::new([0; 4096]);
-        let device = Device {
+        let device = NvmeDevice {
             nsid: 1,
             command_set: identify::CommandSet::Nvm,
             controller: identify::Controller::parse(&nothing),

@@ -27,7 +27,7 @@ use fiord_types::Errno;
 use crate::buffers::Buffers;
 use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
 use crate::io_uring::driver::{CompletionMode, RingDriver};
-use crate::io_uring::extras::Extras;
+use crate::io_uring::extras::RingExtras;
 use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
 use crate::{
@@ -38,7 +38,7 @@ use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use deallocate::RangeLists;
 use metadata::{Blocks, Metadata};
 use parts::Parts;
-use space::Space;
+use space::NamespaceBlocks;
 
 /// Bit of `user_data` that marks one command of an op that is split. Slot numbers have fewer bits;
 /// the command's length is above.
@@ -52,12 +52,12 @@ pub struct IoUringCmd {
     buffers: Buffers,
     files: RingFiles,
     /// The namespaces of the job's files, and those of the attached files.
-    known: Vec<Space>,
-    spaces: Box<[Space]>,
+    known: Vec<NamespaceBlocks>,
+    spaces: Box<[NamespaceBlocks]>,
     flags: Flags,
     /// Fields that all submission entries have in common.
     common: Sqe128<NvmeCommand>,
-    extras: Extras,
+    extras: RingExtras,
     /// A transfer needs more than these fields: something in `extras`, or a placement.
     has_optional_fields: bool,
     placements: Placements,
@@ -166,8 +166,8 @@ impl IoUringCmd {
     }
 
     #[inline(always)]
-    fn space(&self, file: u32) -> &Space {
-        self.spaces.get(file as usize).unwrap_or(&Space::NONE)
+    fn space(&self, file: u32) -> &NamespaceBlocks {
+        self.spaces.get(file as usize).unwrap_or(&NamespaceBlocks::NONE)
     }
 
     /// Submission entry of an op without data; `None` if NVMe has no such command.
@@ -340,7 +340,7 @@ impl Engine for IoUringCmd {
 
     fn detach(&mut self, file: u32) -> Result<(), EngineError> {
         if let Some(space) = self.spaces.get_mut(file as usize) {
-            *space = Space::NONE;
+            *space = NamespaceBlocks::NONE;
         }
         self.files.detach(&self.ring, file)
     }

@@ -10,12 +10,12 @@ use super::deallocate::RangeLists;
 use super::metadata::Metadata;
 use super::parts::Parts;
 use super::protection::Mismatch;
-use super::space::Space;
+use super::space::NamespaceBlocks;
 use super::{IoUringCmd, Placements};
 use crate::buffers::Buffers;
 use crate::io_uring::abi::*;
 use crate::io_uring::driver::CompletionMode;
-use crate::io_uring::extras::Extras;
+use crate::io_uring::extras::RingExtras;
 use crate::io_uring::registered::{Registered, RingFiles};
 use crate::io_uring::ring::{Ring, RingOptions};
 use crate::{EngineConfig, EngineError};
@@ -34,7 +34,7 @@ impl IoUringCmd {
         };
         let PassthroughPlan { ring, commands: Commands::Nvme(nvme) } = &**plan;
         let options = *ring;
-        let known: Vec<Space> = nvme.targets.iter().map(Space::new).collect();
+        let known: Vec<NamespaceBlocks> = nvme.targets.iter().map(NamespaceBlocks::new).collect();
         let parts = most_parts(config, &known);
         let ring = Ring::new(RingOptions {
             entries: config.slots.saturating_mul(parts),
@@ -53,7 +53,7 @@ impl IoUringCmd {
         };
         let files = RingFiles::new(&ring, config, options.register_files)?;
         let vectored = !options.nonvectored && !options.fixed_buffers;
-        let extras = Extras::new(config, &options, vectored, registered);
+        let extras = RingExtras::new(config, &options, vectored, registered);
         Ok(IoUringCmd {
             limit: ring.entries(),
             mode: CompletionMode {
@@ -62,7 +62,7 @@ impl IoUringCmd {
                 clock: config.clock,
             },
             buffers,
-            spaces: vec![Space::NONE; config.files as usize].into_boxed_slice(),
+            spaces: vec![NamespaceBlocks::NONE; config.files as usize].into_boxed_slice(),
             known,
             flags: flags(nvme),
             common: Sqe128 {
@@ -93,7 +93,7 @@ impl IoUringCmd {
 }
 
 /// Number of commands of the largest op.
-fn most_parts(config: &EngineConfig, spaces: &[Space]) -> u32 {
+fn most_parts(config: &EngineConfig, spaces: &[NamespaceBlocks]) -> u32 {
     let least = spaces.iter().map(|space| space.most_data.max(1)).min().unwrap_or(u32::MAX);
     config.buffer_bytes.div_ceil(least).max(1)
 }

@@ -4,7 +4,7 @@ use fiord_plan::NvmeTarget;
 
 /// Translates byte offsets to logical blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Space {
+pub(crate) struct NamespaceBlocks {
     /// Namespace identifier.
     pub nsid: u32,
     /// Length in bytes of a block in a data buffer.
@@ -20,16 +20,16 @@ pub(crate) struct Space {
 /// Most blocks of a command: the block count has 16 bits and is counted from 0 (NVM 3.2).
 pub(super) const MOST_BLOCKS: u64 = 1 << 16;
 
-impl Space {
+impl NamespaceBlocks {
     /// Stands for a file that is not attached.
-    pub(crate) const NONE: Space =
-        Space { nsid: 0, block: 512, shift: Some(9), zone: 0, most_data: 0 };
+    pub(crate) const NONE: NamespaceBlocks =
+        NamespaceBlocks { nsid: 0, block: 512, shift: Some(9), zone: 0, most_data: 0 };
 
     /// Address space of a target of the plan.
     pub(crate) fn new(target: &NvmeTarget) -> Self {
         let block = target.block.max(1);
         let most = MOST_BLOCKS.saturating_mul(block.into());
-        Space {
+        NamespaceBlocks {
             nsid: target.device.nsid,
             block,
             shift: block.is_power_of_two().then(|| block.trailing_zeros() as u8),

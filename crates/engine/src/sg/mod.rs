@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use fiord_plan::{EnginePlan, SgPlan, SgWrite};
-use fiord_sys::scsi::generic::{self, Data, Failure, Header, SENSE_BYTES};
+use fiord_sys::scsi::generic::{self, CommandData, Failure, Header, SENSE_BYTES};
 use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
 use fiord_types::Errno;
 
@@ -39,7 +39,7 @@ struct Device {
     /// Number of commands that are queued and have not completed.
     in_flight: u32,
     /// What one UNMAP command may hold.
-    unmap: unmap::Limits,
+    unmap: unmap::UnmapLimits,
     /// The stream that the engine opened for this job and has to close.
     stream: Option<u16>,
 }
@@ -245,7 +245,7 @@ impl Sg {
             return false;
         };
         let file = self.places[slot as usize].file;
-        let limits = self.device(file).map_or(unmap::Limits::LEAST, |device| device.unmap);
+        let limits = self.device(file).map_or(unmap::UnmapLimits::LEAST, |device| device.unmap);
         let place = &mut self.places[first as usize];
         let Some(Request { cdb, data: DataPhase::Range(..) }) = &mut place.order else {
             return false;
@@ -331,7 +331,7 @@ impl Engine for Sg {
             builder: CommandBuilder::new(&self.plan, stream),
             queues,
             in_flight: 0,
-            unmap: if queues { self.unmap_limits(&fd) } else { unmap::Limits::LEAST },
+            unmap: if queues { self.unmap_limits(&fd) } else { unmap::UnmapLimits::LEAST },
             fd,
             stream: opened,
         };
@@ -350,9 +350,13 @@ impl Engine for Sg {
         };
         let Some(stream) = device.stream else { return Ok(()) };
         let mut answer = [0; 8];
-        generic::execute(device.fd.as_fd(), &cdb::close_stream(stream), Data::In(&mut answer))
-            .map(drop)
-            .map_err(|failure| refused("STREAM CONTROL (close)", failure))
+        generic::execute(
+            device.fd.as_fd(),
+            &cdb::close_stream(stream),
+            CommandData::In(&mut answer),
+        )
+        .map(drop)
+        .map_err(|failure| refused("STREAM CONTROL (close)", failure))
     }
 
     fn take_slots(&mut self) -> Vec<FreeSlot> {
@@ -484,12 +488,12 @@ impl Engine for Sg {
 
 impl Sg {
     /// What one UNMAP of this job may hold.
-    fn unmap_limits(&self, fd: &OwnedFd) -> unmap::Limits {
+    fn unmap_limits(&self, fd: &OwnedFd) -> unmap::UnmapLimits {
         match self.plan.trims {
-            0 | 1 => unmap::Limits::LEAST,
+            0 | 1 => unmap::UnmapLimits::LEAST,
             trims => {
                 let limits = unmap::limits(fd);
-                unmap::Limits { ranges: limits.ranges.min(trims), ..limits }
+                unmap::UnmapLimits { ranges: limits.ranges.min(trims), ..limits }
             }
         }
     }
@@ -578,7 +582,7 @@ fn stream(
         _ => return Ok((0, None)),
     }
     let mut answer = [0; 8];
-    generic::execute(fd.as_fd(), &cdb::open_stream(), Data::In(&mut answer))
+    generic::execute(fd.as_fd(), &cdb::open_stream(), CommandData::In(&mut answer))
         .map_err(|failure| refused("STREAM CONTROL (open)", failure))?;
     let stream = u16::from_be_bytes([answer[4], answer[5]]);
     Ok((stream, Some(stream)))

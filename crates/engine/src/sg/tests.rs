@@ -64,7 +64,7 @@ fn taker(ranges: u32, blocks: u32) -> Device {
         builder: CommandBuilder::new(&SgPlan::default(), 0),
         queues: true,
         in_flight: 0,
-        unmap: unmap::Limits { ranges, blocks },
+        unmap: unmap::UnmapLimits { ranges, blocks },
         stream: None,
     }
 }

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use fiord_plan::EnginePlan;
-use fiord_sys::mapping::{Access, Mapping, Pattern};
+use fiord_sys::mapping::{AccessPattern, Mapping, MappingAccess};
 use fiord_types::Errno;
 
 use super::{File, Span, Transfer};
@@ -21,16 +21,16 @@ const WINDOW: u64 = 64 << 30;
 
 /// The mappings of all files, and the advice that they get.
 #[derive(Debug)]
-pub struct Call {
+pub struct MmapCalls {
     files: Vec<Option<Mapped>>,
     huge: bool,
-    pattern: Option<Pattern>,
+    pattern: Option<AccessPattern>,
 }
 
 #[derive(Debug)]
 struct Mapped {
     fd: Arc<OwnedFd>,
-    access: Access,
+    access: MappingAccess,
     /// Start of the region of the file that the job uses.
     start: u64,
     end: u64,
@@ -45,7 +45,7 @@ impl Mapped {
     fn new(target: &Target, fd: &Arc<OwnedFd>) -> Self {
         Mapped {
             fd: fd.clone(),
-            access: if target.read_only { Access::Read } else { Access::Write },
+            access: if target.read_only { MappingAccess::Read } else { MappingAccess::Write },
             start: target.offset,
             end: target.offset.saturating_add(target.len),
             size: 0,
@@ -77,7 +77,7 @@ impl Mapped {
         &mut self,
         offset: u64,
         len: usize,
-        advice: (bool, Option<Pattern>),
+        advice: (bool, Option<AccessPattern>),
     ) -> Result<&mut Mapping, fiord_sys::Error> {
         let covered = self.window.as_ref().is_some_and(|window| window.covers(offset, len));
         if !covered {
@@ -94,7 +94,7 @@ impl Mapped {
         &mut self,
         offset: u64,
         len: usize,
-        (huge, pattern): (bool, Option<Pattern>),
+        (huge, pattern): (bool, Option<AccessPattern>),
     ) -> Result<(), fiord_sys::Error> {
         let page = fiord_sys::host::page_size() as u64;
         let last = offset.saturating_add(len as u64);
@@ -113,7 +113,7 @@ impl Mapped {
             window.advise(first, window.len(), pattern)?;
         }
         if huge {
-            window.advise(first, window.len(), Pattern::Huge)?;
+            window.advise(first, window.len(), AccessPattern::Huge)?;
         }
         self.window = Some(window);
         Ok(())
@@ -127,7 +127,7 @@ impl Mapped {
     }
 }
 
-impl Call {
+impl MmapCalls {
     #[inline(always)]
     fn mapped(&mut self, file: u32) -> Option<&mut Mapped> {
         self.files.get_mut(file as usize)?.as_mut()
@@ -168,7 +168,7 @@ impl Call {
     }
 
     /// A write that the present mapping does not cover. It takes the parts of the span as
-    /// [`Call::read_moved`] does.
+    /// [`MmapCalls::read_moved`] does.
     ///
     /// # Safety
     ///
@@ -227,11 +227,11 @@ fn code(error: &fiord_sys::Error) -> i64 {
     }
 }
 
-impl Transfer for Call {
+impl Transfer for MmapCalls {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let huge = matches!(config.engine, EnginePlan::Mmap { thp: true });
         let files = (0..config.files).map(|_| None).collect();
-        Ok(Call { files, huge, pattern: config.pattern })
+        Ok(MmapCalls { files, huge, pattern: config.pattern })
     }
 
     fn attached(&mut self, file: u32, target: Option<&Target>) -> Result<(), EngineError> {

@@ -15,23 +15,23 @@ use std::os::fd::RawFd;
 use fiord_types::Errno;
 
 use crate::buffers::Buffers;
-use crate::files::Files;
+use crate::files::AttachedFiles;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
     OpKind, Outcome, Queued, Target, Want, dataless,
 };
 
 /// `ioengine=psync`.
-pub type Psync = SyncEngine<psync::Call>;
+pub type Psync = SyncEngine<psync::PsyncCalls>;
 
 /// `ioengine=sync`.
-pub type SyncRw = SyncEngine<sync::Call>;
+pub type SyncRw = SyncEngine<sync::SyncCalls>;
 /// `ioengine=mmap`.
-pub type Mmap = SyncEngine<mmap::Call>;
+pub type Mmap = SyncEngine<mmap::MmapCalls>;
 /// `ioengine=pvsync`.
-pub type Pvsync = SyncEngine<pvsync::Call>;
+pub type Pvsync = SyncEngine<pvsync::PvsyncCalls>;
 /// `ioengine=pvsync2`.
-pub type Pvsync2 = SyncEngine<pvsync2::Call>;
+pub type Pvsync2 = SyncEngine<pvsync2::Pvsync2Calls>;
 pub use vsync::Vsync;
 
 /// The system calls of a synchronous engine.
@@ -103,7 +103,7 @@ pub struct Span {
 pub struct SyncEngine<T> {
     transfer: T,
     buffers: Buffers,
-    files: Files,
+    files: AttachedFiles,
     clock: MachineClock,
 }
 
@@ -117,7 +117,7 @@ impl<T: Transfer> SyncEngine<T> {
         Ok(SyncEngine {
             transfer: T::new(config)?,
             buffers: Buffers::new(&EngineConfig { slots: 1, ..config.clone() })?,
-            files: Files::new(config.files),
+            files: AttachedFiles::new(config.files),
             clock: config.clock,
         })
     }

@@ -5,11 +5,11 @@ use crate::{EngineConfig, EngineError, syscall};
 
 /// The system calls `pread(2)` and `pwrite(2)`.
 #[derive(Debug)]
-pub struct Call;
+pub struct PsyncCalls;
 
-impl Transfer for Call {
+impl Transfer for PsyncCalls {
     fn new(_config: &EngineConfig) -> Result<Self, EngineError> {
-        Ok(Call)
+        Ok(PsyncCalls)
     }
 
     #[inline(always)]

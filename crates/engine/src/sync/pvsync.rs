@@ -6,11 +6,11 @@ use crate::{EngineConfig, EngineError};
 
 /// The system calls `preadv(2)` and `pwritev(2)`.
 #[derive(Debug)]
-pub struct Call;
+pub struct PvsyncCalls;
 
-impl Transfer for Call {
+impl Transfer for PvsyncCalls {
     fn new(_config: &EngineConfig) -> Result<Self, EngineError> {
-        Ok(Call)
+        Ok(PvsyncCalls)
     }
 
     #[inline(always)]

@@ -9,7 +9,7 @@ use crate::{EngineConfig, EngineError, Target};
 
 /// The system calls `preadv2(2)` and `pwritev2(2)`, and their flags.
 #[derive(Debug)]
-pub struct Call {
+pub struct Pvsync2Calls {
     /// Flags of all reads.
     read_flags: i32,
     /// Flags of all writes.
@@ -20,7 +20,7 @@ pub struct Call {
     draw: u32,
 }
 
-impl Call {
+impl Pvsync2Calls {
     /// Draws whether the next I/O is polled for: returns `RWF_HIPRI` or 0.
     #[inline(always)]
     fn hipri(&mut self) -> i32 {
@@ -37,7 +37,7 @@ impl Call {
     }
 }
 
-impl Transfer for Call {
+impl Transfer for Pvsync2Calls {
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let (hipri_percent, uncached, nowait) = match config.engine {
             EnginePlan::Pvsync2 { hipri_percent, uncached, nowait } => {
@@ -46,7 +46,7 @@ impl Transfer for Call {
             _ => (0, false, false),
         };
         let (read_flags, write_flags) = flags::of(uncached, nowait, config.atomic);
-        Ok(Call { read_flags, write_flags, hipri_percent, draw: 0x9e37_79b9 })
+        Ok(Pvsync2Calls { read_flags, write_flags, hipri_percent, draw: 0x9e37_79b9 })
     }
 
     fn attached(&mut self, _file: u32, target: Option<&Target>) -> Result<(), EngineError> {

@@ -7,7 +7,7 @@ use crate::{EngineConfig, EngineError, FileKind, Target};
 
 /// The system calls `read(2)` and `write(2)`, and the position of each file.
 #[derive(Debug)]
-pub struct Call {
+pub struct SyncCalls {
     positions: Vec<Position>,
 }
 
@@ -51,11 +51,11 @@ impl Position {
     }
 }
 
-impl Transfer for Call {
+impl Transfer for SyncCalls {
     const POSITIONED: bool = true;
 
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        Ok(Call { positions: vec![Position::Unknown; config.files as usize] })
+        Ok(SyncCalls { positions: vec![Position::Unknown; config.files as usize] })
     }
 
     fn attached(&mut self, file: u32, target: Option<&Target>) -> Result<(), EngineError> {

@@ -9,7 +9,7 @@ use fiord_types::Errno;
 use super::sync::Position;
 use crate::buffers::Buffers;
 use crate::error::raw_result;
-use crate::files::Files;
+use crate::files::AttachedFiles;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
     Outcome, Queued, Target, Want, dataless,
@@ -22,7 +22,7 @@ const MAX_VECTORS: usize = 1024;
 #[derive(Debug)]
 pub struct Vsync {
     buffers: Buffers,
-    files: Files,
+    files: AttachedFiles,
     clock: MachineClock,
     slots: u32,
     positions: Vec<Position>,
@@ -51,7 +51,7 @@ impl Vsync {
         let slots = config.slots as usize;
         Ok(Vsync {
             buffers: Buffers::new(config)?,
-            files: Files::new(config.files),
+            files: AttachedFiles::new(config.files),
             clock: config.clock,
             slots: config.slots,
             positions: vec![Position::Unknown; config.files as usize],

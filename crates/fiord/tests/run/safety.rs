@@ -281,5 +281,5 @@ fn every_write_goes_through_the_guard() {
             }
         }
     }
-    assert!(found.is_empty(), "use fiord_sys::file::Guard instead: {found:#?}");
+    assert!(found.is_empty(), "use fiord_sys::file::FileGuard instead: {found:#?}");
 }

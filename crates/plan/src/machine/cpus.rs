@@ -11,12 +11,12 @@ use crate::options::reading::Reading;
 
 /// The CPUs of a section, and whether its instances split them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CpuSet {
+pub(crate) struct SectionCpus {
     cpus: Vec<u32>,
     split: bool,
 }
 
-impl CpuSet {
+impl SectionCpus {
     /// Reads `cpus_allowed`, otherwise `cpumask`, otherwise `numa_cpu_nodes`, and removes the CPU
     /// that keeps the time (`gtod_cpu`). `None`: the job keeps the inherited CPUs.
     pub(crate) fn read(job: Reading, facts: &dyn Facts, messages: &mut Messages) -> Option<Self> {
@@ -31,7 +31,7 @@ impl CpuSet {
             );
             return None;
         }
-        Some(CpuSet { cpus, split: job.get(CPUS_ALLOWED_POLICY) == CpuPolicy::Split })
+        Some(SectionCpus { cpus, split: job.get(CPUS_ALLOWED_POLICY) == CpuPolicy::Split })
     }
 
     /// The CPUs of the instance with this index in the whole run. With `cpus_allowed_policy=split`,

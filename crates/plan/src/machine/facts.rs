@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::in_use::{User, Users};
+use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Failure;
@@ -145,7 +145,7 @@ pub trait Facts {
     ///
     /// # Errors
     /// The kernel or the controller refuses to identify the namespace.
-    fn namespace(&self, device: &Path) -> Result<nvme::Device, Refused>;
+    fn namespace(&self, device: &Path) -> Result<nvme::NvmeDevice, Refused>;
     /// The generic character device of an NVMe block device. `None`: it has none.
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf>;
     /// The block device of an NVMe or SCSI generic character device. `None`: it has none.
@@ -163,7 +163,8 @@ pub trait Facts {
     ///
     /// # Errors
     /// The users are unknown.
-    fn user(&self, device: &Path, users: &Users) -> Result<Option<User>, fiord_sys::Error>;
+    fn user(&self, device: &Path, users: &Users)
+    -> Result<Option<WriteObstacle>, fiord_sys::Error>;
     /// The system directory, such as `/etc`, that contains the file at a path or would contain it,
     /// after following symbolic links. `None`: no system directory, or unknown.
     fn system_directory(&self, path: &Path) -> Option<String>;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fiord_sys::in_use::{User, Users};
+use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
 use fiord_types::Errno;
@@ -18,7 +18,7 @@ pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
     /// One entry per path: a job may have a hundred thousand files.
     paths: HashMap<PathBuf, Known>,
-    namespaces: HashMap<PathBuf, Result<Arc<nvme::Device>, Refused>>,
+    namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
     users: Users,
     /// The system directory that contains each directory.
     system: HashMap<PathBuf, Option<String>>,
@@ -60,7 +60,7 @@ impl<'a> Survey<'a> {
         }
     }
     /// Who uses the device at a path. See [`Facts::user`].
-    pub(crate) fn user(&self, path: &Path) -> Result<Option<User>, fiord_sys::Error> {
+    pub(crate) fn user(&self, path: &Path) -> Result<Option<WriteObstacle>, fiord_sys::Error> {
         self.facts.user(path, &self.users)
     }
     /// The system directory in which a file lies or would be created.
@@ -95,7 +95,7 @@ impl<'a> Survey<'a> {
     }
     /// The properties of the NVMe namespace behind a path and of its controller; the error says why
     /// they are unknown.
-    pub(crate) fn namespace(&mut self, path: &Path) -> Result<Arc<nvme::Device>, Refused> {
+    pub(crate) fn namespace(&mut self, path: &Path) -> Result<Arc<nvme::NvmeDevice>, Refused> {
         let known = self.namespaces.entry(path.to_path_buf());
         known.or_insert_with(|| self.facts.namespace(path).map(Arc::new)).clone()
     }

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::{self, Kind};
-use fiord_sys::in_use::{User, Users};
+use fiord_sys::file::{self, InodeType};
+use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Addressee;
 use fiord_sys::{block, host, nvme, scsi};
@@ -44,11 +44,11 @@ impl Facts for Machine {
     fn look(&self, path: &Path) -> io::Result<Found> {
         let facts = file::facts(path).map_err(to_io)?;
         let kind = match facts.kind {
-            Kind::Regular | Kind::Link => FoundKind::Regular,
-            Kind::Block => FoundKind::Block,
-            Kind::Char => FoundKind::Char,
-            Kind::Pipe | Kind::Socket => FoundKind::Pipe,
-            Kind::Directory => FoundKind::Directory,
+            InodeType::Regular | InodeType::Link => FoundKind::Regular,
+            InodeType::Block => FoundKind::Block,
+            InodeType::Char => FoundKind::Char,
+            InodeType::Pipe | InodeType::Socket => FoundKind::Pipe,
+            InodeType::Directory => FoundKind::Directory,
         };
         let size = match kind {
             FoundKind::Regular => facts.size,
@@ -94,7 +94,7 @@ impl Facts for Machine {
         nvme.or_else(|| scsi::generic::name(node).map(|_| Passthrough::Scsi))
     }
 
-    fn namespace(&self, device: &Path) -> Result<nvme::Device, Refused> {
+    fn namespace(&self, device: &Path) -> Result<nvme::NvmeDevice, Refused> {
         nvme::device::inspect(device)
     }
 
@@ -119,13 +119,13 @@ impl Facts for Machine {
     fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, NotScsi> {
         let found = file::facts(device)?;
         let block = match (found.kind, found.node) {
-            (Kind::Block, node) => node,
+            (InodeType::Block, node) => node,
             (_, Some(node)) if scsi::generic::name(node).is_some() => {
                 scsi::generic::block_sibling(node).map(|(_, block)| block)
             }
             _ => return Err(NotScsi::OtherDevice),
         };
-        if let (Kind::Block, Some(block)) = (found.kind, block) {
+        if let (InodeType::Block, Some(block)) = (found.kind, block) {
             takes_commands(block)?;
         }
         let capacity = scsi::capacity::of(device)?;
@@ -139,7 +139,11 @@ impl Facts for Machine {
         })
     }
 
-    fn user(&self, device: &Path, users: &Users) -> Result<Option<User>, fiord_sys::Error> {
+    fn user(
+        &self,
+        device: &Path,
+        users: &Users,
+    ) -> Result<Option<WriteObstacle>, fiord_sys::Error> {
         users.user(device)
     }
 
@@ -148,7 +152,7 @@ impl Facts for Machine {
     }
 
     fn is_link(&self, path: &Path) -> bool {
-        file::link_facts(path).is_ok_and(|facts| facts.kind == Kind::Link)
+        file::link_facts(path).is_ok_and(|facts| facts.kind == InodeType::Link)
     }
 
     fn is_created_by_fiord(&self, path: &Path) -> bool {

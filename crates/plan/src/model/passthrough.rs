@@ -39,7 +39,7 @@ pub struct NvmePlan {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NvmeTarget {
     /// The properties that the namespace and its controller report.
-    pub device: Arc<nvme::Device>,
+    pub device: Arc<nvme::NvmeDevice>,
     /// How the job handles the metadata of the namespace. `None`: it has no metadata.
     pub metadata: Option<MetadataPlan>,
     /// Bytes that a logical block takes in a data buffer. Offsets of the job count this size too.

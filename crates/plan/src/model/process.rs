@@ -66,4 +66,4 @@ pub struct Cgroup {
 }
 
 /// `mem`: where buffers come from.
-pub use fiord_sys::memory::Source as Memory;
+pub use fiord_sys::memory::MemorySource as Memory;

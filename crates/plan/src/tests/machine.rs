@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::in_use::{Use, User, Users};
+use fiord_sys::in_use::{DeviceUse, Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
 use fiord_types::Errno;
@@ -20,7 +20,7 @@ pub(crate) struct Fake {
     secret: Vec<PathBuf>,
     streams: Vec<(PathBuf, u32)>,
     texts: BTreeMap<PathBuf, String>,
-    namespaces: BTreeMap<PathBuf, Result<nvme::Device, Refused>>,
+    namespaces: BTreeMap<PathBuf, Result<nvme::NvmeDevice, Refused>>,
     zoned: Vec<(PathBuf, ZoneFacts)>,
 }
 
@@ -65,7 +65,7 @@ impl Fake {
         self.file(path, text.len() as u64)
     }
     /// Adds the generic character device of an NVMe namespace.
-    pub(crate) fn namespace(mut self, path: &str, device: nvme::Device) -> Self {
+    pub(crate) fn namespace(mut self, path: &str, device: nvme::NvmeDevice) -> Self {
         self.namespaces.insert(path.into(), Ok(device));
         self.with(path, FoundKind::Char, 0)
     }
@@ -75,12 +75,12 @@ impl Fake {
         self.with(path, FoundKind::Char, 0)
     }
     /// Adds the generic character device of a namespace whose block device is mounted.
-    pub(crate) fn mounted_namespace(mut self, path: &str, device: nvme::Device) -> Self {
+    pub(crate) fn mounted_namespace(mut self, path: &str, device: nvme::NvmeDevice) -> Self {
         self.mounted.push(path.into());
         self.namespace(path, device)
     }
     /// Adds the generic character device of a namespace whose block device cannot be opened.
-    pub(crate) fn secret_namespace(mut self, path: &str, device: nvme::Device) -> Self {
+    pub(crate) fn secret_namespace(mut self, path: &str, device: nvme::NvmeDevice) -> Self {
         self.secret.push(path.into());
         self.namespace(path, device)
     }
@@ -91,7 +91,7 @@ impl Fake {
         self.disk(path, zones << 24)
     }
     /// Adds the generic character device of a zoned namespace: zones of 1 MiB.
-    pub(crate) fn zoned_namespace(mut self, path: &str, device: nvme::Device) -> Self {
+    pub(crate) fn zoned_namespace(mut self, path: &str, device: nvme::NvmeDevice) -> Self {
         let facts = ZoneFacts { zone_size: 1 << 20, max_open: None, max_active: None };
         self.zoned.push((path.into(), facts));
         self.namespace(path, device)
@@ -128,7 +128,7 @@ impl Facts for Fake {
             false => self.namespaces.contains_key(device).then_some(Passthrough::Nvme),
         }
     }
-    fn namespace(&self, device: &Path) -> Result<nvme::Device, Refused> {
+    fn namespace(&self, device: &Path) -> Result<nvme::NvmeDevice, Refused> {
         self.namespaces.get(device).cloned().unwrap_or_else(|| Err(refused("there is none")))
     }
     fn generic_sibling(&self, device: &Path) -> Option<PathBuf> {
@@ -149,11 +149,11 @@ impl Facts for Fake {
             _ => Err(NotScsi::OtherDevice),
         }
     }
-    fn user(&self, device: &Path, _: &Users) -> Result<Option<User>, fiord_sys::Error> {
+    fn user(&self, device: &Path, _: &Users) -> Result<Option<WriteObstacle>, fiord_sys::Error> {
         match self.mounted.iter().any(|m| m == device) {
             true => {
-                let listed = Use::Mounted { device: "it".into(), point: "/mnt".into() };
-                Ok(Some(User::Listed(listed)))
+                let listed = DeviceUse::Mounted { device: "it".into(), point: "/mnt".into() };
+                Ok(Some(WriteObstacle::Listed(listed)))
             }
             false if self.secret.iter().any(|s| s == device) => {
                 Err(fiord_sys::Error::new("open", Errno::EACCES).saying("EACCES"))

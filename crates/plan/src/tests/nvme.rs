@@ -1,8 +1,8 @@
 //! `ioengine=io_uring_cmd` on imaginary namespaces, and what they do not support.
 
 use fiord_sys::nvme::{
-    CommandLimits, CommandSet, Controller, Deallocated, Device, DriverLimits, Guard, IoCommands,
-    LbaFormat, Namespace, Protection, Zoned, identify::Optional,
+    CommandLimits, CommandSet, Controller, Deallocated, DriverLimits, FormatProtection,
+    GuardFormat, IoCommands, LbaFormat, Namespace, NvmeDevice, ZonedIdentify, identify::Optional,
 };
 
 use fiord_types::Bytes;
@@ -13,7 +13,7 @@ use crate::model::*;
 
 /// A namespace of 1 GiB whose blocks have this many bytes of data and of metadata. Its controller
 /// has every command except Write Uncorrectable and transfers at most 128 KiB.
-pub(super) fn device(data: u32, metadata: u16) -> Device {
+pub(super) fn device(data: u32, metadata: u16) -> NvmeDevice {
     let optional = Optional {
         compare: true,
         write_uncorrectable: false,
@@ -28,7 +28,7 @@ pub(super) fn device(data: u32, metadata: u16) -> Device {
         relative_performance: 0,
     };
     let blocks = (1 << 30) / u64::from(data);
-    Device {
+    NvmeDevice {
         nsid: 1,
         command_set: CommandSet::Nvm,
         controller: Controller {
@@ -72,23 +72,23 @@ pub(super) fn device(data: u32, metadata: u16) -> Device {
     }
 }
 
-fn with(change: impl FnOnce(&mut Device)) -> Device {
+fn with(change: impl FnOnce(&mut NvmeDevice)) -> NvmeDevice {
     let mut device = device(512, 0);
     change(&mut device);
     device
 }
 
-fn machine(device: Device) -> Fake {
+fn machine(device: NvmeDevice) -> Fake {
     Fake::empty().namespace("/dev/ng0n1", device).disk("/dev/nvme0n1", 1 << 30)
 }
 
 const LINE: &str = "--name=a --ioengine=io_uring_cmd --filename=/dev/ng0n1";
 
-fn plan(device: Device, line: &str) -> JobPlan {
+fn plan(device: NvmeDevice, line: &str) -> JobPlan {
     job(&machine(device), &format!("{LINE} {line}"))
 }
 
-fn refused(device: Device, line: &str) -> String {
+fn refused(device: NvmeDevice, line: &str) -> String {
     error(&machine(device), &format!("{LINE} {line}"))
 }
 
@@ -136,10 +136,10 @@ fn metadata_in_line_count_for_blocks() {
     let extended = |metadata, protection: Option<u8>| {
         let mut device = device(512, metadata);
         device.namespace.extended = true;
-        device.namespace.protection = protection.map(|kind| Protection {
+        device.namespace.protection = protection.map(|kind| FormatProtection {
             kind,
             first: false,
-            guard: Guard::Crc16,
+            guard: GuardFormat::Crc16,
             storage_tag_bits: 0,
         });
         device
@@ -163,14 +163,18 @@ fn metadata_apart_do_not_count() {
 }
 
 /// A namespace with protection information of this type in 8 bytes of separate metadata per block.
-pub(super) fn protected(kind: u8) -> Device {
+pub(super) fn protected(kind: u8) -> NvmeDevice {
     let mut device = device(512, 8);
-    device.namespace.protection =
-        Some(Protection { kind, first: false, guard: Guard::Crc16, storage_tag_bits: 0 });
+    device.namespace.protection = Some(FormatProtection {
+        kind,
+        first: false,
+        guard: GuardFormat::Crc16,
+        storage_tag_bits: 0,
+    });
     device
 }
 
-fn protection(device: Device, line: &str) -> ProtectionPlan {
+fn protection(device: NvmeDevice, line: &str) -> ProtectionPlan {
     nvme(&plan(device, line)).targets[0].metadata.unwrap().protection.unwrap()
 }
 
@@ -307,9 +311,9 @@ fn nvme_split_splits_larger_ios() {
     refused(device(512, 0), "--bs=64m --rw=write --write_mode=zeroes --nvme_split=1");
 }
 
-fn make_zoned(device: &mut Device) {
+fn make_zoned(device: &mut NvmeDevice) {
     device.command_set = CommandSet::Zoned;
-    device.zoned = Some(Zoned {
+    device.zoned = Some(ZonedIdentify {
         zone_blocks: 2048,
         max_active: Some(9),
         max_open: None,
@@ -342,14 +346,14 @@ fn only_the_controller_generates_reference_tags_of_appends() {
 fn never_emulates_zones_on_a_zoned_namespace_without_a_block_device() {
     let line = format!("{LINE} --zonemode=zbd --rw=write");
     let zoned = || with(make_zoned);
-    let job = |device: Device, line: &str| super::job(&machine(device), line);
+    let job = |device: NvmeDevice, line: &str| super::job(&machine(device), line);
     let zones = job(zoned(), &line).target.files[0].zones;
     assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: None }));
     let message = error(&machine(zoned()), &format!("{line} --zonesize=2m"));
     assert!(message.contains("does not match disk zone size"), "{message}");
     let message = error(&machine(zoned()), &format!("{line} --max_open_zones=10"));
     assert!(message.contains("more than the 9 zones"), "{message}");
-    let silent = Device { zoned: None, ..zoned() };
+    let silent = NvmeDevice { zoned: None, ..zoned() };
     let message = error(&machine(silent), &format!("{line} --zonesize=2m"));
     assert!(message.contains("cannot determine"), "{message}");
     // A namespace of the NVM command set has no zones, so emulated zones hide none.

@@ -13,7 +13,7 @@ use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
 use crate::events::EventKind;
 use crate::files::Cached;
-use crate::monitor::{LEAD, Outcome, Standing, estimate};
+use crate::monitor::{JobEnd, LEAD, Standing, estimate};
 use crate::report::{self, JobFacts, ReportContext};
 use crate::shared::{Finished, Run, Shared};
 
@@ -34,7 +34,7 @@ impl Conductor<'_> {
             return;
         }
         self.next_progress = Some((due + interval).max(now + interval / 2));
-        let outcomes: Vec<Outcome> = self.entries.iter().map(outcome).collect();
+        let outcomes: Vec<JobEnd> = self.entries.iter().map(outcome).collect();
         let standings = standings(&run, &self.entries, now);
         let latencies = self.latencies.as_mut().map(|meter| meter.take(&run)).unwrap_or_default();
         let times = (self.began, now);
@@ -213,11 +213,11 @@ fn standings(run: &Run, entries: &[JobEntry], now: u64) -> Vec<Standing> {
     entries.iter().zip(&run.jobs).map(one).collect()
 }
 
-fn outcome(entry: &JobEntry) -> Outcome {
+fn outcome(entry: &JobEntry) -> JobEnd {
     match &entry.finished {
-        None => Outcome::None,
-        Some(finished) if finished.first_error().is_some() => Outcome::Failed,
-        Some(_) => Outcome::Succeeded,
+        None => JobEnd::None,
+        Some(finished) if finished.first_error().is_some() => JobEnd::Failed,
+        Some(_) => JobEnd::Succeeded,
     }
 }
 

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
 
-pub use queue::{EventSender, Events, channel, observe};
+pub use queue::{EventReceiver, EventSender, channel, observe};
 
 /// An event of a run, and when it occurred.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -20,15 +20,15 @@ pub const MOST_REPORTS: usize = 16;
 /// Stack size of the observer's thread, bytes.
 const STACK: usize = 512 << 10;
 
-/// Creates a channel. The events end when all senders are dropped; without [`Events`] they are discarded.
+/// Creates a channel. The events end when all senders are dropped; without [`EventReceiver`] they are discarded.
 #[must_use]
-pub fn channel() -> (EventSender, Events) {
+pub fn channel() -> (EventSender, EventReceiver) {
     let queue = Arc::new(Queue {
         waiting: Mutex::default(),
         changed: Condvar::new(),
         began: clock::monotonic(),
     });
-    (EventSender(Arc::new(LastSender(Arc::clone(&queue)))), Events(queue))
+    (EventSender(Arc::new(LastSender(Arc::clone(&queue)))), EventReceiver(queue))
 }
 
 #[derive(Debug)]
@@ -103,9 +103,9 @@ impl EventSender {
 
 /// The receiving end: an iterator that waits for each event and ends with the run.
 #[derive(Debug)]
-pub struct Events(Arc<Queue>);
+pub struct EventReceiver(Arc<Queue>);
 
-impl Iterator for Events {
+impl Iterator for EventReceiver {
     type Item = Event;
     fn next(&mut self) -> Option<Event> {
         let mut waiting = self.0.lock();
@@ -121,7 +121,7 @@ impl Iterator for Events {
     }
 }
 
-impl Drop for Events {
+impl Drop for EventReceiver {
     fn drop(&mut self) {
         let mut waiting = self.0.lock();
         waiting.ignored = true;

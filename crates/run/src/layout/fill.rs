@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 
 use fiord_load::{AnyContent, Content as _, Io, IoAttributes};
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
-use fiord_sys::file::{self, Guard, Open};
+use fiord_sys::file::{self, FileGuard, Open};
 use fiord_types::{Bytes, Dir, Errno};
 
 use super::{Done, Overseer};
@@ -25,7 +25,7 @@ pub(super) struct Filler {
     content: AnyContent,
     buffer: Vec<u8>,
     fill_device: bool,
-    guard: Guard,
+    guard: FileGuard,
 }
 
 impl Filler {
@@ -62,7 +62,7 @@ impl Filler {
 }
 
 /// Undoes an incomplete layout: removes a file that it created, truncates one that it extended.
-fn take_back(guard: Guard, plan: &FilePlan, (file, created): (&File, bool), old_size: u64) {
+fn take_back(guard: FileGuard, plan: &FilePlan, (file, created): (&File, bool), old_size: u64) {
     // The caller reports the first error; a failure here adds nothing.
     if created {
         let _ = guard.remove(&plan.path);

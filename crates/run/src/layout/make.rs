@@ -186,7 +186,7 @@ impl<'a> Maker<'a> {
             }
             failed(Stage::Open, plan, &e)
         })?;
-        let regular = || file::facts_of(&fd).map(|found| found.kind == file::Kind::Regular);
+        let regular = || file::facts_of(&fd).map(|found| found.kind == file::InodeType::Regular);
         if !created && !regular().map_err(|e| failed(Stage::Stat, plan, &e))? {
             let detail = "it was a regular file when the job was checked and is no longer one. To fix: \
                           find out which program replaces it, then run again";
@@ -198,7 +198,7 @@ impl<'a> Maker<'a> {
 
 /// Drops the pages of the range that was laid out from the page cache.
 fn forget(plan: &FilePlan, file: &File, range: &Range<u64>) -> Result<(), JobError> {
-    file::advise(file, range.start, range.end - range.start, file::Advice::DontNeed)
+    file::advise(file, range.start, range.end - range.start, file::PageCacheAdvice::DontNeed)
         .map_err(|e| failed(Stage::Advise, plan, &e))
 }
 

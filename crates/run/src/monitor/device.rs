@@ -9,17 +9,17 @@ use fiord_types::{Bytes, Nanos, PerDir};
 
 /// Watches the devices under the targets from the first measured I/O on.
 #[derive(Debug, Default)]
-pub(crate) struct Devices {
-    watch: diskstats::Watch,
+pub(crate) struct DeviceActivity {
+    watch: diskstats::DiskWatch,
     /// For each job, the names of the devices under its files.
     under: Vec<Vec<String>>,
     began: Option<u64>,
 }
 
-impl Devices {
+impl DeviceActivity {
     /// Starts to watch the devices of all jobs with `disk_util`.
     pub(crate) fn start(plan: &Plan) -> Self {
-        let mut devices = Devices::default();
+        let mut devices = DeviceActivity::default();
         let mut finder = diskstats::DiskFinder::default();
         for job in &plan.jobs {
             let mut names: Vec<String> = Vec::new();

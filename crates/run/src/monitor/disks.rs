@@ -9,13 +9,13 @@ use fiord_types::Nanos;
 /// run of a millisecond is measured as exactly as one of an hour.
 #[derive(Debug, Default)]
 pub(crate) struct Disks {
-    watch: diskstats::Watch,
+    watch: diskstats::DiskWatch,
 }
 
 impl Disks {
     /// Starts to watch the disks of all jobs with `disk_util`.
     pub(crate) fn start(plan: &Plan) -> Self {
-        let mut watch = diskstats::Watch::default();
+        let mut watch = diskstats::DiskWatch::default();
         let mut finder = diskstats::DiskFinder::default();
         for job in plan.jobs.iter().filter(|job| job.reporting.disk_util) {
             let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);

@@ -7,9 +7,9 @@ mod latency;
 mod progress;
 mod watch;
 
-pub(crate) use device::Devices;
+pub(crate) use device::DeviceActivity;
 pub(crate) use disks::Disks;
 pub(crate) use eta::{Standing, estimate, estimate_job};
 pub(crate) use latency::{LEAD, LatencyMeter};
-pub(crate) use progress::{Meter, Outcome};
-pub(crate) use watch::Watch;
+pub(crate) use progress::{JobEnd, Meter};
+pub(crate) use watch::JobWatch;

@@ -19,7 +19,7 @@ pub(crate) struct Meter {
 
 /// How a job ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum JobEnd {
     /// It has not ended.
     None,
     /// It has ended without an error.
@@ -40,7 +40,7 @@ impl Meter {
         &mut self,
         run: &Run,
         standings: &[Standing],
-        outcomes: &[Outcome],
+        outcomes: &[JobEnd],
         latencies: Vec<Option<PerDir<IntervalLatency>>>,
         (began, now): (u64, u64),
     ) -> Progress {
@@ -131,10 +131,10 @@ fn grown(now: u64, before: u64) -> u64 {
     now.checked_sub(before).unwrap_or(now)
 }
 
-fn phase(job: &JobPlan, phase: Phase, outcome: Outcome) -> JobPhase {
+fn phase(job: &JobPlan, phase: Phase, outcome: JobEnd) -> JobPhase {
     match (outcome, phase) {
-        (Outcome::Failed, _) => JobPhase::Failed,
-        (Outcome::Succeeded, _) => JobPhase::Reaped,
+        (JobEnd::Failed, _) => JobPhase::Failed,
+        (JobEnd::Succeeded, _) => JobPhase::Reaped,
         (_, Phase::NotStarted) => JobPhase::Waiting,
         (_, Phase::SetUp) if job.target.layout.pre_read => JobPhase::PreReading,
         (_, Phase::SetUp) => JobPhase::Created,

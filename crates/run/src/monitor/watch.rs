@@ -17,7 +17,7 @@ const TIMELINE_WINDOW: u64 = 100_000_000;
 
 /// Monitors one job.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct JobWatch {
     /// When the job was released, ns.
     pub released: Option<u64>,
     /// When its measured part began, ns; `None` if the monitor has not seen that yet.
@@ -32,16 +32,16 @@ pub(crate) struct Watch {
     wanted: bool,
 }
 
-impl Watch {
+impl JobWatch {
     /// A monitor for a job that has not started.
     pub(crate) fn new(job: &JobPlan) -> Self {
-        Watch {
+        JobWatch {
             bandwidth: Windows::new(job.record.bandwidth_window.max(Nanos(1_000_000)).0, 0),
             iops: Windows::new(job.record.iops_window.max(Nanos(1_000_000)).0, 0),
             other_clock: job.engine.def().virtual_time,
             real_time: job.engine.is_real_time(),
             wanted: job.record.bandwidth,
-            ..Watch::default()
+            ..JobWatch::default()
         }
     }
 

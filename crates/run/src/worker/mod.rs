@@ -36,7 +36,7 @@ use fiord_engine::{FaultLog, Target};
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
-use fiord_sys::usage::Usage;
+use fiord_sys::usage::ResourceUsage;
 use fiord_types::Nanos;
 
 use crate::debug::DebugOutput;
@@ -111,7 +111,7 @@ pub struct WorkerResult {
     /// flush, or to now.
     pub runtime_ns: u64,
     /// Resource usage of the thread in the measured part.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
     /// Delays that the machine caused in the measured part.
     pub delays: ThreadDelays,
     /// How the thread spent its time; `None` without samples, and before its end.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use fiord_plan::FileKind;
-use fiord_sys::zone::{Action, Device, Zone, ZonedDevice};
+use fiord_sys::zone::{Zone, ZoneAction, ZonedDevice, ZonedNode};
 use fiord_sys::{block, file};
 use fiord_types::Bytes;
 
@@ -29,7 +29,7 @@ impl BlockLayerSync {
             return None;
         }
         let (name, _) = block::block_device_of_generic(file::facts(path).ok()?.node?)?;
-        let device = Device::open(&block::node(&name), true).ok()?;
+        let device = ZonedNode::open(&block::node(&name), true).ok()?;
         Some(BlockLayerSync::new(Box::new(device), zones))
     }
 
@@ -40,8 +40,8 @@ impl BlockLayerSync {
 
     /// Repeats a reset or finish of a zone on the block device. An error is ignored: it leaves the block layer
     /// as it was.
-    pub(super) fn follow(&self, action: Action, zone: u32, start: Bytes, len: Bytes) {
-        if !matches!(action, Action::Reset | Action::Finish) {
+    pub(super) fn follow(&self, action: ZoneAction, zone: u32, start: Bytes, len: Bytes) {
+        if !matches!(action, ZoneAction::Reset | ZoneAction::Finish) {
             return;
         }
         let mut zones = self.zones.lock().unwrap_or_else(PoisonError::into_inner);

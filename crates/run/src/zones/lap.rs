@@ -1,7 +1,7 @@
 //! How many bytes a sequential job writes in one pass over its zones.
 
 use super::open_zones::ZoneUser;
-use super::table::{Use, ZoneTable};
+use super::table::{ZoneTable, ZoneUse};
 
 impl ZoneTable {
     /// Bytes that a job's writes fill in one pass over its range. A zone that was partly written when the job
@@ -12,8 +12,8 @@ impl ZoneTable {
             let view = self.view(zone);
             let room = view.limit - view.start;
             match view.usage() {
-                Use::Dead => 0,
-                Use::Sequential if user.remainders => room,
+                ZoneUse::Dead => 0,
+                ZoneUse::Sequential if user.remainders => room,
                 // Each zone may keep a free remainder that is smaller than the smallest write.
                 _ if user.unaligned => (room + 1).saturating_sub(min),
                 _ => room / min * min,
@@ -33,7 +33,8 @@ impl ZoneTable {
         let written = |zone: u32| {
             let (view, state) = (self.view(zone), &states.zones[zone as usize]);
             let bytes = state.pointer.saturating_sub(view.start);
-            let partly = view.usage() == Use::Sequential && bytes > 0 && state.pointer < view.limit;
+            let partly =
+                view.usage() == ZoneUse::Sequential && bytes > 0 && state.pointer < view.limit;
             partly.then_some((zone, bytes, state.resets))
         };
         (first..end).filter_map(written).collect()

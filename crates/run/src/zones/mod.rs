@@ -62,6 +62,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use placer::{Counts, Place, Placer};
+pub(crate) use placer::{Counts, Placer, ZonePlacement};
 pub(crate) use table::ZoneTable;
 pub(crate) use tables::ZoneTables;

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use fiord_sys::zone::{Action, State, Zone};
+use fiord_sys::zone::{State, Zone, ZoneAction};
 use fiord_types::Errno;
 
-use super::table::{Use, ZoneState, ZoneStates, ZoneTable};
+use super::table::{ZoneState, ZoneStates, ZoneTable, ZoneUse};
 use crate::error::{JobError, Stage};
 
 /// If no write completes for this time, jobs stop waiting for an open-zone slot and fail.
@@ -47,13 +47,13 @@ pub(super) struct ZoneUser {
 
 /// Result of placing a write.
 #[derive(Debug)]
-pub(super) enum Claim {
+pub(super) enum PlacedWrite {
     /// Write at this offset. The write pointer has advanced.
     Write { zone: u32, offset: u64, len: u32 },
     /// Write at this offset, in a zone without a write pointer.
     Anywhere { offset: u64, len: u32 },
     /// Carry out this action first, then try again. The zone is marked as `working`.
-    First(u32, Action),
+    First(u32, ZoneAction),
     /// Wait until the version of the table differs from this.
     Busy(u64),
     /// No zone from this offset on takes the write.
@@ -66,7 +66,7 @@ pub(super) enum Claim {
 enum Grant {
     Yes,
     Instead(u32),
-    First(u32, Action),
+    First(u32, ZoneAction),
     Busy,
     Fail(String),
 }
@@ -89,7 +89,7 @@ impl ZoneUser {
 }
 
 /// Places one write or trim, under the lock of the table.
-struct Claiming<'a> {
+struct LockedTable<'a> {
     table: &'a ZoneTable,
     states: &'a mut ZoneStates,
     user: &'a mut ZoneUser,
@@ -99,39 +99,39 @@ struct Claiming<'a> {
 
 impl ZoneTable {
     /// Places a write for which the job's source chose the offset `at`.
-    pub(super) fn claim_write(
+    pub(super) fn place_write(
         &self,
         user: &mut ZoneUser,
         at: u64,
         len: u32,
         append: bool,
-    ) -> Claim {
+    ) -> PlacedWrite {
         let mut states = self.lock();
-        let mut claiming = Claiming { table: self, states: &mut states, user, append };
-        let before = claiming.user.resetting.take();
-        let claim = claiming.write(at, len);
-        claiming.settle(before, &claim);
-        claim
+        let mut locked = LockedTable { table: self, states: &mut states, user, append };
+        let before = locked.user.resetting.take();
+        let placement = locked.write(at, len);
+        locked.settle(before, &placement);
+        placement
     }
 
     /// Prepares a zone for a reset by a trim. The error is the version to wait on: I/Os in the zone must
     /// complete first.
-    pub(super) fn claim_reset(&self, user: &mut ZoneUser, zone: u32) -> Result<(), u64> {
+    pub(super) fn request_reset(&self, user: &mut ZoneUser, zone: u32) -> Result<(), u64> {
         let mut states = self.lock();
-        let mut claiming = Claiming { table: self, states: &mut states, user, append: false };
-        let before = claiming.user.resetting.take();
-        let idle = claiming.state(zone).writes.is_empty();
-        let mine = claiming.is_free(zone);
-        let claim = if idle && mine { claiming.reset(zone) } else { claiming.busy() };
-        claiming.settle(before, &claim);
-        match claim {
-            Claim::First(..) => Ok(()),
+        let mut locked = LockedTable { table: self, states: &mut states, user, append: false };
+        let before = locked.user.resetting.take();
+        let idle = locked.state(zone).writes.is_empty();
+        let mine = locked.is_free(zone);
+        let placement = if idle && mine { locked.reset(zone) } else { locked.busy() };
+        locked.settle(before, &placement);
+        match placement {
+            PlacedWrite::First(..) => Ok(()),
             _ => Err(states.version),
         }
     }
 
     /// Records a successful write. Returns an action that its zone now needs.
-    pub(super) fn written(&self, user: &ZoneUser, zone: u32, offset: u64) -> Option<Action> {
+    pub(super) fn written(&self, user: &ZoneUser, zone: u32, offset: u64) -> Option<ZoneAction> {
         let mut states = self.lock();
         let limit = self.view(zone).limit;
         let state = &mut states.zones[zone as usize];
@@ -150,7 +150,7 @@ impl ZoneTable {
             let state = &mut states.zones[zone as usize];
             if !state.working && state.resetting.is_none() {
                 state.working = true;
-                follow_up = Some(Action::Finish);
+                follow_up = Some(ZoneAction::Finish);
             }
         }
         self.notify(&mut states);
@@ -258,13 +258,13 @@ impl ZoneTable {
     }
 }
 
-impl Claiming<'_> {
+impl LockedTable<'_> {
     fn state(&mut self, zone: u32) -> &mut ZoneState {
         &mut self.states.zones[zone as usize]
     }
 
-    fn busy(&self) -> Claim {
-        Claim::Busy(self.states.version)
+    fn busy(&self) -> PlacedWrite {
+        PlacedWrite::Busy(self.states.version)
     }
 
     /// Whether no other job is changing the zone or waiting to reset it.
@@ -283,7 +283,7 @@ impl Claiming<'_> {
 
     /// Withdraws the requests that the job no longer waits for: a pending reset (`before`) and its place in the
     /// queue. So a job that blocks the reads of a zone waits only for the I/Os in that zone.
-    fn settle(&mut self, before: Option<u32>, claim: &Claim) {
+    fn settle(&mut self, before: Option<u32>, placement: &PlacedWrite) {
         let id = self.user.id;
         if let Some(zone) = before
             && self.user.resetting != Some(zone)
@@ -294,26 +294,26 @@ impl Claiming<'_> {
             self.table.reopen(zone);
             self.table.notify(self.states);
         }
-        match claim {
-            Claim::Write { .. } | Claim::Anywhere { .. } | Claim::Nothing => {
+        match placement {
+            PlacedWrite::Write { .. } | PlacedWrite::Anywhere { .. } | PlacedWrite::Nothing => {
                 (self.user.early_reset, self.user.queued) = (false, None);
                 self.states.queue.retain(|other| *other != id);
             }
-            Claim::First(_, Action::Reset) => {
+            PlacedWrite::First(_, ZoneAction::Reset) => {
                 self.user.resetting = None;
             }
             _ => {}
         }
     }
 
-    fn write(&mut self, at: u64, len: u32) -> Claim {
+    fn write(&mut self, at: u64, len: u32) -> PlacedWrite {
         let target = if self.user.sequential { self.onward(at) } else { self.around(at, len) };
         let Some((zone, at)) = target else { return self.no_zone_left() };
         let view = self.table.view(zone);
-        if view.usage() == Use::Conventional {
+        if view.usage() == ZoneUse::Conventional {
             let at = at.min(view.limit.saturating_sub(u64::from(len))).max(view.start);
             let room = u32::try_from(view.limit - at).unwrap_or(u32::MAX);
-            return Claim::Anywhere { offset: at, len: len.min(room) };
+            return PlacedWrite::Anywhere { offset: at, len: len.min(room) };
         }
         let id = self.user.id;
         let (open, mine) = (self.state(zone).open, self.state(zone).holder == Some(id));
@@ -323,9 +323,9 @@ impl Claiming<'_> {
             match self.place_for(zone, at) {
                 Grant::Yes => zone,
                 Grant::Instead(other) => other,
-                Grant::First(zone, action) => return Claim::First(zone, action),
+                Grant::First(zone, action) => return PlacedWrite::First(zone, action),
                 Grant::Busy => return self.busy(),
-                Grant::Fail(why) => return Claim::Fail(why),
+                Grant::Fail(why) => return PlacedWrite::Fail(why),
             }
         };
         if !self.is_free(zone) {
@@ -335,9 +335,9 @@ impl Claiming<'_> {
         let (pointer, idle) = (self.state(zone).pointer, self.state(zone).writes.is_empty());
         let takes_many = self.takes_many(zone);
         if self.reset_is_due(zone) {
-            let claim = self.reset(zone);
-            self.user.early_reset = matches!(claim, Claim::First(..));
-            return claim;
+            let placement = self.reset(zone);
+            self.user.early_reset = matches!(placement, PlacedWrite::First(..));
+            return placement;
         }
         let Some(len) = self.user.fit(len, limit - pointer) else {
             return if idle { self.reset(zone) } else { self.busy() };
@@ -353,16 +353,18 @@ impl Claiming<'_> {
         state.writes.push(pointer);
         state.pointer = pointer + u64::from(len);
         self.table.account(self.states, zone);
-        Claim::Write { zone, offset: pointer, len }
+        PlacedWrite::Write { zone, offset: pointer, len }
     }
 
     /// The result if no zone from this offset on takes a write.
-    fn no_zone_left(&self) -> Claim {
-        let dead = |zone| self.table.view(zone).usage() == Use::Dead;
+    fn no_zone_left(&self) -> PlacedWrite {
+        let dead = |zone| self.table.view(zone).usage() == ZoneUse::Dead;
         if (self.user.first..self.user.end).all(dead) {
-            return Claim::Fail("all zones of the job's range are read-only or offline".into());
+            return PlacedWrite::Fail(
+                "all zones of the job's range are read-only or offline".into(),
+            );
         }
-        Claim::Nothing
+        PlacedWrite::Nothing
     }
 
     /// Where a sequential write at `at` goes: into this zone, or to the start of the next zone that takes it.
@@ -376,11 +378,11 @@ impl Claiming<'_> {
             let pointer = self.state(zone).pointer;
             let full = self.user.fit(self.user.min, view.limit.saturating_sub(pointer)).is_none();
             let takes = match view.usage() {
-                Use::Dead => false,
-                Use::Conventional => at + u64::from(self.user.min) <= view.limit,
+                ZoneUse::Dead => false,
+                ZoneUse::Conventional => at + u64::from(self.user.min) <= view.limit,
                 // A zone that is full when the job reaches its start is reset and written again; a zone that
                 // became full after that is done.
-                Use::Sequential => at < view.limit && (at == view.start || !full),
+                ZoneUse::Sequential => at < view.limit && (at == view.start || !full),
             };
             if takes {
                 return Some((zone, at));
@@ -395,7 +397,7 @@ impl Claiming<'_> {
         let last = self.table.zone_of(at + u64::from(len.max(1)) - 1);
         let zone = last.min(self.user.end - 1);
         let at = at.max(self.table.view(zone).start);
-        let takes = |zone: &u32| self.table.view(*zone).usage() != Use::Dead;
+        let takes = |zone: &u32| self.table.view(*zone).usage() != ZoneUse::Dead;
         if takes(&zone) {
             return Some((zone, at));
         }
@@ -459,7 +461,7 @@ impl Claiming<'_> {
         };
         let zone = *states.open.iter().find(idle)?;
         self.state(zone).working = true;
-        Some(Grant::First(zone, Action::Finish))
+        Some(Grant::First(zone, ZoneAction::Finish))
     }
 
     /// Uses another zone of the range that already holds a slot.
@@ -503,7 +505,8 @@ impl Claiming<'_> {
             state.holder.is_none() && !state.foreign && idle
         };
         if let Some(&zone) = states.open.iter().find(left) {
-            let action = if self.table.closing_helps { Action::Close } else { Action::Finish };
+            let action =
+                if self.table.closing_helps { ZoneAction::Close } else { ZoneAction::Finish };
             self.state(zone).working = true;
             return Grant::First(zone, action);
         }
@@ -572,7 +575,7 @@ impl Claiming<'_> {
     }
 
     /// Begins a reset: blocks new reads and writes of the zone, and waits for those in flight.
-    fn reset(&mut self, zone: u32) -> Claim {
+    fn reset(&mut self, zone: u32) -> PlacedWrite {
         let id = self.user.id;
         self.state(zone).resetting = Some(id);
         self.user.resetting = Some(zone);
@@ -580,6 +583,6 @@ impl Claiming<'_> {
             return self.busy();
         }
         self.state(zone).working = true;
-        Claim::First(zone, Action::Reset)
+        PlacedWrite::First(zone, ZoneAction::Reset)
     }
 }

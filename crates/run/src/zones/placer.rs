@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use fiord_load::Io;
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteCommand};
-use fiord_sys::zone::Action;
+use fiord_sys::zone::ZoneAction;
 use fiord_types::{Dir, Errno};
 
-use super::open_zones::{Claim, ZoneUser};
-use super::table::{Filling, Use, ZoneTable, advice};
+use super::open_zones::{PlacedWrite, ZoneUser};
+use super::table::{Filling, ZoneTable, ZoneUse, advice};
 use crate::error::{JobError, Stage};
 
 mod reads;
@@ -34,7 +34,7 @@ pub struct Counts {
 
 /// Result of placing an I/O.
 #[derive(Debug)]
-pub enum Place {
+pub enum ZonePlacement {
     /// Issue this I/O.
     Go(Io),
     /// The I/O is a zone reset. [`Placer::reset`] carries it out instead of the engine.
@@ -90,7 +90,7 @@ pub struct Placer {
     read_beyond: bool,
     recover: bool,
     counts: Counts,
-    /// File and table version of the last [`Place::Busy`].
+    /// File and table version of the last [`ZonePlacement::Busy`].
     seen: (u32, u64),
 }
 
@@ -127,7 +127,7 @@ impl Placer {
         self.counts = Counts::default();
     }
 
-    /// Handles [`Place::NoData`]: returns true if the job issues a write instead of the read. A job that only
+    /// Handles [`ZonePlacement::NoData`]: returns true if the job issues a write instead of the read. A job that only
     /// reads ends its pass over the file.
     pub fn writes_instead(&mut self) -> bool {
         self.counts.nothing_to_read += u64::from(!self.mixed);
@@ -135,11 +135,11 @@ impl Placer {
     }
 
     /// Places an I/O. Until it is [`taken`](Placer::taken), further calls return the same I/O.
-    pub fn place(&mut self, io: &Io) -> Place {
+    pub fn place(&mut self, io: &Io) -> ZonePlacement {
         if let Some((io, flight)) = self.ready {
             return match flight {
-                Flight::Reset { .. } => Place::Reset(io),
-                _ => Place::Go(io),
+                Flight::Reset { .. } => ZonePlacement::Reset(io),
+                _ => ZonePlacement::Go(io),
             };
         }
         match io.dir {
@@ -162,46 +162,48 @@ impl Placer {
         }
     }
 
-    /// Waits until the zone table of the last [`Place::Busy`] changes, but for 50 ms at most, so that the worker
+    /// Waits until the zone table of the last [`ZonePlacement::Busy`] changes, but for 50 ms at most, so that the worker
     /// can do its housekeeping.
     pub fn wait(&self) {
         let (file, version) = self.seen;
         self.files[file as usize].table.wait(version, Duration::from_millis(50));
     }
 
-    fn go(&mut self, io: Io, flight: Flight) -> Place {
+    fn go(&mut self, io: Io, flight: Flight) -> ZonePlacement {
         self.ready = Some((io, flight));
         match flight {
-            Flight::Reset { .. } => Place::Reset(io),
-            _ => Place::Go(io),
+            Flight::Reset { .. } => ZonePlacement::Reset(io),
+            _ => ZonePlacement::Go(io),
         }
     }
 
-    fn place_write(&mut self, io: &Io) -> Place {
+    fn place_write(&mut self, io: &Io) -> ZonePlacement {
         loop {
             let file = &mut self.files[io.file as usize];
             let append = io.attributes.command == WriteCommand::Append;
-            match file.table.claim_write(&mut file.user, io.offset, io.len, append) {
-                Claim::Write { zone, offset, len } => {
+            match file.table.place_write(&mut file.user, io.offset, io.len, append) {
+                PlacedWrite::Write { zone, offset, len } => {
                     let flight = Flight::Write { file: io.file, zone, offset, len };
                     return self.go(Io { offset, len, ..*io }, flight);
                 }
-                Claim::Anywhere { offset, len } => {
+                PlacedWrite::Anywhere { offset, len } => {
                     return self.go(Io { offset, len, ..*io }, Flight::None);
                 }
-                Claim::First(zone, action) => {
+                PlacedWrite::First(zone, action) => {
                     if let Err(error) = self.carry_out(io.file, zone, action) {
-                        return Place::Failed(error);
+                        return ZonePlacement::Failed(error);
                     }
                 }
-                Claim::Busy(version) => {
+                PlacedWrite::Busy(version) => {
                     self.seen = (io.file, version);
-                    return Place::Busy;
+                    return ZonePlacement::Busy;
                 }
-                Claim::Nothing => return Place::Passed { lap: file.table.lap(&file.user) },
-                Claim::Fail(why) => {
+                PlacedWrite::Nothing => {
+                    return ZonePlacement::Passed { lap: file.table.lap(&file.user) };
+                }
+                PlacedWrite::Fail(why) => {
                     let path = file.table.path.clone();
-                    return Place::Failed(Box::new(
+                    return ZonePlacement::Failed(Box::new(
                         JobError::new(Stage::Write, None, why).at(path),
                     ));
                 }
@@ -209,20 +211,20 @@ impl Placer {
         }
     }
 
-    fn carry_out(&mut self, file: u32, zone: u32, action: Action) -> Result<(), Box<JobError>> {
+    fn carry_out(&mut self, file: u32, zone: u32, action: ZoneAction) -> Result<(), Box<JobError>> {
         let table = &self.files[file as usize].table;
         let held = table.has_data(zone);
         self.counts.commands += u64::from(table.device.is_some());
         table.carry_out(zone, action).map_err(Box::new)?;
         match action {
-            Action::Reset => self.counts.resets += u64::from(held),
-            Action::Finish => self.counts.finishes += 1,
-            Action::Open | Action::Close => {}
+            ZoneAction::Reset => self.counts.resets += u64::from(held),
+            ZoneAction::Finish => self.counts.finishes += 1,
+            ZoneAction::Open | ZoneAction::Close => {}
         }
         Ok(())
     }
 
-    fn place_trim(&mut self, io: &Io) -> Place {
+    fn place_trim(&mut self, io: &Io) -> ZonePlacement {
         let file = &mut self.files[io.file as usize];
         let zone = file.table.zone_of(io.offset);
         let zone = if self.random && !self.pairs {
@@ -230,19 +232,19 @@ impl Placer {
             let full = |zone: &u32| file.table.has_data(*zone);
             match (zone..end).chain(first..zone).find(full) {
                 Some(zone) => zone,
-                None => return Place::Displaced,
+                None => return ZonePlacement::Displaced,
             }
         } else {
             zone
         };
         let view = file.table.view(zone);
         match view.usage() {
-            Use::Conventional => return self.go(*io, Flight::None),
-            Use::Dead => return Place::Displaced,
-            Use::Sequential => {}
+            ZoneUse::Conventional => return self.go(*io, Flight::None),
+            ZoneUse::Dead => return ZonePlacement::Displaced,
+            ZoneUse::Sequential => {}
         }
         let offset = view.start;
-        match file.table.claim_reset(&mut file.user, zone) {
+        match file.table.request_reset(&mut file.user, zone) {
             Ok(()) => {
                 let data = file.table.has_data(zone);
                 let flight = Flight::Reset { file: io.file, zone, data };
@@ -250,7 +252,7 @@ impl Placer {
             }
             Err(version) => {
                 self.seen = (io.file, version);
-                Place::Busy
+                ZonePlacement::Busy
             }
         }
     }
@@ -261,7 +263,7 @@ impl Placer {
         let Flight::Reset { file, zone, data } = flight else { return Ok(()) };
         let table = &self.files[file as usize].table;
         self.counts.commands += u64::from(table.device.is_some());
-        table.carry_out(zone, Action::Reset)?;
+        table.carry_out(zone, ZoneAction::Reset)?;
         table.reset_done(zone);
         self.counts.resets += u64::from(data);
         Ok(())
@@ -414,7 +416,7 @@ fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
     let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
     let small = (first..end).map(|zone| (zone, table.view(zone))).find(|(_, view)| {
-        view.usage() == Use::Sequential && view.limit - view.start < u64::from(most)
+        view.usage() == ZoneUse::Sequential && view.limit - view.start < u64::from(most)
     });
     if let Some((zone, view)) = small {
         return Err(invalid(format!(
@@ -435,7 +437,7 @@ impl ZoneTable {
     /// Whether a zone holds data that can be read.
     fn has_data(&self, zone: u32) -> bool {
         let view = self.view(zone);
-        view.usage() == Use::Sequential && view.valid.load(Ordering::Acquire) > view.start
+        view.usage() == ZoneUse::Sequential && view.valid.load(Ordering::Acquire) > view.start
     }
 
     fn version(&self) -> u64 {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use fiord_sys::zone::{Action, Kind, State, Zone, ZonedDevice};
+use fiord_sys::zone::{State, Zone, ZoneAction, ZoneType, ZonedDevice};
 use fiord_types::{Bytes, Errno};
 
 use super::block_layer_sync::BlockLayerSync;
@@ -19,7 +19,7 @@ pub(super) const CLOSED: u32 = 1 << 31;
 
 /// How a zone can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum ZoneUse {
     /// Written at its write pointer.
     Sequential,
     /// Read and written anywhere.
@@ -34,7 +34,7 @@ pub(super) struct ZoneView {
     pub start: u64,
     /// End of the writable range.
     pub limit: u64,
-    usage: Use,
+    usage: ZoneUse,
     /// The device made the zone read-only or offline during the run.
     dead: AtomicBool,
     /// End of the data that may be read. Decreases only while `pins` equals [`CLOSED`].
@@ -46,10 +46,10 @@ pub(super) struct ZoneView {
 impl ZoneView {
     /// How the zone can be used now.
     #[inline]
-    pub fn usage(&self) -> Use {
+    pub fn usage(&self) -> ZoneUse {
         // Relaxed: writers hold the lock under which it is set; a read that does not see it yet fails
         // with an error of the device.
-        if self.dead.load(Ordering::Relaxed) { Use::Dead } else { self.usage }
+        if self.dead.load(Ordering::Relaxed) { ZoneUse::Dead } else { self.usage }
     }
 }
 
@@ -175,7 +175,7 @@ impl ZoneTable {
             len: Bytes(zone_size),
             capacity: Bytes(capacity),
             write_pointer: Bytes(index * zone_size + written),
-            kind: Kind::SequentialRequired,
+            kind: ZoneType::SequentialRequired,
             state: match *written {
                 0 => State::Empty,
                 written if written < capacity => State::Closed,
@@ -195,11 +195,11 @@ impl ZoneTable {
     ) -> ZoneTable {
         let view = |zone: &Zone| {
             let usage = match (zone.kind, zone.state) {
-                (_, State::Offline | State::ReadOnly) => Use::Dead,
-                (Kind::Conventional, _) => Use::Conventional,
-                _ => Use::Sequential,
+                (_, State::Offline | State::ReadOnly) => ZoneUse::Dead,
+                (ZoneType::Conventional, _) => ZoneUse::Conventional,
+                _ => ZoneUse::Sequential,
             };
-            let conventional = usage == Use::Conventional;
+            let conventional = usage == ZoneUse::Conventional;
             let limit = if conventional { zone.end() } else { zone.writable_end() };
             let valid = if conventional { limit } else { zone.write_pointer };
             ZoneView {
@@ -352,7 +352,7 @@ impl ZoneTable {
 
     /// Carries out an action on a zone that is marked as `working`, and clears the mark. A zone that is reset
     /// keeps its slot, because the job is about to write it.
-    pub(super) fn carry_out(&self, zone: u32, action: Action) -> Result<(), JobError> {
+    pub(super) fn carry_out(&self, zone: u32, action: ZoneAction) -> Result<(), JobError> {
         let view = self.view(zone);
         let done = match &self.device {
             Some(device) => device.manage(action, Bytes(view.start), Bytes(self.zone_size)),
@@ -366,22 +366,22 @@ impl ZoneTable {
         (state.working, state.resetting) = (false, None);
         if done.is_ok() {
             match action {
-                Action::Reset => {
+                ZoneAction::Reset => {
                     state.pointer = view.start;
                     state.resets += 1;
                     self.set_valid(zone, view.start);
                     self.account(&mut states, zone);
                 }
-                Action::Finish => {
+                ZoneAction::Finish => {
                     // The rest of the zone is readable now but holds no data, so `valid` stays.
                     state.pointer = view.limit;
                     self.release_slot(&mut states, zone);
                 }
-                Action::Close => self.release_slot(&mut states, zone),
-                Action::Open => {}
+                ZoneAction::Close => self.release_slot(&mut states, zone),
+                ZoneAction::Open => {}
             }
         }
-        if action == Action::Reset {
+        if action == ZoneAction::Reset {
             self.reopen(zone);
         }
         self.notify(&mut states);

@@ -95,7 +95,7 @@ impl Entry {
             })?;
             return Ok(ZoneTable::emulated_with(&self.path, size, capacity, &written));
         }
-        let device = zone::Device::open(&self.path, self.write).map_err(|e| {
+        let device = zone::ZonedNode::open(&self.path, self.write).map_err(|e| {
             JobError::new(
                 Stage::ZoneReport,
                 e.errno,

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use fiord_load::{Io, IoAttributes};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
-use fiord_sys::zone::{Action, Facts, State, Zone, ZonedDevice};
+use fiord_sys::zone::{State, Zone, ZoneAction, ZonedDevice, ZonedFacts};
 use fiord_types::{Bytes, Dir, Errno};
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;
-use super::{Place, Placer, ZoneTable};
+use super::{Placer, ZonePlacement, ZoneTable};
 
 const ZONE: u64 = 64 << 10;
 const CAPACITY: u64 = 48 << 10;
@@ -26,13 +26,13 @@ const BLOCK: u32 = 4096;
 struct Shared(Arc<Fake>);
 
 impl ZonedDevice for Shared {
-    fn facts(&self) -> fiord_sys::Result<Facts> {
+    fn facts(&self) -> fiord_sys::Result<ZonedFacts> {
         self.0.facts()
     }
     fn report(&self, from: Bytes, limit: usize) -> fiord_sys::Result<Vec<Zone>> {
         self.0.report(from, limit)
     }
-    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> fiord_sys::Result<()> {
+    fn manage(&self, action: ZoneAction, start: Bytes, len: Bytes) -> fiord_sys::Result<()> {
         self.0.manage(action, start, len)
     }
 }
@@ -119,7 +119,7 @@ fn drive(
         });
         if let Some(io) = io {
             match placer.place(&io) {
-                Place::Go(io) => {
+                ZonePlacement::Go(io) => {
                     let slot = free.pop().unwrap();
                     placer.taken(slot);
                     if io.dir == Dir::Write {
@@ -128,16 +128,16 @@ fn drive(
                     flights.push_back((slot, io));
                     continue;
                 }
-                Place::Busy if flights.is_empty() => {
+                ZonePlacement::Busy if flights.is_empty() => {
                     drawn = Some(io);
                     placer.wait();
                     continue;
                 }
-                Place::Busy => drawn = Some(io),
-                Place::Displaced | Place::Passed { .. } => at = file.offset,
-                Place::NoData => {}
-                Place::Reset(_) => unreachable!("no trims here"),
-                Place::Failed(error) => panic!("{error}"),
+                ZonePlacement::Busy => drawn = Some(io),
+                ZonePlacement::Displaced | ZonePlacement::Passed { .. } => at = file.offset,
+                ZonePlacement::NoData => {}
+                ZonePlacement::Reset(_) => unreachable!("no trims here"),
+                ZonePlacement::Failed(error) => panic!("{error}"),
             }
         }
         // Complete one, not always the oldest.
@@ -229,7 +229,7 @@ fn the_block_layer_sees_one_reset_of_each_zone_that_it_wrote() {
     let block_layer = |zones: &[Zone]| Some(BlockLayerSync::new(shared(block), zones));
     let table = ZoneTable::of_device(Path::new("fake"), shared(fake), block_layer).unwrap();
     for zone in [0, 1, 1] {
-        table.carry_out(zone, Action::Reset).unwrap();
+        table.carry_out(zone, ZoneAction::Reset).unwrap();
     }
     assert_eq!(block.zones().unwrap()[1].write_pointer, Bytes(ZONE));
     assert_eq!(block.resets(), 1);
@@ -244,7 +244,9 @@ fn open_zones_outside_of_the_range_that_use_all_slots_are_an_error() {
             .unwrap();
     let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(table));
     match placer.place(&io(Dir::Write, 4 * ZONE)) {
-        Place::Failed(error) => assert!(error.to_string().contains("outside of the job's range")),
+        ZonePlacement::Failed(error) => {
+            assert!(error.to_string().contains("outside of the job's range"))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -253,15 +255,15 @@ fn open_zones_outside_of_the_range_that_use_all_slots_are_an_error() {
 fn a_device_zone_has_one_write_in_flight_and_an_emulated_zone_many() {
     let (_, table) = device(4, 4);
     let mut first = placer(&job(0, 0..4, true, PLAIN), &table);
-    assert!(matches!(first.place(&io(Dir::Write, 0)), Place::Go(_)));
+    assert!(matches!(first.place(&io(Dir::Write, 0)), ZonePlacement::Go(_)));
     first.taken(0);
-    assert!(matches!(first.place(&io(Dir::Write, 4096)), Place::Busy));
-    assert!(matches!(first.place(&io(Dir::Write, ZONE)), Place::Go(_)), "another zone");
+    assert!(matches!(first.place(&io(Dir::Write, 4096)), ZonePlacement::Busy));
+    assert!(matches!(first.place(&io(Dir::Write, ZONE)), ZonePlacement::Go(_)), "another zone");
     let emulated = Arc::new(ZoneTable::emulated(Path::new("f"), ZONE, CAPACITY, 4));
     let mut many = placer(&job(0, 0..4, true, PLAIN), &emulated);
     for slot in 0..8u32 {
         match many.place(&io(Dir::Write, 0)) {
-            Place::Go(io) => assert_eq!(io.offset, u64::from(slot * BLOCK)),
+            ZonePlacement::Go(io) => assert_eq!(io.offset, u64::from(slot * BLOCK)),
             other => panic!("{other:?}"),
         }
         many.taken(slot);
@@ -282,13 +284,13 @@ fn a_zone_is_not_reset_while_it_is_read() {
     let mut reads = job(1, 0..1, true, PLAIN);
     reads.load.mix = Mix::Read;
     let mut reader = placer(&reads, &table);
-    assert!(matches!(reader.place(&io(Dir::Read, 4096)), Place::Go(_)));
+    assert!(matches!(reader.place(&io(Dir::Read, 4096)), ZonePlacement::Go(_)));
     reader.taken(0);
     let mut writer = placer(&writes, &table);
-    assert!(matches!(writer.place(&io(Dir::Write, 0)), Place::Busy), "it is read");
-    assert!(matches!(reader.place(&io(Dir::Read, 0)), Place::Busy), "it is to be reset");
+    assert!(matches!(writer.place(&io(Dir::Write, 0)), ZonePlacement::Busy), "it is read");
+    assert!(matches!(reader.place(&io(Dir::Read, 0)), ZonePlacement::Busy), "it is to be reset");
     reader.ended(0).unwrap();
-    assert!(matches!(writer.place(&io(Dir::Write, 0)), Place::Go(io) if io.offset == 0));
+    assert!(matches!(writer.place(&io(Dir::Write, 0)), ZonePlacement::Go(io) if io.offset == 0));
     assert_eq!((fake.resets(), writer.counts().resets), (1, 1));
 }
 
@@ -296,7 +298,7 @@ fn a_zone_is_not_reset_while_it_is_read() {
 fn without_recovery_a_torn_write_ends_the_job() {
     let (fake, table) = device(2, 2);
     let mut placer = placer(&job(0, 0..2, true, PLAIN), &table);
-    assert!(matches!(placer.place(&io(Dir::Write, 0)), Place::Go(_)));
+    assert!(matches!(placer.place(&io(Dir::Write, 0)), ZonePlacement::Go(_)));
     placer.taken(0);
     fake.torn_write(0, 2048);
     let (result, _) = placer.failed(0, Some(Errno::EIO));
@@ -317,7 +319,7 @@ fn an_append_that_was_never_submitted_leaves_no_gap() {
     let mut first = placer(&job(0, 0..1, true, PLAIN), &table);
     placed(&mut first, &append, 0);
     let mut second = placer(&job(1, 0..1, true, PLAIN), &table);
-    assert!(matches!(second.place(&append), Place::Go(_)));
+    assert!(matches!(second.place(&append), ZonePlacement::Go(_)));
     drop(second);
     fake.write(0, 4096).unwrap();
     first.ended(0).unwrap();
@@ -343,7 +345,9 @@ fn a_zone_that_becomes_read_only_or_offline_is_no_longer_used() {
         fake.give_up(ZONE, state);
         assert_eq!(placed(&mut placer, &io(Dir::Write, 0), 0).offset, ZONE + 4096);
         assert!(placer.failed(0, Some(Errno::EROFS)).0.is_err());
-        let Place::Failed(error) = placer.place(&io(Dir::Write, 0)) else { panic!("no zone left") };
+        let ZonePlacement::Failed(error) = placer.place(&io(Dir::Write, 0)) else {
+            panic!("no zone left")
+        };
         assert!(error.to_string().contains("are read-only or offline"), "{error}");
     }
 }
@@ -367,7 +371,7 @@ fn appends_in_flight_all_fail_when_their_zone_becomes_read_only() {
 /// Places an I/O and panics if it cannot be issued.
 fn placed(placer: &mut Placer, io: &Io, slot: u32) -> Io {
     match placer.place(io) {
-        Place::Go(io) => {
+        ZonePlacement::Go(io) => {
             placer.taken(slot);
             io
         }

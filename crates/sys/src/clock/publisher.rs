@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use fiord_types::Errno;
 
-use super::{Clock, Source};
+use super::{Clock, TimeSource};
 use crate::cpu::{self, CpuSet};
 use crate::{Error, Result, signal, thread};
 
@@ -73,7 +73,7 @@ impl Publisher {
     /// thread plus the transfer of a cache line.
     #[must_use]
     pub fn clock(&self) -> Clock {
-        Clock::plain(Source::Published)
+        Clock::plain(TimeSource::Published)
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         let publisher = Publisher::start(None).unwrap();
         assert_eq!(Publisher::start(None).unwrap_err().errno, Errno::EBUSY);
         let clock = publisher.clock();
-        assert_eq!(clock.source(), Source::Published);
+        assert_eq!(clock.source(), TimeSource::Published);
         let before = clock.now();
         crate::clock::sleep(Duration::from_millis(50));
         let passed = clock.now() - before;

@@ -86,7 +86,7 @@ fn a_stacked_device_reports_its_members() {
     }
     std::os::unix::fs::symlink(root.join("sdb"), root.join("dm-0/slaves/sdb")).unwrap();
     std::os::unix::fs::symlink(root.join("sda/sda1"), root.join("dm-0/slaves/sda1")).unwrap();
-    let disk = Disk::at(&root.join("dm-0"), 8).unwrap();
+    let disk = CountedDisk::at(&root.join("dm-0"), 8).unwrap();
     let names: Vec<&str> = disk.members.iter().map(|member| member.name.as_str()).collect();
     assert_eq!(names, ["sda", "sdb"]);
 
@@ -109,7 +109,7 @@ fn finds_the_disks_of_this_machine() {
         eprintln!("skipped: the working directory is on no disk");
         return;
     }
-    let watch = Watch::start([Path::new("no/such/file"), Path::new(".")]).unwrap();
+    let watch = DiskWatch::start([Path::new("no/such/file"), Path::new(".")]).unwrap();
     assert_eq!(watch.disks().count(), here.len());
     crate::clock::sleep(std::time::Duration::from_millis(2));
     for activity in watch.activity().unwrap() {
@@ -122,7 +122,7 @@ fn finds_the_disks_of_this_machine() {
 fn reads_are_counted_at_once() {
     let path = std::env::temp_dir().join(format!("fiord-diskstats-{}", std::process::id()));
     std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
-    let watch = Watch::start([path.as_path()]).unwrap();
+    let watch = DiskWatch::start([path.as_path()]).unwrap();
     let file = std::fs::File::open(&path).unwrap();
     file.sync_all().unwrap();
     let activity = watch.activity().unwrap();

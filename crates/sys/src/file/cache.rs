@@ -5,13 +5,13 @@ use std::os::fd::{AsFd, AsRawFd};
 use fiord_types::Errno;
 
 use super::allocate::signed;
-use super::facts::{Kind, facts_of};
+use super::facts::{InodeType, facts_of};
 use crate::error::check;
 use crate::{Error, Result, block};
 
 /// An access pattern for `posix_fadvise(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Advice {
+pub enum PageCacheAdvice {
     /// No special treatment.
     Normal,
     /// Read ahead more than usual.
@@ -30,15 +30,15 @@ pub enum Advice {
 ///
 /// # Errors
 /// Those of `posix_fadvise(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
-pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: Advice) -> Result<()> {
+pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: PageCacheAdvice) -> Result<()> {
     let op = "posix_fadvise";
     let advice = match advice {
-        Advice::Normal => libc::POSIX_FADV_NORMAL,
-        Advice::Sequential => libc::POSIX_FADV_SEQUENTIAL,
-        Advice::Random => libc::POSIX_FADV_RANDOM,
-        Advice::NoReuse => libc::POSIX_FADV_NOREUSE,
-        Advice::WillNeed => libc::POSIX_FADV_WILLNEED,
-        Advice::DontNeed => libc::POSIX_FADV_DONTNEED,
+        PageCacheAdvice::Normal => libc::POSIX_FADV_NORMAL,
+        PageCacheAdvice::Sequential => libc::POSIX_FADV_SEQUENTIAL,
+        PageCacheAdvice::Random => libc::POSIX_FADV_RANDOM,
+        PageCacheAdvice::NoReuse => libc::POSIX_FADV_NOREUSE,
+        PageCacheAdvice::WillNeed => libc::POSIX_FADV_WILLNEED,
+        PageCacheAdvice::DontNeed => libc::POSIX_FADV_DONTNEED,
     };
     let (offset, length) = (signed(op, offset)?, signed(op, length)?);
     // SAFETY: integers only; the descriptor is open while borrowed. The function returns the errno.
@@ -62,16 +62,16 @@ pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: Advice) -> Resu
 /// Those of `fstat(2)`, `BLKFLSBUF` and `posix_fadvise(2)`.
 pub fn drop_cache(file: impl AsFd, offset: u64, length: u64) -> Result<bool> {
     match facts_of(&file)?.kind {
-        Kind::Regular => {
-            advise(&file, offset, length, Advice::DontNeed)?;
+        InodeType::Regular => {
+            advise(&file, offset, length, PageCacheAdvice::DontNeed)?;
             Ok(true)
         }
-        Kind::Block => {
+        InodeType::Block => {
             match block::flush_buffers(&file) {
                 Err(error) if !matches!(error.errno, Errno::EACCES | Errno::EPERM) => {
                     return Err(error);
                 }
-                _ => advise(&file, offset, length, Advice::DontNeed)?,
+                _ => advise(&file, offset, length, PageCacheAdvice::DontNeed)?,
             }
             Ok(true)
         }

@@ -11,7 +11,7 @@ use crate::{Error, Result, block};
 
 /// Type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum InodeType {
     /// A regular file.
     Regular,
     /// A block device.
@@ -28,25 +28,25 @@ pub enum Kind {
     Link,
 }
 
-impl Kind {
-    fn from_mode(mode: libc::mode_t) -> Kind {
+impl InodeType {
+    fn from_mode(mode: libc::mode_t) -> InodeType {
         match mode & libc::S_IFMT {
-            libc::S_IFBLK => Kind::Block,
-            libc::S_IFCHR => Kind::Char,
-            libc::S_IFIFO => Kind::Pipe,
-            libc::S_IFSOCK => Kind::Socket,
-            libc::S_IFDIR => Kind::Directory,
-            libc::S_IFLNK => Kind::Link,
-            _ => Kind::Regular,
+            libc::S_IFBLK => InodeType::Block,
+            libc::S_IFCHR => InodeType::Char,
+            libc::S_IFIFO => InodeType::Pipe,
+            libc::S_IFSOCK => InodeType::Socket,
+            libc::S_IFDIR => InodeType::Directory,
+            libc::S_IFLNK => InodeType::Link,
+            _ => InodeType::Regular,
         }
     }
 }
 
 /// Facts about a file, from `stat(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct FileFacts {
     /// Type of the file.
-    pub kind: Kind,
+    pub kind: InodeType,
     /// `st_size`: 0 for devices (see [`target_size`]).
     pub size: Bytes,
     /// Bytes that the file system has allocated, including preallocated but unwritten extents.
@@ -67,11 +67,11 @@ pub struct Facts {
     pub links: u64,
 }
 
-impl Facts {
-    fn from_stat(stat: &libc::stat) -> Facts {
-        let kind = Kind::from_mode(stat.st_mode);
-        let is_node = matches!(kind, Kind::Block | Kind::Char);
-        Facts {
+impl FileFacts {
+    fn from_stat(stat: &libc::stat) -> FileFacts {
+        let kind = InodeType::from_mode(stat.st_mode);
+        let is_node = matches!(kind, InodeType::Block | InodeType::Char);
+        FileFacts {
             kind,
             size: Bytes(u64::try_from(stat.st_size).unwrap_or(0)),
             // stat(2) on Linux counts in units of 512 bytes, whatever the file system's block size is.
@@ -98,38 +98,38 @@ fn zeroed_stat() -> libc::stat {
 ///
 /// # Errors
 /// Those of `stat(2)`.
-pub fn facts(path: &Path) -> Result<Facts> {
+pub fn facts(path: &Path) -> Result<FileFacts> {
     let name = c_path("stat", path)?;
     let mut stat = zeroed_stat();
     // SAFETY: `name` is NUL-terminated and `stat` is writable; both outlive the call.
     let rc = unsafe { libc::stat(name.as_ptr(), &raw mut stat) };
     check("stat", rc).map_err(|error| error.at(path))?;
-    Ok(Facts::from_stat(&stat))
+    Ok(FileFacts::from_stat(&stat))
 }
 
 /// Returns facts about a path. Does not follow a symbolic link at its end.
 ///
 /// # Errors
 /// Those of `lstat(2)`.
-pub fn link_facts(path: &Path) -> Result<Facts> {
+pub fn link_facts(path: &Path) -> Result<FileFacts> {
     let name = c_path("lstat", path)?;
     let mut stat = zeroed_stat();
     // SAFETY: as in `facts`.
     let rc = unsafe { libc::lstat(name.as_ptr(), &raw mut stat) };
     check("lstat", rc).map_err(|error| error.at(path))?;
-    Ok(Facts::from_stat(&stat))
+    Ok(FileFacts::from_stat(&stat))
 }
 
 /// Returns facts about an open file.
 ///
 /// # Errors
 /// Those of `fstat(2)`.
-pub fn facts_of(file: impl AsFd) -> Result<Facts> {
+pub fn facts_of(file: impl AsFd) -> Result<FileFacts> {
     let mut stat = zeroed_stat();
     // SAFETY: the descriptor is open while borrowed; `stat` is writable.
     let rc = unsafe { libc::fstat(file.as_fd().as_raw_fd(), &raw mut stat) };
     check("fstat", rc)?;
-    Ok(Facts::from_stat(&stat))
+    Ok(FileFacts::from_stat(&stat))
 }
 
 /// Whether a file with this name exists.
@@ -155,22 +155,22 @@ pub fn exists(path: &Path) -> Result<bool> {
 pub fn target_size(path: &Path) -> Result<Option<u64>> {
     let facts = facts(path)?;
     match (facts.kind, facts.node) {
-        (Kind::Regular, _) => Ok(Some(facts.size.0)),
-        (Kind::Block, Some(node)) => match block::sysfs_size(node) {
+        (InodeType::Regular, _) => Ok(Some(facts.size.0)),
+        (InodeType::Block, Some(node)) => match block::sysfs_size(node) {
             Some(size) => Ok(Some(size)),
             None => {
                 let fd = super::Open::read_only().open(path)?;
                 block::size(&fd).map(Some).map_err(|error| error.at(path))
             }
         },
-        (Kind::Char, Some(node)) => Ok(block::char_size(node)),
+        (InodeType::Char, Some(node)) => Ok(block::char_size(node)),
         _ => Ok(None),
     }
 }
 
 /// Space of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct FileSystemSpace {
     /// Size of the file system.
     pub total: Bytes,
     /// Free space, including the part reserved for root.
@@ -187,7 +187,7 @@ pub struct Space {
 ///
 /// # Errors
 /// Those of `statvfs(3)`.
-pub fn space_for(path: &Path) -> Result<Space> {
+pub fn space_for(path: &Path) -> Result<FileSystemSpace> {
     // The kernel follows as many links.
     const LINKS: usize = 40;
     let absolute =
@@ -212,7 +212,7 @@ pub fn space_for(path: &Path) -> Result<Space> {
 ///
 /// # Errors
 /// Those of `statvfs(3)`; `ENOENT` if the path does not exist.
-pub fn space(path: &Path) -> Result<Space> {
+pub fn space(path: &Path) -> Result<FileSystemSpace> {
     let name = c_path("statvfs", path)?;
     // SAFETY: `statvfs` is a C struct of integers, for which all zeroes is a value.
     let mut vfs: libc::statvfs = unsafe { std::mem::zeroed() };
@@ -221,7 +221,7 @@ pub fn space(path: &Path) -> Result<Space> {
     check("statvfs", rc).map_err(|error| error.at(path))?;
     let unit = if vfs.f_frsize != 0 { vfs.f_frsize } else { vfs.f_bsize };
     let bytes = |blocks: libc::fsblkcnt_t| Bytes(unit).saturating_mul(blocks);
-    Ok(Space {
+    Ok(FileSystemSpace {
         total: bytes(vfs.f_blocks),
         free: bytes(vfs.f_bfree),
         available: bytes(vfs.f_bavail),

@@ -1,5 +1,5 @@
 //! Writing files without harming other users' data. Wherever fiord creates, opens for writing,
-//! replaces, renames or removes a file, it uses a [`Guard`].
+//! replaces, renames or removes a file, it uses a [`FileGuard`].
 //!
 //! | rule | how the guard enforces it |
 //! |---|---|
@@ -22,8 +22,8 @@ use std::path::{Component, Path, PathBuf};
 
 use fiord_types::Errno;
 
-use super::mark::{self, Purpose};
-use super::{Facts, Kind, Open, facts_of, system, truncate};
+use super::mark::{self, MarkPurpose};
+use super::{FileFacts, InodeType, Open, facts_of, system, truncate};
 use crate::error::{check, retry};
 use crate::{Error, Result};
 
@@ -36,10 +36,10 @@ const STICKY: u32 = 0o1000;
 
 /// The rules for writing one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guard {
+pub struct FileGuard {
     generated: bool,
     system: bool,
-    mark: Option<Purpose>,
+    mark: Option<MarkPurpose>,
 }
 
 /// A file that was opened for writing.
@@ -51,37 +51,37 @@ pub struct Opened {
     pub created: bool,
 }
 
-impl Guard {
+impl FileGuard {
     /// Returns the rules for a path that the user typed. Symbolic links are followed.
     #[must_use]
-    pub fn typed() -> Guard {
-        Guard { generated: false, system: false, mark: None }
+    pub fn typed() -> FileGuard {
+        FileGuard { generated: false, system: false, mark: None }
     }
 
-    /// Returns the rules for a target that the user named: those of [`Guard::typed`], and a file that the
+    /// Returns the rules for a target that the user named: those of [`FileGuard::typed`], and a file that the
     /// guard creates is marked as fiord's.
     #[must_use]
-    pub fn target() -> Guard {
-        Guard { mark: Some(Purpose::Target), ..Guard::typed() }
+    pub fn target() -> FileGuard {
+        FileGuard { mark: Some(MarkPurpose::Target), ..FileGuard::typed() }
     }
 
-    /// Returns the rules for the file of `mem=`: those of [`Guard::typed`], and a file that the guard
+    /// Returns the rules for the file of `mem=`: those of [`FileGuard::typed`], and a file that the guard
     /// creates is marked as a buffer file.
     #[must_use]
-    pub fn buffer_file() -> Guard {
-        Guard { mark: Some(Purpose::Buffers), ..Guard::typed() }
+    pub fn buffer_file() -> FileGuard {
+        FileGuard { mark: Some(MarkPurpose::Buffers), ..FileGuard::typed() }
     }
 
     /// Returns the rules for a file name that fiord generated: a symbolic link in its place is an error.
     #[must_use]
-    pub fn generated() -> Guard {
-        Guard { generated: true, system: false, mark: None }
+    pub fn generated() -> FileGuard {
+        FileGuard { generated: true, system: false, mark: None }
     }
 
     /// Permits writing in system directories (`allow_mounted_write=1`).
     #[must_use]
-    pub fn allow_system(self, on: bool) -> Guard {
-        Guard { system: on, ..self }
+    pub fn allow_system(self, on: bool) -> FileGuard {
+        FileGuard { system: on, ..self }
     }
 
     /// Opens a file for writing. Creates it if it is missing and `how` asks for that.
@@ -123,11 +123,11 @@ impl Guard {
     /// pipe) are opened as they are.
     ///
     /// # Errors
-    /// Those of [`Guard::open`].
+    /// Those of [`FileGuard::open`].
     pub fn replace(self, path: &Path) -> Result<File> {
         let Opened { fd, created } =
             self.open(Open::write_only().create(true).mode(0o666), path)?;
-        if !created && facts_of(&fd)?.kind == Kind::Regular {
+        if !created && facts_of(&fd)?.kind == InodeType::Regular {
             truncate(&fd, 0).map_err(|error| error.at(path))?;
         }
         Ok(File::from(fd))
@@ -244,7 +244,7 @@ impl Guard {
         }
         let fd = plain.open(path)?;
         match facts_of(&fd)?.kind {
-            Kind::Block | Kind::Char => Ok(Opened { fd, created: false }),
+            InodeType::Block | InodeType::Char => Ok(Opened { fd, created: false }),
             _ => Err(unexpected_link(path)),
         }
     }
@@ -252,7 +252,7 @@ impl Guard {
     /// Refuses an open file that must not be written.
     fn examine(self, fd: &OwnedFd, path: &Path) -> Result<()> {
         let facts = facts_of(fd)?;
-        if facts.kind == Kind::Regular {
+        if facts.kind == InodeType::Regular {
             self.permit(fd, path, path)?;
         }
         // SAFETY: takes nothing and cannot fail.
@@ -279,25 +279,25 @@ impl Guard {
     }
 }
 
-/// Creates many files by the rules of a [`Guard`]. It examines each directory once and keeps it open,
+/// Creates many files by the rules of a [`FileGuard`]. It examines each directory once and keeps it open,
 /// so that nothing else can take its place.
 #[derive(Debug)]
 pub struct Creator {
-    guard: Guard,
+    guard: FileGuard,
     last: Option<(PathBuf, OwnedFd)>,
 }
 
 impl Creator {
     /// Creates files by these rules.
     #[must_use]
-    pub fn new(guard: Guard) -> Creator {
+    pub fn new(guard: FileGuard) -> Creator {
         Creator { guard, last: None }
     }
 
-    /// Opens a file, and is fast if the file is missing. The result is that of [`Guard::open`].
+    /// Opens a file, and is fast if the file is missing. The result is that of [`FileGuard::open`].
     ///
     /// # Errors
-    /// Those of [`Guard::open`].
+    /// Those of [`FileGuard::open`].
     pub fn open(&mut self, how: Open, path: &Path) -> Result<Opened> {
         let Some(name) = path.file_name().filter(|_| how.creates()) else {
             return self.guard.open(how, path);
@@ -332,7 +332,7 @@ fn unexpected_link(path: &Path) -> Error {
     )
 }
 
-fn foreign_file(path: &Path, facts: &Facts) -> Error {
+fn foreign_file(path: &Path, facts: &FileFacts) -> Error {
     let why = match facts.links {
         0 | 1 => format!("it belongs to the user {}", facts.owner),
         links => format!("it has {links} names (hard links)"),

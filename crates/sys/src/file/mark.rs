@@ -13,25 +13,25 @@ const LONGEST: usize = 16;
 
 /// The purpose for which fiord created a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum MarkPurpose {
     /// Target of a job.
     Target,
     /// Buffers of a job (`mem=`).
     Buffers,
 }
 
-impl Purpose {
+impl MarkPurpose {
     fn value(self) -> &'static [u8] {
         match self {
-            Purpose::Target => b"target",
-            Purpose::Buffers => b"buffers",
+            MarkPurpose::Target => b"target",
+            MarkPurpose::Buffers => b"buffers",
         }
     }
 }
 
 /// Marks a new file. On a file system without extended attributes the file stays unmarked; a later run
 /// then treats it as another program's file.
-pub(super) fn set(file: impl AsFd, purpose: Purpose) {
+pub(super) fn set(file: impl AsFd, purpose: MarkPurpose) {
     let value = purpose.value();
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: name and value outlive the call, the length is that of the value, the descriptor is open.
@@ -52,5 +52,5 @@ pub fn is_buffer_file(file: impl AsFd) -> bool {
     let (fd, room) = (file.as_fd().as_raw_fd(), value.len());
     // SAFETY: the name is NUL-terminated, `value` is writable for `room` bytes; both outlive the call.
     let len = unsafe { libc::fgetxattr(fd, NAME.as_ptr(), value.as_mut_ptr().cast(), room) };
-    usize::try_from(len).is_ok_and(|len| &value[..len] == Purpose::Buffers.value())
+    usize::try_from(len).is_ok_and(|len| &value[..len] == MarkPurpose::Buffers.value())
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{Device, Facts, Kind};
+use super::{Device, FileFacts, InodeType};
 
 /// A process that has a file open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,11 +25,11 @@ impl std::fmt::Display for Opener {
 /// other users are included only if the caller may inspect them. Stops after the time `within`, because
 /// a machine may have thousands of processes with thousands of files.
 #[must_use]
-pub fn openers(facts: &Facts, within: Duration) -> Vec<Opener> {
+pub fn openers(facts: &FileFacts, within: Duration) -> Vec<Opener> {
     openers_below(Path::new("/proc"), facts, within)
 }
 
-fn openers_below(proc: &Path, facts: &Facts, within: Duration) -> Vec<Opener> {
+fn openers_below(proc: &Path, facts: &FileFacts, within: Duration) -> Vec<Opener> {
     let until = Instant::now() + within;
     let mut found: Vec<Opener> = Vec::new();
     for entry in std::fs::read_dir(proc).into_iter().flatten().flatten() {
@@ -51,10 +51,10 @@ fn openers_below(proc: &Path, facts: &Facts, within: Duration) -> Vec<Opener> {
 
 /// Whether a link of `/proc/PID/fd` leads to the file. Block devices are compared by device number,
 /// because they may be open through different nodes.
-fn is(facts: &Facts, link: &Path) -> bool {
+fn is(facts: &FileFacts, link: &Path) -> bool {
     let Ok(other) = std::fs::metadata(link) else { return false };
     match facts.kind {
-        Kind::Block => {
+        InodeType::Block => {
             other.file_type().is_block_device()
                 && facts.node == Some(Device::from_raw(other.rdev()))
         }

@@ -28,10 +28,10 @@ impl Drop for Scratch {
 #[test]
 fn facts_name_the_kind_of_each_file() {
     let kind = |path: &str| facts(Path::new(path)).unwrap().kind;
-    assert_eq!(kind("/"), Kind::Directory);
-    assert_eq!(kind("/dev/null"), Kind::Char);
-    assert_eq!(kind("/proc/self/status"), Kind::Regular);
-    assert_eq!(link_facts(Path::new("/proc/self")).unwrap().kind, Kind::Link);
+    assert_eq!(kind("/"), InodeType::Directory);
+    assert_eq!(kind("/dev/null"), InodeType::Char);
+    assert_eq!(kind("/proc/self/status"), InodeType::Regular);
+    assert_eq!(link_facts(Path::new("/proc/self")).unwrap().kind, InodeType::Link);
     assert_eq!(facts(Path::new("/dev/zero")).unwrap().node, Some(Device { major: 1, minor: 5 }));
     let missing = facts(Path::new("/no/such")).unwrap_err();
     assert_eq!(missing.to_string(), "stat /no/such: No such file or directory (ENOENT)");
@@ -121,9 +121,13 @@ fn data_is_synced_and_dropped_from_the_cache() {
     sync_range(&fd, 0, 0, all).unwrap();
     fdatasync(&fd).unwrap();
     fsync(&fd).unwrap();
-    for advice in
-        [Advice::Normal, Advice::Sequential, Advice::Random, Advice::NoReuse, Advice::WillNeed]
-    {
+    for advice in [
+        PageCacheAdvice::Normal,
+        PageCacheAdvice::Sequential,
+        PageCacheAdvice::Random,
+        PageCacheAdvice::NoReuse,
+        PageCacheAdvice::WillNeed,
+    ] {
         advise(&fd, 0, 0, advice).unwrap();
     }
     match cached_pages(&fd, 0, 65536) {

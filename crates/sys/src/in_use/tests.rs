@@ -144,8 +144,7 @@ fn the_root_disk_is_in_use() {
         return;
     }
     let uses = Users::now().of_device(root).unwrap();
-    let mounted =
-        |found: &Use| matches!(found, Use::Mounted { point, .. } if point == Path::new("/"));
+    let mounted = |found: &DeviceUse| matches!(found, DeviceUse::Mounted { point, .. } if point == Path::new("/"));
     assert!(uses.iter().any(mounted), "{uses:?}");
 }
 

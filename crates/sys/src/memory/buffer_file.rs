@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fiord_types::{Bytes, Errno};
 
-use crate::file::{self, Device, Guard, Kind, Open, Opened};
+use crate::file::{self, Device, FileGuard, InodeType, Open, Opened};
 use crate::{Error, Result};
 
 /// State in which the file is left when its last region is dropped.
@@ -45,7 +45,7 @@ fn files() -> MutexGuard<'static, BTreeMap<Key, InUse>> {
 
 /// A range of the file for one region. Dropping the last range restores or removes the file.
 #[derive(Debug)]
-pub(super) struct Range {
+pub(super) struct BufferRange {
     key: Key,
     /// First byte.
     pub(super) start: u64,
@@ -53,17 +53,17 @@ pub(super) struct Range {
     pub(super) file: File,
 }
 
-impl Range {
+impl BufferRange {
     /// Reserves the next `len` bytes of the file at `path`, which has pages of `page` bytes. `huge` means
     /// that it lies on hugetlbfs.
     ///
     /// # Errors
-    /// `EEXIST` if the file holds data; otherwise those of [`Guard::open`].
-    pub(super) fn take(path: &Path, len: usize, page: usize, huge: bool) -> Result<Range> {
+    /// `EEXIST` if the file holds data; otherwise those of [`FileGuard::open`].
+    pub(super) fn take(path: &Path, len: usize, page: usize, huge: bool) -> Result<BufferRange> {
         // Hold the lock, so that no file is removed while this one is opened.
         let mut files = files();
         let how = Open::read_write().create(true).mode(0o600);
-        let Opened { fd, created } = Guard::buffer_file().open(how, path)?;
+        let Opened { fd, created } = FileGuard::buffer_file().open(how, path)?;
         let facts = file::facts_of(&fd)?;
         let key = (facts.device, facts.inode);
         let file = File::from(fd);
@@ -72,9 +72,9 @@ impl Range {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let after = match facts.kind {
-                    Kind::Regular if created || file::is_buffer_file(&file) => After::Removed,
-                    Kind::Regular if facts.size == Bytes::ZERO => After::Empty,
-                    Kind::Regular if huge => After::Kept,
+                    InodeType::Regular if created || file::is_buffer_file(&file) => After::Removed,
+                    InodeType::Regular if facts.size == Bytes::ZERO => After::Empty,
+                    InodeType::Regular if huge => After::Kept,
                     _ => return Err(holds_data(path)),
                 };
                 new.insert(InUse { file: copy, path: path.into(), after, regions: 0, end: 0 })
@@ -85,7 +85,7 @@ impl Range {
         used.regions += 1;
         let end = used.end;
         drop(files);
-        let range = Range { key, start, file };
+        let range = BufferRange { key, start, file };
         if file::facts_of(&range.file)?.size < Bytes(end) {
             file::truncate(&range.file, end).map_err(|error| error.at(path))?;
         }
@@ -93,7 +93,7 @@ impl Range {
     }
 }
 
-impl Drop for Range {
+impl Drop for BufferRange {
     fn drop(&mut self) {
         let mut files = files();
         let Some(used) = files.get_mut(&self.key) else { return };
@@ -115,7 +115,7 @@ impl Drop for Range {
 fn remove(path: &Path, key: Key) -> Result<()> {
     let now = file::facts(path)?;
     if (now.device, now.inode) == key {
-        Guard::buffer_file().remove(path)?;
+        FileGuard::buffer_file().remove(path)?;
     }
     Ok(())
 }
@@ -134,5 +134,5 @@ pub fn takes_buffers(path: &Path) -> bool {
     let Ok(facts) = file::facts(path) else { return true };
     let left = || Open::read_only().nonblocking(true).open(path).is_ok_and(file::is_buffer_file);
     let huge = || super::hugetlbfs_page(path.parent().unwrap_or(Path::new("."))).is_some();
-    facts.kind == Kind::Regular && (facts.size == Bytes::ZERO || left() || huge())
+    facts.kind == InodeType::Regular && (facts.size == Bytes::ZERO || left() || huge())
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use fiord_types::Errno;
 
-use super::{Region, Source};
+use super::{MemoryRegion, MemorySource};
 use crate::{Error, Result};
 
 /// Atomic words, all 0 at first. The kernel provides a page when a word of it is written, so words that stay 0
@@ -23,7 +23,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub struct AtomicWords {
     /// Holds the words and nothing else. Only [`Deref`] reads its address.
-    region: Region,
+    region: MemoryRegion,
     count: usize,
 }
 
@@ -38,7 +38,7 @@ impl AtomicWords {
             .checked_mul(size_of::<AtomicU64>())
             .filter(|bytes| isize::try_from(*bytes).is_ok())
             .ok_or_else(|| Error::new("allocate memory", Errno::ENOMEM))?;
-        let region = Region::new(&Source::Malloc, bytes, align_of::<AtomicU64>())?;
+        let region = MemoryRegion::new(&MemorySource::Malloc, bytes, align_of::<AtomicU64>())?;
         Ok(AtomicWords { region, count })
     }
 }

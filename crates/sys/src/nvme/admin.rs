@@ -17,20 +17,20 @@ const NVME_IOCTL_ID: u32 = 0x4e40;
 
 /// The queue that a command goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Queue {
+pub(crate) enum CommandQueue {
     /// The controller's admin queue (`NVME_IOCTL_ADMIN_CMD`).
     Admin,
     /// An I/O queue of the namespace (`NVME_IOCTL_IO_CMD`).
     Io,
 }
 
-impl Queue {
+impl CommandQueue {
     /// Returns the ioctl request `_IOWR('N', 0x41 or 0x43, struct nvme_passthru_cmd)` and its name.
     /// `_IOWR` requests have one number on every architecture.
     const fn request(self) -> (u32, &'static str) {
         match self {
-            Queue::Admin => (0xc048_4e41, "ioctl NVME_IOCTL_ADMIN_CMD"),
-            Queue::Io => (0xc048_4e43, "ioctl NVME_IOCTL_IO_CMD"),
+            CommandQueue::Admin => (0xc048_4e41, "ioctl NVME_IOCTL_ADMIN_CMD"),
+            CommandQueue::Io => (0xc048_4e43, "ioctl NVME_IOCTL_IO_CMD"),
         }
     }
 }
@@ -41,7 +41,7 @@ const IDENTIFY: u8 = 0x06;
 
 /// What Identify describes: the CNS field with its parameters (Base 5.17.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
+pub enum IdentifySubject {
     /// CNS 00h: the namespace, in the format of the NVM command set.
     Namespace,
     /// CNS 01h: the controller.
@@ -54,15 +54,15 @@ pub enum Subject {
     ControllerOf(u8),
 }
 
-impl Subject {
+impl IdentifySubject {
     /// Returns CNS, CSI, and whether the command names a namespace.
     const fn fields(self) -> (u32, u8, bool) {
         match self {
-            Subject::Namespace => (0x00, 0, true),
-            Subject::Controller => (0x01, 0, false),
-            Subject::Descriptors => (0x03, 0, true),
-            Subject::NamespaceOf(csi) => (0x05, csi, true),
-            Subject::ControllerOf(csi) => (0x06, csi, false),
+            IdentifySubject::Namespace => (0x00, 0, true),
+            IdentifySubject::Controller => (0x01, 0, false),
+            IdentifySubject::Descriptors => (0x03, 0, true),
+            IdentifySubject::NamespaceOf(csi) => (0x05, csi, true),
+            IdentifySubject::ControllerOf(csi) => (0x06, csi, false),
         }
     }
 }
@@ -133,7 +133,7 @@ pub fn namespace_id(node: impl AsFd) -> Result<u32, Error> {
 pub fn identify(
     node: impl AsFd,
     nsid: u32,
-    subject: Subject,
+    subject: IdentifySubject,
 ) -> Result<Box<IdentifyData>, Refused> {
     let (cns, csi, of_namespace) = subject.fields();
     let command = PassthruCmd {
@@ -166,7 +166,7 @@ pub fn effects(node: impl AsFd, csi: u8) -> Result<Box<IdentifyData>, Refused> {
 /// Sends an admin command that returns `N` bytes.
 fn receive<const N: usize>(node: impl AsFd, command: PassthruCmd) -> Result<Box<[u8; N]>, Refused> {
     let mut data = Box::new([0u8; N]);
-    send(node, Queue::Admin, command, data.as_mut_slice())?;
+    send(node, CommandQueue::Admin, command, data.as_mut_slice())?;
     Ok(data)
 }
 
@@ -177,7 +177,7 @@ fn receive<const N: usize>(node: impl AsFd, command: PassthruCmd) -> Result<Box<
 /// The kernel does not send the command, or the controller returns an error status.
 pub(crate) fn send(
     node: impl AsFd,
-    queue: Queue,
+    queue: CommandQueue,
     mut command: PassthruCmd,
     data: &mut [u8],
 ) -> Result<(), Refused> {
@@ -224,7 +224,8 @@ mod tests {
     fn a_regular_file_has_no_namespace() {
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         assert_eq!(namespace_id(&file).unwrap_err().errno, Errno::ENOTTY);
-        let Refused::Kernel(error) = identify(&file, 1, Subject::Namespace).unwrap_err() else {
+        let Refused::Kernel(error) = identify(&file, 1, IdentifySubject::Namespace).unwrap_err()
+        else {
             panic!("a controller behind a file");
         };
         assert_eq!(error.errno, Errno::ENOTTY);
@@ -232,10 +233,10 @@ mod tests {
 
     #[test]
     fn subjects_have_the_cns_of_the_base_specification() {
-        assert_eq!(Subject::Namespace.fields(), (0, 0, true));
-        assert_eq!(Subject::Controller.fields(), (1, 0, false));
-        assert_eq!(Subject::Descriptors.fields(), (3, 0, true));
-        assert_eq!(Subject::NamespaceOf(2).fields(), (5, 2, true));
-        assert_eq!(Subject::ControllerOf(0).fields(), (6, 0, false));
+        assert_eq!(IdentifySubject::Namespace.fields(), (0, 0, true));
+        assert_eq!(IdentifySubject::Controller.fields(), (1, 0, false));
+        assert_eq!(IdentifySubject::Descriptors.fields(), (3, 0, true));
+        assert_eq!(IdentifySubject::NamespaceOf(2).fields(), (5, 2, true));
+        assert_eq!(IdentifySubject::ControllerOf(0).fields(), (6, 0, false));
     }
 }

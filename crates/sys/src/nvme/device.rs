@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 
 use fiord_types::{Bytes, Errno};
 
-use super::admin::{self, Refused, Subject};
-use super::identify::{CommandLimits, CommandSet, Controller, IoCommands, Namespace, Zoned};
-use crate::file::{self, Kind, Open};
+use super::admin::{self, IdentifySubject, Refused};
+use super::identify::{
+    CommandLimits, CommandSet, Controller, IoCommands, Namespace, ZonedIdentify,
+};
+use crate::file::{self, InodeType, Open};
 use crate::node::{nvme_block_sibling, nvme_generic_name_of};
 use crate::{Error, block};
 
 /// A namespace with its controller, from Identify and from the kernel's driver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub struct NvmeDevice {
     /// Namespace identifier (NSID).
     pub nsid: u32,
     /// I/O command set of the namespace.
@@ -26,7 +28,7 @@ pub struct Device {
     /// Limits of commands that transfer no data.
     pub limits: CommandLimits,
     /// Zone sizes and limits, if the namespace is zoned.
-    pub zoned: Option<Zoned>,
+    pub zoned: Option<ZonedIdentify>,
     /// Limits of the kernel's driver, if the namespace has a block device.
     pub driver: Option<DriverLimits>,
 }
@@ -55,32 +57,35 @@ pub fn generic_sibling(device: file::Device) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The node cannot be opened, is not an NVMe namespace, or the controller refuses Identify.
-pub fn inspect(path: &Path) -> Result<Device, Refused> {
+pub fn inspect(path: &Path) -> Result<NvmeDevice, Refused> {
     let node = file::facts(path).map_err(Refused::Kernel)?;
-    if node.kind != Kind::Char {
+    if node.kind != InodeType::Char {
         return Err(Refused::Kernel(Error::new("identify", Errno::ENOTTY).at(path)));
     }
     let fd = Open::read_only().open(path).map_err(Refused::Kernel)?;
     let at = |error: Error| Refused::Kernel(error.at(path));
     let nsid = admin::namespace_id(&fd).map_err(at)?;
     let ask = |subject| admin::identify(&fd, nsid, subject);
-    let controller = Controller::parse(&*ask(Subject::Controller)?);
+    let controller = Controller::parse(&*ask(IdentifySubject::Controller)?);
     // Controllers before NVMe 1.3 have no descriptors; those before 2.0 have no command sets.
-    let command_set =
-        ask(Subject::Descriptors).map_or(CommandSet::Nvm, |d| CommandSet::in_descriptors(&d));
-    let mut namespace = Namespace::parse(&*ask(Subject::Namespace)?);
+    let command_set = ask(IdentifySubject::Descriptors)
+        .map_or(CommandSet::Nvm, |d| CommandSet::in_descriptors(&d));
+    let mut namespace = Namespace::parse(&*ask(IdentifySubject::Namespace)?);
     if namespace.protection.is_some()
         && controller.extended_lba_formats
-        && let Ok(formats) = ask(Subject::NamespaceOf(0))
+        && let Ok(formats) = ask(IdentifySubject::NamespaceOf(0))
     {
         namespace = namespace.with_guard(&formats);
     }
-    let limits = ask(Subject::ControllerOf(0))
+    let limits = ask(IdentifySubject::ControllerOf(0))
         .map_or(CommandLimits::default(), |d| CommandLimits::parse(&d));
     let zoned = match command_set {
         CommandSet::Zoned => {
-            let zoned = Zoned::parse(&*ask(Subject::NamespaceOf(2))?, namespace.format_index);
-            Some(match ask(Subject::ControllerOf(2)) {
+            let zoned = ZonedIdentify::parse(
+                &*ask(IdentifySubject::NamespaceOf(2))?,
+                namespace.format_index,
+            );
+            Some(match ask(IdentifySubject::ControllerOf(2)) {
                 Ok(data) => zoned.with_controller(&data),
                 Err(_) => zoned,
             })
@@ -92,7 +97,7 @@ pub fn inspect(path: &Path) -> Result<Device, Refused> {
     let commands = log.map(|data| IoCommands::parse(&data));
     let driver =
         node.node.and_then(nvme_block_sibling).and_then(|(_, number)| driver_limits(number));
-    Ok(Device { nsid, command_set, controller, namespace, commands, limits, zoned, driver })
+    Ok(NvmeDevice { nsid, command_set, controller, namespace, commands, limits, zoned, driver })
 }
 
 fn driver_limits(device: file::Device) -> Option<DriverLimits> {
@@ -103,7 +108,7 @@ fn driver_limits(device: file::Device) -> Option<DriverLimits> {
     })
 }
 
-impl Device {
+impl NvmeDevice {
     /// Whether the controller supports an optional I/O command: according to Identify (`identified`), or
     /// to its opcode in the Commands Supported and Effects log.
     #[must_use]

@@ -251,7 +251,7 @@ impl LbaFormat {
 /// The guard of protection information (NVM 5.2.1.3; figure "Extended LBA Format Data Structure",
 /// field PIF).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Guard {
+pub enum GuardFormat {
     /// CRC-16, with 8 bytes of protection information.
     #[default]
     Crc16,
@@ -261,26 +261,26 @@ pub enum Guard {
     Crc64,
 }
 
-impl Guard {
+impl GuardFormat {
     /// Returns the size of a block's protection information in bytes.
     #[must_use]
     pub const fn bytes(self) -> u16 {
         match self {
-            Guard::Crc16 => 8,
-            Guard::Crc32 | Guard::Crc64 => 16,
+            GuardFormat::Crc16 => 8,
+            GuardFormat::Crc32 | GuardFormat::Crc64 => 16,
         }
     }
 }
 
 /// The protection information that a namespace is formatted with (DPS, NVM 4.1.5.1 byte 29).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Protection {
+pub struct FormatProtection {
     /// Protection type: 1, 2 or 3.
     pub kind: u8,
     /// Whether it is in the first bytes of the metadata instead of the last.
     pub first: bool,
     /// Checksum format.
-    pub guard: Guard,
+    pub guard: GuardFormat,
     /// STS: number of bits of the storage tag, which shares a field with the reference tag.
     pub storage_tag_bits: u8,
 }
@@ -316,7 +316,7 @@ pub struct Namespace {
     pub extended: bool,
     /// Protection information, if the namespace is formatted with it. The guard is CRC-16 until
     /// [`Namespace::with_guard`] sets another one.
-    pub protection: Option<Protection>,
+    pub protection: Option<FormatProtection>,
     /// DLFEAT bits 2:0: data that reads of deallocated blocks return.
     pub deallocated: Deallocated,
     /// DLFEAT bit 3: Write Zeroes supports the Deallocate bit.
@@ -363,10 +363,10 @@ impl Namespace {
             formats,
             extended: bit(flbas.into(), 4) && format.metadata > Bytes::ZERO,
             protection: match dps & 0b111 {
-                kind @ 1..=3 => Some(Protection {
+                kind @ 1..=3 => Some(FormatProtection {
                     kind,
                     first: bit(dps.into(), 3),
-                    guard: Guard::Crc16,
+                    guard: GuardFormat::Crc16,
                     storage_tag_bits: 0,
                 }),
                 _ => None,
@@ -395,9 +395,9 @@ impl Namespace {
         if let Some(protection) = &mut self.protection {
             protection.storage_tag_bits = (word & 0x7f) as u8;
             protection.guard = match word >> 7 & 0b11 {
-                1 => Guard::Crc32,
-                2 => Guard::Crc64,
-                _ => Guard::Crc16,
+                1 => GuardFormat::Crc32,
+                2 => GuardFormat::Crc64,
+                _ => GuardFormat::Crc16,
             };
         }
         self
@@ -458,7 +458,7 @@ impl Allocation {
 
 /// Identify Namespace data of the zoned command set (CNS 05h, CSI 02h; ZNS 4.1.5.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Zoned {
+pub struct ZonedIdentify {
     /// ZSZE of the LBA format in use: zone size in blocks.
     pub zone_blocks: u64,
     /// MAR: number of zones that may be active at a time; `None`: no limit.
@@ -471,14 +471,14 @@ pub struct Zoned {
     pub max_append: Option<Bytes>,
 }
 
-impl Zoned {
+impl ZonedIdentify {
     /// Parses the data structure, for the LBA format in use.
     #[must_use]
     pub fn parse(data: &IdentifyData, format_index: u8) -> Self {
         const EXTENSIONS: usize = 2816;
         // Limits are stored minus one; all ones means no limit.
         let limit = |word: u32| word.checked_add(1);
-        Zoned {
+        ZonedIdentify {
             zone_blocks: u64_at(data, EXTENSIONS + usize::from(format_index & 0x3f) * 16),
             max_active: limit(u32_at(data, 4)),
             max_open: limit(u32_at(data, 8)),

@@ -18,9 +18,9 @@ pub mod identify;
 pub mod placement;
 pub mod status;
 
-pub use device::{Device, DriverLimits};
+pub use device::{DriverLimits, NvmeDevice};
 pub use identify::{
-    Allocation, CommandLimits, CommandSet, Controller, Deallocated, Guard, IoCommands, LbaFormat,
-    Namespace, Protection, Zoned,
+    Allocation, CommandLimits, CommandSet, Controller, Deallocated, FormatProtection, GuardFormat,
+    IoCommands, LbaFormat, Namespace, ZonedIdentify,
 };
 pub use status::Status;

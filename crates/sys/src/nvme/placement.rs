@@ -3,7 +3,7 @@
 
 use std::os::fd::AsFd;
 
-use super::admin::{self, PassthruCmd, Queue, Refused};
+use super::admin::{self, CommandQueue, PassthruCmd, Refused};
 
 /// Opcode of I/O Management Receive.
 const IO_MANAGEMENT_RECEIVE: u8 = 0x12;
@@ -38,7 +38,7 @@ fn receive(node: impl AsFd, data: &mut [u8]) -> Result<(), Refused> {
         cdw11: data.len() as u32 / 4 - 1,
         ..Default::default()
     };
-    admin::send(node, Queue::Io, command, data)
+    admin::send(node, CommandQueue::Io, command, data)
 }
 
 /// Returns the number of descriptors: bytes 14 and 15.

@@ -6,7 +6,7 @@ use std::path::Path;
 use fiord_types::Bytes;
 
 use super::cdb;
-use super::generic::{self, Data, Failure};
+use super::generic::{self, CommandData, Failure};
 use crate::file::Open;
 
 /// Size and block size of a logical unit.
@@ -51,14 +51,14 @@ impl Capacity {
 /// The device or the kernel refuses both forms of READ CAPACITY.
 pub fn read(fd: impl AsFd) -> Result<Capacity, Failure> {
     let mut long = [0; 32];
-    let asked = generic::execute(fd.as_fd(), &cdb::read_capacity(32), Data::In(&mut long));
+    let asked = generic::execute(fd.as_fd(), &cdb::read_capacity(32), CommandData::In(&mut long));
     if asked.is_ok()
         && let Some(capacity) = Capacity::parse_16(&long)
     {
         return Ok(capacity);
     }
     let mut short = [0; 8];
-    match generic::execute(fd.as_fd(), &cdb::read_capacity_10(), Data::In(&mut short)) {
+    match generic::execute(fd.as_fd(), &cdb::read_capacity_10(), CommandData::In(&mut short)) {
         Ok(_) => Capacity::parse_10(&short).ok_or(Failure::InvalidAnswer),
         // The refusal of READ CAPACITY(16) is the more useful error.
         Err(error) => Err(asked.err().unwrap_or(error)),

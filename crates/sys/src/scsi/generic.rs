@@ -193,7 +193,7 @@ impl std::error::Error for Failure {}
 
 /// The data buffer of a command.
 #[derive(Debug)]
-pub enum Data<'a> {
+pub enum CommandData<'a> {
     /// No data.
     None,
     /// Buffer for data from the device.
@@ -206,12 +206,12 @@ pub enum Data<'a> {
 ///
 /// # Errors
 /// See [`Failure`]. A file that is not a SCSI device fails with `ENOTTY` or `EINVAL`.
-pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: Data<'_>) -> Result<u32, Failure> {
+pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: CommandData<'_>) -> Result<u32, Failure> {
     let mut sense = [0u8; SENSE_BYTES];
     let (direction, pointer, length) = match data {
-        Data::None => (DXFER_NONE, std::ptr::null_mut(), 0),
-        Data::In(bytes) => (DXFER_FROM_DEV, bytes.as_mut_ptr(), bytes.len()),
-        Data::Out(bytes) => (DXFER_TO_DEV, bytes.as_ptr().cast_mut(), bytes.len()),
+        CommandData::None => (DXFER_NONE, std::ptr::null_mut(), 0),
+        CommandData::In(bytes) => (DXFER_FROM_DEV, bytes.as_mut_ptr(), bytes.len()),
+        CommandData::Out(bytes) => (DXFER_TO_DEV, bytes.as_ptr().cast_mut(), bytes.len()),
     };
     let mut header = Header {
         dxfer_direction: direction,
@@ -379,7 +379,7 @@ mod tests {
         assert!(version(&fd).is_err());
         let mut byte = [0];
         let cdb = crate::scsi::cdb::read_capacity_10();
-        let failed = execute(fd.as_fd(), &cdb, Data::In(&mut byte)).unwrap_err();
+        let failed = execute(fd.as_fd(), &cdb, CommandData::In(&mut byte)).unwrap_err();
         assert!(matches!(failed, Failure::Kernel(Errno::ENOTTY | Errno::EINVAL)), "{failed}");
     }
 }

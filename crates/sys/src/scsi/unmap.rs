@@ -3,23 +3,23 @@
 use std::os::fd::AsFd;
 
 use super::cdb;
-use super::generic::{self, Data};
+use super::generic::{self, CommandData};
 
 /// Number of bytes of the Block Limits page to read; they include the limits on UNMAP.
 const PAGE: usize = 64;
 
 /// The limits on one UNMAP command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct UnmapLimits {
     /// Number of ranges (block descriptors).
     pub ranges: u32,
     /// Number of logical blocks in all ranges together.
     pub blocks: u32,
 }
 
-impl Limits {
+impl UnmapLimits {
     /// The limits that every device with UNMAP supports.
-    pub const LEAST: Limits = Limits { ranges: 1, blocks: u32::MAX };
+    pub const LEAST: UnmapLimits = UnmapLimits { ranges: 1, blocks: u32::MAX };
 
     /// Parses the Block Limits page (SBC-4, clause 6.6.4). `None` if the device reports no limits.
     #[must_use]
@@ -30,17 +30,17 @@ impl Limits {
         // The length field of the parameter list has 16 bits.
         let most = (u32::from(u16::MAX) - 8) / 16;
         let named = page[1] == cdb::BLOCK_LIMITS && length >= 24 && blocks > 0 && ranges > 0;
-        named.then_some(Limits { ranges: ranges.min(most), blocks })
+        named.then_some(UnmapLimits { ranges: ranges.min(most), blocks })
     }
 }
 
 /// Reads the limits of a device. A device that does not report them gets one range per command.
-pub fn limits(fd: impl AsFd) -> Limits {
+pub fn limits(fd: impl AsFd) -> UnmapLimits {
     let mut page = [0; PAGE];
     let command = cdb::inquiry(cdb::BLOCK_LIMITS, PAGE as u16);
-    match generic::execute(fd.as_fd(), &command, Data::In(&mut page)) {
-        Ok(_) => Limits::parse(&page).unwrap_or(Limits::LEAST),
-        Err(_) => Limits::LEAST,
+    match generic::execute(fd.as_fd(), &command, CommandData::In(&mut page)) {
+        Ok(_) => UnmapLimits::parse(&page).unwrap_or(UnmapLimits::LEAST),
+        Err(_) => UnmapLimits::LEAST,
     }
 }
 
@@ -52,12 +52,12 @@ mod tests {
     fn limits_are_read_from_the_block_limits_page() {
         let mut page = [0; PAGE];
         (page[1], page[3]) = (0xb0, 0x3c);
-        assert_eq!(Limits::parse(&page), None, "the device reports no limits");
+        assert_eq!(UnmapLimits::parse(&page), None, "the device reports no limits");
         page[20..28].copy_from_slice(&[0, 0, 0x10, 0, 0, 0, 1, 0]);
-        assert_eq!(Limits::parse(&page), Some(Limits { ranges: 256, blocks: 4096 }));
+        assert_eq!(UnmapLimits::parse(&page), Some(UnmapLimits { ranges: 256, blocks: 4096 }));
         page[24..28].fill(0xff);
-        assert_eq!(Limits::parse(&page), Some(Limits { ranges: 4095, blocks: 4096 }));
+        assert_eq!(UnmapLimits::parse(&page), Some(UnmapLimits { ranges: 4095, blocks: 4096 }));
         page[3] = 0x10;
-        assert_eq!(Limits::parse(&page), None, "an older page ends before the limits");
+        assert_eq!(UnmapLimits::parse(&page), None, "an older page ends before the limits");
     }
 }

@@ -92,7 +92,7 @@ impl Bus {
 
 /// Names and numbers of a disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct DiskIdentity {
     /// Model name. For virtual devices: device-mapper name, RAID level, or backing file.
     pub model: Option<String>,
     /// Firmware revision.
@@ -103,36 +103,42 @@ pub struct Identity {
     pub wwid: Option<String>,
 }
 
-impl Identity {
-    pub(super) fn of(bus: Bus, sysfs: &Path) -> Identity {
+impl DiskIdentity {
+    pub(super) fn of(bus: Bus, sysfs: &Path) -> DiskIdentity {
         let device = sysfs.join("device");
         let of_device = |name: &str| text(&device.join(name));
         let own = |name: &str| text(&sysfs.join(name));
         match bus {
-            Bus::Nvme => Identity {
+            Bus::Nvme => DiskIdentity {
                 model: of_device("model"),
                 firmware: of_device("firmware_rev"),
                 serial: of_device("serial"),
                 wwid: own("wwid"),
             },
-            Bus::Scsi | Bus::Ata => Identity {
+            Bus::Scsi | Bus::Ata => DiskIdentity {
                 model: scsi_model(of_device("vendor"), of_device("model")),
                 firmware: of_device("rev"),
                 serial: vital_serial(&device.join("vpd_pg80")),
                 wwid: of_device("wwid"),
             },
-            Bus::Mmc => Identity {
+            Bus::Mmc => DiskIdentity {
                 model: of_device("name"),
                 firmware: of_device("fwrev"),
                 serial: of_device("serial"),
                 wwid: None,
             },
-            Bus::Mapper => {
-                Identity { model: own("dm/name"), wwid: own("dm/uuid"), ..Identity::default() }
+            Bus::Mapper => DiskIdentity {
+                model: own("dm/name"),
+                wwid: own("dm/uuid"),
+                ..DiskIdentity::default()
+            },
+            Bus::Raid => DiskIdentity { model: own("md/level"), ..DiskIdentity::default() },
+            Bus::Loop => {
+                DiskIdentity { model: own("loop/backing_file"), ..DiskIdentity::default() }
             }
-            Bus::Raid => Identity { model: own("md/level"), ..Identity::default() },
-            Bus::Loop => Identity { model: own("loop/backing_file"), ..Identity::default() },
-            _ => Identity { serial: own("serial"), wwid: own("wwid"), ..Identity::default() },
+            _ => {
+                DiskIdentity { serial: own("serial"), wwid: own("wwid"), ..DiskIdentity::default() }
+            }
         }
     }
 }

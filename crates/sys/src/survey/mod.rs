@@ -14,8 +14,8 @@
 //! | a machine made of files, for tests | [`fixture`] |
 //!
 //! The survey reads everything below a [`Root`], so a directory tree can stand for a machine. It writes
-//! nothing. Each disk costs about fifty reads of small files in sysfs; only [`Depth::Health`] and
-//! [`Depth::Full`] access devices.
+//! nothing. Each disk costs about fifty reads of small files in sysfs; only [`SurveyDepth::Health`] and
+//! [`SurveyDepth::Full`] access devices.
 
 pub mod fixture;
 pub mod health;
@@ -32,7 +32,7 @@ use fiord_types::{Bytes, Errno};
 use crate::Error;
 use crate::block;
 use crate::file::{Device, Open};
-use crate::in_use::{Use, Users};
+use crate::in_use::{DeviceUse, Users};
 use crate::node::nvme_block_name;
 use crate::nvme::admin::{self, Refused};
 use crate::nvme::{Allocation, CommandSet, Namespace};
@@ -40,13 +40,13 @@ use crate::root::{Root, names, number};
 
 pub use crate::block::Partition;
 pub use health::{Health, Smart};
-pub use identity::{Bus, Identity};
-pub use queue::{Queue, Zones};
+pub use identity::{Bus, DiskIdentity};
+pub use queue::{Queue, QueueZones};
 pub use sharing::SharedLink;
 
 /// How much a survey reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum SurveyDepth {
     /// Only files of sysfs and procfs.
     Files,
     /// Also the SMART log of NVMe controllers and the format of their namespaces.
@@ -67,7 +67,7 @@ pub struct Disk {
     /// Kind of the device.
     pub bus: Bus,
     /// Model, serial number and similar.
-    pub identity: Identity,
+    pub identity: DiskIdentity,
     /// Name of the NVMe generic node (`ng0n1`).
     pub generic: Option<String>,
     /// NVMe namespace identifier (NSID).
@@ -95,7 +95,7 @@ pub struct Disk {
     /// Devices that it is built on.
     pub members: Vec<String>,
     /// Mounts and swap of the disk, its partitions and devices built on them.
-    pub uses: Vec<Use>,
+    pub uses: Vec<DeviceUse>,
     /// Signatures on the disk (file systems, partition tables …); `None` if they could not be read.
     pub signatures: Option<Vec<String>>,
     /// Temperature, wear and errors.
@@ -137,21 +137,21 @@ impl Disk {
 
 /// Reads the disks of one machine. It reads information that disks share only once.
 #[derive(Debug)]
-pub struct Survey {
+pub struct DiskSurvey {
     root: Root,
     users: Users,
     bridges: pcie::Bridges,
-    depth: Depth,
+    depth: SurveyDepth,
 }
 
-impl Survey {
+impl DiskSurvey {
     /// Prepares a survey of the machine below `root`.
     #[must_use]
-    pub fn new(root: Root, depth: Depth) -> Survey {
+    pub fn new(root: Root, depth: SurveyDepth) -> DiskSurvey {
         // A directory tree has no devices that could be accessed.
-        let depth = if root.is_machine() { depth } else { Depth::Files };
+        let depth = if root.is_machine() { depth } else { SurveyDepth::Files };
         let users = Users::below(&root);
-        Survey { users, bridges: pcie::Bridges::default(), root, depth }
+        DiskSurvey { users, bridges: pcie::Bridges::default(), root, depth }
     }
 
     /// Returns why mounts and swap could not be determined for any disk: the error of reading the mount
@@ -179,7 +179,7 @@ impl Survey {
     /// Reads all disks. Devices are accessed in parallel, because each takes time.
     pub fn disks(&self) -> Vec<Disk> {
         let names = self.names();
-        let threads = if self.depth == Depth::Files { 1 } else { 16 };
+        let threads = if self.depth == SurveyDepth::Files { 1 } else { 16 };
         let share = names.len().div_ceil(threads).max(1);
         std::thread::scope(|scope| {
             let parts: Vec<_> = names
@@ -211,7 +211,7 @@ impl Survey {
         let mut disk = Disk {
             name: name.to_owned(),
             device,
-            identity: Identity::of(bus, &sysfs),
+            identity: DiskIdentity::of(bus, &sysfs),
             generic: identity::generic(&self.root, name),
             nsid: number(&sysfs.join("nsid")),
             capacity: Bytes::from_sectors(number(&sysfs.join("size")).unwrap_or(0)),
@@ -239,10 +239,10 @@ impl Survey {
             bus,
             sysfs,
         };
-        if self.depth != Depth::Files && bus == Bus::Nvme {
+        if self.depth != SurveyDepth::Files && bus == Bus::Nvme {
             ask_controller(&mut disk);
         }
-        if self.depth == Depth::Full {
+        if self.depth == SurveyDepth::Full {
             read_signatures(&mut disk);
         }
         Some(disk)
@@ -269,11 +269,11 @@ fn ask_controller(disk: &mut Disk) {
         Err(Refused::Controller(_)) => {}
     }
     let nsid = admin::namespace_id(&node).unwrap_or(0);
-    if let Ok(data) = admin::identify(&node, nsid, admin::Subject::Namespace) {
+    if let Ok(data) = admin::identify(&node, nsid, admin::IdentifySubject::Namespace) {
         let namespace = Namespace::parse(&data);
         disk.format = Some(format_words(&namespace));
         // Controllers before NVMe 1.3 have no descriptors and only the NVM command set.
-        let descriptors = admin::identify(&node, nsid, admin::Subject::Descriptors);
+        let descriptors = admin::identify(&node, nsid, admin::IdentifySubject::Descriptors);
         let set = descriptors.map_or(CommandSet::Nvm, |data| CommandSet::in_descriptors(&data));
         disk.allocation = (set == CommandSet::Nvm).then(|| Allocation::of(&namespace));
     }

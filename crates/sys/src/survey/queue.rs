@@ -47,12 +47,12 @@ pub struct Queue {
     /// Number of hardware queues (directories below `mq`).
     pub hardware_queues: usize,
     /// Zones; `None` if the device is not zoned.
-    pub zones: Option<Zones>,
+    pub zones: Option<QueueZones>,
 }
 
 /// The zones of a zoned device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Zones {
+pub struct QueueZones {
     /// Zone model.
     pub model: zone::Model,
     /// Number of zones.
@@ -103,14 +103,14 @@ impl Queue {
     }
 }
 
-fn zones(queue: &Path) -> Option<Zones> {
+fn zones(queue: &Path) -> Option<QueueZones> {
     let model = match text(&queue.join("zoned"))?.as_str() {
         "host-managed" => zone::Model::HostManaged,
         "host-aware" => zone::Model::HostAware,
         _ => return None,
     };
     let n = |name: &str| number(&queue.join(name));
-    Some(Zones {
+    Some(QueueZones {
         model,
         count: n("nr_zones").unwrap_or(0),
         size: Bytes::from_sectors(n("chunk_sectors").unwrap_or(0)),

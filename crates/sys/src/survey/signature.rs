@@ -11,7 +11,7 @@ use fiord_types::Errno;
 
 use crate::file::Device;
 use crate::file::Open;
-use crate::memory::{Region, Source};
+use crate::memory::{MemoryRegion, MemorySource};
 use crate::root::Root;
 use crate::{Error, Result};
 
@@ -145,7 +145,7 @@ pub fn on_part(node: &Path, start: u64, logical: usize) -> Result<Vec<&'static s
         Errno::EINVAL => Open::read_only().nonblocking(true).open(node),
         _ => Err(error),
     })?;
-    let mut head = Region::new(&Source::Malloc, HEAD, 4096)?;
+    let mut head = MemoryRegion::new(&MemorySource::Malloc, HEAD, 4096)?;
     let buffer = head.as_mut_slice();
     let (to, len, at) = (buffer.as_mut_ptr().cast(), buffer.len(), start as libc::off_t);
     // SAFETY: the kernel fills at most the length of the slice, which is borrowed for the call.

@@ -4,8 +4,8 @@ use super::*;
 const GEN3: &str = "8.0";
 const GEN4: &str = "16.0";
 
-fn survey(machine: &Machine) -> Survey {
-    Survey::new(machine.root(), Depth::Files)
+fn survey(machine: &Machine) -> DiskSurvey {
+    DiskSurvey::new(machine.root(), SurveyDepth::Files)
 }
 
 #[test]
@@ -130,10 +130,10 @@ fn a_survey_of_five_hundred_disks_takes_less_than_a_second() {
     let survey = survey(&machine);
     let names = survey.names();
     // Measure the CPU time of this thread, because other tests may keep the machine busy.
-    let before = crate::usage::Usage::of_thread().unwrap();
+    let before = crate::usage::ResourceUsage::of_thread().unwrap();
     let disks: Vec<Disk> = names.iter().filter_map(|name| survey.disk(name)).collect();
     let links = sharing::links(&disks);
-    let used = crate::usage::Usage::of_thread().unwrap().since(&before);
+    let used = crate::usage::ResourceUsage::of_thread().unwrap().since(&before);
     assert_eq!((disks.len(), links.len()), (500, 500));
     let ms = used.user.saturating_add(used.system).as_millis();
     assert!(ms < 1000, "{ms} ms of CPU time");
@@ -156,7 +156,7 @@ fn a_bridge_is_read_once() {
 
 #[test]
 fn this_machine_can_be_read() {
-    let survey = Survey::new(Root::machine(), Depth::Files);
+    let survey = DiskSurvey::new(Root::machine(), SurveyDepth::Files);
     for disk in survey.disks() {
         assert!(disk.queue.logical >= Bytes(512), "{disk:?}");
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_types::{Bytes, Errno};
 
-use super::{Action, Facts, Kind, Model, Outline, State, Zone};
+use super::{Model, Outline, State, Zone, ZoneAction, ZoneType, ZonedFacts};
 use crate::error::retry;
 use crate::file::Device;
 use crate::{Error, Result, block, node};
@@ -83,7 +83,7 @@ fn model_of(path: &Path) -> Model {
     }
 }
 
-pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
+pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<ZonedFacts> {
     let number = |name| block::queue_number(node, name);
     let limit = |name| number(name).filter(|n| *n > 0).and_then(|n| u32::try_from(n).ok());
     let size = block::size(fd)?;
@@ -96,7 +96,7 @@ pub(super) fn facts(fd: BorrowedFd, node: Device) -> Result<Facts> {
         return Err(Error::new("zone report", Errno::EOPNOTSUPP));
     }
     let logical = block::logical_block(fd)?;
-    Ok(Facts {
+    Ok(ZonedFacts {
         model: model(node),
         size: Bytes(size),
         zone_size: Bytes(zone_size),
@@ -153,9 +153,9 @@ pub(super) fn parse(answer: &[u8]) -> Result<Vec<Zone>> {
 fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
     let bytes = |at: usize| u64::from_ne_bytes(super::array(raw, at)).checked_mul(SECTOR);
     let kind = match raw[24] {
-        1 => Kind::Conventional,
-        2 => Kind::SequentialRequired,
-        3 => Kind::SequentialPreferred,
+        1 => ZoneType::Conventional,
+        2 => ZoneType::SequentialRequired,
+        3 => ZoneType::SequentialPreferred,
         _ => return None,
     };
     let (start, len) = (bytes(0)?, bytes(8)?);
@@ -171,12 +171,12 @@ fn parse_zone(raw: &[u8; ZONE], has_capacity: bool) -> Option<Zone> {
     Some(zone.normalised())
 }
 
-pub(super) fn manage(fd: BorrowedFd, action: Action, start: Bytes, len: Bytes) -> Result<()> {
+pub(super) fn manage(fd: BorrowedFd, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()> {
     let (name, request) = match action {
-        Action::Reset => ("ioctl BLKRESETZONE", BLKRESETZONE),
-        Action::Open => ("ioctl BLKOPENZONE", BLKOPENZONE),
-        Action::Close => ("ioctl BLKCLOSEZONE", BLKCLOSEZONE),
-        Action::Finish => ("ioctl BLKFINISHZONE", BLKFINISHZONE),
+        ZoneAction::Reset => ("ioctl BLKRESETZONE", BLKRESETZONE),
+        ZoneAction::Open => ("ioctl BLKOPENZONE", BLKOPENZONE),
+        ZoneAction::Close => ("ioctl BLKCLOSEZONE", BLKCLOSEZONE),
+        ZoneAction::Finish => ("ioctl BLKFINISHZONE", BLKFINISHZONE),
     };
     let range = [start / SECTOR, len / SECTOR];
     retry(name, || {

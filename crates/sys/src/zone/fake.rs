@@ -5,13 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fiord_types::{Bytes, Errno};
 
-use super::{Action, Facts, Kind, Model, State, Zone, ZonedDevice};
+use super::{Model, State, Zone, ZoneAction, ZoneType, ZonedDevice, ZonedFacts};
 use crate::{Error, Result};
 
 /// A simulated zoned device.
 #[derive(Debug)]
 pub struct Fake {
-    facts: Facts,
+    facts: ZonedFacts,
     inner: Mutex<Inner>,
 }
 
@@ -34,7 +34,11 @@ impl Fake {
             len: Bytes(zone_size),
             capacity: if index < conventional { Bytes(zone_size) } else { Bytes(capacity) },
             write_pointer: Bytes(index * zone_size),
-            kind: if index < conventional { Kind::Conventional } else { Kind::SequentialRequired },
+            kind: if index < conventional {
+                ZoneType::Conventional
+            } else {
+                ZoneType::SequentialRequired
+            },
             state: if index < conventional { State::NoWritePointer } else { State::Empty },
         };
         let inner = Inner {
@@ -44,7 +48,7 @@ impl Fake {
             most_open: 0,
             most_active: 0,
         };
-        let facts = Facts {
+        let facts = ZonedFacts {
             model: Model::HostManaged,
             size: Bytes(count * zone_size),
             zone_size: Bytes(zone_size),
@@ -176,7 +180,7 @@ fn out_of_range() -> Error {
 }
 
 impl ZonedDevice for Fake {
-    fn facts(&self) -> Result<Facts> {
+    fn facts(&self) -> Result<ZonedFacts> {
         Ok(self.facts)
     }
 
@@ -185,7 +189,7 @@ impl ZonedDevice for Fake {
         Ok(self.lock().zones.iter().skip(first).take(limit).copied().collect())
     }
 
-    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()> {
+    fn manage(&self, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()> {
         let first = self.index(start.0)?;
         let count = len.0.div_ceil(self.facts.zone_size.0) as usize;
         let mut inner = self.lock();
@@ -195,18 +199,18 @@ impl ZonedDevice for Fake {
                 return Err(Error::new(action.name(), Errno::EIO));
             }
             match action {
-                Action::Open => self.activate(&mut inner, index, State::ExplicitlyOpen)?,
-                Action::Close if zone.state.is_open() => {
+                ZoneAction::Open => self.activate(&mut inner, index, State::ExplicitlyOpen)?,
+                ZoneAction::Close if zone.state.is_open() => {
                     let empty = zone.write_pointer == zone.start;
                     inner.zones[index].state = if empty { State::Empty } else { State::Closed };
                 }
-                Action::Close => {}
-                Action::Reset => {
+                ZoneAction::Close => {}
+                ZoneAction::Reset => {
                     inner.resets += 1;
                     let zone = &mut inner.zones[index];
                     (zone.state, zone.write_pointer) = (State::Empty, zone.start);
                 }
-                Action::Finish => {
+                ZoneAction::Finish => {
                     inner.finishes += 1;
                     let zone = &mut inner.zones[index];
                     (zone.state, zone.write_pointer) = (State::Full, zone.writable_end());

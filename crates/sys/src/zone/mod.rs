@@ -7,7 +7,7 @@
 //! | NVMe generic character devices (`/dev/ng0n1`): the commands of the Zoned Namespace Command Set Specification | `nvme.rs` |
 //! | a simulated device for tests, which refuses what a real one refuses | [`fake`] |
 //!
-//! The trait [`ZonedDevice`] covers all of them; [`Device`] is a real device. All offsets and lengths are
+//! The trait [`ZonedDevice`] covers all of them; [`ZonedNode`] is a real device. All offsets and lengths are
 //! in bytes.
 
 mod block;
@@ -19,12 +19,12 @@ use std::path::Path;
 
 use fiord_types::{Bytes, Errno};
 
-use crate::file::{self, Kind as FileKind, Open};
+use crate::file::{self, InodeType as FileKind, Open};
 use crate::{Error, Result};
 
 /// The type of a zone, which determines how it may be written (`enum blk_zone_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ZoneType {
     /// Can be written anywhere, like other storage; has no write pointer.
     Conventional,
     /// Can be written only at its write pointer.
@@ -112,7 +112,7 @@ pub struct Zone {
     /// pointer is undefined (read-only, offline), and `start + capacity` for full zones.
     pub write_pointer: Bytes,
     /// Type of the zone.
-    pub kind: Kind,
+    pub kind: ZoneType,
     /// Condition of the zone.
     pub state: State,
 }
@@ -137,7 +137,7 @@ impl Zone {
     /// Whether the zone has a write pointer.
     #[must_use]
     pub const fn is_sequential(&self) -> bool {
-        !matches!(self.kind, Kind::Conventional)
+        !matches!(self.kind, ZoneType::Conventional)
     }
 
     /// Normalises a reported zone, so that the write pointer has one meaning for all devices.
@@ -177,7 +177,7 @@ impl Model {
 
 /// Properties of a zoned device, apart from the state of its zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Facts {
+pub struct ZonedFacts {
     /// Zone model.
     pub model: Model,
     /// Size of the device.
@@ -201,7 +201,7 @@ pub struct Facts {
 
 /// A zone management action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum ZoneAction {
     /// Makes the zone empty. Its data is lost.
     Reset,
     /// Opens the zone explicitly.
@@ -212,15 +212,15 @@ pub enum Action {
     Finish,
 }
 
-impl Action {
+impl ZoneAction {
     /// Returns the name of the action in errors.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Action::Reset => "zone reset",
-            Action::Open => "zone open",
-            Action::Close => "zone close",
-            Action::Finish => "zone finish",
+            ZoneAction::Reset => "zone reset",
+            ZoneAction::Open => "zone open",
+            ZoneAction::Close => "zone close",
+            ZoneAction::Finish => "zone finish",
         }
     }
 }
@@ -245,7 +245,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// Those of the ioctls that read them.
-    fn facts(&self) -> Result<Facts>;
+    fn facts(&self) -> Result<ZonedFacts>;
     /// Returns at most `limit` zones, beginning with the zone that contains the byte `from`. It returns
     /// fewer only at the end of the device.
     ///
@@ -257,7 +257,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// Those of the device: `EIO` or a status for a transition that the zone's condition does not allow.
-    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()>;
+    fn manage(&self, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()>;
 
     /// Returns all zones; the index of the zone that contains byte `at` is `at / zone_size`.
     ///
@@ -286,7 +286,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
 
 /// A real zoned device: a block device, or an NVMe generic character device.
 #[derive(Debug)]
-pub struct Device {
+pub struct ZonedNode {
     fd: OwnedFd,
     backend: Backend,
 }
@@ -294,25 +294,25 @@ pub struct Device {
 #[derive(Debug)]
 enum Backend {
     Block(file::Device),
-    Nvme(nvme::Namespace),
+    Nvme(nvme::ZonedNamespace),
 }
 
-impl Device {
+impl ZonedNode {
     /// Opens a device for reports or, with `write`, for all actions.
     ///
     /// # Errors
     /// `EOPNOTSUPP` if the device has no zones; `ENOTTY` if the file is not a device that could have
     /// zones; otherwise those of `open(2)`.
-    pub fn open(path: &Path, write: bool) -> Result<Device> {
+    pub fn open(path: &Path, write: bool) -> Result<ZonedNode> {
         let access = if write { Open::read_write() } else { Open::read_only() };
-        Device::of(access.open(path)?).map_err(|error| error.at(path))
+        ZonedNode::of(access.open(path)?).map_err(|error| error.at(path))
     }
 
     /// Takes a descriptor of an open device.
     ///
     /// # Errors
-    /// Those of [`Device::open`].
-    pub fn of(fd: OwnedFd) -> Result<Device> {
+    /// Those of [`ZonedNode::open`].
+    pub fn of(fd: OwnedFd) -> Result<ZonedNode> {
         let facts = file::facts_of(&fd)?;
         let backend = match (facts.kind, facts.node) {
             (FileKind::Block, Some(node)) => {
@@ -321,15 +321,15 @@ impl Device {
                 }
                 Backend::Block(node)
             }
-            (FileKind::Char, _) => Backend::Nvme(nvme::Namespace::identify(fd.as_fd())?),
+            (FileKind::Char, _) => Backend::Nvme(nvme::ZonedNamespace::identify(fd.as_fd())?),
             _ => return Err(Error::new("zone report", Errno::ENOTTY)),
         };
-        Ok(Device { fd, backend })
+        Ok(ZonedNode { fd, backend })
     }
 }
 
-impl ZonedDevice for Device {
-    fn facts(&self) -> Result<Facts> {
+impl ZonedDevice for ZonedNode {
+    fn facts(&self) -> Result<ZonedFacts> {
         match &self.backend {
             Backend::Block(node) => block::facts(self.fd.as_fd(), *node),
             Backend::Nvme(namespace) => Ok(namespace.facts()),
@@ -343,7 +343,7 @@ impl ZonedDevice for Device {
         }
     }
 
-    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()> {
+    fn manage(&self, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()> {
         match &self.backend {
             Backend::Block(_) => block::manage(self.fd.as_fd(), action, start, len),
             Backend::Nvme(namespace) => namespace.manage(self.fd.as_fd(), action, start, len),

@@ -5,9 +5,9 @@ use std::os::fd::BorrowedFd;
 
 use fiord_types::{Bytes, Errno};
 
-use super::{Action, Facts, Kind, Model, State, Zone, u64_at};
-use crate::nvme::admin::{self, PassthruCmd, Queue, Refused, Subject};
-use crate::nvme::{self, Controller, Status, Zoned};
+use super::{Model, State, Zone, ZoneAction, ZoneType, ZonedFacts, u64_at};
+use crate::nvme::admin::{self, CommandQueue, IdentifySubject, PassthruCmd, Refused};
+use crate::nvme::{self, Controller, Status, ZonedIdentify};
 use crate::{Error, Result};
 
 /// Zone Management Send (ZNS section 3.4.3).
@@ -24,36 +24,37 @@ const BATCH: usize = 1023;
 
 /// A zoned namespace, as Identify described it when the device was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Namespace {
+pub(super) struct ZonedNamespace {
     id: u32,
-    facts: Facts,
+    facts: ZonedFacts,
 }
 
-impl Namespace {
+impl ZonedNamespace {
     /// Reads the Identify data structures.
-    pub(super) fn identify(fd: BorrowedFd) -> Result<Namespace> {
+    pub(super) fn identify(fd: BorrowedFd) -> Result<ZonedNamespace> {
         const NAME: &str = "NVMe Identify of a zoned namespace";
         let id = admin::namespace_id(fd)?;
         let ask = |subject| {
             admin::identify(fd, id, subject).map_err(|refused| failure("NVMe Identify", refused))
         };
-        let namespace = nvme::Namespace::parse(&*ask(Subject::Namespace)?);
-        let zoned = ask(Subject::NamespaceOf(ZONED)).map_err(|error| match error.errno {
-            Errno::EACCES | Errno::EPERM => error,
-            // The namespace has another command set.
-            _ => Error::new(NAME, Errno::EOPNOTSUPP),
-        })?;
-        let mut zoned = Zoned::parse(&zoned, namespace.format_index);
-        if let Ok(limits) = ask(Subject::ControllerOf(ZONED)) {
+        let namespace = nvme::Namespace::parse(&*ask(IdentifySubject::Namespace)?);
+        let zoned =
+            ask(IdentifySubject::NamespaceOf(ZONED)).map_err(|error| match error.errno {
+                Errno::EACCES | Errno::EPERM => error,
+                // The namespace has another command set.
+                _ => Error::new(NAME, Errno::EOPNOTSUPP),
+            })?;
+        let mut zoned = ZonedIdentify::parse(&zoned, namespace.format_index);
+        if let Ok(limits) = ask(IdentifySubject::ControllerOf(ZONED)) {
             zoned = zoned.with_controller(&limits);
         }
-        let transfer = Controller::parse(&*ask(Subject::Controller)?).max_transfer;
+        let transfer = Controller::parse(&*ask(IdentifySubject::Controller)?).max_transfer;
         let facts =
             facts(&namespace, &zoned, transfer).ok_or(Error::new(NAME, Errno::EOPNOTSUPP))?;
-        Ok(Namespace { id, facts })
+        Ok(ZonedNamespace { id, facts })
     }
 
-    pub(super) fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> ZonedFacts {
         self.facts
     }
 
@@ -95,15 +96,15 @@ impl Namespace {
     pub(super) fn manage(
         &self,
         fd: BorrowedFd,
-        action: Action,
+        action: ZoneAction,
         start: Bytes,
         len: Bytes,
     ) -> Result<()> {
         let (name, code) = match action {
-            Action::Close => ("NVMe Zone Management Send (close)", 1),
-            Action::Finish => ("NVMe Zone Management Send (finish)", 2),
-            Action::Open => ("NVMe Zone Management Send (open)", 3),
-            Action::Reset => ("NVMe Zone Management Send (reset)", 4),
+            ZoneAction::Close => ("NVMe Zone Management Send (close)", 1),
+            ZoneAction::Finish => ("NVMe Zone Management Send (finish)", 2),
+            ZoneAction::Open => ("NVMe Zone Management Send (open)", 3),
+            ZoneAction::Reset => ("NVMe Zone Management Send (reset)", 4),
         };
         let end = start.saturating_add(len).min(self.facts.size);
         let mut at = start - start % self.facts.zone_size;
@@ -126,7 +127,7 @@ impl Namespace {
 
 /// Passes a command to the driver and waits for it.
 fn submit(name: &'static str, fd: BorrowedFd, command: PassthruCmd, data: &mut [u8]) -> Result<()> {
-    admin::send(fd, Queue::Io, command, data).map_err(|refused| failure(name, refused))
+    admin::send(fd, CommandQueue::Io, command, data).map_err(|refused| failure(name, refused))
 }
 
 /// Converts a failure to an error with the controller's status as its text, and the errno that
@@ -163,14 +164,14 @@ fn errno_of(status: Status) -> Errno {
 /// largest transfer of one command (MDTS). `None` if the data is invalid.
 pub(super) fn facts(
     namespace: &nvme::Namespace,
-    zoned: &Zoned,
+    zoned: &ZonedIdentify,
     transfer: Option<Bytes>,
-) -> Option<Facts> {
+) -> Option<ZonedFacts> {
     let block = namespace.format.data;
     let bytes = |blocks: u64| blocks.checked_mul(block.0).filter(|size| *size > 0);
     let zone_size = bytes(zoned.zone_blocks)?;
     let size = bytes(namespace.size)?;
-    Some(Facts {
+    Some(ZonedFacts {
         model: Model::HostManaged,
         size: Bytes(size),
         zone_size: Bytes(zone_size),
@@ -190,7 +191,7 @@ pub(super) fn facts(
 ///
 /// # Errors
 /// `EBADMSG` if a zone is invalid.
-pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
+pub(super) fn parse_report(answer: &[u8], facts: &ZonedFacts) -> Result<Vec<Zone>> {
     let count = usize::try_from(u64_at(answer, 0)).unwrap_or(usize::MAX);
     let descriptors = answer.get(DESCRIPTOR..).unwrap_or_default().as_chunks::<DESCRIPTOR>().0;
     let bytes = |raw: &[u8; DESCRIPTOR], at| u64_at(raw, at).checked_mul(facts.block.0);
@@ -202,7 +203,7 @@ pub(super) fn parse_report(answer: &[u8], facts: &Facts) -> Result<Vec<Zone>> {
             capacity: Bytes(bytes(raw, 8)?),
             write_pointer: Bytes(bytes(raw, 24).unwrap_or(start)),
             // ZNS defines only type 2.
-            kind: (raw[0] & 0xf == 2).then_some(Kind::SequentialRequired)?,
+            kind: (raw[0] & 0xf == 2).then_some(ZoneType::SequentialRequired)?,
             state: State::from_number(raw[1] >> 4)?,
         };
         Some(zone.normalised())

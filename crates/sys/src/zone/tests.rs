@@ -38,7 +38,7 @@ fn reports_of_block_devices_are_parsed() {
     );
     let zones = block::parse(&raw).unwrap();
     assert_eq!(zones.len(), 5);
-    assert_eq!((zones[0].kind, zones[0].state), (Kind::Conventional, State::NoWritePointer));
+    assert_eq!((zones[0].kind, zones[0].state), (ZoneType::Conventional, State::NoWritePointer));
     assert_eq!(zones[0].write_pointer, Bytes::ZERO);
     assert_eq!(zones[1].write_pointer, Bytes(16 * MIB + 4096));
     assert_eq!((zones[1].capacity, zones[1].writable_end()), (Bytes(12 * MIB), Bytes(28 * MIB)));
@@ -75,8 +75,8 @@ fn invalid_zones_are_errors_and_not_skipped() {
     assert_eq!(block::parse(&cut), Ok(Vec::new()));
 }
 
-fn facts() -> Facts {
-    Facts {
+fn facts() -> ZonedFacts {
+    ZonedFacts {
         model: Model::HostManaged,
         size: Bytes(64 * MIB),
         zone_size: Bytes(16 * MIB),
@@ -102,10 +102,10 @@ fn facts_follow_from_identify() {
     let mut limits = [0u8; 4096];
     let read = |namespace: &[u8; 4096], zoned: &[u8; 4096], limits: &[u8; 4096], transfer| {
         let namespace = crate::nvme::Namespace::parse(namespace);
-        let zoned = crate::nvme::Zoned::parse(zoned, namespace.format_index);
+        let zoned = crate::nvme::ZonedIdentify::parse(zoned, namespace.format_index);
         nvme::facts(&namespace, &zoned.with_controller(limits), transfer)
     };
-    let appends = |most| Some(Facts { append_max: most, ..facts() });
+    let appends = |most| Some(ZonedFacts { append_max: most, ..facts() });
     assert_eq!(read(&namespace, &zoned, &limits, None), appends(Bytes(16 * MIB)), "a whole zone");
     assert_eq!(read(&namespace, &zoned, &limits, Some(Bytes(MIB))), appends(Bytes(MIB)), "MDTS");
     limits[0] = 5;
@@ -156,7 +156,7 @@ fn reports_of_nvme_namespaces_are_parsed() {
 struct MissingZone(Fake, usize);
 
 impl ZonedDevice for MissingZone {
-    fn facts(&self) -> Result<Facts> {
+    fn facts(&self) -> Result<ZonedFacts> {
         self.0.facts()
     }
     fn report(&self, from: Bytes, limit: usize) -> Result<Vec<Zone>> {
@@ -164,7 +164,7 @@ impl ZonedDevice for MissingZone {
         zones.remove(self.1);
         Ok(zones)
     }
-    fn manage(&self, action: Action, start: Bytes, len: Bytes) -> Result<()> {
+    fn manage(&self, action: ZoneAction, start: Bytes, len: Bytes) -> Result<()> {
         self.0.manage(action, start, len)
     }
 }
@@ -201,10 +201,10 @@ fn nvme_statuses_keep_their_names() {
 #[test]
 fn regular_files_have_no_zones() {
     let file = std::fs::File::open("/proc/self/exe").unwrap();
-    assert_eq!(Device::of(file.into()).unwrap_err().errno, Errno::ENOTTY);
+    assert_eq!(ZonedNode::of(file.into()).unwrap_err().errno, Errno::ENOTTY);
     assert_eq!(outline(Path::new("/proc/self/exe")), None);
     assert_eq!(outline(Path::new("/dev/null")), None);
-    assert!(Device::open(Path::new("/dev/null"), false).is_err());
+    assert!(ZonedNode::open(Path::new("/dev/null"), false).is_err());
 }
 
 #[test]
@@ -216,11 +216,11 @@ fn the_fake_enforces_its_limits() {
     fake.write(32 * MIB, 4096).unwrap();
     assert_eq!(fake.zone(16 * MIB).unwrap().state, State::Closed, "one open at a time");
     assert_eq!(fake.write(48 * MIB, 4096).unwrap_err().errno, Errno::EOVERFLOW);
-    fake.manage(Action::Finish, Bytes(16 * MIB), Bytes(16 * MIB)).unwrap();
+    fake.manage(ZoneAction::Finish, Bytes(16 * MIB), Bytes(16 * MIB)).unwrap();
     fake.write(48 * MIB, 12 * MIB).unwrap();
     assert_eq!(fake.zone(48 * MIB).unwrap().state, State::Full);
     assert!(fake.write(60 * MIB, 4096).is_err());
-    fake.manage(Action::Reset, Bytes(48 * MIB), Bytes(16 * MIB)).unwrap();
-    assert!(fake.manage(Action::Reset, Bytes::ZERO, Bytes(16 * MIB)).is_err(), "conventional");
+    fake.manage(ZoneAction::Reset, Bytes(48 * MIB), Bytes(16 * MIB)).unwrap();
+    assert!(fake.manage(ZoneAction::Reset, Bytes::ZERO, Bytes(16 * MIB)).is_err(), "conventional");
     assert_eq!((fake.resets(), fake.finishes(), fake.most()), (1, 1, (1, 2)));
 }

@@ -35,14 +35,14 @@ pub(crate) const UNCHECKED: u16 = 0xffff;
 /// Generates and checks protection information for a job, if that is the work of the host and not
 /// of the controller.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Protection {
+pub(crate) struct HostProtection {
     metadata: MetadataPlan,
     plan: ProtectionPlan,
     /// First byte of the protection information in a block's metadata.
     start: usize,
 }
 
-impl Protection {
+impl HostProtection {
     /// For a job whose protection information the host handles (`pi_act=0`). `None` if the
     /// controller handles it, or if there is none.
     pub(crate) fn new(metadata: &MetadataPlan) -> Option<Self> {
@@ -50,7 +50,7 @@ impl Protection {
         let bytes = plan.guard.information_bytes();
         let all = usize::from(metadata.metadata_bytes);
         let start = if plan.first { 0 } else { all.checked_sub(bytes)? };
-        (start + bytes <= all).then_some(Protection { metadata: *metadata, plan, start })
+        (start + bytes <= all).then_some(HostProtection { metadata: *metadata, plan, start })
     }
 
     /// Generates the protection information of a write that begins at block `lba`.

@@ -25,19 +25,21 @@ fn plan(guard: Guard, kind: ProtectionType, metadata_bytes: u16) -> MetadataPlan
     }
 }
 
-fn with(plan: MetadataPlan, change: impl Fn(&mut ProtectionPlan)) -> Protection {
+fn with(plan: MetadataPlan, change: impl Fn(&mut ProtectionPlan)) -> HostProtection {
     let mut protection = plan.protection.unwrap();
     change(&mut protection);
-    Protection::new(&MetadataPlan { protection: Some(protection), ..plan }).unwrap()
+    HostProtection::new(&MetadataPlan { protection: Some(protection), ..plan }).unwrap()
 }
 
 #[test]
 fn the_host_does_nothing_if_the_controller_protects() {
     let plan = plan(Guard::Crc16, ProtectionType::One, 8);
     let by_controller = ProtectionPlan { by_controller: true, ..plan.protection.unwrap() };
-    assert!(Protection::new(&MetadataPlan { protection: Some(by_controller), ..plan }).is_none());
-    assert!(Protection::new(&MetadataPlan { protection: None, ..plan }).is_none());
-    assert!(Protection::new(&MetadataPlan { metadata_bytes: 4, ..plan }).is_none());
+    assert!(
+        HostProtection::new(&MetadataPlan { protection: Some(by_controller), ..plan }).is_none()
+    );
+    assert!(HostProtection::new(&MetadataPlan { protection: None, ..plan }).is_none());
+    assert!(HostProtection::new(&MetadataPlan { metadata_bytes: 4, ..plan }).is_none());
 }
 
 #[test]

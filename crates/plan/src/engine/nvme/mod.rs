@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_job::option::table::{FILENAME, SYNC_FILE_RANGE, nvme, pvsync2};
-use fiord_sys::nvme::{CommandSet, Device};
+use fiord_sys::nvme::{CommandSet, NvmeDevice};
 use fiord_types::Bytes;
 
 use crate::machine::facts::{Found, FoundKind, Passthrough};
@@ -150,7 +150,7 @@ pub(crate) fn device(
     path: &Path,
     survey: &mut Survey,
     messages: &mut Messages,
-) -> Option<Arc<Device>> {
+) -> Option<Arc<NvmeDevice>> {
     let shown = path.display();
     let device = match survey.namespace(path) {
         Ok(device) => device,
@@ -191,12 +191,12 @@ pub(crate) fn device(
 
 /// The size of a namespace in bytes as the job's offsets count them, including metadata in the data
 /// buffer.
-pub(crate) fn bytes(job: Reading, device: &Device) -> u64 {
+pub(crate) fn bytes(job: Reading, device: &NvmeDevice) -> u64 {
     device.namespace.size.saturating_mul(u64::from(block(job, device)))
 }
 
 /// Bytes that a block takes in the job's data buffers.
-fn block(job: Reading, device: &Device) -> u32 {
+fn block(job: Reading, device: &NvmeDevice) -> u32 {
     protection::metadata(job, device).map_or(device.namespace.format.data.0 as u32, |m| m.stride())
 }
 

@@ -3,7 +3,7 @@
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::nvme::{APPTAG, APPTAG_MASK, MD_PER_IO_SIZE, PI_ACT, PI_CHK};
 use fiord_job::option::value::ValueError;
-use fiord_sys::nvme::{self, Device};
+use fiord_sys::nvme::{self, NvmeDevice};
 use fiord_types::{Bytes, Dir};
 
 use crate::model::{Checks, Guard, Load, MetadataPlan, NvmeTarget, ProtectionPlan, ProtectionType};
@@ -34,7 +34,7 @@ pub(super) fn of_commands_only(job: Reading, messages: &mut Messages) {
 }
 
 /// How the job handles the metadata of a namespace. `None`: the namespace has no metadata.
-pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
+pub(super) fn metadata(job: Reading, device: &NvmeDevice) -> Option<MetadataPlan> {
     let namespace = &device.namespace;
     (namespace.format.metadata > Bytes::ZERO).then(|| MetadataPlan {
         block_bytes: namespace.format.data.0 as u32,
@@ -42,9 +42,9 @@ pub(super) fn metadata(job: Reading, device: &Device) -> Option<MetadataPlan> {
         extended: namespace.extended,
         protection: namespace.protection.map(|found| ProtectionPlan {
             guard: match found.guard {
-                nvme::Guard::Crc16 => Guard::Crc16,
-                nvme::Guard::Crc32 => Guard::Crc32,
-                nvme::Guard::Crc64 => Guard::Crc64,
+                nvme::GuardFormat::Crc16 => Guard::Crc16,
+                nvme::GuardFormat::Crc32 => Guard::Crc32,
+                nvme::GuardFormat::Crc64 => Guard::Crc64,
             },
             kind: match found.kind {
                 1 => ProtectionType::One,

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
-use fiord_sys::bus::Watch;
-use fiord_sys::usage::{self, Usage};
+use fiord_sys::bus::BusWatch;
+use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Dir, Errno, PerDir};
 
 use super::super::WorkerResult;
@@ -60,7 +60,7 @@ impl JobState<'_> {
 
     /// Whether the buffers are whole. Keeps an error if they are not.
     pub fn check_buffers(&mut self) -> bool {
-        let lost = self.buffers.iter().any(Watch::has_fault);
+        let lost = self.buffers.iter().any(BusWatch::has_fault);
         if lost && self.error.is_none() {
             let error = JobError::new(Stage::UseBuffers, Errno::EFAULT, BUFFERS_LOST);
             self.error = Some(error.at(self.job.process.memory.path().unwrap_or(Path::new("-"))));
@@ -211,6 +211,6 @@ pub const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file sy
 
 /// Resource usage of this thread so far. `getrusage(2)` has no reason to fail for the calling thread;
 /// if it did, the report would show 0.
-pub fn thread_usage() -> Usage {
-    Usage::of_thread().unwrap_or_default()
+pub fn thread_usage() -> ResourceUsage {
+    ResourceUsage::of_thread().unwrap_or_default()
 }

@@ -19,8 +19,8 @@ use fiord_engine::Time;
 use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
-use fiord_sys::bus::Watch;
-use fiord_sys::usage::{self, Usage};
+use fiord_sys::bus::BusWatch;
+use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Nanos, PerDir};
 
 use self::stages::StageTimes;
@@ -41,7 +41,7 @@ pub struct JobState<'a> {
     /// The first error of the measured part that the job survived.
     pub survived: Option<JobError>,
     /// Buffers in a file (`mem=mmapshared:FILE`), which may become shorter.
-    pub buffers: Vec<Watch>,
+    pub buffers: Vec<BusWatch>,
     /// Features that follow individual I/Os. Used only by loops with hooks.
     pub hooks: Hooks,
     /// What the next I/O waits for. Used only by loops with hooks.
@@ -67,7 +67,7 @@ pub struct JobState<'a> {
     steady: Option<Sampler<'a>>,
     loops_left: u64,
     /// The thread's resource usage when measuring began.
-    usage: Usage,
+    usage: ResourceUsage,
     /// Time that the thread had waited for a CPU when measuring began, ns.
     ready: Option<Nanos>,
     /// I/Os between two clock reads, when no latency is measured.

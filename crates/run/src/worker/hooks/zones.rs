@@ -7,7 +7,7 @@ use fiord_stat::recorder::Recorder;
 
 use super::{Admission, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER};
 use crate::error::JobError;
-use crate::zones::{Place, Placer};
+use crate::zones::{Placer, ZonePlacement};
 
 /// Places the I/Os of one job in zones.
 pub struct Zones {
@@ -32,20 +32,22 @@ impl Hook for Zones {
 
     fn admit(&mut self, io: &mut Io) -> Admission {
         match self.placer.place(io) {
-            Place::Go(placed) | Place::Reset(placed) => {
+            ZonePlacement::Go(placed) | ZonePlacement::Reset(placed) => {
                 *io = placed;
                 Admission::Placed
             }
-            Place::Busy => {
+            ZonePlacement::Busy => {
                 self.blocked = true;
                 Admission::Later(Delay::Event(NEVER))
             }
-            Place::Displaced => Admission::Drop(Displaced::Over),
-            Place::Passed { lap } => Admission::Drop(Displaced::Passed { lap }),
-            Place::NoData if self.placer.writes_instead() => Admission::Drop(Displaced::Exchanged),
+            ZonePlacement::Displaced => Admission::Drop(Displaced::Over),
+            ZonePlacement::Passed { lap } => Admission::Drop(Displaced::Passed { lap }),
+            ZonePlacement::NoData if self.placer.writes_instead() => {
+                Admission::Drop(Displaced::Exchanged)
+            }
             // A reader next to a writer must not end the run: the report contains a finding.
-            Place::NoData => Admission::Drop(Displaced::Over),
-            Place::Failed(error) => Admission::Fail(error),
+            ZonePlacement::NoData => Admission::Drop(Displaced::Over),
+            ZonePlacement::Failed(error) => Admission::Fail(error),
         }
     }
 

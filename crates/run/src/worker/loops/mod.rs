@@ -27,7 +27,7 @@ use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_plan::EngineAccess;
 use fiord_stat::shares::LoopStage;
-use fiord_sys::bus::Watch;
+use fiord_sys::bus::BusWatch;
 
 use self::mode::Mode;
 use super::core::{JobState, opens_all};
@@ -115,8 +115,8 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
         }
         // The buffers of `io_submit_mode=offload` lie in a region for each slot.
         let (engine, slots) = (&mut self.engine, &mut self.slots);
-        let watch = |slot| Watch::over(engine.buffer(slot).as_ptr());
-        let mut watches: Vec<Watch> = slots.iter_mut().filter_map(watch).collect();
+        let watch = |slot| BusWatch::over(engine.buffer(slot).as_ptr());
+        let mut watches: Vec<BusWatch> = slots.iter_mut().filter_map(watch).collect();
         watches.dedup();
         self.state.buffers = watches;
     }

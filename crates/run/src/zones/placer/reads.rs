@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use fiord_load::Io;
 
-use super::{Flight, Place, Placer};
+use super::{Flight, Placer, ZonePlacement};
 use crate::zones::open_zones::ZoneUser;
-use crate::zones::table::{CLOSED, Use, ZoneTable};
+use crate::zones::table::{CLOSED, ZoneTable, ZoneUse};
 
 /// Result of looking for data to read.
 enum Found {
@@ -18,7 +18,7 @@ enum Found {
 }
 
 impl Placer {
-    pub(super) fn place_read(&mut self, io: &Io) -> Place {
+    pub(super) fn place_read(&mut self, io: &Io) -> ZonePlacement {
         let found = match (self.read_beyond, self.random) {
             (true, _) => self.anywhere(io),
             (false, true) => self.drawn(io),
@@ -28,29 +28,29 @@ impl Placer {
         match found {
             Found::At(zone, offset, len) => {
                 let flight = match file.table.view(zone).usage() {
-                    Use::Sequential => Flight::Read { file: io.file, zone },
+                    ZoneUse::Sequential => Flight::Read { file: io.file, zone },
                     _ => Flight::None,
                 };
                 self.go(Io { offset, len, ..*io }, flight)
             }
             Found::Shut => {
                 self.seen = (io.file, file.table.version());
-                Place::Busy
+                ZonePlacement::Busy
             }
             Found::Nothing if file.table.holds_data(&file.user, self.min_read) => {
                 if !self.random {
-                    return Place::Displaced;
+                    return ZonePlacement::Displaced;
                 }
                 // A write completed after the scan: do not wait for a further change.
                 self.seen = (io.file, file.table.version().wrapping_sub(1));
-                Place::Busy
+                ZonePlacement::Busy
             }
             Found::Nothing if file.table.is_written(&file.user) && !self.mixed => {
                 // Wait for another job that writes in this range.
                 self.seen = (io.file, file.table.version());
-                Place::Busy
+                ZonePlacement::Busy
             }
-            Found::Nothing => Place::NoData,
+            Found::Nothing => ZonePlacement::NoData,
         }
     }
 
@@ -65,7 +65,7 @@ impl Placer {
             }
             let view = file.table.view(zone);
             // There is no data beyond the capacity; a sequential read continues in the next zone.
-            let next = view.usage() == Use::Dead || (at >= view.limit && !self.random);
+            let next = view.usage() == ZoneUse::Dead || (at >= view.limit && !self.random);
             if !next {
                 break;
             }
@@ -76,7 +76,7 @@ impl Placer {
         let last = view.limit.saturating_sub(u64::from(io.len)).max(view.start);
         let len = u32::try_from(view.limit - last).unwrap_or(u32::MAX).min(io.len);
         let at = at.min(last);
-        if view.usage() == Use::Sequential {
+        if view.usage() == ZoneUse::Sequential {
             if !file.table.pin(zone) {
                 return Found::Shut;
             }
@@ -154,7 +154,7 @@ impl ZoneTable {
         let holds = |zone: &u32| {
             let view = self.view(*zone);
             let valid = view.valid.load(Ordering::Acquire);
-            view.usage() != Use::Dead && valid - view.start >= u64::from(len)
+            view.usage() != ZoneUse::Dead && valid - view.start >= u64::from(len)
         };
         (user.first..user.end).filter(holds).collect()
     }
@@ -169,13 +169,13 @@ impl ZoneTable {
         let view = self.view(zone);
         let (size, least) = (u64::from(len.max(1)), u64::from(least.max(1)));
         match view.usage() {
-            Use::Dead => return Found::Nothing,
-            Use::Conventional => {
+            ZoneUse::Dead => return Found::Nothing,
+            ZoneUse::Conventional => {
                 let within = view.start + at % self.zone_size;
                 let last = view.limit.saturating_sub(size).max(view.start);
                 return Found::At(zone, within.min(last), len);
             }
-            Use::Sequential => {}
+            ZoneUse::Sequential => {}
         }
         if view.pins.load(Ordering::Relaxed) & CLOSED != 0 {
             return Found::Shut;
@@ -202,11 +202,11 @@ impl ZoneTable {
     /// a multiple of `min`.
     fn read_from(&self, zone: u32, at: u64, len: u32, min: u32) -> Found {
         let view = self.view(zone);
-        if view.usage() == Use::Dead {
+        if view.usage() == ZoneUse::Dead {
             return Found::Nothing;
         }
         let shut = view.pins.load(Ordering::Relaxed) & CLOSED != 0;
-        let sequential = view.usage() == Use::Sequential;
+        let sequential = view.usage() == ZoneUse::Sequential;
         if sequential && !shut && view.valid.load(Ordering::Relaxed) < at + u64::from(min) {
             return Found::Nothing;
         }

@@ -35,7 +35,7 @@ fn how() -> Open {
 }
 
 #[track_caller]
-fn refused(guard: Guard, path: &Path, errno: Errno) -> String {
+fn refused(guard: FileGuard, path: &Path, errno: Errno) -> String {
     let error = guard.open(how(), path).unwrap_err();
     assert_eq!(error.errno, errno, "{error}");
     assert!(error.to_string().contains("To fix:"), "{error}");
@@ -46,29 +46,29 @@ fn refused(guard: Guard, path: &Path, errno: Errno) -> String {
 fn files_are_created_opened_replaced_renamed_and_removed() {
     let scratch = Scratch::new("plain");
     let (path, other) = (scratch.path("f"), scratch.path("g"));
-    assert!(Guard::generated().open(how(), &path).unwrap().created);
-    assert!(!Guard::generated().open(how(), &path).unwrap().created);
+    assert!(FileGuard::generated().open(how(), &path).unwrap().created);
+    assert!(!FileGuard::generated().open(how(), &path).unwrap().created);
     std::fs::write(&path, "old").unwrap();
-    drop(Guard::typed().replace(&path).unwrap());
+    drop(FileGuard::typed().replace(&path).unwrap());
     assert_eq!(std::fs::read(&path).unwrap(), b"");
-    Guard::typed().rename(&path, &other).unwrap();
-    assert!(!Guard::typed().remove(&path).unwrap());
-    assert!(Guard::typed().remove(&other).unwrap());
-    assert!(!Guard::typed().remove(&scratch.path("no/such/directory")).unwrap());
-    assert!(Guard::typed().remove(&scratch.0).is_err());
-    let missing = Guard::typed().open(Open::write_only(), &path).unwrap_err();
+    FileGuard::typed().rename(&path, &other).unwrap();
+    assert!(!FileGuard::typed().remove(&path).unwrap());
+    assert!(FileGuard::typed().remove(&other).unwrap());
+    assert!(!FileGuard::typed().remove(&scratch.path("no/such/directory")).unwrap());
+    assert!(FileGuard::typed().remove(&scratch.0).is_err());
+    let missing = FileGuard::typed().open(Open::write_only(), &path).unwrap_err();
     assert_eq!(missing.errno, Errno::ENOENT);
-    drop(Guard::typed().replace(Path::new("/dev/null")).unwrap());
+    drop(FileGuard::typed().replace(Path::new("/dev/null")).unwrap());
 }
 
 #[test]
 fn missing_directories_are_created() {
     let scratch = Scratch::new("directories");
     let path = scratch.path("a/../b/./c");
-    Guard::typed().make_directories(&path).unwrap();
+    FileGuard::typed().make_directories(&path).unwrap();
     assert!(path.is_dir());
-    Guard::typed().make_directories(&path).unwrap();
-    let error = Guard::typed().make_directories(Path::new("/dev/fiord-test/a")).unwrap_err();
+    FileGuard::typed().make_directories(&path).unwrap();
+    let error = FileGuard::typed().make_directories(Path::new("/dev/fiord-test/a")).unwrap_err();
     assert_eq!(error.errno, Errno::EPERM);
     assert!(!Path::new("/dev/fiord-test").exists());
 }
@@ -91,21 +91,24 @@ fn system_directories_are_recognised_in_every_spelling() {
         &scratch.path("f2").display().to_string(),
     ] {
         let path = Path::new(path);
-        let text = refused(Guard::typed(), path, Errno::EPERM);
+        let text = refused(FileGuard::typed(), path, Errno::EPERM);
         assert!(text.contains("/dev") || text.contains("/proc"), "{text}");
         assert!(super::system::directory_of(path).unwrap().is_some(), "{path:?}");
     }
     assert!(!Path::new("/dev/fiord-test").exists());
-    assert_eq!(Guard::typed().remove(Path::new("/dev/null")).unwrap_err().errno, Errno::EPERM);
-    let away = Guard::typed().rename(Path::new("/dev/null"), &scratch.path("null"));
+    assert_eq!(FileGuard::typed().remove(Path::new("/dev/null")).unwrap_err().errno, Errno::EPERM);
+    let away = FileGuard::typed().rename(Path::new("/dev/null"), &scratch.path("null"));
     assert_eq!(away.unwrap_err().errno, Errno::EPERM);
     // An open file, by its name in /proc/self/fd.
     let comm = Open::read_only().open(Path::new("/proc/self/comm")).unwrap();
     let path = PathBuf::from(format!("/proc/self/fd/{}", comm.as_raw_fd()));
-    refused(Guard::typed(), &path, Errno::EPERM);
-    let own = Guard::typed().open(how(), &scratch.path("own")).unwrap().fd;
+    refused(FileGuard::typed(), &path, Errno::EPERM);
+    let own = FileGuard::typed().open(how(), &scratch.path("own")).unwrap().fd;
     let path = PathBuf::from(format!("/proc/self/fd/{}", own.as_raw_fd()));
-    assert!(Guard::typed().open(how(), &path).is_ok(), "the caller's own file by its descriptor");
+    assert!(
+        FileGuard::typed().open(how(), &path).is_ok(),
+        "the caller's own file by its descriptor"
+    );
 }
 
 #[test]
@@ -121,9 +124,9 @@ fn a_link_in_place_of_a_generated_name_is_not_followed() {
     for (to, name) in [("victim", "a.0.0"), ("missing", "b.0.0")] {
         std::fs::write(scratch.path("victim"), "mine").unwrap();
         symlink(to, scratch.path(name)).unwrap();
-        let text = refused(Guard::generated(), &scratch.path(name), Errno::ELOOP);
+        let text = refused(FileGuard::generated(), &scratch.path(name), Errno::ELOOP);
         assert!(text.contains("symbolic link"), "{text}");
-        assert!(Guard::typed().open(how(), &scratch.path(name)).is_ok(), "typed by the user");
+        assert!(FileGuard::typed().open(how(), &scratch.path(name)).is_ok(), "typed by the user");
     }
     assert_eq!(std::fs::read(scratch.path("victim")).unwrap(), b"mine");
 }
@@ -136,19 +139,19 @@ fn in_a_sticky_directory_a_generated_name_is_new_or_our_own() {
         std::fs::set_permissions(&scratch.0, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     mode(0o1777);
-    assert!(Guard::generated().open(how(), &path).unwrap().created);
-    assert!(!Guard::generated().open(how(), &path).unwrap().created, "run again");
+    assert!(FileGuard::generated().open(how(), &path).unwrap().created);
+    assert!(!FileGuard::generated().open(how(), &path).unwrap().created, "run again");
     std::fs::hard_link(&path, scratch.path("second-name")).unwrap();
-    let text = refused(Guard::generated(), &path, Errno::EEXIST);
+    let text = refused(FileGuard::generated(), &path, Errno::EEXIST);
     assert!(text.contains("hard links"), "{text}");
     mode(0o777);
-    assert!(Guard::generated().open(how(), &path).is_ok(), "not sticky");
+    assert!(FileGuard::generated().open(how(), &path).is_ok(), "not sticky");
     mode(0o1777);
     std::fs::remove_file(scratch.path("second-name")).unwrap();
     if std::os::unix::fs::chown(&path, Some(12345), None).is_err() {
         return eprintln!("skipped: only root can make another user's file");
     }
-    let text = refused(Guard::generated(), &path, Errno::EEXIST);
+    let text = refused(FileGuard::generated(), &path, Errno::EEXIST);
     assert!(text.contains("user 12345"), "{text}");
 }
 
@@ -159,7 +162,7 @@ fn a_pipe_in_place_of_a_generated_name_does_not_block() {
     let name = crate::error::c_path("mkfifo", &path).unwrap();
     // SAFETY: the name is NUL-terminated and outlives the call.
     assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o666) }, 0);
-    assert_eq!(Guard::generated().replace(&path).unwrap_err().errno, Errno::ENXIO);
+    assert_eq!(FileGuard::generated().replace(&path).unwrap_err().errno, Errno::ENXIO);
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn an_existing_file_is_opened_in_blocking_mode() {
     let scratch = Scratch::new("flags");
     let path = scratch.path("a.0.0");
     std::fs::write(&path, "").unwrap();
-    let fd = Guard::generated().open(how(), &path).unwrap().fd;
+    let fd = FileGuard::generated().open(how(), &path).unwrap().fd;
     // SAFETY: takes no pointers, and the descriptor is open.
     assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) } & libc::O_NONBLOCK, 0);
 }
@@ -175,24 +178,24 @@ fn an_existing_file_is_opened_in_blocking_mode() {
 #[test]
 fn only_files_that_the_user_named_are_marked() {
     let scratch = Scratch::new("mark");
-    let created = |guard: Guard, name: &str| {
+    let created = |guard: FileGuard, name: &str| {
         let path = scratch.path(name);
         guard.open(how(), &path).unwrap();
         super::super::is_created_by_fiord(&path)
     };
-    if !created(Guard::target(), "named") {
+    if !created(FileGuard::target(), "named") {
         return eprintln!("skipped: no extended attributes here");
     }
-    assert!(!created(Guard::generated(), "a.0.0"));
-    assert!(created(Guard::buffer_file(), "buffers"));
+    assert!(!created(FileGuard::generated(), "a.0.0"));
+    assert!(created(FileGuard::buffer_file(), "buffers"));
     std::fs::write(scratch.path("other"), "").unwrap();
-    assert!(!created(Guard::target(), "other"), "it existed before");
+    assert!(!created(FileGuard::target(), "other"), "it existed before");
 }
 
 #[test]
 fn a_creator_follows_the_rules_of_its_guard() {
     let scratch = Scratch::new("many");
-    let mut creator = Creator::new(Guard::generated());
+    let mut creator = Creator::new(FileGuard::generated());
     let mut open = |name: &str| creator.open(how(), &scratch.path(name));
     assert!(open("a.0.0").unwrap().created);
     assert!(open("a.0.1").unwrap().created);
@@ -206,6 +209,6 @@ fn a_creator_follows_the_rules_of_its_guard() {
     std::fs::remove_dir_all(scratch.path("d")).unwrap();
     symlink("/dev", scratch.path("d")).unwrap();
     assert_eq!(open("d/a.0.0").unwrap_err().errno, Errno::EPERM);
-    let missing = Creator::new(Guard::typed()).open(Open::write_only(), &scratch.path("no"));
+    let missing = Creator::new(FileGuard::typed()).open(Open::write_only(), &scratch.path("no"));
     assert_eq!(missing.unwrap_err().errno, Errno::ENOENT);
 }

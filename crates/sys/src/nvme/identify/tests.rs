@@ -143,15 +143,16 @@ fn metadata_is_interleaved_or_separate() {
 fn protection_information_has_the_guard_of_its_format() {
     let data = with(&[(29, &[0b1001]), (128, &[64, 0, 12, 0])]);
     let space = Namespace::parse(&data);
-    let plain = Protection { kind: 1, first: true, guard: Guard::Crc16, storage_tag_bits: 0 };
+    let plain =
+        FormatProtection { kind: 1, first: true, guard: GuardFormat::Crc16, storage_tag_bits: 0 };
     assert_eq!(space.protection, Some(plain));
     let guarded = |pif: u32| {
         let formats = with(&[(12, &(pif << 7 | 16).to_le_bytes())]);
         space.clone().with_guard(&formats).protection.unwrap()
     };
-    assert_eq!(guarded(0).guard, Guard::Crc16);
-    assert_eq!((guarded(1).guard, guarded(1).storage_tag_bits), (Guard::Crc32, 16));
-    assert_eq!((guarded(2).guard, guarded(2).guard.bytes()), (Guard::Crc64, 16));
+    assert_eq!(guarded(0).guard, GuardFormat::Crc16);
+    assert_eq!((guarded(1).guard, guarded(1).storage_tag_bits), (GuardFormat::Crc32, 16));
+    assert_eq!((guarded(2).guard, guarded(2).guard.bytes()), (GuardFormat::Crc64, 16));
     let reserved = Namespace::parse(&with(&[(29, &[0b111])]));
     assert_eq!(reserved.protection, None);
 }
@@ -176,7 +177,7 @@ fn data_of_all_ones_is_harmless() {
     assert_eq!((space.format.data, space.bytes()), (Bytes::ZERO, u64::MAX));
     let _ = Controller::parse(&ones);
     let _ = CommandLimits::parse(&ones);
-    let _ = Zoned::parse(&ones, 255).with_controller(&ones);
+    let _ = ZonedIdentify::parse(&ones, 255).with_controller(&ones);
     assert_eq!(CommandSet::in_descriptors(&ones), CommandSet::Nvm);
 }
 
@@ -197,7 +198,7 @@ fn a_zoned_namespace_is_parsed() {
         (8, &[0xff; 4]),
         (2816 + 16, &2048u64.to_le_bytes()),
     ]);
-    let zoned = Zoned::parse(&data, 1).with_controller(&with(&[(0, &[5])]));
+    let zoned = ZonedIdentify::parse(&data, 1).with_controller(&with(&[(0, &[5])]));
     assert_eq!((zoned.zone_blocks, zoned.max_active, zoned.max_open), (2048, Some(14), None));
     assert_eq!((zoned.read_across_zones, zoned.max_append), (true, Some(Bytes(128 << 10))));
 }
@@ -229,6 +230,6 @@ fn arbitrary_bytes_never_make_a_parser_panic() {
         let _ = CommandLimits::parse(&data);
         let _ = IoCommands::parse(&data);
         let _ = CommandSet::in_descriptors(&data);
-        let _ = Zoned::parse(&data, space.format_index).with_controller(&data);
+        let _ = ZonedIdentify::parse(&data, space.format_index).with_controller(&data);
     }
 }

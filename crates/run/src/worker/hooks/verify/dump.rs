@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::Guard;
+use fiord_sys::file::FileGuard;
 use fiord_types::Bytes;
 
 /// Where bad intervals are saved.
@@ -32,7 +32,7 @@ impl Dumps {
         let mut text = String::new();
         let mut save = |what: &str, kind: &str, bytes: &[u8]| {
             let path = path(kind);
-            let saved = Guard::generated()
+            let saved = FileGuard::generated()
                 .replace(&path)
                 .map_err(|e| e.to_string())
                 .and_then(|mut file| file.write_all(bytes).map_err(|e| e.to_string()));
