@@ -12,6 +12,7 @@ use fiord_plan::Plan;
 use fiord_run::events::{EventSender, observe};
 use fiord_sys::terminal;
 
+use crate::checksums;
 use crate::console::{Console, wants_live_line};
 use crate::debug::Debug;
 use crate::exit::Exit;
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
     };
     match &invocation.action {
         Action::Print(text) => sink::print(text),
+        Action::MeasureChecksums(methods) => checksums::measure(methods),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
         Action::ParseOnly | Action::Run => match Prepared::of(&invocation) {

@@ -8,12 +8,14 @@
 //! | what is printed while jobs run | [`console`] |
 //! | how are findings printed | [`findings`] |
 //! | what does `--debug` print | [`debug`] |
+//! | what does `--crctest` measure | [`checksums`] |
 //! | what does `fiord check` print | [`check`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
 
 #![forbid(unsafe_code)]
 
 mod check;
+mod checksums;
 mod console;
 mod debug;
 mod exit;

@@ -51,6 +51,7 @@ pub use load::distribution::skew_of;
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use resolve::{PlanOptions, Resolved, resolve, resolve_invocation};
+pub use verify::fio_method;
 
 #[cfg(test)]
 mod tests;

@@ -194,3 +194,21 @@ fn files_that_are_opened_one_by_one_are_read_back_one_by_one() {
         }
     }
 }
+
+/// The lines have the layout of fio, which programs read.
+#[test]
+fn checksums_are_measured() {
+    let Some(place) = Place::confined(&[]) else { return };
+    let ran = place.run("--crctest=crc32c,sha3-256");
+    assert_eq!((ran.status, &ran.err[..]), (Some(0), ""), "{ran:?}");
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    for (line, name) in lines.into_iter().zip(["crc32c:\t\t", "sha3-256:\t"]) {
+        let speed = line.strip_prefix(name).and_then(|rest| rest.strip_suffix(" MiB/sec"));
+        let speed: f64 = speed.unwrap_or_else(|| panic!("{line:?}")).trim().parse().unwrap();
+        assert!(speed > 1.0, "{line}");
+    }
+    let ran = place.run("--crctest=md5,foo");
+    assert_eq!((ran.status, &ran.out[..]), (Some(1), ""), "{ran:?}");
+    assert!(ran.err.contains("unknown checksum `foo`") && ran.err.contains("sha512"), "{ran:?}");
+}

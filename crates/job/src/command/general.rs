@@ -1,8 +1,11 @@
 //! The general options and their values.
 
 use super::table::{Argument, CommandDef};
+use crate::diagnostic::Diagnostic;
 use crate::number;
 use crate::option::def::Unit;
+use crate::option::handle::WordEnum;
+use crate::option::table::Verify;
 use crate::option::value::{Bases, ValueError};
 use crate::suggest;
 
@@ -286,4 +289,36 @@ fn debug(text: &str, list: &mut Vec<String>) -> Result<(), ValueError> {
         at += part.len() + 1;
     }
     Ok(())
+}
+
+/// The methods of `verify` that compute a checksum, in the order of fio's `--crctest`.
+pub const CHECKSUMS: [Verify; 14] = [
+    Verify::Md5,
+    Verify::Crc64,
+    Verify::Crc32,
+    Verify::Crc32c,
+    Verify::Crc16,
+    Verify::Crc7,
+    Verify::Sha1,
+    Verify::Sha256,
+    Verify::Sha512,
+    Verify::Xxhash,
+    Verify::Sha3224,
+    Verify::Sha3256,
+    Verify::Sha3384,
+    Verify::Sha3512,
+];
+
+/// Reads the list of checksums of `--crctest`. Without a list, it means all of them.
+pub(super) fn checksums(list: Option<&str>) -> Result<Vec<Verify>, Diagnostic> {
+    let Some(list) = list.filter(|list| !list.is_empty()) else { return Ok(CHECKSUMS.to_vec()) };
+    let find = |name: &str| CHECKSUMS.into_iter().find(|method| method.word() == name);
+    let read = |name: &str| {
+        find(name).ok_or_else(|| {
+            let names = CHECKSUMS.map(Verify::word).join(", ");
+            Diagnostic::error(format!("unknown checksum `{name}` in --crctest"), None)
+                .help(format!("To fix: choose from {names}"))
+        })
+    };
+    list.split(',').map(str::trim).map(read).collect()
 }

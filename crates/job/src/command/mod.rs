@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
 use crate::load::Loader;
 use crate::option::def::Support;
-use crate::option::table::{NAME, NUMJOBS, RW, Rw};
+use crate::option::table::{NAME, NUMJOBS, RW, Rw, Verify};
 use crate::profile::{self, ProfileDef, RawProfile};
 use crate::section::RawSection;
 use crate::spec::{JobSpec, Place, Setting};
@@ -40,6 +40,9 @@ pub enum Action {
     /// Print this text to the destination of results (`--output`) and exit with status 0
     /// (`--showcmd`).
     ShowCmd(String),
+    /// Measure the speed of these checksums, print it to standard output and exit with status 0
+    /// (`--crctest`).
+    MeasureChecksums(Vec<Verify>),
     /// There are no jobs: print this help text to standard output, `No job(s) defined` to standard
     /// error, and exit with status 1.
     NoJobs(String),
@@ -97,8 +100,8 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
         match parsed {
             ParsedArgument::File(name, place) => reading.files.push((name, place)),
             ParsedArgument::General(def, text, place) => {
-                if let Some(text) = reading.general(def, text.as_deref(), place)? {
-                    return Ok(reading.finished(Action::Print(text)));
+                if let Some(action) = reading.general(def, text.as_deref(), place)? {
+                    return Ok(reading.finished(action));
                 }
             }
         }
@@ -131,18 +134,19 @@ struct Reading {
 }
 
 impl Reading {
-    /// Handles one general option. Returns a text if fiord must print it and exit.
+    /// Handles one general option. Returns an action if fiord does nothing else.
     fn general(
         &mut self,
         def: &'static CommandDef,
         text: Option<&str>,
         place: Place,
-    ) -> Result<Option<String>, Vec<Diagnostic>> {
+    ) -> Result<Option<Action>, Vec<Diagnostic>> {
         // Errors in earlier arguments take precedence.
-        let mut stop = |text: String| {
+        let mut act = |action: Action| {
             let wrong = std::mem::take(&mut self.wrong);
-            if wrong.is_empty() { Ok(Some(text)) } else { Err(wrong) }
+            if wrong.is_empty() { Ok(Some(action)) } else { Err(wrong) }
         };
+        let mut stop = |text: String| act(Action::Print(text));
         match def.name {
             "version" => return stop(format!("{}\n", version())),
             "help" => return stop(help::help(&version())),
@@ -164,6 +168,12 @@ impl Reading {
                     "fio: dumping debug options:{},all\n",
                     general::DEBUG.join(",")
                 ));
+            }
+            "crctest" => {
+                return match general::checksums(text) {
+                    Ok(checksums) => act(Action::MeasureChecksums(checksums)),
+                    Err(e) => Err(vec![Diagnostic { place: Some(place), ..e }]),
+                };
             }
             _ => {}
         }

@@ -77,8 +77,13 @@ pub static COMMANDS: &[CommandDef] = &[
     built("version", NoValue, "Print the version and exit").letter('v'),
     built("help", NoValue, "Print this page and exit").letter('h'),
     later("cpuclock-test", NoValue, "Test the CPU's clock, then exit").letter('T'),
-    later("crctest", Optional("TYPES"), "Measure the speed of the checksums for verification")
-        .letter('G'),
+    built(
+        "crctest",
+        Optional("TYPES"),
+        "Measure the speed of the checksums for verification, then exit; several are separated by \
+         commas",
+    )
+    .letter('G'),
     built(
         "cmdhelp",
         Optional("OPTION"),

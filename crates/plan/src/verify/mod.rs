@@ -13,6 +13,7 @@ mod options;
 mod tracking;
 
 pub(crate) use checks::files_exist;
+pub use options::fio_method;
 pub(crate) use options::verify;
 pub(crate) use tracking::share_targets;
 

@@ -72,10 +72,19 @@ fn pattern(job: Reading) -> Option<VerifyPattern> {
 
 /// The method of a job. A pattern alone implies a header with it, but not if the job sets `verify=0`.
 fn method(job: Reading) -> Option<VerifyMethod> {
-    Some(VerifyMethod::Fio(match job.get(VERIFY) {
-        Verify::None if pattern(job).is_none() || job.is_set(VERIFY) => return None,
-        Verify::None => Method::PatternHdr,
-        Verify::Fiord => return Some(VerifyMethod::Fiord),
+    match job.get(VERIFY) {
+        Verify::None if pattern(job).is_none() || job.is_set(VERIFY) => None,
+        Verify::None => Some(VerifyMethod::Fio(Method::PatternHdr)),
+        Verify::Fiord => Some(VerifyMethod::Fiord),
+        word => fio_method(word).map(VerifyMethod::Fio),
+    }
+}
+
+/// The method in fio's format that a word of `verify` means. `None`: it means none.
+#[must_use]
+pub fn fio_method(word: Verify) -> Option<Method> {
+    Some(match word {
+        Verify::None | Verify::Fiord => return None,
         Verify::Md5 => Method::Md5,
         Verify::Crc64 => Method::Crc64,
         Verify::Crc32 => Method::Crc32,
@@ -94,7 +103,7 @@ fn method(job: Reading) -> Option<VerifyMethod> {
         Verify::Pattern => Method::Pattern,
         Verify::PatternHdr => Method::PatternHdr,
         Verify::Null => Method::Null,
-    }))
+    })
 }
 
 /// Which I/Os are verified. `None`: a job that only trims has nothing to verify.
