@@ -11,7 +11,7 @@ complete -c fiord -l terse-version -r -d 'Version of the terse format: 2, 3 (def
 complete -c fiord -l version -d 'Print the version and exit'
 complete -c fiord -l help -d 'Print this page and exit'
 complete -c fiord -l cpuclock-test -d 'Test the CPU\'s clock, then exit'
-complete -c fiord -l crctest -r -d 'Measure the speed of the checksums for verification'
+complete -c fiord -l crctest -r -d 'Measure the speed of the checksums for verification, then exit; several are separated by commas'
 complete -c fiord -l cmdhelp -r -d 'Explain a job option; `all` or no value lists all options'
 complete -c fiord -l enghelp -r -d 'List the engines or the options of an engine, or explain an option of an engine'
 complete -c fiord -l showcmd -d 'Print the equivalent command line'

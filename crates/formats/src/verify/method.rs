@@ -147,7 +147,7 @@ impl Method {
     pub fn digest(self, data: &[u8]) -> Digest {
         match self {
             Method::Meta | Method::PatternHdr | Method::Pattern | Method::Null => Digest::new(&[]),
-            Method::Md5 => Digest::new(&md5::Md5::digest(data)),
+            Method::Md5 => Digest::new(&super::md5::digest(data)),
             Method::Crc64 => Digest::new(&checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes()),
             Method::Crc32 => {
                 Digest::new(&(!checksum(CrcAlgorithm::Crc32Cksum, data) as u32).to_le_bytes())

@@ -39,6 +39,7 @@ pub mod body;
 pub mod diagnosis;
 pub mod header;
 pub mod interval;
+mod md5;
 pub mod method;
 pub mod pattern;
 pub mod recheck;
