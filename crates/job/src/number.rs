@@ -3,7 +3,6 @@
 //! The rules are those of the chapter "Parameter types" in fio's documentation. Where this chapter
 //! leaves the meaning of a text open (`4q`, `12 apples`), fiord reports an error.
 
-use std::fmt::Display;
 
 use crate::expression;
 use crate::option::def::Unit;
@@ -30,43 +29,6 @@ pub fn nanos_of(unit: Unit) -> Option<u64> {
         Unit::Millis => Some(1_000_000),
         Unit::Seconds => Some(1_000_000_000),
         Unit::Count | Unit::Bytes | Unit::Percent => None,
-    }
-}
-
-impl ValueError {
-    /// Creates an error about the whole text.
-    pub fn new(what: impl Into<String>) -> Self {
-        ValueError { what: what.into(), help: None, span: None }
-    }
-    /// Creates an error about a number outside its option's range. Scripts search for the words
-    /// `value out of range`, which fio prints.
-    pub fn out_of_range(number: impl Display, bound: impl Display) -> Self {
-        ValueError::new(format!("value out of range: {number} ({bound})"))
-    }
-    /// Creates an error about a list with more than `most` items. Scripts search for the words `the
-    /// list exceeding max length`, which fio prints.
-    #[must_use]
-    pub fn list_too_long(items: &str, most: usize) -> Self {
-        ValueError::new(format!("too many {items}: the list exceeding max length {most}"))
-    }
-    /// Adds a remedy or a hint.
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
-    /// Sets the byte range of the wrong part of the value's text.
-    #[must_use]
-    pub fn at(mut self, start: usize, end: usize) -> Self {
-        self.span = Some((start, end));
-        self
-    }
-    /// Moves the range of the error from a part of a text, which starts at byte `by`, to the whole
-    /// text. An error without a range gets the range of this part, which is `len` bytes long.
-    #[must_use]
-    pub fn shifted(mut self, by: usize, len: usize) -> Self {
-        let (s, e) = self.span.unwrap_or((0, len));
-        self.span = Some((s + by, e + by));
-        self
     }
 }
 
