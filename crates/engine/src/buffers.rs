@@ -84,6 +84,7 @@ impl Buffers {
     /// # Panics
     ///
     /// If the slot belongs to another engine.
+    #[must_use]
     pub fn hold(&self, slot: FreeSlot) -> HeldSlot {
         assert!(self.slots.owns(&slot), "the slot belongs to another engine");
         let data = self.address(&slot);

@@ -3,7 +3,6 @@
 //! The rules are those of the chapter "Parameter types" in fio's documentation. Where this chapter
 //! leaves the meaning of a text open (`4q`, `12 apples`), fiord reports an error.
 
-
 use crate::expression;
 use crate::option::def::Unit;
 use crate::option::value::{Bases, ValueError};

@@ -33,7 +33,7 @@ pub(crate) struct Cached {
 
 /// The files of a job.
 #[derive(Debug)]
-pub struct FileSet<'p> {
+pub(crate) struct FileSet<'p> {
     job: &'p JobPlan,
     open: Vec<Option<Arc<OwnedFd>>>,
     ready: bool,
@@ -46,7 +46,7 @@ pub struct FileSet<'p> {
 
 impl<'p> FileSet<'p> {
     /// The files of `job`. Opens nothing yet.
-    pub fn new(job: &'p JobPlan) -> Self {
+    pub(crate) fn new(job: &'p JobPlan) -> Self {
         let count = job.target.files.len();
         FileSet {
             job,
@@ -61,7 +61,7 @@ impl<'p> FileSet<'p> {
     }
 
     /// Adds the run's file locks (`lockfile`).
-    pub fn locked_by(mut self, locks: &FileLocks) -> Self {
+    pub(crate) fn locked_by(mut self, locks: &FileLocks) -> Self {
         if self.job.target.lock != LockFile::None {
             let files = self.job.target.files.iter();
             self.locks = files.map(|file| locks.get(&file.path).unwrap_or_default()).collect();
@@ -70,13 +70,13 @@ impl<'p> FileSet<'p> {
     }
 
     /// Adds the run's zone tables (`zonemode=zbd`).
-    pub fn zoned_by(mut self, zone_tables: &'p ZoneTables) -> Self {
+    pub(crate) fn zoned_by(mut self, zone_tables: &'p ZoneTables) -> Self {
         self.zone_tables = Some(zone_tables);
         self
     }
 
     /// Adds the run's files on simulated devices.
-    pub fn simulated_by(mut self, disks: &SimDisks) -> Self {
+    pub(crate) fn simulated_by(mut self, disks: &SimDisks) -> Self {
         self.simulated = disks.of_job(self.job);
         self
     }

@@ -31,19 +31,19 @@ pub(crate) struct SpaceWatch {
 
 impl SpaceWatch {
     /// Checks from `now` on, if any job has a reserve.
-    pub fn new(jobs: &[JobPlan], now: u64) -> Self {
+    pub(crate) fn new(jobs: &[JobPlan], now: u64) -> Self {
         let any = jobs.iter().any(|job| job.end.space_reserve > 0);
         SpaceWatch { due: any.then_some(now), pause: FIRST, last: None }
     }
 
     /// Time of the next check.
-    pub fn due(&self) -> Option<u64> {
+    pub(crate) fn due(&self) -> Option<u64> {
         self.due
     }
 
     /// Checks the file systems of the `running` jobs if it is time, and returns the jobs that must stop: the
     /// first job in each directory comes with the error that explains it.
-    pub fn check<'j>(
+    pub(crate) fn check<'j>(
         &mut self,
         running: impl Iterator<Item = (usize, &'j JobPlan)>,
         now: u64,

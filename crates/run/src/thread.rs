@@ -163,7 +163,7 @@ impl ControlGroups {
 
     /// At the end of the run, leaves the groups and removes those that the run created, unless
     /// `cgroup_nodelete` is set. Returns a message for each group that it could not remove.
-    pub fn close(&self) -> Vec<String> {
+    pub(crate) fn close(&self) -> Vec<String> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut complaints = Vec::new();
         for (group, keep) in open.drain(..) {

@@ -15,7 +15,7 @@ pub(crate) struct Timebase {
 impl Timebase {
     /// Starts the clocks that the jobs of a plan need. A run has one clock thread at most, on the CPU that the
     /// first job with `gtod_cpu` names.
-    pub fn start(plan: &Plan) -> Self {
+    pub(crate) fn start(plan: &Plan) -> Self {
         let on = plan.jobs.iter().find_map(|job| job.record.clock_cpu);
         let start = |on: u32| {
             Publisher::start(Some(on as usize)).map_err(|e| {
@@ -27,7 +27,7 @@ impl Timebase {
     }
 
     /// The clock of a job. Fails if the machine cannot provide it.
-    pub fn clock(&self, job: &JobPlan) -> Result<MachineClock, JobError> {
+    pub(crate) fn clock(&self, job: &JobPlan) -> Result<MachineClock, JobError> {
         if let (Some(publisher), Some(_)) = (&self.publisher, job.record.clock_cpu) {
             return match publisher {
                 Ok(publisher) => Ok(MachineClock(publisher.clock())),

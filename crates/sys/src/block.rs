@@ -28,7 +28,7 @@ const BLKGETSIZE64: u32 = 0x4008_1272;
 fn ioctl<T>(op: &'static str, file: impl AsFd, request: u32, argument: &mut T) -> Result<()> {
     let fd = file.as_fd().as_raw_fd();
     // SAFETY: each caller in this module passes the type its request reads and writes.
-    let rc = unsafe { libc::ioctl(fd, request as libc::Ioctl, std::ptr::from_mut(argument)) };
+    let rc = unsafe { libc::ioctl(fd, libc::Ioctl::from(request), std::ptr::from_mut(argument)) };
     check(op, rc).map(drop)
 }
 

@@ -56,6 +56,7 @@ impl ResourceUsage {
     }
 
     /// Returns the use between `earlier` and this reading.
+    #[must_use]
     pub fn since(&self, earlier: &ResourceUsage) -> ResourceUsage {
         let count = u64::saturating_sub;
         ResourceUsage {

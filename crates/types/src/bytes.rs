@@ -25,36 +25,43 @@ quantity!(Bytes, "No bytes.", "The largest number of bytes.");
 impl Bytes {
     /// Units of 1024 bytes; at most [`Bytes::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_kib(kib: u64) -> Bytes {
         Bytes(kib.saturating_mul(1 << 10))
     }
     /// Units of 1024 KiB; at most [`Bytes::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_mib(mib: u64) -> Bytes {
         Bytes(mib.saturating_mul(1 << 20))
     }
     /// Units of 1024 MiB; at most [`Bytes::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_gib(gib: u64) -> Bytes {
         Bytes(gib.saturating_mul(1 << 30))
     }
     /// Sectors of 512 bytes, the unit of the kernel; at most [`Bytes::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_sectors(sectors: u64) -> Bytes {
         Bytes(sectors.saturating_mul(512))
     }
     /// Whole KiB, rounded down.
     #[inline]
+    #[must_use]
     pub const fn as_kib(self) -> u64 {
         self.0 >> 10
     }
     /// Whole MiB, rounded down.
     #[inline]
+    #[must_use]
     pub const fn as_mib(self) -> u64 {
         self.0 >> 20
     }
     /// Whole sectors of 512 bytes, rounded down.
     #[inline]
+    #[must_use]
     pub const fn as_sectors(self) -> u64 {
         self.0 / 512
     }

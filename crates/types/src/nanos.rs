@@ -22,36 +22,43 @@ quantity!(Nanos, "No time.", "The longest time, for \"never\".");
 impl Nanos {
     /// Seconds; at most [`Nanos::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_secs(seconds: u64) -> Nanos {
         Nanos(seconds.saturating_mul(1_000_000_000))
     }
     /// Milliseconds; at most [`Nanos::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_millis(millis: u64) -> Nanos {
         Nanos(millis.saturating_mul(1_000_000))
     }
     /// Microseconds; at most [`Nanos::MAX`].
     #[inline]
+    #[must_use]
     pub const fn from_micros(micros: u64) -> Nanos {
         Nanos(micros.saturating_mul(1000))
     }
     /// Whole seconds, rounded down.
     #[inline]
+    #[must_use]
     pub const fn as_secs(self) -> u64 {
         self.0 / 1_000_000_000
     }
     /// Whole milliseconds, rounded down.
     #[inline]
+    #[must_use]
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
     /// Whole microseconds, rounded down.
     #[inline]
+    #[must_use]
     pub const fn as_micros(self) -> u64 {
         self.0 / 1000
     }
     /// Seconds with decimals.
     #[inline]
+    #[must_use]
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

@@ -88,6 +88,7 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, NotSweepabl
 impl Job {
     /// Returns the arguments of a run at these settings. The settings come last in each job, so
     /// they override earlier values.
+    #[must_use]
     pub fn arguments(&self, settings: &PointSettings) -> Vec<String> {
         let mut out = Vec::new();
         for job in &self.jobs {

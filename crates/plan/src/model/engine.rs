@@ -93,6 +93,7 @@ impl EnginePlan {
 
     /// Whether the engine's virtual clock runs at the speed of the machine's clock
     /// (`sim_real_time`).
+    #[must_use]
     pub fn is_real_time(&self) -> bool {
         let mut options = self.simulated().into_iter().flat_map(|sim| &sim.options);
         options.any(|(name, value)| name == "sim_real_time" && value == "1")

@@ -10,6 +10,7 @@ use super::*;
 impl JobPlan {
     /// A job with sequential 4 KiB reads of one virtual file of `len` bytes at depth 1, with the
     /// default measurements.
+    #[must_use]
     pub fn plain(engine: EnginePlan, len: u64) -> JobPlan {
         JobPlan {
             identity: identity(),

@@ -99,6 +99,7 @@ impl ContinueOnError {
         ContinueOnError { reads: true, writes: true, verification: true };
 
     /// Whether the job continues after any kind of error.
+    #[must_use]
     pub fn any(self) -> bool {
         self.reads || self.writes || self.verification
     }

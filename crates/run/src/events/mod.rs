@@ -119,6 +119,7 @@ pub enum CommandTime {
 
 impl CommandTime {
     /// The word in messages and in the name of the output file.
+    #[must_use]
     pub fn word(self) -> &'static str {
         match self {
             CommandTime::Prerun => "prerun",

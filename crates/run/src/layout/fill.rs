@@ -30,7 +30,7 @@ pub(super) struct Filler {
 
 impl Filler {
     /// A filler with the contents of `job`.
-    pub fn new(job: &JobPlan) -> Result<Self, JobError> {
+    pub(super) fn new(job: &JobPlan) -> Result<Self, JobError> {
         // Data that the job only reads is unique, so that storage finds no duplicates.
         let random = matches!(job.content, Content::Fixed | Content::Scramble);
         let content = if random { &Content::Refill } else { &job.content };
@@ -44,7 +44,7 @@ impl Filler {
     /// Writes a range of a file with the job's contents. If the write fails or is cancelled, it removes a file
     /// that the layout created and truncates any other to its old size. With `fill_device`, a full device
     /// completes the file with the data written so far.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         plan: &FilePlan,
         (file, created): (&File, bool),
@@ -128,7 +128,7 @@ impl Writer<'_> {
 }
 
 /// Reads every file of a job once, so that it is in the page cache (`pre_read`).
-pub fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, JobError> {
+pub(crate) fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, JobError> {
     let mut buffer = vec![0u8; CHUNK];
     for plan in &job.target.files {
         if !matches!(plan.kind, FileKind::Regular | FileKind::Block) {

@@ -49,7 +49,7 @@ struct Unflushed<'a> {
 
 impl<'a> Maker<'a> {
     /// A maker for the files of `job`.
-    pub fn new(job: &'a JobPlan, overseer: &'a mut dyn Overseer) -> Self {
+    pub(super) fn new(job: &'a JobPlan, overseer: &'a mut dyn Overseer) -> Self {
         // Jobs that lay out their files at the same time share the limit on open files.
         let batch = match job.target.layout.serialize {
             true => BATCH,
@@ -68,7 +68,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Creates or extends a file that has `present` bytes, which are fewer than the job needs.
-    pub fn make(&mut self, plan: &'a FilePlan, present: u64) -> Result<Done, JobError> {
+    pub(super) fn make(&mut self, plan: &'a FilePlan, present: u64) -> Result<Done, JobError> {
         if self.overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
@@ -104,7 +104,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Flushes the remaining files. Call it after the last file.
-    pub fn finish(mut self) -> Result<(), JobError> {
+    pub(super) fn finish(mut self) -> Result<(), JobError> {
         self.flush()
     }
 

@@ -23,13 +23,13 @@ use fiord_types::{Bytes, Dir, Errno};
 
 use crate::error::{JobError, Stage, failed};
 
-pub use fill::pre_read;
+pub(crate) use fill::pre_read;
 pub(crate) use make::BATCH;
 use make::Maker;
-pub use mounted::refuse_mounted;
+pub(crate) use mounted::refuse_mounted;
 
 /// Receives the progress of a layout and may cancel it.
-pub trait Overseer {
+pub(crate) trait Overseer {
     /// Whether the layout must stop now.
     fn cancelled(&mut self) -> bool;
     /// The layout is about to create or extend this many files, with this total size in bytes.
@@ -40,7 +40,7 @@ pub trait Overseer {
 
 /// How a layout ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub(crate) enum Done {
     /// All files are complete.
     Complete,
     /// It was cancelled.
@@ -49,7 +49,7 @@ pub enum Done {
 
 /// Creates or extends the files that a job needs. Refuses targets that are in use before it changes
 /// anything.
-pub fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobError> {
+pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobError> {
     refuse_mounted(job)?;
     if job.target.layout.on_open {
         return Ok(Done::Complete);
@@ -93,7 +93,7 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
 
 /// The job with smaller files, after a layout with `fill_device` ended early because the device was full.
 /// `None` if all files are as large as planned.
-pub fn shortened(job: &JobPlan) -> Option<JobPlan> {
+pub(crate) fn shortened(job: &JobPlan) -> Option<JobPlan> {
     if !job.end.fill_device || !holds_data(job) {
         return None;
     }

@@ -12,7 +12,7 @@ use crate::error::{JobError, Stage};
 /// `allow_mounted_write=1`. Also refuses a target whose use cannot be determined.
 ///
 /// The plan makes the same check earlier, but a target that was free then may be in use now.
-pub fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
+pub(crate) fn refuse_mounted(job: &JobPlan) -> Result<(), JobError> {
     let writes = job.load.mix.changes_data();
     if !writes || job.target.open.allow_mounted_write {
         return Ok(());

@@ -18,7 +18,7 @@ use crate::thread;
 
 /// Runs a job instance on the calling thread to its end. Calls `ready` when everything is set up; the first I/O
 /// follows [`JobControl::go`]. `clock` times engines that do real I/O.
-pub fn run(
+pub(crate) fn run(
     job: &JobPlan,
     clock: MachineClock,
     files: &mut dyn Files,

@@ -44,10 +44,10 @@ use crate::error::JobError;
 use crate::lock::FileLock;
 use crate::zones::{Counts, ZoneTable};
 
-pub use entry::run;
+pub(crate) use entry::run;
 
 /// What a worker needs from the rest of the run.
-pub struct Outside<'a> {
+pub(crate) struct Outside<'a> {
     /// Called when everything is set up.
     pub ready: &'a dyn Fn(),
     /// Receives the lines of `--debug`.
@@ -60,7 +60,7 @@ pub struct Outside<'a> {
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
 /// `openfiles` than files.
-pub trait Files {
+pub(crate) trait Files {
     /// How many files the job has.
     fn count(&self) -> u32;
     /// Opens a file, or returns it if it is already open.
@@ -100,7 +100,7 @@ pub trait Files {
 
 /// What a worker has measured: its results at its end, or so far (`--status-interval`, SIGUSR1).
 #[derive(Debug, Clone, Default)]
-pub struct WorkerResult {
+pub(crate) struct WorkerResult {
     /// The recorder with all measurements.
     pub recorder: Recorder,
     /// The error that ended it early, if any.

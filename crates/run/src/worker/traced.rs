@@ -19,7 +19,7 @@ pub(super) struct Tracer {
 
 impl Tracer {
     /// A tracer for the job of the calling thread; `None` if its I/Os are not traced.
-    pub fn of(job: &JobPlan, output: Option<&DebugOutput>) -> Option<Tracer> {
+    pub(super) fn of(job: &JobPlan, output: Option<&DebugOutput>) -> Option<Tracer> {
         let output = output?;
         if !output.wants("io", job.identity.index) {
             return None;
@@ -63,7 +63,7 @@ pub(super) struct Traced {
 
 impl Traced {
     /// For an engine that has at most `slots` ops in flight.
-    pub fn new(tracer: Tracer, slots: u32) -> Self {
+    pub(super) fn new(tracer: Tracer, slots: u32) -> Self {
         Traced { tracer, ops: vec![None; slots as usize], refused: None }
     }
 }

@@ -73,7 +73,7 @@ enum Grant {
 
 impl ZoneUser {
     /// How many bytes of a write fit into a zone with `room` free bytes; `None` if none do.
-    pub fn fit(&self, len: u32, room: u64) -> Option<u32> {
+    pub(super) fn fit(&self, len: u32, room: u64) -> Option<u32> {
         let min = self.min.max(1);
         match u32::try_from(room) {
             _ if u64::from(len) <= room => Some(len),

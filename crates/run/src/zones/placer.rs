@@ -17,7 +17,7 @@ mod reads;
 
 /// Counts of what a job did to zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Zones reset that held data.
     pub resets: u64,
     /// Zones finished before they were full.
@@ -34,7 +34,7 @@ pub struct Counts {
 
 /// Result of placing an I/O.
 #[derive(Debug)]
-pub enum ZonePlacement {
+pub(crate) enum ZonePlacement {
     /// Issue this I/O.
     Go(Io),
     /// The I/O is a zone reset. [`Placer::reset`] carries it out instead of the engine.
@@ -78,7 +78,7 @@ struct File {
 
 /// Places the I/Os of one job.
 #[derive(Debug)]
-pub struct Placer {
+pub(crate) struct Placer {
     files: Vec<File>,
     flights: Vec<Flight>,
     /// The I/O that is placed but not yet accepted by the engine.
@@ -97,7 +97,10 @@ pub struct Placer {
 impl Placer {
     /// A placer for a job, with the zone table of each of its files. `None` if the job does not use zones. Fails if
     /// the zones do not fit the job.
-    pub fn new(job: &JobPlan, tables: Vec<Arc<ZoneTable>>) -> Result<Option<Placer>, JobError> {
+    pub(crate) fn new(
+        job: &JobPlan,
+        tables: Vec<Arc<ZoneTable>>,
+    ) -> Result<Option<Placer>, JobError> {
         let Some(zoned) = job.load.zoned else { return Ok(None) };
         let min = |dir: Dir| job.load.blocks[dir].min();
         let files = job.target.files.iter().zip(tables);
@@ -118,24 +121,24 @@ impl Placer {
     }
 
     /// The counts so far.
-    pub fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         self.counts
     }
 
     /// Resets the counts when measuring begins.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.counts = Counts::default();
     }
 
     /// Handles [`ZonePlacement::NoData`]: returns true if the job issues a write instead of the read. A job that only
     /// reads ends its pass over the file.
-    pub fn writes_instead(&mut self) -> bool {
+    pub(crate) fn writes_instead(&mut self) -> bool {
         self.counts.nothing_to_read += u64::from(!self.mixed);
         self.mixed
     }
 
     /// Places an I/O. Until it is [`taken`](Placer::taken), further calls return the same I/O.
-    pub fn place(&mut self, io: &Io) -> ZonePlacement {
+    pub(crate) fn place(&mut self, io: &Io) -> ZonePlacement {
         if let Some((io, flight)) = self.ready {
             return match flight {
                 Flight::Reset { .. } => ZonePlacement::Reset(io),
@@ -150,13 +153,13 @@ impl Placer {
     }
 
     /// Whether the I/O in a slot is a reset.
-    pub fn is_reset(&self, slot: u32) -> bool {
+    pub(crate) fn is_reset(&self, slot: u32) -> bool {
         matches!(self.flights[slot as usize], Flight::Reset { .. })
     }
 
     /// The placed I/O is issued in this slot.
     #[inline]
-    pub fn taken(&mut self, slot: u32) {
+    pub(crate) fn taken(&mut self, slot: u32) {
         if let Some((_, flight)) = self.ready.take() {
             self.flights[slot as usize] = flight;
         }
@@ -164,7 +167,7 @@ impl Placer {
 
     /// Waits until the zone table of the last [`ZonePlacement::Busy`] changes, but for 50 ms at most, so that the worker
     /// can do its housekeeping.
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let (file, version) = self.seen;
         self.files[file as usize].table.wait(version, Duration::from_millis(50));
     }
@@ -258,7 +261,7 @@ impl Placer {
     }
 
     /// Carries out the reset in a slot and completes it.
-    pub fn reset(&mut self, slot: u32) -> Result<(), JobError> {
+    pub(crate) fn reset(&mut self, slot: u32) -> Result<(), JobError> {
         let flight = std::mem::replace(&mut self.flights[slot as usize], Flight::None);
         let Flight::Reset { file, zone, data } = flight else { return Ok(()) };
         let table = &self.files[file as usize].table;
@@ -271,7 +274,7 @@ impl Placer {
 
     /// Records that the I/O in a slot succeeded. Fails if the zone then cannot be finished.
     #[inline]
-    pub fn ended(&mut self, slot: u32) -> Result<(), JobError> {
+    pub(crate) fn ended(&mut self, slot: u32) -> Result<(), JobError> {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::Read { file, zone } => {
                 self.files[file as usize].table.unpin(zone);
@@ -292,7 +295,11 @@ impl Placer {
 
     /// Records that the I/O in a slot failed. Returns an error if the job must stop even with
     /// `continue_on_error`, and a description of the zone.
-    pub fn failed(&mut self, slot: u32, errno: Option<Errno>) -> (Result<(), JobError>, String) {
+    pub(crate) fn failed(
+        &mut self,
+        slot: u32,
+        errno: Option<Errno>,
+    ) -> (Result<(), JobError>, String) {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::None | Flight::Reset { .. } => (Ok(()), String::new()),
             Flight::Read { file, zone } => {

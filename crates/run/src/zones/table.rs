@@ -46,7 +46,7 @@ pub(super) struct ZoneView {
 impl ZoneView {
     /// How the zone can be used now.
     #[inline]
-    pub fn usage(&self) -> ZoneUse {
+    pub(super) fn usage(&self) -> ZoneUse {
         // Relaxed: writers hold the lock under which it is set; a read that does not see it yet fails
         // with an error of the device.
         if self.dead.load(Ordering::Relaxed) { ZoneUse::Dead } else { self.usage }
@@ -81,7 +81,7 @@ pub(super) struct ZoneState {
 impl ZoneState {
     /// Removes one write at `offset` from those in flight. Several can have the same offset: after a failed
     /// append, the device moves the others up, and the next append gets the offset of one in flight.
-    pub fn end_write(&mut self, offset: u64) {
+    pub(super) fn end_write(&mut self, offset: u64) {
         if let Some(index) = self.writes.iter().position(|other| *other == offset) {
             self.writes.swap_remove(index);
         }
@@ -116,7 +116,7 @@ pub(super) struct ZoneStates {
 
 /// The zones of one device.
 #[derive(Debug)]
-pub struct ZoneTable {
+pub(crate) struct ZoneTable {
     pub(super) path: PathBuf,
     /// `None`: the zones are emulated.
     pub(super) device: Option<Box<dyn ZonedDevice>>,
@@ -164,12 +164,17 @@ impl ZoneTable {
     }
 
     /// Emulated zones, all empty. Sizes in bytes.
-    pub fn emulated(path: &Path, zone_size: u64, capacity: u64, count: u64) -> ZoneTable {
+    pub(crate) fn emulated(path: &Path, zone_size: u64, capacity: u64, count: u64) -> ZoneTable {
         ZoneTable::emulated_with(path, zone_size, capacity, &vec![0; count as usize])
     }
 
     /// Emulated zones; `written` has the bytes that each zone holds, at most `capacity`.
-    pub fn emulated_with(path: &Path, zone_size: u64, capacity: u64, written: &[u64]) -> ZoneTable {
+    pub(crate) fn emulated_with(
+        path: &Path,
+        zone_size: u64,
+        capacity: u64,
+        written: &[u64],
+    ) -> ZoneTable {
         let zone = |(index, written): (u64, &u64)| Zone {
             start: Bytes(index * zone_size),
             len: Bytes(zone_size),
@@ -271,7 +276,7 @@ impl ZoneTable {
 
     /// Waits until the version differs from `seen`, or for `at_most`, so that the caller can do its
     /// housekeeping.
-    pub fn wait(&self, seen: u64, at_most: Duration) {
+    pub(crate) fn wait(&self, seen: u64, at_most: Duration) {
         let mut states = self.lock();
         if states.version != seen {
             return;

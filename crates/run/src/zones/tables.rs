@@ -13,7 +13,7 @@ use crate::error::{JobError, Stage};
 
 /// All zone tables of a run.
 #[derive(Debug, Default)]
-pub struct ZoneTables {
+pub(crate) struct ZoneTables {
     list: Vec<Entry>,
 }
 
@@ -32,7 +32,7 @@ struct Entry {
 
 impl ZoneTables {
     /// Tables for all zoned files of a plan. Opens nothing yet.
-    pub fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         let mut list: Vec<Entry> = Vec::new();
         for job in &plan.jobs {
             for file in &job.target.files {
@@ -62,7 +62,7 @@ impl ZoneTables {
 
     /// The table of a file. The first call for a device reads its zone report. Fails if that fails, or if the
     /// jobs disagree on the zone size.
-    pub fn get(&self, file: &FilePlan) -> Result<Arc<ZoneTable>, JobError> {
+    pub(crate) fn get(&self, file: &FilePlan) -> Result<Arc<ZoneTable>, JobError> {
         let identity = Identity::of(file);
         let entry = self.list.iter().find(|entry| entry.identity == identity);
         let entry = entry.ok_or_else(|| {

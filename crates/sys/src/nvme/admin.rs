@@ -121,7 +121,7 @@ const _: () = assert!(size_of::<PassthruCmd>() == 72);
 /// `ENOTTY` if the file is not an NVMe namespace.
 pub fn namespace_id(node: impl AsFd) -> Result<u32, Error> {
     // SAFETY: the request takes no argument.
-    let id = unsafe { libc::ioctl(node.as_fd().as_raw_fd(), NVME_IOCTL_ID as libc::Ioctl) };
+    let id = unsafe { libc::ioctl(node.as_fd().as_raw_fd(), libc::Ioctl::from(NVME_IOCTL_ID)) };
     if id <= 0 { Err(Error::last("ioctl NVME_IOCTL_ID")) } else { Ok(id as u32) }
 }
 
@@ -189,7 +189,8 @@ pub(crate) fn send(
     let (request, name) = queue.request();
     // SAFETY: `command` is the structure that both requests expect, and `addr` points to `data_len`
     // bytes; both outlive the call.
-    let ret = unsafe { libc::ioctl(fd, request as libc::Ioctl, std::ptr::from_mut(&mut command)) };
+    let ret =
+        unsafe { libc::ioctl(fd, libc::Ioctl::from(request), std::ptr::from_mut(&mut command)) };
     match ret {
         0 => Ok(()),
         status @ 1.. => Err(Refused::Controller(Status(status as u16))),

@@ -118,7 +118,7 @@ pub(super) fn report(fd: BorrowedFd, from: Bytes, limit: usize) -> Result<Vec<Zo
         buffer[..8].copy_from_slice(&sector.to_ne_bytes());
         buffer[8..12].copy_from_slice(&(asked as u32).to_ne_bytes());
         buffer[12..HEADER].fill(0);
-        let request = BLKREPORTZONE as libc::Ioctl;
+        let request = libc::Ioctl::from(BLKREPORTZONE);
         retry("ioctl BLKREPORTZONE", || {
             // SAFETY: the buffer has room for the header and the requested zones.
             unsafe { libc::ioctl(fd.as_raw_fd(), request, buffer.as_mut_ptr()) }
@@ -181,7 +181,7 @@ pub(super) fn manage(fd: BorrowedFd, action: ZoneAction, start: Bytes, len: Byte
     let range = [start / SECTOR, len / SECTOR];
     retry(name, || {
         // SAFETY: these requests read a `struct blk_zone_range`: two 64-bit numbers.
-        unsafe { libc::ioctl(fd.as_raw_fd(), request as libc::Ioctl, range.as_ptr()) }
+        unsafe { libc::ioctl(fd.as_raw_fd(), libc::Ioctl::from(request), range.as_ptr()) }
     })
     .map(drop)
 }

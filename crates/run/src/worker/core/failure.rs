@@ -16,7 +16,12 @@ impl JobState<'_> {
     /// Counts an I/O that failed. `explanation`: the engine's message if the engine itself detected the error.
     /// True if the job continues.
     #[cold]
-    pub fn io_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) -> bool {
+    pub(crate) fn io_failed(
+        &mut self,
+        explanation: Option<String>,
+        op: &Op,
+        outcome: Outcome,
+    ) -> bool {
         let errno = outcome.get().err();
         let status = outcome.device_status();
         if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
@@ -46,7 +51,12 @@ impl JobState<'_> {
     /// Records that a flush at the end of the job failed. This is an error even with `continue_on_error`, because
     /// data that were reported as written may be lost.
     #[cold]
-    pub fn last_flush_failed(&mut self, explanation: Option<String>, op: &Op, outcome: Outcome) {
+    pub(crate) fn last_flush_failed(
+        &mut self,
+        explanation: Option<String>,
+        op: &Op,
+        outcome: Outcome,
+    ) {
         let error = self.failure(explanation, op, outcome);
         self.error.get_or_insert(error);
     }

@@ -11,7 +11,7 @@ impl JobState<'_> {
     /// Handles the answers of hooks that failed or hold the slot of an op. Returns the hook that holds it.
     #[cold]
     #[inline(never)]
-    pub fn handle_answers(&mut self, slot: Slot) -> Option<usize> {
+    pub(crate) fn handle_answers(&mut self, slot: Slot) -> Option<usize> {
         if let Some(error) = self.hooks.take_failure() {
             self.hook_failed(slot, error);
         }
@@ -28,7 +28,7 @@ impl JobState<'_> {
 
     /// Counts an op that failed, as [`JobState::io_failed`], and tells the hooks. True when the job goes on.
     #[cold]
-    pub fn follow_failure(
+    pub(crate) fn follow_failure(
         &mut self,
         explanation: Option<String>,
         slot: Slot,
@@ -59,7 +59,7 @@ impl JobState<'_> {
     }
 
     /// Has a hook carry out the op of a slot instead of the engine. `None`: no hook does.
-    pub fn carry_out(&mut self, slot: Slot) -> Option<Outcome> {
+    pub(crate) fn carry_out(&mut self, slot: Slot) -> Option<Outcome> {
         Some(match self.hooks.carry_out(slot)? {
             Ok(()) => Outcome::ok(0),
             Err(error) => {
@@ -71,7 +71,7 @@ impl JobState<'_> {
     }
 
     /// A slot in the place of one that a hook holds. Waits until there is one.
-    pub fn another_slot(&mut self) -> FreeSlot {
+    pub(crate) fn another_slot(&mut self) -> FreeSlot {
         loop {
             if let Some(slot) = self.hooks.another_slot() {
                 return slot;
@@ -81,7 +81,7 @@ impl JobState<'_> {
     }
 
     /// Waits until hooks hold no slots.
-    pub fn reclaim_held_slots(&mut self) {
+    pub(crate) fn reclaim_held_slots(&mut self) {
         while self.hooks.held() > 0 {
             match self.hooks.released() {
                 Some(slot) => self.hooks.keep(slot),
@@ -91,7 +91,7 @@ impl JobState<'_> {
     }
 
     /// All slots except the one that the loop uses, when the hooks have released theirs.
-    pub fn take_all_slots(&mut self) -> Vec<FreeSlot> {
+    pub(crate) fn take_all_slots(&mut self) -> Vec<FreeSlot> {
         self.reclaim_held_slots();
         self.hooks.take_spare()
     }

@@ -23,14 +23,14 @@ const INTERVAL: u64 = 5_000_000;
 impl JobState<'_> {
     /// Whether [`JobState::keep_house`] has something to do.
     #[inline(always)]
-    pub fn housekeeping_due(&self, now: u64) -> bool {
+    pub(crate) fn housekeeping_due(&self, now: u64) -> bool {
         now >= self.next_housekeeping || self.control.attention()
     }
 
     /// Publishes the counters, ends the ramp, delivers a snapshot. False when the job must issue no
     /// more I/Os.
     #[cold]
-    pub fn keep_house(&mut self, now: u64) -> bool {
+    pub(crate) fn keep_house(&mut self, now: u64) -> bool {
         if self.control.attention() {
             if self.control.snapshot_wanted() {
                 self.control.deliver_snapshot(Box::new(self.snapshot(now)));
@@ -59,7 +59,7 @@ impl JobState<'_> {
     }
 
     /// Whether the buffers are whole. Keeps an error if they are not.
-    pub fn check_buffers(&mut self) -> bool {
+    pub(crate) fn check_buffers(&mut self) -> bool {
         let lost = self.buffers.iter().any(BusWatch::has_fault);
         if lost && self.error.is_none() {
             let error = JobError::new(Stage::UseBuffers, Errno::EFAULT, BUFFERS_LOST);
@@ -86,7 +86,7 @@ impl JobState<'_> {
 
     /// Whether housekeeping must run before the next round. The publishing of counters alone can wait
     /// for the end of a burst of samples, which takes only a few rounds.
-    pub fn housekeeping_urgent(&self, now: u64) -> bool {
+    pub(crate) fn housekeeping_urgent(&self, now: u64) -> bool {
         self.control.attention() || now >= self.next_event(now)
     }
 
@@ -96,7 +96,7 @@ impl JobState<'_> {
 
     /// When the next thing happens that depends on the clock alone: the end of the ramp or of the run
     /// time, a check of rates, an interval of steady state. ns of the engine's clock.
-    pub fn next_event(&self, now: u64) -> u64 {
+    pub(crate) fn next_event(&self, now: u64) -> u64 {
         match &self.ramp {
             // A ramp by size has no end time: check after every I/O.
             Some(ramp) if now >= ramp.until => now,
@@ -181,7 +181,7 @@ impl JobState<'_> {
     }
 
     /// The result of the job. Its last I/O or flush has just ended.
-    pub fn result(mut self, now: u64) -> WorkerResult {
+    pub(crate) fn result(mut self, now: u64) -> WorkerResult {
         if self.ramp.is_some() {
             // The job ended within its ramp: nothing of it counts.
             self.begin_measuring(now);
@@ -206,11 +206,11 @@ impl JobState<'_> {
 }
 
 /// The error of a job whose buffers lie in a file that became shorter.
-pub const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file system is full, and the \
+pub(super) const BUFFERS_LOST: &str = "the file of `mem` became shorter, or its file system is full, and the \
                                 buffers in it were lost. To fix: leave the file alone during the run";
 
 /// Resource usage of this thread so far. `getrusage(2)` has no reason to fail for the calling thread;
 /// if it did, the report would show 0.
-pub fn thread_usage() -> ResourceUsage {
+pub(super) fn thread_usage() -> ResourceUsage {
     ResourceUsage::of_thread().unwrap_or_default()
 }

@@ -12,7 +12,7 @@
 mod failure;
 mod following;
 mod housekeeping;
-pub mod stages;
+pub(super) mod stages;
 mod waiting;
 
 use fiord_engine::Time;
@@ -32,7 +32,7 @@ use crate::error::JobError;
 use crate::steady::Sampler;
 
 /// A job instance while it runs, without its engine, source and payload.
-pub struct JobState<'a> {
+pub(super) struct JobState<'a> {
     pub job: &'a JobPlan,
     pub files: &'a mut dyn Files,
     pub control: &'a JobControl,
@@ -83,7 +83,7 @@ struct Ramp {
 
 impl<'a> JobState<'a> {
     /// The state of a job whose set-up is complete. Its time starts now.
-    pub fn new(
+    pub(super) fn new(
         (job, files): (&'a JobPlan, &'a mut dyn Files),
         (control, live): (&'a JobControl, &'a Live),
         mut recorder: Recorder,
@@ -136,14 +136,14 @@ impl<'a> JobState<'a> {
     }
 
     /// I/Os that have completed.
-    pub fn completed(&self) -> u64 {
+    pub(super) fn completed(&self) -> u64 {
         self.recorder.totals().values().map(|t| t.1).sum()
     }
 
     /// The time, for loops that measure no latency: the clock is read only as often as keeps it within
     /// about a millisecond of the truth on a fast device. On a slow one the monitor's stop comes first.
     #[inline]
-    pub fn rough_time(&mut self, clock: &impl Time, last: u64) -> u64 {
+    pub(super) fn rough_time(&mut self, clock: &impl Time, last: u64) -> u64 {
         self.until_read -= 1;
         if self.until_read > 0 {
             return last;
@@ -157,7 +157,7 @@ impl<'a> JobState<'a> {
 
     /// Whether another loop follows when the source has no more work. The caller creates the files again if
     /// necessary.
-    pub fn begin_next_loop(&mut self) -> bool {
+    pub(super) fn begin_next_loop(&mut self) -> bool {
         self.loops_left = self.loops_left.saturating_sub(1);
         let again = self.job.end.time_based || self.loops_left > 0;
         // A job without a single I/O in a loop would repeat it forever.
@@ -169,12 +169,12 @@ impl<'a> JobState<'a> {
     }
 
     /// Whether all files are open at once; if not, the source says when to open which.
-    pub fn opens_all(&self) -> bool {
+    pub(super) fn opens_all(&self) -> bool {
         opens_all(self.job)
     }
 
     /// Keeps the first error of the job. True when there is none.
-    pub fn keep_error(&mut self, result: Result<(), JobError>) -> bool {
+    pub(super) fn keep_error(&mut self, result: Result<(), JobError>) -> bool {
         match result {
             Ok(()) => true,
             Err(error) => {
@@ -186,6 +186,6 @@ impl<'a> JobState<'a> {
 }
 
 /// Whether all files of a job are open at once.
-pub fn opens_all(job: &JobPlan) -> bool {
+pub(super) fn opens_all(job: &JobPlan) -> bool {
     job.target.open_files as usize >= job.target.files.len()
 }

@@ -19,7 +19,7 @@ const MOST_LAG: u64 = 100_000;
 
 /// What the next I/O waits for, and how well this machine keeps times.
 #[derive(Debug)]
-pub struct Waiting {
+pub(crate) struct Waiting {
     /// It waits for this time; [`NEVER`]: for a completion.
     wake: u64,
     /// It waits for a change that only a hook can see.
@@ -34,13 +34,13 @@ pub struct Waiting {
 
 impl Waiting {
     /// Nothing waits.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Waiting { wake: NEVER, event: false, lag: 0, aim: 0, delays: ThreadDelays::default() }
     }
 
     /// Notes what the next I/O waits for.
     #[inline]
-    pub fn note(&mut self, delay: Delay) {
+    pub(crate) fn note(&mut self, delay: Delay) {
         (self.wake, self.event) = match delay {
             Delay::None | Delay::Completion => (NEVER, false),
             Delay::Until(time) | Delay::Busy(time) => (time, false),
@@ -63,7 +63,7 @@ impl Waiting {
 
     /// Records the end of a wait for completions. `none`: it brought no completion.
     #[inline]
-    pub fn ended(&mut self, now: u64, none: bool) {
+    pub(crate) fn ended(&mut self, now: u64, none: bool) {
         if none && self.aim > 0 {
             self.woke(self.aim, now);
             self.waited(now);
@@ -98,7 +98,7 @@ impl Waiting {
 impl JobState<'_> {
     /// Whether the hooks permit another I/O with `in_flight` I/Os in flight. If not, notes what it waits for.
     #[inline]
-    pub fn ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
+    pub(crate) fn ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
         loop {
             match self.hooks.ready(*now, in_flight) {
                 Delay::None => return true,
@@ -116,7 +116,7 @@ impl JobState<'_> {
 
     /// Whether an I/O of a direction is due. If not, notes what it waits for.
     #[inline]
-    pub fn due(&mut self, dir: Dir, now: u64) -> bool {
+    pub(crate) fn due(&mut self, dir: Dir, now: u64) -> bool {
         match self.hooks.due(dir, now) {
             Delay::None => true,
             delay => {
@@ -128,7 +128,7 @@ impl JobState<'_> {
 
     /// Waits, with nothing in flight, until the next I/O may go or housekeeping is due. False when the job must
     /// stop.
-    pub fn wait(&mut self, clock: &impl Time, now: &mut u64) -> bool {
+    pub(crate) fn wait(&mut self, clock: &impl Time, now: &mut u64) -> bool {
         let held = self.hooks.held() > 0;
         if self.waiting.event || (held && self.waiting.wake == NEVER) {
             self.hooks.wait();
@@ -148,7 +148,7 @@ impl JobState<'_> {
     /// Limits a wait for completions to the time until the next I/O is due. False when it is due already, so
     /// there must be no wait.
     #[inline]
-    pub fn limit_wait(&mut self, clock: &impl Time, want: &mut Want) -> bool {
+    pub(crate) fn limit_wait(&mut self, clock: &impl Time, want: &mut Want) -> bool {
         self.waiting.aim = 0;
         if (self.waiting.wake == NEVER && self.hooks.held() == 0) || want.min == 0 {
             return true;

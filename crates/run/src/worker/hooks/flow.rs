@@ -12,7 +12,7 @@ use super::{Delay, Events, Hook, IssuedIo};
 const FLOW_NAP: u64 = 50_000;
 
 /// The share of one job in its flow.
-pub struct FlowShare {
+pub(super) struct FlowShare {
     ticket: FlowTicket,
     /// Time between two checks, ns.
     nap: u64,
@@ -22,7 +22,7 @@ pub struct FlowShare {
 
 impl FlowShare {
     /// The share of a job, which joins its flow; `None` without a flow.
-    pub fn of(job: &JobPlan, ticket: Option<FlowTicket>) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan, ticket: Option<FlowTicket>) -> Option<Self> {
         let mut ticket = ticket?;
         ticket.join();
         let nap = job

@@ -9,11 +9,11 @@ use fiord_types::PerDir;
 use super::{Check, Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo};
 
 /// Limits the I/Os in flight to the depth that the search tries.
-pub struct DepthSearch(LatencyTarget);
+pub(super) struct DepthSearch(LatencyTarget);
 
 impl DepthSearch {
     /// The search of a job that begins at `now`; `None` without a target.
-    pub fn of(job: &JobPlan, now: u64) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan, now: u64) -> Option<Self> {
         LatencyTarget::new(job, now).map(DepthSearch)
     }
 }

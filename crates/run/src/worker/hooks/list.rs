@@ -26,7 +26,7 @@ use crate::zones::Placer;
 
 /// What hooks need that the plan does not have.
 #[derive(Default)]
-pub struct Special {
+pub(crate) struct Special {
     /// The job's place in its flow.
     pub ticket: Option<FlowTicket>,
     /// Places the I/Os in zones.
@@ -36,7 +36,7 @@ pub struct Special {
 }
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
-pub struct Hooks {
+pub(crate) struct Hooks {
     list: Vec<(Events, Box<dyn Hook>)>,
     /// All events that a hook of the list wants.
     wanted: Events,
@@ -63,12 +63,12 @@ pub struct Hooks {
 
 impl Hooks {
     /// No hooks, for a plain loop.
-    pub fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Hooks::new(Vec::new(), 0)
     }
 
     /// These hooks, which are called in this order, for a job with `slots` slots.
-    pub fn new(list: Vec<Box<dyn Hook>>, slots: u32) -> Self {
+    pub(crate) fn new(list: Vec<Box<dyn Hook>>, slots: u32) -> Self {
         let list: Vec<_> = list.into_iter().map(|hook| (hook.events(), hook)).collect();
         let op = Op {
             kind: OpKind::Read,
@@ -111,7 +111,7 @@ impl Hooks {
     }
 
     /// Whether a job has hooks.
-    pub fn wanted(job: &JobPlan) -> bool {
+    pub(crate) fn wanted(job: &JobPlan) -> bool {
         !job.pace.is_free()
             || job.record.slices.is_some()
             || job.load.priorities.is_some()
@@ -123,7 +123,7 @@ impl Hooks {
     ///
     /// A hook that decides something comes before those that only measure. The zones come last of those that
     /// delay I/Os, because an I/O that has its place keeps others from it.
-    pub fn of(job: &JobPlan, special: Special, hertz: u64, now: u64) -> Self {
+    pub(crate) fn of(job: &JobPlan, special: Special, hertz: u64, now: u64) -> Self {
         if !Hooks::wanted(job) {
             return Hooks::none();
         }
@@ -143,13 +143,13 @@ impl Hooks {
 
     /// Whether a hook wants one of these events.
     #[inline(always)]
-    pub fn want(&self, events: Events) -> bool {
+    pub(crate) fn want(&self, events: Events) -> bool {
         self.wanted.has(events)
     }
 
     /// [`Hook::ready`] of all hooks, up to the first that delays the I/O.
     #[inline]
-    pub fn ready(&mut self, now: u64, in_flight: u32) -> Delay {
+    pub(crate) fn ready(&mut self, now: u64, in_flight: u32) -> Delay {
         if self.want(Events::READY) && !self.prolonged {
             for (events, hook) in &mut self.list {
                 if events.has(Events::READY) {
@@ -164,7 +164,7 @@ impl Hooks {
     }
 
     /// [`Hook::extra`] of the first hook that asks for an op, which must be issued next.
-    pub fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
+    pub(crate) fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
         let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::EXTRA));
         let extra = hooks.find_map(|(_, hook)| hook.extra(now, ending));
         self.extra = matches!(extra, Some(Extra::Io(_)));
@@ -175,7 +175,7 @@ impl Hooks {
     }
 
     /// [`Hook::fill`] of the hook that fills the buffers of writes.
-    pub fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
+    pub(crate) fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
         for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::FILL)) {
             hook.fill(io, data, now);
         }
@@ -183,13 +183,13 @@ impl Hooks {
 
     /// Whether the next op is one that a hook asked for.
     #[inline(always)]
-    pub fn next_is_extra(&self) -> bool {
+    pub(crate) fn next_is_extra(&self) -> bool {
         self.extra
     }
 
     /// [`Hook::direction`] of the first hook that decides it.
     #[inline]
-    pub fn direction(&mut self, now: u64) -> Option<Dir> {
+    pub(crate) fn direction(&mut self, now: u64) -> Option<Dir> {
         if !self.want(Events::DIRECTION) {
             return None;
         }
@@ -199,7 +199,7 @@ impl Hooks {
 
     /// [`Hook::due`] of all hooks, up to the first that delays the I/O.
     #[inline]
-    pub fn due(&mut self, dir: Dir, now: u64) -> Delay {
+    pub(crate) fn due(&mut self, dir: Dir, now: u64) -> Delay {
         if self.want(Events::DUE) {
             for (events, hook) in &mut self.list {
                 if events.has(Events::DUE) {
@@ -214,7 +214,7 @@ impl Hooks {
     }
 
     /// Offers an I/O: [`Hook::admit`] of all hooks, up to the first that does not admit it.
-    pub fn admit(&mut self, drawn: Io) -> Admission {
+    pub(crate) fn admit(&mut self, drawn: Io) -> Admission {
         self.admitted = drawn;
         let mut answer = Admission::AsDrawn;
         for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::ADMIT)) {
@@ -229,13 +229,13 @@ impl Hooks {
 
     /// The I/O that was admitted, where it is issued.
     #[inline(always)]
-    pub fn admitted(&self) -> Io {
+    pub(crate) fn admitted(&self) -> Io {
         self.admitted
     }
 
     /// Numbers an op and announces it: [`Hook::issued`] of all hooks. `now`: when it is handed to the engine.
     #[inline]
-    pub fn issued(&mut self, slot: Slot, op: &Op, data: &mut [u8], now: u64) {
+    pub(crate) fn issued(&mut self, slot: Slot, op: &Op, data: &mut [u8], now: u64) {
         let Some(io) = self.issued.get_mut(slot as usize) else { return };
         let extra = std::mem::take(&mut self.extra);
         let (seq, flush) = (self.next_seq, is_flush(op));
@@ -259,7 +259,7 @@ impl Hooks {
     }
 
     /// [`Hook::carry_out`] of the first hook that carries out the op.
-    pub fn carry_out(&mut self, slot: Slot) -> Option<Result<(), JobError>> {
+    pub(crate) fn carry_out(&mut self, slot: Slot) -> Option<Result<(), JobError>> {
         let io = self.issued.get(slot as usize)?;
         let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::CARRY_OUT));
         hooks.find_map(|(_, hook)| hook.carry_out(io))
@@ -268,7 +268,7 @@ impl Hooks {
     /// [`Hook::completed`] of all hooks. True if all of them release the slot. If not, the caller asks for the
     /// [failure](Hooks::take_failure) and the [holder](Hooks::take_holder).
     #[inline(always)]
-    pub fn completed(
+    pub(crate) fn completed(
         &mut self,
         slot: Slot,
         data: &[u8],
@@ -294,54 +294,54 @@ impl Hooks {
     }
 
     /// The first error with which a hook answered the last completion.
-    pub fn take_failure(&mut self) -> Option<JobError> {
+    pub(crate) fn take_failure(&mut self) -> Option<JobError> {
         self.failure.take().map(|error| *error)
     }
 
     /// The error of a hook about the last completion that the job survives, and whether the job ends.
-    pub fn take_survived(&mut self) -> Option<(JobError, bool)> {
+    pub(crate) fn take_survived(&mut self) -> Option<(JobError, bool)> {
         self.survived.take().map(|(error, ends)| (*error, ends))
     }
 
     /// The hook that holds the slot of the last completion.
-    pub fn take_holder(&mut self) -> Option<usize> {
+    pub(crate) fn take_holder(&mut self) -> Option<usize> {
         self.holder.take()
     }
 
     /// Gives a slot to the hook that holds it.
-    pub fn hold(&mut self, holder: usize, slot: HeldSlot) {
+    pub(crate) fn hold(&mut self, holder: usize, slot: HeldSlot) {
         self.list[holder].1.hold(slot);
         self.held += 1;
     }
 
     /// Slots that hooks hold.
     #[inline(always)]
-    pub fn held(&self) -> u32 {
+    pub(crate) fn held(&self) -> u32 {
         self.held
     }
 
     /// Lends the hooks the slots that a loop does not use while they hold none.
-    pub fn lend(&mut self, slots: Vec<FreeSlot>) {
+    pub(crate) fn lend(&mut self, slots: Vec<FreeSlot>) {
         self.spare = slots;
     }
 
     /// Returns the slots that the loop has lent.
-    pub fn take_spare(&mut self) -> Vec<FreeSlot> {
+    pub(crate) fn take_spare(&mut self) -> Vec<FreeSlot> {
         std::mem::take(&mut self.spare)
     }
 
     /// A slot in the place of one that is held: one that was lent, or one that was released.
-    pub fn another_slot(&mut self) -> Option<FreeSlot> {
+    pub(crate) fn another_slot(&mut self) -> Option<FreeSlot> {
         self.spare.pop().or_else(|| self.released())
     }
 
     /// Keeps a slot that was released for later.
-    pub fn keep(&mut self, slot: FreeSlot) {
+    pub(crate) fn keep(&mut self, slot: FreeSlot) {
         self.spare.push(slot);
     }
 
     /// A slot that a hook has released.
-    pub fn released(&mut self) -> Option<FreeSlot> {
+    pub(crate) fn released(&mut self) -> Option<FreeSlot> {
         if self.held == 0 {
             return None;
         }
@@ -351,38 +351,38 @@ impl Hooks {
     }
 
     /// The current, or else the last, op of a slot.
-    pub fn op(&self, slot: Slot) -> Option<&Op> {
+    pub(crate) fn op(&self, slot: Slot) -> Option<&Op> {
         self.issued.get(slot as usize).map(|io| &io.op)
     }
 
     /// What the hooks say about the I/O that has just failed.
-    pub fn explain(&mut self) -> Option<String> {
+    pub(crate) fn explain(&mut self) -> Option<String> {
         self.list.iter_mut().find_map(|(_, hook)| hook.explain())
     }
 
     /// [`Hook::wait`] of all hooks.
-    pub fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         self.list.iter_mut().for_each(|(_, hook)| hook.wait());
     }
 
     /// When the next check is due; [`NEVER`] if no hook checks anything.
-    pub fn next_check(&self) -> u64 {
+    pub(crate) fn next_check(&self) -> u64 {
         self.list.iter().map(|(_, hook)| hook.next_check()).min().unwrap_or(NEVER)
     }
 
     /// [`Hook::check`] of all hooks, up to the first that wants a change.
-    pub fn check(&mut self, now: u64, totals: PerDir<(u64, u64)>) -> Check {
+    pub(crate) fn check(&mut self, now: u64, totals: PerDir<(u64, u64)>) -> Check {
         let mut checks = self.list.iter_mut().map(|(_, hook)| hook.check(now, totals));
         checks.find(|check| *check != Check::GoOn).unwrap_or(Check::GoOn)
     }
 
     /// Measuring begins now.
-    pub fn restart(&mut self, now: u64) {
+    pub(crate) fn restart(&mut self, now: u64) {
         self.list.iter_mut().for_each(|(_, hook)| hook.restart(now));
     }
 
     /// What the hooks add to the result of the job.
-    pub fn results(&self) -> HookResults {
+    pub(crate) fn results(&self) -> HookResults {
         let mut results = HookResults::default();
         self.list.iter().for_each(|(_, hook)| hook.add_results(&mut results));
         results

@@ -7,14 +7,14 @@ use fiord_types::{Errno, PerDir};
 use super::{Completed, Disposition, Events, Hook, IssuedIo, NEVER};
 use crate::error::{JobError, Stage};
 /// Ends the job at the first I/O that takes too long.
-pub struct MaxLatency {
+pub(super) struct MaxLatency {
     /// Limits by direction, ns; [`NEVER`]: none.
     limits: PerDir<u64>,
 }
 
 impl MaxLatency {
     /// The limits of a job; `None` if it has none.
-    pub fn of(job: &JobPlan) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan) -> Option<Self> {
         let limits = job.pace.max_latency;
         (limits != PerDir::default()).then(|| MaxLatency {
             limits: limits.map(|limit| limit.map_or(NEVER, |limit| limit.0)),

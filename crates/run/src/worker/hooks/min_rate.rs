@@ -7,11 +7,11 @@ use fiord_types::{Errno, PerDir};
 use super::{Check, Events, Hook};
 use crate::error::{JobError, Stage};
 /// Ends a job that is slower than its minimum rate.
-pub struct RateFloor(MinRate);
+pub(super) struct RateFloor(MinRate);
 
 impl RateFloor {
     /// The minimum rates of a job; the first cycle begins at `now`. `None` if it has none.
-    pub fn of(job: &JobPlan, now: u64) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan, now: u64) -> Option<Self> {
         MinRate::new(job, now).map(RateFloor)
     }
 }

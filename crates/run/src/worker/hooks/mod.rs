@@ -49,50 +49,50 @@ use fiord_types::{Dir, Nanos, PerDir};
 use crate::error::JobError;
 use crate::zones::Counts;
 
-pub use list::{Hooks, Special};
-pub use verify::Verifier;
+pub(super) use list::{Hooks, Special};
+pub(super) use verify::Verifier;
 
 /// Marks a time that does not come, ns.
-pub const NEVER: u64 = u64::MAX;
+pub(super) const NEVER: u64 = u64::MAX;
 
 /// A set of methods of [`Hook`] that the worker calls for each I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Events(u16);
+pub(super) struct Events(u16);
 
 impl Events {
     /// None of them.
-    pub const NONE: Events = Events(0);
+    pub(super) const NONE: Events = Events(0);
     /// [`Hook::ready`].
-    pub const READY: Events = Events(1);
+    pub(super) const READY: Events = Events(1);
     /// [`Hook::direction`].
-    pub const DIRECTION: Events = Events(1 << 9);
+    pub(super) const DIRECTION: Events = Events(1 << 9);
     /// [`Hook::due`].
-    pub const DUE: Events = Events(1 << 2);
+    pub(super) const DUE: Events = Events(1 << 2);
     /// [`Hook::admit`].
-    pub const ADMIT: Events = Events(1 << 3);
+    pub(super) const ADMIT: Events = Events(1 << 3);
     /// [`Hook::issued`].
-    pub const ISSUED: Events = Events(1 << 4);
+    pub(super) const ISSUED: Events = Events(1 << 4);
     /// [`Hook::carry_out`].
-    pub const CARRY_OUT: Events = Events(1 << 5);
+    pub(super) const CARRY_OUT: Events = Events(1 << 5);
     /// [`Hook::completed`].
-    pub const COMPLETED: Events = Events(1 << 6);
+    pub(super) const COMPLETED: Events = Events(1 << 6);
     /// [`Hook::extra`].
-    pub const EXTRA: Events = Events(1 << 1);
+    pub(super) const EXTRA: Events = Events(1 << 1);
     /// [`Hook::issued`] and [`Hook::completed`] are also called for flushes.
-    pub const FLUSHES: Events = Events(1 << 7);
+    pub(super) const FLUSHES: Events = Events(1 << 7);
     /// [`Hook::issued`] and [`Hook::completed`] get the bytes of reads and writes.
-    pub const DATA: Events = Events(1 << 8);
+    pub(super) const DATA: Events = Events(1 << 8);
     /// [`Hook::fill`].
-    pub const FILL: Events = Events(1 << 10);
+    pub(super) const FILL: Events = Events(1 << 10);
 
     /// Whether the set contains one of `others`.
     #[inline(always)]
-    pub const fn has(self, others: Events) -> bool {
+    pub(super) const fn has(self, others: Events) -> bool {
         self.0 & others.0 != 0
     }
 
     /// This set, or none if `on` is false.
-    pub const fn only_if(self, on: bool) -> Events {
+    pub(super) const fn only_if(self, on: bool) -> Events {
         if on { self } else { Events::NONE }
     }
 }
@@ -106,7 +106,7 @@ impl BitOr for Events {
 
 /// How long an I/O must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delay {
+pub(super) enum Delay {
     /// It need not wait.
     None,
     /// Until this time, ns of the engine's clock.
@@ -122,7 +122,7 @@ pub enum Delay {
 
 /// Answer of [`Hook::admit`].
 #[derive(Debug)]
-pub enum Admission {
+pub(super) enum Admission {
     /// Issue the I/O as it was drawn.
     AsDrawn,
     /// Issue the I/O as the hook has changed it. [`Source::placed`](fiord_load::Source::placed) tells its
@@ -138,7 +138,7 @@ pub enum Admission {
 
 /// An op that was issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IssuedIo {
+pub(super) struct IssuedIo {
     /// Its number in the order of issue, from 0. Flushes and extra I/Os have numbers, too.
     pub seq: u64,
     /// A hook asked for it ([`Hook::extra`]).
@@ -160,7 +160,7 @@ pub struct IssuedIo {
 
 /// How an I/O completed.
 #[derive(Debug, Clone, Copy)]
-pub struct Completed {
+pub(super) struct Completed {
     /// The latencies, ns.
     pub times: Times,
     /// When it completed, ns. It was issued at `end - times.clat`.
@@ -174,19 +174,19 @@ pub struct Completed {
 impl Completed {
     /// An op that transferred all of its bytes.
     #[inline]
-    pub fn ok(bytes: u32, times: Times, end: u64) -> Self {
+    pub(super) fn ok(bytes: u32, times: Times, end: u64) -> Self {
         Completed { times, end, outcome: Outcome::ok(bytes), succeeded: true }
     }
 
     /// An op that failed.
-    pub fn failed(outcome: Outcome, times: Times, end: u64) -> Self {
+    pub(super) fn failed(outcome: Outcome, times: Times, end: u64) -> Self {
         Completed { times, end, outcome, succeeded: false }
     }
 }
 
 /// An op that a hook asks for ([`Hook::extra`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extra {
+pub(super) enum Extra {
     /// An I/O.
     Io(Io),
     /// Opens a file. Only if `openfiles` is less than the number of files.
@@ -200,7 +200,7 @@ pub enum Extra {
 
 /// Answer of [`Hook::completed`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Disposition {
+pub(super) enum Disposition {
     /// The slot is free, as far as this hook is concerned.
     Release,
     /// The slot stays in use: [`Hook::hold`] gets it. At most one hook of a job may answer so, and only if the op
@@ -217,7 +217,7 @@ pub enum Disposition {
 
 /// Result of [`Hook::check`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Check {
+pub(super) enum Check {
     /// The job continues.
     GoOn,
     /// Discard the measurements so far.
@@ -230,7 +230,7 @@ pub enum Check {
 
 /// What hooks add to the result of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct HookResults {
+pub(super) struct HookResults {
     /// The depth that `latency_target` found.
     pub depth: Option<u32>,
     /// What the job did to zones.
@@ -243,7 +243,7 @@ pub struct HookResults {
 ///
 /// Hooks run on the worker's thread, on the path of every I/O. They must not allocate memory, read a
 /// clock or wait, except in the methods that say so. Times are ns of the engine's clock.
-pub trait Hook {
+pub(super) trait Hook {
     /// The methods to call for each I/O. The set must not change.
     fn events(&self) -> Events;
 

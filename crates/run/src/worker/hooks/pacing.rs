@@ -10,7 +10,7 @@ use fiord_types::Dir;
 use super::{Completed, Delay, Disposition, Events, Hook, IssuedIo, NEVER};
 
 /// The rates and think times of one job.
-pub struct Pacing {
+pub(super) struct Pacing {
     pacer: Option<Pacer>,
     thinker: Option<Thinker>,
     /// The job reads and writes, so that the rates may decide the direction.
@@ -28,7 +28,7 @@ pub struct Pacing {
 impl Pacing {
     /// The rates and think times of a job whose first I/O is due at `now`; `None` if it has none. `hertz`: CPU
     /// cycles per second.
-    pub fn of(job: &JobPlan, hertz: u64, now: u64) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan, hertz: u64, now: u64) -> Option<Self> {
         let pace = &job.pace;
         let cycles = pace.think.map_or(0, |think| think.cycles);
         let think_ns = u128::from(cycles) * 1_000_000_000 / u128::from(hertz.max(1));

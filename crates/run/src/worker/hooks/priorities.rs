@@ -6,11 +6,11 @@ use fiord_stat::recorder::Recorder;
 use super::{Completed, Disposition, Events, Hook, IssuedIo};
 
 /// Counts the latency of each I/O by its priority.
-pub struct Priorities;
+pub(super) struct Priorities;
 
 impl Priorities {
     /// `None` for a job whose I/Os all have its own priority.
-    pub fn of(job: &JobPlan) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan) -> Option<Self> {
         job.load.priorities.as_ref().map(|_| Priorities)
     }
 }

@@ -6,11 +6,11 @@ use fiord_stat::recorder::Recorder;
 use super::{Completed, Disposition, Events, Hook, IssuedIo};
 
 /// Counts each I/O in its slice, with its latency from its start and from its due time.
-pub struct SliceCounts;
+pub(super) struct SliceCounts;
 
 impl SliceCounts {
     /// `None` for a job without slices.
-    pub fn of(job: &JobPlan) -> Option<Self> {
+    pub(super) fn of(job: &JobPlan) -> Option<Self> {
         job.record.slices.as_ref().map(|_| SliceCounts)
     }
 }

@@ -10,7 +10,7 @@ use crate::error::JobError;
 use crate::zones::{Placer, ZonePlacement};
 
 /// Places the I/Os of one job in zones.
-pub struct Zones {
+pub(super) struct Zones {
     placer: Placer,
     /// The last I/O waits for its zone.
     blocked: bool,
@@ -20,7 +20,7 @@ pub struct Zones {
 
 impl Zones {
     /// A hook for a job with this placer.
-    pub fn new(placer: Placer) -> Self {
+    pub(super) fn new(placer: Placer) -> Self {
         Zones { placer, blocked: false, zone: String::new() }
     }
 }

@@ -188,7 +188,7 @@ fn queue_rest<E: Engine>(
 }
 
 /// An op completed as it was queued by rare code.
-pub fn complete_at_once<E: Engine>(
+pub(super) fn complete_at_once<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     clock: &E::Clock,

@@ -15,7 +15,7 @@ use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control, ex
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
-    pub fn run_direct<M: Mode>(&mut self) {
+    pub(crate) fn run_direct<M: Mode>(&mut self) {
         self.state.one_by_one = true;
         let Some(mut slot) = self.slots.pop() else { return };
         self.state.hooks.lend(std::mem::take(&mut self.slots));

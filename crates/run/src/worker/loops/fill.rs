@@ -17,7 +17,7 @@ use crate::error::{JobError, Stage};
 
 /// How filling ended.
 #[derive(PartialEq, Eq)]
-pub enum FillOutcome {
+pub(super) enum FillOutcome {
     /// Every slot is in use, or the engine accepts no more, or the next op must wait for others.
     Wait,
     /// The work is done.
@@ -30,7 +30,7 @@ pub enum FillOutcome {
 
 /// Why an operation of the source is not issued now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum NotNow {
+pub(super) enum NotNow {
     /// It has been carried out, or is not possible: ask the source again.
     AskAgain,
     /// It is held back until something changes.

@@ -11,7 +11,11 @@ use crate::control::Phase;
 use crate::error::JobError;
 
 /// Flushes as the job asks and closes every file. `slot`: a slot to flush with.
-pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E, slot: &mut Option<FreeSlot>) {
+pub(super) fn finish<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    slot: &mut Option<FreeSlot>,
+) {
     state.control.set_phase(Phase::Finishing);
     state.check_buffers();
     let load = &state.job.load;
@@ -41,7 +45,7 @@ pub fn finish<E: Engine>(state: &mut JobState<'_>, engine: &mut E, slot: &mut Op
 
 /// Closes a file. With `fsync_on_close` its data reach the device first, which takes part of the run
 /// time.
-pub fn close<E: Engine>(
+pub(super) fn close<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     slot: &mut Option<FreeSlot>,

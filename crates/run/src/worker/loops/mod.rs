@@ -18,8 +18,8 @@ mod complete;
 mod direct;
 mod fill;
 mod finish;
-pub mod mode;
-pub mod ops;
+pub(super) mod mode;
+pub(super) mod ops;
 mod queued;
 mod slots;
 
@@ -36,7 +36,7 @@ use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
 
 /// The bytes of writes.
-pub trait Payload {
+pub(super) trait Payload {
     /// Whether the job writes bytes at all. A constant for types whose loops are compiled separately.
     fn writes(&self) -> bool;
     /// Fills the buffer of a write. False if there was nothing to do, so that no time has passed.
@@ -46,7 +46,7 @@ pub trait Payload {
 }
 
 /// A job instance while it runs.
-pub struct Worker<'a, E: Engine, S, P> {
+pub(super) struct Worker<'a, E: Engine, S, P> {
     pub state: JobState<'a>,
     pub engine: E,
     /// The slots that no loop uses now.
@@ -75,7 +75,7 @@ type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
 impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     /// A worker whose set-up is complete. `slots`: all slots of the engine. `state` makes its state at
     /// the given time, ns.
-    pub fn new(
+    pub(super) fn new(
         (engine, slots): (E, Vec<FreeSlot>),
         source: S,
         payload: P,
@@ -109,7 +109,7 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
 
     /// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. Called before
     /// the first I/O, when the engine has all buffers.
-    pub fn watch_buffers(&mut self) {
+    pub(super) fn watch_buffers(&mut self) {
         if self.state.job.process.memory.path().is_none() {
             return;
         }
@@ -122,12 +122,12 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     }
 
     /// Flushes and closes the files as the job asks.
-    pub fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         finish::finish(&mut self.state, &mut self.engine, &mut self.slots.pop());
     }
 
     /// The result of the job.
-    pub fn result(mut self) -> WorkerResult {
+    pub(super) fn result(mut self) -> WorkerResult {
         let now = self.clock.now();
         let closed = self.engine.close();
         let mut result = self.state.result(now);
@@ -140,7 +140,7 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
 
     /// The result of the job, and its engine.
     #[cfg(test)]
-    pub fn result_and_engine(self) -> (WorkerResult, E) {
+    pub(super) fn result_and_engine(self) -> (WorkerResult, E) {
         let now = self.clock.now();
         (self.state.result(now), self.engine)
     }
@@ -188,7 +188,7 @@ enum ControlOutcome {
 }
 
 /// Opens every file and attaches it to the engine.
-pub fn open_all(engine: &mut impl Engine, files: &mut dyn Files) -> Result<(), JobError> {
+pub(super) fn open_all(engine: &mut impl Engine, files: &mut dyn Files) -> Result<(), JobError> {
     for file in 0..files.count() {
         attach(engine, files, file)?;
     }

@@ -4,7 +4,7 @@ use fiord_stat::recorder::axes;
 
 /// A set of features that a loop contains. Each loop is compiled once for each mode that its job may
 /// need, so the plain loops have no test for what the job does not use.
-pub trait Mode {
+pub(crate) trait Mode {
     /// The measurements of each completed I/O: a set of [`axes`].
     const AXES: u32;
     /// The loop calls [hooks](super::super::hooks).
@@ -21,19 +21,19 @@ pub trait Mode {
 }
 
 /// Counts I/Os and bytes only (`gtod_reduce`).
-pub struct Bare;
+pub(crate) struct Bare;
 /// Takes the default measurements of an engine that completes each I/O at once.
-pub struct Synchronous;
+pub(crate) struct Synchronous;
 /// Takes the default measurements of an engine with many I/Os in flight.
-pub struct Asynchronous;
+pub(crate) struct Asynchronous;
 /// Decides at run time what to measure.
-pub struct Dynamic;
+pub(crate) struct Dynamic;
 /// Has hooks, and decides at run time what to measure.
-pub struct Managed;
+pub(crate) struct Managed;
 /// A sampled round of a loop without hooks.
-pub struct Sampled;
+pub(crate) struct Sampled;
 /// A sampled round of a loop with hooks.
-pub struct ManagedSampled;
+pub(crate) struct ManagedSampled;
 
 impl Mode for Bare {
     const AXES: u32 = axes::BARE;

@@ -18,7 +18,7 @@ use crate::error::{JobError, Stage};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
-    pub fn run_queued<M: Mode>(&mut self) {
+    pub(crate) fn run_queued<M: Mode>(&mut self) {
         let mut at = LoopState {
             slots: Slots::new(std::mem::take(&mut self.slots)),
             batching: Batching::of(&self.state.job.depth),

@@ -5,7 +5,7 @@ use fiord_load::Next;
 use fiord_types::PerDir;
 
 /// The state of a loop with many I/Os in flight.
-pub struct LoopState {
+pub(super) struct LoopState {
     pub slots: Slots,
     pub batching: Batching,
     /// An operation of the source that could not be carried out yet.
@@ -18,7 +18,7 @@ pub struct LoopState {
 
 /// An op that was queued.
 #[derive(Debug, Clone, Copy)]
-pub struct InFlight {
+pub(super) struct InFlight {
     /// The rest of it that has not completed.
     pub op: Op,
     /// When its payload, and those of all ops submitted with it, were ready. ns.
@@ -30,7 +30,7 @@ pub struct InFlight {
 }
 
 /// The slots of a job and their ops.
-pub struct Slots {
+pub(super) struct Slots {
     /// Slots without an op. The last one is used first, so that few buffers stay in the CPU's caches.
     pub free: Vec<FreeSlot>,
     /// The current, or else the last, op of each slot.
@@ -51,7 +51,7 @@ pub struct Slots {
 
 impl Slots {
     /// With no op in flight. `free`: all slots, in the order of their indices.
-    pub fn new(mut free: Vec<FreeSlot>) -> Self {
+    pub(super) fn new(mut free: Vec<FreeSlot>) -> Self {
         let depth = free.len();
         free.reverse();
         let nothing = Op {
@@ -77,23 +77,23 @@ impl Slots {
 
     /// Ops in flight.
     #[inline(always)]
-    pub fn in_flight(&self) -> u32 {
+    pub(super) fn in_flight(&self) -> u32 {
         (self.usable - self.free.len()) as u32
     }
 
     /// The op of a slot has completed, and a hook holds the slot.
-    pub fn held(&mut self) {
+    pub(super) fn held(&mut self) {
         self.usable -= 1;
     }
 
     /// A hook has released a slot.
-    pub fn released(&mut self, slot: FreeSlot) {
+    pub(super) fn released(&mut self, slot: FreeSlot) {
         self.usable += 1;
         self.free.push(slot);
     }
 
     /// Takes the slot of the op that the engine refused.
-    pub fn take_refused(&mut self) -> Option<FreeSlot> {
+    pub(super) fn take_refused(&mut self) -> Option<FreeSlot> {
         let index = self.refused.take()?;
         let position = self.free.iter().position(|slot| slot.index() == index)?;
         Some(self.free.swap_remove(position))
@@ -101,7 +101,7 @@ impl Slots {
 
     /// Whether `len` bytes of a file from `offset` touch a byte of an op in flight
     /// (`serialize_overlap`).
-    pub fn overlaps(&self, file: u32, offset: u64, len: u32) -> bool {
+    pub(super) fn overlaps(&self, file: u32, offset: u64, len: u32) -> bool {
         let end = offset + u64::from(len);
         (0u32..).zip(&self.flights).any(|(slot, flight)| {
             let other = &flight.op;
@@ -118,7 +118,7 @@ impl Slots {
 }
 
 /// The user's settings for submission and reaping.
-pub struct Batching {
+pub(super) struct Batching {
     /// `iodepth`.
     pub depth: u32,
     /// Ops per submission.
@@ -136,7 +136,7 @@ pub struct Batching {
 
 impl Batching {
     /// The settings of a job.
-    pub fn of(depth: &fiord_plan::Depth) -> Self {
+    pub(super) fn of(depth: &fiord_plan::Depth) -> Self {
         let all = depth.depth.max(1);
         let low = depth.low.map_or(all, |n| n.min(all));
         // Without `iodepth_batch*`, the loop reaps only down to `iodepth_low`.
@@ -152,12 +152,12 @@ impl Batching {
     }
 
     /// Whether the loop reaps down to `low` with `in_flight` ops in flight: only when the queue is full.
-    pub fn comes_down(&self, in_flight: u32) -> bool {
+    pub(super) fn comes_down(&self, in_flight: u32) -> bool {
         in_flight == self.depth || self.low == 0
     }
 
     /// What to reap next to get from `in_flight` down to `low`.
-    pub fn down(&self, in_flight: u32) -> Want {
+    pub(super) fn down(&self, in_flight: u32) -> Want {
         let max = if self.explicit { self.max } else { in_flight.saturating_sub(self.low).max(1) };
         Want { min: self.min.min(in_flight), max, timeout: None }
     }
@@ -165,7 +165,7 @@ impl Batching {
 
 /// Completions of one reap and direction with equal timestamps, recorded once with a count.
 #[derive(Debug, Clone, Copy)]
-pub struct CompletionBatch {
+pub(super) struct CompletionBatch {
     pub bytes: u64,
     pub start: u64,
     pub issue: u64,
@@ -174,8 +174,8 @@ pub struct CompletionBatch {
 }
 
 /// One batch for each direction, so that a mix does not end the batch with each change of direction.
-pub type CompletionBatches = PerDir<CompletionBatch>;
+pub(super) type CompletionBatches = PerDir<CompletionBatch>;
 
 /// No completions yet.
-pub const EMPTY_BATCHES: CompletionBatches =
+pub(super) const EMPTY_BATCHES: CompletionBatches =
     PerDir::all(CompletionBatch { bytes: 0, start: 0, issue: 0, count: 0 });

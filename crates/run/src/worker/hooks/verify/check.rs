@@ -10,7 +10,7 @@ use super::fill::JobFormat;
 
 /// What a reader knows about the write whose bytes it reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WriteClues {
+pub(super) struct WriteClues {
     /// The seed of its body.
     pub seed: Option<u64>,
     /// Its number.
@@ -19,7 +19,7 @@ pub struct WriteClues {
 
 /// An interval that does not contain what was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BadRead {
+pub(super) struct BadRead {
     /// Offset in the file.
     pub offset: Bytes,
     /// Length.
@@ -30,7 +30,7 @@ pub struct BadRead {
 
 impl BadRead {
     /// Whether the header of the interval is intact, so that the rest can be computed from it.
-    pub fn has_intact_header(&self) -> bool {
+    pub(super) fn has_intact_header(&self) -> bool {
         matches!(
             self.difference,
             BadContents::Pattern { .. } | BadContents::Sealed(Corruption::Digest(_))
@@ -40,7 +40,7 @@ impl BadRead {
 
 /// How an interval differs from what was written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum BadContents {
+pub(super) enum BadContents {
     /// The header or the digest.
     #[error("{0}")]
     Sealed(#[from] Corruption),
@@ -56,7 +56,7 @@ pub enum BadContents {
 
 /// Checks reads.
 #[derive(Debug, Clone)]
-pub struct Checker {
+pub(super) struct Checker {
     format: JobFormat,
     /// The bytes that a pattern gives for the whole I/O.
     expected: Vec<u8>,
@@ -65,12 +65,12 @@ pub struct Checker {
 }
 
 impl Checker {
-    pub fn new(format: JobFormat) -> Self {
+    pub(super) fn new(format: JobFormat) -> Self {
         Checker { format, expected: Vec::new(), moved: Vec::new() }
     }
 
     /// Checks the bytes of a read at `offset`. Calls `bad` for each bad interval, until it returns false.
-    pub fn check(
+    pub(super) fn check(
         &mut self,
         offset: u64,
         data: &[u8],

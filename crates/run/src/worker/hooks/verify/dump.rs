@@ -8,19 +8,19 @@ use fiord_types::Bytes;
 
 /// Where bad intervals are saved.
 #[derive(Debug, Clone)]
-pub struct Dumps {
+pub(super) struct Dumps {
     /// `--aux-path`; empty: the current directory.
     directory: PathBuf,
 }
 
 impl Dumps {
-    pub fn new(directory: PathBuf) -> Self {
+    pub(super) fn new(directory: PathBuf) -> Self {
         Dumps { directory }
     }
 
     /// Saves an interval of a file. Without `expected` its header is bad, so nothing is known about it. Returns a text
     /// to add to the message about the interval.
-    pub fn save(
+    pub(super) fn save(
         &self,
         file: &Path,
         offset: Bytes,

@@ -16,7 +16,7 @@ use crate::error::{JobError, Stage};
 
 /// What the writes of a job contain.
 #[derive(Debug, Clone)]
-pub struct JobFormat {
+pub(super) struct JobFormat {
     contents: WriteFormat,
     pub method: Method,
     /// Length of an interval in bytes. `None`: each write is one interval.
@@ -31,7 +31,7 @@ pub struct JobFormat {
 
 impl JobFormat {
     /// The format of a job's writes.
-    pub fn of(job: &JobPlan, plan: &VerifyPlan) -> Result<Self, JobError> {
+    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan) -> Result<Self, JobError> {
         let VerifyMethod::Fio(method) = plan.method else {
             let detail = "verify=fiord is not supported yet. To fix: use verify=crc32c";
             return Err(JobError::new(Stage::FillBuffers, Errno::EINVAL, detail));
@@ -61,14 +61,14 @@ impl JobFormat {
     }
 
     /// The seed of the body of a write. It is odd, so that no body consists of zeros.
-    pub fn seed_of(&self, number: u64) -> u64 {
+    pub(super) fn seed_of(&self, number: u64) -> u64 {
         let mut state = self.seed;
         let mut state = splitmix(&mut state) ^ number;
         splitmix(&mut state) | 1
     }
 
     /// Fills the buffer of a write. `number`: writes that the job issued before. `now`: ns.
-    pub fn fill(&self, number: u64, offset: u64, data: &mut [u8], now: u64) {
+    pub(super) fn fill(&self, number: u64, offset: u64, data: &mut [u8], now: u64) {
         let identity = WriteIdentity {
             offset,
             seed: self.seed_of(number),
@@ -82,7 +82,7 @@ impl JobFormat {
     }
 
     /// Moves the header of an interval to its place, or back.
-    pub fn exchange(
+    pub(super) fn exchange(
         &self,
         interval: &mut [u8],
         layout: HeaderLayout,
@@ -92,12 +92,12 @@ impl JobFormat {
     }
 
     /// Whether headers lie at another place than the start of their interval.
-    pub fn moves_headers(&self) -> bool {
+    pub(super) fn moves_headers(&self) -> bool {
         self.header_offset > 0
     }
 
     /// The intervals of an I/O, with their offsets.
-    pub fn intervals<'d>(
+    pub(super) fn intervals<'d>(
         &self,
         offset: u64,
         data: &'d [u8],
@@ -110,7 +110,7 @@ impl JobFormat {
 
     /// Turns the bytes of a read, whose headers are intact, into what was written: the body comes from the seed in
     /// the first header. `number`: that of the write, if it is known.
-    pub fn restore(&self, offset: u64, data: &mut [u8], number: Option<u64>) {
+    pub(super) fn restore(&self, offset: u64, data: &mut [u8], number: Option<u64>) {
         let length = data.len();
         let interval = self.interval.unwrap_or(length).min(length);
         let mut first = data[..interval].to_vec();

@@ -32,7 +32,7 @@ use super::{Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo};
 use crate::error::JobError;
 
 /// Verifies the I/Os of one job.
-pub struct Verifier {
+pub(crate) struct Verifier {
     format: JobFormat,
     checker: Checker,
     policy: ErrorPolicy,
@@ -63,13 +63,13 @@ pub struct Verifier {
 
 impl Verifier {
     /// Whether the writes of a job get their bytes from this hook.
-    pub fn fills(job: &JobPlan) -> bool {
+    pub(crate) fn fills(job: &JobPlan) -> bool {
         let null = VerifyMethod::Fio(Method::Null);
         job.verify.as_ref().is_some_and(|verify| verify.method != null)
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
-    pub fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
+    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
         let Some(plan) = &job.verify else { return Ok(None) };
         let format = JobFormat::of(job, plan)?;
         let replays = plan.pass.reads_back() && plan.tracking == Tracking::Replay;

@@ -10,7 +10,7 @@ use super::super::Extra;
 
 /// Repeats the writes of the job's loops.
 #[derive(Debug)]
-pub struct Replay {
+pub(super) struct Replay {
     source: AnySource,
     /// Number of the next write that the source draws.
     next: u64,
@@ -26,7 +26,7 @@ pub struct Replay {
 
 /// What comes next in a verify pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PassStep {
+pub(super) enum PassStep {
     /// Reads back the write with this number.
     Read(Io, u64),
     /// Not an I/O. No op may be in flight.
@@ -37,7 +37,7 @@ pub enum PassStep {
 
 impl Replay {
     /// `source` is equal to that of the job, before its first I/O.
-    pub fn new(source: AnySource, settles: bool) -> Self {
+    pub(super) fn new(source: AnySource, settles: bool) -> Self {
         Replay {
             source,
             next: 0,
@@ -49,12 +49,12 @@ impl Replay {
     }
 
     /// A write failed.
-    pub fn failed(&mut self, number: u64) {
+    pub(super) fn failed(&mut self, number: u64) {
         self.failed.insert(number);
     }
 
     /// The pass over a loop begins. `files`: those that stay open.
-    pub fn begin(&mut self, files: u32) {
+    pub(super) fn begin(&mut self, files: u32) {
         if std::mem::take(&mut self.ended) {
             while self.source.next() != Next::End {}
             self.source.restart();
@@ -65,7 +65,7 @@ impl Replay {
     }
 
     /// The next step. `written`: writes that were issued in all loops. `idle`: no op is in flight. `None`: not now.
-    pub fn next(&mut self, written: u64, idle: bool) -> Option<PassStep> {
+    pub(super) fn next(&mut self, written: u64, idle: bool) -> Option<PassStep> {
         loop {
             if !self.controls.is_empty() {
                 return idle.then(|| self.controls.pop_front().map(PassStep::Control)).flatten();

@@ -18,7 +18,7 @@ use crate::worker::Outside;
 const MOST_MESSAGES: u64 = 1000;
 
 /// Reports bad data, and decides whether the job continues.
-pub struct ErrorPolicy {
+pub(super) struct ErrorPolicy {
     method: Method,
     job: Vec<PathBuf>,
     continues: bool,
@@ -30,7 +30,7 @@ pub struct ErrorPolicy {
 
 /// A read that is judged.
 #[derive(Debug, Clone, Copy)]
-pub struct JudgedRead<'d> {
+pub(super) struct JudgedRead<'d> {
     /// The whole op.
     pub op: Op,
     pub data: &'d [u8],
@@ -38,13 +38,13 @@ pub struct JudgedRead<'d> {
 
 impl JudgedRead<'_> {
     /// Offset of the first byte.
-    pub fn offset(&self) -> Bytes {
+    pub(super) fn offset(&self) -> Bytes {
         Bytes(self.op.offset - u64::from(self.op.at))
     }
 }
 
 impl ErrorPolicy {
-    pub fn of(job: &JobPlan, plan: &VerifyPlan, method: Method, outside: &Outside) -> Self {
+    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan, method: Method, outside: &Outside) -> Self {
         ErrorPolicy {
             method,
             job: job.target.files.iter().map(|file| file.path.clone()).collect(),
@@ -58,7 +58,12 @@ impl ErrorPolicy {
 
     /// Reports a bad interval. `expected`: the whole read as it should be, if that is known. False if the job does
     /// not look for more in this read.
-    pub fn report(&mut self, read: JudgedRead<'_>, bad: &BadRead, expected: Option<&[u8]>) -> bool {
+    pub(super) fn report(
+        &mut self,
+        read: JudgedRead<'_>,
+        bad: &BadRead,
+        expected: Option<&[u8]>,
+    ) -> bool {
         self.messages += 1;
         if self.messages <= MOST_MESSAGES {
             let mut text = self.text(read, bad);
@@ -95,12 +100,12 @@ impl ErrorPolicy {
     }
 
     /// Whether bad intervals are saved to files.
-    pub fn dumps(&self) -> bool {
+    pub(super) fn dumps(&self) -> bool {
         self.dumps.is_some()
     }
 
     /// The consequence of a read whose first bad interval is `bad`.
-    pub fn consequence(&self, read: JudgedRead<'_>, bad: &BadRead) -> Disposition {
+    pub(super) fn consequence(&self, read: JudgedRead<'_>, bad: &BadRead) -> Disposition {
         let mut error = JobError::new(Stage::Verify, Errno::EILSEQ, bad.difference.to_string())
             .at(self.path(read.op.file));
         error.offset = Some(bad.offset.0);
