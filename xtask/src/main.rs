@@ -12,10 +12,10 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask TASK
 
-  bench   runs fiord and fio in turn on the same work and prints the ratios (bench --help)
-  docs    writes what is made from the option table: reference, manual, completions
-          (docs --check only says which of them are out of date)
-  vm      boots a Debian kernel with NVMe, zoned and SCSI devices under QEMU and runs the scenarios of
+  bench   run fiord and fio alternately on the same jobs and print the ratios (bench --help)
+  docs    write the pages that are generated from the option table: reference, manual, completions
+          (docs --check only lists the pages that are out of date)
+  vm      boot a Debian kernel with NVMe, zoned and SCSI devices under QEMU and run the scenarios of
           tests/vm there, one command, or a shell (vm --help)
 ";
 

@@ -19,7 +19,8 @@ fn index() -> String {
          A finding is a reason why a result may not measure what its reader thinks. It is `invalid` if\n\
          the number measures something else, `suspect` if it may, and a `note` if it is good to know.\n\
          `--findings=off` turns findings off. With `--findings=fatal`, fiord exits with status 253 if a\n\
-         finding is invalid. `ignore_findings=ID,...` in a job turns off single findings for that job.\n\
+         finding says that a result is invalid. `ignore_findings=ID,...` in a job turns off single\n\
+         findings for that job.\n\
          `fiord check JOB...` reports the findings that need no run.\n\n\
          | finding | at worst | reported | what |\n|---|---|---|---|\n",
     );

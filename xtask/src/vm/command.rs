@@ -119,7 +119,7 @@ fn files(
         if let Some(mut to) = tar.stdin.take() {
             io::copy(&mut from, &mut to)?;
         }
-        ensure!(tar.wait()?.success(), "what was in /out did not come back whole");
+        ensure!(tar.wait()?.success(), "the files in /out could not be copied completely");
         Ok(())
     })
 }

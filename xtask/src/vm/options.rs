@@ -11,23 +11,23 @@ use super::scenario::Clock;
 pub(super) const HELP: &str = "\
 cargo xtask vm [OPTION…]
 
-Without --run, --shell, --list or --prepare: runs the scenarios of tests/vm.
+Without --run, --shell, --list or --prepare, runs the scenarios of tests/vm.
 
-  --only NAME       only this scenario; may be given more than once
-  --list            names the scenarios and the devices
-  --run 'COMMAND'   runs one shell command on the devices; its output and its exit status are the command's
-  --shell           a prompt with the devices
-  --devices A,B     the devices that --run and --shell start (every one that goes with the others)
-  --limit SECONDS   how long --run may take (300)
-  --with PATH       brings a program in, with the libraries that it needs; may be given more than once
-  --out DIR         what is left in /out lies in DIR afterwards
-  --steady          time goes by instructions executed: steadier measurements by --run and --shell
-  --fiord PATH      a static fiord instead of one that is built
+  --only NAME       run only this scenario; may be given more than once
+  --list            list the scenarios and the devices
+  --run 'COMMAND'   run one shell command on the devices, with its output and exit status
+  --shell           start a shell prompt with the devices
+  --devices A,B     the devices that --run and --shell start (all that can run together)
+  --limit SECONDS   time limit of --run (300)
+  --with PATH       copy a program and its libraries into the machine; may be given more than once
+  --out DIR         copy the files that the command leaves in /out to DIR
+  --steady          advance the clock with executed instructions, for steadier results of --run and --shell
+  --fiord PATH      a static fiord to use instead of building one
   --memory MIB      memory of the machine (2048)
-  --cpus N          its CPUs (2)
-  --kernel FILE     a kernel instead of Debian's, with
-  --modules DIR     its modules (/lib/modules/RELEASE)
-  --prepare         installs and unpacks what is needed, and no more
+  --cpus N          CPUs of the machine (2)
+  --kernel FILE     a kernel to use instead of Debian's, together with --modules
+  --modules DIR     the modules of this kernel (/lib/modules/RELEASE)
+  --prepare         install and unpack everything that a boot needs, then exit
 ";
 
 /// What the command does.

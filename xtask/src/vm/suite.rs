@@ -45,7 +45,7 @@ pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     }
     let seconds = began.elapsed().as_secs();
     if failures == 0 {
-        println!("{count} scenarios held, {seconds} s");
+        println!("{count} scenarios passed, {seconds} s");
         return Ok(ExitCode::SUCCESS);
     }
     println!(
@@ -164,7 +164,7 @@ fn judge(words: &[&str], scenario: &Scenario) -> Outcome {
     let why = match (status, rest) {
         (_, [_, ..]) => "a device could not be stopped".into(),
         ("0", _) => {
-            println!("held    {:<24} {seconds:>5} s", scenario.name);
+            println!("passed  {:<24} {seconds:>5} s", scenario.name);
             return Outcome::Passed;
         }
         ("137" | "143", _) => format!("took longer than its limit of {limit} s"),
