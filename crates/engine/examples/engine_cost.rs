@@ -11,6 +11,7 @@ use fiord_engine::{
     Psync, Queued, Target, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
+use fiord_types::Bytes;
 
 fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) {
     if let Some(path) = path {
@@ -19,7 +20,7 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
         let file = file.expect("the file cannot be opened");
         let fd = Some(Arc::new(file.into()));
         let kind = FileKind::Regular;
-        let target = Target { fd, kind, offset: 0, len: 1 << 20, read_only: true };
+        let target = Target { fd, kind, offset: Bytes::ZERO, len: Bytes(1 << 20), read_only: true };
         engine.attach(0, &target).expect("the file cannot be attached");
     }
     let op = Op {

@@ -43,8 +43,8 @@ impl Buffers {
             );
         }
         let page = host::page_size();
-        let align = (config.memory_align as usize).max(page);
-        let bytes = config.buffer_bytes as usize;
+        let align = (config.memory_align.0 as usize).max(page);
+        let bytes = config.buffer_bytes.0 as usize;
         let stride = bytes.next_multiple_of(align);
         let whole = stride.checked_mul(config.slots as usize);
         let whole =
@@ -171,8 +171,11 @@ mod tests {
     fn every_kind_of_memory_gives_aligned_buffers_apart_from_each_other() {
         for memory in [Memory::Malloc, Memory::Shm, Memory::Mmap(None), Memory::MmapShared(None)] {
             for align in [1, 4096, 1 << 21] {
-                let config =
-                    EngineConfig { memory: memory.clone(), memory_align: align, ..config(3, 5000) };
+                let config = EngineConfig {
+                    memory: memory.clone(),
+                    memory_align: Bytes(align),
+                    ..config(3, 5000)
+                };
                 let mut buffers = Buffers::new(&config).unwrap();
                 let mut slots = buffers.take_slots();
                 for slot in &mut slots {

@@ -3,7 +3,7 @@
 use fiord_plan::PlacementKind;
 use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory, SyncMode};
 use fiord_sys::mapping::AccessPattern;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::MachineClock;
 use crate::sim::SharedDisk;
@@ -14,9 +14,9 @@ use crate::sim::SharedDisk;
 pub struct EngineConfig {
     /// Number of slots (`iodepth`), at least 1.
     pub slots: u32,
-    /// Length in bytes of each slot's buffer: the largest block of the job. 0 for a job that only
+    /// Length of each slot's buffer: the largest block of the job. 0 for a job that only
     /// trims.
-    pub buffer_bytes: u32,
+    pub buffer_bytes: Bytes,
     /// Number of files that can be attached at a time.
     pub files: u32,
     /// All files are attached before the first op, and none is closed while the job runs. The
@@ -24,9 +24,9 @@ pub struct EngineConfig {
     pub held: bool,
     /// Memory that the buffers are allocated from (`iomem`).
     pub memory: Memory,
-    /// Alignment of every buffer in bytes, a power of two (`iomem_align`). Less than a page means a
+    /// Alignment of every buffer, a power of two (`iomem_align`). Less than a page means a
     /// page.
-    pub memory_align: u64,
+    pub memory_align: Bytes,
     /// Files are opened with `O_DIRECT`.
     pub direct: bool,
     /// Every write is durable when it completes (`sync`).
@@ -69,12 +69,12 @@ impl EngineConfig {
             .max();
         EngineConfig {
             slots: job.depth.depth.max(1),
-            buffer_bytes: bytes.unwrap_or(0),
+            buffer_bytes: Bytes(u64::from(bytes.unwrap_or(0))),
             files: u32::try_from(job.target.files.len()).unwrap_or(u32::MAX).max(1),
             held: job.target.open_files as usize >= job.target.files.len()
                 && !job.target.unlink_each_loop,
             memory: job.process.memory.clone(),
-            memory_align: job.process.memory_align,
+            memory_align: Bytes(job.process.memory_align),
             direct: job.target.open.direct,
             durable: job.target.open.sync != SyncMode::None,
             atomic: job.target.open.atomic,
@@ -105,11 +105,11 @@ impl EngineConfig {
     pub fn plain(engine: EnginePlan, slots: u32, buffer_bytes: u32) -> Self {
         EngineConfig {
             slots,
-            buffer_bytes,
+            buffer_bytes: Bytes(u64::from(buffer_bytes)),
             files: 1,
             held: true,
             memory: Memory::Malloc,
-            memory_align: 4096,
+            memory_align: Bytes(4096),
             direct: false,
             durable: false,
             atomic: false,

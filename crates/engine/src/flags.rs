@@ -47,7 +47,7 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
     if probed == 0 || !matches!(target.kind, FileKind::Regular | FileKind::Block) {
         return Ok(());
     }
-    if probe(fd, target.offset, probed) != Some(Errno::EOPNOTSUPP) {
+    if probe(fd, target.offset.0, probed) != Some(Errno::EOPNOTSUPP) {
         return Ok(());
     }
     let names = [
@@ -57,7 +57,7 @@ pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
     let bad = names
         .into_iter()
         .find(|(flag, ..)| {
-            probed & flag != 0 && probe(fd, target.offset, *flag) == Some(Errno::EOPNOTSUPP)
+            probed & flag != 0 && probe(fd, target.offset.0, *flag) == Some(Errno::EOPNOTSUPP)
         })
         .unwrap_or(names[0]);
     let (_, name, version, option) = bad;

@@ -68,7 +68,7 @@ use std::sync::Arc;
 
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 pub use buffers::Buffers;
 pub use clock::MachineClock;
@@ -280,9 +280,9 @@ pub struct Target {
     /// Type of the file.
     pub kind: FileKind,
     /// First byte of the region that the job uses.
-    pub offset: u64,
-    /// Length in bytes of the region that the job uses.
-    pub len: u64,
+    pub offset: Bytes,
+    /// Length of the region that the job uses.
+    pub len: Bytes,
     /// The file is open without write access.
     pub read_only: bool,
 }

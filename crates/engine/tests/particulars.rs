@@ -12,7 +12,7 @@ use fiord_engine::{
     OpKind, Outcome, Psync, Pvsync2, Queued, Target, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 use scratch::{Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -125,7 +125,13 @@ fn a_timed_wait_ends_and_takes_nothing_away() {
     for plan in [uring(|_| {}), uring(|p| p.sqpoll = true), uring(|p| p.register_files = true)] {
         let (read, mut write) = std::io::pipe().unwrap();
         let fd = Some(Arc::new(OwnedFd::from(read)));
-        let pipe = Target { fd, kind: FileKind::Pipe, offset: 0, len: 1 << 20, read_only: true };
+        let pipe = Target {
+            fd,
+            kind: FileKind::Pipe,
+            offset: Bytes::ZERO,
+            len: Bytes(1 << 20),
+            read_only: true,
+        };
         let mut engine = IoUring::new(&config(plan, 2)).unwrap();
         attach(&mut engine, 0, &pipe);
         let free = &mut engine.take_slots();
@@ -185,7 +191,13 @@ fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
         let mut engine =
             IoUring::new(&config(uring(|p| p.register_files = register_files), 4)).unwrap();
         let fd = Some(Arc::new(OwnedFd::from(writer)));
-        let target = Target { fd, kind: FileKind::Pipe, offset: 0, len: B, read_only: false };
+        let target = Target {
+            fd,
+            kind: FileKind::Pipe,
+            offset: Bytes::ZERO,
+            len: Bytes(B),
+            read_only: false,
+        };
         attach(&mut engine, 0, &target);
         let free = &mut engine.take_slots();
         pending(&mut engine, free, &Op { len: 1, ..op(OpKind::Write, 0) });

@@ -244,6 +244,8 @@ impl JobControl {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Nanos;
+
     use super::*;
 
     #[test]
@@ -255,11 +257,13 @@ mod tests {
         control.stop(StopReason::Signal);
         control.stop(StopReason::Runtime);
         assert_eq!(control.stop_reason(), Some(StopReason::Signal));
-        control
-            .deliver_snapshot(Box::new(WorkerResult { runtime_ns: 7, ..WorkerResult::default() }));
+        control.deliver_snapshot(Box::new(WorkerResult {
+            runtime: Nanos(7),
+            ..WorkerResult::default()
+        }));
         assert!(!control.snapshot_wanted() && control.stopped());
         let taken = control.take_snapshot(Duration::from_secs(1));
-        assert_eq!(taken.map(|s| s.runtime_ns), Some(7));
+        assert_eq!(taken.map(|s| s.runtime), Some(Nanos(7)));
         assert!(control.take_snapshot(Duration::ZERO).is_none());
         // Too late for one request, and outdated for the next.
         control.deliver_snapshot(Box::default());

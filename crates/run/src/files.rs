@@ -10,7 +10,7 @@ use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
 };
 use fiord_sys::file::{self, CacheUse, Lifetime, Open};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 use crate::error::{JobError, Stage, failed};
 use crate::guard::guard;
@@ -24,7 +24,7 @@ use crate::zones::{ZoneTable, ZoneTables};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cached {
     /// Index of the file in the job.
-    pub file: usize,
+    pub file: FileIndex,
     /// Just before the first I/O, after `invalidate` dropped what it could.
     pub at_start: Option<u64>,
     /// When the job ended.
@@ -216,7 +216,11 @@ impl<'p> FileSet<'p> {
                 self.invalidate(plan, fd)?;
                 now = cached_pages(plan, fd);
             }
-            cached.push(Cached { file, at_start: now.map(|now| now.cached), at_end: None });
+            cached.push(Cached {
+                file: FileIndex::at(file),
+                at_start: now.map(|now| now.cached),
+                at_end: None,
+            });
         }
         self.cached = cached;
         Ok(())
@@ -228,7 +232,7 @@ impl<'p> FileSet<'p> {
         let Some(fd) = fd.filter(|_| self.counts_cached(plan)) else { return };
         let pages = cached_pages(plan, fd).map(|pages| pages.cached);
         // `cached` is sorted by file.
-        if let Ok(at) = self.cached.binary_search_by_key(&index, |cached| cached.file) {
+        if let Ok(at) = self.cached.binary_search_by_key(&index, |cached| cached.file.get()) {
             self.cached[at].at_end = pages;
         }
     }
@@ -284,8 +288,8 @@ impl Files for FileSet<'_> {
         Ok(Attachment {
             fd,
             kind: plan.kind,
-            offset: plan.offset,
-            len: plan.reach(),
+            offset: Bytes(plan.offset),
+            len: Bytes(plan.reach()),
             read_only: self.job.target.open.read_only,
         })
     }

@@ -11,7 +11,7 @@ use fiord_stat::report::{
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
-use fiord_types::{Dir, FileIndex};
+use fiord_types::{Dir, FileIndex, Nanos};
 
 use crate::error::{self, JobError};
 use crate::monitor::{DeviceActivity, Disks, JobWatch};
@@ -30,10 +30,10 @@ const MS: u64 = 1_000_000;
 pub(crate) struct ReportContext<'a> {
     pub plan: &'a Plan,
     pub version: &'a str,
-    /// When the run began, ns of the machine's clock.
-    pub began: u64,
-    /// Nanoseconds since the run began.
-    pub elapsed: u64,
+    /// When the run began, by the machine's clock.
+    pub began: Nanos,
+    /// Time since the run began.
+    pub elapsed: Nanos,
     /// Offset of local time from UTC, seconds.
     pub utc_offset_s: i32,
     pub timebase: &'a Timebase,
@@ -75,7 +75,7 @@ pub(crate) fn data(
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
         set_survived(&mut data, worker.survived.as_ref());
-        set_runtime(&mut data, worker.runtime_ns);
+        set_runtime(&mut data, worker.runtime);
         set_read_back(&mut data, &context.plan.jobs[index], worker);
     }
     data
@@ -119,7 +119,8 @@ pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
         row.issued = totals.ios[dir];
     }
     let began = shared.control.measured_since();
-    set_runtime(data, began.map_or(0, |began| clock::monotonic().saturating_sub(began)));
+    let time = began.map_or(0, |began| clock::monotonic().saturating_sub(began));
+    set_runtime(data, Nanos(time));
 }
 
 /// Zones that the job reset; `None` if it neither writes nor trims, or uses no zones.
@@ -129,10 +130,10 @@ fn resets(context: &ReportContext<'_>, index: usize, zones: Option<Counts>) -> O
 }
 
 /// Sets the run time in whole milliseconds: at least 1 if the job did any I/O.
-fn set_runtime(data: &mut JobData, ns: u64) {
+fn set_runtime(data: &mut JobData, time: Nanos) {
     let did = data.recorder.totals().map(|(_, ios)| ios > 0);
     let any = did.values().any(|did| *did) || data.recorder.sync_issued > 0;
-    let ms = (ns / MS).max(u64::from(any));
+    let ms = time.as_millis().max(u64::from(any));
     data.runtime_ms = ms;
     data.dir_runtime_ms = did.map(|active| if active { ms } else { 0 });
 }
@@ -142,10 +143,10 @@ fn set_runtime(data: &mut JobData, ns: u64) {
 fn set_read_back(data: &mut JobData, job: &JobPlan, worker: &WorkerResult) {
     let Some(verify) = &job.verify else { return };
     let read_back = worker.read_back.0;
-    let load = worker.runtime_ns.saturating_sub(read_back);
+    let load = worker.runtime.0.saturating_sub(read_back);
     for (dir, ms) in data.dir_runtime_ms.iter_mut().filter(|(_, ms)| **ms > 0) {
         let ns = match dir {
-            Dir::Read if job.load.mix.has(Dir::Read) => worker.runtime_ns,
+            Dir::Read if job.load.mix.has(Dir::Read) => worker.runtime.0,
             Dir::Read if verify.pass.reads_back() => read_back,
             _ => load,
         };
@@ -164,9 +165,9 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         error_site: facts.error.map(JobError::site),
         failed: facts.error.is_some(),
         eta_s: facts.eta_s,
-        elapsed_s: context.elapsed / 1_000_000_000 + 1,
+        elapsed_s: context.elapsed.as_secs() + 1,
         windows: facts.watch.windows(),
-        timeline: facts.watch.timeline(context.began),
+        timeline: facts.watch.timeline(context.began.0),
         latency_depth: job.depth.depth,
         steady_state: facts.steady.map(SteadyMember::report),
         ..JobData::default()

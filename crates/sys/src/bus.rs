@@ -15,6 +15,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, compiler_fence};
 
+use fiord_types::Bytes;
+
 use crate::error::check;
 use crate::{Result, host};
 
@@ -22,7 +24,7 @@ use crate::{Result, host};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BusFault {
     /// Bytes from the start of the guarded range to the first address that faulted.
-    pub offset: usize,
+    pub offset: Bytes,
 }
 
 /// The value of [`Range::fault`] while nothing has faulted.
@@ -133,9 +135,9 @@ impl BusGuard {
         compiler_fence(Ordering::SeqCst);
         match self.range.fault.load(Ordering::Relaxed) {
             NOWHERE => None,
-            address => {
-                Some(BusFault { offset: address - self.range.start.load(Ordering::Relaxed) })
-            }
+            address => Some(BusFault {
+                offset: Bytes((address - self.range.start.load(Ordering::Relaxed)) as u64),
+            }),
         }
     }
 

@@ -229,7 +229,7 @@ impl Mapping {
             return error;
         }
         self.guard.clear();
-        let place = self.offset + fault.offset as u64;
+        let place = self.offset + fault.offset.0;
         let size =
             file::facts_of(&self.file).ok().filter(|facts| facts.kind == file::InodeType::Regular);
         let errno = match size {

@@ -350,7 +350,7 @@ fn segment(op: &'static str, len: usize, flags: i32) -> Result<NonNull<u8>> {
 
 fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin)> {
     let range = BufferRange::take(path, len, page, page > host::page_size())?;
-    let (fd, start) = (range.file.as_raw_fd(), range.start as i64);
+    let (fd, start) = (range.file.as_raw_fd(), range.start.0 as i64);
     let base = map("mmap", len, libc::MAP_SHARED, fd, start).map_err(|error| error.at(path))?;
     Ok((base, Origin::File { _range: range }))
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use fiord_types::Bytes;
+
 use crate::runs::findings;
 
 /// Why the JSON of a run has no results.
@@ -37,8 +39,8 @@ pub const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 pub struct PointOutcome {
     /// IOPS of all jobs and directions.
     pub iops: f64,
-    /// Bandwidth in bytes per second.
-    pub bw_bytes: u64,
+    /// Bandwidth per second.
+    pub bw_bytes: Bytes,
     /// Mean completion latency in nanoseconds; `None` if not measured.
     pub mean_ns: Option<f64>,
     /// Latencies at [`PERCENTILES`] in nanoseconds, from the merged histograms of all jobs; empty
@@ -204,7 +206,7 @@ impl Sums {
     fn outcome(self) -> PointOutcome {
         PointOutcome {
             iops: self.iops,
-            bw_bytes: self.bw,
+            bw_bytes: Bytes(self.bw),
             mean_ns: self.clat.mean(),
             percentiles_ns: percentiles(&self.clat.bins),
             due: self
@@ -262,7 +264,7 @@ mod tests {
             )
         };
         let outcome = read(&format!("{{\"jobs\":[{},{}]}}", job(0), job(0))).unwrap();
-        assert_eq!((outcome.iops, outcome.bw_bytes), (82.0, 80 * 4096));
+        assert_eq!((outcome.iops, outcome.bw_bytes), (82.0, Bytes(80 * 4096)));
         assert_eq!(outcome.mean_ns, Some(175.0));
         assert_eq!(outcome.percentiles_ns, [200, 200, 200]);
         assert_eq!((outcome.cpu_percent, outcome.runtime_ms), (150.0, 2000));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_job::load::Loader;
 use fiord_sys::zone::{Zone, ZoneAction, ZonedDevice, ZonedNode};
-use fiord_types::{Bytes, Nanos};
+use fiord_types::Nanos;
 
 use crate::amount::{clock, latency, rounded};
 use crate::axis::{self, Axis};
@@ -354,7 +354,7 @@ pub(crate) fn check(file: &str, loader: &mut dyn Loader) -> Result<(), Rejected>
 
 /// Summarises a run in one line.
 fn in_words(row: &Row, ns: u64) -> String {
-    let bw = rounded(Bytes(row.outcome.bw_bytes));
+    let bw = rounded(row.outcome.bw_bytes);
     let latency = match (row.is_void(), row.outcome.mean_ns) {
         (true, _) => "rate not reached".into(),
         (false, Some(ns)) => format!("{} mean", latency(ns)),

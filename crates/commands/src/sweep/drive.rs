@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use fiord_job::load::Loader;
-use fiord_types::Nanos;
+use fiord_types::{Bytes, Nanos};
 
 use crate::amount::{clock, latency};
 use crate::axis::{self, Axis, PointSettings};
@@ -262,8 +262,8 @@ fn cut_at_saturation(points: &mut Vec<(PointSettings, PointOutcome)>) {
 /// moved.
 fn reading(outcome: &PointOutcome) -> KneeReading {
     let throughput = match outcome.bw_bytes {
-        0 => outcome.iops,
-        bytes => bytes as f64,
+        Bytes::ZERO => outcome.iops,
+        bytes => bytes.0 as f64,
     };
     KneeReading { throughput, latency: outcome.mean_ns }
 }

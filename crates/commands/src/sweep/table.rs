@@ -88,7 +88,7 @@ fn values(axes: &[Axis], settings: &PointSettings) -> Vec<String> {
 pub fn numbers(outcome: &PointOutcome) -> Vec<String> {
     let mut row = vec![
         scaled(outcome.iops, units::COUNT),
-        scaled(outcome.bw_bytes as f64, units::BINARY_RATE),
+        scaled(outcome.bw_bytes.0 as f64, units::BINARY_RATE),
         outcome.mean_ns.map_or("-".into(), latency),
     ];
     for i in 0..PERCENTILES.len() {
@@ -223,6 +223,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Bytes;
+
     use super::*;
 
     fn results() -> SweepResults {
@@ -232,7 +234,7 @@ mod tests {
         };
         let outcome = |iops: f64| PointOutcome {
             iops,
-            bw_bytes: iops as u64 * 4096,
+            bw_bytes: Bytes(iops as u64 * 4096),
             mean_ns: Some(101_500.0),
             percentiles_ns: vec![99_328, 120_000, 1_200_000],
             cpu_percent: 12.4,

@@ -1,7 +1,7 @@
 //! Construction of the engine, and the messages for what the kernel refuses.
 
 use fiord_plan::{Commands, EnginePlan, NvmePlan, PassthroughPlan, PlacementKind};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::command::{
     DEALLOCATE, FORCE_UNIT_ACCESS, Flags, NVME_URING_CMD_IO, NVME_URING_CMD_IO_VEC,
@@ -84,7 +84,7 @@ impl IoUringCmd {
             in_flight: 0,
             commands: 0,
             ranges: RangeLists::new(config.slots, config.trim_ranges),
-            metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes),
+            metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes.0 as u32),
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),
             files,
             ring,
@@ -95,7 +95,7 @@ impl IoUringCmd {
 /// Number of commands of the largest op.
 fn most_parts(config: &EngineConfig, spaces: &[NamespaceBlocks]) -> u32 {
     let least = spaces.iter().map(|space| space.most_data.max(1)).min().unwrap_or(u32::MAX);
-    config.buffer_bytes.div_ceil(least).max(1)
+    config.buffer_bytes.div_ceil(Bytes(least.into())).max(1) as u32
 }
 
 /// Flags of the commands, from the options of the job.

@@ -13,7 +13,13 @@ fn engine(plan: SgPlan) -> Sg {
 
 fn file(path: &str, kind: FileKind) -> Target {
     let fd = std::fs::File::open(path).unwrap();
-    Target { fd: Some(Arc::new(fd.into())), kind, offset: 0, len: 4096, read_only: true }
+    Target {
+        fd: Some(Arc::new(fd.into())),
+        kind,
+        offset: Bytes::ZERO,
+        len: Bytes(4096),
+        read_only: true,
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fiord_plan::EnginePlan;
 use fiord_sys::mapping::{AccessPattern, Mapping, MappingAccess};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::{File, Span, Transfer};
 use crate::{EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, Target, dataless};
@@ -46,8 +46,8 @@ impl Mapped {
         Mapped {
             fd: fd.clone(),
             access: if target.read_only { MappingAccess::Read } else { MappingAccess::Write },
-            start: target.offset,
-            end: target.offset.saturating_add(target.len),
+            start: target.offset.0,
+            end: target.offset.saturating_add(target.len).0,
             size: 0,
             regular: target.kind == FileKind::Regular,
             window: None,
@@ -247,8 +247,8 @@ impl Transfer for MmapCalls {
                 .help("To fix: use ioengine=psync"));
         }
         let mut mapped = Mapped::new(target, fd);
-        if target.len > 0 {
-            mapped.window(target.offset, 1, advice).map_err(|error| {
+        if target.len > Bytes::ZERO {
+            mapped.window(target.offset.0, 1, advice).map_err(|error| {
                 let mapping = EngineError::from_sys("ioengine=mmap", &error);
                 match (error.op, error.errno) {
                     ("madvise", Errno::EINVAL) if advice.0 => {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_engine::{Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Target, Want};
+use fiord_types::Bytes;
 
 /// A regular file that is removed when the test ends.
 pub(crate) struct Scratch {
@@ -34,8 +35,8 @@ impl Scratch {
         Target {
             fd: Some(Arc::new(OwnedFd::from(file))),
             kind: FileKind::Regular,
-            offset: 0,
-            len,
+            offset: Bytes::ZERO,
+            len: Bytes(len),
             read_only,
         }
     }
@@ -78,8 +79,8 @@ impl LoopDevice {
         Target {
             fd: Some(Arc::new(OwnedFd::from(file.unwrap()))),
             kind: FileKind::Block,
-            offset: 0,
-            len: self.bytes,
+            offset: Bytes::ZERO,
+            len: Bytes(self.bytes),
             read_only: false,
         }
     }
@@ -95,7 +96,7 @@ impl Drop for LoopDevice {
 pub(crate) fn device_target(path: &str) -> Target {
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
     let fd = Some(Arc::new(OwnedFd::from(file)));
-    Target { fd, kind: FileKind::Char, offset: 0, len: 1 << 30, read_only: false }
+    Target { fd, kind: FileKind::Char, offset: Bytes::ZERO, len: Bytes(1 << 30), read_only: false }
 }
 
 /// Attaches a file. Fails the test if that fails.

@@ -8,6 +8,7 @@ use fiord_stat::finding::RunWarning;
 use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
 use fiord_sys::clock;
+use fiord_types::{Bytes, Nanos};
 
 use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
@@ -81,7 +82,7 @@ impl Conductor<'_> {
         self.late_status = None;
         let context = self.context();
         let standings = standings(&run, &self.entries, clock::monotonic());
-        let (eta_s, _) = estimate(&run.plan.jobs, &standings, context.elapsed);
+        let (eta_s, _) = estimate(&run.plan.jobs, &standings, context.elapsed.0);
         let mut jobs = Vec::with_capacity(self.entries.len());
         for (index, entry) in self.entries.iter().enumerate() {
             let facts = JobFacts { eta_s, ..self.facts(index) };
@@ -118,7 +119,7 @@ impl Conductor<'_> {
             let files = entry.finished.iter().flat_map(|finished| &finished.cached);
             all.extend(files.map(|&Cached { file, at_start, at_end }| CachedUnderDirect {
                 job,
-                file,
+                file: file.0 as usize,
                 pages: at_end,
                 at_start,
             }));
@@ -139,8 +140,8 @@ impl Conductor<'_> {
         ReportContext {
             plan: &self.run.plan,
             version: &self.options.version,
-            began: self.began,
-            elapsed: clock::monotonic().saturating_sub(self.began),
+            began: Nanos(self.began),
+            elapsed: Nanos(clock::monotonic().saturating_sub(self.began)),
             utc_offset_s: self.options.utc_offset_s,
             timebase: &self.run.timebase,
         }
@@ -165,7 +166,7 @@ impl Conductor<'_> {
             self.warn(None, &what);
         }
         let context = self.context();
-        let eta_s = left_at_end(context.elapsed);
+        let eta_s = left_at_end(context.elapsed.0);
         let mut errors = Vec::new();
         let mut jobs = Vec::with_capacity(self.entries.len());
         let mut stuck = Vec::new();
@@ -206,7 +207,7 @@ fn standings(run: &Run, entries: &[JobEntry], now: u64) -> Vec<Standing> {
         Standing {
             running: entry.watch.released.map(|at| now.saturating_sub(at)),
             ended: entry.finished.is_some(),
-            bytes: totals.bytes.values().sum(),
+            bytes: Bytes(totals.bytes.values().sum()),
             ios: totals.ios.values().sum(),
         }
     };

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
-use fiord_types::Errno;
+use fiord_types::{Errno, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -31,10 +31,12 @@ pub use queue::{EventReceiver, EventSender, channel, observe};
 /// An event of a run, and when it occurred.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Wall-clock time, ns since 1970 (UTC).
-    pub unix_ns: u64,
-    /// Time since the channel was created, ns of a clock that never goes back.
-    pub elapsed_ns: u64,
+    /// Wall-clock time since 1970 (UTC).
+    #[serde(rename = "unix_ns")]
+    pub unix_time: Nanos,
+    /// Time since the channel was created, by a clock that never goes back.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Nanos,
     /// The event.
     pub kind: EventKind,
 }

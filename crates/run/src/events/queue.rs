@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use fiord_sys::{clock, signal};
+use fiord_types::Nanos;
 
 use super::{Event, EventKind};
 
@@ -79,8 +80,8 @@ impl EventSender {
     /// Sends an event with the present time. Never blocks.
     pub fn send(&self, kind: EventKind) {
         let queue = &self.0.0;
-        let elapsed_ns = clock::monotonic().saturating_sub(queue.began);
-        let event = Event { unix_ns: clock::wall(), elapsed_ns, kind };
+        let elapsed = Nanos(clock::monotonic().saturating_sub(queue.began));
+        let event = Event { unix_time: Nanos(clock::wall()), elapsed, kind };
         let mut waiting = queue.lock();
         if waiting.ignored {
             return;
@@ -176,7 +177,7 @@ mod tests {
         drop(sender.clone());
         drop(sender);
         let all: Vec<Event> = events.collect();
-        assert!(all.is_sorted_by_key(|event| event.elapsed_ns) && all[0].unix_ns > 0);
+        assert!(all.is_sorted_by_key(|event| event.elapsed) && all[0].unix_time > Nanos::ZERO);
         let kinds: Vec<EventKind> = all.into_iter().map(|event| event.kind).collect();
         let mut expected: Vec<EventKind> = (0..100).map(ended).collect();
         expected.insert(99, progress(99));
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn an_event_travels_as_json() {
-        let event = Event { unix_ns: 1, elapsed_ns: 2, kind: progress(3) };
+        let event = Event { unix_time: Nanos(1), elapsed: Nanos(2), kind: progress(3) };
         let text = serde_json::to_string(&event).unwrap();
         assert!(
             text.starts_with("{\"unix_ns\":1,\"elapsed_ns\":2,\"kind\":{\"progress\":{"),

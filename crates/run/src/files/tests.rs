@@ -98,6 +98,6 @@ fn pages_that_other_jobs_cache_during_set_up_are_dropped_before_the_first_io() {
     assert_ne!(pages(), Ok(0));
     files.starting().unwrap();
     files.close(0).unwrap();
-    let wanted = Cached { file: 0, at_start: Some(0), at_end: Some(0) };
+    let wanted = Cached { file: FileIndex(0), at_start: Some(0), at_end: Some(0) };
     assert_eq!(files.cached_under_direct(), [wanted]);
 }

@@ -1,7 +1,7 @@
 //! Estimates the remaining time of a run.
 
 use fiord_plan::JobPlan;
-use fiord_types::Nanos;
+use fiord_types::{Bytes, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -12,8 +12,8 @@ pub(crate) struct Standing {
     pub running: Option<u64>,
     /// The job has ended.
     pub ended: bool,
-    /// Bytes done in its measured part.
-    pub bytes: u64,
+    /// Data moved in its measured part.
+    pub bytes: Bytes,
     /// I/Os done in its measured part.
     pub ios: u64,
 }
@@ -50,7 +50,7 @@ fn seconds(ns: u64) -> u64 {
 /// The share of its work that a job has done, 0 to 1; `None` if the work has no limit.
 fn share(job: &JobPlan, at: &Standing) -> Option<f64> {
     let total = job.end.bytes.saturating_mul(job.end.loops.max(1));
-    let by_bytes = (total > 0).then(|| at.bytes as f64 / total as f64);
+    let by_bytes = (total > 0).then(|| at.bytes.0 as f64 / total as f64);
     let by_ios = job.end.ios.filter(|n| *n > 0).map(|n| at.ios as f64 / n as f64);
     let most = [by_bytes, by_ios].into_iter().flatten().reduce(f64::max);
     most.map(|share| share.min(1.0))
@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn at(ms: u64) -> Standing {
-        Standing { running: Some(ms * 1_000_000), ended: false, bytes: 1 << 18, ios: 64 }
+        Standing { running: Some(ms * 1_000_000), ended: false, bytes: Bytes(1 << 18), ios: 64 }
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
     fn times_of_groups_add_up_and_an_unknown_time_stays_unknown() {
         let mut jobs = [job(), job(), job()];
         jobs[2].identity.stonewall_group = 1;
-        let later = Standing { running: None, ended: false, bytes: 0, ios: 0 };
+        let later = Standing { running: None, ended: false, bytes: Bytes::ZERO, ios: 0 };
         assert_eq!(estimate(&jobs, &[at(1000), at(1000), later], SECOND).0, Some(5));
         jobs[2].end.runtime = None;
         assert_eq!(estimate(&jobs, &[at(1000), at(1000), later], SECOND), (None, None));

@@ -36,7 +36,7 @@ pub(crate) fn run(
     }
     let debug = outside.debug;
     if let Some(debug) = debug.filter(|debug| debug.wants("mem", job.identity.index)) {
-        let bytes = u64::from(config.slots) * u64::from(config.buffer_bytes);
+        let bytes = u64::from(config.slots) * config.buffer_bytes.0;
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
     }
     let tracer = Tracer::of(job, debug);

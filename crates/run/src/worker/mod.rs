@@ -107,9 +107,9 @@ pub(crate) struct WorkerResult {
     pub error: Option<JobError>,
     /// The first error that it survived (`continue_on_error`).
     pub survived: Option<JobError>,
-    /// Length of the measured part, ns of the engine's clock: from the end of the ramp to the last completion or
+    /// Length of the measured part, by the engine's clock: from the end of the ramp to the last completion or
     /// flush, or to now.
-    pub runtime_ns: u64,
+    pub runtime: Nanos,
     /// Resource usage of the thread in the measured part.
     pub usage: ResourceUsage,
     /// Delays that the machine caused in the measured part.
@@ -120,7 +120,7 @@ pub(crate) struct WorkerResult {
     pub depth_found: Option<u32>,
     /// What the job did to zones; `None` without `zonemode=zbd`.
     pub zones: Option<Counts>,
-    /// Part of `runtime_ns` in which the job only read its writes back (`verify`).
+    /// Part of `runtime` in which the job only read its writes back (`verify`).
     pub read_back: Nanos,
     /// The faults that the simulated device injected; `None` without faults, and before the job's end.
     pub faults: Option<FaultLog>,

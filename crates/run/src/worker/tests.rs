@@ -13,7 +13,7 @@ use fiord_load::{Flush, Io, IoAttributes, Next, Source};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
-use fiord_types::{Dir, Errno, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
 use super::core::JobState;
 use super::hooks::Hooks;
@@ -30,7 +30,13 @@ impl Files for NoFiles {
         self.0
     }
     fn open(&mut self, _file: u32) -> Result<Target, JobError> {
-        Ok(Target { fd: None, kind: FileKind::Virtual, offset: 0, len: 1 << 40, read_only: false })
+        Ok(Target {
+            fd: None,
+            kind: FileKind::Virtual,
+            offset: Bytes::ZERO,
+            len: Bytes(1 << 40),
+            read_only: false,
+        })
     }
     fn close(&mut self, _file: u32) -> Result<(), JobError> {
         Ok(())
@@ -93,7 +99,7 @@ fn a_run_time_ends_a_time_based_job() {
         job.end.runtime = Some(Nanos(30_000_000));
         job.end.ramp_time = Nanos(20_000_000);
         let result = run_plain(&job);
-        assert!((30_000_000..1_000_000_000).contains(&result.runtime_ns), "{}", result.runtime_ns);
+        assert!((30_000_000..1_000_000_000).contains(&result.runtime.0), "{:?}", result.runtime);
         assert!(result.recorder.dirs[Dir::Read].ios > 1000);
     }
 }
@@ -479,7 +485,7 @@ fn latencies_are_the_devices_own_to_the_nanosecond() {
         assert_eq!(read.clat.max(), clat, "depth {depth}, {channels} channels");
         assert_eq!(read.lat.max(), clat);
         let rounds = if channels == "1" { 3200 } else { 3200 / u64::from(depth) };
-        assert_eq!(result.runtime_ns, rounds * 100_000);
+        assert_eq!(result.runtime, Nanos(rounds * 100_000));
     }
 }
 
@@ -507,7 +513,7 @@ fn latencies_of_batches_are_the_devices_own_to_the_nanosecond() {
                 assert_eq!(dir.clat_hist.count(), dir.ios);
                 assert_eq!(dir.bytes, dir.ios * 4096);
             }
-            assert_eq!(result.runtime_ns, 100 * 100_000);
+            assert_eq!(result.runtime, Nanos(100 * 100_000));
             assert_eq!(result.shares, None, "its time is not the processor's");
         }
     }
@@ -521,7 +527,7 @@ fn a_run_time_on_the_virtual_clock_is_exact_and_takes_no_time() {
     job.end.time_based = true;
     let result = run_plain(&job);
     assert_eq!(result.recorder.dirs[Dir::Read].ios, 180_000);
-    assert_eq!(result.runtime_ns, 3_600_000_000_000);
+    assert_eq!(result.runtime, Nanos::from_secs(3600));
     // An hour of the virtual clock.
     assert!(began.elapsed() < std::time::Duration::from_secs(60));
 }
@@ -543,9 +549,9 @@ fn a_rate_is_exact_on_the_virtual_clock() {
         assert!(read.ios.abs_diff(wanted) <= 1, "{rate} at {depth}: {} I/Os", read.ios);
         assert_eq!(read.intended.n(), read.ios);
         assert!(
-            result.runtime_ns.abs_diff(seconds * 1_000_000_000) < 2000,
+            result.runtime.abs_diff(Nanos::from_secs(seconds)) < Nanos(2000),
             "{}",
-            result.runtime_ns
+            result.runtime.0
         );
         // Every I/O is on time, so it takes only the device's microsecond.
         assert!(read.intended.max() <= 2000, "{}", read.intended.max());

@@ -1,40 +1,43 @@
 //! How many bytes a sequential job writes in one pass over its zones.
 
+use fiord_types::Bytes;
+
 use super::open_zones::ZoneUser;
 use super::table::{ZoneTable, ZoneUse};
 
 impl ZoneTable {
     /// Bytes that a job's writes fill in one pass over its range. A zone that was partly written when the job
     /// started and was not reset since takes only the rest.
-    pub(super) fn lap(&self, user: &ZoneUser) -> u64 {
-        let min = u64::from(user.min);
+    pub(super) fn lap(&self, user: &ZoneUser) -> Bytes {
+        let min = user.min;
         let takes = |zone: u32| {
             let view = self.view(zone);
             let room = view.limit - view.start;
             match view.usage() {
-                ZoneUse::Dead => 0,
+                ZoneUse::Dead => Bytes::ZERO,
                 ZoneUse::Sequential if user.remainders => room,
                 // Each zone may keep a free remainder that is smaller than the smallest write.
-                _ if user.unaligned => (room + 1).saturating_sub(min),
-                _ => room / min * min,
+                _ if user.unaligned => (room + Bytes(1)).saturating_sub(min),
+                _ => room.round_down(min),
             }
         };
-        let all: u64 = (user.first..user.end).map(takes).sum();
+        let all: Bytes = (user.first..user.end).map(takes).sum();
         let states = self.lock();
         let unchanged = |zone: u32, resets: u32| states.zones[zone as usize].resets == resets;
         let before =
             user.partly_written.iter().filter(|(zone, _, resets)| unchanged(*zone, *resets));
-        all.saturating_sub(before.map(|(_, bytes, _)| bytes).sum())
+        all.saturating_sub(before.map(|(_, bytes, _)| *bytes).sum())
     }
 
     /// The zones of a range that are written in part: zone, bytes, and resets in this run.
-    pub(super) fn partly_written(&self, first: u32, end: u32) -> Vec<(u32, u64, u32)> {
+    pub(super) fn partly_written(&self, first: u32, end: u32) -> Vec<(u32, Bytes, u32)> {
         let states = self.lock();
         let written = |zone: u32| {
             let (view, state) = (self.view(zone), &states.zones[zone as usize]);
             let bytes = state.pointer.saturating_sub(view.start);
-            let partly =
-                view.usage() == ZoneUse::Sequential && bytes > 0 && state.pointer < view.limit;
+            let partly = view.usage() == ZoneUse::Sequential
+                && bytes > Bytes::ZERO
+                && state.pointer < view.limit;
             partly.then_some((zone, bytes, state.resets))
         };
         (first..end).filter_map(written).collect()

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{State, Zone, ZoneAction};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::table::{ZoneState, ZoneStates, ZoneTable, ZoneUse};
 use crate::error::{JobError, Stage};
@@ -18,8 +18,8 @@ pub(super) struct ZoneUser {
     pub id: u32,
     /// The job writes sequentially: it fills one zone after another.
     pub sequential: bool,
-    /// Smallest write, bytes.
-    pub min: u32,
+    /// Smallest write.
+    pub min: Bytes,
     /// Writes need not be multiples of `min` (`bs_unaligned`).
     pub unaligned: bool,
     /// `write_zone_remainder`.
@@ -32,9 +32,9 @@ pub(super) struct ZoneUser {
     pub first: u32,
     pub end: u32,
     /// Zones that were partly written when the job started: zone, bytes, and resets in this run until then.
-    pub partly_written: Vec<(u32, u64, u32)>,
-    /// `zone_reset_threshold` in bytes, and the number of writes between two resets above it.
-    pub resets: Option<(u64, u64)>,
+    pub partly_written: Vec<(u32, Bytes, u32)>,
+    /// `zone_reset_threshold`, and the number of writes between two resets above it.
+    pub resets: Option<(Bytes, u64)>,
     /// Writes since the last such reset.
     pub writes: u64,
     /// The current write has reset a zone that was not full.
@@ -49,9 +49,9 @@ pub(super) struct ZoneUser {
 #[derive(Debug)]
 pub(super) enum PlacedWrite {
     /// Write at this offset. The write pointer has advanced.
-    Write { zone: u32, offset: u64, len: u32 },
+    Write { zone: u32, offset: Bytes, len: Bytes },
     /// Write at this offset, in a zone without a write pointer.
-    Anywhere { offset: u64, len: u32 },
+    Anywhere { offset: Bytes, len: Bytes },
     /// Carry out this action first, then try again. The zone is marked as `working`.
     First(u32, ZoneAction),
     /// Wait until the version of the table differs from this.
@@ -73,12 +73,12 @@ enum Grant {
 
 impl ZoneUser {
     /// How many bytes of a write fit into a zone with `room` free bytes; `None` if none do.
-    pub(super) fn fit(&self, len: u32, room: u64) -> Option<u32> {
-        let min = self.min.max(1);
-        match u32::try_from(room) {
-            _ if u64::from(len) <= room => Some(len),
-            Ok(room) if room >= min => Some(room / min * min),
-            Ok(room) if room > 0 && self.remainders => Some(room),
+    pub(super) fn fit(&self, len: Bytes, room: Bytes) -> Option<Bytes> {
+        let min = self.min.max(Bytes(1));
+        match room {
+            _ if len <= room => Some(len),
+            _ if room >= min => Some(room.round_down(min)),
+            _ if room > Bytes::ZERO && self.remainders => Some(room),
             _ => None,
         }
     }
@@ -102,8 +102,8 @@ impl ZoneTable {
     pub(super) fn place_write(
         &self,
         user: &mut ZoneUser,
-        at: u64,
-        len: u32,
+        at: Bytes,
+        len: Bytes,
         append: bool,
     ) -> PlacedWrite {
         let mut states = self.lock();
@@ -131,7 +131,7 @@ impl ZoneTable {
     }
 
     /// Records a successful write. Returns an action that its zone now needs.
-    pub(super) fn written(&self, user: &ZoneUser, zone: u32, offset: u64) -> Option<ZoneAction> {
+    pub(super) fn written(&self, user: &ZoneUser, zone: u32, offset: Bytes) -> Option<ZoneAction> {
         let mut states = self.lock();
         let limit = self.view(zone).limit;
         let state = &mut states.zones[zone as usize];
@@ -163,9 +163,9 @@ impl ZoneTable {
     pub(super) fn write_failed(
         &self,
         zone: u32,
-        (offset, len): (u64, u32),
+        (offset, len): (Bytes, Bytes),
         errno: Option<Errno>,
-    ) -> Result<(u64, u64), JobError> {
+    ) -> Result<(Bytes, Bytes), JobError> {
         let others_append = {
             let mut states = self.lock();
             let state = &mut states.zones[zone as usize];
@@ -173,7 +173,7 @@ impl ZoneTable {
             let others_append = state.appending && !state.writes.is_empty();
             if others_append {
                 // The other appends move up by its length.
-                state.pointer -= u64::from(len);
+                state.pointer -= len;
                 self.account(&mut states, zone);
                 self.notify(&mut states);
             } else {
@@ -196,9 +196,9 @@ impl ZoneTable {
             return found.map(|_| (offset, offset));
         }
         match &found {
-            Ok(Some(zone)) => state.pointer = zone.write_pointer.0,
+            Ok(Some(zone)) => state.pointer = zone.write_pointer,
             // No write was placed after it, so it can be tried again.
-            Ok(None) if state.pointer == offset + u64::from(len) => state.pointer = offset,
+            Ok(None) if state.pointer == offset + len => state.pointer = offset,
             _ => {}
         }
         let pointer = state.pointer;
@@ -215,7 +215,7 @@ impl ZoneTable {
     }
 
     /// Takes back a write that was placed but never submitted.
-    pub(super) fn write_cancelled(&self, zone: u32, offset: u64, len: u32) {
+    pub(super) fn write_cancelled(&self, zone: u32, offset: Bytes, len: Bytes) {
         let mut states = self.lock();
         let state = &mut states.zones[zone as usize];
         state.end_write(offset);
@@ -223,7 +223,7 @@ impl ZoneTable {
             state.pointer = state.pointer.min(offset);
         } else if state.appending {
             // The other appends move up by its length.
-            state.pointer -= u64::from(len);
+            state.pointer -= len;
         }
         self.account(&mut states, zone);
         self.notify(&mut states);
@@ -306,13 +306,13 @@ impl LockedTable<'_> {
         }
     }
 
-    fn write(&mut self, at: u64, len: u32) -> PlacedWrite {
+    fn write(&mut self, at: Bytes, len: Bytes) -> PlacedWrite {
         let target = if self.user.sequential { self.onward(at) } else { self.around(at, len) };
         let Some((zone, at)) = target else { return self.no_zone_left() };
         let view = self.table.view(zone);
         if view.usage() == ZoneUse::Conventional {
-            let at = at.min(view.limit.saturating_sub(u64::from(len))).max(view.start);
-            let room = u32::try_from(view.limit - at).unwrap_or(u32::MAX);
+            let at = at.min(view.limit.saturating_sub(len)).max(view.start);
+            let room = view.limit - at;
             return PlacedWrite::Anywhere { offset: at, len: len.min(room) };
         }
         let id = self.user.id;
@@ -351,7 +351,7 @@ impl LockedTable<'_> {
         state.appending = append;
         state.holder.get_or_insert(id);
         state.writes.push(pointer);
-        state.pointer = pointer + u64::from(len);
+        state.pointer = pointer + len;
         self.table.account(self.states, zone);
         PlacedWrite::Write { zone, offset: pointer, len }
     }
@@ -368,7 +368,7 @@ impl LockedTable<'_> {
     }
 
     /// Where a sequential write at `at` goes: into this zone, or to the start of the next zone that takes it.
-    fn onward(&mut self, mut at: u64) -> Option<(u32, u64)> {
+    fn onward(&mut self, mut at: Bytes) -> Option<(u32, Bytes)> {
         loop {
             let zone = self.table.zone_of(at);
             if !self.user.has(zone) {
@@ -379,7 +379,7 @@ impl LockedTable<'_> {
             let full = self.user.fit(self.user.min, view.limit.saturating_sub(pointer)).is_none();
             let takes = match view.usage() {
                 ZoneUse::Dead => false,
-                ZoneUse::Conventional => at + u64::from(self.user.min) <= view.limit,
+                ZoneUse::Conventional => at + self.user.min <= view.limit,
                 // A zone that is full when the job reaches its start is reset and written again; a zone that
                 // became full after that is done.
                 ZoneUse::Sequential => at < view.limit && (at == view.start || !full),
@@ -392,9 +392,9 @@ impl LockedTable<'_> {
     }
 
     /// The zone of a random offset, or the next zone that is usable.
-    fn around(&mut self, at: u64, len: u32) -> Option<(u32, u64)> {
+    fn around(&mut self, at: Bytes, len: Bytes) -> Option<(u32, Bytes)> {
         // A block that crosses into the next zone belongs to that zone, so that each zone gets its share.
-        let last = self.table.zone_of(at + u64::from(len.max(1)) - 1);
+        let last = self.table.zone_of(at + len.max(Bytes(1)) - Bytes(1));
         let zone = last.min(self.user.end - 1);
         let at = at.max(self.table.view(zone).start);
         let takes = |zone: &u32| self.table.view(*zone).usage() != ZoneUse::Dead;
@@ -413,7 +413,7 @@ impl LockedTable<'_> {
     }
 
     /// Requests an open-zone slot for a zone that has none.
-    fn place_for(&mut self, zone: u32, at: u64) -> Grant {
+    fn place_for(&mut self, zone: u32, at: Bytes) -> Grant {
         let id = self.user.id;
         let at_own_limit = self.at_own_limit();
         let ahead = self.states.queue.iter().position(|other| *other == id);
@@ -465,7 +465,7 @@ impl LockedTable<'_> {
     }
 
     /// Uses another zone of the range that already holds a slot.
-    fn share(&mut self, at: u64, own: bool) -> Option<Grant> {
+    fn share(&mut self, at: Bytes, own: bool) -> Option<Grant> {
         let (user, states) = (&*self.user, &*self.states);
         let mine = |zone: &u32| {
             let state = &states.zones[*zone as usize];
@@ -477,7 +477,7 @@ impl LockedTable<'_> {
                 && user.fit(user.min, room).is_some()
         };
         let found: Vec<u32> = states.open.iter().copied().filter(mine).collect();
-        let first = (at / u64::from(user.min.max(1)) % found.len().max(1) as u64) as usize;
+        let first = (at / user.min.max(Bytes(1)) % found.len().max(1) as u64) as usize;
         let ready = |zone: &&u32| {
             states.zones[**zone as usize].writes.is_empty() || self.takes_many(**zone)
         };
@@ -560,7 +560,7 @@ impl LockedTable<'_> {
         let Some((_, every)) = self.user.resets else { return false };
         self.user.writes + 1 >= every
             && !self.user.early_reset
-            && self.state(zone).pointer > self.table.view(zone).start
+            && self.states.zones[zone as usize].pointer > self.table.view(zone).start
             && self.is_filled()
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fiord_load::Io;
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteCommand};
 use fiord_sys::zone::ZoneAction;
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno};
 
 use super::open_zones::{PlacedWrite, ZoneUser};
 use super::table::{Filling, ZoneTable, ZoneUse, advice};
@@ -45,8 +45,8 @@ pub(crate) enum ZonePlacement {
     Displaced,
     /// A sequential write reached the end of the range: no zone from its offset on takes it.
     Passed {
-        /// Bytes that such writes fill in one pass over the range.
-        lap: u64,
+        /// Data that such writes fill in one pass over the range.
+        lap: Bytes,
     },
     /// The I/O is a read, and no zone of the range holds data ([`Placer::writes_instead`]).
     NoData,
@@ -62,7 +62,7 @@ enum Flight {
     /// A pin of the zone.
     Read { file: u32, zone: u32 },
     /// A part of the zone.
-    Write { file: u32, zone: u32, offset: u64, len: u32 },
+    Write { file: u32, zone: u32, offset: Bytes, len: Bytes },
     /// The whole zone.
     Reset { file: u32, zone: u32, data: bool },
 }
@@ -184,13 +184,19 @@ impl Placer {
         loop {
             let file = &mut self.files[io.file as usize];
             let append = io.attributes.command == WriteCommand::Append;
-            match file.table.place_write(&mut file.user, io.offset, io.len, append) {
+            match file.table.place_write(
+                &mut file.user,
+                Bytes(io.offset),
+                Bytes(u64::from(io.len)),
+                append,
+            ) {
                 PlacedWrite::Write { zone, offset, len } => {
                     let flight = Flight::Write { file: io.file, zone, offset, len };
-                    return self.go(Io { offset, len, ..*io }, flight);
+                    return self.go(Io { offset: offset.0, len: len.0 as u32, ..*io }, flight);
                 }
                 PlacedWrite::Anywhere { offset, len } => {
-                    return self.go(Io { offset, len, ..*io }, Flight::None);
+                    return self
+                        .go(Io { offset: offset.0, len: len.0 as u32, ..*io }, Flight::None);
                 }
                 PlacedWrite::First(zone, action) => {
                     if let Err(error) = self.carry_out(io.file, zone, action) {
@@ -229,7 +235,7 @@ impl Placer {
 
     fn place_trim(&mut self, io: &Io) -> ZonePlacement {
         let file = &mut self.files[io.file as usize];
-        let zone = file.table.zone_of(io.offset);
+        let zone = file.table.zone_of(Bytes(io.offset));
         let zone = if self.random && !self.pairs {
             let (first, end) = (file.user.first, file.user.end);
             let full = |zone: &u32| file.table.has_data(*zone);
@@ -251,7 +257,7 @@ impl Placer {
             Ok(()) => {
                 let data = file.table.has_data(zone);
                 let flight = Flight::Reset { file: io.file, zone, data };
-                self.go(Io { offset, ..*io }, flight)
+                self.go(Io { offset: offset.0, ..*io }, flight)
             }
             Err(version) => {
                 self.seen = (io.file, version);
@@ -285,7 +291,7 @@ impl Placer {
         }
     }
 
-    fn wrote(&mut self, file: u32, zone: u32, offset: u64) -> Result<(), JobError> {
+    fn wrote(&mut self, file: u32, zone: u32, offset: Bytes) -> Result<(), JobError> {
         let of = &self.files[file as usize];
         match of.table.written(&of.user, zone, offset) {
             Some(action) => self.carry_out(file, zone, action).map_err(|error| *error),
@@ -369,7 +375,7 @@ impl File {
         let limit = device.into_iter().chain(zoned.max_open).min();
         let resets = zoned.resets.map(|resets| {
             let threshold = (plan.len as f64 * resets.threshold) as u64;
-            (threshold, resets.every)
+            (Bytes(threshold), resets.every)
         });
         let id = job.identity.index as u32;
         let sequential_writes = writes && !job.load.random;
@@ -381,7 +387,7 @@ impl File {
             },
             id,
             sequential: !job.load.random,
-            min: job.load.blocks[Dir::Write].min().max(1),
+            min: Bytes(u64::from(job.load.blocks[Dir::Write].min().max(1))),
             unaligned: job.load.unaligned,
             remainders: zoned.remainders,
             own_limit: zoned.job_max_open,
@@ -408,7 +414,7 @@ fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u
         |what: String| JobError::new(Stage::ZoneSetUp, Some(Errno::EINVAL), what).at(&plan.path);
     let zones = plan.zones.ok_or_else(|| no_zones(plan))?;
     let range = (plan.offset / zones.size, (plan.offset + plan.len) / zones.size);
-    if zones.size != table.zone_size || range.1 > table.views.len() as u64 {
+    if Bytes(zones.size) != table.zone_size || range.1 > table.views.len() as u64 {
         return Err(invalid(format!(
             "the job uses zones {} to {} of {} bytes, but the device has {} zones of {} bytes. To \
              fix: adapt zonesize, offset and size",
@@ -423,7 +429,7 @@ fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
     let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
     let small = (first..end).map(|zone| (zone, table.view(zone))).find(|(_, view)| {
-        view.usage() == ZoneUse::Sequential && view.limit - view.start < u64::from(most)
+        view.usage() == ZoneUse::Sequential && view.limit - view.start < Bytes(u64::from(most))
     });
     if let Some((zone, view)) = small {
         return Err(invalid(format!(
@@ -444,7 +450,7 @@ impl ZoneTable {
     /// Whether a zone holds data that can be read.
     fn has_data(&self, zone: u32) -> bool {
         let view = self.view(zone);
-        view.usage() == ZoneUse::Sequential && view.valid.load(Ordering::Acquire) > view.start
+        view.usage() == ZoneUse::Sequential && view.valid.load(Ordering::Acquire) > view.start.0
     }
 
     fn version(&self) -> u64 {

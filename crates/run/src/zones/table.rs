@@ -31,9 +31,9 @@ pub(super) enum ZoneUse {
 /// The part of a zone's state that readers use without the lock.
 #[derive(Debug)]
 pub(super) struct ZoneView {
-    pub start: u64,
+    pub start: Bytes,
     /// End of the writable range.
-    pub limit: u64,
+    pub limit: Bytes,
     usage: ZoneUse,
     /// The device made the zone read-only or offline during the run.
     dead: AtomicBool,
@@ -57,13 +57,13 @@ impl ZoneView {
 #[derive(Debug, Clone)]
 pub(super) struct ZoneState {
     /// Offset of the next write.
-    pub pointer: u64,
+    pub pointer: Bytes,
     /// Bytes written or in flight: up to the write pointer, unless the zone was finished.
-    pub filled: u64,
+    pub filled: Bytes,
     /// Number of resets in this run.
     pub resets: u32,
     /// Offsets of the writes in flight.
-    pub writes: Vec<u64>,
+    pub writes: Vec<Bytes>,
     /// The writes in flight are zone appends. The device chooses their offsets, so there can be many.
     pub appending: bool,
     /// A thread is resetting, finishing or closing the zone, or reading its state from the device.
@@ -81,7 +81,7 @@ pub(super) struct ZoneState {
 impl ZoneState {
     /// Removes one write at `offset` from those in flight. Several can have the same offset: after a failed
     /// append, the device moves the others up, and the next append gets the offset of one in flight.
-    pub(super) fn end_write(&mut self, offset: u64) {
+    pub(super) fn end_write(&mut self, offset: Bytes) {
         if let Some(index) = self.writes.iter().position(|other| *other == offset) {
             self.writes.swap_remove(index);
         }
@@ -93,7 +93,7 @@ impl ZoneState {
 pub(super) struct Filling {
     pub first: u32,
     pub end: u32,
-    pub bytes: u64,
+    pub bytes: Bytes,
 }
 
 /// The state of all zones, protected by the lock of the table.
@@ -122,7 +122,7 @@ pub(crate) struct ZoneTable {
     pub(super) device: Option<Box<dyn ZonedDevice>>,
     /// For an NVMe generic device: the block device to keep in step.
     block_layer: Option<BlockLayerSync>,
-    pub(super) zone_size: u64,
+    pub(super) zone_size: Bytes,
     pub(super) views: Vec<ZoneView>,
     /// Most zones that the device allows to be open or active at a time; `None`: no limit.
     pub(super) limit: Option<u32>,
@@ -150,7 +150,7 @@ impl ZoneTable {
             Some(_) => state.is_active(),
             None => state.is_open(),
         };
-        let table = ZoneTable::new(path, Some(device), facts.zone_size.0, &zones, limit);
+        let table = ZoneTable::new(path, Some(device), facts.zone_size, &zones, limit);
         let closing_helps = facts.max_active.is_none();
         let mut table = ZoneTable { closing_helps, block_layer: block_layer(&zones), ..table };
         let states = table.states.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -163,26 +163,31 @@ impl ZoneTable {
         Ok(table)
     }
 
-    /// Emulated zones, all empty. Sizes in bytes.
-    pub(crate) fn emulated(path: &Path, zone_size: u64, capacity: u64, count: u64) -> ZoneTable {
-        ZoneTable::emulated_with(path, zone_size, capacity, &vec![0; count as usize])
+    /// Emulated zones, all empty.
+    pub(crate) fn emulated(
+        path: &Path,
+        zone_size: Bytes,
+        capacity: Bytes,
+        count: u64,
+    ) -> ZoneTable {
+        ZoneTable::emulated_with(path, zone_size, capacity, &vec![Bytes::ZERO; count as usize])
     }
 
     /// Emulated zones; `written` has the bytes that each zone holds, at most `capacity`.
     pub(crate) fn emulated_with(
         path: &Path,
-        zone_size: u64,
-        capacity: u64,
-        written: &[u64],
+        zone_size: Bytes,
+        capacity: Bytes,
+        written: &[Bytes],
     ) -> ZoneTable {
-        let zone = |(index, written): (u64, &u64)| Zone {
-            start: Bytes(index * zone_size),
-            len: Bytes(zone_size),
-            capacity: Bytes(capacity),
-            write_pointer: Bytes(index * zone_size + written),
+        let zone = |(index, &written): (u64, &Bytes)| Zone {
+            start: zone_size * index,
+            len: zone_size,
+            capacity,
+            write_pointer: zone_size * index + written,
             kind: ZoneType::SequentialRequired,
-            state: match *written {
-                0 => State::Empty,
+            state: match written {
+                Bytes::ZERO => State::Empty,
                 written if written < capacity => State::Closed,
                 _ => State::Full,
             },
@@ -194,7 +199,7 @@ impl ZoneTable {
     fn new(
         path: &Path,
         device: Option<Box<dyn ZonedDevice>>,
-        zone_size: u64,
+        zone_size: Bytes,
         zones: &[Zone],
         limit: Option<u32>,
     ) -> ZoneTable {
@@ -208,8 +213,8 @@ impl ZoneTable {
             let limit = if conventional { zone.end() } else { zone.writable_end() };
             let valid = if conventional { limit } else { zone.write_pointer };
             ZoneView {
-                start: zone.start.0,
-                limit: limit.0,
+                start: zone.start,
+                limit,
                 usage,
                 dead: AtomicBool::new(false),
                 valid: AtomicU64::new(valid.0),
@@ -217,8 +222,8 @@ impl ZoneTable {
             }
         };
         let state = |zone: &Zone| ZoneState {
-            pointer: zone.write_pointer.0,
-            filled: if zone.is_sequential() { zone.written().0 } else { 0 },
+            pointer: zone.write_pointer,
+            filled: if zone.is_sequential() { zone.written() } else { Bytes::ZERO },
             resets: 0,
             writes: Vec::new(),
             appending: false,
@@ -253,7 +258,7 @@ impl ZoneTable {
 
     /// The zone that contains the byte at `at`.
     #[inline]
-    pub(super) fn zone_of(&self, at: u64) -> u32 {
+    pub(super) fn zone_of(&self, at: Bytes) -> u32 {
         (at / self.zone_size) as u32
     }
 
@@ -322,8 +327,8 @@ impl ZoneTable {
     }
 
     /// Sets the end of the data that may be read in a zone.
-    pub(super) fn set_valid(&self, zone: u32, valid: u64) {
-        self.view(zone).valid.store(valid, Ordering::Release);
+    pub(super) fn set_valid(&self, zone: u32, valid: Bytes) {
+        self.view(zone).valid.store(valid.0, Ordering::Release);
     }
 
     /// Updates the byte counts after a write or a reset has changed a zone's write pointer.
@@ -360,11 +365,11 @@ impl ZoneTable {
     pub(super) fn carry_out(&self, zone: u32, action: ZoneAction) -> Result<(), JobError> {
         let view = self.view(zone);
         let done = match &self.device {
-            Some(device) => device.manage(action, Bytes(view.start), Bytes(self.zone_size)),
+            Some(device) => device.manage(action, view.start, self.zone_size),
             None => Ok(()),
         };
         if let (Ok(()), Some(block_layer)) = (&done, &self.block_layer) {
-            block_layer.follow(action, zone, Bytes(view.start), Bytes(self.zone_size));
+            block_layer.follow(action, zone, view.start, self.zone_size);
         }
         let mut states = self.lock();
         let state = &mut states.zones[zone as usize];
@@ -397,7 +402,7 @@ impl ZoneTable {
     /// Reads the state of a zone from the device after a write failed. `None` for emulated zones.
     pub(super) fn query_device(&self, zone: u32) -> Result<Option<Zone>, JobError> {
         let Some(device) = &self.device else { return Ok(None) };
-        let found = device.zone(self.view(zone).start);
+        let found = device.zone(self.view(zone).start.0);
         found
             .map(Some)
             .map_err(|e| self.error(Stage::ZoneReport, zone, e.errno, e.said.unwrap_or_default()))
@@ -419,7 +424,7 @@ impl ZoneTable {
             format!("{detail}{between}{}{}", self.describe(zone), advice(errno)),
         );
         error.file = Some(self.path.clone());
-        error.offset = Some(self.view(zone).start);
+        error.offset = Some(self.view(zone).start.0);
         error
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use fiord_plan::{FileKind, FilePlan, Plan, Zones};
 use fiord_sys::file::Device;
 use fiord_sys::{block, file, zone};
+use fiord_types::Bytes;
 
 use super::ZoneTable;
 use super::block_layer_sync::BlockLayerSync;
@@ -88,12 +89,18 @@ impl Entry {
             let (size, count) = (self.zones.size, self.end.div_ceil(self.zones.size));
             // If a job of this run writes, all zones start empty, as in fio.
             if self.write || self.kind != FileKind::Regular {
-                return Ok(ZoneTable::emulated(&self.path, size, capacity, count));
+                return Ok(ZoneTable::emulated(&self.path, Bytes(size), Bytes(capacity), count));
             }
             let written = contents(&self.path, size, capacity, count).map_err(|e| {
                 JobError::new(Stage::ZoneSetUp, e.errno, error_words(&e)).at(&self.path)
             })?;
-            return Ok(ZoneTable::emulated_with(&self.path, size, capacity, &written));
+            let written: Vec<Bytes> = written.into_iter().map(Bytes).collect();
+            return Ok(ZoneTable::emulated_with(
+                &self.path,
+                Bytes(size),
+                Bytes(capacity),
+                &written,
+            ));
         }
         let device = zone::ZonedNode::open(&self.path, self.write).map_err(|e| {
             JobError::new(

@@ -259,7 +259,7 @@ fn a_device_zone_has_one_write_in_flight_and_an_emulated_zone_many() {
     first.taken(0);
     assert!(matches!(first.place(&io(Dir::Write, 4096)), ZonePlacement::Busy));
     assert!(matches!(first.place(&io(Dir::Write, ZONE)), ZonePlacement::Go(_)), "another zone");
-    let emulated = Arc::new(ZoneTable::emulated(Path::new("f"), ZONE, CAPACITY, 4));
+    let emulated = Arc::new(ZoneTable::emulated(Path::new("f"), Bytes(ZONE), Bytes(CAPACITY), 4));
     let mut many = placer(&job(0, 0..4, true, PLAIN), &emulated);
     for slot in 0..8u32 {
         match many.place(&io(Dir::Write, 0)) {
@@ -323,7 +323,7 @@ fn an_append_that_was_never_submitted_leaves_no_gap() {
     drop(second);
     fake.write(0, 4096).unwrap();
     first.ended(0).unwrap();
-    assert_eq!(table.lock().zones[0].pointer, fake.zone(0).unwrap().write_pointer.0);
+    assert_eq!(table.lock().zones[0].pointer, fake.zone(0).unwrap().write_pointer);
 }
 
 #[test]
@@ -394,11 +394,11 @@ fn an_append_after_a_failed_one_is_counted_separately() {
     assert_eq!(placed(&mut placer, &append, 2).offset, second, "the device moves them up");
     fake.write(0, 4096).unwrap();
     placer.ended(1).unwrap();
-    assert_eq!(table.lock().zones[0].writes, [second], "one of the two is in flight");
+    assert_eq!(table.lock().zones[0].writes, [Bytes(second)], "one of the two is in flight");
     fake.write(4096, 4096).unwrap();
     placer.ended(2).unwrap();
     let states = table.lock();
-    assert_eq!((states.zones[0].pointer, states.zones[0].writes.len()), (8192, 0));
+    assert_eq!((states.zones[0].pointer, states.zones[0].writes.len()), (Bytes(8192), 0));
     assert_eq!(table.view(0).valid.load(Ordering::Relaxed), 8192);
 }
 

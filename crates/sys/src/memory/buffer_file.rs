@@ -48,7 +48,7 @@ fn files() -> MutexGuard<'static, BTreeMap<Key, InUse>> {
 pub(super) struct BufferRange {
     key: Key,
     /// First byte.
-    pub(super) start: u64,
+    pub(super) start: Bytes,
     /// The file.
     pub(super) file: File,
 }
@@ -85,7 +85,7 @@ impl BufferRange {
         used.regions += 1;
         let end = used.end;
         drop(files);
-        let range = BufferRange { key, start, file };
+        let range = BufferRange { key, start: Bytes(start), file };
         if file::facts_of(&range.file)?.size < Bytes(end) {
             file::truncate(&range.file, end).map_err(|error| error.at(path))?;
         }

@@ -313,7 +313,7 @@ fn jobs_with_one_file_share_its_contents() {
     let bench = |job| {
         let mut config = EngineConfig::for_job(job, crate::MachineClock::best());
         config.disks = disks.of_job(job);
-        (config.slots, config.buffer_bytes) = (1, 4 * BLOCK);
+        (config.slots, config.buffer_bytes) = (1, Bytes((4 * BLOCK).into()));
         let mut sim = Sim::new(&config).unwrap();
         let free = sim.take_slots();
         Bench { sim, free }

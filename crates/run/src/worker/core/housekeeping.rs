@@ -7,7 +7,7 @@ use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
-use fiord_types::{Dir, Errno, PerDir};
+use fiord_types::{Dir, Errno, Nanos, PerDir};
 
 use super::super::WorkerResult;
 use super::super::hooks::Check;
@@ -150,7 +150,7 @@ impl JobState<'_> {
         let results = self.hooks.results();
         WorkerResult {
             recorder,
-            runtime_ns: now.saturating_sub(self.begin),
+            runtime: Nanos(now.saturating_sub(self.begin)),
             usage: thread_usage().since(&self.usage),
             delays: self.delays(),
             depth_found: results.depth,

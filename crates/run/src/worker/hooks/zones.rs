@@ -41,7 +41,7 @@ impl Hook for Zones {
                 Admission::Later(Delay::Event(NEVER))
             }
             ZonePlacement::Displaced => Admission::Drop(Displaced::Over),
-            ZonePlacement::Passed { lap } => Admission::Drop(Displaced::Passed { lap }),
+            ZonePlacement::Passed { lap } => Admission::Drop(Displaced::Passed { lap: lap.0 }),
             ZonePlacement::NoData if self.placer.writes_instead() => {
                 Admission::Drop(Displaced::Exchanged)
             }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use fiord_load::Io;
+use fiord_types::Bytes;
 
 use super::{Flight, Placer, ZonePlacement};
 use crate::zones::open_zones::ZoneUser;
@@ -57,7 +58,7 @@ impl Placer {
     /// Places a read with `read_beyond_wp`: at the offset that the source chose, changed to stay within the zone.
     fn anywhere(&mut self, io: &Io) -> Found {
         let file = &self.files[io.file as usize];
-        let mut zone = file.table.zone_of(io.offset);
+        let mut zone = file.table.zone_of(Bytes(io.offset));
         let mut at = io.offset;
         loop {
             if zone >= file.user.end {
@@ -65,17 +66,17 @@ impl Placer {
             }
             let view = file.table.view(zone);
             // There is no data beyond the capacity; a sequential read continues in the next zone.
-            let next = view.usage() == ZoneUse::Dead || (at >= view.limit && !self.random);
+            let next = view.usage() == ZoneUse::Dead || (at >= view.limit.0 && !self.random);
             if !next {
                 break;
             }
             zone += 1;
-            at = view.start + file.table.zone_size;
+            at = (view.start + file.table.zone_size).0;
         }
         let view = file.table.view(zone);
-        let last = view.limit.saturating_sub(u64::from(io.len)).max(view.start);
-        let len = u32::try_from(view.limit - last).unwrap_or(u32::MAX).min(io.len);
-        let at = at.min(last);
+        let last = view.limit.saturating_sub(Bytes(io.len.into())).max(view.start);
+        let len = (view.limit - last).min(Bytes(io.len.into())).0 as u32;
+        let at = at.min(last.0);
         if view.usage() == ZoneUse::Sequential {
             if !file.table.pin(zone) {
                 return Found::Shut;
@@ -91,7 +92,7 @@ impl Placer {
     fn drawn(&mut self, io: &Io) -> Found {
         let min = self.min_read.min(io.len);
         let file = &mut self.files[io.file as usize];
-        let zone = file.table.zone_of(io.offset);
+        let zone = file.table.zone_of(Bytes(io.offset));
         let mut shut = false;
         match file.table.read_in(zone, io.offset, io.len, io.len) {
             Found::At(zone, at, len) => return Found::At(zone, at, len),
@@ -123,12 +124,12 @@ impl Placer {
     fn onward(&mut self, io: &Io) -> Found {
         let file = &self.files[io.file as usize];
         let (first, end) = (file.user.first, file.user.end);
-        let start = file.table.zone_of(io.offset).max(first);
+        let start = file.table.zone_of(Bytes(io.offset)).max(first);
         let again = if self.mixed { first..end } else { 0..0 };
         let mut shut = false;
         for (turn, zone) in (start..end).chain(again).enumerate() {
             let view = file.table.view(zone);
-            let at = if turn == 0 { io.offset } else { view.start };
+            let at = if turn == 0 { io.offset } else { view.start.0 };
             match file.table.read_from(zone, at, io.len, self.min_read) {
                 Found::At(zone, at, len) => return Found::At(zone, at, len),
                 Found::Shut => shut = true,
@@ -154,7 +155,7 @@ impl ZoneTable {
         let holds = |zone: &u32| {
             let view = self.view(*zone);
             let valid = view.valid.load(Ordering::Acquire);
-            view.usage() != ZoneUse::Dead && valid - view.start >= u64::from(len)
+            view.usage() != ZoneUse::Dead && valid - view.start.0 >= u64::from(len)
         };
         (user.first..user.end).filter(holds).collect()
     }
@@ -171,31 +172,31 @@ impl ZoneTable {
         match view.usage() {
             ZoneUse::Dead => return Found::Nothing,
             ZoneUse::Conventional => {
-                let within = view.start + at % self.zone_size;
-                let last = view.limit.saturating_sub(size).max(view.start);
-                return Found::At(zone, within.min(last), len);
+                let within = view.start + Bytes(at % self.zone_size.0);
+                let last = view.limit.saturating_sub(Bytes(size)).max(view.start);
+                return Found::At(zone, within.min(last).0, len);
             }
             ZoneUse::Sequential => {}
         }
         if view.pins.load(Ordering::Relaxed) & CLOSED != 0 {
             return Found::Shut;
         }
-        if view.valid.load(Ordering::Relaxed) - view.start < least {
+        if view.valid.load(Ordering::Relaxed) - view.start.0 < least {
             return Found::Nothing;
         }
         if !self.pin(zone) {
             return Found::Shut;
         }
-        let written = view.valid.load(Ordering::Acquire) - view.start;
+        let written = view.valid.load(Ordering::Acquire) - view.start.0;
         if written < least {
             self.unpin(zone);
             return Found::Nothing;
         }
         let size = if written < size { written / least * least } else { size };
-        let within = at % self.zone_size;
+        let within = at % self.zone_size.0;
         let within =
             if within + size <= written { within } else { within / size % (written / size) * size };
-        Found::At(zone, view.start + within, size as u32)
+        Found::At(zone, (view.start + Bytes(within)).0, size as u32)
     }
 
     /// Finds data for a read at `at` and pins the zone. If less than `len` bytes are valid, shortens the read to

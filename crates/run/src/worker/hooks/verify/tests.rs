@@ -134,7 +134,7 @@ fn do_verify_0_reads_nothing_and_a_rate_does_not_delay_the_pass() {
     plan(&mut job).pass = VerifyPass::WritesOnly;
     assert_eq!(ios(&run_plain(&job)), (0, 64));
     plan(&mut job).pass = VerifyPass::AfterWrites;
-    let before = run_plain(&job).runtime_ns;
+    let before = run_plain(&job).runtime.0;
     job.pace.think = Some(Think {
         time: Nanos(1_000_000),
         spin: Nanos(0),
@@ -145,7 +145,7 @@ fn do_verify_0_reads_nothing_and_a_rate_does_not_delay_the_pass() {
     });
     let result = run_plain(&job);
     assert_eq!(result.error, None);
-    assert!((64_000_000..64_000_000 + 2 * before).contains(&result.runtime_ns));
+    assert!((64_000_000..64_000_000 + 2 * before).contains(&result.runtime.0));
     assert!(result.read_back.0 < before, "{:?} of {before}", result.read_back);
 }
 
