@@ -153,7 +153,12 @@ impl ExpectedIntervals<'_> {
                     true if other || blank(tail).is_some() => {
                         IntervalVerdict::Parts(at, TearOrder::HeadNew)
                     }
-                    false if other && expected.seed.is_none_or(|newest| seed == Some(newest)) => {
+                    // A tail that begins at the start of the interval leaves nothing that is old.
+                    false
+                        if at > 0
+                            && other
+                            && expected.seed.is_none_or(|newest| seed == Some(newest)) =>
+                    {
                         IntervalVerdict::Parts(at, TearOrder::TailNew)
                     }
                     _ => IntervalVerdict::Bad(unrecognized(interval, Some(at))),

@@ -152,6 +152,25 @@ fn shifted_by_bytes() {
     }
 }
 
+/// The header says another method, so it differs from the expected one at its start, and nothing before that is old.
+#[test]
+fn data_of_another_method_has_an_extent_with_bytes() {
+    let format = format(Method::Crc32c, 0);
+    let (method, length, layout) = (Method::Crc7, 5, HeaderLayout::Current);
+    let (seconds, fraction, number, thread, seed) = (9, 6, 1, 23, 8);
+    let offset = OFFSET;
+    let header =
+        VerifyHeader { layout, method, length, seed, offset, seconds, fraction, number, thread };
+    let mut found = vec![0; 135];
+    header.write(&mut found).expect("it fits");
+    let expected = ExpectedWrite { offset, seed: None, number: None };
+    let intervals = ExpectedIntervals { format: &format, promise: Promise::Unknown, began: None };
+    let extents = intervals.diagnose(&expected, &found);
+    assert_eq!(extents.len(), 1, "{extents:?}");
+    assert_eq!((extents[0].start, extents[0].length), (Bytes(OFFSET), Bytes(135)));
+    assert_eq!(extents[0].diagnosis.class(), FaultClass::Unrecognized);
+}
+
 #[test]
 fn garbage_is_unrecognized() {
     for format in formats() {
