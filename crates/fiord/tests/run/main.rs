@@ -33,6 +33,7 @@ mod steady;
 mod streams;
 mod sweep;
 mod verify;
+mod verify_faults;
 mod words;
 mod wrong;
 mod wrong_inputs;

@@ -217,6 +217,16 @@ fn shifted_by_any_number_of_bytes() {
     assert_eq!(extent.start, Bytes(START + 1024));
 }
 
+/// A reader that learns the run from the data finds no intact header in it.
+#[test]
+fn shifted_data_of_an_unknown_run() {
+    let mut data = filled(SectorWrite { run: RunId(1), target: TargetId(2), ..write(50) }, 5);
+    data.rotate_right(24);
+    for extent in diagnose(&data) {
+        assert_eq!(extent.diagnosis.class(), FaultClass::Shifted, "{extent:?}");
+    }
+}
+
 #[test]
 fn flips_that_repeat_in_each_sector() {
     let mut data = new();

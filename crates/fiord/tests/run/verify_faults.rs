@@ -1,0 +1,219 @@
+//! Each fault that the simulated device injects is reported as its own class and no other, at the place where it was
+//! injected.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::fiord::Place;
+
+/// Writes 64 blocks twice, and reads them back after each time.
+const TWICE: &str = "--ioengine=sim --size=256k --bs=4k --rw=write --loops=2 --filename=f --name=a \
+                     --continue_on_error=verify --output-format=json";
+
+/// Faults with the class that they must get. Write 85 is the second write of block 20; reads from 65 on belong to the
+/// second pass.
+const FAULTS: [(&str, &str); 21] = [
+    ("misdirected_write:op=85:by=-4k", "misdirected"),
+    ("misdirected_write:op=85:by=-80k", "misdirected"),
+    ("misdirected_read:op=85", "misdirected"),
+    ("stale_read:op=85", "stale"),
+    ("lost:op=85", "stale"),
+    ("lost_after_flush:op=85", "stale"),
+    ("torn:op=85:sector=0", "stale"),
+    ("torn:op=85:sector=1", "torn"),
+    ("torn:op=85:sector=7", "torn"),
+    ("torn:op=85:sector=3:unit=200", "torn"),
+    ("bit_flip:op=85", "bit-flips"),
+    ("bit_flip:op=85:bits=40", "bit-flips"),
+    ("bit_flip:op=85:dir=read", "bit-flips"),
+    ("shifted:op=85", "shifted"),
+    ("shifted:op=85:by=-24", "shifted"),
+    ("shifted:op=85:by=700", "shifted"),
+    ("shifted:op=85:dir=read", "shifted"),
+    ("zeroed:op=85", "blank"),
+    ("zeroed:op=85:dir=read", "blank"),
+    ("ones:op=85", "blank"),
+    ("swapped:op=85", "swapped"),
+];
+
+/// The part of the target from which the extents of a report must come: the I/Os of the injected faults, and the other
+/// places that they affected.
+fn places(injected: &Value) -> Vec<(u64, u64)> {
+    let mut all = Vec::new();
+    for fault in injected["list"].as_array().unwrap() {
+        let len = fault["length"].as_u64().unwrap();
+        for key in ["offset", "other_offset"] {
+            all.extend(fault[key].as_u64().map(|offset| (offset, offset + len)));
+        }
+    }
+    all
+}
+
+/// A place for the files of a test. `None` if this build does not verify `verify=fiord`.
+fn place() -> Option<Place> {
+    let place = Place::new();
+    let ran =
+        place.run("--ioengine=sim --sim_store=1 --size=4k --rw=write --name=a --verify=fiord");
+    if ran.status != Some(0) {
+        eprintln!("skipped: {}", ran.err);
+        return None;
+    }
+    Some(place)
+}
+
+/// Checks that a job reports exactly this class, within the places of the injected faults.
+fn expect(place: &Place, line: &str, class: &str) {
+    let ran = place.run(line);
+    assert_eq!(ran.status, Some(0), "{line}: {ran:?}");
+    let document = ran.json();
+    let own = &document["jobs"][0]["fiord"];
+    assert_eq!(document["jobs"][0]["error"], 84, "{line}: {own}");
+    let classes: BTreeSet<&String> = own["verify"]["faults"].as_object().unwrap().keys().collect();
+    assert!(classes.iter().eq([class].iter()), "{line}: {class} was found as {own}");
+    let places = places(&own["injected_faults"]);
+    for extent in own["verify"]["extents"].as_array().unwrap() {
+        let (start, len) = (extent["offset"].as_u64().unwrap(), extent["length"].as_u64().unwrap());
+        let inside = places.iter().any(|(from, to)| *from <= start && start + len <= *to);
+        assert!(inside, "{line}: {extent} is not in {places:?}");
+    }
+}
+
+#[test]
+fn each_fault_is_reported_as_its_class_and_no_other() {
+    let Some(place) = place() else { return };
+    for method in ["fiord", "crc32c", "sha256", "crc64 --verify_interval=512"] {
+        for depth in [1, 4, 32] {
+            for (fault, class) in FAULTS {
+                let line =
+                    format!("{TWICE} --verify={method} --iodepth={depth} --sim_faults={fault}");
+                expect(&place, &line, class);
+            }
+        }
+    }
+}
+
+/// Writes that are lost because no flush followed them leave older data.
+#[test]
+fn a_crash_makes_what_was_not_flushed_stale() {
+    let Some(place) = place() else { return };
+    for depth in [1, 4, 32] {
+        for crash in ["op=200", "op=200:survive=50"] {
+            let line =
+                format!("{TWICE} --verify=fiord --iodepth={depth} --fsync=16 --sim_crash={crash}");
+            let own = place.run(&line).json()["jobs"][0]["fiord"].clone();
+            let lost = &own["injected_faults"]["list"][0]["length"];
+            assert_eq!(own["verify"]["faults"]["stale"]["bytes"], *lost, "{line}: {own}");
+            assert_eq!(own["verify"]["faults"].as_object().unwrap().len(), 1, "{line}: {own}");
+        }
+    }
+}
+
+/// A later job of the run finds the fault: it reads what the first job wrote.
+#[test]
+fn another_job_of_the_run_finds_the_fault() {
+    let Some(place) = place() else { return };
+    for (fault, class) in [("bit_flip:op=21", "bit-flips"), ("zeroed:op=21", "blank")] {
+        let line = format!(
+            "--ioengine=sim --size=256k --bs=4k --rw=write --verify=crc32c --filename=f --sim_store=1 \
+             --output-format=json --name=w --do_verify=0 --sim_faults={fault} \
+             --name=r --stonewall --verify_only=1 --continue_on_error=verify"
+        );
+        let document = place.run(&line).json();
+        let own = &document["jobs"][1]["fiord"]["verify"];
+        let classes: Vec<&String> = own["faults"].as_object().unwrap().keys().collect();
+        assert_eq!(classes, [class], "{own}");
+        assert_eq!(own["extents"][0]["offset"], 20 * 4096, "{own}");
+    }
+}
+
+const BLOCK: usize = 4096;
+/// The block that [`DAMAGES`] change.
+const BAD: std::ops::Range<usize> = 20 * BLOCK..21 * BLOCK;
+
+/// A change of what a target contains. Gets what an earlier run wrote there, too.
+type Damage = fn(&mut [u8], &[u8]);
+
+/// Damages with the class that they must get.
+const DAMAGES: [(&str, Damage); 7] = [
+    ("bit-flips", |new, _| new[BAD.start + 1000] ^= 0x10),
+    ("blank", |new, _| new[BAD].fill(0)),
+    ("misdirected", |new, _| new.copy_within(BAD.start - BLOCK..BAD.start, BAD.start)),
+    ("swapped", |new, _| new[BAD.start - BLOCK..BAD.end].rotate_left(BLOCK)),
+    ("shifted", |new, _| new[BAD].rotate_right(24)),
+    ("torn", |new, old| {
+        let tail = BAD.start + 1536..BAD.end;
+        new[tail.clone()].copy_from_slice(&old[tail]);
+    }),
+    ("unrecognized", |new, _| {
+        new[BAD].iter_mut().enumerate().for_each(|(i, byte)| *byte = (i * 7 + i / 251) as u8);
+    }),
+];
+
+/// Writes to `target`, whose bytes are in the file `f`, changes them, and verifies in another run.
+fn damage(place: &Place, target: &str, method: &str) {
+    let job = format!(
+        "--size=256k --bs=4k --rw=write --filename={target} --name=a --verify={method} --direct=1"
+    );
+    place.run(&format!("{job} --do_verify=0 --randseed=1")).ok();
+    let old = std::fs::read(place.path("f")).unwrap();
+    place.run(&format!("{job} --do_verify=0 --randseed=2")).ok();
+    let good = std::fs::read(place.path("f")).unwrap();
+    assert_ne!(old, good);
+    let check = format!(
+        "{job} --randseed=2 --verify_only=1 --continue_on_error=verify --output-format=json"
+    );
+    let clean = place.run(&check).ok().json();
+    assert_eq!(clean["jobs"][0]["error"], 0);
+    for (class, damage) in DAMAGES {
+        let mut bad = good.clone();
+        damage(&mut bad, &old);
+        place.write("f", &bad);
+        let document = place.run(&check).json();
+        let own = &document["jobs"][0]["fiord"]["verify"];
+        let classes: Vec<&String> = own["faults"].as_object().unwrap().keys().collect();
+        assert_eq!(classes, [class], "{method} on {target}: {own}");
+        let start = own["extents"][0]["offset"].as_u64().unwrap() as usize;
+        assert!((BAD.start - BLOCK..BAD.end).contains(&start), "{own}");
+    }
+}
+
+#[test]
+fn damage_to_a_file_is_reported_as_its_class() {
+    for method in ["crc32c", "sha256", "fiord"] {
+        let Some(place) = place() else { return };
+        damage(&place, "f", method);
+    }
+}
+
+/// A loop device, detached when it is dropped.
+struct Loop(String);
+
+impl Loop {
+    /// Attaches a file. `None` without the right or the means to do so.
+    fn attach(place: &Place, file: &str) -> Option<Loop> {
+        let output = Command::new("losetup").args(["-f", "--show"]).arg(place.path(file)).output();
+        let output = output.ok().filter(|output| output.status.success())?;
+        Some(Loop(String::from_utf8(output.stdout).ok()?.trim().to_owned()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["-d", &self.0]).status();
+    }
+}
+
+#[test]
+fn damage_below_a_loop_device_is_reported_as_its_class() {
+    for method in ["crc32c", "fiord"] {
+        let Some(place) = place() else { return };
+        place.write("f", vec![0; 64 * BLOCK]);
+        let Some(device) = Loop::attach(&place, "f") else {
+            eprintln!("skipped: no loop device can be attached here");
+            return;
+        };
+        damage(&place, &device.0, method);
+    }
+}
