@@ -41,6 +41,7 @@ use crate::steady::SteadyMember;
 use crate::stuck;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
+use crate::verify_maps::VerifyMaps;
 use crate::zones::ZoneTables;
 
 const MS: u64 = 1_000_000;
@@ -77,6 +78,7 @@ pub fn run(
         locks: FileLocks::of(&plan),
         zones: ZoneTables::of(&plan),
         simulated: SimDisks::of(&plan.jobs),
+        verify_maps: VerifyMaps::of(&plan),
         debug: options.debug.clone(),
     });
     raise_limits(&plan);

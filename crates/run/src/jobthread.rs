@@ -110,7 +110,13 @@ fn work(
         Arc::new(move |what| send(&sender, Message::BadBlock { index, what }))
     };
     let ready = || send(sender, Message::Ready);
-    let outside = Outside { ready: &ready, debug, bad_block, aux_path: &run.aux_path };
+    let outside = Outside {
+        ready: &ready,
+        debug,
+        bad_block,
+        aux_path: &run.aux_path,
+        maps: &run.verify_maps,
+    };
     let worker = worker::run(job, clock, &mut files, control, live, &outside);
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(

@@ -34,6 +34,7 @@
 //! | what happens on a job's thread before and after its I/O | `jobthread.rs` |
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
+//! | which maps do jobs share that verify a target | `verify_maps.rs` |
 //! | the inner loop | `worker/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
@@ -74,6 +75,7 @@ mod steady;
 mod stuck;
 mod thread;
 mod timebase;
+mod verify_maps;
 mod worker;
 mod zones;
 

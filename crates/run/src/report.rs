@@ -74,6 +74,7 @@ pub(crate) fn data(
         data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
+        data.verify.clone_from(&worker.verify);
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime);
         set_read_back(&mut data, &context.plan.jobs[index], worker);

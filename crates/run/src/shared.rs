@@ -20,6 +20,7 @@ use crate::lock::FileLocks;
 use crate::steady::{self, SteadyMember};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
+use crate::verify_maps::VerifyMaps;
 use crate::worker::WorkerResult;
 use crate::zones::ZoneTables;
 
@@ -76,6 +77,8 @@ pub(crate) struct Run {
     pub zones: ZoneTables,
     /// The files on simulated devices.
     pub simulated: SimDisks,
+    /// `verify`.
+    pub verify_maps: VerifyMaps,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
 }

@@ -212,3 +212,102 @@ fn checksums_are_measured() {
     assert_eq!((ran.status, &ran.out[..]), (Some(1), ""), "{ran:?}");
     assert!(ran.err.contains("unknown checksum `foo`") && ran.err.contains("sha512"), "{ran:?}");
 }
+
+/// Draws options of jobs that verify. No device fails, so no job reports anything.
+#[test]
+fn without_faults_no_combination_of_options_reports_a_bad_block() {
+    let mut state = 1u64;
+    let mut draw = |list: &[&'static str]| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        list[(state >> 33) as usize % list.len()]
+    };
+    let place = Place::new();
+    let mut ran = 0;
+    let jobs = std::env::var("FIORD_VERIFY_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    for _ in 0..jobs {
+        let line = [
+            "--name=v --size=256k",
+            draw(&["--filename=f", "--filename=f", "--nrfiles=3", "--filename=a:b"]),
+            draw(&[
+                "--ioengine=psync",
+                "--ioengine=libaio",
+                "--ioengine=io_uring",
+                "--ioengine=sim --sim_store=1",
+            ]),
+            draw(&[
+                "--rw=write",
+                "--rw=randwrite",
+                "--rw=randrw",
+                "--rw=rw",
+                "--rw=write:4k",
+                "--rw=randwrite:4",
+            ]),
+            draw(&["", "--iodepth=2", "--iodepth=16"]),
+            draw(&["--bs=4k", "--bs=1k", "--bsrange=1k-8k", "--bssplit=4k/60:8k/20:16k/20"]),
+            draw(&[
+                "--verify=crc32c",
+                "--verify=md5",
+                "--verify=fiord",
+                "--verify=meta",
+                "--verify=xxhash --verify_interval=512",
+                "--verify_pattern=0x11223344",
+            ]),
+            draw(&[
+                "",
+                "",
+                "--norandommap",
+                "--random_distribution=zipf:1.2",
+                "--percentage_random=50",
+            ]),
+            draw(&["", "", "--loops=3", "--io_size=1m", "--time_based --runtime=100ms"]),
+            draw(&["", "", "--randrepeat=0", "--blockalign=512", "--serialize_overlap=1"]),
+            draw(&["", "", "--rate=8m", "--thinktime=50us", "--do_verify=0", "--openfiles=1"]),
+            draw(&["", "", "", "--numjobs=3"]),
+        ]
+        .join(" ");
+        let result = place.run(&line);
+        if result.status != Some(0) && result.err.contains("-->") {
+            // A combination that is refused.
+            continue;
+        }
+        assert_eq!((result.status, result.err.as_str()), (Some(0), ""), "{line}\n{result:?}");
+        ran += 1;
+    }
+    assert!(ran > jobs / 2, "{ran} of {jobs} jobs ran");
+}
+
+#[test]
+fn jobs_that_share_a_file_do_not_disturb_each_other() {
+    let place = Place::new();
+    let shared =
+        "--name=a --filename=f --size=1m --bs=4k --verify=crc32c --ioengine=libaio --iodepth=8";
+    for line in [
+        format!("{shared} --rw=randwrite --norandommap --numjobs=4 --loops=2"),
+        format!(
+            "{shared} --rw=randwrite --name=b --filename=f --size=1m --rw=randread --verify=crc32c --loops=4"
+        ),
+        format!(
+            "{shared} --rw=write --do_verify=0 --name=b --stonewall --filename=f --size=1m --bs=4k --rw=randread --verify=crc32c"
+        ),
+        format!(
+            "{shared} --rw=randrw --bs=16k --name=b --filename=f --size=1m --bs=4k --rw=randwrite --verify=crc32c"
+        ),
+    ] {
+        place.run(&line).ok();
+    }
+}
+
+#[test]
+fn a_stale_block_is_recognized_however_often_it_was_written() {
+    let place = Place::new();
+    for method in ["crc32c", "fiord"] {
+        let job = format!("--name=v --filename=f --size=64k --bs=4k --rw=write --verify={method}");
+        place.run(&format!("{job} --loops=2")).ok();
+        let lost = format!(
+            "{job} --io_size=256k --ioengine=sim --sim_store=1 --sim_lost_rate=20 --continue_on_error=verify"
+        );
+        let ran = place.run(&format!("{lost} --output-format=json"));
+        assert_eq!(ran.json()["jobs"][0]["error"].as_i64(), Some(84), "{ran:?}");
+    }
+}

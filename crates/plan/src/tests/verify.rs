@@ -89,7 +89,7 @@ fn tracking() {
     let tracking = |line: &str| verify(&format!("--verify=md5 --ioengine=sim {line}")).tracking;
     let map = |granule| Tracking::Map { granule: Bytes(granule) };
     assert_eq!(tracking("--rw=write"), Tracking::Replay);
-    assert_eq!(tracking("--rw=write --bsrange=4k-64k"), Tracking::Replay);
+    assert_eq!(tracking("--rw=write --bsrange=4k-64k"), map(4096));
     assert_eq!(tracking("--rw=randwrite"), Tracking::Replay);
     assert_eq!(tracking("--rw=randrw --bs=8k"), Tracking::Replay);
     assert_eq!(tracking("--rw=randwrite --norandommap"), map(4096));

@@ -22,7 +22,7 @@ use fiord_job::option::table::{
     TRIM_PERCENTAGE, VERIFY, VERIFY_ASYNC, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_STATE_LOAD,
 };
 
-use crate::model::{JobPlan, Tracking, VerifyMethod, VerifyPass};
+use crate::model::{JobPlan, Tracking, VerifyPass};
 use crate::options::reading::Reading;
 
 /// An error for each job that verifies in a way that is not supported yet.
@@ -34,15 +34,35 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
         let job = &jobs[plan.identity.section];
         let own = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
         let writes = verify.pass != VerifyPass::Reads;
-        let overwrites = matches!(verify.tracking, Tracking::Map { .. } | Tracking::Records);
         let missing = [
-            (verify.method == VerifyMethod::Fiord, own, "`verify=fiord`"),
             (
-                writes && overwrites,
+                writes && verify.tracking == Tracking::Records,
                 own,
-                "verification of a job that may write a block more than once, that trims, or that \
-                 shares its files with other jobs",
+                "verification of writes of any length at any offset (bs_unaligned)",
             ),
+            (
+                !tracking::headers_fit(verify),
+                own,
+                "verification of writes that may overlap in parts shorter than a header",
+            ),
+            (
+                !tracking::pattern_fits(plan, verify),
+                VERIFY_PATTERN.def(),
+                "a pattern of which parts may be overwritten",
+            ),
+            (
+                plans.iter().any(|other| tracking::differ(plan, other)),
+                own,
+                "verification of a file by several jobs with different formats",
+            ),
+            (
+                verify.pass == VerifyPass::AfterWrites
+                    && matches!(verify.tracking, Tracking::Map { .. })
+                    && (plan.target.open_files as usize) < plan.target.files.len(),
+                own,
+                "verification with openfiles below the number of files, of writes that may overlap,",
+            ),
+            (plan.load.trim_ranges > 1, own, "verification with num_range"),
             (plan.load.zoned.is_some(), own, "verification with zonemode=zbd"),
             (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
             (verify.backlog.is_some(), VERIFY_BACKLOG.def(), "option verify_backlog"),

@@ -1,11 +1,18 @@
 //! How a job knows which of its writes each block contains.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use fiord_formats::verify::header::HeaderLayout;
+use fiord_formats::verify::interval::header_and_digest;
+use fiord_formats::verify::method::Method;
+use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
 
-use crate::model::{BlockSize, Distribution, JobPlan, Mix, Step, Tracking, VerifyPass};
+use crate::model::{
+    BlockSize, Distribution, FilePlan, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPass,
+    VerifyPlan,
+};
 
 /// Whether a job may write a block more than once in a loop.
 pub(super) fn rewrites(plan: &JobPlan) -> bool {
@@ -16,6 +23,20 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
             || load.distribution != Distribution::Even
             || load.random_percent[Dir::Write] < 100);
     at_random || load.step != Step::None || load.sprandom.is_some() || plan.end.bytes > region
+}
+
+/// Whether a loop may end within a pass over the files, so that another loop, or the rest of this one, begins again
+/// with blocks that it has written.
+fn laps_differ(plan: &JobPlan) -> bool {
+    let block = match plan.load.blocks[Dir::Write] {
+        BlockSize::Fixed(bytes) => u64::from(bytes.max(1)),
+        _ => return true,
+    };
+    let whole = |sum: u64, len: u64| sum.saturating_add(len / block * block);
+    let pass = plan.target.files.iter().fold(0, |sum, file| whole(sum, file.len));
+    let region = plan.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let ends_within = plan.end.bytes != pass || region != pass || plan.end.ios.is_some();
+    plan.end.bytes > pass || plan.end.loops > 1 && ends_within
 }
 
 /// The tracking of a job that has its target for itself.
@@ -32,8 +53,8 @@ pub(super) fn of_job(plan: &JobPlan) -> Tracking {
         || load.strided.is_some()
         || load.zoned.is_some()
         || rated
-        || load.random && (varied || differing && load.mix.has(Dir::Write));
-    if depends || rewrites(plan) {
+        || load.random && differing && load.mix.has(Dir::Write);
+    if depends || varied || rewrites(plan) || laps_differ(plan) {
         return Tracking::Map { granule: Bytes(granule(plan)) };
     }
     Tracking::Replay
@@ -79,27 +100,93 @@ fn common(mut a: u64, mut b: u64) -> u64 {
 pub(crate) fn share_targets(plans: &mut [JobPlan]) {
     let mut users: HashMap<&Path, Vec<usize>> = HashMap::new();
     for (index, plan) in plans.iter().enumerate() {
-        for file in plan.target.files.iter().filter(|file| file.kind.has_path()) {
+        for file in &plan.target.files {
             users.entry(&file.path).or_default().push(index);
         }
     }
-    let mut shared: HashMap<usize, u64> = HashMap::new();
+    // One granule for all of them: a job can share each of its files with other jobs.
+    let (mut shared, mut divisor) = (BTreeSet::<usize>::new(), 0);
     for together in users.values().filter(|users| users.len() > 1) {
         let written = together.iter().any(|index| writes(&plans[*index]));
         let verified = together.iter().any(|index| plans[*index].verify.is_some());
         if !written || !verified {
             continue;
         }
-        let divisor = together.iter().fold(0, |all, index| common(all, granule(&plans[*index])));
-        for index in together {
-            shared.entry(*index).and_modify(|all| *all = common(*all, divisor)).or_insert(divisor);
+        let writers = together.iter().filter(|index| writes(&plans[**index]));
+        divisor = writers.fold(divisor, |all, index| common(all, granule(&plans[*index])));
+        shared.extend(together);
+    }
+    for index in shared {
+        if let Some(verify) = &mut plans[index].verify
+            && verify.tracking != Tracking::Records
+        {
+            verify.tracking = Tracking::Map { granule: Bytes(divisor.max(1)) };
         }
     }
-    for (index, granule) in shared {
-        if let Some(verify) = &mut plans[index].verify {
-            verify.tracking = Tracking::Map { granule: Bytes(granule.max(1)) };
+    for verify in plans.iter_mut().filter_map(|plan| plan.verify.as_mut()) {
+        if let (Tracking::Map { granule }, VerifyMethod::Fio(method)) =
+            (verify.tracking, verify.method)
+            && method.has_header()
+        {
+            // What is left of a block after a part was overwritten has headers of its own.
+            verify.interval = verify.interval.map(|interval| Bytes(common(interval.0, granule.0)));
         }
     }
+}
+
+/// Whether each interval has room for its header.
+pub(super) fn headers_fit(verify: &VerifyPlan) -> bool {
+    let (Some(interval), VerifyMethod::Fio(method)) = (verify.interval, verify.method) else {
+        return true;
+    };
+    let needed = header_and_digest(HeaderLayout::Current, method) as u64;
+    let room = match verify.header_offset.0 {
+        0 => needed,
+        offset => offset.saturating_add(needed),
+    };
+    !method.has_header() || interval.0 >= room
+}
+
+/// Whether the pattern of each granule is known without the start of the write that contains it.
+pub(super) fn pattern_fits(plan: &JobPlan, verify: &VerifyPlan) -> bool {
+    let Tracking::Map { granule } = verify.tracking else { return true };
+    let compared = [Method::Pattern, Method::PatternHdr].map(VerifyMethod::Fio);
+    let Some(pattern) = verify.pattern.as_ref().filter(|_| compared.contains(&verify.method))
+    else {
+        return true;
+    };
+    let one_size = load_block(plan).is_some_and(|block| block == granule);
+    let restarts = pattern.interval.is_some_and(|every| granule.0.is_multiple_of(every.0.max(1)));
+    let length = pattern.parts.iter().try_fold(0, |sum, part| match part {
+        PatternPart::Bytes(bytes) => Some(sum + bytes.len() as u64),
+        PatternPart::Offset | PatternPart::File(_) => None,
+    });
+    one_size || restarts || length.is_some_and(|length| granule.0.is_multiple_of(length.max(1)))
+}
+
+/// The length of all writes, or reads of a job that only reads, if it is one.
+fn load_block(plan: &JobPlan) -> Option<Bytes> {
+    let dir = if plan.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
+    match plan.load.blocks[dir] {
+        BlockSize::Fixed(bytes) => Some(Bytes(u64::from(bytes))),
+        _ => None,
+    }
+}
+
+/// Whether two jobs that share a file write different formats to it.
+pub(super) fn differ(plan: &JobPlan, other: &JobPlan) -> bool {
+    let (Some(mine), Some(theirs)) = (&plan.verify, &other.verify) else { return false };
+    let mapped = |verify: &VerifyPlan| {
+        matches!(verify.tracking, Tracking::Map { .. }) && verify.pass != VerifyPass::Only
+    };
+    let format = |verify: &VerifyPlan| {
+        (verify.method, verify.interval, verify.header_offset, verify.pattern.clone())
+    };
+    let shares = |file: &FilePlan| other.target.files.iter().any(|one| one.path == file.path);
+    mapped(mine)
+        && mapped(theirs)
+        && format(mine) != format(theirs)
+        && plan.target.files.iter().any(shares)
 }
 
 /// Whether a job changes the data of its target.

@@ -36,12 +36,14 @@ use fiord_engine::{FaultLog, Target};
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
+use fiord_stat::verify::VerifyResults;
 use fiord_sys::usage::ResourceUsage;
 use fiord_types::Nanos;
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::lock::FileLock;
+use crate::verify_maps::VerifyMaps;
 use crate::zones::{Counts, ZoneTable};
 
 pub(crate) use entry::run;
@@ -56,6 +58,8 @@ pub(crate) struct Outside<'a> {
     pub bad_block: Arc<dyn Fn(String) + Send + Sync>,
     /// Directory for files that the run itself creates (`--aux-path`).
     pub aux_path: &'a Path,
+    /// Which write each block of the targets contains (`verify`).
+    pub maps: &'a VerifyMaps,
 }
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
@@ -124,4 +128,6 @@ pub(crate) struct WorkerResult {
     pub read_back: Nanos,
     /// The faults that the simulated device injected; `None` without faults, and before the job's end.
     pub faults: Option<FaultLog>,
+    /// What the job verified; `None` without `verify`.
+    pub verify: Option<VerifyResults>,
 }

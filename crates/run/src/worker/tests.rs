@@ -63,7 +63,9 @@ pub(super) fn run_plain(job: &JobPlan) -> WorkerResult {
 
 /// A run that takes no messages.
 fn nowhere() -> Outside<'static> {
-    Outside { ready: &|| (), debug: None, bad_block: Arc::new(drop), aux_path: Path::new("") }
+    let maps = Box::leak(Box::default());
+    let aux_path = Path::new("");
+    Outside { ready: &|| (), debug: None, bad_block: Arc::new(drop), aux_path, maps }
 }
 
 #[test]

@@ -156,6 +156,7 @@ impl JobState<'_> {
             depth_found: results.depth,
             zones: results.zones,
             read_back: results.read_back,
+            verify: results.verify,
             ..WorkerResult::default()
         }
     }

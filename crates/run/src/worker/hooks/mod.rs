@@ -44,6 +44,7 @@ use std::ops::BitOr;
 use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
 use fiord_load::{Displaced, Io};
 use fiord_stat::recorder::{Recorder, Times};
+use fiord_stat::verify::VerifyResults;
 use fiord_types::{Dir, Nanos, PerDir};
 
 use crate::error::JobError;
@@ -196,6 +197,8 @@ pub(super) enum Extra {
     /// Flushes a file and drops its cached pages (`invalidate`), so that reads get the bytes of the device. The
     /// flush does not count as a sync of the job. No op may be in flight.
     Settle(u32),
+    /// Waits a moment for other jobs ([`Hook::wait`]), then asks again.
+    Wait,
 }
 
 /// Answer of [`Hook::completed`].
@@ -229,7 +232,7 @@ pub(super) enum Check {
 }
 
 /// What hooks add to the result of a job.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct HookResults {
     /// The depth that `latency_target` found.
     pub depth: Option<u32>,
@@ -237,6 +240,8 @@ pub(super) struct HookResults {
     pub zones: Option<Counts>,
     /// Time in which the job only read its writes back (`verify`).
     pub read_back: Nanos,
+    /// What the job verified.
+    pub verify: Option<VerifyResults>,
 }
 
 /// A feature that follows the I/Os of one job.

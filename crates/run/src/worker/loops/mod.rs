@@ -238,6 +238,11 @@ fn extra_io<E: Engine>(
     while state.error.is_none() {
         let result = match state.hooks.extra(*now, ending)? {
             Extra::Io(io) => return Some(io),
+            Extra::Wait if state.control.stopped() => return None,
+            Extra::Wait => {
+                state.hooks.wait();
+                Ok(())
+            }
             Extra::Open(file) => attach(engine, state.files, file),
             Extra::Close(file) => {
                 detach(engine, state.files, file).and_then(|()| state.files.close(file))

@@ -1,21 +1,15 @@
 //! Compares the bytes of a read with what was written.
 
+use fiord_formats::verify::diagnosis::{BadExtent, ExpectedIntervals, Promise};
 use fiord_formats::verify::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
-
+use fiord_formats::verify::write::ExpectedWrite;
+use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_types::Bytes;
 
 use super::fill::JobFormat;
-
-/// What a reader knows about the write whose bytes it reads.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct WriteClues {
-    /// The seed of its body.
-    pub seed: Option<u64>,
-    /// Its number.
-    pub number: Option<u64>,
-}
+use super::known::{KnownPart, KnownWrite};
 
 /// An interval that does not contain what was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,34 +46,88 @@ pub(super) enum BadContents {
         expected: u8,
         found: u8,
     },
+    /// The block is intact, but it is not the newest one.
+    #[error("write {number} of thread {thread} is there, and a later write is missing")]
+    Stale { number: u64, thread: u16 },
+    /// Sectors of `verify=fiord`.
+    #[error("{0}")]
+    Sectors(BadExtent),
 }
 
-/// Checks reads.
+/// What the header of an interval must contain, apart from its place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct HeaderClues {
+    seed: Option<u64>,
+    number: Option<u64>,
+    /// The value of the write in the map.
+    value: Option<WriteValue>,
+}
+
+/// Checks reads in fio's formats.
 #[derive(Debug, Clone)]
-pub(super) struct Checker {
+pub(super) struct IntervalChecker {
     format: JobFormat,
+    checks_seed: bool,
+    checks_number: bool,
     /// The bytes that a pattern gives for the whole I/O.
     expected: Vec<u8>,
     /// An interval with its header at its start.
     moved: Vec<u8>,
 }
 
-impl Checker {
-    pub(super) fn new(format: JobFormat) -> Self {
-        Checker { format, expected: Vec::new(), moved: Vec::new() }
+impl IntervalChecker {
+    pub(super) fn new(format: JobFormat, checks_seed: bool, checks_number: bool) -> Self {
+        let (expected, moved) = (Vec::new(), Vec::new());
+        IntervalChecker { format, checks_seed, checks_number, expected, moved }
     }
 
-    /// Checks the bytes of a read at `offset`. Calls `bad` for each bad interval, until it returns false.
+    /// Checks the bytes of a read at `offset`. Calls `bad` for each bad interval, until it returns false. Returns the
+    /// number of bytes that were checked.
     pub(super) fn check(
         &mut self,
         offset: u64,
         data: &[u8],
-        write: &WriteClues,
-        mut bad: impl FnMut(BadRead) -> bool,
-    ) {
+        known: &KnownWrite<'_>,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> u64 {
         if self.format.method == Method::Null {
-            return;
+            return 0;
         }
+        let mut checked = 0;
+        for (range, part) in known.parts(offset, data.len()) {
+            let Some(clues) = self.clues(&part) else { continue };
+            checked += range.len() as u64;
+            if !self.check_part(offset + range.start as u64, &data[range], &clues, bad) {
+                break;
+            }
+        }
+        checked
+    }
+
+    /// `None`: the part is not checked.
+    fn clues(&self, part: &KnownPart) -> Option<HeaderClues> {
+        match *part {
+            KnownPart::Nothing => Some(HeaderClues::default()),
+            KnownPart::Write { number, .. } => Some(HeaderClues {
+                seed: self.checks_seed.then(|| self.format.seed_of(number)),
+                number: self.checks_number.then_some(number),
+                value: None,
+            }),
+            KnownPart::State(GranuleState::Written(value)) => {
+                Some(HeaderClues { value: Some(value), ..HeaderClues::default() })
+            }
+            KnownPart::State(_) => None,
+        }
+    }
+
+    /// Checks a part of a read that is a whole write, or a granule. False if there is no more to check.
+    fn check_part(
+        &mut self,
+        offset: u64,
+        data: &[u8],
+        clues: &HeaderClues,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> bool {
         let compares = matches!(self.format.method, Method::Pattern | Method::PatternHdr);
         let pattern = self.format.pattern.as_ref().filter(|_| compares);
         if let Some(pattern) = pattern {
@@ -91,17 +139,42 @@ impl Checker {
             let position = (at - offset) as usize;
             let expected = has_pattern.then(|| &self.expected[position..position + interval.len()]);
             let result =
-                check_interval(&self.format, &mut self.moved, (at, interval), write, expected);
+                check_interval(&self.format, &mut self.moved, (at, interval), clues, expected);
             if let Err(mut difference) = result {
                 if let BadContents::Pattern { position: within, .. } = &mut difference {
                     *within += position as u64;
                 }
                 let (offset, len) = (Bytes(at), Bytes(interval.len() as u64));
                 if !bad(BadRead { offset, len, difference }) {
-                    return;
+                    return false;
                 }
             }
         }
+        true
+    }
+
+    /// Says what is wrong with a read that has bad intervals. `began`: when the run began, in seconds of the clock in
+    /// the headers.
+    pub(super) fn diagnose(
+        &self,
+        offset: u64,
+        data: &[u8],
+        known: &KnownWrite<'_>,
+        began: Option<u32>,
+    ) -> Vec<BadExtent> {
+        let mut extents = Vec::new();
+        for (range, part) in known.parts(offset, data.len()) {
+            let Some(clues) = self.clues(&part) else { continue };
+            let HeaderClues { seed, number, .. } = clues;
+            let expected = ExpectedWrite { offset: offset + range.start as u64, seed, number };
+            let intervals = ExpectedIntervals {
+                format: self.format.contents(),
+                promise: Promise::Unknown,
+                began,
+            };
+            extents.extend(intervals.diagnose(&expected, &data[range]));
+        }
+        extents
     }
 }
 
@@ -110,7 +183,7 @@ fn check_interval(
     format: &JobFormat,
     moved: &mut Vec<u8>,
     (offset, interval): (u64, &[u8]),
-    write: &WriteClues,
+    clues: &HeaderClues,
     expected: Option<&[u8]>,
 ) -> Result<(), BadContents> {
     let mut body = 0;
@@ -129,11 +202,16 @@ fn check_interval(
             found = moved;
         }
         let length = u32::try_from(interval.len()).unwrap_or(u32::MAX);
-        let header = Expected { length, offset, seed: write.seed, number: write.number };
-        body = match expected {
-            Some(_) => VerifyHeader::check(found, &header)?.layout.header_length(),
-            None => interval::check(found, format.method, &header)?.layout.header_length(),
+        let wanted = Expected { length, offset, seed: clues.seed, number: clues.number };
+        let header = match expected {
+            Some(_) => VerifyHeader::check(found, &wanted)?,
+            None => interval::check(found, format.method, &wanted)?,
         };
+        body = header.layout.header_length();
+        let value = WriteValue::of_number(header.number, u32::from(header.thread));
+        if clues.value.is_some_and(|wanted| wanted != value) {
+            return Err(BadContents::Stale { number: header.number, thread: header.thread });
+        }
     }
     let Some(expected) = expected else { return Ok(()) };
     let pairs = || found.iter().zip(expected).enumerate().skip(body);

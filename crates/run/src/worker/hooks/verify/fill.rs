@@ -8,7 +8,7 @@ use fiord_formats::verify::pattern::{self, BodyPattern};
 use fiord_formats::verify::write::{WriteFormat, WriteIdentity};
 use fiord_job::option::value::PatternPart;
 use fiord_load::rng::splitmix;
-use fiord_plan::{JobPlan, VerifyMethod, VerifyPattern, VerifyPlan};
+use fiord_plan::{JobPlan, VerifyPattern, VerifyPlan};
 use fiord_types::{Dir, Errno};
 
 use crate::content::whole_pattern;
@@ -31,11 +31,7 @@ pub(super) struct JobFormat {
 
 impl JobFormat {
     /// The format of a job's writes.
-    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan) -> Result<Self, JobError> {
-        let VerifyMethod::Fio(method) = plan.method else {
-            let detail = "verify=fiord is not supported yet. To fix: use verify=crc32c";
-            return Err(JobError::new(Stage::FillBuffers, Errno::EINVAL, detail));
-        };
+    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan, method: Method) -> Result<Self, JobError> {
         let dir = if job.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
         let (smallest, largest) = (job.load.blocks[dir].min(), job.load.blocks[dir].max());
         let pattern = plan.pattern.as_ref().map(|pattern| body_pattern(pattern, largest));
@@ -58,6 +54,16 @@ impl JobFormat {
             seed: job.load.seed,
             thread: (job.identity.index + 1) as u16,
         })
+    }
+
+    /// The format of a whole write.
+    pub(super) fn contents(&self) -> &WriteFormat {
+        &self.contents
+    }
+
+    /// The number of the job's thread in headers.
+    pub(super) fn thread(&self) -> u16 {
+        self.thread
     }
 
     /// The seed of the body of a write. It is odd, so that no body consists of zeros.

@@ -3,62 +3,105 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what does a write contain | `fill.rs` |
+//! | what does a write contain | `fill.rs`, `sectors.rs` (`verify=fiord`) |
 //! | which blocks are read back, in which order | `pass.rs` |
-//! | does a block contain what was written | `check.rs` |
-//! | what happens if it does not | `policy.rs` |
+//! | which write does a block contain, if blocks are written more than once | `map.rs` |
+//! | what is known about a read | `known.rs` |
+//! | does a block contain what was written | `check.rs`, `sectors.rs` |
+//! | how much was verified | `tally.rs` |
+//! | what happens if a block is bad | `policy.rs` |
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
 mod check;
 mod dump;
 mod fill;
+mod known;
+mod map;
 mod pass;
 mod policy;
+mod sectors;
+mod tally;
 #[cfg(test)]
 mod tests;
 
+use fiord_engine::Op;
+use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
+use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_load::{Io, any_source};
-use fiord_plan::{JobPlan, Tracking, VerifyMethod, VerifyPass};
+use fiord_plan::{JobPlan, Tracking, VerifyMethod, VerifyPass, VerifyPlan};
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, Nanos};
 
-use self::check::{BadRead, Checker, WriteClues};
+use self::check::{BadContents, BadRead, IntervalChecker};
 use self::fill::JobFormat;
+use self::known::KnownWrite;
+use self::map::{MapStep, ReadStates, TrackedMaps};
 use self::pass::{PassStep, Replay};
 use self::policy::{ErrorPolicy, JudgedRead};
+use self::sectors::SectorFormat;
+use self::tally::Tally;
 use super::super::Outside;
-use super::{Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo};
+use super::{Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo};
 use crate::error::JobError;
 
 /// Verifies the I/Os of one job.
 pub(crate) struct Verifier {
-    format: JobFormat,
-    checker: Checker,
+    contents: Contents,
     policy: ErrorPolicy,
     pass: VerifyPass,
-    checks_seed: bool,
-    checks_number: bool,
-    /// Repeats the writes for the verify pass. `None` if there is none.
-    replay: Option<Replay>,
-    /// Files that are open all the time, and must be flushed before a pass.
+    tracker: Tracker,
+    tally: Tally,
+    /// Files that are open all the time.
     files: u32,
     /// Number of the next write, or of the next read of a job that only reads.
     next: u64,
-    /// The number of the write in each slot, or of the write that a slot reads back.
-    numbers: Vec<Option<u64>>,
+    /// Number of the first write of this loop.
+    loop_start: u64,
+    /// Generation of the blocks that this loop writes, if it writes each of them once.
+    generation: WriteValue,
+    /// What is in each slot.
+    slots: Vec<SlotUse>,
     /// The write that the next op reads back.
     reading: Option<u64>,
     /// Reads of the pass that are in flight.
     in_flight: u32,
     /// When the current pass began, ns.
     pass_began: Option<u64>,
+    /// Files that must be flushed and dropped from the cache before the pass over the map.
+    settles: std::ops::Range<u32>,
     /// Time of all passes that have ended, ns.
     read_back: u64,
     /// When the last read of a pass completed, ns.
     last_end: u64,
-    /// The whole I/O as it should be, for `verify_dump`.
-    expected: Vec<u8>,
+    /// When the first write was filled, in seconds of the engine's clock.
+    began: Option<u32>,
+}
+
+/// What writes contain.
+enum Contents {
+    /// fio's formats.
+    Intervals(JobFormat, Box<IntervalChecker>),
+    /// `verify=fiord`.
+    Sectors(SectorFormat),
+}
+
+/// How the job knows which write a block contains.
+enum Tracker {
+    /// It knows nothing.
+    None,
+    /// It repeats its writes in their order.
+    Replay(Box<Replay>),
+    /// A map says so.
+    Map(Box<TrackedMaps>),
+}
+
+/// What a slot is used for.
+#[derive(Debug, Clone, Copy, Default)]
+struct SlotUse {
+    /// The number of the write in it, or of the write that it reads back.
+    number: Option<u64>,
+    generation: u16,
 }
 
 impl Verifier {
@@ -69,38 +112,63 @@ impl Verifier {
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
-    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
+    pub(crate) fn of(
+        job: &JobPlan,
+        outside: &Outside,
+    ) -> Result<Option<Self>, JobError> {
         let Some(plan) = &job.verify else { return Ok(None) };
-        let format = JobFormat::of(job, plan)?;
-        let replays = plan.pass.reads_back() && plan.tracking == Tracking::Replay;
-        let writes = plan.pass == VerifyPass::AfterWrites;
+        let contents = match plan.method {
+            VerifyMethod::Fio(method) => {
+                let format = JobFormat::of(job, plan, method)?;
+                let seed = plan.checks_seed && format.pattern.is_none();
+                let checker = IntervalChecker::new(format.clone(), seed, plan.checks_number);
+                Contents::Intervals(format, Box::new(checker))
+            }
+            VerifyMethod::Fiord => Contents::Sectors(SectorFormat::of(job, plan)?),
+        };
         let files = u32::try_from(job.target.files.len()).unwrap_or(u32::MAX);
         let stay_open = job.target.open_files >= files;
         Ok(Some(Verifier {
-            checker: Checker::new(format.clone()),
-            policy: ErrorPolicy::of(job, plan, format.method, outside),
+            policy: ErrorPolicy::of(job, plan, outside),
             pass: plan.pass,
-            checks_seed: plan.checks_seed && format.pattern.is_none(),
-            checks_number: plan.checks_number,
-            replay: match replays {
-                true => Some(Replay::new(any_source(job)?, writes)),
-                false => None,
-            },
+            tracker: tracker(job, plan, outside)?,
+            tally: Tally::new(match contents.fills() {
+                true => plan.pass,
+                false => VerifyPass::WritesOnly,
+            }),
             files: if stay_open { files } else { 0 },
             next: 0,
-            numbers: vec![None; job.depth.depth.max(1) as usize],
+            loop_start: 0,
+            generation: WriteValue::of_generation(0),
+            slots: vec![SlotUse::default(); job.depth.depth.max(1) as usize],
             reading: None,
             in_flight: 0,
             pass_began: None,
+            settles: 0..0,
             read_back: 0,
             last_end: 0,
-            expected: Vec::new(),
-            format,
+            began: None,
+            contents,
         }))
     }
 
-    fn number_of(&self, slot: u32) -> Option<u64> {
-        self.numbers.get(slot as usize).copied().flatten()
+    /// The number and generation of an op that was just issued.
+    fn use_of(&mut self, io: &IssuedIo) -> SlotUse {
+        let generation = sectors::number_of(self.generation);
+        let number = match (io.dir, io.extra) {
+            (Dir::Read, true) => self.reading.take(),
+            (Dir::Read, false) if self.pass != VerifyPass::Reads => None,
+            (Dir::Read | Dir::Write, _) => {
+                self.next += 1;
+                Some(self.next - 1)
+            }
+            (Dir::Trim, _) => None,
+        };
+        SlotUse { number, generation }
+    }
+
+    fn slot(&self, slot: u32) -> SlotUse {
+        self.slots.get(slot as usize).copied().unwrap_or_default()
     }
 
     /// Ends the pass over a loop.
@@ -108,55 +176,34 @@ impl Verifier {
         if let Some(began) = self.pass_began.take() {
             self.read_back += now.saturating_sub(began);
         }
+        self.loop_start = self.next;
+        self.generation = self.generation.next();
+        self.tally.pass_ended();
     }
 
-    /// Checks the bytes of a read.
-    fn check(&mut self, io: &IssuedIo, data: &[u8]) -> Disposition {
-        let number = self.number_of(io.slot);
-        let seed = number.filter(|_| self.checks_seed).map(|number| self.format.seed_of(number));
-        let write = WriteClues { seed, number: number.filter(|_| self.checks_number) };
-        let read = JudgedRead { op: io.op, data };
-        let offset = read.offset().0;
-        let (policy, format, expected) = (&mut self.policy, &self.format, &mut self.expected);
-        let mut first: Option<BadRead> = None;
-        self.checker.check(offset, data, &write, |bad| {
-            let known = policy.dumps() && bad.has_intact_header();
-            if known {
-                expected.clear();
-                expected.extend_from_slice(data);
-                format.restore(offset, expected, number);
+    /// The next op of the pass. `None`: not now, or never.
+    fn next_of_pass(&mut self, now: u64, ending: bool) -> Option<Extra> {
+        let idle = self.in_flight == 0;
+        let step = match &mut self.tracker {
+            Tracker::None => return None,
+            Tracker::Replay(replay) => {
+                let all = self.pass == VerifyPass::Only;
+                replay.next(if all { u64::MAX } else { self.next }, idle)?
             }
-            let more = policy.report(read, &bad, known.then_some(&expected[..]));
-            first.get_or_insert(bad);
-            more
-        });
-        first.map_or(Disposition::Release, |bad| self.policy.consequence(read, &bad))
-    }
-}
-
-impl Hook for Verifier {
-    fn events(&self) -> Events {
-        let fills = self.format.method != Method::Null;
-        Events::FILL.only_if(fills && self.pass != VerifyPass::Reads)
-            | Events::EXTRA.only_if(self.replay.is_some())
-            | Events::ISSUED
-            | Events::COMPLETED
-            | Events::DATA.only_if(self.pass != VerifyPass::WritesOnly)
-    }
-
-    fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
-        let replay = self.replay.as_mut()?;
-        if self.pass_began.is_none() {
-            if !ending || (self.next == 0 && self.pass != VerifyPass::Only) {
-                return None;
-            }
-            self.pass_began = Some(now);
-            replay.begin(self.files);
-        }
-        let written = if self.pass == VerifyPass::Only { u64::MAX } else { self.next };
-        match replay.next(written, self.in_flight == 0)? {
+            Tracker::Map(maps) => match self.settles.next() {
+                Some(file) => PassStep::Control(Extra::Settle(file)),
+                None => match maps.next() {
+                    MapStep::Read(io) => PassStep::Read(io, None),
+                    MapStep::Wait if idle => PassStep::Control(Extra::Wait),
+                    MapStep::Wait => return None,
+                    MapStep::End if idle => PassStep::End,
+                    MapStep::End => return None,
+                },
+            },
+        };
+        match step {
             PassStep::Read(io, number) => {
-                self.reading = Some(number);
+                self.reading = number;
                 Some(Extra::Io(io))
             }
             PassStep::Control(control) => Some(control),
@@ -169,25 +216,244 @@ impl Hook for Verifier {
         }
     }
 
+    /// A read that must be repeated because other jobs wrote at the same time.
+    fn next_repeat(&mut self, ending: bool) -> Option<Extra> {
+        let Tracker::Map(maps) = &mut self.tracker else { return None };
+        match maps.next_repeat()? {
+            MapStep::Read(io) => Some(Extra::Io(io)),
+            MapStep::Wait if ending => Some(Extra::Wait),
+            MapStep::Wait | MapStep::End => None,
+        }
+    }
+
+    /// Checks the bytes of a read that succeeded.
+    fn judge(&mut self, io: &IssuedIo, data: &[u8]) -> Disposition {
+        let read = JudgedRead { op: whole(&io.op), data };
+        let SlotUse { number, generation } = self.slot(io.slot);
+        let states;
+        let known = match &mut self.tracker {
+            Tracker::Map(maps) => match maps.read_states(io.slot) {
+                ReadStates::Known(list) => {
+                    states = list;
+                    let unwritten = |state: &GranuleState| *state == GranuleState::NeverWritten;
+                    if self.pass == VerifyPass::Reads && states.iter().all(unwritten) {
+                        KnownWrite::Nothing
+                    } else {
+                        let granule = maps.granule(read.op.file);
+                        KnownWrite::States { granule, states: &states }
+                    }
+                }
+                ReadStates::Changed => {
+                    maps.judged(io.slot);
+                    maps.repeat(read.op.file, read.op.offset, read.op.len);
+                    return Disposition::Release;
+                }
+            },
+            _ => match number {
+                // What an earlier run wrote has its generation.
+                Some(number) if self.contents.knows(self.pass) => {
+                    KnownWrite::Write { number, generation }
+                }
+                _ => KnownWrite::Nothing,
+            },
+        };
+        let mut bad = Vec::new();
+        let fatal = self.policy.is_fatal();
+        let checked = self.contents.check(&read, &known, &mut |one| {
+            bad.push(one);
+            !fatal
+        });
+        let is_final = match &mut self.tracker {
+            Tracker::Map(maps) => maps.judged(io.slot),
+            _ => true,
+        };
+        let Some(first) = bad.first() else {
+            self.tally.verified(checked);
+            return Disposition::Release;
+        };
+        if !is_final && let Tracker::Map(maps) = &mut self.tracker {
+            maps.repeat(read.op.file, read.op.offset, read.op.len);
+            return Disposition::Release;
+        }
+        self.tally.verified(checked);
+        let extents = self.contents.diagnose(&read, &known, self.began, &bad);
+        for one in &bad {
+            let expected = match &self.contents {
+                Contents::Intervals(format, _)
+                    if self.policy.dumps() && one.has_intact_header() =>
+                {
+                    let mut expected = data.to_vec();
+                    format.restore(read.op.offset, &mut expected, number);
+                    Some(expected)
+                }
+                _ => None,
+            };
+            self.policy.report(read, one, &extents, expected.as_deref());
+        }
+        for extent in extents {
+            self.tally.bad(self.policy.path(read.op.file), extent);
+        }
+        self.policy.consequence(read, first)
+    }
+}
+
+/// The op from its start, even after a short transfer.
+fn whole(op: &Op) -> Op {
+    Op { offset: op.offset - u64::from(op.at), len: op.len + op.at, at: 0, ..*op }
+}
+
+fn tracker(job: &JobPlan, plan: &VerifyPlan, outside: &Outside) -> Result<Tracker, JobError> {
+    let replay = |settles| Ok(Tracker::Replay(Box::new(Replay::new(any_source(job)?, settles))));
+    match (plan.pass, plan.tracking) {
+        // The order of the writes is repeated without them.
+        (VerifyPass::Only, _) => replay(false),
+        (VerifyPass::AfterWrites, Tracking::Replay) => replay(true),
+        (_, Tracking::Map { granule }) => {
+            Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps, granule)?)))
+        }
+        _ => Ok(Tracker::None),
+    }
+}
+
+impl Contents {
+    /// Whether a block that a source repeats can be told from other writes.
+    fn knows(&self, pass: VerifyPass) -> bool {
+        match self {
+            Contents::Intervals(..) => true,
+            Contents::Sectors(_) => pass == VerifyPass::AfterWrites,
+        }
+    }
+
+    fn fills(&self) -> bool {
+        !matches!(self, Contents::Intervals(format, _) if format.method == Method::Null)
+    }
+
+    /// The value in the map of a granule that the write with this number has written.
+    fn value(&self, number: u64, before: GranuleState) -> WriteValue {
+        match (self, before) {
+            (Contents::Intervals(format, _), _) => {
+                WriteValue::of_number(number, u32::from(format.thread()))
+            }
+            (Contents::Sectors(_), GranuleState::Written(value)) => value.next(),
+            (Contents::Sectors(_), GranuleState::Unknown) => WriteValue::of_number(number, 0),
+            (Contents::Sectors(_), _) => WriteValue::of_generation(0),
+        }
+    }
+
+    fn check(
+        &mut self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> u64 {
+        match self {
+            Contents::Intervals(_, checker) => checker.check(read.op.offset, read.data, known, bad),
+            Contents::Sectors(format) => {
+                format.check(read.op.file, read.op.offset, read.data, known, bad)
+            }
+        }
+    }
+
+    /// Says what is wrong with a read that has bad intervals.
+    fn diagnose(
+        &self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        began: Option<u32>,
+        bad: &[BadRead],
+    ) -> Vec<BadExtent> {
+        match self {
+            Contents::Intervals(_, checker) => {
+                checker.diagnose(read.op.offset, read.data, known, began)
+            }
+            Contents::Sectors(_) => {
+                let extents = bad.iter().filter_map(|one| match &one.difference {
+                    BadContents::Sectors(extent) => Some(extent.clone()),
+                    _ => None,
+                });
+                extents.collect()
+            }
+        }
+    }
+}
+
+impl Hook for Verifier {
+    fn events(&self) -> Events {
+        let fills = self.contents.fills() && self.pass != VerifyPass::Reads;
+        let map = matches!(self.tracker, Tracker::Map(_));
+        let reads_back = self.pass.reads_back() || (map && self.pass == VerifyPass::Reads);
+        Events::FILL.only_if(fills)
+            | Events::EXTRA.only_if(reads_back)
+            | Events::ADMIT.only_if(map)
+            | Events::ISSUED
+            | Events::COMPLETED
+            | Events::DATA.only_if(self.pass != VerifyPass::WritesOnly)
+    }
+
+    fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
+        if self.pass == VerifyPass::Reads {
+            return self.next_repeat(ending);
+        }
+        if self.pass_began.is_none() {
+            let unwritten = self.next == self.loop_start && self.pass != VerifyPass::Only;
+            if !ending || unwritten {
+                return None;
+            }
+            self.pass_began = Some(now);
+            match &mut self.tracker {
+                Tracker::None => {}
+                Tracker::Replay(replay) => replay.begin(self.files),
+                Tracker::Map(maps) => {
+                    maps.begin_pass();
+                    self.settles = 0..self.files;
+                }
+            }
+        }
+        self.next_of_pass(now, ending)
+    }
+
+    fn admit(&mut self, io: &mut Io) -> Admission {
+        match &mut self.tracker {
+            Tracker::Map(maps) if io.dir != Dir::Read => maps.admit(io),
+            _ => Admission::AsDrawn,
+        }
+    }
+
     fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
-        self.format.fill(self.next, io.offset, data, now);
+        self.began.get_or_insert((now / 1_000_000_000) as u32);
+        let number = self.next;
+        match &self.contents {
+            Contents::Intervals(format, _) => format.fill(number, io.offset, data, now),
+            Contents::Sectors(format) => {
+                let states;
+                let known = match &self.tracker {
+                    Tracker::Map(maps) => {
+                        let next =
+                            |state| GranuleState::Written(self.contents.value(number, state));
+                        states = maps.before_write().into_iter().map(next).collect::<Vec<_>>();
+                        KnownWrite::States { granule: maps.granule(io.file), states: &states }
+                    }
+                    _ => {
+                        let generation = sectors::number_of(self.generation);
+                        KnownWrite::Write { number, generation }
+                    }
+                };
+                format.fill(io.file, number, io.offset, data, &known);
+            }
+        }
     }
 
     fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
-        let number = match (io.dir, io.extra) {
-            (Dir::Read, true) => {
-                self.in_flight += 1;
-                self.reading.take()
+        let used = self.use_of(io);
+        self.in_flight += u32::from(io.extra);
+        if let Some(at) = self.slots.get_mut(io.slot as usize) {
+            *at = used;
+        }
+        if let Tracker::Map(maps) = &mut self.tracker {
+            match io.dir {
+                Dir::Read => maps.read_issued(io.slot, io.op.file, io.op.offset, io.op.len),
+                Dir::Write | Dir::Trim => maps.write_issued(io.slot),
             }
-            (Dir::Read, false) if self.pass != VerifyPass::Reads => None,
-            (Dir::Read | Dir::Write, _) => {
-                self.next += 1;
-                Some(self.next - 1)
-            }
-            (Dir::Trim, _) => None,
-        };
-        if let Some(at) = self.numbers.get_mut(io.slot as usize) {
-            *at = number;
         }
     }
 
@@ -202,20 +468,47 @@ impl Hook for Verifier {
             self.in_flight -= 1;
             self.last_end = end.end;
         }
-        if !end.succeeded {
-            if let (Dir::Write, Some(number)) = (io.dir, self.number_of(io.slot))
-                && let Some(replay) = &mut self.replay
-            {
-                replay.failed(number);
+        let bytes = u64::from(io.op.len) + u64::from(io.op.at);
+        match io.dir {
+            Dir::Read if !end.succeeded || !(io.extra || self.pass == VerifyPass::Reads) => {
+                if let Tracker::Map(maps) = &mut self.tracker {
+                    maps.judged(io.slot);
+                }
+                Disposition::Release
             }
-            return Disposition::Release;
+            Dir::Read => self.judge(io, data),
+            Dir::Write => {
+                let number = self.slot(io.slot).number.unwrap_or(0);
+                self.tally.written(bytes, end.succeeded);
+                match &mut self.tracker {
+                    Tracker::None => {}
+                    Tracker::Replay(replay) if !end.succeeded => replay.failed(number),
+                    Tracker::Replay(_) => {}
+                    Tracker::Map(maps) => {
+                        let value = |before| self.contents.value(number, before);
+                        maps.write_completed(io.slot, end.succeeded, Some(&value));
+                    }
+                }
+                Disposition::Release
+            }
+            Dir::Trim => {
+                if let Tracker::Map(maps) = &mut self.tracker {
+                    maps.write_completed(io.slot, end.succeeded, None);
+                }
+                Disposition::Release
+            }
         }
-        let checks = io.dir == Dir::Read && (io.extra || self.pass == VerifyPass::Reads);
-        if checks { self.check(io, data) } else { Disposition::Release }
+    }
+
+    fn wait(&mut self) {
+        if let Tracker::Map(maps) = &self.tracker {
+            maps.wait();
+        }
     }
 
     fn restart(&mut self, now: u64) {
         self.read_back = 0;
+        self.tally.restart();
         if let Some(began) = &mut self.pass_began {
             *began = now;
         }
@@ -224,5 +517,6 @@ impl Hook for Verifier {
     fn add_results(&self, results: &mut HookResults) {
         let current = self.pass_began.map_or(0, |began| self.last_end.saturating_sub(began));
         results.read_back = Nanos(self.read_back + current);
+        results.verify = Some(self.tally.results());
     }
 }

@@ -27,8 +27,8 @@ pub(super) struct Replay {
 /// What comes next in a verify pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PassStep {
-    /// Reads back the write with this number.
-    Read(Io, u64),
+    /// Reads back the write with this number, if it is known.
+    Read(Io, Option<u64>),
     /// Not an I/O. No op may be in flight.
     Control(Extra),
     /// All writes have been read.
@@ -77,7 +77,7 @@ impl Replay {
                     if !self.failed.remove(&number) {
                         let attributes = IoAttributes::PLAIN;
                         let read = Io { dir: Dir::Read, attributes, ..write };
-                        return Some(PassStep::Read(read, number));
+                        return Some(PassStep::Read(read, Some(number)));
                     }
                 }
                 Next::Io(_) | Next::Flush(..) | Next::Again(_) => {}

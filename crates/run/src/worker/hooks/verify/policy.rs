@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_engine::Op;
+use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
-use fiord_plan::{JobPlan, VerifyPlan};
+use fiord_plan::{JobPlan, VerifyMethod, VerifyPlan};
 use fiord_types::{Bytes, Errno};
 
 use super::super::Disposition;
-use super::check::BadRead;
+use super::check::{BadContents, BadRead};
 use super::dump::Dumps;
 use crate::error::{JobError, Stage};
 use crate::worker::Outside;
@@ -19,7 +20,7 @@ const MOST_MESSAGES: u64 = 1000;
 
 /// Reports bad data, and decides whether the job continues.
 pub(super) struct ErrorPolicy {
-    method: Method,
+    method: &'static str,
     job: Vec<PathBuf>,
     continues: bool,
     fatal: bool,
@@ -44,9 +45,9 @@ impl JudgedRead<'_> {
 }
 
 impl ErrorPolicy {
-    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan, method: Method, outside: &Outside) -> Self {
+    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan, outside: &Outside) -> Self {
         ErrorPolicy {
-            method,
+            method: word(plan.method),
             job: job.target.files.iter().map(|file| file.path.clone()).collect(),
             continues: job.reporting.continue_on_error.verification,
             fatal: plan.fatal,
@@ -56,17 +57,25 @@ impl ErrorPolicy {
         }
     }
 
-    /// Reports a bad interval. `expected`: the whole read as it should be, if that is known. False if the job does
-    /// not look for more in this read.
+    /// Reports a bad interval. `extents`: what is wrong with the read. `expected`: the whole read as it should be, if
+    /// that is known.
     pub(super) fn report(
         &mut self,
         read: JudgedRead<'_>,
         bad: &BadRead,
+        extents: &[BadExtent],
         expected: Option<&[u8]>,
-    ) -> bool {
+    ) {
         self.messages += 1;
         if self.messages <= MOST_MESSAGES {
             let mut text = self.text(read, bad);
+            let end = bad.offset.saturating_add(bad.len);
+            let diagnosis = extents.iter().find(|one| one.start < end && one.end() > bad.offset);
+            if let Some(diagnosis) = diagnosis
+                && !matches!(bad.difference, BadContents::Sectors(_))
+            {
+                text.push_str(&format!("; {diagnosis}"));
+            }
             let position = bad.offset.saturating_sub(read.offset()).0 as usize;
             if let Some(dumps) = &self.dumps {
                 let range = position..position + bad.len.0 as usize;
@@ -79,13 +88,17 @@ impl ErrorPolicy {
             }
             (self.report)(text);
         }
-        !self.fatal
+    }
+
+    /// Whether the job ends at the first bad interval.
+    pub(super) fn is_fatal(&self) -> bool {
+        self.fatal
     }
 
     fn text(&self, read: JudgedRead<'_>, bad: &BadRead) -> String {
         format!(
             "verify={} failed on {} at offset {}, length {}: {} (read of {} bytes at offset {})",
-            word(self.method),
+            self.method,
             self.path(read.op.file).display(),
             bad.offset.0,
             bad.len.0,
@@ -95,7 +108,7 @@ impl ErrorPolicy {
         )
     }
 
-    fn path(&self, file: u32) -> &Path {
+    pub(super) fn path(&self, file: u32) -> &Path {
         self.job.get(file as usize).map_or(Path::new("-"), PathBuf::as_path)
     }
 
@@ -118,7 +131,8 @@ impl ErrorPolicy {
 }
 
 /// The value of `verify` that selects this method.
-fn word(method: Method) -> &'static str {
+fn word(method: VerifyMethod) -> &'static str {
+    let VerifyMethod::Fio(method) = method else { return "fiord" };
     match method {
         Method::Meta => "meta",
         Method::Md5 => "md5",

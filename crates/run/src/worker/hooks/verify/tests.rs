@@ -1,3 +1,4 @@
+use fiord_formats::verify::diagnosis::FaultClass;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
@@ -163,5 +164,96 @@ fn blocks_of_several_sizes_are_read_back_in_the_order_of_the_writes() {
         assert_eq!(result.error, None);
         let (reads, writes) = ios(&result);
         assert_eq!(reads, writes);
+    }
+}
+
+/// Tells the job to use a map of its target.
+fn with_map(job: &mut JobPlan, granule: u64) {
+    let plan = plan(job);
+    plan.tracking = Tracking::Map { granule: Bytes(granule) };
+    plan.checks_seed = false;
+    plan.checks_number = false;
+}
+
+#[test]
+fn blocks_that_are_written_many_times_are_read_back_once() {
+    for (method, map) in [
+        (VerifyMethod::Fio(Method::Crc32c), true),
+        (VerifyMethod::Fio(Method::Meta), true),
+        (VerifyMethod::Fiord, true),
+        (VerifyMethod::Fiord, false),
+    ] {
+        for depth in [1, 2, 16] {
+            let mut job = job(Method::Crc32c, &[]);
+            job.depth.depth = depth;
+            job.load.random = true;
+            job.load.no_map = map;
+            job.end.loops = 3;
+            job.load.repeat = false;
+            if map {
+                with_map(&mut job, 4096);
+            }
+            plan(&mut job).method = method;
+            if method == VerifyMethod::Fiord {
+                plan(&mut job).interval = Some(Bytes(512));
+            }
+            let result = run_plain(&job);
+            assert_eq!(result.error, None, "{method:?} at depth {depth}");
+            let (reads, writes) = ios(&result);
+            assert_eq!(writes, 3 * 64);
+            assert!(if map { reads < writes } else { reads == writes }, "{reads} reads");
+            let coverage = result.verify.unwrap().coverage;
+            assert_eq!(coverage.written, Bytes(writes * 4096));
+            assert!(!coverage.is_incomplete(), "{coverage:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_of_several_sizes_at_random_offsets() {
+    for method in [VerifyMethod::Fio(Method::Xxhash), VerifyMethod::Fiord] {
+        for depth in [1, 3, 16] {
+            let mut job = job(Method::Crc32c, &[]);
+            job.depth.depth = depth;
+            job.load.random = true;
+            job.load.no_map = true;
+            job.load.mix = Mix::ReadWrite { read_percent: 30 };
+            job.load.blocks = PerDir::from_fn(|_| BlockSize::Range { min: 1024, max: 9 * 1024 });
+            job.load.align = PerDir::all(1024);
+            job.end.bytes = 4 * SIZE;
+            with_map(&mut job, 1024);
+            plan(&mut job).method = method;
+            plan(&mut job).interval =
+                Some(Bytes(if method == VerifyMethod::Fiord { 512 } else { 1024 }));
+            let result = run_plain(&job);
+            assert_eq!(result.error, None, "{method:?} at depth {depth}");
+            assert!(result.recorder.dirs[Dir::Read].bytes > SIZE);
+        }
+    }
+}
+
+#[test]
+fn a_lost_write_is_stale_data_of_the_block() {
+    for method in [VerifyMethod::Fio(Method::Crc32c), VerifyMethod::Fiord] {
+        let mut job = job(Method::Crc32c, &[("sim_lost_rate", "10")]);
+        job.depth.depth = 4;
+        job.load.random = true;
+        job.load.no_map = true;
+        job.end.bytes = 16 * SIZE;
+        job.reporting.continue_on_error.verification = true;
+        with_map(&mut job, 4096);
+        plan(&mut job).method = method;
+        plan(&mut job).interval =
+            Some(Bytes(if method == VerifyMethod::Fiord { 512 } else { 4096 }));
+        let result = run_plain(&job);
+        let error = result.survived.unwrap();
+        assert_eq!(error.errno, Some(Errno::EILSEQ), "{error}");
+        let verify = result.verify.unwrap();
+        let counts: Vec<_> = verify.counts().iter().collect();
+        if method == VerifyMethod::Fiord {
+            assert_eq!(counts.len(), 1, "{counts:?}");
+            assert_eq!(*counts[0].0, FaultClass::Stale);
+        }
+        assert!(result.recorder.errors > 1, "{counts:?}");
     }
 }

@@ -1,0 +1,59 @@
+//! What a job knows about the data that it reads.
+
+use fiord_load::verify::GranuleState;
+
+/// What is known about the write, or the writes, of a read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum KnownWrite<'s> {
+    /// Another run, or another job, wrote them.
+    Nothing,
+    /// The whole read is one write of this job.
+    Write {
+        /// Its number.
+        number: u64,
+        /// Generation of its blocks.
+        generation: u16,
+    },
+    /// The state of each granule that the read touches.
+    States {
+        /// Bytes of a granule. Granules begin at multiples of it.
+        granule: u64,
+        states: &'s [GranuleState],
+    },
+}
+
+impl KnownWrite<'_> {
+    /// The parts of a read of `len` bytes at `offset` whose knowledge differs, as ranges of positions.
+    pub(super) fn parts(
+        &self,
+        offset: u64,
+        len: usize,
+    ) -> Vec<(std::ops::Range<usize>, KnownPart)> {
+        match *self {
+            KnownWrite::Nothing => vec![(0..len, KnownPart::Nothing)],
+            KnownWrite::Write { number, generation } => {
+                vec![(0..len, KnownPart::Write { number, generation })]
+            }
+            KnownWrite::States { granule, states } => {
+                let first = offset / granule;
+                let place =
+                    |index: u64| ((index * granule).saturating_sub(offset) as usize).min(len);
+                let part = |(index, state): (u64, &GranuleState)| {
+                    (place(index)..place(index + 1), KnownPart::State(*state))
+                };
+                (first..).zip(states).map(part).collect()
+            }
+        }
+    }
+}
+
+/// What is known about a part of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KnownPart {
+    /// See [`KnownWrite::Nothing`].
+    Nothing,
+    /// See [`KnownWrite::Write`].
+    Write { number: u64, generation: u16 },
+    /// The state of its granule.
+    State(GranuleState),
+}

@@ -1,0 +1,285 @@
+//! Jobs that may write a block more than once, or share a file with other jobs: a map says for each granule which write
+//! it contains. A write claims its granules, so overlapping writes follow one another. A read whose granules have
+//! changed meanwhile is repeated.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, MapSnapshot, WriteMap, WriteValue};
+use fiord_load::{Io, IoAttributes};
+use fiord_plan::JobPlan;
+use fiord_types::{Bytes, Dir};
+
+use super::super::{Admission, Delay};
+use crate::error::{JobError, Stage};
+use crate::verify_maps::VerifyMaps;
+
+/// How long a job waits before it claims granules again that another job has claimed.
+const POLL: Duration = Duration::from_micros(50);
+
+/// The range of an I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct IoRange {
+    file: u32,
+    offset: u64,
+    len: u32,
+}
+
+/// What the map says about an op in flight.
+#[derive(Debug)]
+enum Watch {
+    /// A write or trim.
+    Write(Claimed),
+    /// A read whose granules other jobs may write.
+    Read(MapSnapshot),
+    /// A read that excludes writes.
+    Exclusive(Claimed),
+}
+
+/// The maps of a job's files, and its ops in flight.
+#[derive(Debug)]
+pub(super) struct TrackedMaps {
+    /// By file.
+    maps: Vec<Arc<WriteMap>>,
+    /// Start and end of the job's region, by file.
+    regions: Vec<(u64, u64)>,
+    /// The claim of the I/O that was admitted.
+    admitted: Option<(IoRange, Claimed)>,
+    /// By slot.
+    watches: Vec<Option<(u32, Watch)>>,
+    /// Where the verify pass continues: file and offset.
+    cursor: (usize, u64),
+    /// Most bytes that a read may have.
+    most: u32,
+    /// Reads to be repeated.
+    repeats: VecDeque<IoRange>,
+    /// The claim of the read that is issued next.
+    exclusive: Option<(IoRange, Claimed)>,
+    /// Other jobs use some of the files.
+    shared: bool,
+}
+
+/// The next step of a pass over the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MapStep {
+    Read(Io),
+    /// Another job uses the blocks.
+    Wait,
+    /// Everything has been read, except what is in flight.
+    End,
+}
+
+/// How a read relates to the writes of all jobs.
+#[derive(Debug)]
+pub(super) enum ReadStates {
+    /// These are the states of its granules.
+    Known(Vec<GranuleState>),
+    /// A write came in between. The read is repeated.
+    Changed,
+}
+
+impl TrackedMaps {
+    pub(super) fn of(job: &JobPlan, maps: &VerifyMaps, granule: Bytes) -> Result<Self, JobError> {
+        let files = &job.target.files;
+        let map =
+            |file| maps.map(file, granule).map_err(|e| JobError::from(e).during(Stage::SetUp));
+        Ok(TrackedMaps {
+            maps: files.iter().map(map).collect::<Result<_, _>>()?,
+            regions: files.iter().map(|file| (file.offset, file.offset + file.reach())).collect(),
+            admitted: None,
+            watches: (0..job.depth.depth.max(1)).map(|_| None).collect(),
+            cursor: (0, 0),
+            most: [Dir::Write, Dir::Read]
+                .into_iter()
+                .filter(|dir| job.load.mix.has(*dir))
+                .map(|dir| job.load.blocks[dir].max())
+                .max()
+                .unwrap_or(0),
+            repeats: VecDeque::new(),
+            exclusive: None,
+            shared: files.iter().any(|file| maps.is_shared(file)),
+        })
+    }
+
+    /// Bytes of a granule of a file.
+    pub(super) fn granule(&self, file: u32) -> u64 {
+        self.maps[file as usize].granule().0
+    }
+
+    /// Claims the granules of a write or trim.
+    pub(super) fn admit(&mut self, io: &Io) -> Admission {
+        let range = IoRange { file: io.file, offset: io.offset, len: io.len };
+        if self.admitted.as_ref().is_some_and(|(admitted, _)| *admitted == range) {
+            return Admission::AsDrawn;
+        }
+        self.release_admitted();
+        match self.maps[io.file as usize].claim(io.offset, u64::from(io.len)) {
+            Ok(claimed) => {
+                self.admitted = Some((range, claimed));
+                Admission::AsDrawn
+            }
+            Err(ClaimRefused::Busy(_)) => Admission::Later(Delay::Event(super::super::NEVER)),
+            Err(refused @ ClaimRefused::Outside) => {
+                let error = JobError::new(Stage::Io, None, refused.to_string());
+                Admission::Fail(Box::new(error))
+            }
+        }
+    }
+
+    fn release_admitted(&mut self) {
+        if let Some((range, claimed)) = self.admitted.take() {
+            self.maps[range.file as usize].release(claimed);
+        }
+    }
+
+    /// The states that the granules of the admitted write had before it.
+    pub(super) fn before_write(&self) -> Vec<GranuleState> {
+        self.admitted.as_ref().map_or(Vec::new(), |(_, claimed)| claimed.previous().collect())
+    }
+
+    /// The admitted I/O is issued in this slot.
+    pub(super) fn write_issued(&mut self, slot: u32) {
+        self.watches[slot as usize] =
+            self.admitted.take().map(|(range, claimed)| (range.file, Watch::Write(claimed)));
+    }
+
+    /// A read is issued.
+    pub(super) fn read_issued(&mut self, slot: u32, file: u32, offset: u64, len: u32) {
+        let watch = match self.exclusive.take() {
+            Some((_, claimed)) => Watch::Exclusive(claimed),
+            None => Watch::Read(self.maps[file as usize].snapshot(offset, u64::from(len))),
+        };
+        self.watches[slot as usize] = Some((file, watch));
+    }
+
+    /// A write or trim has completed. `value` returns the value of each granule from its state before, or `None` for
+    /// a trim.
+    pub(super) fn write_completed(
+        &mut self,
+        slot: u32,
+        succeeded: bool,
+        value: Option<&dyn Fn(GranuleState) -> WriteValue>,
+    ) {
+        let Some((file, Watch::Write(claimed))) = self.watches[slot as usize].take() else {
+            return;
+        };
+        let map = &self.maps[file as usize];
+        match value {
+            _ if !succeeded => map.abandon(claimed),
+            Some(value) => map.complete_each(claimed, value),
+            None => map.trim(claimed),
+        }
+    }
+
+    /// A read has completed: returns the states of its granules. An exclusive read must be
+    /// [judged](Self::judged) afterwards.
+    pub(super) fn read_states(&mut self, slot: u32) -> ReadStates {
+        let Some((file, watch)) = &self.watches[slot as usize] else {
+            return ReadStates::Changed;
+        };
+        let map = &self.maps[*file as usize];
+        match watch {
+            Watch::Exclusive(claimed) => ReadStates::Known(claimed.previous().collect()),
+            Watch::Read(before) if before.is_settled() && map.is_unchanged(before) => {
+                ReadStates::Known(before.states().collect())
+            }
+            _ => ReadStates::Changed,
+        }
+    }
+
+    /// A read has been judged, or it failed. Returns whether a bad result is final, because no write can have
+    /// interfered. Otherwise the read can be [repeated](Self::repeat).
+    pub(super) fn judged(&mut self, slot: u32) -> bool {
+        match self.watches[slot as usize].take() {
+            Some((file, Watch::Exclusive(claimed))) => {
+                self.maps[file as usize].release(claimed);
+                true
+            }
+            _ => !self.shared,
+        }
+    }
+
+    /// Reads a range again, and keeps writes away meanwhile.
+    pub(super) fn repeat(&mut self, file: u32, offset: u64, len: u32) {
+        self.repeats.push_back(IoRange { file, offset, len });
+    }
+
+    /// The pass over the map begins.
+    pub(super) fn begin_pass(&mut self) {
+        self.cursor = (0, self.regions.first().map_or(0, |region| region.0));
+    }
+
+    /// A read that must be repeated, if there is one.
+    pub(super) fn next_repeat(&mut self) -> Option<MapStep> {
+        let range = self.repeats.pop_front()?;
+        match self.maps[range.file as usize].claim(range.offset, u64::from(range.len)) {
+            Ok(claimed) => {
+                self.exclusive = Some((range, claimed));
+                Some(MapStep::Read(read_of(range)))
+            }
+            Err(ClaimRefused::Busy(_)) => {
+                self.repeats.push_back(range);
+                Some(MapStep::Wait)
+            }
+            Err(ClaimRefused::Outside) => None,
+        }
+    }
+
+    /// The next step of the pass.
+    pub(super) fn next(&mut self) -> MapStep {
+        let mut waits = false;
+        match self.next_repeat() {
+            Some(MapStep::Wait) => waits = true,
+            Some(step) => return step,
+            None => {}
+        }
+        while let Some(&(start, end)) = self.regions.get(self.cursor.0) {
+            let file = self.cursor.0 as u32;
+            let map = &self.maps[self.cursor.0];
+            let from = self.cursor.1.max(start);
+            let wanted = |state| matches!(state, GranuleState::Written(_) | GranuleState::InFlight);
+            match map.next_run(from, Bytes(u64::from(self.most)), wanted) {
+                Some(run) if run.offset.0 < end => {
+                    let stop = (run.offset.0 + run.len.0).min(end);
+                    let offset = run.offset.0.max(from);
+                    self.cursor.1 = stop;
+                    let len = (stop - offset).min(u64::from(self.most)) as u32;
+                    return MapStep::Read(read_of(IoRange { file, offset, len }));
+                }
+                _ => {
+                    let next = self.cursor.0 + 1;
+                    self.cursor = (next, self.regions.get(next).map_or(0, |region| region.0));
+                }
+            }
+        }
+        if waits { MapStep::Wait } else { MapStep::End }
+    }
+
+    /// Waits a moment for other jobs.
+    pub(super) fn wait(&self) {
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Other jobs must not wait for a job that has ended.
+impl Drop for TrackedMaps {
+    fn drop(&mut self) {
+        self.release_admitted();
+        if let Some((range, claimed)) = self.exclusive.take() {
+            self.maps[range.file as usize].release(claimed);
+        }
+        for (file, watch) in self.watches.drain(..).flatten() {
+            match watch {
+                Watch::Write(claimed) => self.maps[file as usize].abandon(claimed),
+                Watch::Exclusive(claimed) => self.maps[file as usize].release(claimed),
+                Watch::Read(_) => {}
+            }
+        }
+    }
+}
+
+fn read_of(range: IoRange) -> Io {
+    let IoRange { file, offset, len } = range;
+    Io { dir: Dir::Read, file, offset, len, attributes: IoAttributes::PLAIN }
+}

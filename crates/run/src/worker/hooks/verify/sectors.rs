@@ -1,0 +1,191 @@
+//! `verify=fiord`: each sector identifies its target, address, run, job and generation.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use fiord_formats::verify::diagnosis::{ExpectedSectors, Promise, SectorState};
+use fiord_formats::verify::sector::{
+    RunId, SectorCheck, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
+    SectorWriter, TargetId,
+};
+use fiord_load::verify::{GranuleState, WriteValue};
+use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
+use fiord_types::{Bytes, Errno};
+
+use super::check::{BadContents, BadRead};
+use super::known::{KnownPart, KnownWrite};
+use crate::error::{JobError, Stage};
+
+/// Writes and checks the sectors of one job.
+#[derive(Debug, Clone)]
+pub(super) struct SectorFormat {
+    size: SectorSize,
+    flags: SectorFlags,
+    /// By file.
+    targets: Vec<TargetId>,
+    run: RunId,
+    job: u16,
+}
+
+impl SectorFormat {
+    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan) -> Result<Self, JobError> {
+        let bytes = plan.interval.map_or(0, |interval| interval.0);
+        let size = SectorSize::new(bytes).ok_or_else(|| {
+            let detail = format!("verify=fiord does not support sectors of {bytes} bytes");
+            JobError::new(Stage::FillBuffers, Errno::EINVAL, detail)
+        })?;
+        let durable = job.target.open.sync != SyncMode::None;
+        Ok(SectorFormat {
+            size,
+            flags: if durable { SectorFlags::DURABLE } else { SectorFlags::NONE },
+            targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
+            run: this_run(),
+            job: (job.identity.index + 1) as u16,
+        })
+    }
+
+    /// Fills the buffer of a write. `known`: the generations of its parts.
+    pub(super) fn fill(
+        &self,
+        file: u32,
+        number: u64,
+        offset: u64,
+        data: &mut [u8],
+        known: &KnownWrite<'_>,
+    ) {
+        let write = SectorWrite {
+            size: self.size,
+            flags: self.flags,
+            target: self.target(file),
+            run: self.run,
+            job: self.job,
+            number,
+            start: offset,
+            length: u32::try_from(data.len()).unwrap_or(u32::MAX),
+        };
+        for (range, part) in known.parts(offset, data.len()) {
+            let generation = generation(&part).unwrap_or(1);
+            write.fill(offset + range.start as u64, generation, &mut data[range]);
+        }
+    }
+
+    /// Checks the bytes of a read at `offset`. Calls `bad` for each bad extent, until it returns false. Returns the
+    /// number of bytes that were checked.
+    pub(super) fn check(
+        &self,
+        file: u32,
+        offset: u64,
+        data: &[u8],
+        known: &KnownWrite<'_>,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> u64 {
+        let (target, run) = self.identity(file, data, known);
+        let mut check = SectorCheck::new(self.size, target, run);
+        let (mut checked, mut good) = (0, true);
+        for (range, part) in known.parts(offset, data.len()) {
+            if matches!(part, KnownPart::State(state) if !is_written(state)) {
+                continue;
+            }
+            checked += range.len() as u64;
+            let at = offset + range.start as u64;
+            good &= check.first_bad(at, &self.expected(&part), &data[range]).is_none();
+        }
+        if !good {
+            self.diagnose((target, run), offset, data, known, bad);
+        }
+        checked
+    }
+
+    fn diagnose(
+        &self,
+        (target, run): (TargetId, RunId),
+        offset: u64,
+        data: &[u8],
+        known: &KnownWrite<'_>,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) {
+        let parts = known.parts(offset, data.len());
+        let state = |address: u64| {
+            let position = address.saturating_sub(offset) as usize;
+            let part = parts.iter().find(|(range, _)| range.contains(&position));
+            match part.map(|(_, part)| *part) {
+                Some(KnownPart::State(state)) if !is_written(state) => SectorState::Unchecked,
+                Some(part) => SectorState::Written {
+                    expected: self.expected(&part),
+                    promise: Promise::Unknown,
+                },
+                None => SectorState::Unchecked,
+            }
+        };
+        let cycle = Some(u16::from(WriteValue::COUNT));
+        let expected = ExpectedSectors { size: self.size, target, run, cycle, state: &state };
+        for extent in expected.diagnose(Bytes(offset), data) {
+            let (offset, len) = (extent.start, extent.length);
+            if !bad(BadRead { offset, len, difference: BadContents::Sectors(extent) }) {
+                return;
+            }
+        }
+    }
+
+    /// What the sectors of a part must contain.
+    fn expected(&self, part: &KnownPart) -> SectorExpected {
+        let writer = match *part {
+            KnownPart::Write { number, .. } => Some(SectorWriter { job: self.job, number }),
+            _ => None,
+        };
+        SectorExpected { generation: generation(part), writer }
+    }
+
+    /// The target and run of a read. Data of an earlier run states its own.
+    fn identity(&self, file: u32, data: &[u8], known: &KnownWrite<'_>) -> (TargetId, RunId) {
+        let own = (self.target(file), self.run);
+        if !matches!(known, KnownWrite::Nothing) {
+            return own;
+        }
+        let headers = data.chunks_exact(self.size.bytes()).find_map(SectorHeader::read);
+        headers.map_or(own, |header| (header.write.target, header.write.run))
+    }
+
+    fn target(&self, file: u32) -> TargetId {
+        self.targets.get(file as usize).copied().unwrap_or(TargetId(0))
+    }
+}
+
+fn is_written(state: GranuleState) -> bool {
+    matches!(state, GranuleState::Written(_))
+}
+
+/// The generation of a part, if it is known.
+fn generation(part: &KnownPart) -> Option<u16> {
+    match *part {
+        KnownPart::Write { generation, .. } => Some(generation),
+        KnownPart::State(GranuleState::Written(value)) => Some(number_of(value)),
+        KnownPart::State(_) | KnownPart::Nothing => None,
+    }
+}
+
+/// The generation that a value of the map stands for: 1 to 251.
+pub(super) fn number_of(value: WriteValue) -> u16 {
+    1 + u16::from(value.generations_since(WriteValue::of_generation(0)))
+}
+
+/// Identifies a target by its path.
+fn target_id(path: &Path) -> TargetId {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    TargetId(hasher.finish())
+}
+
+/// Identifies this run.
+fn this_run() -> RunId {
+    static RUN: OnceLock<RunId> = OnceLock::new();
+    *RUN.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut hasher = DefaultHasher::new();
+        (now.subsec_nanos(), std::process::id()).hash(&mut hasher);
+        RunId::new(now.as_secs() as u32, hasher.finish() as u32)
+    })
+}

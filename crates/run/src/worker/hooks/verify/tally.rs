@@ -1,0 +1,76 @@
+//! What a job has verified so far.
+
+use std::path::Path;
+
+use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_plan::VerifyPass;
+use fiord_stat::verify::{Unverified, VerifyResults};
+use fiord_types::Bytes;
+
+/// Counts what is verified, and collects what is bad.
+#[derive(Debug, Clone)]
+pub(super) struct Tally {
+    results: VerifyResults,
+    pass: VerifyPass,
+    /// Nothing was written since the last pass.
+    settled: bool,
+}
+
+impl Tally {
+    pub(super) fn new(pass: VerifyPass) -> Self {
+        Tally { results: VerifyResults::default(), pass, settled: true }
+    }
+
+    /// A write of this length has completed.
+    pub(super) fn written(&mut self, bytes: u64, succeeded: bool) {
+        let coverage = &mut self.results.coverage;
+        coverage.written = coverage.written.saturating_add(Bytes(bytes));
+        if !succeeded {
+            coverage.skip(Unverified::Failed, Bytes(bytes));
+        }
+        self.settled = false;
+    }
+
+    /// These bytes were checked.
+    pub(super) fn verified(&mut self, bytes: u64) {
+        let coverage = &mut self.results.coverage;
+        coverage.verified = coverage.verified.saturating_add(Bytes(bytes));
+        if self.pass != VerifyPass::AfterWrites {
+            // An earlier run, or another job, wrote them.
+            coverage.written = coverage.written.saturating_add(Bytes(bytes));
+        }
+    }
+
+    /// A bad extent.
+    pub(super) fn bad(&mut self, file: &Path, extent: BadExtent) {
+        self.results.add(&file.to_string_lossy(), extent, None);
+    }
+
+    /// A verify pass has read everything.
+    pub(super) fn pass_ended(&mut self) {
+        self.settled = true;
+    }
+
+    /// Measuring begins now.
+    pub(super) fn restart(&mut self) {
+        self.results.coverage = VerifyResults::default().coverage;
+    }
+
+    /// The results so far.
+    pub(super) fn results(&self) -> VerifyResults {
+        let mut results = self.results.finished();
+        let coverage = &mut results.coverage;
+        // Blocks that several writes have written, or that several passes have read, count once for each.
+        coverage.verified = coverage.verified.min(coverage.written);
+        let skipped = coverage.unverified.values().fold(0, |sum, bytes| sum + bytes.0);
+        let known = Bytes(coverage.verified.0.saturating_add(skipped));
+        let rest = coverage.written.saturating_sub(known);
+        let why = match self.pass {
+            VerifyPass::WritesOnly => Unverified::NotAsked,
+            _ if self.settled => Unverified::Overwritten,
+            _ => Unverified::RuntimeEnded,
+        };
+        coverage.skip(why, rest);
+        results
+    }
+}
