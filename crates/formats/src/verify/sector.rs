@@ -61,6 +61,8 @@ pub const SECTOR_VERSION: u8 = 1;
 /// Length of the header in bytes.
 pub const SECTOR_HEADER: usize = 64;
 
+/// The bits of the header's words that all sectors of a write share: not the address and not the checksum.
+const SHARED_WORDS: [u64; WORDS] = [!0, !0, 0, !0, !0, !0, !0, 0];
 /// Words of 8 bytes in the header.
 const WORDS: usize = SECTOR_HEADER / 8;
 /// The difference of two consecutive words of a body: 2^64 divided by the golden ratio, an odd number.
@@ -178,25 +180,27 @@ pub struct SectorWrite {
 impl SectorWrite {
     /// Fills `data`, which begins at `address` of the target, with sectors of this write. All have the same
     /// generation. Bytes after the last whole sector become zeros.
+    ///
+    /// Inlined, so that a caller can have it compiled for wider vectors than those of every CPU.
+    #[inline(always)]
     pub fn fill(&self, address: u64, generation: u16, data: &mut [u8]) {
         let mut words = self.words(generation);
         let identity = Identity::of(&words);
         let size = self.size.bytes();
         let mut sectors = data.chunks_exact_mut(size);
-        for (sector, at) in (&mut sectors).zip((address..).step_by(size)) {
+        let mut at = address;
+        // No adapters of iterators: their closures would not be inlined.
+        for sector in sectors.by_ref() {
             let seed = identity.seed(at);
             words[2] = at;
             words[7] = seed;
+            at = at.wrapping_add(size as u64);
             let (chunks, _) = sector.as_chunks_mut::<SECTOR_HEADER>();
             let Some((header, body)) = chunks.split_first_mut() else { continue };
-            for (bytes, word) in header.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-                *bytes = word.to_le_bytes();
-            }
+            put_words(header, &words);
             let mut expected = body_start(seed);
             for chunk in body {
-                for (bytes, word) in chunk.as_chunks_mut::<8>().0.iter_mut().zip(expected) {
-                    *bytes = word.to_le_bytes();
-                }
+                put_words(chunk, &expected);
                 advance(&mut expected);
             }
         }
@@ -283,28 +287,42 @@ impl Identity {
     }
 
     /// The checksum of the sector at `address`. Sectors at two addresses never have the same.
-    #[inline]
+    #[inline(always)]
     fn seed(self, address: u64) -> u64 {
         mix(self.0 ^ address.wrapping_mul(STEP))
     }
 }
 
 /// A bijection in which every bit of the result depends on every bit of `x`.
-#[inline]
+#[inline(always)]
 fn mix(mut x: u64) -> u64 {
     x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     x ^ x >> 32
 }
 
+/// Writes words at the start of `chunk`. An index instead of adapters of iterators: their closures would not be inlined.
+#[expect(clippy::needless_range_loop, reason = "adapters are not inlined into callers with wider vectors")]
+#[inline(always)]
+fn put_words(chunk: &mut [u8; SECTOR_HEADER], words: &[u64; WORDS]) {
+    let chunk = chunk.as_chunks_mut::<8>().0;
+    for i in 0..WORDS {
+        chunk[i] = words[i].to_le_bytes();
+    }
+}
+
 /// The first words of a body.
-#[inline]
+#[inline(always)]
 fn body_start(seed: u64) -> [u64; WORDS] {
-    std::array::from_fn(|i| body_word(seed, WORDS + i))
+    let mut words = [0; WORDS];
+    for (i, word) in words.iter_mut().enumerate() {
+        *word = body_word(seed, WORDS + i);
+    }
+    words
 }
 
 /// Advances the words of a body to those that follow them.
-#[inline]
+#[inline(always)]
 fn advance(words: &mut [u64; WORDS]) {
     for word in words {
         *word = word.wrapping_add(STEP.wrapping_mul(WORDS as u64));
@@ -312,7 +330,7 @@ fn advance(words: &mut [u64; WORDS]) {
 }
 
 /// Word `i` of a sector, counted from its start.
-#[inline]
+#[inline(always)]
 pub(super) fn body_word(seed: u64, i: usize) -> u64 {
     seed.wrapping_add(STEP.wrapping_mul(i as u64))
 }
@@ -365,6 +383,9 @@ impl SectorCheck {
 
     /// Checks `data`, which begins at `address` of the target. All sectors must be as `expected`. Bytes after the
     /// last whole sector must be zeros. Returns the position in `data` of the first sector that is wrong.
+    ///
+    /// Inlined, so that a caller can have it compiled for wider vectors than those of every CPU.
+    #[inline(always)]
     #[must_use]
     pub fn first_bad(
         &mut self,
@@ -373,30 +394,57 @@ impl SectorCheck {
         data: &[u8],
     ) -> Option<usize> {
         let size = self.size.bytes();
-        let mut known = false;
-        let sectors = data.chunks_exact(size);
-        let rest = sectors.remainder();
-        for (i, sector) in sectors.enumerate() {
-            let at = address.wrapping_add((i * size) as u64);
-            let good = match header_words(sector) {
-                Some(words) if known && self.is_same_write(&words) => {
-                    self.is_intact(&words, at, sector)
-                }
-                Some(words) => {
-                    known = self.adopt(&words, expected);
-                    known && self.is_intact(&words, at, sector)
-                }
-                None => false,
-            };
-            if !good {
-                return Some(i * size);
+        let whole = data.len() - data.len() % size;
+        let mut position = 0;
+        while position < whole {
+            let words = header_words(&data[position..])?;
+            if !self.adopt(&words, expected) {
+                return Some(position);
             }
+            // All sectors up to the end of the data, or up to the first that this write did not write.
+            let at = address.wrapping_add(position as u64);
+            let rest = &data[position..whole];
+            let good = match self.size {
+                SectorSize::MIN => self.intact_sectors::<512>(at, rest),
+                _ => self.intact_sectors_of(at, rest, size),
+            };
+            if good == 0 {
+                return Some(position);
+            }
+            position += good;
         }
-        rest.iter().any(|byte| *byte != 0).then_some(data.len() - rest.len())
+        data[whole..].iter().any(|byte| *byte != 0).then_some(whole)
+    }
+
+    /// Bytes of the sectors at the start of `data` that the last write wrote and that are intact. The size is
+    /// constant, so that the compiler unrolls the loop over a sector.
+    #[inline(always)]
+    fn intact_sectors<const SIZE: usize>(&self, address: u64, data: &[u8]) -> usize {
+        // No adapters of iterators: their closures would not be inlined.
+        let mut good = 0;
+        for sector in data.as_chunks::<SIZE>().0 {
+            if !self.is_intact(address.wrapping_add(good as u64), sector) {
+                break;
+            }
+            good += SIZE;
+        }
+        good
+    }
+
+    /// [`SectorCheck::intact_sectors`] for sectors of any size.
+    #[inline(always)]
+    fn intact_sectors_of(&self, address: u64, data: &[u8], size: usize) -> usize {
+        let mut good = 0;
+        for sector in data.chunks_exact(size) {
+            if !self.is_intact(address.wrapping_add(good as u64), sector) {
+                break;
+            }
+            good += size;
+        }
+        good
     }
 
     /// Whether the words that all sectors of a write share are those of the last header.
-    #[inline]
     fn is_same_write(&self, words: &[u64; WORDS]) -> bool {
         let differences = [0, 1, 3, 4, 5, 6].map(|i| words[i] ^ self.words[i]);
         differences.iter().fold(0, |all, word| all | word) == 0
@@ -420,23 +468,30 @@ impl SectorCheck {
         true
     }
 
-    /// Whether address, checksum and body are right.
-    #[inline]
-    fn is_intact(&self, words: &[u64; WORDS], address: u64, sector: &[u8]) -> bool {
+    /// Whether a sector is one of the last write, and header and body are right.
+    #[expect(clippy::needless_range_loop, reason = "adapters are not inlined into callers with wider vectors")]
+    #[inline(always)]
+    fn is_intact(&self, address: u64, sector: &[u8]) -> bool {
         let seed = self.identity.seed(address);
-        let mut difference = (words[2] ^ address) | (words[7] ^ seed);
-        let mut expected = body_start(seed);
+        let Some((header, body)) = sector.as_chunks::<SECTOR_HEADER>().0.split_first() else {
+            return false;
+        };
+        let header = header.as_chunks::<8>().0;
+        let word = |i: usize| u64::from_le_bytes(header[i]);
+        let own = (word(2) ^ address) | (word(7) ^ seed);
         let mut lanes = [0; WORDS];
-        for chunk in sector.as_chunks::<SECTOR_HEADER>().0.iter().skip(1) {
-            for (lane, (bytes, word)) in
-                lanes.iter_mut().zip(chunk.as_chunks::<8>().0.iter().zip(expected))
-            {
-                *lane |= u64::from_le_bytes(*bytes) ^ word;
+        for i in 0..WORDS {
+            lanes[i] = (u64::from_le_bytes(header[i]) ^ self.words[i]) & SHARED_WORDS[i];
+        }
+        let mut expected = body_start(seed);
+        for chunk in body {
+            let words = chunk.as_chunks::<8>().0;
+            for i in 0..WORDS {
+                lanes[i] |= u64::from_le_bytes(words[i]) ^ expected[i];
             }
             advance(&mut expected);
         }
-        difference |= lanes.iter().fold(0, |all, lane| all | lane);
-        difference == 0
+        lanes.iter().fold(own, |all, lane| all | lane) == 0
     }
 }
 
