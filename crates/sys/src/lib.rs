@@ -19,6 +19,7 @@
 //! | every disk with its model, links, queue, users and health | [`survey`] |
 //! | a directory tree that stands for a machine in tests | [`root`] |
 //! | random bytes at memory speed | [`random_fill`] |
+//! | loops over memory with the widest vectors of this CPU | [`vectors`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers from every source | [`memory`] |
 //! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
@@ -85,6 +86,7 @@ pub mod task;
 pub mod terminal;
 pub mod thread;
 pub mod usage;
+pub mod vectors;
 pub mod zone;
 
 pub use error::{Error, Result};
