@@ -14,6 +14,8 @@
 //! | how is a whole write made and checked | [`write`](mod@write) |
 //! | what does a sector of `verify=fiord` contain | [`sector`] |
 //! | why is data wrong: torn, stale, misdirected, … | [`diagnosis`] |
+//! | which writes had a target received and flushed before a crash | [`journal`] |
+//! | what may a target contain after a crash | [`crash`] |
 //! | is bad data wrong on the medium, or only on its way | [`recheck`] |
 //!
 //! ```
@@ -36,9 +38,11 @@
 //! ```
 
 pub mod body;
+pub mod crash;
 pub mod diagnosis;
 pub mod header;
 pub mod interval;
+pub mod journal;
 mod md5;
 pub mod method;
 pub mod pattern;
