@@ -302,10 +302,6 @@ fn mix(mut x: u64) -> u64 {
 }
 
 /// Writes words at the start of `chunk`. An index instead of adapters of iterators: their closures would not be inlined.
-#[expect(
-    clippy::needless_range_loop,
-    reason = "adapters are not inlined into callers with wider vectors"
-)]
 #[inline(always)]
 fn put_words(chunk: &mut [u8; SECTOR_HEADER], words: &[u64; WORDS]) {
     let chunk = chunk.as_chunks_mut::<8>().0;
@@ -472,10 +468,6 @@ impl SectorCheck {
     }
 
     /// Whether a sector is one of the last write, and header and body are right.
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "adapters are not inlined into callers with wider vectors"
-    )]
     #[inline(always)]
     fn is_intact(&self, address: u64, sector: &[u8]) -> bool {
         let seed = self.identity.seed(address);
