@@ -229,14 +229,14 @@ impl ZoneAction {
 ///
 /// ```
 /// use fiord_sys::zone::fake::Fake;
-/// use fiord_sys::zone::{Action, ZonedDevice};
+/// use fiord_sys::zone::{ZoneAction, ZonedDevice};
 /// use fiord_types::Bytes;
 ///
 /// // Four zones of 16 MiB, all of them sequential.
 /// let device = Fake::new(4, 0, 16 << 20, 16 << 20);
 /// device.write(0, 4096)?;
 /// assert_eq!(device.zones()?[0].write_pointer, Bytes(4096));
-/// device.manage(Action::Reset, Bytes::ZERO, Bytes(16 << 20))?;
+/// device.manage(ZoneAction::Reset, Bytes::ZERO, Bytes(16 << 20))?;
 /// assert_eq!(device.zones()?[0].write_pointer, Bytes::ZERO);
 /// # Ok::<(), fiord_sys::Error>(())
 /// ```
