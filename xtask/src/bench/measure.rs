@@ -42,6 +42,9 @@ pub(super) fn figure(
 ) -> Result<f64> {
     match what {
         What::Rate => {
+            if job.has("SEALED") {
+                seal(who, job, place, how)?;
+            }
             let mut command = Command::new(&who.program);
             timed(&mut command, job, place, how)?;
             rate(&run(who.name, command)?, how.per_cpu)
@@ -148,12 +151,21 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
     for option in job.options() {
         match option {
             "FILE" => command.arg(format!("--filename={}", place.file().display())),
+            "SEALED" => command.arg(format!("--filename={}", place.sealed().display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "TWO_CPUS" => continue,
             other => command.arg(other),
         };
     }
     Ok(())
+}
+
+/// Writes the file that a job reads, with the job's own options, so that the job can verify it.
+fn seal(who: &Contender, job: Job, place: &mut Place, how: MeasureOptions) -> Result<()> {
+    let mut command = Command::new(&who.program);
+    common(&mut command, job, place, how)?;
+    command.args(["--rw=write", "--do_verify=0", "--verify_state_save=0"]);
+    run(who.name, command).map(drop)
 }
 
 /// Returns another CPU.

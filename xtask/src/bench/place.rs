@@ -35,6 +35,11 @@ impl Place {
         self.dir.join("bench.dat")
     }
 
+    /// The file that rows read after they have written it themselves.
+    pub(super) fn sealed(&self) -> PathBuf {
+        self.dir.join("sealed.dat")
+    }
+
     /// The path that rows lay out.
     pub(super) fn layout(&self) -> PathBuf {
         self.dir.join("layout.dat")
@@ -89,7 +94,7 @@ impl Drop for Place {
         if let Some(device) = &self.device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }
-        for file in [self.file(), self.layout(), self.backing()] {
+        for file in [self.file(), self.sealed(), self.layout(), self.backing()] {
             let _ = std::fs::remove_file(file);
         }
         if self.made {

@@ -3,12 +3,23 @@
 use super::row::Bound::{Any, AtLeast, AtMost};
 use super::row::Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
 use super::row::What::{Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident};
-use super::row::{Job, Row};
+use super::row::{Bound, Job, Row, Than};
 
 const READ_4K: &str = "--ioengine=psync --rw=randread --bs=4k FILE";
 const NULL_READ: &str = "--ioengine=null --rw=randread --bs=4k --norandommap --size=256m";
 const NULL_READ_32: &str =
     "--ioengine=null --iodepth=32 --rw=randread --bs=4k --norandommap --size=256m";
+
+const VERIFIED_RANDOM: &str =
+    "--ioengine=psync --rw=randwrite --bs=4k --verify=crc32c --do_verify=0 FILE";
+const VERIFIED_WRITE: &str = "--ioengine=psync --rw=write --bs=128k --do_verify=0 FILE";
+const VERIFIED_READ: &str = "--ioengine=psync --rw=read --bs=128k SEALED";
+const NO_STATE: &str = "--verify_state_save=0";
+
+/// The comparison of a row in which the checksum takes most of the time.
+const FOUR_TIMES: &[(Than, Bound)] = &[(Fio, AtLeast(4.0))];
+/// The comparison of a row whose checksum no CPU instruction computes.
+const FASTER: &[(Than, Bound)] = &[(Fio, AtLeast(1.3))];
 
 /// All rows, in the order in which they run.
 pub(super) const ROWS: &[Row] = &[
@@ -327,5 +338,104 @@ pub(super) const ROWS: &[Row] = &[
         what: Rate,
         job: Job(&["--ioengine=null --rw=trim --bs=128k"]),
         than: &[(Fio, AtLeast(3.0))],
+    },
+    Row {
+        name: "verify=crc32c, random write 4 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_RANDOM, NO_STATE]),
+        than: &[
+            (Fio, AtLeast(1.5)),
+            (
+                Itself("without verify", Job(&["--ioengine=psync --rw=randwrite --bs=4k FILE"])),
+                AtLeast(0.9),
+            ),
+        ],
+    },
+    Row {
+        name: "verify=crc32c, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=crc32c", NO_STATE]),
+        than: &[
+            (Fio, AtLeast(1.5)),
+            (
+                Itself(
+                    "refilled",
+                    Job(&["--ioengine=psync --rw=write --bs=128k --refill_buffers FILE"]),
+                ),
+                AtLeast(0.85),
+            ),
+        ],
+    },
+    Row {
+        name: "verify=crc32c, read 128 KiB",
+        what: Rate,
+        job: Job(&[VERIFIED_READ, "--verify=crc32c"]),
+        than: &[(Fio, AtLeast(1.5)), (Itself("plain reads", Job(&[VERIFIED_READ])), AtLeast(0.9))],
+    },
+    Row {
+        name: "verify=fiord, read 128 KiB",
+        what: Rate,
+        job: Job(&[VERIFIED_READ, "--verify=fiord"]),
+        than: &[(Itself("plain reads", Job(&[VERIFIED_READ])), AtLeast(0.9))],
+    },
+    Row {
+        name: "verify=crc32c, verify_async=1, read 128 KiB",
+        what: Rate,
+        job: Job(&[VERIFIED_READ, "--verify=crc32c --verify_async=1"]),
+        than: &[(Itself("without async", Job(&[VERIFIED_READ, "--verify=crc32c"])), AtLeast(1.0))],
+    },
+    Row {
+        name: "verify=sha256, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=sha256", NO_STATE]),
+        than: FOUR_TIMES,
+    },
+    Row {
+        name: "verify=crc64, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=crc64", NO_STATE]),
+        than: FOUR_TIMES,
+    },
+    Row {
+        name: "verify=crc32, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=crc32", NO_STATE]),
+        than: FOUR_TIMES,
+    },
+    Row {
+        name: "verify=crc16, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=crc16", NO_STATE]),
+        than: FOUR_TIMES,
+    },
+    Row {
+        name: "verify=md5, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=md5", NO_STATE]),
+        than: FASTER,
+    },
+    Row {
+        name: "verify=sha1, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=sha1", NO_STATE]),
+        than: FASTER,
+    },
+    Row {
+        name: "verify=sha512, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=sha512", NO_STATE]),
+        than: FASTER,
+    },
+    Row {
+        name: "verify=sha3-256, write 128 KiB, without read pass",
+        what: Rate,
+        job: Job(&[VERIFIED_WRITE, "--verify=sha3-256", NO_STATE]),
+        than: FASTER,
+    },
+    Row {
+        name: "memory of a job that verifies 1 TiB in blocks of 4 KiB",
+        what: OwnMemory,
+        job: Job(&["--ioengine=null --rw=randwrite --bs=4k --size=1t --verify=meta", NO_STATE]),
+        than: &[(Fio, AtMost(0.5))],
     },
 ];
