@@ -110,6 +110,14 @@ fn jobs_with_one_target_share_a_map() {
     let tracking = |index: usize| jobs[index].verify.as_ref().unwrap().tracking;
     let map = Tracking::Map { granule: Bytes(2048) };
     assert_eq!([tracking(0), tracking(1), tracking(2)], [map, map, Tracking::Replay]);
+    for order in ["--stonewall", "--wait_for=w"] {
+        let line = format!(
+            "--size=1m --verify=md5 --filename=f --name=w --rw=write --do_verify=0 --name=r --rw=read {order}"
+        );
+        for job in super::jobs(&Fake::empty(), &line) {
+            assert_eq!(job.verify.unwrap().tracking, Tracking::Replay, "{order}");
+        }
+    }
 }
 
 /// Which fields of a header fio 3.42 compared with those of the write: each line is an experiment in which another
