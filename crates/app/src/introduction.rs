@@ -5,7 +5,7 @@ use fiord_job::spec::JobSpec;
 use fiord_plan::{BlockSize, JobPlan, Mix, Plan};
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
-use fiord_types::PerDir;
+use fiord_types::{Bytes, PerDir};
 
 /// The data of the lines before a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ fn style(job: &JobPlan) -> NumberStyle {
 fn header(job: &JobPlan) -> JobHeader {
     let bs = PerDir::from_fn(|dir| {
         let block: &BlockSize = &job.load.blocks[dir];
-        (u64::from(block.min()), u64::from(block.max()))
+        (Bytes(block.min().into()), Bytes(block.max().into()))
     });
     JobHeader {
         name: job.identity.name.clone(),

@@ -15,12 +15,13 @@
 //! use fiord_job::load::Machine;
 //! use fiord_run::NoInterrupts;
 //! use fiord_run::events::EventSender;
+//! use fiord_types::Bytes;
 //!
 //! let line = ["--name=a", "--ioengine=null", "--size=1m", "--rw=read"].map(String::from);
 //! let invocation = fiord_job::invocation(&line, &mut Machine).unwrap();
 //! let jobs = Prepared::of(&invocation).unwrap();
 //! let outcome = jobs.run(Settings::default(), &EventSender::ignored(), &mut NoInterrupts, &|| false);
-//! assert_eq!(outcome.report.jobs[0].dirs[0].io_bytes, 1 << 20);
+//! assert_eq!(outcome.report.jobs[0].dirs[0].io_bytes, Bytes(1 << 20));
 //! ```
 
 #![forbid(unsafe_code)]

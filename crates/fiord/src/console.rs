@@ -13,6 +13,7 @@ use fiord_report::{TerseVersion, header, live};
 use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::Report;
 use fiord_sys::terminal;
+use fiord_types::{Bytes, Nanos};
 
 use crate::debug::Debug;
 use crate::exit::Exit;
@@ -50,9 +51,10 @@ pub(crate) struct Console {
     sink: Sink,
     formats: Formats,
     debug: Option<Debug>,
-    /// Seconds between new lines of the live line.
-    newline_s: Option<u64>,
-    last_newline_s: u64,
+    /// Time between new lines of the live line.
+    newline: Option<Nanos>,
+    /// When the last new line came, from the beginning of the run.
+    last_newline: Nanos,
     /// Length of the live line on the terminal.
     shown: usize,
     live_line_used: bool,
@@ -65,8 +67,8 @@ impl Console {
             sink,
             formats: formats(general),
             debug,
-            newline_s: general.eta_newline.map(|ns| (ns / 1_000_000_000).max(1)),
-            last_newline_s: 0,
+            newline: general.eta_newline.map(|ns| Nanos::from_secs((ns / 1_000_000_000).max(1))),
+            last_newline: Nanos::ZERO,
             shown: 0,
             live_line_used: false,
         }
@@ -108,10 +110,10 @@ impl Console {
         let mut text = live::padded(&line, self.shown);
         text.push('\r');
         self.shown = line.len();
-        if let Some(every) = self.newline_s
-            && progress.elapsed_s >= self.last_newline_s + every
+        if let Some(every) = self.newline
+            && progress.elapsed >= self.last_newline.saturating_add(every)
         {
-            self.last_newline_s = progress.elapsed_s;
+            self.last_newline = progress.elapsed;
             text.push('\n');
             self.shown = 0;
         }
@@ -134,7 +136,7 @@ impl Console {
         }
         match event {
             EventKind::LayingOut { job, files, bytes } => {
-                self.header(&header::laying_out(job, *files as u64, *bytes));
+                self.header(&header::laying_out(job, *files as u64, Bytes(*bytes)));
             }
             EventKind::Command { job, when, output } => {
                 let (when, output) = (when.word(), output.display());

@@ -2,7 +2,7 @@
 
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::style::size;
 
@@ -36,9 +36,10 @@ pub fn job(header: &JobHeader, style: NumberStyle) -> String {
 #[must_use]
 pub fn job_started(header: &JobHeader) -> String {
     match &header.kind {
-        HeaderKind::Cpu { load, chunk_us } => {
+        HeaderKind::Cpu { load, chunk } => {
+            let chunk = chunk.as_micros();
             let name = &header.name;
-            format!("{name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={chunk_us}\n")
+            format!("{name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={chunk}\n")
         }
         HeaderKind::Io { .. } => String::new(),
     }
@@ -63,8 +64,8 @@ pub fn starting(threads: u32, processes: u32) -> String {
 
 /// Formats `a: Laying out IO file (1 file / 8MiB)`.
 #[must_use]
-pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
-    let mib = bytes >> 20;
+pub fn laying_out(job: &str, files: u64, size: Bytes) -> String {
+    let mib = size.0 >> 20;
     match files {
         1 => format!("{job}: Laying out IO file (1 file / {mib}MiB)\n"),
         n => format!("{job}: Laying out IO files ({n} files / total {mib}MiB)\n"),
@@ -81,7 +82,8 @@ mod tests {
     fn introductions() {
         let kind = HeaderKind::Io {
             rw: "randrw".into(),
-            bs: PerDir::new((4096, 4096), (8192, 65536), (4096, 4096)),
+            bs: PerDir::new((4096, 4096), (8192, 65536), (4096, 4096))
+                .map(|(least, most)| (Bytes(least), Bytes(most))),
             seq_rand: false,
             engine: "psync".into(),
             iodepth: 1,
@@ -98,7 +100,10 @@ mod tests {
         assert_eq!(starting(0, 1), "Starting 1 process\n");
         assert_eq!(starting(2, 0), "Starting 2 threads\n");
         assert_eq!(starting(1, 2), "Starting 1 thread and 2 processes\n");
-        assert_eq!(laying_out("a", 1, 8 << 20), "a: Laying out IO file (1 file / 8MiB)\n");
-        assert_eq!(laying_out("a", 3, 1000), "a: Laying out IO files (3 files / total 0MiB)\n");
+        assert_eq!(laying_out("a", 1, Bytes(8 << 20)), "a: Laying out IO file (1 file / 8MiB)\n");
+        assert_eq!(
+            laying_out("a", 3, Bytes(1000)),
+            "a: Laying out IO files (3 files / total 0MiB)\n"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The live line.
 
 use fiord_stat::progress::{JobProgress, Progress};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::style::{count, rate};
 
@@ -12,13 +12,13 @@ pub fn live_line(p: &Progress) -> String {
     let running = p.jobs.iter().filter(|job| job.phase.is_running()).count();
     let mut line = format!("Jobs: {running} (f={})", p.open_files);
     let ((bw_min, bw_max), (iops_min, iops_max)) = (p.rate_limits, p.rate_iops_limits);
-    if bw_min > 0 || bw_max > 0 {
+    if bw_min > Bytes::ZERO || bw_max > Bytes::ZERO {
         let limits = (rate(bw_min, p.style), rate(bw_max, p.style));
         line.push_str(&format!(", {}-{}", limits.0, limits.1));
     } else if iops_min > 0 || iops_max > 0 {
         line.push_str(&format!(", {iops_min}-{iops_max} IOPS"));
     }
-    let Some(eta) = p.eta_s else {
+    let Some(eta) = p.eta else {
         return line;
     };
     line.push_str(&format!(": [{}]", phases(&p.jobs)));
@@ -26,7 +26,7 @@ pub fn live_line(p: &Progress) -> String {
         Some(done) => line.push_str(&format!("[{:.1}%]", done.clamp(0.0, 1.0) * 100.0)),
         None => line.push_str("[-.-%]"),
     }
-    let bw = rates(p, &p.bw, |n| rate(n, p.style));
+    let bw = rates(p, &p.bw.map(|bytes| bytes.0), |n| rate(Bytes(n), p.style));
     let iops = rates(p, &p.iops, |n| count(n, p.style));
     if !bw.is_empty() {
         line.push_str(&format!("[{bw}][{iops} IOPS]"));
@@ -48,7 +48,7 @@ fn rates(p: &Progress, values: &PerDir<u64>, show: impl Fn(u64) -> String) -> St
         return if all > 0 { format!("r={}", show(all)) } else { String::new() };
     }
     // Bytes and I/Os have the same directions, even if one of the two rounds to nothing.
-    let moving = Dir::ALL.into_iter().filter(|dir| p.bw[*dir] > 0 || p.iops[*dir] > 0);
+    let moving = Dir::ALL.into_iter().filter(|dir| p.bw[*dir] > Bytes::ZERO || p.iops[*dir] > 0);
     moving
         .map(|dir| format!("{}={}", &dir.name()[..1], show(values[dir])))
         .collect::<Vec<_>>()
@@ -66,7 +66,8 @@ fn phases(jobs: &[JobProgress]) -> String {
 
 /// Formats a time as `00m:02s`, with hours and days if necessary.
 #[must_use]
-pub fn time_left(seconds: u64) -> String {
+pub fn time_left(time: Nanos) -> String {
+    let seconds = time.as_secs();
     let (days, hours) = (seconds / 86400, seconds / 3600 % 24);
     let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
     let mut text = String::new();
@@ -90,26 +91,26 @@ mod tests {
         JobProgress {
             phase,
             totals: Default::default(),
-            bw: PerDir::all(0),
+            bw: PerDir::all(Bytes::ZERO),
             iops: PerDir::all(0),
             latency: None,
             done: None,
-            eta_s: None,
+            eta: None,
         }
     }
 
     fn progress() -> Progress {
         Progress {
-            interval_ns: 500_000_000,
+            interval: Nanos::from_millis(500),
             jobs: [JobPhase::Reaped, JobPhase::Running(RunKind::Mixed)].map(job).to_vec(),
             open_files: 1,
             done: Some(0.248),
-            bw: PerDir::new(21495808, 24641536, 0),
+            bw: PerDir::new(21495808, 24641536, 0).map(Bytes),
             iops: PerDir::new(82, 94, 0),
-            rate_limits: (0, 0),
+            rate_limits: (Bytes::ZERO, Bytes::ZERO),
             rate_iops_limits: (0, 0),
-            eta_s: Some(91),
-            elapsed_s: 30,
+            eta: Some(Nanos::from_secs(91)),
+            elapsed: Nanos::from_secs(30),
             style: NumberStyle::default(),
             unified: false,
         }
@@ -125,18 +126,19 @@ mod tests {
     }
     #[test]
     fn limits_and_the_unknown() {
-        let p = Progress { eta_s: None, rate_iops_limits: (0, 2000), ..progress() };
+        let p = Progress { eta: None, rate_iops_limits: (0, 2000), ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1), 0-2000 IOPS");
-        let p = Progress { eta_s: None, rate_limits: (512000, 1 << 20), ..progress() };
+        let rate_limits = (Bytes(512_000), Bytes(1 << 20));
+        let p = Progress { eta: None, rate_limits, ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1), 500KiB/s-1024KiB/s");
         let jobs = vec![job(JobPhase::Ramping)];
-        let p =
-            Progress { jobs, done: None, bw: PerDir::all(0), iops: PerDir::all(0), ..progress() };
+        let (bw, iops) = (PerDir::all(Bytes::ZERO), PerDir::all(0));
+        let p = Progress { jobs, done: None, bw, iops, ..progress() };
         assert_eq!(live_line(&p), "Jobs: 1 (f=1): [/(1)][-.-%][eta 01m:31s]");
     }
     #[test]
     fn long_times() {
-        assert_eq!(time_left(3598), "59m:58s");
-        assert_eq!(time_left(107_997), "01d:05h:59m:57s");
+        assert_eq!(time_left(Nanos::from_secs(3598)), "59m:58s");
+        assert_eq!(time_left(Nanos::from_secs(107_997)), "01d:05h:59m:57s");
     }
 }

@@ -1,6 +1,7 @@
 //! Formats rates and sizes in the number style of a job, in both bases.
 
 use fiord_stat::report::NumberStyle;
+use fiord_types::Bytes;
 
 use crate::number::{Shape, Unit, scaled};
 
@@ -10,38 +11,38 @@ pub(crate) fn count(number: u64, style: NumberStyle) -> String {
 }
 
 /// Formats a size in the job's base: `8192KiB`.
-pub(crate) fn size(bytes: u64, style: NumberStyle) -> String {
-    scaled(bytes, Shape { figures: style.figures, base: own_base(style), unit: Unit::Bytes })
+pub(crate) fn size(bytes: Bytes, style: NumberStyle) -> String {
+    scaled(bytes.0, Shape { figures: style.figures, base: own_base(style), unit: Unit::Bytes })
 }
 
 /// Formats a size in the job's base and in the other base: `("8192KiB", "8389kB")`.
-pub(crate) fn sizes(bytes: u64, style: NumberStyle) -> (String, String) {
+pub(crate) fn sizes(bytes: Bytes, style: NumberStyle) -> (String, String) {
     let other = Shape { figures: style.figures, base: other_base(style), unit: Unit::Bytes };
-    (size(bytes, style), scaled(bytes, other))
+    (size(bytes, style), scaled(bytes.0, other))
 }
 
 /// Formats a rate in the job's base: `89.9MiB/s`, or `719Mibit/s`.
-pub(crate) fn rate(bytes: u64, style: NumberStyle) -> String {
+pub(crate) fn rate(bytes: Bytes, style: NumberStyle) -> String {
     rate_in(bytes, style, own_base(style))
 }
 
 /// Formats a rate in the job's base and in the other base.
-pub(crate) fn rates(bytes: u64, style: NumberStyle) -> (String, String) {
+pub(crate) fn rates(bytes: Bytes, style: NumberStyle) -> (String, String) {
     (rate(bytes, style), rate_in(bytes, style, other_base(style)))
 }
 
 /// Formats a rate in both bases without its unit. fio omits the unit in the row for all directions if each
 /// direction also has a row.
-pub(crate) fn bare_rates(bytes: u64, style: NumberStyle) -> (String, String) {
-    let number = if style.bits { bytes.saturating_mul(8) } else { bytes };
+pub(crate) fn bare_rates(bytes: Bytes, style: NumberStyle) -> (String, String) {
+    let number = if style.bits { bytes.0.saturating_mul(8) } else { bytes.0 };
     let with = |base| scaled(number, Shape { figures: style.figures, base, unit: Unit::None });
     (with(own_base(style)), with(other_base(style)))
 }
 
-fn rate_in(bytes: u64, style: NumberStyle, base: u32) -> String {
+fn rate_in(bytes: Bytes, style: NumberStyle, base: u32) -> String {
     let (number, unit) = match style.bits {
-        true => (bytes.saturating_mul(8), Unit::BitsPerSecond),
-        false => (bytes, Unit::BytesPerSecond),
+        true => (bytes.0.saturating_mul(8), Unit::BitsPerSecond),
+        false => (bytes.0, Unit::BytesPerSecond),
     };
     scaled(number, Shape { figures: style.figures, base, unit })
 }

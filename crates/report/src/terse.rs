@@ -95,8 +95,8 @@ fn direction(
     version: TerseVersion,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    write!(out, ";{};{}", d.io_bytes / 1024, d.bw_bytes / 1024)?;
-    write!(out, ";{};{}", d.iops as u64, d.runtime_ms)?;
+    write!(out, ";{};{}", d.io_bytes.0 / 1024, d.bw.0 / 1024)?;
+    write!(out, ";{};{}", d.iops as u64, d.runtime.as_millis())?;
     latency(&d.slat, out)?;
     latency(&d.clat, out)?;
     percentiles(job, d, out)?;
@@ -119,7 +119,7 @@ fn percentiles(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Resul
         false => &d.lat.percentiles,
     };
     for i in 0..PERCENTILE_FIELDS {
-        let ns = found.get(i).map_or(0, |(_, ns)| *ns);
+        let ns = found.get(i).map_or(0, |(_, time)| time.0);
         match job.percentile_list.get(i) {
             Some(p) => write!(out, ";{p:.6}%={}", ns / 1000)?,
             None => write!(out, ";0%=0")?,
@@ -130,7 +130,7 @@ fn percentiles(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Resul
 
 /// Writes minimum, maximum, mean and deviation in microseconds.
 fn latency(s: &LatencySummary, out: &mut dyn Write) -> io::Result<()> {
-    write!(out, ";{};{}", s.min / 1000, s.max / 1000)?;
+    write!(out, ";{};{}", s.min.as_micros(), s.max.as_micros())?;
     write!(out, ";{:.6};{:.6}", s.mean / 1000.0, s.stddev / 1000.0)
 }
 
@@ -144,9 +144,9 @@ fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
             c.ios[1],
             c.merges[0],
             c.merges[1],
-            c.ticks[0],
-            c.ticks[1],
-            c.in_queue,
+            c.time[0].as_millis(),
+            c.time[1].as_millis(),
+            c.in_queue.as_millis(),
             c.util
         )
     };

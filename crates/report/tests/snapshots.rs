@@ -4,16 +4,21 @@
 use fiord_report::TerseVersion;
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::report::*;
+use fiord_types::{Bytes, Nanos};
 
 fn latency(base: u64) -> LatencySummary {
     LatencySummary {
-        min: base,
-        max: base * 90,
+        min: Nanos(base),
+        max: Nanos(base * 90),
         mean: base as f64 * 3.25,
         stddev: base as f64 / 3.0,
         n: 1000,
-        percentiles: vec![(50.0, base * 2), (99.0, base * 80), (99.9, base * 90)],
-        bins: vec![(base * 2, 900), (base * 80, 99), (base * 90, 1)],
+        percentiles: vec![
+            (50.0, Nanos(base * 2)),
+            (99.0, Nanos(base * 80)),
+            (99.9, Nanos(base * 90)),
+        ],
+        bins: vec![(Nanos(base * 2), 900), (Nanos(base * 80), 99), (Nanos(base * 90), 1)],
     }
 }
 
@@ -24,10 +29,10 @@ fn rate(mean: f64, agg: f64) -> RateSummary {
 fn direction(kind: DirKind) -> DirReport {
     DirReport {
         kind,
-        io_bytes: 4_096_000,
-        bw_bytes: 2_048_000,
+        io_bytes: Bytes(4_096_000),
+        bw: Bytes(2_048_000),
         iops: 500.25,
-        runtime_ms: 2000,
+        runtime: Nanos::from_millis(2000),
         total_ios: 1000,
         short_ios: 1,
         drop_ios: 0,
@@ -44,10 +49,10 @@ fn idle(kind: DirKind) -> DirReport {
     let none = LatencySummary::default();
     DirReport {
         kind,
-        io_bytes: 0,
-        bw_bytes: 0,
+        io_bytes: Bytes::ZERO,
+        bw: Bytes::ZERO,
         iops: 0.0,
-        runtime_ms: 0,
+        runtime: Nanos::ZERO,
         total_ios: 0,
         short_ios: 0,
         drop_ios: 0,
@@ -66,16 +71,16 @@ fn job() -> JobReport {
         description: Some("appends".into()),
         members: 2,
         pid: 4242,
-        start_ms: 1_795_170_888_100,
+        start: Nanos::from_millis(1_795_170_888_100),
         error: 5,
         error_text: "file:/data/x, func=write, error=Input/output error".into(),
-        elapsed_s: 3,
+        elapsed: Nanos::from_secs(3),
         options: vec![("rw".into(), "write".into()), ("time_based".into(), String::new())],
         percentile_list: vec![50.0, 99.0, 99.9],
         percentile_decimals: 1,
         dirs: vec![idle(DirKind::Read), direction(DirKind::Write), idle(DirKind::Trim)],
         sync: SyncReport { total_ios: 1000, lat: latency(3_000_000) },
-        runtime_ms: 4000,
+        runtime: Nanos::from_millis(4000),
         usr_cpu: 1.5,
         sys_cpu: 2.25,
         ctx: 2002,
@@ -89,9 +94,9 @@ fn job() -> JobReport {
         latency_ms: [0.0, 0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01],
         errors: Some(ErrorReport { total: 1, first: 5, first_text: "Input/output error".into() }),
         latency_depth: 4,
-        latency_target_ns: 10_000_000,
+        latency_target: Nanos::from_millis(10),
         latency_percentile: 99.0,
-        latency_window_us: 5_000_000,
+        latency_window: Nanos::from_secs(5),
         zone_resets: Some(12),
         ..JobReport::default()
     }
@@ -102,8 +107,8 @@ fn disk(name: &str, util: f64) -> DiskReport {
         ios: [3, 1001],
         sectors: [24, 8008],
         merges: [0, 5],
-        ticks: [1, 950],
-        in_queue: 951,
+        time: [1, 950].map(Nanos::from_millis),
+        in_queue: Nanos::from_millis(951),
         util,
     };
     DiskReport { name: name.into(), counts, ..DiskReport::default() }
@@ -117,7 +122,7 @@ fn report() -> Report {
     let whole = Report {
         schema: SCHEMA,
         version: "fio-3.42-fiord-0.1.0".into(),
-        unix_ms: 1_795_170_888_474,
+        written: Nanos::from_millis(1_795_170_888_474),
         utc_offset_s: 3600,
         global_options: vec![("ioengine".into(), "libaio".into())],
         groups: fiord_stat::job::groups(&jobs),

@@ -6,7 +6,7 @@ use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirKind, Report, SteadyKind, Unified};
 use fiord_stat::shares::LoopStage;
 use fiord_stat::slices::Verdict;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir, Nanos};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -39,18 +39,21 @@ fn a_report_that_was_read_is_written_as_it_was() {
 #[test]
 fn a_group_of_version_1() {
     let report = read(&stored("v1-grouped.json")).unwrap();
-    assert_eq!((report.jobs.len(), report.unix_ms / 1000), (1, 1_795_344_521));
+    assert_eq!((report.jobs.len(), report.written.as_secs()), (1, 1_795_344_521));
     let job = &report.jobs[0];
     assert_eq!((job.name.as_str(), job.members, job.group_id), ("grouped", 3, 0));
     assert_eq!(job.description.as_deref(), Some("three of one group"));
     assert_eq!((job.issued, job.unified), ([1800, 450, 0, 0], Unified::Separate));
     let read = &job.dirs[0];
-    assert_eq!((read.io_bytes, read.iops, read.runtime_ms), (7_372_800, 6000.0, 300));
-    assert_eq!((read.clat.max, read.clat.mean), (3_993_994, 35_594.221667));
-    assert_eq!(read.clat.percentiles[1], (99.0, 209_920));
+    assert_eq!(
+        (read.io_bytes, read.iops, read.runtime.as_millis()),
+        (Bytes(7_372_800), 6000.0, 300)
+    );
+    assert_eq!((read.clat.max, read.clat.mean), (Nanos(3_993_994), 35_594.221667));
+    assert_eq!(read.clat.percentiles[1], (99.0, Nanos(209_920)));
     let (kind, intended) = &job.intended[0];
-    assert_eq!((*kind, intended.n, intended.max), (DirKind::Read, 1800, 8_149_155));
-    assert_eq!(report.groups[0].dirs[0].agg_bw, 24_576_000);
+    assert_eq!((*kind, intended.n, intended.max), (DirKind::Read, 1800, Nanos(8_149_155)));
+    assert_eq!(report.groups[0].dirs[0].agg_bw, Bytes(24_576_000));
     let extras = &report.extras;
     let shares = extras.generator.as_ref().unwrap().shares.unwrap();
     assert!((shares.share(LoopStage::Waiting) - 0.999363).abs() < 1e-6 && shares.ios == 234);
@@ -78,8 +81,8 @@ fn zones_bins_and_limits_of_version_1() {
     assert_eq!(steady.iops_data, [999, 1000, 1000, 1000, 1000]);
     let table = &limits.extras.slices[0];
     assert_eq!(
-        (table.verdict, table.slices.len(), table.limits[0].over_ns),
-        (Verdict::Open, 3, 100_000)
+        (table.verdict, table.slices.len(), table.limits[0].over),
+        (Verdict::Open, 3, Nanos::from_micros(100))
     );
     let spec = &limits.extras.spec[0];
     assert_eq!((spec.stated, spec.achieved, spec.bytes), (100_000.0, 1000.0, false));

@@ -5,7 +5,7 @@ use fiord_formats::verify::recheck::RereadConclusion;
 use fiord_formats::verify::sector::{RunId, SectorWriter, TargetId};
 use fiord_stat::report::{DirKind, DirReport, JobReport, LatencySummary, RateSummary, Report};
 use fiord_stat::verify::{Unverified, VerifyResults};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, Nanos};
 
 /// One of each class.
 fn diagnoses() -> Vec<Diagnosis> {
@@ -78,10 +78,10 @@ fn report() -> Report {
     let none = LatencySummary::default;
     let dir = DirReport {
         kind: DirKind::Read,
-        io_bytes: 4096,
-        bw_bytes: 4096,
+        io_bytes: Bytes(4096),
+        bw: Bytes(4096),
         iops: 1.0,
-        runtime_ms: 1000,
+        runtime: Nanos::from_secs(1),
         total_ios: 1,
         short_ios: 0,
         drop_ios: 0,

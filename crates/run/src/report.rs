@@ -11,7 +11,7 @@ use fiord_stat::report::{
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
-use fiord_types::{Dir, FileIndex, Nanos};
+use fiord_types::{Bytes, Dir, FileIndex, Nanos};
 
 use crate::error::{self, JobError};
 use crate::monitor::{DeviceActivity, Disks, JobWatch};
@@ -22,8 +22,6 @@ use crate::steady::SteadyMember;
 use crate::timebase::Timebase;
 use crate::worker::WorkerResult;
 use crate::zones::Counts;
-
-const MS: u64 = 1_000_000;
 
 /// The facts that the report needs about the run as a whole.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +63,8 @@ pub(crate) fn data(
         data.shares = worker.shares;
         data.delays = worker.delays;
         data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);
-        data.user_ns = worker.usage.user.0;
-        data.system_ns = worker.usage.system.0;
+        data.user = worker.usage.user;
+        data.system = worker.usage.system;
         data.ctx = worker.usage.switches();
         data.majf = worker.usage.major_faults;
         data.minf = worker.usage.minor_faults;
@@ -120,8 +118,8 @@ pub(crate) fn set_so_far(data: &mut JobData, shared: &Shared) {
         row.issued = totals.ios[dir];
     }
     let began = shared.control.measured_since();
-    let time = began.map_or(0, |began| clock::monotonic().saturating_sub(began));
-    set_runtime(data, Nanos(time));
+    let ran = began.map_or(0, |began| clock::monotonic().saturating_sub(began));
+    set_runtime(data, Nanos(ran));
 }
 
 /// Zones that the job reset; `None` if it neither writes nor trims, or uses no zones.
@@ -131,27 +129,27 @@ fn resets(context: &ReportContext<'_>, index: usize, zones: Option<Counts>) -> O
 }
 
 /// Sets the run time in whole milliseconds: at least 1 if the job did any I/O.
-fn set_runtime(data: &mut JobData, time: Nanos) {
+fn set_runtime(data: &mut JobData, ran: Nanos) {
     let did = data.recorder.totals().map(|(_, ios)| ios > 0);
     let any = did.values().any(|did| *did) || data.recorder.sync_issued > 0;
-    let ms = time.as_millis().max(u64::from(any));
-    data.runtime_ms = ms;
-    data.dir_runtime_ms = did.map(|active| if active { ms } else { 0 });
+    let runtime = Nanos::from_millis(ran.as_millis().max(u64::from(any)));
+    data.runtime = runtime;
+    data.dir_runtime = did.map(|active| if active { runtime } else { Nanos::ZERO });
 }
 
 /// Divides the run time of a job that reads its writes back (`verify`): as in fio, that time counts for reads, and the
 /// rest for the directions of the job.
 fn set_read_back(data: &mut JobData, job: &JobPlan, worker: &WorkerResult) {
     let Some(verify) = &job.verify else { return };
-    let read_back = worker.read_back.0;
-    let load = worker.runtime.0.saturating_sub(read_back);
-    for (dir, ms) in data.dir_runtime_ms.iter_mut().filter(|(_, ms)| **ms > 0) {
-        let ns = match dir {
-            Dir::Read if job.load.mix.has(Dir::Read) => worker.runtime.0,
-            Dir::Read if verify.pass.reads_back() => read_back,
+    let run_time = worker.runtime;
+    let load = run_time.saturating_sub(worker.read_back);
+    for (dir, time) in data.dir_runtime.iter_mut().filter(|(_, time)| **time > Nanos::ZERO) {
+        let spent = match dir {
+            Dir::Read if job.load.mix.has(Dir::Read) => run_time,
+            Dir::Read if verify.pass.reads_back() => worker.read_back,
             _ => load,
         };
-        *ms = (ns / MS).max(1);
+        *time = Nanos::from_millis(spent.as_millis().max(1));
     }
 }
 
@@ -161,12 +159,12 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         settings: settings(job),
         members: 1,
         pid: facts.pid,
-        start_ms: facts.start_ms,
+        start: Nanos::from_millis(facts.start_ms),
         error: facts.error.map(JobError::reported_errno),
         error_site: facts.error.map(JobError::site),
         failed: facts.error.is_some(),
-        eta_s: facts.eta_s,
-        elapsed_s: context.elapsed.as_secs() + 1,
+        eta: facts.eta_s.map(Nanos::from_secs),
+        elapsed: Nanos::from_secs(Nanos(context.elapsed).as_secs() + 1),
         windows: facts.watch.windows(),
         timeline: facts.watch.timeline(context.began.0),
         latency_depth: job.depth.depth,
@@ -199,9 +197,10 @@ fn settings(job: &JobPlan) -> JobSettings {
         style: style(&job.reporting),
         ioprio: job.process.ioprio.map_or(0, IoPrio::bits),
         stats: job.reporting.stats,
-        latency_target_ns: goal.map_or(0, |goal| goal.target.0),
+        latency_target: goal.map_or(Nanos::ZERO, |goal| goal.target),
         latency_percentile: goal.map_or(100.0, |goal| f64::from(goal.share_ppm) / 10_000.0),
-        latency_window_us: goal.map_or(0, |goal| goal.window.as_micros()),
+        latency_window: goal
+            .map_or(Nanos::ZERO, |goal| Nanos::from_micros(goal.window.as_micros())),
     }
 }
 
@@ -231,7 +230,7 @@ pub(crate) fn report(
     Report {
         schema: SCHEMA,
         version: context.version.to_owned(),
-        unix_ms: host::wall_time() / MS,
+        written: Nanos::from_millis(Nanos(host::wall_time()).as_millis()),
         utc_offset_s: context.utc_offset_s,
         global_options: context.plan.global_options.clone(),
         jobs,
@@ -261,7 +260,7 @@ fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
     for job in jobs {
         let Some(shares) = job.shares else { continue };
         let (group_id, name) = (job.settings.group_id, job.settings.name.as_str());
-        let weighed = (shares, job.runtime_ms);
+        let weighed = (shares, job.runtime);
         match parts.iter_mut().find(|part| part.group_id == group_id && part.name == name) {
             Some(part) => part.shares.push(weighed),
             None => parts.push(Namesakes { group_id, name, shares: vec![weighed] }),
@@ -277,11 +276,11 @@ fn generator(plan: &Plan, jobs: &[JobData]) -> Option<GeneratorReport> {
     Some(GeneratorReport { shares, jobs, ..GeneratorReport::default() })
 }
 
-/// The jobs with one name in a group: sampled shares and run time, ms, of each.
+/// The jobs with one name in a group: sampled shares and run time of each.
 struct Namesakes<'a> {
     group_id: u32,
     name: &'a str,
-    shares: Vec<(TimeShares, u64)>,
+    shares: Vec<(TimeShares, Nanos)>,
 }
 
 /// The bandwidth per core of each group in which a job sets `core_bandwidth`.
@@ -296,8 +295,8 @@ fn per_core(plan: &Plan, groups: &[GroupReport]) -> Vec<CoreBandwidth> {
     }
     let cores = fiord_sys::cpu::cores();
     let one = |group: &GroupReport| {
-        let bw = group.dirs.iter().map(|dir| dir.agg_bw).sum();
-        let bw_per_core = bw as f64 / cores as f64;
+        let bw: Bytes = group.dirs.iter().map(|dir| dir.agg_bw).sum();
+        let bw_per_core = bw.0 as f64 / cores as f64;
         CoreBandwidth { group_id: group.id, cores, bw, bw_per_core }
     };
     wanted.map(one).collect()

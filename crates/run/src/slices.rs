@@ -34,11 +34,11 @@ pub(crate) fn tables(plan: &Plan, jobs: &[JobData]) -> Vec<SliceTable> {
 }
 
 fn table(test: Test) -> SliceTable {
-    let limit = |&(over, percent): &(Nanos, f64)| LatencyLimit { over_ns: over.0, percent };
+    let limit = |&(over, percent): &(Nanos, f64)| LatencyLimit { over, percent };
     let table = SliceTable {
         name: test.slices.name.clone(),
         group_id: test.group_id,
-        slice_ns: test.slices.length.0,
+        slice: test.slices.length,
         limits: test.slices.limits.iter().map(limit).collect(),
         ..SliceTable::default()
     };
@@ -47,10 +47,14 @@ fn table(test: Test) -> SliceTable {
 
 /// How a job ended. A time-based job is complete only if it ran for its whole run time.
 fn ending(job: &JobPlan, data: &JobData) -> Ending {
-    let wanted = job.end.runtime.filter(|_| job.end.time_based).map_or(0, Nanos::as_millis);
+    let wanted = job
+        .end
+        .runtime
+        .filter(|_| job.end.time_based)
+        .map_or(Nanos::ZERO, |time| Nanos::from_millis(time.as_millis()));
     match data.failed {
         true => Ending::Failed,
-        false if data.recorder.slices.is_some() && data.runtime_ms >= wanted => Ending::Whole,
+        false if data.recorder.slices.is_some() && data.runtime >= wanted => Ending::Whole,
         false => Ending::Short,
     }
 }

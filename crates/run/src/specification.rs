@@ -54,7 +54,7 @@ fn achieved(report: &JobReport, stated: &Stated) -> f64 {
     // With `unified_rw_reporting=both`, the report has the sum in addition to its parts.
     let parts = report.dirs.iter().filter(|dir| dir.kind != DirKind::Mixed);
     let sum = |dirs: &mut dyn Iterator<Item = &fiord_stat::report::DirReport>| -> f64 {
-        dirs.map(|dir| if stated.bytes { dir.bw_bytes as f64 } else { dir.iops }).sum()
+        dirs.map(|dir| if stated.bytes { dir.bw.0 as f64 } else { dir.iops }).sum()
     };
     match parts.clone().next() {
         Some(_) => sum(&mut parts.into_iter()),

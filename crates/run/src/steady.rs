@@ -12,6 +12,7 @@ use fiord_stat::recorder::Recorder;
 use fiord_stat::report::SteadyState;
 use fiord_stat::steady::window::Limit;
 use fiord_stat::steady::{Criterion, Group, IntervalCounts, Measure, Rule};
+use fiord_types::{Bytes, Nanos};
 
 /// Jobs that reach steady state, and end, together.
 #[derive(Debug)]
@@ -47,7 +48,9 @@ impl SteadyMember {
     pub(crate) fn report(&self) -> SteadyState {
         let plan = &self.group.plan;
         let duration = plan.interval.saturating_mul(plan.samples.into());
-        self.group.lock().report(plan.spec.clone(), duration.0.div_ceil(1_000_000_000))
+        self.group
+            .lock()
+            .report(plan.spec.clone(), Nanos::from_secs(duration.0.div_ceil(1_000_000_000)))
     }
 }
 
@@ -112,7 +115,7 @@ impl Counted {
             Counted::default(),
             |all, (dir, (bytes, ios))| Counted {
                 ios: all.ios + ios,
-                bytes: all.bytes + bytes,
+                bytes: all.bytes + bytes.0,
                 latency: all.latency.wrapping_add(dir.clat.sum()),
             },
         )
@@ -165,14 +168,14 @@ impl<'a> Sampler<'a> {
         let idle = (ns / interval).saturating_sub(1).min(u64::from(group.plan.samples));
         let mut attained = false;
         for _ in 0..idle {
-            let nothing = IntervalCounts { ns: interval, ..IntervalCounts::default() };
+            let nothing = IntervalCounts { length: Nanos(interval), ..IntervalCounts::default() };
             attained |= samples.take(self.membership.member, nothing);
         }
         let part = IntervalCounts {
-            ns: ns - idle * interval,
+            length: Nanos(ns - idle * interval),
             ios: now.ios - before.ios,
-            bytes: now.bytes - before.bytes,
-            latency: now.latency.wrapping_sub(before.latency),
+            bytes: Bytes(now.bytes - before.bytes),
+            latency: Nanos(now.latency.wrapping_sub(before.latency)),
         };
         attained |= samples.take(self.membership.member, part);
         if attained {

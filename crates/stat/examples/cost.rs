@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fiord_stat::recorder::{Recorder, Times, axes};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir, Nanos};
 
 fn run<const A: u32>(name: &str, count: u64) {
     let mut recorder = Recorder::new(A, &[Dir::Read]);
@@ -15,7 +15,8 @@ fn run<const A: u32>(name: &str, count: u64) {
         // A cheap generator, so that branches cannot learn the values.
         value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let ns = black_box(value >> 46);
-        recorder.complete::<A>(Dir::Read, 4096, Times { slat: ns >> 4, clat: ns, lat: ns + 9 });
+        let times = Times { slat: Nanos(ns >> 4), clat: Nanos(ns), lat: Nanos(ns + 9) };
+        recorder.complete::<A>(Dir::Read, Bytes(4096), times);
     }
     let ns = begin.elapsed().as_nanos() as f64 / count as f64;
     black_box(&recorder);
@@ -29,7 +30,7 @@ fn intended(count: u64) {
     let begin = Instant::now();
     for _ in 0..count {
         value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        recorder.intended(Dir::Read, black_box(value >> 46));
+        recorder.intended(Dir::Read, Nanos(black_box(value >> 46)));
     }
     let ns = begin.elapsed().as_nanos() as f64 / count as f64;
     black_box(&recorder);

@@ -1,5 +1,6 @@
 //! Coarse distributions: latency buckets, I/O depths, batch sizes.
 
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Upper bounds (exclusive, ns) of all latency buckets except the last, which has no bound. The first ten
@@ -83,12 +84,13 @@ pub struct LatencyBuckets(pub [u64; 32]);
 impl LatencyBuckets {
     /// Counts one completion.
     #[inline]
-    pub fn record(&mut self, ns: u64) {
-        self.record_n(ns, 1);
+    pub fn record(&mut self, latency: Nanos) {
+        self.record_n(latency, 1);
     }
-    /// Counts `n` completions that took `ns` each.
+    /// Counts `n` completions with equal latencies.
     #[inline]
-    pub fn record_n(&mut self, ns: u64, n: u64) {
+    pub fn record_n(&mut self, latency: Nanos, n: u64) {
+        let ns = latency.0;
         let octave = &OCTAVES[(ns | 1).ilog2() as usize];
         let index = octave.base + usize::from(ns > octave.first) + usize::from(ns > octave.second);
         self.0[index & 31] += n;
@@ -155,7 +157,7 @@ mod tests {
 
     fn bucket(ns: u64) -> usize {
         let mut b = LatencyBuckets::default();
-        b.record(ns);
+        b.record(Nanos(ns));
         b.0.iter().position(|n| *n == 1).expect("one bucket is filled")
     }
 

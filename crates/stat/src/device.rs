@@ -1,6 +1,6 @@
 //! The device's view of a run, for comparison with the application's view.
 
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, PerDir};
 use serde::{Deserialize, Serialize};
 
 /// The counters of a block device over the measured time, and the I/Os that the jobs issued to it.
@@ -31,8 +31,8 @@ pub struct DeviceDir {
     pub ios: u64,
     /// I/Os that the block layer merged into others.
     pub merges: u64,
-    /// Bytes.
-    pub bytes: u64,
+    /// Amount of data.
+    pub bytes: Bytes,
     /// Mean time of an I/O, including queueing in the kernel, ms.
     pub mean_ms: f64,
 }
@@ -41,7 +41,7 @@ impl DeviceDir {
     /// Mean size of an I/O, bytes; 0 if there was none.
     #[must_use]
     pub fn size(&self) -> f64 {
-        if self.ios == 0 { 0.0 } else { self.bytes as f64 / self.ios as f64 }
+        if self.ios == 0 { 0.0 } else { self.bytes.0 as f64 / self.ios as f64 }
     }
 }
 
@@ -51,10 +51,10 @@ pub struct Issued {
     /// Number of reads, writes, trims.
     pub ios: PerDir<u64>,
     /// Bytes of reads, writes, trims.
-    pub bytes: PerDir<u64>,
+    pub bytes: PerDir<Bytes>,
     /// Bytes of I/Os that failed, not included in `bytes`. The device may have moved any part of them.
     #[serde(default)]
-    pub failed_bytes: PerDir<u64>,
+    pub failed_bytes: PerDir<Bytes>,
     /// Commands to zones (reset, finish, close), which the kernel counts as writes of no bytes.
     #[serde(default)]
     pub zone_commands: u64,
@@ -66,7 +66,7 @@ impl Issued {
     /// Mean size of an I/O in a direction, bytes; 0 if there was none.
     #[must_use]
     pub fn size(&self, dir: Dir) -> f64 {
-        if self.ios[dir] == 0 { 0.0 } else { self.bytes[dir] as f64 / self.ios[dir] as f64 }
+        if self.ios[dir] == 0 { 0.0 } else { self.bytes[dir].0 as f64 / self.ios[dir] as f64 }
     }
 }
 
@@ -101,10 +101,10 @@ impl DeviceView {
         /// Share of the count that other programs may have caused.
         const FEW: f64 = 0.05;
         let issued = self.issued?;
-        if issued.failed_bytes[dir] > 0 {
+        if issued.failed_bytes[dir] > Bytes::ZERO {
             return None;
         }
-        let others = self.dirs[dir].bytes.abs_diff(issued.bytes[dir]).div_ceil(SECTOR);
+        let others = self.dirs[dir].bytes.0.abs_diff(issued.bytes[dir].0).div_ceil(SECTOR);
         (others as f64 <= count as f64 * FEW).then_some(count)
     }
 }
@@ -114,11 +114,11 @@ mod tests {
     use super::*;
 
     fn view(ios: u64, merges: u64, bytes: u64, failed: u64) -> DeviceView {
-        let read = DeviceDir { ios, merges, bytes, mean_ms: 1.0 };
+        let read = DeviceDir { ios, merges, bytes: Bytes(bytes), mean_ms: 1.0 };
         let issued = Issued {
             ios: PerDir::new(100, 0, 0),
-            bytes: PerDir::new(100 << 20, 0, 0),
-            failed_bytes: PerDir::new(failed, 0, 0),
+            bytes: PerDir::new(100 << 20, 0, 0).map(Bytes),
+            failed_bytes: PerDir::new(failed, 0, 0).map(Bytes),
             ..Issued::default()
         };
         DeviceView {
@@ -143,12 +143,12 @@ mod tests {
     /// 295 zones of 64 writes each, of which 42 were reset first.
     #[test]
     fn zone_commands_do_not_count_as_splits_of_writes() {
-        let writes = DeviceDir { ios: 18_922, merges: 0, bytes: 18_880 << 12, mean_ms: 1.0 };
+        let writes = DeviceDir { ios: 18_922, merges: 0, bytes: Bytes(18_880 << 12), mean_ms: 1.0 };
         let mut view = DeviceView {
             dirs: PerDir::new(DeviceDir::default(), writes, DeviceDir::default()),
             issued: Some(Issued {
                 ios: PerDir::new(0, 18_880, 0),
-                bytes: PerDir::new(0, 18_880 << 12, 0),
+                bytes: PerDir::new(0, 18_880 << 12, 0).map(Bytes),
                 zone_commands: 42,
                 ..Issued::default()
             }),

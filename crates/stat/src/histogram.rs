@@ -1,6 +1,7 @@
 //! The latency histogram, in nanoseconds: 64 buckets for each power of two, exact below 128 ns.
 
 use fiord_formats::block::{self, BlockError};
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::buckets::{LATENCY_BOUNDS, LatencyBuckets};
@@ -131,8 +132,8 @@ impl Histogram {
     }
     /// Counts one value.
     #[inline]
-    pub fn record(&mut self, ns: u64) {
-        self.record_n(ns, 1);
+    pub fn record(&mut self, latency: Nanos) {
+        self.record_n(latency, 1);
     }
     #[inline]
     fn record_bucket(&mut self, bucket: usize, n: u64) {
@@ -146,17 +147,17 @@ impl Histogram {
     /// which side of it the value lies. So [`Splits::coarse`] can compute the coarse buckets exactly, without
     /// counting them separately.
     #[inline]
-    pub fn record_splitting(&mut self, ns: u64, n: u64, splits: &mut Splits) {
-        let bucket = unclamped(ns);
+    pub fn record_splitting(&mut self, latency: Nanos, n: u64, splits: &mut Splits) {
+        let bucket = unclamped(latency.0);
         self.record_bucket(bucket, n);
         if is_split(bucket) {
-            splits.record(ns, n);
+            splits.record(latency.0, n);
         }
     }
     /// Counts one value `n` times.
     #[inline]
-    pub fn record_n(&mut self, ns: u64, n: u64) {
-        self.record_bucket(unclamped(ns), n);
+    pub fn record_n(&mut self, latency: Nanos, n: u64) {
+        self.record_bucket(unclamped(latency.0), n);
     }
     #[cold]
     #[inline(never)]
@@ -205,16 +206,16 @@ impl Histogram {
     pub fn counts(&self) -> &[u64] {
         &self.buckets
     }
-    /// `(value, count)` of every non-empty bucket, ascending; values in ns.
+    /// Latency and count of every non-empty bucket, ascending.
     #[must_use]
-    pub fn bins(&self) -> Vec<(u64, u64)> {
+    pub fn bins(&self) -> Vec<(Nanos, u64)> {
         let filled = self.buckets.iter().enumerate().filter(|(_, n)| **n > 0);
-        filled.map(|(i, n)| (value_of(i), *n)).collect()
+        filled.map(|(i, n)| (Nanos(value_of(i)), *n)).collect()
     }
-    /// The percentiles of a list of percentages (ascending), ns: for each, the value of the first bucket at which
+    /// The percentiles of a list of percentages (ascending): for each, the value of the first bucket at which
     /// the cumulative count reaches that share. Empty if nothing was recorded.
     #[must_use]
-    pub fn percentiles(&self, list: &[f64]) -> Vec<(f64, u64)> {
+    pub fn percentiles(&self, list: &[f64]) -> Vec<(f64, Nanos)> {
         let total = self.count();
         let mut found = Vec::with_capacity(list.len());
         if total == 0 {
@@ -227,11 +228,11 @@ impl Histogram {
             seen = seen.saturating_add(*n);
             last = i;
             while let Some(p) = wanted.next_if(|p| seen as f64 >= p / 100.0 * total as f64) {
-                found.push((p, value_of(i)));
+                found.push((p, Nanos(value_of(i))));
             }
         }
         // Only a rounding error or a percentage above 100 leaves percentages here.
-        found.extend(wanted.map(|p| (p, value_of(last))));
+        found.extend(wanted.map(|p| (p, Nanos(value_of(last)))));
         found
     }
 }

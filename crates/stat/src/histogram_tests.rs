@@ -43,7 +43,7 @@ fn latency() -> impl Strategy<Value = u64> {
 
 fn filled(values: &[u64]) -> (Histogram, Splits) {
     let (mut histogram, mut splits) = (Histogram::new(), Splits::default());
-    values.iter().for_each(|ns| histogram.record_splitting(*ns, 1, &mut splits));
+    values.iter().for_each(|ns| histogram.record_splitting(Nanos(*ns), 1, &mut splits));
     (histogram, splits)
 }
 
@@ -76,7 +76,7 @@ proptest! {
         let close = near.iter().map(|(i, off)| LATENCY_BOUNDS[*i].saturating_add_signed(*off));
         let values: Vec<u64> = values.iter().copied().chain(close).collect();
         let mut counted = LatencyBuckets::default();
-        values.iter().for_each(|ns| counted.record(*ns));
+        values.iter().for_each(|ns| counted.record(Nanos(*ns)));
         let (histogram, splits) = filled(&values);
         prop_assert_eq!(splits.coarse(&histogram), counted);
     }
@@ -89,7 +89,7 @@ proptest! {
         sorted.sort_unstable();
         let rank = (percent / 100.0 * sorted.len() as f64).ceil().max(1.0) as usize;
         let exact = sorted[rank.min(sorted.len()) - 1];
-        prop_assert_eq!(histogram.percentiles(&[percent]), vec![(percent, value_of(bucket_of(exact)))]);
+        prop_assert_eq!(histogram.percentiles(&[percent]), vec![(percent, Nanos(value_of(bucket_of(exact))))]);
     }
 }
 
@@ -98,12 +98,12 @@ fn a_known_distribution() {
     // Uniform from 1 µs to 1 ms: each percentile equals its value.
     let mut histogram = Histogram::new();
     for ns in 1000..1_000_000 {
-        histogram.record(ns);
+        histogram.record(Nanos(ns));
     }
     let list = crate::job::DEFAULT_PERCENTILES;
     for (p, ns) in histogram.percentiles(&list) {
         let exact = 1000 + (p / 100.0 * 999_000.0).ceil() as u64 - 1;
-        assert_eq!(bucket_of(ns), bucket_of(exact), "{p}");
+        assert_eq!(bucket_of(ns.0), bucket_of(exact), "{p}");
     }
 }
 
@@ -129,10 +129,10 @@ fn percentiles_equal_those_of_fio() {
         (69_730_304, 1),
     ];
     let mut histogram = Histogram::new();
-    bins.iter().for_each(|(value, n)| histogram.record_n(*value, *n));
-    assert_eq!(histogram.bins(), bins);
+    bins.iter().for_each(|(value, n)| histogram.record_n(Nanos(*value), *n));
+    assert_eq!(histogram.bins(), bins.map(|(value, n)| (Nanos(value), n)));
     let found = histogram.percentiles(&[1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0]);
-    let values: Vec<u64> = found.into_iter().map(|(_, ns)| ns).collect();
+    let values: Vec<u64> = found.into_iter().map(|(_, ns)| ns.0).collect();
     let expected = [2008, 2008, 2512, 5024, 5984, 5984, 129_536, 301_056, 5_013_504, 69_730_304];
     assert_eq!(values, expected);
 }

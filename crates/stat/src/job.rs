@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Errno, PerDir};
+use fiord_types::{Bytes, Errno, Nanos, PerDir};
 
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
@@ -10,6 +10,7 @@ use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::report::*;
 use crate::shares::TimeShares;
+use crate::time_units::{Micros, Millis, Seconds};
 use crate::timeline::IopsTimeline;
 use crate::verify::VerifyResults;
 use crate::windows::{RateStat, Windows};
@@ -46,12 +47,14 @@ pub struct JobSettings {
     pub unified: Unified,
     /// `significant_figures`, `kb_base`, `unit_base`.
     pub style: NumberStyle,
-    /// `latency_target`, ns.
-    pub latency_target_ns: u64,
+    /// `latency_target`.
+    #[serde(rename = "latency_target_ns")]
+    pub latency_target: Nanos,
     /// `latency_percentile`.
     pub latency_percentile: f64,
-    /// `latency_window`, µs.
-    pub latency_window_us: u64,
+    /// `latency_window`, in whole microseconds.
+    #[serde(rename = "latency_window_us", with = "Micros")]
+    pub latency_window: Nanos,
     /// The default I/O priority of the job's I/Os in the kernel's encoding
     /// ([`crate::priority::PriorityRecorder::ioprio`]); 0: none.
     pub ioprio: u16,
@@ -81,9 +84,9 @@ impl Default for JobSettings {
             lat_percentiles: false,
             unified: Unified::Separate,
             style: NumberStyle::default(),
-            latency_target_ns: 0,
+            latency_target: Nanos::ZERO,
             latency_percentile: 100.0,
-            latency_window_us: 0,
+            latency_window: Nanos::ZERO,
             ioprio: 0,
             stats: true,
         }
@@ -97,10 +100,11 @@ impl Default for JobSettings {
 /// ```
 /// use fiord_stat::job::JobData;
 /// use fiord_stat::recorder::{Recorder, Times, axes};
-/// use fiord_types::Dir;
+/// use fiord_types::{Bytes, Dir, Nanos};
 ///
 /// let mut job = JobData { recorder: Recorder::new(axes::ASYNC, &[Dir::Read]), ..JobData::default() };
-/// job.recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, Times { slat: 900, clat: 8000, lat: 8900 });
+/// let times = Times { slat: Nanos(900), clat: Nanos(8000), lat: Nanos(8900) };
+/// job.recorder.complete::<{ axes::ASYNC }>(Dir::Read, Bytes(4096), times);
 /// let copy = JobData::from_json(&job.to_json())?;
 /// assert_eq!(copy, job);
 /// job.merge(&copy);
@@ -116,8 +120,9 @@ pub struct JobData {
     pub members: u32,
     /// Thread id.
     pub pid: u32,
-    /// When the job began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
-    pub start_ms: u64,
+    /// When the job began, in whole milliseconds since 1970 or of the clock of `job_start_clock_id`.
+    #[serde(rename = "start_ms", with = "Millis")]
+    pub start: Nanos,
     /// The error that ended the job, else the first error that it survived (`continue_on_error`), else `None`. For
     /// an NVMe status it is the number of the status.
     pub error: Option<Errno>,
@@ -125,24 +130,30 @@ pub struct JobData {
     pub failed: bool,
     /// Where `error` occurred: file and operation (`/data/x`, `read`).
     pub error_site: Option<(String, String)>,
-    /// Estimated seconds left; `None` if unknown.
-    pub eta_s: Option<u64>,
-    /// Seconds since the run began.
-    pub elapsed_s: u64,
+    /// Estimated time left, in whole seconds; `None` if unknown.
+    #[serde(rename = "eta_s", with = "Seconds")]
+    pub eta: Option<Nanos>,
+    /// Time since the run began, in whole seconds.
+    #[serde(rename = "elapsed_s", with = "Seconds")]
+    pub elapsed: Nanos,
     /// The job's recorder.
     pub recorder: Recorder,
     /// Rates over windows of time.
     pub windows: Windows,
     /// I/Os over the time of the run.
     pub timeline: IopsTimeline,
-    /// Time in which the job did I/O in each direction, ms; 0 for an unused direction.
-    pub dir_runtime_ms: PerDir<u64>,
-    /// Time the job ran, ms.
-    pub runtime_ms: u64,
-    /// CPU time in user mode, ns.
-    pub user_ns: u64,
-    /// CPU time in the kernel, ns.
-    pub system_ns: u64,
+    /// Time in which the job did I/O in each direction, in whole milliseconds; 0 for an unused direction.
+    #[serde(rename = "dir_runtime_ms", with = "Millis")]
+    pub dir_runtime: PerDir<Nanos>,
+    /// Time the job ran, in whole milliseconds.
+    #[serde(rename = "runtime_ms", with = "Millis")]
+    pub runtime: Nanos,
+    /// CPU time in user mode.
+    #[serde(rename = "user_ns")]
+    pub user: Nanos,
+    /// CPU time in the kernel.
+    #[serde(rename = "system_ns")]
+    pub system: Nanos,
     /// Context switches, voluntary and not.
     pub ctx: u64,
     /// Page faults with I/O.
@@ -191,24 +202,19 @@ impl JobData {
             self.error_site.clone_from(&other.error_site);
         }
         self.failed |= other.failed;
-        self.eta_s = self.eta_s.max(other.eta_s);
-        self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
+        self.eta = self.eta.max(other.eta);
+        self.elapsed = self.elapsed.max(other.elapsed);
         self.recorder.merge(&other.recorder);
         self.windows.merge(&other.windows);
         self.shares = match (self.shares, other.shares) {
-            (Some(a), Some(b)) => {
-                TimeShares::weighed(&[(a, self.runtime_ms), (b, other.runtime_ms)])
-            }
+            (Some(a), Some(b)) => TimeShares::weighed(&[(a, self.runtime), (b, other.runtime)]),
             (a, b) => a.or(b),
         };
         self.timeline.merge(&other.timeline);
-        for (mine, theirs) in self.dir_runtime_ms.values_mut().zip(other.dir_runtime_ms.values()) {
+        for (mine, theirs) in self.dir_runtime.values_mut().zip(other.dir_runtime.values()) {
             *mine = (*mine).max(*theirs);
         }
         let counts = [
-            (&mut self.runtime_ms, other.runtime_ms),
-            (&mut self.user_ns, other.user_ns),
-            (&mut self.system_ns, other.system_ns),
             (&mut self.ctx, other.ctx),
             (&mut self.majf, other.majf),
             (&mut self.minf, other.minf),
@@ -216,6 +222,12 @@ impl JobData {
             (&mut self.nothing_to_read, other.nothing_to_read),
         ];
         counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
+        let times = [
+            (&mut self.runtime, other.runtime),
+            (&mut self.user, other.user),
+            (&mut self.system, other.system),
+        ];
+        times.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
         self.delays.merge(&other.delays);
         if let Some(faults) = &other.faults {
             self.faults.get_or_insert_default().merge(faults);
@@ -288,12 +300,12 @@ impl JobData {
             group_id: s.group_id,
             members: self.members,
             pid: self.pid,
-            start_ms: self.start_ms,
+            start: self.start,
             error: self.error.map_or(0, Errno::raw),
             failed: self.failed,
             error_text: self.error_words(error_text),
-            eta_s: self.eta_s,
-            elapsed_s: self.elapsed_s,
+            eta: self.eta,
+            elapsed: self.elapsed,
             options: s.options.clone(),
             style: s.style,
             percentile_list: match s.clat_percentiles || s.lat_percentiles {
@@ -307,9 +319,9 @@ impl JobData {
                 total_ios: r.sync_issued,
                 lat: summary(&r.sync, &r.sync_hist, true, &s.percentiles),
             },
-            runtime_ms: self.runtime_ms,
-            usr_cpu: cpu_percent(self.user_ns, self.runtime_ms),
-            sys_cpu: cpu_percent(self.system_ns, self.runtime_ms),
+            runtime: self.runtime,
+            usr_cpu: cpu_percent(self.user, self.runtime),
+            sys_cpu: cpu_percent(self.system, self.runtime),
             ctx: self.ctx,
             majf: self.majf,
             minf: self.minf,
@@ -329,9 +341,9 @@ impl JobData {
                 first_text: error_text(first_error),
             }),
             latency_depth: self.latency_depth,
-            latency_target_ns: s.latency_target_ns,
+            latency_target: s.latency_target,
             latency_percentile: s.latency_percentile,
-            latency_window_us: s.latency_window_us,
+            latency_window: s.latency_window,
             steady_state: self.steady_state.clone(),
             zone_resets: self.zone_resets,
             nothing_to_read: self.nothing_to_read,
@@ -390,7 +402,7 @@ impl JobData {
         if s.unified != Unified::Mixed {
             for (dir, d) in self.recorder.dirs.iter() {
                 let rates = (self.windows.bw[dir], self.windows.iops[dir]);
-                let runtime = self.dir_runtime_ms[dir];
+                let runtime = self.dir_runtime[dir];
                 dirs.push(dir_report(DirKind::from(dir), d, runtime, rates, s));
             }
         }
@@ -402,7 +414,7 @@ impl JobData {
                 rates.0.merge(&self.windows.bw[dir]);
                 rates.1.merge(&self.windows.iops[dir]);
             }
-            let runtime = self.dir_runtime_ms.values().copied().max().unwrap_or(0);
+            let runtime = self.dir_runtime.values().copied().max().unwrap_or_default();
             dirs.push(dir_report(DirKind::Mixed, &all, runtime, rates, s));
         }
         dirs
@@ -412,7 +424,7 @@ impl JobData {
 fn dir_report(
     kind: DirKind,
     d: &DirRecorder,
-    runtime_ms: u64,
+    runtime: Nanos,
     (bw, iops): (RateStat, RateStat),
     s: &JobSettings,
 ) -> DirReport {
@@ -427,9 +439,12 @@ fn dir_report(
     DirReport {
         kind,
         io_bytes: d.bytes,
-        bw_bytes: per_second(d.bytes, runtime_ms),
-        iops: if runtime_ms == 0 { 0.0 } else { d.ios as f64 * 1000.0 / runtime_ms as f64 },
-        runtime_ms,
+        bw: per_second(d.bytes, runtime),
+        iops: match runtime.as_millis() {
+            0 => 0.0,
+            ms => d.ios as f64 * 1000.0 / ms as f64,
+        },
+        runtime,
         total_ios: d.ios,
         short_ios: d.short,
         drop_ios: d.dropped,
@@ -466,8 +481,8 @@ fn summary(
     list: &[f64],
 ) -> LatencySummary {
     LatencySummary {
-        min: s.min(),
-        max: s.max(),
+        min: Nanos(s.min()),
+        max: Nanos(s.max()),
         mean: s.mean(),
         stddev: s.stddev(),
         n: s.n(),
@@ -476,20 +491,19 @@ fn summary(
     }
 }
 
-fn per_second(bytes: u64, runtime_ms: u64) -> u64 {
-    if runtime_ms == 0 {
-        return 0;
-    }
-    u64::try_from(u128::from(bytes) * 1000 / u128::from(runtime_ms)).unwrap_or(u64::MAX)
+/// The bytes per second over a run time in whole milliseconds; 0 without a run time.
+fn per_second(bytes: Bytes, runtime: Nanos) -> Bytes {
+    let rate = (u128::from(bytes.0) * 1000).checked_div(u128::from(runtime.as_millis()));
+    Bytes(u64::try_from(rate.unwrap_or(0)).unwrap_or(u64::MAX))
 }
 
 fn percent(n: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { 100.0 * n as f64 / of as f64 }
 }
 
-fn cpu_percent(ns: u64, runtime_ms: u64) -> f64 {
+fn cpu_percent(used: Nanos, runtime: Nanos) -> f64 {
     // fio also rounds down to whole milliseconds.
-    percent(ns / 1_000_000, runtime_ms)
+    percent(used.as_millis(), runtime.as_millis())
 }
 
 /// Raises a share above 0 to `least`, so that it is visible in the output.
@@ -527,8 +541,8 @@ pub fn assemble(
         let group = groups.iter().find(|g| g.id == job.group_id);
         for d in &mut job.dirs {
             let total = group.and_then(|g| g.dirs.iter().find(|x| x.kind == d.kind));
-            if let Some(total) = total.filter(|t| t.agg_bw > 0) {
-                let share = d.bw_samples.mean * 100.0 / (total.agg_bw as f64 / 1024.0);
+            if let Some(total) = total.filter(|t| t.agg_bw > Bytes::ZERO) {
+                let share = d.bw_samples.mean * 100.0 / (total.agg_bw.0 as f64 / 1024.0);
                 d.bw_samples.agg = share.min(100.0);
             }
         }
@@ -548,41 +562,42 @@ pub fn groups(jobs: &[JobReport]) -> Vec<GroupReport> {
         let group = &mut groups[position];
         // A group uses the number style of its last entry, as in fio.
         group.style = job.style;
-        for d in job.dirs.iter().filter(|d| d.io_bytes > 0) {
+        for d in job.dirs.iter().filter(|d| d.io_bytes > Bytes::ZERO) {
             // The mixed row spans the rates of the single directions, if they are reported.
-            let parts = job.dirs.iter().filter(|p| p.kind != DirKind::Mixed && p.io_bytes > 0);
-            let rates = parts.map(|p| p.bw_bytes);
+            let parts =
+                job.dirs.iter().filter(|p| p.kind != DirKind::Mixed && p.io_bytes > Bytes::ZERO);
+            let rates = parts.map(|p| p.bw);
             let span = match d.kind {
                 DirKind::Mixed => rates.clone().min().zip(rates.max()),
                 _ => None,
             };
-            add_to_group(group, d, span.unwrap_or((d.bw_bytes, d.bw_bytes)));
+            add_to_group(group, d, span.unwrap_or((d.bw, d.bw)));
         }
     }
     for d in groups.iter_mut().flat_map(|g| &mut g.dirs) {
-        d.agg_bw = per_second(d.io_bytes, d.max_run_ms);
+        d.agg_bw = per_second(d.io_bytes, d.max_run);
     }
     groups
 }
 
-fn add_to_group(group: &mut GroupReport, d: &DirReport, (min_bw, max_bw): (u64, u64)) {
+fn add_to_group(group: &mut GroupReport, d: &DirReport, (min_bw, max_bw): (Bytes, Bytes)) {
     match group.dirs.iter_mut().find(|x| x.kind == d.kind) {
         Some(row) => {
             row.io_bytes = row.io_bytes.saturating_add(d.io_bytes);
             row.min_bw = row.min_bw.min(min_bw);
             row.max_bw = row.max_bw.max(max_bw);
-            row.min_run_ms = row.min_run_ms.min(d.runtime_ms);
-            row.max_run_ms = row.max_run_ms.max(d.runtime_ms);
+            row.min_run = row.min_run.min(d.runtime);
+            row.max_run = row.max_run.max(d.runtime);
         }
         None => {
             group.dirs.push(GroupDir {
                 kind: d.kind,
-                agg_bw: 0,
+                agg_bw: Bytes::ZERO,
                 min_bw,
                 max_bw,
                 io_bytes: d.io_bytes,
-                min_run_ms: d.runtime_ms,
-                max_run_ms: d.runtime_ms,
+                min_run: d.runtime,
+                max_run: d.runtime,
             });
             group.dirs.sort_by_key(|x| x.kind as u8);
         }

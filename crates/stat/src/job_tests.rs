@@ -1,16 +1,21 @@
-use fiord_types::{Dir, Errno, PerDir};
+use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
 use super::*;
 use crate::recorder::{Times, axes};
 use crate::windows::RateStat;
+
+/// Latencies of an I/O in nanoseconds.
+fn times(slat: u64, clat: u64, lat: u64) -> Times {
+    Times { slat: Nanos(slat), clat: Nanos(clat), lat: Nanos(lat) }
+}
 
 fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobData {
     let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
     for i in 0..ios {
         recorder.issued(Dir::Read);
         recorder.depth.record(4);
-        let times = Times { slat: 10, clat: 1000 + i, lat: 1010 + i };
-        recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, times);
+        let times = times(10, 1000 + i, 1010 + i);
+        recorder.complete::<{ axes::ASYNC }>(Dir::Read, Bytes(4096), times);
     }
     recorder.submit.record_n(4, ios / 4);
     recorder.complete.record_n(4, ios / 4);
@@ -22,9 +27,9 @@ fn job(name: &str, group: u32, joins: bool, ios: u64, runtime_ms: u64) -> JobDat
             ..JobSettings::default()
         },
         recorder,
-        dir_runtime_ms: PerDir::new(runtime_ms, 0, 0),
-        runtime_ms,
-        user_ns: 10_000_000,
+        dir_runtime: PerDir::new(runtime_ms, 0, 0).map(Nanos::from_millis),
+        runtime: Nanos::from_millis(runtime_ms),
+        user: Nanos::from_millis(10),
         ctx: 5,
         ..JobData::default()
     }
@@ -42,9 +47,9 @@ fn each_job_has_its_own_entry_without_group_reporting() {
     assert_eq!(entries[0].members, 1);
     let read = &groups[0].dirs[0];
     // All bytes divided by the longest run time; slowest and fastest job.
-    assert_eq!(read.agg_bw, 400 * 4096 * 10);
-    assert_eq!((read.min_bw, read.max_bw), (100 * 4096 * 20, 300 * 4096 * 10));
-    assert_eq!((read.min_run_ms, read.max_run_ms), (50, 100));
+    assert_eq!(read.agg_bw, Bytes(400 * 4096 * 10));
+    assert_eq!((read.min_bw, read.max_bw), (Bytes(100 * 4096 * 20), Bytes(300 * 4096 * 10)));
+    assert_eq!((read.min_run.as_millis(), read.max_run.as_millis()), (50, 100));
 }
 
 #[test]
@@ -62,10 +67,13 @@ fn groups_become_one_entry() {
     assert_eq!(entry.description.as_deref(), Some("first"));
     assert_eq!(entry.options.len(), 1);
     assert_eq!((entry.error, entry.error_text.as_str()), (5, "file:/x, func=read, error=error 5"));
-    assert_eq!((entry.runtime_ms, entry.ctx, entry.usr_cpu), (150, 10, 100.0 * 20.0 / 150.0));
+    assert_eq!(
+        (entry.runtime.as_millis(), entry.ctx, entry.usr_cpu),
+        (150, 10, 100.0 * 20.0 / 150.0)
+    );
     let read = &entry.dirs[0];
-    assert_eq!((read.total_ios, read.runtime_ms), (400, 100));
-    assert_eq!((read.clat.n, read.clat.min, read.clat.max), (400, 1000, 1299));
+    assert_eq!((read.total_ios, read.runtime.as_millis()), (400, 100));
+    assert_eq!((read.clat.n, read.clat.min, read.clat.max), (400, Nanos(1000), Nanos(1299)));
     assert_eq!(read.clat.bins.iter().map(|b| b.1).sum::<u64>(), 400);
     assert_eq!(entry.latency_us[0], 100.0);
     assert_eq!(entry.depth_level[2], 100.0);
@@ -78,8 +86,8 @@ fn a_job_without_coarse_buckets_can_be_merged() {
     let mut plain = job("a", 0, false, 100, 50);
     let mut recorder = Recorder::new(axes::CLAT | axes::CLAT_HIST, &[Dir::Read]);
     for _ in 0..100 {
-        let times = Times { clat: 5, ..Times::default() };
-        recorder.complete::<{ axes::CLAT | axes::CLAT_HIST }>(Dir::Read, 1, times);
+        let times = times(0, 5, 0);
+        recorder.complete::<{ axes::CLAT | axes::CLAT_HIST }>(Dir::Read, Bytes(1), times);
     }
     plain.merge(&JobData { recorder, ..JobData::default() });
     let buckets = plain.recorder.latency_buckets();
@@ -94,20 +102,20 @@ fn unified_reporting_merges_directions() {
         (Unified::Both, vec![DirKind::Read, DirKind::Write, DirKind::Trim, DirKind::Mixed]),
     ] {
         let mut one = job("a", 0, false, 100, 50);
-        let write = Times { slat: 1, clat: 7, lat: 8 };
+        let write = times(1, 7, 8);
         one.recorder.issued(Dir::Write);
-        one.recorder.complete::<{ axes::ASYNC }>(Dir::Write, 4096, write);
-        one.dir_runtime_ms[Dir::Write] = 40;
+        one.recorder.complete::<{ axes::ASYNC }>(Dir::Write, Bytes(4096), write);
+        one.dir_runtime[Dir::Write] = Nanos::from_millis(40);
         one.settings.unified = unified;
         let (entries, groups) = assemble(vec![one], &text);
         let found: Vec<DirKind> = entries[0].dirs.iter().map(|d| d.kind).collect();
         assert_eq!(found, kinds);
         let mixed = entries[0].dirs.last().expect("one is there");
-        assert_eq!((mixed.total_ios, mixed.runtime_ms, mixed.clat.min), (101, 50, 7));
+        assert_eq!((mixed.total_ios, mixed.runtime.as_millis(), mixed.clat.min.0), (101, 50, 7));
         let group = groups[0].dirs.last().expect("one is there");
         let issued = if unified == Unified::Mixed { [101, 0, 0, 0] } else { [100, 1, 0, 0] };
         assert_eq!(entries[0].issued, issued);
-        let slowest = if unified == Unified::Mixed { mixed.bw_bytes } else { 4096 * 25 };
+        let slowest = if unified == Unified::Mixed { mixed.bw } else { Bytes(4096 * 25) };
         assert_eq!(group.min_bw, slowest);
     }
 }
@@ -116,38 +124,41 @@ fn unified_reporting_merges_directions() {
 fn synchronous_engines_record_total_and_completion_latency_once() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
     recorder.lat_is_clat = true;
-    recorder.complete::<{ axes::SYNC }>(Dir::Read, 1, Times { clat: 900, ..Times::default() });
+    recorder.complete::<{ axes::SYNC }>(Dir::Read, Bytes(1), times(0, 900, 0));
     recorder.issued_one_by_one(Dir::Read, 1);
     recorder.finish();
     assert_eq!((recorder.dirs[Dir::Read].lat.min(), recorder.dirs[Dir::Read].lat.n()), (900, 1));
     assert_eq!((recorder.depth.0[0], recorder.submit.0[1], recorder.complete.0[1]), (1, 1, 1));
     recorder.reset();
     assert_eq!(recorder.latency_buckets().0, [0; 32]);
-    assert_eq!(recorder.totals(), PerDir::all((0, 0)));
+    assert_eq!(recorder.totals(), PerDir::all((Bytes::ZERO, 0)));
 }
 
 #[test]
 fn latencies_that_were_not_requested_are_cleared() {
-    let times = Times { slat: 100, clat: 900, lat: 1000 };
+    let times = times(100, 900, 1000);
     let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
     recorder.axes = axes::LAT;
-    recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, times);
+    recorder.complete::<{ axes::ASYNC }>(Dir::Read, Bytes(4096), times);
     recorder.keep_asked();
     recorder.finish();
     let read = &recorder.dirs[Dir::Read];
     assert_eq!((read.lat.n(), read.lat.max()), (1, 1000));
     assert_eq!((read.slat.n(), read.clat.n(), read.clat_hist.count()), (0, 0, 0));
-    assert_eq!((recorder.latency_buckets().0, recorder.totals()[Dir::Read]), ([0; 32], (4096, 1)));
+    assert_eq!(
+        (recorder.latency_buckets().0, recorder.totals()[Dir::Read]),
+        ([0; 32], (Bytes(4096), 1))
+    );
 }
 
 #[test]
 fn a_job_that_still_runs_has_total_latencies() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
     recorder.lat_is_clat = true;
-    recorder.complete::<{ axes::SYNC }>(Dir::Read, 1, Times { clat: 900, ..Times::default() });
+    recorder.complete::<{ axes::SYNC }>(Dir::Read, Bytes(1), times(0, 900, 0));
     let one = JobData { recorder, ..JobData::default() };
     let (entries, _) = assemble(vec![one], &text);
-    assert_eq!((entries[0].dirs[0].lat.n, entries[0].dirs[0].lat.max), (1, 900));
+    assert_eq!((entries[0].dirs[0].lat.n, entries[0].dirs[0].lat.max), (1, Nanos(900)));
 }
 
 #[test]
@@ -169,8 +180,8 @@ fn a_small_share_is_not_shown_as_zero() {
     let mut one = job("a", 0, false, 100_000, 50);
     one.recorder.issued(Dir::Read);
     one.recorder.depth.record(1);
-    let slow = Times { slat: 1, clat: 3_000_000, lat: 3_000_001 };
-    one.recorder.complete::<{ axes::ASYNC }>(Dir::Read, 4096, slow);
+    let slow = times(1, 3_000_000, 3_000_001);
+    one.recorder.complete::<{ axes::ASYNC }>(Dir::Read, Bytes(4096), slow);
     let (entries, _) = assemble(vec![one], &text);
     assert_eq!(entries[0].latency_ms[1], 0.01);
     assert_eq!(entries[0].depth_level[0], 0.1);

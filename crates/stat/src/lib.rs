@@ -8,11 +8,12 @@
 //!
 //! ```
 //! use fiord_stat::histogram::Histogram;
+//! use fiord_types::Nanos;
 //!
 //! let mut latencies = Histogram::default();
-//! (1..=100).for_each(|us| latencies.record(us * 1000));
+//! (1..=100).for_each(|us| latencies.record(Nanos::from_micros(us)));
 //! // Buckets are at most 1/64 wide, as in fio.
-//! assert_eq!(latencies.percentiles(&[50.0, 99.0]), [(50.0, 49_920), (99.0, 98_816)]);
+//! assert_eq!(latencies.percentiles(&[50.0, 99.0]), [(50.0, Nanos(49_920)), (99.0, Nanos(98_816))]);
 //! ```
 
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ pub mod shares;
 pub mod slices;
 pub mod steady;
 pub mod summary;
+mod time_units;
 pub mod timeline;
 pub mod units;
 pub mod verify;

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, PerDir};
 
 /// Bytes and I/Os completed, by direction, since the job's measured part began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Bytes.
-    pub bytes: PerDir<u64>,
+    /// Amount of data.
+    pub bytes: PerDir<Bytes>,
     /// I/Os.
     pub ios: PerDir<u64>,
 }
@@ -33,14 +33,14 @@ impl Live {
     }
     /// Publishes the totals of one direction. Only the worker calls it.
     #[inline]
-    pub fn publish(&self, dir: Dir, bytes: u64, ios: u64) {
-        self.bytes[dir].store(bytes, Relaxed);
+    pub fn publish(&self, dir: Dir, bytes: Bytes, ios: u64) {
+        self.bytes[dir].store(bytes.0, Relaxed);
         self.ios[dir].store(ios, Relaxed);
     }
     /// The totals that the worker published last.
     pub fn totals(&self) -> Totals {
         Totals {
-            bytes: PerDir::from_fn(|dir| self.bytes[dir].load(Relaxed)),
+            bytes: PerDir::from_fn(|dir| Bytes(self.bytes[dir].load(Relaxed))),
             ios: PerDir::from_fn(|dir| self.ios[dir].load(Relaxed)),
         }
     }

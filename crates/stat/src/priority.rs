@@ -1,5 +1,6 @@
 //! Latencies by I/O priority, for jobs that have more than one.
 
+use fiord_types::Nanos;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +33,11 @@ impl PriorityRecorder {
         PriorityRecorder { ioprio, summary: Summary::new(), hist }
     }
 
-    /// Records one latency, ns.
+    /// Records one latency.
     #[inline]
-    pub fn record(&mut self, ns: u64) {
-        self.summary.record(ns);
-        self.hist.record(ns);
+    pub fn record(&mut self, latency: Nanos) {
+        self.summary.record(latency.0);
+        self.hist.record(latency);
     }
 
     /// Clears all latencies; keeps the memory.

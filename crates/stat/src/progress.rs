@@ -1,6 +1,6 @@
 //! The progress of a run, for the live line and other views, and the data of the header lines.
 
-use fiord_types::PerDir;
+use fiord_types::{Bytes, Nanos, PerDir};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
@@ -101,8 +101,8 @@ impl JobPhase {
 /// The progress of a run at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Time that the rates and latencies cover, ns: since the last event, or since the run began.
-    pub interval_ns: u64,
+    /// Time that the rates and latencies cover: since the last event, or since the run began.
+    pub interval: Nanos,
     /// The progress of each job, in the order of the jobs.
     pub jobs: Vec<JobProgress>,
     /// Files open in running jobs.
@@ -110,18 +110,18 @@ pub struct Progress {
     /// Share of the run that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,
     /// Bytes per second in the interval: read, write, trim.
-    pub bw: PerDir<u64>,
+    pub bw: PerDir<Bytes>,
     /// I/Os per second in the interval: read, write, trim.
     pub iops: PerDir<u64>,
     /// Minimum and maximum rate (`rate_min`, `rate`), bytes per second, summed over running jobs; 0 if not set.
-    pub rate_limits: (u64, u64),
+    pub rate_limits: (Bytes, Bytes),
     /// Minimum and maximum rate (`rate_iops_min`, `rate_iops`), I/Os per second, summed over running jobs; 0 if
     /// not set.
     pub rate_iops_limits: (u64, u64),
-    /// Estimated seconds left; `None` if unknown.
-    pub eta_s: Option<u64>,
-    /// Seconds since the run began.
-    pub elapsed_s: u64,
+    /// Estimated time left, in whole seconds; `None` if unknown.
+    pub eta: Option<Nanos>,
+    /// Time since the run began, in whole seconds.
+    pub elapsed: Nanos,
     /// How numbers are printed.
     pub style: NumberStyle,
     /// `unified_rw_reporting=mixed`: one rate for all directions.
@@ -136,7 +136,7 @@ pub struct JobProgress {
     /// Bytes and I/Os since its measured part began.
     pub totals: Totals,
     /// Bytes per second in the interval: read, write, trim.
-    pub bw: PerDir<u64>,
+    pub bw: PerDir<Bytes>,
     /// I/Os per second in the interval: read, write, trim.
     pub iops: PerDir<u64>,
     /// Latencies of the I/Os that completed since the last event with latencies: read, write, trim. `None` if the
@@ -144,8 +144,8 @@ pub struct JobProgress {
     pub latency: Option<PerDir<IntervalLatency>>,
     /// Share of its work or of its run time that is done, 0 to 1; `None` if unknown.
     pub done: Option<f64>,
-    /// Estimated seconds left; `None` if unknown.
-    pub eta_s: Option<u64>,
+    /// Estimated time left, in whole seconds; `None` if unknown.
+    pub eta: Option<Nanos>,
 }
 
 /// Percentages of [`IntervalLatency::percentiles`]. The last one is the largest latency.
@@ -156,8 +156,8 @@ pub const PROGRESS_PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 pub struct IntervalLatency {
     /// Number of latencies.
     pub n: u64,
-    /// Percentage and latency, ns, for each of [`PROGRESS_PERCENTILES`]; empty without latencies.
-    pub percentiles: Vec<(f64, u64)>,
+    /// Percentage and latency for each of [`PROGRESS_PERCENTILES`]; empty without latencies.
+    pub percentiles: Vec<(f64, Nanos)>,
 }
 
 impl IntervalLatency {
@@ -189,8 +189,8 @@ pub enum HeaderKind {
     Io {
         /// The value of `rw`.
         rw: String,
-        /// Smallest and largest block, bytes: read, write, trim.
-        bs: PerDir<(u64, u64)>,
+        /// Smallest and largest block: read, write, trim.
+        bs: PerDir<(Bytes, Bytes)>,
         /// The block sizes are for sequential and random I/O instead of read and write (`bs_is_seq_rand`).
         seq_rand: bool,
         /// The engine.
@@ -202,7 +202,7 @@ pub enum HeaderKind {
     Cpu {
         /// `cpuload`, percent.
         load: u32,
-        /// `cpuchunks`, µs.
-        chunk_us: u64,
+        /// `cpuchunks`.
+        chunk: Nanos,
     },
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Dir, Errno, PerDir};
+use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
@@ -40,15 +40,15 @@ pub mod axes {
     pub const ASYNC: u32 = SLAT | CLAT | LAT | CLAT_HIST | BUCKETS;
 }
 
-/// The latencies of one completed I/O, ns. A recorder ignores those whose axis is off.
+/// The latencies of one completed I/O. A recorder ignores those whose axis is off.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
     /// Submission latency: from the start of the I/O until the kernel has accepted it.
-    pub slat: u64,
+    pub slat: Nanos,
     /// Completion latency: from then to its completion.
-    pub clat: u64,
+    pub clat: Nanos,
     /// Total latency: from the start of the I/O to its completion.
-    pub lat: u64,
+    pub lat: Nanos,
 }
 
 /// Counters and latencies of one direction.
@@ -63,7 +63,7 @@ pub struct DirRecorder {
     pub ios: u64,
     /// Bytes that the completed I/Os moved.
     #[serde(skip_serializing_if = "is_unused")]
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// I/Os that moved fewer bytes than requested.
     #[serde(skip_serializing_if = "is_unused")]
     pub short: u64,
@@ -72,7 +72,7 @@ pub struct DirRecorder {
     pub dropped: u64,
     /// Bytes of I/Os that were issued and failed. How many of them a device moved is not known.
     #[serde(skip_serializing_if = "is_unused")]
-    pub failed_bytes: u64,
+    pub failed_bytes: Bytes,
     /// Submission latency, ns.
     #[serde(skip_serializing_if = "is_unused")]
     pub slat: Summary,
@@ -108,12 +108,12 @@ impl DirRecorder {
         let counts = [
             (&mut self.issued, other.issued),
             (&mut self.ios, other.ios),
-            (&mut self.bytes, other.bytes),
             (&mut self.short, other.short),
             (&mut self.dropped, other.dropped),
-            (&mut self.failed_bytes, other.failed_bytes),
         ];
         counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.failed_bytes = self.failed_bytes.saturating_add(other.failed_bytes);
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);
         self.lat.merge(&other.lat);
@@ -191,26 +191,26 @@ impl Recorder {
 
     /// Counts one completed I/O. `A` is a set of [`axes`].
     #[inline(always)]
-    pub fn complete<const A: u32>(&mut self, dir: Dir, bytes: u64, times: Times) {
+    pub fn complete<const A: u32>(&mut self, dir: Dir, bytes: Bytes, times: Times) {
         self.complete_with(A, dir, bytes, times, 1);
     }
 
     /// Counts `n` I/Os with equal timestamps; `bytes` is their sum. `wanted` is a set of [`axes`]: hot loops
     /// pass a constant, so that the compiler removes the code of other measurements.
     #[inline(always)]
-    pub fn complete_with(&mut self, wanted: u32, dir: Dir, bytes: u64, times: Times, n: u64) {
+    pub fn complete_with(&mut self, wanted: u32, dir: Dir, bytes: Bytes, times: Times, n: u64) {
         let taken = if wanted & axes::DYNAMIC != 0 { self.axes } else { wanted };
         let d = &mut self.dirs[dir];
         d.ios += n;
         d.bytes += bytes;
         if taken & axes::SLAT != 0 {
-            d.slat.record_n(times.slat, n);
+            d.slat.record_n(times.slat.0, n);
         }
         if taken & axes::CLAT != 0 {
-            d.clat.record_n(times.clat, n);
+            d.clat.record_n(times.clat.0, n);
         }
         if taken & axes::LAT != 0 {
-            d.lat.record_n(times.lat, n);
+            d.lat.record_n(times.lat.0, n);
         }
         if taken & axes::SLAT_HIST != 0 {
             d.slat_hist.record_n(times.slat, n);
@@ -238,35 +238,35 @@ impl Recorder {
     /// Counts the latency of one completed I/O by its priority: 0 is the job's own, n is the n-th of the
     /// others. Uses the total latency if it has percentiles, else the completion latency.
     pub fn prioritized(&mut self, dir: Dir, priority: u8, times: Times) {
-        let ns = match self.axes {
+        let latency = match self.axes {
             a if a & axes::LAT_HIST != 0 => times.lat,
             a if a & axes::CLAT != 0 => times.clat,
             _ => return,
         };
         let list = &mut self.dirs[dir].priorities;
         if let Some(of) = list.get_mut(usize::from(priority)) {
-            of.record(ns);
+            of.record(latency);
         }
     }
 
-    /// Counts the time, ns, from when an I/O was due to its completion.
+    /// Counts the time from when an I/O was due to its completion.
     #[inline]
-    pub fn intended(&mut self, dir: Dir, ns: u64) {
+    pub fn intended(&mut self, dir: Dir, latency: Nanos) {
         let d = &mut self.dirs[dir];
-        d.intended.record(ns);
-        d.intended_hist.record(ns);
+        d.intended.record(latency.0);
+        d.intended_hist.record(latency);
     }
 
     /// Counts an I/O in its slice. See [`Slices::record`].
     #[inline]
-    pub fn sliced(&mut self, end: u64, own: u64, due: u64) {
+    pub fn sliced(&mut self, end: Nanos, own: Nanos, due: Nanos) {
         if let Some(slices) = &mut self.slices {
             slices.record(end, own, due);
         }
     }
 
     /// Starts the first slice at `now`.
-    pub fn begin_slices(&mut self, now: u64) {
+    pub fn begin_slices(&mut self, now: Nanos) {
         if let Some(slices) = &mut self.slices {
             slices.begin(now);
         }
@@ -285,14 +285,14 @@ impl Recorder {
         self.submit.record_n(1, n);
         self.complete.record_n(1, n);
     }
-    /// Counts a completed sync that took `ns`. Does nothing if completion latencies are not measured.
+    /// Counts a completed sync. Does nothing if completion latencies are not measured.
     #[inline]
-    pub fn synced(&mut self, ns: u64) {
+    pub fn synced(&mut self, latency: Nanos) {
         if self.axes & axes::CLAT == 0 {
             return;
         }
-        self.sync.record(ns);
-        self.sync_hist.record(ns);
+        self.sync.record(latency.0);
+        self.sync_hist.record(latency);
     }
     /// Counts an I/O that moved fewer bytes than requested. [`Recorder::complete`] counts its bytes.
     #[inline]
@@ -400,7 +400,7 @@ impl Recorder {
     }
     /// Bytes and I/Os so far, by direction.
     #[must_use]
-    pub fn totals(&self) -> PerDir<(u64, u64)> {
+    pub fn totals(&self) -> PerDir<(Bytes, u64)> {
         PerDir::from_fn(|dir| (self.dirs[dir].bytes, self.dirs[dir].ios))
     }
 }

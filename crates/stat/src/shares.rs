@@ -1,5 +1,6 @@
 //! How a job's thread spends its time, estimated from samples.
 
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// What a thread spends time on in a round of its I/O loop.
@@ -46,8 +47,9 @@ impl LoopStage {
 /// Shares of a thread's time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeShares {
-    /// Sampled time of each [`LoopStage`], ns, without the cost of sampling.
-    pub ns: [u64; LoopStage::COUNT],
+    /// Sampled time of each [`LoopStage`], without the cost of sampling.
+    #[serde(rename = "ns")]
+    pub times: [Nanos; LoopStage::COUNT],
     /// Rounds of the loop that were sampled.
     pub rounds: u64,
     /// I/Os that completed in the sampled rounds.
@@ -59,35 +61,40 @@ pub struct TimeShares {
 }
 
 impl TimeShares {
-    /// Shares from sampled times, ns; `None` if they are all zero.
+    /// Shares from sampled times; `None` if they are all zero.
     #[must_use]
-    pub fn of(ns: [u64; LoopStage::COUNT], rounds: u64, ios: u64) -> Option<Self> {
-        ns.iter().any(|ns| *ns > 0).then_some(TimeShares { ns, rounds, ios, submitting: 0 })
+    pub fn of(times: [Nanos; LoopStage::COUNT], rounds: u64, ios: u64) -> Option<Self> {
+        times.iter().any(|time| *time > Nanos::ZERO).then_some(TimeShares {
+            times,
+            rounds,
+            ios,
+            submitting: 0,
+        })
     }
 
     /// The share of a stage, 0 to 1.
     #[must_use]
     pub fn share(&self, stage: LoopStage) -> f64 {
-        let all = self.ns.iter().fold(0u64, |all, ns| all.saturating_add(*ns));
-        self.ns[stage as usize] as f64 / all.max(1) as f64
+        let all = self.times.iter().fold(Nanos::ZERO, |all, time| all.saturating_add(*time));
+        self.times[stage as usize].0 as f64 / all.0.max(1) as f64
     }
 
-    /// Shares of several threads together, weighted by the run time of each, ms. `None` if there are no samples.
+    /// Shares of several threads together, weighted by the run time of each. `None` if there are no samples.
     #[must_use]
-    pub fn weighed(all: &[(TimeShares, u64)]) -> Option<TimeShares> {
-        let mut ns = [0u64; LoopStage::COUNT];
+    pub fn weighed(all: &[(TimeShares, Nanos)]) -> Option<TimeShares> {
+        let mut times = [Nanos::ZERO; LoopStage::COUNT];
         let (mut rounds, mut ios, mut submitting) = (0, 0, 0);
-        for (shares, runtime_ms) in all {
-            let runtime = runtime_ms.saturating_mul(1_000_000).max(1);
+        for (shares, runtime) in all {
+            let runtime = runtime.0.max(1);
             for stage in LoopStage::ALL {
-                let ns = &mut ns[stage as usize];
-                *ns = ns.saturating_add((shares.share(stage) * runtime as f64) as u64);
+                let time = &mut times[stage as usize];
+                *time = time.saturating_add(Nanos((shares.share(stage) * runtime as f64) as u64));
             }
             rounds = shares.rounds.saturating_add(rounds);
             ios = shares.ios.saturating_add(ios);
             submitting = shares.submitting.saturating_add(submitting);
         }
-        Some(TimeShares { submitting, ..TimeShares::of(ns, rounds, ios)? })
+        Some(TimeShares { submitting, ..TimeShares::of(times, rounds, ios)? })
     }
 }
 
@@ -97,13 +104,14 @@ mod tests {
 
     #[test]
     fn threads_are_weighted_by_their_run_time() {
-        let busy = TimeShares::of([10, 0, 0, 0, 0], 1, 1).unwrap();
-        let idle = TimeShares::of([0, 0, 500, 0, 0], 2, 3).unwrap();
-        let both = TimeShares::weighed(&[(busy, 1000), (idle, 3000)]).unwrap();
+        let busy = TimeShares::of([10, 0, 0, 0, 0].map(Nanos), 1, 1).unwrap();
+        let idle = TimeShares::of([0, 0, 500, 0, 0].map(Nanos), 2, 3).unwrap();
+        let both = TimeShares::weighed(&[(busy, Nanos::from_secs(1)), (idle, Nanos::from_secs(3))])
+            .unwrap();
         assert_eq!(both.share(LoopStage::Contents), 0.25);
         assert_eq!(both.share(LoopStage::Waiting), 0.75);
         assert_eq!((both.rounds, both.ios), (3, 4));
-        assert_eq!(TimeShares::of([0; LoopStage::COUNT], 1, 1), None);
+        assert_eq!(TimeShares::of([Nanos::ZERO; LoopStage::COUNT], 1, 1), None);
         assert_eq!(TimeShares::weighed(&[]), None);
     }
 }

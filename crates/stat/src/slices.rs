@@ -5,14 +5,15 @@
 //! it was due.
 
 use fiord_formats::block::{self, BlockError};
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Most limits that one job may have.
 pub const MOST_LIMITS: usize = 8;
 
-/// Longest delay of an I/O behind its schedule in a test that passes, ns: the default of `max-lag-sec` in
+/// Longest delay of an I/O behind its schedule in a test that passes: the default of `max-lag-sec` in
 /// Aerospike's tool.
-pub const MOST_LAG: u64 = 10_000_000_000;
+pub const MOST_LAG: Nanos = Nanos::from_secs(10);
 
 /// Counts of one slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,8 +24,8 @@ pub struct Slice {
     pub due: [u64; MOST_LIMITS],
     /// For each limit: how many of these I/Os took longer, counted from their start.
     pub own: [u64; MOST_LIMITS],
-    /// Longest delay between the due time of an I/O and its start, ns.
-    pub lag: u64,
+    /// Longest delay between the due time of an I/O and its start.
+    pub lag: Nanos,
 }
 
 impl Slice {
@@ -55,26 +56,26 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Slices of `length` ns, with memory for `expected` slices. Uses only the first [`MOST_LIMITS`] bounds.
+    /// Slices of `length`, with memory for `expected` slices. Uses only the first [`MOST_LIMITS`] bounds.
     #[must_use]
-    pub fn new(length: u64, bounds: &[u64], expected: usize) -> Self {
+    pub fn new(length: Nanos, bounds: &[Nanos], expected: usize) -> Self {
         let mut all = [u64::MAX; MOST_LIMITS];
-        all.iter_mut().zip(bounds).for_each(|(place, bound)| *place = *bound);
+        all.iter_mut().zip(bounds).for_each(|(place, bound)| *place = bound.0);
         let list = Vec::with_capacity(expected);
-        Slices { length: length.max(1), bounds: all, list, ..Slices::default() }
+        Slices { length: length.0.max(1), bounds: all, list, ..Slices::default() }
     }
 
     /// Clears all counts and starts the first slice at `now`.
-    pub fn begin(&mut self, now: u64) {
-        (self.begin, self.from, self.index) = (now, now, 0);
+    pub fn begin(&mut self, now: Nanos) {
+        (self.begin, self.from, self.index) = (now.0, now.0, 0);
         self.list.clear();
     }
 
-    /// Counts an I/O that completed at `end`, `own` ns after its start and `due` ns after its due time, in the slice
+    /// Counts an I/O that completed at `end`, `own` after its start and `due` after its due time, in the slice
     /// of its due time.
     #[inline]
-    pub fn record(&mut self, end: u64, own: u64, due: u64) {
-        let start = end.saturating_sub(due);
+    pub fn record(&mut self, end: Nanos, own: Nanos, due: Nanos) {
+        let start = end.saturating_sub(due).0;
         if start.wrapping_sub(self.from) >= self.length || self.index >= self.list.len() {
             self.turn_to(start);
         }
@@ -82,8 +83,8 @@ impl Slices {
         slice.ios += 1;
         slice.lag = slice.lag.max(due.saturating_sub(own));
         for (i, bound) in self.bounds.iter().enumerate() {
-            slice.due[i] += u64::from(due > *bound);
-            slice.own[i] += u64::from(own > *bound);
+            slice.due[i] += u64::from(due.0 > *bound);
+            slice.own[i] += u64::from(own.0 > *bound);
         }
     }
 
@@ -118,9 +119,9 @@ impl Slices {
 /// for the clock of the worker.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    length_ns: u64,
-    /// The limits in use, ns, ascending.
-    limits_ns: Vec<u64>,
+    length_ns: Nanos,
+    /// The limits in use, ascending.
+    limits_ns: Vec<Nanos>,
     ios: String,
     lag_ns: String,
     /// One series for each limit.
@@ -133,10 +134,10 @@ impl From<Slices> for Stored {
         let series = |of: &dyn Fn(&Slice) -> u64| block::series_to_text(slices.list.iter().map(of));
         let limits = slices.bounds.iter().filter(|bound| **bound < u64::MAX).count();
         Stored {
-            length_ns: slices.length,
-            limits_ns: slices.bounds[..limits].to_vec(),
+            length_ns: Nanos(slices.length),
+            limits_ns: slices.bounds[..limits].iter().copied().map(Nanos).collect(),
             ios: series(&|slice| slice.ios),
-            lag_ns: series(&|slice| slice.lag),
+            lag_ns: series(&|slice| slice.lag.0),
             due: (0..limits).map(|limit| series(&|slice| slice.due[limit])).collect(),
             own: (0..limits).map(|limit| series(&|slice| slice.own[limit])).collect(),
         }
@@ -151,7 +152,9 @@ impl TryFrom<Stored> for Slices {
         let mut slices = Slices::new(stored.length_ns, &stored.limits_ns, ios.len());
         slices.list.extend(ios.into_iter().map(|ios| Slice { ios, ..Slice::default() }));
         let list = &mut slices.list;
-        list.iter_mut().zip(series(&stored.lag_ns)?).for_each(|(slice, lag)| slice.lag = lag);
+        list.iter_mut()
+            .zip(series(&stored.lag_ns)?)
+            .for_each(|(slice, lag)| slice.lag = Nanos(lag));
         for (limit, (due, own)) in stored.due.iter().zip(&stored.own).take(MOST_LIMITS).enumerate()
         {
             list.iter_mut().zip(series(due)?).for_each(|(slice, n)| slice.due[limit] = n);
@@ -169,11 +172,11 @@ pub fn merge(mine: &mut Vec<Slice>, theirs: &[Slice]) {
     mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
 }
 
-/// A limit: fewer than `percent` of the I/Os of a slice may take longer than `over_ns`.
+/// A limit: fewer than `percent` of the I/Os of a slice may take longer than `over`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyLimit {
-    /// Latency, ns.
-    pub over_ns: u64,
+    /// Latency.
+    pub over: Nanos,
     /// Percent of the I/Os of a slice.
     pub percent: f64,
 }
@@ -187,8 +190,8 @@ pub struct SliceRow {
     pub due: Vec<f64>,
     /// For each limit: percent of these I/Os that took longer, counted from their start.
     pub own: Vec<f64>,
-    /// Longest delay between the due time of an I/O and its start, ns.
-    pub lag_ns: u64,
+    /// Longest delay between the due time of an I/O and its start.
+    pub lag: Nanos,
 }
 
 /// Verdict of a test with limits.
@@ -223,8 +226,8 @@ pub enum Breached {
     /// thread that waits for one I/O is late with the next, whereas a database uses another thread
     /// for it.
     Due(LatencyLimit, f64),
-    /// I/Os started this many ns after they were due: more than [`MOST_LAG`].
-    Lag(u64),
+    /// I/Os started this long after they were due: longer than [`MOST_LAG`].
+    Lag(Nanos),
 }
 
 impl Breached {
@@ -242,8 +245,8 @@ pub struct SliceTable {
     pub name: String,
     /// The run status group.
     pub group_id: u32,
-    /// Length of a slice, ns.
-    pub slice_ns: u64,
+    /// Length of a slice.
+    pub slice: Nanos,
     /// The limits, ascending.
     pub limits: Vec<LatencyLimit>,
     /// The slices of the run, in order.
@@ -305,8 +308,8 @@ impl SliceTable {
                 all.push(Breach { slices, worst, what: Breached::Due(limit, share) });
             }
         }
-        if let Some((slices, worst, ns)) = self.worst(|row| row.lag_ns, |ns| ns > MOST_LAG) {
-            all.push(Breach { slices, worst, what: Breached::Lag(ns) });
+        if let Some((slices, worst, lag)) = self.worst(|row| row.lag, |lag| lag > MOST_LAG) {
+            all.push(Breach { slices, worst, what: Breached::Lag(lag) });
         }
         all
     }
@@ -329,32 +332,34 @@ impl SliceTable {
 fn row(slice: &Slice, limits: usize) -> SliceRow {
     let percent = |n: &u64| 100.0 * *n as f64 / slice.ios.max(1) as f64;
     let shares = |counts: &[u64; MOST_LIMITS]| counts.iter().take(limits).map(percent).collect();
-    SliceRow { ios: slice.ios, due: shares(&slice.due), own: shares(&slice.own), lag_ns: slice.lag }
+    SliceRow { ios: slice.ios, due: shares(&slice.due), own: shares(&slice.own), lag: slice.lag }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const MS: u64 = 1_000_000;
+    const MS: Nanos = Nanos::from_millis(1);
 
-    fn table(limits: &[(u64, f64)]) -> SliceTable {
-        let limits = limits.iter().map(|&(over_ns, percent)| LatencyLimit { over_ns, percent });
-        SliceTable { limits: limits.collect(), slice_ns: 1000 * MS, ..SliceTable::default() }
+    fn table(limits: &[(Nanos, f64)]) -> SliceTable {
+        let limits = limits.iter().map(|&(over, percent)| LatencyLimit { over, percent });
+        SliceTable { limits: limits.collect(), slice: Nanos::from_secs(1), ..SliceTable::default() }
     }
 
     #[test]
     fn ios_count_in_the_slice_of_their_due_time_and_under_every_limit_that_they_exceed() {
-        let mut slices = Slices::new(1000 * MS, &[MS, 8 * MS, 64 * MS], 3);
-        slices.begin(500);
-        slices.record(500 + MS, MS, MS); // not more than a millisecond
-        slices.record(500 + 20 * MS, MS + 1, 9 * MS);
+        let ms = Nanos::from_millis;
+        let at = |ns: u64| Nanos(500).saturating_add(Nanos(ns));
+        let mut slices = Slices::new(ms(1000), &[ms(1), ms(8), ms(64)], 3);
+        slices.begin(Nanos(500));
+        slices.record(at(1_000_000), ms(1), ms(1)); // not more than a millisecond
+        slices.record(at(20_000_000), Nanos(1_000_001), ms(9));
         // It ends in the next slice.
-        slices.record(500 + 1050 * MS, 65 * MS, 65 * MS);
-        slices.record(500 + 1000 * MS, 0, 0);
+        slices.record(at(1_050_000_000), ms(65), ms(65));
+        slices.record(at(1_000_000_000), ms(0), ms(0));
         // None was due in the third slice; one of the second completes late.
-        slices.record(500 + 3500 * MS, 2 * MS, 3 * MS);
-        slices.record(500 + 3500 * MS, 2500 * MS, 2500 * MS);
+        slices.record(at(3_500_000_000), ms(2), ms(3));
+        slices.record(at(3_500_000_000), ms(2500), ms(2500));
         let counted = slices.counted();
         assert_eq!(counted.iter().map(|s| s.ios).collect::<Vec<_>>(), [3, 2, 0, 1]);
         assert_eq!(
@@ -362,15 +367,18 @@ mod tests {
             (vec![2, 1, 1], vec![2, 2, 1])
         );
         assert_eq!(counted[1].own[..3], [1, 1, 1]);
-        assert_eq!((counted[0].lag, counted[3].lag), (8 * MS - 1, MS));
+        assert_eq!((counted[0].lag, counted[3].lag), (Nanos(7_999_999), ms(1)));
         assert!(counted.iter().all(|slice| slice.own[3..] == [0; 5]));
-        slices.begin(0);
+        slices.begin(Nanos::ZERO);
         assert!(slices.counted().is_empty());
     }
 
     #[test]
     fn jobs_are_added_slice_by_slice() {
-        let one = |ios, lag| Slice { ios, own: [ios; MOST_LIMITS], lag, ..Slice::default() };
+        let one = |ios, lag| {
+            let own = [ios; MOST_LIMITS];
+            Slice { ios, own, lag: Nanos(lag), ..Slice::default() }
+        };
         let mut mine = vec![one(1, 5)];
         merge(&mut mine, &[one(10, 3), one(20, 4)]);
         assert_eq!(mine, [one(11, 5), one(20, 4)]);
@@ -403,7 +411,8 @@ mod tests {
     fn the_report_names_the_worst_of_several_slices() {
         let slices =
             [10, 0, 30, 20].map(|n| Slice { ios: 100, own: [n; MOST_LIMITS], ..Slice::default() });
-        let table = table(&[(MS, 15.0), (8 * MS, 50.0)]).judge(&slices, Ending::Whole);
+        let table =
+            table(&[(MS, 15.0), (MS.saturating_mul(8), 50.0)]).judge(&slices, Ending::Whole);
         let what = Breached::Own(table.limits[0], 30.0);
         assert_eq!(table.broken, [Breach { slices: 2, worst: 2, what }]);
     }
@@ -416,7 +425,7 @@ mod tests {
         assert_eq!(verdict(&good, Ending::Short), Verdict::Open);
         assert_eq!(verdict(&good, Ending::Failed), Verdict::Failed);
         assert_eq!(verdict(&[], Ending::Whole), Verdict::Open);
-        let lagged = [Slice { lag: MOST_LAG + 1, ..good[0] }];
+        let lagged = [Slice { lag: MOST_LAG.saturating_add(Nanos(1)), ..good[0] }];
         assert_eq!(verdict(&lagged, Ending::Whole), Verdict::Failed);
         assert_eq!(verdict(&lagged, Ending::Short), Verdict::Failed);
         let mut cut = table(&[(MS, 5.0)]).judge(&good, Ending::Whole);

@@ -1,6 +1,7 @@
 //! The IOPS timeline of a job: its I/Os in equal windows of time, with a bounded number of windows.
 
 use fiord_formats::block::{self, BlockError};
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// At this number of windows, each two are merged into one.
@@ -10,10 +11,10 @@ const MOST: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Stored", try_from = "Stored")]
 pub struct IopsTimeline {
-    /// When the first window began, ns since the run began: the time line that all jobs of a run share.
-    pub begin_ns: u64,
-    /// Length of a window, ns.
-    pub window_ns: u64,
+    /// When the first window began, from the beginning of the run: the time line that all jobs of a run share.
+    pub begin: Nanos,
+    /// Length of a window.
+    pub window: Nanos,
     /// I/Os completed in each window.
     pub ios: Vec<u64>,
 }
@@ -32,13 +33,13 @@ impl IopsTimeline {
             return;
         }
         let mut sum = IopsTimeline {
-            begin_ns: self.begin_ns.min(other.begin_ns),
-            window_ns: self.window_ns.max(other.window_ns).max(1),
+            begin: self.begin.min(other.begin),
+            window: self.window.max(other.window).max(Nanos(1)),
             ios: Vec::new(),
         };
         let end = self.end_ns().max(other.end_ns());
-        while (end - u128::from(sum.begin_ns)).div_ceil(sum.window_ns.into()) >= MOST as u128 {
-            sum.window_ns = sum.window_ns.saturating_mul(2);
+        while (end - u128::from(sum.begin.0)).div_ceil(sum.window.0.into()) >= MOST as u128 {
+            sum.window = sum.window.saturating_mul(2);
         }
         for part in [&*self, other] {
             part.spread_over(&mut sum);
@@ -48,14 +49,14 @@ impl IopsTimeline {
 
     /// When the last window ended, ns since the run began.
     fn end_ns(&self) -> u128 {
-        u128::from(self.begin_ns) + self.ios.len() as u128 * u128::from(self.window_ns)
+        u128::from(self.begin.0) + self.ios.len() as u128 * u128::from(self.window.0)
     }
 
     /// Adds the I/Os to `sum`, which begins no later and whose windows are at least as long.
     fn spread_over(&self, sum: &mut IopsTimeline) {
-        let long = u128::from(sum.window_ns);
-        let short = u128::from(self.window_ns.max(1));
-        let offset = u128::from(self.begin_ns - sum.begin_ns);
+        let long = u128::from(sum.window.0);
+        let short = u128::from(self.window.0.max(1));
+        let offset = u128::from(self.begin.0 - sum.begin.0);
         for (n, &ios) in self.ios.iter().enumerate() {
             let from = offset + n as u128 * short;
             // A window that is not longer crosses at most one boundary.
@@ -83,23 +84,23 @@ impl IopsTimeline {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(default)]
-    begin_ns: u64,
-    window_ns: u64,
+    begin_ns: Nanos,
+    window_ns: Nanos,
     ios: String,
 }
 
 impl From<IopsTimeline> for Stored {
     fn from(timeline: IopsTimeline) -> Stored {
         let ios = block::series_to_text(timeline.ios.into_iter());
-        Stored { begin_ns: timeline.begin_ns, window_ns: timeline.window_ns, ios }
+        Stored { begin_ns: timeline.begin, window_ns: timeline.window, ios }
     }
 }
 
 impl TryFrom<Stored> for IopsTimeline {
     type Error = BlockError;
     fn try_from(stored: Stored) -> Result<IopsTimeline, BlockError> {
-        let Stored { begin_ns, window_ns, ios } = stored;
-        Ok(IopsTimeline { begin_ns, window_ns, ios: block::series_from_text(&ios, MOST)? })
+        let Stored { begin_ns: begin, window_ns: window, ios } = stored;
+        Ok(IopsTimeline { begin, window, ios: block::series_from_text(&ios, MOST)? })
     }
 }
 
@@ -107,25 +108,25 @@ impl TryFrom<Stored> for IopsTimeline {
 #[derive(Debug, Clone)]
 pub struct TimelineRecorder {
     timeline: IopsTimeline,
-    began_ns: u64,
+    began: Nanos,
     counted: u64,
 }
 
 impl TimelineRecorder {
-    /// Starts with windows of `window_ns` at `began_ns`.
+    /// Starts with windows of length `window` at `began`.
     #[must_use]
-    pub fn new(window_ns: u64, began_ns: u64) -> Self {
-        let timeline = IopsTimeline { window_ns: window_ns.max(1), ..IopsTimeline::default() };
-        TimelineRecorder { timeline, began_ns, counted: 0 }
+    pub fn new(window: Nanos, began: Nanos) -> Self {
+        let timeline = IopsTimeline { window: window.max(Nanos(1)), ..IopsTimeline::default() };
+        TimelineRecorder { timeline, began, counted: 0 }
     }
 
-    /// Takes the total number of I/Os at `now_ns`. I/Os since the last sample count for the window that has just
+    /// Takes the total number of I/Os at `now`. I/Os since the last sample count for the window that has just
     /// ended; if several windows have ended, they share them.
-    pub fn sample(&mut self, now_ns: u64, total: u64) {
+    pub fn sample(&mut self, now: Nanos, total: u64) {
         let mut left = total.saturating_sub(self.counted);
         loop {
             // Recompute for each window, because `push` may have doubled the window length.
-            let elapsed = now_ns.saturating_sub(self.began_ns) / self.timeline.window_ns;
+            let elapsed = now.saturating_sub(self.began) / self.timeline.window;
             let passed = elapsed.saturating_sub(self.timeline.ios.len() as u64);
             if passed == 0 {
                 break;
@@ -141,7 +142,7 @@ impl TimelineRecorder {
         if self.timeline.ios.len() >= MOST {
             let pairs = self.timeline.ios.chunks_exact(2).map(|pair| pair[0] + pair[1]);
             self.timeline.ios = pairs.collect();
-            self.timeline.window_ns *= 2;
+            self.timeline.window = self.timeline.window.saturating_mul(2);
         }
     }
 
@@ -158,26 +159,26 @@ mod tests {
 
     #[test]
     fn windows_are_equal_and_their_number_is_bounded() {
-        let mut maker = TimelineRecorder::new(100, 1000);
-        maker.sample(1099, 5);
+        let mut maker = TimelineRecorder::new(Nanos(100), Nanos(1000));
+        maker.sample(Nanos(1099), 5);
         assert!(maker.timeline().ios.is_empty());
-        maker.sample(1100, 10);
-        maker.sample(1300, 30);
+        maker.sample(Nanos(1100), 10);
+        maker.sample(Nanos(1300), 30);
         assert_eq!(maker.timeline().ios, [10, 10, 10]);
         for i in 4..=200u64 {
-            maker.sample(1000 + i * 100, i * 10);
+            maker.sample(Nanos(1000 + i * 100), i * 10);
         }
         let timeline = maker.timeline();
-        assert!(timeline.ios.len() < MOST && timeline.window_ns == 400, "{timeline:?}");
+        assert!(timeline.ios.len() < MOST && timeline.window == Nanos(400), "{timeline:?}");
         assert!(timeline.ios.iter().all(|ios| *ios == 40), "{timeline:?}");
     }
 
     #[test]
     fn a_sample_after_a_long_sleep_keeps_windows_equal() {
-        let mut maker = TimelineRecorder::new(100, 0);
-        maker.sample(1_000_000_000, 1_000_000);
+        let mut maker = TimelineRecorder::new(Nanos(100), Nanos(0));
+        maker.sample(Nanos::from_secs(1), 1_000_000);
         let timeline = maker.timeline();
-        let covered = timeline.ios.len() as u64 * timeline.window_ns;
+        let covered = timeline.ios.len() as u64 * timeline.window.0;
         assert!(timeline.ios.len() < MOST && covered <= 1_000_000_000, "{timeline:?}");
         assert_eq!(timeline.ios.iter().sum::<u64>(), 1_000_000);
     }

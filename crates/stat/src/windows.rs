@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::live::Totals;
 
@@ -51,9 +51,9 @@ impl RateStat {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Windows {
     #[serde(skip)]
-    window_ns: u64,
+    window: Nanos,
     #[serde(skip)]
-    began_ns: u64,
+    began: Nanos,
     #[serde(skip)]
     last: Totals,
     /// Bandwidth, KiB/s, by direction.
@@ -63,41 +63,41 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Windows of `window_ns`; the first begins at `now_ns`.
+    /// Windows of length `window`; the first begins at `now`.
     #[must_use]
-    pub fn new(window_ns: u64, now_ns: u64) -> Self {
-        Windows { window_ns, began_ns: now_ns, ..Windows::default() }
+    pub fn new(window: Nanos, now: Nanos) -> Self {
+        Windows { window, began: now, ..Windows::default() }
     }
-    /// When the current window ends, ns.
+    /// When the current window ends.
     #[must_use]
-    pub fn due_ns(&self) -> u64 {
-        self.began_ns + self.window_ns
+    pub fn due(&self) -> Nanos {
+        self.began.saturating_add(self.window)
     }
-    /// Takes the totals at `now_ns`. If the window has ended, records its rates, begins the next window and
+    /// Takes the totals at `now`. If the window has ended, records its rates, begins the next window and
     /// returns true. Records no sample for a direction without I/O in this window.
-    pub fn sample(&mut self, now_ns: u64, totals: Totals) -> bool {
-        if now_ns < self.due_ns() || now_ns == self.began_ns {
+    pub fn sample(&mut self, now: Nanos, totals: Totals) -> bool {
+        if now < self.due() || now == self.began {
             return false;
         }
-        let spent_ms = ((now_ns - self.began_ns) / 1_000_000).max(1);
+        let spent_ms = now.saturating_sub(self.began).as_millis().max(1);
         for dir in Dir::ALL {
             let bytes = totals.bytes[dir].saturating_sub(self.last.bytes[dir]);
             let ios = totals.ios[dir].saturating_sub(self.last.ios[dir]);
             // No I/O in this window: the job does not use this direction at present.
-            if bytes == 0 && ios == 0 {
+            if bytes == Bytes::ZERO && ios == 0 {
                 continue;
             }
-            self.bw[dir].record((u128::from(bytes) * 1000 / u128::from(spent_ms) / 1024) as u64);
+            self.bw[dir].record((u128::from(bytes.0) * 1000 / u128::from(spent_ms) / 1024) as u64);
             self.iops[dir].record((u128::from(ios) * 1000 / u128::from(spent_ms)) as u64);
         }
         self.last = totals;
-        self.began_ns = now_ns;
+        self.began = now;
         true
     }
-    /// Clears all samples and starts again at `now_ns`, at the end of `ramp_time`. Assumes that the totals start
+    /// Clears all samples and starts again at `now`, at the end of `ramp_time`. Assumes that the totals start
     /// again at zero.
-    pub fn reset(&mut self, now_ns: u64) {
-        *self = Windows::new(self.window_ns, now_ns);
+    pub fn reset(&mut self, now: Nanos) {
+        *self = Windows::new(self.window, now);
     }
     /// Adds the windows of another job.
     pub fn merge(&mut self, other: &Windows) {
@@ -114,20 +114,22 @@ mod tests {
 
     #[test]
     fn windows_become_samples() {
-        let mut windows = Windows::new(500_000_000, 0);
-        let totals =
-            |ios: u64| Totals { bytes: PerDir::new(ios * 4096, 0, 0), ios: PerDir::new(ios, 0, 0) };
-        assert!(!windows.sample(499_999_999, totals(100)));
-        assert!(windows.sample(500_000_000, totals(1000)));
+        let mut windows = Windows::new(Nanos::from_millis(500), Nanos::ZERO);
+        let totals = |ios: u64| Totals {
+            bytes: PerDir::new(ios * 4096, 0, 0).map(Bytes),
+            ios: PerDir::new(ios, 0, 0),
+        };
+        assert!(!windows.sample(Nanos(499_999_999), totals(100)));
+        assert!(windows.sample(Nanos(500_000_000), totals(1000)));
         // 250 ms late: the rate refers to the elapsed time.
-        assert!(windows.sample(1_250_000_000, totals(4000)));
+        assert!(windows.sample(Nanos(1_250_000_000), totals(4000)));
         let iops = windows.iops[Dir::Read];
         assert_eq!((iops.samples, iops.min, iops.max, iops.mean), (2, 2000, 4000, 3000.0));
         assert!((iops.stddev() - 2_000_000f64.sqrt()).abs() < 1e-9);
         assert_eq!((windows.bw[Dir::Read].min, windows.bw[Dir::Read].max), (8000, 16000));
         assert_eq!(windows.iops[Dir::Write].samples, 0);
         // A window without I/O gives no sample.
-        assert!(windows.sample(2_000_000_000, totals(4000)));
+        assert!(windows.sample(Nanos(2_000_000_000), totals(4000)));
         assert_eq!(windows.iops[Dir::Read].samples, 2);
     }
 }

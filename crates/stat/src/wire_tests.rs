@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir, Nanos};
 
 use super::*;
 use crate::priority::MOST_PRIORITIES;
@@ -11,16 +11,16 @@ use crate::shares::TimeShares;
 use crate::slices::Slices;
 use crate::timeline::TimelineRecorder;
 
-const MS: u64 = 1_000_000;
+const MS: Nanos = Nanos::from_millis(1);
 
 /// One completed I/O: the part that does it, and what is recorded of it.
 #[derive(Debug, Clone)]
 struct Sample {
     part: usize,
     dir: Dir,
-    bytes: u64,
+    bytes: Bytes,
     times: Times,
-    late: u64,
+    late: Nanos,
     priority: u8,
     depth: u32,
 }
@@ -36,9 +36,9 @@ fn sample() -> impl Strategy<Value = Sample> {
         |(part, dir, bytes, (slat, clat, late), priority, depth)| Sample {
             part,
             dir,
-            bytes,
-            times: Times { slat, clat, lat: slat + clat },
-            late,
+            bytes: Bytes(bytes),
+            times: Times { slat: Nanos(slat), clat: Nanos(clat), lat: Nanos(slat + clat) },
+            late: Nanos(late),
             priority,
             depth,
         },
@@ -49,9 +49,10 @@ fn sample() -> impl Strategy<Value = Sample> {
 fn job<'a>(all: &'a [Sample], mine: impl Fn(&Sample) -> bool + 'a) -> JobData {
     let mut recorder = Recorder::new(axes::ASYNC, &Dir::ALL);
     recorder.prioritize(&Dir::ALL, [7u16, 8, 9].into_iter());
-    recorder.slices = Some(Box::new(Slices::new(1000 * MS, &[MS, 64 * MS], 4)));
-    recorder.begin_slices(0);
-    let mut timeline = TimelineRecorder::new(100, 0);
+    recorder.slices =
+        Some(Box::new(Slices::new(Nanos::from_secs(1), &[MS, MS.saturating_mul(64)], 4)));
+    recorder.begin_slices(Nanos::ZERO);
+    let mut timeline = TimelineRecorder::new(Nanos(100), Nanos::ZERO);
     let mut done = 0;
     for (n, s) in all.iter().enumerate() {
         if mine(s) {
@@ -61,19 +62,21 @@ fn job<'a>(all: &'a [Sample], mine: impl Fn(&Sample) -> bool + 'a) -> JobData {
             recorder.complete.record(s.depth / 2);
             recorder.complete::<{ axes::ASYNC }>(s.dir, s.bytes, s.times);
             recorder.prioritized(s.dir, s.priority, s.times);
-            recorder.intended(s.dir, s.times.lat + s.late);
-            recorder.sliced(n as u64 * 100 * MS + s.times.lat, s.times.lat, s.times.lat + s.late);
+            let from_due = s.times.lat.saturating_add(s.late);
+            recorder.intended(s.dir, from_due);
+            let end = MS.saturating_mul(n as u64 * 100).saturating_add(s.times.lat);
+            recorder.sliced(end, s.times.lat, from_due);
             recorder.synced(s.late);
             done += 1;
         }
         if n % 10 == 9 {
-            timeline.sample((n as u64 + 1) * 10, done);
+            timeline.sample(Nanos((n as u64 + 1) * 10), done);
         }
     }
     recorder.finish();
-    let runtime_ms = 1000;
+    let runtime = Nanos::from_secs(1);
     let timeline = timeline.timeline().clone();
-    JobData { recorder, timeline, runtime_ms, members: 1, ..JobData::default() }
+    JobData { recorder, timeline, runtime, members: 1, ..JobData::default() }
 }
 
 proptest! {
@@ -98,7 +101,7 @@ proptest! {
         let slices = |job: &JobData| job.recorder.slices.as_ref().unwrap().counted().to_vec();
         prop_assert_eq!(slices(&merged), slices(&one));
         prop_assert_eq!(merged.timeline, one.timeline);
-        prop_assert_eq!((merged.members, merged.runtime_ms), (4, 4000));
+        prop_assert_eq!((merged.members, merged.runtime), (4, Nanos::from_secs(4)));
     }
 
     #[test]
@@ -111,7 +114,7 @@ proptest! {
         data.settings.name = name;
         data.error_site = Some(("/data/x".into(), "read".into()));
         data.steady_state = Some(SteadyState { criterion: 1.0 / 3.0, ..SteadyState::default() });
-        data.shares = TimeShares::of([1, 2, 3, 4, 5], 6, 7);
+        data.shares = TimeShares::of([1, 2, 3, 4, 5].map(Nanos), 6, 7);
         data.zone_resets = Some(u64::MAX);
         data.windows.bw[Dir::Write].record(17);
         data.windows.bw[Dir::Write].mean = if mean.is_finite() { mean } else { 0.1 };
@@ -195,9 +198,9 @@ fn a_short_text_cannot_claim_much_memory() {
 
 #[test]
 fn a_timeline_keeps_its_total_whatever_the_other_one_looks_like() {
-    let one = |begin_ns, window_ns, ios: &[u64]| crate::timeline::IopsTimeline {
-        begin_ns,
-        window_ns,
+    let one = |begin, window, ios: &[u64]| crate::timeline::IopsTimeline {
+        begin: Nanos(begin),
+        window: Nanos(window),
         ios: ios.to_vec(),
     };
     let mut aligned = one(0, 200, &[5, 7]);
@@ -221,9 +224,9 @@ fn a_timeline_keeps_its_total_whatever_the_other_one_looks_like() {
 fn data_of_version_1_is_read() {
     let text = include_str!("../tests/stored/job-data-v1.json").trim_end();
     let data = JobData::from_json(text).unwrap();
-    assert_eq!((data.settings.name.as_str(), data.runtime_ms), ("stored", 2000));
+    assert_eq!((data.settings.name.as_str(), data.runtime), ("stored", Nanos::from_secs(2)));
     let read = &data.recorder.dirs[Dir::Read];
-    assert_eq!((read.ios, read.bytes, read.lat.max()), (3997, 100_474_880, 8_011_718));
+    assert_eq!((read.ios, read.bytes.0, read.lat.max()), (3997, 100_474_880, 8_011_718));
     assert_eq!((read.lat_hist.count(), read.intended_hist.count()), (3997, 3997));
     assert_eq!(read.priorities.len(), 2);
     assert_eq!(data.recorder.slices.as_ref().unwrap().counted().len(), 4);

@@ -51,17 +51,17 @@ impl Bar {
     /// Updates the bar from the progress of a job that writes from byte `begin` to byte `end`.
     pub(super) fn filling(&self, progress: &Progress, (begin, end): (Bytes, Bytes)) {
         let rate = progress.bw[Dir::Write];
-        let written: u64 = progress.jobs.iter().map(|job| job.totals.bytes[Dir::Write]).sum();
-        let position = begin.saturating_add(Bytes(written)).min(end);
+        let written: Bytes = progress.jobs.iter().map(|job| job.totals.bytes[Dir::Write]).sum();
+        let position = begin.saturating_add(written).min(end);
         self.bar.set_position(position.0);
-        let left = self.size.saturating_sub(position).0.checked_div(rate);
+        let left = self.size.saturating_sub(position).checked_div(rate);
         let left = left.map(|s| format!(", {} left", remaining(s))).unwrap_or_default();
-        self.bar.set_message(format!("{}/s{left}", decimal_short(Bytes(rate))));
+        self.bar.set_message(format!("{}/s{left}", decimal_short(rate)));
     }
 
     /// Updates the bar from the progress of random writes, whose remaining time is unknown.
     pub(super) fn settling(&self, progress: &Progress) {
-        let minutes = progress.elapsed_s / 60;
+        let minutes = progress.elapsed.as_secs() / 60;
         let iops = progress.iops[Dir::Write];
         self.bar.set_message(format!("random writes until steady, {iops} IOPS, {minutes} min"));
     }

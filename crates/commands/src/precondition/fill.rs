@@ -170,12 +170,13 @@ impl DeviceFiller<'_> {
         line.push("--end_fsync=1".into());
         let result = self.job(&line, Some((position, position + len)))?;
         let job = result.report.jobs.first();
-        let done = job.map_or(0, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
-        if done == 0 && !self.stopped() {
+        let done: Bytes =
+            job.map_or(Bytes::ZERO, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
+        if done == Bytes::ZERO && !self.stopped() {
             return Err(FillError::NoData(position));
         }
         // Every issued I/O is complete, so the written bytes are contiguous.
-        Ok(Bytes(done).min(len))
+        Ok(done.min(len))
     }
 
     /// The largest block size that divides the remaining bytes of the device.

@@ -25,10 +25,10 @@ pub(crate) fn missed(entry: &Entry<'_>, row: &DirReport) -> Option<MissedRate> {
         (Rate::Ios(n), true) | (Rate::Bytes(n), false) => Some(sum + n),
         _ => None,
     })?;
-    let achieved = if ios { row.iops } else { row.bw_bytes as f64 };
-    let block = row.io_bytes as f64 / row.total_ios.max(1) as f64;
+    let achieved = if ios { row.iops } else { row.bw.0 as f64 };
+    let block = row.io_bytes.0 as f64 / row.total_ios.max(1) as f64;
     let per_io = if ios { 1.0 } else { block.max(1.0) };
-    let seconds = row.runtime_ms as f64 / 1000.0;
+    let seconds = row.runtime.as_secs_f64();
     let wanted = target as f64 * seconds / per_io;
     let missing = wanted - row.total_ios as f64;
     let poisson = entry.jobs.iter().any(|job| job.pace.process == RateProcess::Poisson);

@@ -1,6 +1,7 @@
 //! How long the threads of a job sleep in the call that submits its I/Os.
 
 use fiord_stat::shares::{LoopStage, TimeShares};
+use fiord_types::Nanos;
 
 use crate::check::Entry;
 use crate::machine::{Evidence, Unavailable};
@@ -24,10 +25,10 @@ pub(crate) fn mostly_submits(shares: &TimeShares) -> bool {
 /// an error if the kernel does not report how long threads wait for a CPU.
 pub(crate) fn blocked(entry: &Entry<'_>, shares: &TimeShares) -> Evidence<f64> {
     let report = entry.report;
-    let ready = report.delays.ready_ns.ok_or_else(|| {
+    let ready = report.delays.ready.ok_or_else(|| {
         Unavailable("waiting time for CPUs: the kernel has no /proc/thread-self/schedstat".into())
     })?;
-    let ready = ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
+    let ready = ready.0 as f64 / report.runtime.max(Nanos::from_millis(1)).0 as f64;
     let computed = (report.usr_cpu + report.sys_cpu) / 100.0;
     Ok(shares.share(LoopStage::Submission) - computed - ready)
 }
@@ -38,5 +39,5 @@ pub(crate) fn each(entry: &Entry<'_>, blocked: f64) -> (f64, f64) {
     let ios: u64 = dirs().map(|row| row.total_ios).sum();
     let busiest = dirs().max_by_key(|row| row.total_ios);
     let lat = busiest.map_or(0.0, |row| if row.lat.n > 0 { row.lat.mean } else { row.clat.mean });
-    (entry.report.runtime_ms as f64 * 1e6 * blocked / ios.max(1) as f64, lat)
+    (entry.report.runtime.0 as f64 * blocked / ios.max(1) as f64, lat)
 }

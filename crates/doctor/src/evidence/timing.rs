@@ -13,7 +13,7 @@ const TOGETHER: f64 = 0.1;
 
 /// Returns the mean run time of the instances of a printed job, in seconds.
 pub(crate) fn seconds(entry: &Entry<'_>) -> f64 {
-    entry.report.runtime_ms as f64 / 1000.0 / f64::from(entry.report.members.max(1))
+    entry.report.runtime.as_secs_f64() / f64::from(entry.report.members.max(1))
 }
 
 /// Returns whether a printed job ran for all of a run of `run` seconds, so that a mean over the run is
@@ -72,7 +72,11 @@ mod tests {
     fn last(line: &str, ran: &[u64]) -> Vec<bool> {
         let (plan, _) = plan(line);
         let machine = Machine::default();
-        let job = |ms: &u64| JobReport { members: 1, runtime_ms: *ms, ..JobReport::default() };
+        let job = |ms: &u64| JobReport {
+            members: 1,
+            runtime: Nanos::from_millis(*ms),
+            ..JobReport::default()
+        };
         let report = Report { jobs: ran.iter().map(job).collect(), ..Report::default() };
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         known.entries().iter().map(|entry| ends_the_run(&known, entry)).collect()

@@ -54,7 +54,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let page = fiord_sys::host::page_size() as u64;
     for entry in known.entries() {
         let Some(job) = entry.jobs.iter().find(|job| unflushed(job)) else { continue };
-        let written: u64 = entry.report.dirs.iter().map(|row| row.io_bytes).sum();
+        let written: u64 = entry.report.dirs.iter().map(|row| row.io_bytes.0).sum();
         let files = entry.jobs.iter().flat_map(|job| &job.target.files);
         let looked_at = |file: &&FilePlan| known.after.file(&file.path).is_some();
         let files = files.filter(looked_at).filter(|file| on_storage(known.before, file));

@@ -62,7 +62,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let (mut claimed, mut claimed_buffered) = (0, 0);
     for entry in known.entries() {
         let rows = entry.report.dirs.iter().filter(|row| row.kind == DirKind::Read);
-        let read: u64 = rows.map(|row| row.io_bytes).sum();
+        let read: u64 = rows.map(|row| row.io_bytes.0).sum();
         if entry.jobs.iter().any(|job| reads(job)) {
             claimed += read;
         }

@@ -8,7 +8,7 @@ use fiord_job::option::table::{
 use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::shares::{LoopStage, TimeShares};
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::percent;
@@ -102,8 +102,8 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
 fn contents(entry: &Entry<'_>, shares: &TimeShares) -> f64 {
     let report = entry.report;
     let sampled = shares.share(LoopStage::Contents);
-    let Some(ready) = report.delays.ready_ns else { return sampled };
-    let had = 1.0 - ready as f64 / (report.runtime_ms.max(1) as f64 * 1e6);
+    let Some(ready) = report.delays.ready else { return sampled };
+    let had = 1.0 - ready.0 as f64 / report.runtime.max(Nanos::from_millis(1)).0 as f64;
     sampled.min(report.usr_cpu / 100.0 / had.max(0.01))
 }
 
@@ -154,7 +154,7 @@ mod tests {
     fn reported(options: &str, ns: [u64; 5]) -> Vec<Finding> {
         let (plan, _) =
             plan(&format!("--name=a --filename=f --size=1m --bs=256k --rw=write {options}"));
-        let shares = TimeShares::of(ns, 1000, 1000).expect("some time");
+        let shares = TimeShares::of(ns.map(Nanos), 1000, 1000).expect("some time");
         let jobs = vec![JobShares { group_id: 0, name: "a".into(), shares }];
         let mut report = Report {
             jobs: vec![JobReport { name: "a".into(), members: 1, ..JobReport::default() }],
@@ -195,12 +195,15 @@ mod tests {
         let (plan, _) = plan("--name=a --filename=f --size=1m --bs=256k --rw=write");
         let job = |usr_cpu| JobReport {
             members: 1,
-            runtime_ms: 1000,
+            runtime: Nanos::from_secs(1),
             usr_cpu,
-            delays: ThreadDelays { ready_ns: Some(600_000_000), ..ThreadDelays::default() },
+            delays: ThreadDelays {
+                ready: Some(Nanos::from_millis(600)),
+                ..ThreadDelays::default()
+            },
             ..JobReport::default()
         };
-        let shares = TimeShares::of([30, 0, 65, 0, 5], 1000, 1000).unwrap();
+        let shares = TimeShares::of([30, 0, 65, 0, 5].map(Nanos), 1000, 1000).unwrap();
         let share = |usr_cpu| {
             let report = job(usr_cpu);
             contents(&Entry { report: &report, jobs: vec![&plan.jobs[0]] }, &shares)

@@ -257,8 +257,9 @@ mod tests {
         let mut row = row(DirKind::Write, 1000.0, 10);
         (row.lat.n, row.lat.mean) = (10_000, 1e6);
         report.dirs = vec![row];
-        report.delays.ready_ns = Some(0);
-        let shares = TimeShares::of([0, submission, 100 - submission, 0, 0], 20, 160).unwrap();
+        report.delays.ready = Some(Nanos::ZERO);
+        let shares = [0, submission, 100 - submission, 0, 0].map(Nanos);
+        let shares = TimeShares::of(shares, 20, 160).unwrap();
         let shares = TimeShares { submitting: 20, ..shares };
         let jobs = vec![JobShares { group_id: 0, name: report.name.clone(), shares }];
         let generator = GeneratorReport { jobs, ..GeneratorReport::default() };
@@ -317,7 +318,10 @@ mod tests {
     #[test]
     fn jobs_that_run_for_part_of_the_run_are_not_judged_by_its_mean() {
         assert_eq!(reported(0.6, 5.0, |_| {}).len(), 1);
-        assert!(reported(0.6, 5.0, |case| case.report.jobs[0].runtime_ms = 3_300).is_empty());
+        assert!(
+            reported(0.6, 5.0, |case| case.report.jobs[0].runtime = Nanos::from_millis(3300))
+                .is_empty()
+        );
     }
 
     #[test]

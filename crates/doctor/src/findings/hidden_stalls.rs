@@ -4,7 +4,7 @@ use fiord_job::option::table::{IODEPTH, NICE};
 use fiord_plan::{EngineAccess, JobPlan, Rate};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, LatencySummary};
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::time;
@@ -60,15 +60,18 @@ fn finding(
     let (percentage, from_actual) = near_99(actual)?;
     let (same, from_intended) = near_99(intended)?;
     let more = from_intended.saturating_sub(from_actual);
-    if same != percentage || from_intended < from_actual.saturating_mul(10) || more < 1_000_000 {
+    if same != percentage
+        || from_intended < from_actual.saturating_mul(10)
+        || more < Nanos::from_millis(1)
+    {
         return None;
     }
     // If the rate is too high for the device, a queue of any depth fills up.
     let reached = !missed(entry);
     let seen = format!(
         "p{percentage}: {} from the actual start, {} from the intended start",
-        time(from_actual as f64),
-        time(from_intended as f64)
+        time(from_actual.0 as f64),
+        time(from_intended.0 as f64)
     );
     if reached && generator_was_late(entry, more) {
         return Some(woke_late(entry, row, actual, &seen));
@@ -83,15 +86,15 @@ fn finding(
     Some(CHECK.for_job(job, what).evidence(seen).remedy(remedy).option(IODEPTH))
 }
 
-/// Returns whether the load generator, not the device, delayed I/Os by `more` ns beyond their latency:
+/// Returns whether the load generator, not the device, delayed I/Os by `more` beyond their latency:
 /// the engine has no device, or a thread woke late by at least half of that time.
-fn generator_was_late(entry: &Entry<'_>, more: u64) -> bool {
+fn generator_was_late(entry: &Entry<'_>, more: Nanos) -> bool {
     let no_device = |job: &&JobPlan| {
         let engine = job.engine.def();
         engine.access == EngineAccess::Nothing && !engine.virtual_time
     };
     let no_device = entry.jobs.iter().all(no_device);
-    no_device || entry.report.delays.longest_wake_ns >= more / 2
+    no_device || entry.report.delays.longest_wake >= more / 2
 }
 
 /// Builds the finding for a load generator that woke late.
@@ -103,16 +106,16 @@ fn woke_late(
 ) -> FindingBuilder {
     let (name, word) = (&entry.report.name, words(row.kind));
     let delays = &entry.report.delays;
-    let ready = delays.ready_ns.map_or(String::new(), |ns| {
-        format!(", and its threads waited {} for a CPU", time(ns as f64))
+    let ready = delays.ready.map_or(String::new(), |ready| {
+        format!(", and its threads waited {} for a CPU", time(ready.0 as f64))
     });
     CHECK
         .for_job(entry.jobs[0], format!("{word} of job {name} started late because the load generator woke late"))
         .evidence(format!(
             "{seen}; the device was not the cause: its slowest I/O took {}, and a thread woke up to {} \
              late{ready}",
-            time(actual.max as f64),
-            time(delays.longest_wake_ns as f64),
+            time(actual.max.0 as f64),
+            time(delays.longest_wake.0 as f64),
         ))
         .remedy("set nice=-20 (as root), or cpus_allowed=N with a CPU that no other program uses")
         .option(NICE)
@@ -132,14 +135,14 @@ fn slower(job: &JobPlan, row: &DirReport) -> String {
     const SHARE: f64 = 0.9;
     let bytes = |dir: Dir| matches!(job.pace.rate[dir], Some(Rate::Bytes(_)));
     match Dir::ALL.into_iter().any(bytes) {
-        true => format!("set rate={}", (row.bw_bytes as f64 * SHARE) as u64),
+        true => format!("set rate={}", (row.bw.0 as f64 * SHARE) as u64),
         false => format!("set rate_iops={}", (row.iops * SHARE) as u64),
     }
 }
 
-/// Returns the depth that holds all I/Os that are due within the longest delay, in ns; if that is too
+/// Returns the depth that holds all I/Os that are due within the longest delay; if that is too
 /// deep, also a lower rate for which the maximum depth is enough.
-fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
+fn room(job: &JobPlan, dir: Option<Dir>, longest: Nanos) -> String {
     let due = |dir: Dir| match job.pace.rate[dir] {
         Some(Rate::Ios(ios)) => ios as f64,
         Some(Rate::Bytes(bytes)) => bytes as f64 / f64::from(job.load.blocks[dir].min().max(1)),
@@ -150,7 +153,7 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
         Some(_) => job.load.mix.dirs().map(due).sum(),
         None => 0.0,
     };
-    let depth = (rate * longest as f64 / 1e9).ceil() as u64;
+    let depth = (rate * longest.0 as f64 / 1e9).ceil() as u64;
     let has = u64::from(job.depth.depth);
     if depth <= has && synchronous(job).is_none() {
         // The depth is enough, so the thread itself was blocked: a second thread continues meanwhile.
@@ -159,7 +162,7 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
     let depth = depth.max(has);
     let (depth, rate) = match depth > DEEPEST {
         true => {
-            let slower = (DEEPEST as f64 / (longest as f64 / 1e9)) as u64;
+            let slower = (DEEPEST as f64 / longest.as_secs_f64()) as u64;
             (DEEPEST, format!("rate_iops={slower} and "))
         }
         false => (depth, String::new()),
@@ -170,9 +173,9 @@ fn room(job: &JobPlan, dir: Option<Dir>, longest: u64) -> String {
     }
 }
 
-/// Returns the reported percentile nearest to the 99th, and its value in ns.
-fn near_99(summary: &LatencySummary) -> Option<(f64, u64)> {
-    let away = |p: &&(f64, u64)| (p.0 - 99.0).abs();
+/// Returns the reported percentile nearest to the 99th, and its value.
+fn near_99(summary: &LatencySummary) -> Option<(f64, Nanos)> {
+    let away = |p: &&(f64, Nanos)| (p.0 - 99.0).abs();
     summary.percentiles.iter().min_by(|a, b| away(a).total_cmp(&away(b))).copied()
 }
 
@@ -210,8 +213,8 @@ mod tests {
         let job = &format!("{line} --ioengine={engine}");
         let summary = |p99| LatencySummary {
             n: 100,
-            max: p99 + 100_000_000,
-            percentiles: vec![(99.0, p99)],
+            max: Nanos(p99 + 100_000_000),
+            percentiles: vec![(99.0, Nanos(p99))],
             ..LatencySummary::default()
         };
         after(&CHECK, job, &|report| {
@@ -251,11 +254,11 @@ mod tests {
         assert!(what("sim").what.contains(" were delayed, "), "{:?}", what("sim"));
         let late = |wake| {
             let found = found_in(1000.0, "sim", (100_000, 30_000_000), &|report| {
-                report.delays.longest_wake_ns = wake;
+                report.delays.longest_wake = Nanos::from_millis(wake);
             });
             found[0].what.ends_with("the load generator woke late")
         };
-        assert!(late(20_000_000) && !late(1_000_000));
+        assert!(late(20) && !late(1));
     }
 
     #[test]

@@ -118,7 +118,7 @@ fn ours(known: &After<'_>, device: &DeviceView, jobs: &[&JobPlan]) -> Ours {
     let straight = jobs.iter().all(plain);
     let issued = device.issued.map(|issued| {
         [Dir::Read, Dir::Write]
-            .map(|dir| issued.bytes[dir].saturating_add(issued.failed_bytes[dir]))
+            .map(|dir| issued.bytes[dir].saturating_add(issued.failed_bytes[dir]).0)
     });
     let counted = known.after.storage.as_ref().ok().zip(known.before.storage.as_ref().ok());
     let read = counted.map(|(now, then)| now.read.saturating_sub(then.read).0);
@@ -138,7 +138,7 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
     let mut parts = Vec::new();
     let mut total = 0;
     for ((way, dir), ours) in ["reads", "writes"].iter().zip(device.dirs.values()).zip(ours) {
-        let others = ours.map_or(0, |ours| dir.bytes.saturating_sub(ours));
+        let others = ours.map_or(0, |ours| dir.bytes.0.saturating_sub(ours));
         total += others;
         if others > 0 {
             parts.push(format!("{way} of {:.1} MB", others as f64 / 1e6));
@@ -182,11 +182,14 @@ mod tests {
         case.report.extras.devices = vec![DeviceView {
             name: "nvme0n1".into(),
             dirs: PerDir::new(
-                DeviceDir { bytes, ..DeviceDir::default() },
+                DeviceDir { bytes: Bytes(bytes), ..DeviceDir::default() },
                 DeviceDir::default(),
                 DeviceDir::default(),
             ),
-            issued: Some(Issued { bytes: PerDir::new(100 << 20, 0, 0), ..Issued::default() }),
+            issued: Some(Issued {
+                bytes: PerDir::new(100 << 20, 0, 0).map(Bytes),
+                ..Issued::default()
+            }),
             ..DeviceView::default()
         }];
         case
@@ -206,7 +209,7 @@ mod tests {
     fn failed_ios_belong_to_the_run() {
         let mut case = read(150 << 20);
         case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes =
-            PerDir::new(50 << 20, 0, 0);
+            PerDir::new(50 << 20, 0, 0).map(Bytes);
         assert!(found_after(&CHECK, &case).is_empty());
     }
 
@@ -221,7 +224,7 @@ mod tests {
         assert_eq!(found_after(&CHECK, &case).len(), 1);
         case.after.storage = bytes(160 << 20, 5 << 20);
         assert!(found_after(&CHECK, &case).is_empty(), "it read ahead");
-        case.report.extras.devices[0].dirs[Dir::Write].bytes = 30 << 20;
+        case.report.extras.devices[0].dirs[Dir::Write].bytes = Bytes(30 << 20);
         assert!(found_after(&CHECK, &case).is_empty(), "a file system writes by itself");
     }
 

@@ -5,6 +5,7 @@ use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
 use fiord_stat::steady::fit;
 use fiord_stat::timeline::IopsTimeline;
+use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::{count, percent};
@@ -15,7 +16,7 @@ const ROUNDS: usize = 5;
 const RANGE: f64 = 0.2;
 const SLOPE: f64 = 0.1;
 /// Minimum length of a run. `too-short` covers shorter ones.
-const SHORTEST_NS: u64 = 3_000_000_000;
+const SHORTEST: Nanos = Nanos::from_secs(3);
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -47,7 +48,8 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             continue;
         }
         let courses = &known.report.extras.courses;
-        let of = |job: &&JobPlan| courses.get(job.identity.index).filter(|c| c.window_ns > 0);
+        let of =
+            |job: &&JobPlan| courses.get(job.identity.index).filter(|c| c.window > Nanos::ZERO);
         let courses: Vec<&IopsTimeline> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
             findings
@@ -64,14 +66,14 @@ fn free(job: &JobPlan) -> bool {
 /// Returns the total IOPS of concurrent jobs in each round; `None` if their windows differ in length,
 /// or if they ran for too short a time.
 fn together(courses: &[&IopsTimeline]) -> Option<Vec<f64>> {
-    let window = courses[0].window_ns;
-    if courses.iter().any(|course| course.window_ns != window) {
+    let window = courses[0].window;
+    if courses.iter().any(|course| course.window != window) {
         return None;
     }
     let len = courses.iter().map(|course| course.ios.len()).min()?;
     let sums: Vec<u64> =
         (0..len).map(|at| courses.iter().map(|course| course.ios[at]).sum()).collect();
-    if (len as u64).saturating_mul(window) < SHORTEST_NS {
+    if window.saturating_mul(len as u64) < SHORTEST {
         return None;
     }
     let half = &sums[len / 2..];
@@ -80,7 +82,7 @@ fn together(courses: &[&IopsTimeline]) -> Option<Vec<f64>> {
         return None;
     }
     let rounds = half[half.len() - each * ROUNDS..].chunks(each);
-    let seconds = each as f64 * window as f64 / 1e9;
+    let seconds = each as f64 * window.as_secs_f64();
     Some(rounds.map(|round| round.iter().sum::<u64>() as f64 / seconds).collect())
 }
 
@@ -128,7 +130,7 @@ mod tests {
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
         let mut report = Report { jobs, ..Report::default() };
         report.extras.courses =
-            vec![IopsTimeline { window_ns: 100_000_000, ios, ..IopsTimeline::default() }];
+            vec![IopsTimeline { window: Nanos::from_millis(100), ios, ..IopsTimeline::default() }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         found_after(&CHECK, &known).len()
     }

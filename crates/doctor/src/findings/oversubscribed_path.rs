@@ -68,7 +68,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         let mut rates = [0.0f64; 2];
         for device in on_it.filter(|device| device.seconds > 0.0) {
             for (rate, dir) in rates.iter_mut().zip(device.dirs.values()) {
-                *rate += dir.bytes as f64 / device.seconds;
+                *rate += dir.bytes.0 as f64 / device.seconds;
             }
         }
         let busiest = rates[0].max(rates[1]);
@@ -85,7 +85,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 mod tests {
     use fiord_stat::device::{DeviceDir, DeviceView};
     use fiord_sys::survey::fixture::Machine as Tree;
-    use fiord_types::PerDir;
+    use fiord_types::{Bytes, PerDir};
 
     use super::*;
     use crate::tests::drives::{Case, found_after, found_before, with_disks};
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Note);
         assert!(found[0].evidence.ends_with("3.0 to 1"), "{found:?}");
         assert!(found_after(&CHECK, &case).is_empty(), "nothing was moved");
-        let dir = DeviceDir { bytes: 2_500_000_000, ..DeviceDir::default() };
+        let dir = DeviceDir { bytes: Bytes(2_500_000_000), ..DeviceDir::default() };
         case.report.extras.devices = (0..12)
             .map(|n| DeviceView {
                 name: format!("nvme{n}n1"),

@@ -96,7 +96,7 @@ fn split(
         .evidence(format!(
             "{ios} of {:.1} KiB were issued, {pieces} of {:.1} KiB arrived{}",
             issued.size(dir) / 1024.0,
-            seen.bytes as f64 / pieces as f64 / 1024.0,
+            seen.bytes.0 as f64 / pieces as f64 / 1024.0,
             match below {
                 Some((set, _)) => format!("; max_sectors_kb is {}", set.0 / 1024),
                 None => String::new(),
@@ -150,10 +150,10 @@ mod tests {
 
     fn wrote(ios: u64, merges: u64) -> Case {
         let mut case = one_drive().writing();
-        let dir = DeviceDir { ios, merges, bytes: 100 << 20, mean_ms: 1.0 };
+        let dir = DeviceDir { ios, merges, bytes: Bytes(100 << 20), mean_ms: 1.0 };
         let issued = Issued {
             ios: PerDir::new(0, 100, 0),
-            bytes: PerDir::new(0, 100 << 20, 0),
+            bytes: PerDir::new(0, 100 << 20, 0).map(Bytes),
             ..Issued::default()
         };
         case.report.extras.devices = vec![DeviceView {
@@ -193,14 +193,14 @@ mod tests {
     #[test]
     fn silent_if_other_programs_used_the_device() {
         let mut case = wrote(7725, 0);
-        case.report.extras.devices[0].dirs[Dir::Write].bytes = 400 << 20;
+        case.report.extras.devices[0].dirs[Dir::Write].bytes = Bytes(400 << 20);
         assert!(found_after(&CHECK, &case).is_empty());
         let mut case = wrote(100, 900);
-        case.report.extras.devices[0].dirs[Dir::Write].bytes = 110 << 20;
+        case.report.extras.devices[0].dirs[Dir::Write].bytes = Bytes(110 << 20);
         assert!(found_after(&CHECK, &case).is_empty(), "their neighbours were merged");
         let mut case = wrote(800, 0);
         case.report.extras.devices[0].issued.as_mut().unwrap().failed_bytes =
-            PerDir::new(0, 4096, 0);
+            PerDir::new(0, 4096, 0).map(Bytes);
         assert!(found_after(&CHECK, &case).is_empty(), "what failed was perhaps tried again");
     }
 

@@ -3,7 +3,7 @@
 use fiord_job::option::table::IODEPTH;
 use fiord_plan::{DepthSupport, EngineAccess, EnginePlan, JobPlan};
 use fiord_stat::finding::Severity;
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::allocation::allocation;
@@ -13,7 +13,7 @@ use crate::evidence::submission::{SHARE, blocked, each, mostly_submits};
 use crate::evidence::synchronous::synchronous;
 
 /// Minimum length of a run: CPU times of shorter runs are too coarse.
-const SHORTEST_MS: u64 = 200;
+const SHORTEST: Nanos = Nanos::from_millis(200);
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -53,8 +53,8 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         else {
             continue;
         };
-        let ran = entry.report.runtime_ms / u64::from(entry.report.members.max(1));
-        if ran < SHORTEST_MS || !mostly_submits(shares) || in_memory(known, &entry) {
+        let ran = entry.report.runtime / u64::from(entry.report.members.max(1));
+        if ran < SHORTEST || !mostly_submits(shares) || in_memory(known, &entry) {
             continue;
         }
         let blocked = blocked(&entry, shares);
@@ -140,19 +140,20 @@ mod tests {
         let (plan, _) = plan(&format!(
             "--name=a --filename=f --size=1m --rw=randread --direct=1 --iodepth=16 {options}"
         ));
-        let shares = TimeShares::of([0, submission, 100 - submission, 0, 0], 20, 320).unwrap();
+        let shares = [0, submission, 100 - submission, 0, 0].map(Nanos);
+        let shares = TimeShares::of(shares, 20, 320).unwrap();
         let shares = TimeShares { submitting: rounds, ..shares };
         let mut job = JobReport {
             name: "a".into(),
             members: 1,
-            runtime_ms: 1000,
+            runtime: Nanos::from_secs(1),
             sys_cpu: cpu,
             dirs: vec![row(DirKind::Read, 500.0, 1)],
             ..JobReport::default()
         };
         job.dirs[0].lat.mean = 32e6;
         job.dirs[0].lat.n = 500;
-        job.delays.ready_ns = ready.map(|percent| percent * 10_000_000);
+        job.delays.ready = ready.map(|percent| Nanos::from_millis(percent * 10));
         let mut report = Report { jobs: vec![job], ..Report::default() };
         let jobs = vec![JobShares { group_id: 0, name: "a".into(), shares }];
         report.extras.generator = Some(GeneratorReport { jobs, ..GeneratorReport::default() });

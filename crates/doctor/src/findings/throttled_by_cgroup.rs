@@ -78,7 +78,7 @@ fn reached(known: &After<'_>, findings: &mut CollectedFindings) {
         };
         let ways = view.dirs.values().zip(quota.bytes.iter().zip(&quota.ios));
         let mut bit =
-            ways.filter(|(dir, (bytes, ios))| near(**bytes, dir.bytes) || near(**ios, dir.ios));
+            ways.filter(|(dir, (bytes, ios))| near(**bytes, dir.bytes.0) || near(**ios, dir.ios));
         let finding = io_limit(quota, disk);
         if bit.next().is_none() {
             if steady(known, &disk.name, view.seconds) {
@@ -88,7 +88,7 @@ fn reached(known: &After<'_>, findings: &mut CollectedFindings) {
         }
         let [read, write] = [Dir::Read, Dir::Write].map(|dir| {
             let dir = &view.dirs[dir];
-            let (bytes, ios) = (dir.bytes as f64 / view.seconds, dir.ios as f64 / view.seconds);
+            let (bytes, ios) = (dir.bytes.0 as f64 / view.seconds, dir.ios as f64 / view.seconds);
             format!("{bytes:.0} bytes and {ios:.0} I/Os a second")
         });
         let limits = limits_of(quota);
@@ -154,7 +154,6 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 mod tests {
     use fiord_sys::conditions::CpuQuota;
     use fiord_sys::file::Device;
-
     use fiord_types::Nanos;
 
     use super::*;
@@ -184,7 +183,7 @@ mod tests {
                 DeviceView { name: "nvme0n1".into(), seconds: 10.0, ..Default::default() };
             view.dirs[Dir::Read] = reads;
             case.report.extras.devices = vec![view];
-            case.report.jobs[0].runtime_ms = ran;
+            case.report.jobs[0].runtime = Nanos::from_millis(ran);
             let mut all = CollectedFindings::default();
             let (plan, machine) = (&case.plan, &case.machine);
             before(&Before { plan, machine }, &mut all);

@@ -148,6 +148,7 @@ fn student(freedom: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{DirKind, LatencySummary};
+    use fiord_types::Nanos;
 
     use super::*;
     use crate::tests::fixture::{after, row};
@@ -156,7 +157,7 @@ mod tests {
         let job = "--name=a --ioengine=sim --rw=randread --size=1m";
         let found = after(&CHECK, job, &|report| {
             let mut row = row(DirKind::Read, ios as f64 / 10.0, 10);
-            let percentiles = vec![(99.0, 1), (99.99, 2)];
+            let percentiles = vec![(99.0, Nanos(1)), (99.99, Nanos(2))];
             row.clat = LatencySummary { n: ios, percentiles, ..LatencySummary::default() };
             row.iops_samples =
                 RateSummary { mean: 100.0, dev, samples: 20, ..RateSummary::default() };
@@ -173,7 +174,7 @@ mod tests {
         let found = after(&CHECK, job, &|report| {
             let one = |kind, iops| {
                 let mut row = row(kind, iops, 10);
-                let (n, percentiles) = (row.total_ios, vec![(99.0, 1)]);
+                let (n, percentiles) = (row.total_ios, vec![(99.0, Nanos(1))]);
                 row.clat = LatencySummary { n, percentiles, ..LatencySummary::default() };
                 row
             };
@@ -191,9 +192,9 @@ mod tests {
             let job = format!("--name=a --ioengine=sim --rw=randread --size=2m {more}");
             let found = after(&CHECK, &job, &|report| {
                 let mut row = row(DirKind::Read, 50.0, 10);
-                let percentiles = vec![(99.0, 1)];
+                let percentiles = vec![(99.0, Nanos(1))];
                 row.clat = LatencySummary { n: 500, percentiles, ..LatencySummary::default() };
-                (report.dirs, report.runtime_ms) = (vec![row], ms);
+                (report.dirs, report.runtime) = (vec![row], Nanos::from_millis(ms));
                 report.percentile_list = vec![99.0];
             });
             found[0].remedy.clone()

@@ -107,9 +107,9 @@ fn mean_ms(view: &DeviceView) -> f64 {
 fn alone(entry: &Entry<'_>, views: &[&DeviceView]) -> bool {
     let rows = || entry.report.dirs.iter();
     let (made, moved) =
-        rows().fold((0, 0), |sum, row| (sum.0 + row.total_ios, sum.1 + row.io_bytes));
+        rows().fold((0, 0), |sum, row| (sum.0 + row.total_ios, sum.1 + row.io_bytes.0));
     let seen: u64 = views.iter().map(|view| ios(view)).sum();
-    let bytes: u64 = views.iter().flat_map(|view| moving(view)).map(|dir| dir.bytes).sum();
+    let bytes: u64 = views.iter().flat_map(|view| moving(view)).map(|dir| dir.bytes.0).sum();
     let near = |a: u64, b: u64| a.abs_diff(b) as f64 <= b as f64 * OTHERS;
     near(seen, made) && near(bytes, moved)
 }
@@ -163,7 +163,7 @@ fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::PerDir;
+    use fiord_types::{Bytes, Nanos, PerDir};
 
     use fiord_plan::FilePlan;
     use fiord_stat::device::DeviceDir;
@@ -188,7 +188,7 @@ mod tests {
             name: name.into(),
             seconds: 10.0,
             dirs: PerDir::new(
-                DeviceDir { ios: 5000, bytes: 5000 * 4096, mean_ms, merges: 0 },
+                DeviceDir { ios: 5000, bytes: Bytes(5000 * 4096), mean_ms, merges: 0 },
                 DeviceDir::default(),
                 DeviceDir::default(),
             ),
@@ -233,7 +233,7 @@ mod tests {
             []
         );
         assert_eq!(reported(uneven, |case| case.job().target.open.direct = false), []);
-        assert_eq!(reported(uneven, |case| case.report.jobs[0].runtime_ms = 3000), []);
+        assert_eq!(reported(uneven, |case| case.report.jobs[0].runtime = Nanos::from_secs(3)), []);
         let first = |case: &mut Case| {
             let one: FilePlan = case.job().target.files[0].clone();
             case.job().target.files = vec![one];
@@ -245,8 +245,9 @@ mod tests {
     fn silent_if_other_programs_use_a_device() {
         let others = |case: &mut Case| case.report.extras.devices[1].dirs[Dir::Read].ios += 4000;
         assert_eq!(reported([0.1, 1.9], others), []);
-        let others =
-            |case: &mut Case| case.report.extras.devices[1].dirs[Dir::Read].bytes += 100 << 20;
+        let others = |case: &mut Case| {
+            case.report.extras.devices[1].dirs[Dir::Read].bytes += Bytes(100 << 20)
+        };
         assert_eq!(reported([0.1, 1.9], others), []);
     }
 }

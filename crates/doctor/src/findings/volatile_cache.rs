@@ -72,8 +72,8 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     let report = entry.report;
     let unflushed = entry.jobs.iter().all(|job| unflushed(job) && !job.end.time_based);
     let writes = report.dirs.iter().filter(|row| row.kind == DirKind::Write);
-    let written: u64 = writes.map(|row| row.io_bytes).sum();
-    let seconds = report.runtime_ms as f64 / 1e3 / entry.jobs.len() as f64;
+    let written: u64 = writes.map(|row| row.io_bytes.0).sum();
+    let seconds = report.runtime.as_secs_f64() / entry.jobs.len() as f64;
     let room = CACHE.saturating_mul(disks.len() as u64);
     // A flush by anyone, a file system for example, empties the cache as well.
     let flushed = views
@@ -153,6 +153,8 @@ fn unflushed(job: &JobPlan) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::Nanos;
+
     use super::*;
     use crate::tests::drives::{Case, found_after, one_drive};
     use crate::tests::fixture::row;
@@ -163,7 +165,7 @@ mod tests {
         case.disks(|disk| disk.queue.write_cache = Some("write back".into()));
         let iops = (mib * 256 / seconds) as f64;
         case.report.jobs[0].dirs = vec![row(DirKind::Write, iops, seconds)];
-        case.report.jobs[0].runtime_ms = seconds * 1000;
+        case.report.jobs[0].runtime = Nanos::from_secs(seconds);
         case
     }
 

@@ -3,6 +3,7 @@
 use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
+use fiord_types::Bytes;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::percent;
@@ -64,7 +65,7 @@ fn did_read(entries: &[Entry<'_>], job: &JobPlan) -> bool {
         entry.jobs.iter().any(|other| other.identity.index == job.identity.index)
     };
     let entry = entries.iter().find(own);
-    entry.is_none_or(|entry| entry.report.dirs.iter().any(|row| row.io_bytes > 0))
+    entry.is_none_or(|entry| entry.report.dirs.iter().any(|row| row.io_bytes > Bytes::ZERO))
 }
 
 fn finding(

@@ -8,6 +8,7 @@ use fiord_stat::finding::Finding;
 use fiord_stat::report::{JobReport, Report};
 use fiord_sys::survey::fixture::Machine as Tree;
 use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth};
+use fiord_types::Nanos;
 
 use crate::check::{After, Before, Check, CollectedFindings};
 use crate::machine::Devices;
@@ -59,7 +60,7 @@ pub(crate) fn with_disks(tree: &Tree) -> Case {
     let machine =
         Machine { devices: Devices { disks, under, ..Devices::default() }, ..Machine::default() };
     let report = Report {
-        jobs: vec![JobReport { members: 1, runtime_ms: 10_000, ..JobReport::default() }],
+        jobs: vec![JobReport { members: 1, runtime: Nanos::from_secs(10), ..JobReport::default() }],
         ..Report::default()
     };
     Case {

@@ -5,6 +5,7 @@ use fiord_job::spec::JobSpec;
 use fiord_plan::{Plan, PlanOptions};
 use fiord_stat::finding::Finding;
 use fiord_stat::report::{DirKind, DirReport, JobReport, Report};
+use fiord_types::{Bytes, Nanos};
 
 use crate::check::{After, Before, Check, CollectedFindings, Lint};
 use crate::machine::Machine;
@@ -66,10 +67,10 @@ pub(crate) fn row(kind: DirKind, iops: f64, seconds: u64) -> DirReport {
     let total_ios = (iops * seconds as f64) as u64;
     DirReport {
         kind,
-        io_bytes: total_ios * 4096,
-        bw_bytes: (iops * 4096.0) as u64,
+        io_bytes: Bytes(total_ios * 4096),
+        bw: Bytes((iops * 4096.0) as u64),
         iops,
-        runtime_ms: seconds * 1000,
+        runtime: Nanos::from_secs(seconds),
         total_ios,
         short_ios: 0,
         drop_ios: 0,

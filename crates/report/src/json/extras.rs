@@ -97,7 +97,7 @@ fn per_core(extras: &Extras) -> Vec<Value> {
         Value::Object(vec![
             ("groupid".into(), integer(group.group_id)),
             ("cores".into(), integer(group.cores)),
-            ("bw_bytes".into(), integer(group.bw)),
+            ("bw_bytes".into(), integer(group.bw.0)),
             ("bw_bytes_per_core".into(), number(group.bw_per_core)),
         ])
     };
@@ -108,7 +108,7 @@ fn per_core(extras: &Extras) -> Vec<Value> {
 fn slices(table: &SliceTable) -> Value {
     let limit = |limit: &LatencyLimit| {
         Value::Object(vec![
-            ("over_ns".into(), integer(limit.over_ns)),
+            ("over_ns".into(), integer(limit.over.0)),
             ("below_percent".into(), number(limit.percent)),
         ])
     };
@@ -118,7 +118,7 @@ fn slices(table: &SliceTable) -> Value {
             ("ios".into(), integer(row.ios)),
             ("trans".into(), shares(&row.due)),
             ("device".into(), shares(&row.own)),
-            ("lag_ns".into(), integer(row.lag_ns)),
+            ("lag_ns".into(), integer(row.lag.0)),
         ])
     };
     let verdict = match table.verdict {
@@ -131,7 +131,7 @@ fn slices(table: &SliceTable) -> Value {
         ("groupid".into(), integer(table.group_id)),
         ("verdict".into(), text(verdict)),
         ("complete".into(), integer(u8::from(table.complete))),
-        ("slice_ns".into(), integer(table.slice_ns)),
+        ("slice_ns".into(), integer(table.slice.0)),
         ("limits".into(), Value::Array(table.limits.iter().map(limit).collect())),
         ("slices".into(), Value::Array(table.slices.iter().map(row).collect())),
         ("broken".into(), Value::Array(table.broken.iter().map(breach).collect())),
@@ -143,7 +143,7 @@ fn breach(breach: &Breach) -> Value {
     let share = |of: &str, limit: &LatencyLimit, percent: f64| {
         vec![
             ("of".to_string(), text(of)),
-            ("over_ns".into(), integer(limit.over_ns)),
+            ("over_ns".into(), integer(limit.over.0)),
             ("below_percent".into(), number(limit.percent)),
             ("percent".into(), number(percent)),
         ]
@@ -151,8 +151,8 @@ fn breach(breach: &Breach) -> Value {
     let mut keys: Keys = match &breach.what {
         Breached::Own(limit, percent) => share("device", limit, *percent),
         Breached::Due(limit, percent) => share("trans", limit, *percent),
-        Breached::Lag(ns) => {
-            vec![("of".to_string(), text("lag")), ("lag_ns".into(), integer(*ns))]
+        Breached::Lag(lag) => {
+            vec![("of".to_string(), text("lag")), ("lag_ns".into(), integer(lag.0))]
         }
     };
     keys.push(("worst_slice".into(), integer(breach.worst as u64 + 1)));
@@ -187,7 +187,7 @@ fn device(device: &DeviceView) -> Value {
         }
         let mut row = vec![
             ("ios".to_string(), integer(seen.ios)),
-            ("bytes".into(), integer(seen.bytes)),
+            ("bytes".into(), integer(seen.bytes.0)),
             ("mean_bytes".into(), number(seen.size())),
             ("merges".into(), integer(seen.merges)),
             ("mean_ms".into(), number(seen.mean_ms)),
@@ -196,7 +196,7 @@ fn device(device: &DeviceView) -> Value {
             // Unknown if other programs used the device.
             row.extend(device.splits(dir).map(|splits| ("splits".into(), integer(splits))));
             row.push(("issued_ios".into(), integer(issued.ios[dir])));
-            row.push(("issued_bytes".into(), integer(issued.bytes[dir])));
+            row.push(("issued_bytes".into(), integer(issued.bytes[dir].0)));
             row.push(("issued_mean_bytes".into(), number(issued.size(dir))));
         }
         keys.push((dir.name().into(), Value::Object(row)));

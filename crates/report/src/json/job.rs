@@ -1,6 +1,7 @@
 //! The object of a job.
 
 use fiord_stat::report::*;
+use fiord_types::Nanos;
 
 use super::document::{Value, integer, number, text};
 use super::verify;
@@ -15,10 +16,10 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
     let mut keys: Keys = vec![
         ("jobname".into(), text(&job.name)),
         ("groupid".into(), integer(job.group_id)),
-        ("job_start".into(), integer(job.start_ms)),
+        ("job_start".into(), integer(job.start.as_millis())),
         ("error".into(), integer(job.error)),
-        ("eta".into(), integer(job.eta_s.unwrap_or(NO_ETA))),
-        ("elapsed".into(), integer(job.elapsed_s)),
+        ("eta".into(), integer(job.eta.map_or(NO_ETA, Nanos::as_secs))),
+        ("elapsed".into(), integer(job.elapsed.as_secs())),
     ];
     if !job.options.is_empty() {
         keys.push(("job options".into(), super::options(&job.options)));
@@ -79,12 +80,12 @@ fn row_name(kind: DirKind) -> &'static str {
 fn direction(d: &DirReport, issued: u64, bins: bool) -> Value {
     let (bw, iops) = (&d.bw_samples, &d.iops_samples);
     let mut keys = vec![
-        ("io_bytes", integer(d.io_bytes)),
-        ("io_kbytes", integer(d.io_bytes / 1024)),
-        ("bw_bytes", integer(d.bw_bytes)),
-        ("bw", integer(d.bw_bytes / 1024)),
+        ("io_bytes", integer(d.io_bytes.0)),
+        ("io_kbytes", integer(d.io_bytes.0 / 1024)),
+        ("bw_bytes", integer(d.bw.0)),
+        ("bw", integer(d.bw.0 / 1024)),
         ("iops", number(d.iops)),
-        ("runtime", integer(d.runtime_ms)),
+        ("runtime", integer(d.runtime.as_millis())),
         ("total_ios", integer(issued)),
         ("short_ios", integer(d.short_ios)),
         ("drop_ios", integer(d.drop_ios)),
@@ -125,17 +126,17 @@ fn priority(p: &PriorityReport, bins: bool) -> Value {
 
 fn latency(s: &LatencySummary, bins: bool) -> Value {
     let mut keys: Keys = vec![
-        ("min".into(), integer(s.min)),
-        ("max".into(), integer(s.max)),
+        ("min".into(), integer(s.min.0)),
+        ("max".into(), integer(s.max.0)),
         ("mean".into(), number(s.mean)),
         ("stddev".into(), number(s.stddev)),
         ("N".into(), integer(s.n)),
     ];
     if !s.percentiles.is_empty() {
-        let list = s.percentiles.iter().map(|(p, ns)| (format!("{p:.6}"), integer(*ns)));
+        let list = s.percentiles.iter().map(|(p, ns)| (format!("{p:.6}"), integer(ns.0)));
         keys.push(("percentile".into(), Value::Object(list.collect())));
         if bins {
-            let list = s.bins.iter().map(|(ns, n)| (ns.to_string(), integer(*n)));
+            let list = s.bins.iter().map(|(ns, n)| (ns.0.to_string(), integer(*n)));
             keys.push(("bins".into(), Value::Object(list.collect())));
         }
     }
@@ -143,7 +144,7 @@ fn latency(s: &LatencySummary, bins: bool) -> Value {
 }
 
 fn costs(job: &JobReport, keys: &mut Keys) {
-    keys.push(("job_runtime".into(), integer(job.runtime_ms)));
+    keys.push(("job_runtime".into(), integer(job.runtime.as_millis())));
     keys.push(("usr_cpu".into(), number(job.usr_cpu)));
     keys.push(("sys_cpu".into(), number(job.sys_cpu)));
     keys.push(("ctx".into(), integer(job.ctx)));
@@ -172,11 +173,11 @@ fn target(job: &JobReport, keys: &mut Keys) {
     // Jobs that did nothing had no depth and no latency.
     if job.did_io() {
         keys.push(("latency_depth".into(), integer(job.latency_depth)));
-        keys.push(("latency_target".into(), integer(job.latency_target_ns)));
-        keys.push(("latency_target_ns".into(), integer(job.latency_target_ns)));
+        keys.push(("latency_target".into(), integer(job.latency_target.0)));
+        keys.push(("latency_target_ns".into(), integer(job.latency_target.0)));
         keys.push(("latency_percentile".into(), number(job.latency_percentile)));
-        keys.push(("latency_window".into(), integer(job.latency_window_us)));
-        keys.push(("latency_window_us".into(), integer(job.latency_window_us)));
+        keys.push(("latency_window".into(), integer(job.latency_window.as_micros())));
+        keys.push(("latency_window_us".into(), integer(job.latency_window.as_micros())));
     }
     if let Some(text) = &job.description {
         keys.push(("desc".into(), super::text(text)));
@@ -191,22 +192,22 @@ fn target(job: &JobReport, keys: &mut Keys) {
 
 fn steady_state(s: &SteadyState) -> Value {
     // fio's lists are as long as the window, with zeros for intervals that the job did not reach.
-    let list = |values: &[u64]| {
-        let missing = std::iter::repeat_n(&0, s.missing);
-        Value::Array(values.iter().chain(missing).map(|v| integer(*v)).collect())
+    let list = |values: &mut dyn Iterator<Item = u64>| {
+        let missing = std::iter::repeat_n(0, s.missing);
+        Value::Array(values.chain(missing).map(integer).collect())
     };
     let mut data: Keys =
-        vec![("bw_mean".into(), integer(s.bw_mean)), ("iops_mean".into(), integer(s.iops_mean))];
+        vec![("bw_mean".into(), integer(s.bw_mean.0)), ("iops_mean".into(), integer(s.iops_mean))];
     if s.measure == SteadyMeasure::Latency {
-        data.push(("lat_mean".into(), integer(s.lat_mean)));
-        data.push(("lat_ns".into(), list(&s.lat_data)));
+        data.push(("lat_mean".into(), integer(s.lat_mean.0)));
+        data.push(("lat_ns".into(), list(&mut s.lat_data.iter().map(|time| time.0))));
     }
-    data.push(("iops".into(), list(&s.iops_data)));
-    data.push(("bw".into(), list(&s.bw_data)));
+    data.push(("iops".into(), list(&mut s.iops_data.iter().copied())));
+    data.push(("bw".into(), list(&mut s.bw_data.iter().map(|bytes| bytes.0))));
     let percent = if s.percent { "%" } else { "" };
     let mut keys: Keys = vec![
         ("ss".into(), text(&s.spec)),
-        ("duration".into(), integer(s.duration_s)),
+        ("duration".into(), integer(s.duration.as_secs())),
         ("attained".into(), integer(i128::from(s.attained))),
         ("criterion".into(), text(format!("{:.6}{percent}", s.criterion))),
         ("max_deviation".into(), number(s.max_deviation)),

@@ -14,6 +14,7 @@ use std::io::{self, Write};
 
 use document::{Value, integer, number, text};
 use fiord_stat::report::{DiskCounts, DiskReport, Report};
+use fiord_types::Nanos;
 
 /// Writes the report with percentiles.
 ///
@@ -32,11 +33,11 @@ pub fn json_plus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn whole(report: &Report, bins: bool) -> Value {
-    let seconds = report.unix_ms / 1000;
+    let seconds = report.written.as_secs();
     let mut keys: Vec<(String, Value)> = vec![
         ("fio version".into(), text(&report.version)),
         ("timestamp".into(), integer(seconds)),
-        ("timestamp_ms".into(), integer(report.unix_ms)),
+        ("timestamp_ms".into(), integer(report.written.as_millis())),
         ("time".into(), text(crate::date::words(seconds, report.utc_offset_s))),
     ];
     if !report.global_options.is_empty() {
@@ -81,7 +82,7 @@ fn counts(prefix: &str, c: &DiskCounts, keys: &mut Vec<(String, Value)>) {
     // In fio's aggregates, the second key is singular.
     let write_merges = if prefix.is_empty() { "write_merges" } else { "write_merge" };
     both(["read_merges", write_merges], c.merges);
-    both(["read_ticks", "write_ticks"], c.ticks);
-    keys.push((format!("{prefix}in_queue"), integer(c.in_queue)));
+    both(["read_ticks", "write_ticks"], c.time.map(Nanos::as_millis));
+    keys.push((format!("{prefix}in_queue"), integer(c.in_queue.as_millis())));
     keys.push((format!("{prefix}util"), number(c.util)));
 }

@@ -67,17 +67,17 @@ fn size(bytes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::DeviceDir;
-    use fiord_types::PerDir;
+    use fiord_types::{Bytes, PerDir};
 
     use super::*;
 
     #[test]
     fn large_writes_that_reach_the_device_in_pieces_are_seen() {
         // Three of the 295 are flushes, which transfer no data and are not parts of writes.
-        let written = DeviceDir { ios: 295, merges: 0, bytes: 100 << 20, mean_ms: 1.5 };
+        let written = DeviceDir { ios: 295, merges: 0, bytes: Bytes(100 << 20), mean_ms: 1.5 };
         let issued = Issued {
             ios: PerDir::new(0, 100, 0),
-            bytes: PerDir::new(0, 100 << 20, 0),
+            bytes: PerDir::new(0, 100 << 20, 0).map(Bytes),
             depth: Some(8.0),
             ..Issued::default()
         };
@@ -102,7 +102,7 @@ mod tests {
         // Writes of other programs are not parts of this job's I/O.
         let none = Issued {
             ios: PerDir::new(1, 0, 0),
-            bytes: PerDir::new(4096, 0, 0),
+            bytes: PerDir::new(4096, 0, 0).map(Bytes),
             ..Issued::default()
         };
         let device = DeviceView { dirs: device.dirs, issued: Some(none), ..DeviceView::default() };

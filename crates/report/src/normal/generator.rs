@@ -40,6 +40,8 @@ fn words(shares: &TimeShares) -> String {
 mod tests {
     use fiord_stat::report::{ClockReport, GeneratorReport};
 
+    use fiord_types::Nanos;
+
     use super::*;
 
     fn text(generator: GeneratorReport) -> String {
@@ -52,7 +54,7 @@ mod tests {
 
     #[test]
     fn one_line_tells_the_shares_and_one_each_ceiling() {
-        let shares = TimeShares::of([0, 25, 950, 10, 15], 40, 1280);
+        let shares = TimeShares::of([0, 25, 950, 10, 15].map(Nanos), 40, 1280);
         let ceilings = vec![Ceiling { group_id: 0, iops: 2e6, reached: 5e5 }];
         let text = text(GeneratorReport { shares, ceilings, ..GeneratorReport::default() });
         assert_eq!(

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::report::*;
+use fiord_types::{Bytes, Nanos};
 
 use super::{distribution, faults, latency, verify};
 use crate::style;
@@ -13,7 +14,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         return Ok(());
     }
     title(job, date, out)?;
-    for d in job.dirs.iter().filter(|d| d.total_ios > 0 || d.io_bytes > 0) {
+    for d in job.dirs.iter().filter(|d| d.total_ios > 0 || d.io_bytes > Bytes::ZERO) {
         direction(job, d, out)?;
     }
     distribution::latencies(job, out)?;
@@ -35,8 +36,8 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
     writeln!(
         out,
         "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
-        time_span(job.latency_target_ns),
-        time_span(job.latency_window_us.saturating_mul(1000)),
+        time_span(job.latency_target),
+        time_span(job.latency_window),
         job.latency_percentile,
         job.latency_depth
     )?;
@@ -85,15 +86,15 @@ fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<
         DirKind::Mixed => ("mixed", job.unified == Unified::Both),
     };
     let (own, other) = match bare {
-        true => style::bare_rates(d.bw_bytes, job.style),
-        false => style::rates(d.bw_bytes, job.style),
+        true => style::bare_rates(d.bw, job.style),
+        false => style::rates(d.bw, job.style),
     };
     write!(
         out,
         "  {name}: IOPS={}, BW={own} ({other})({}/{}msec)",
         style::count(d.iops as u64, job.style),
         style::size(d.io_bytes, job.style),
-        d.runtime_ms
+        d.runtime.as_millis()
     )?;
     match job.zone_resets {
         Some(n) => writeln!(out, "; {n} zone resets")?,
@@ -155,8 +156,8 @@ fn samples(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()
 }
 
 /// Formats a time with two decimals in the smallest unit in which it is less than 2000.
-fn time_span(ns: u64) -> String {
-    let (mut value, mut unit) = (ns as f64, 0);
+fn time_span(time: Nanos) -> String {
+    let (mut value, mut unit) = (time.0 as f64, 0);
     while value >= 2000.0 && unit < 3 {
         value /= 1000.0;
         unit += 1;
@@ -167,13 +168,13 @@ fn time_span(ns: u64) -> String {
 fn steady_state(state: &SteadyState, style: NumberStyle, out: &mut dyn Write) -> io::Result<()> {
     // The second rate counts thousands of KiB. fio does so only here.
     let (own, _) = style::rates(state.bw_mean, style);
-    let (_, other) = style::rates(state.bw_mean / 1024 * 1000, style);
+    let (_, other) = style::rates(Bytes(state.bw_mean.0 / 1024 * 1000), style);
     let (name, latency) = match state.measure {
         SteadyMeasure::Iops => ("iops", String::new()),
         SteadyMeasure::Bandwidth => ("bw", String::new()),
         // As in fio, the number may have its own suffix before the unit.
         SteadyMeasure::Latency => {
-            ("lat", format!("lat={}nsec, ", style::count(state.lat_mean, style)))
+            ("lat", format!("lat={}nsec, ", style::count(state.lat_mean.0, style)))
         }
     };
     let unit = if state.percent { "%" } else { "" };

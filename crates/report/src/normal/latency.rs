@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::report::LatencySummary;
+use fiord_types::Nanos;
 
 use crate::number::{Shape, Unit, scaled};
 
@@ -13,7 +14,7 @@ pub(super) fn line(name: &str, summary: &LatencySummary, out: &mut dyn Write) ->
     if summary.n == 0 {
         return Ok(());
     }
-    let (mut min, mut max) = (summary.min, summary.max);
+    let (mut min, mut max) = (summary.min.0, summary.max.0);
     let (mut mean, mut dev) = (summary.mean, summary.stddev);
     let mut unit = 0;
     // Use a coarser unit only if little precision is lost.
@@ -42,12 +43,12 @@ pub(super) fn percentiles(
     let (Some(first), Some(last)) = (list.first(), list.last()) else {
         return Ok(());
     };
-    let unit = match (first.1, last.1) {
+    let unit = match (first.1.0, last.1.0) {
         (min, max) if min > 2_000_000 && max > 99_999_999 => 2,
         (min, max) if min > 2000 && max > 99_999 => 1,
         _ => 0,
     };
-    let value = |ns: u64| ns.div_ceil([1, 1000, 1_000_000][unit]);
+    let value = |time: Nanos| time.0.div_ceil([1, 1000, 1_000_000][unit]);
     let digits = value(last.1).to_string().len().max(5);
     let decimals = decimals as usize;
     // 80 columns minus the margin, divided by the width of an entry.
@@ -56,7 +57,9 @@ pub(super) fn percentiles(
     for (i, row) in list.chunks(per_line).enumerate() {
         let entries: Vec<String> = row
             .iter()
-            .map(|(p, ns)| format!("{p:w$.decimals$}th=[{:digits$}]", value(*ns), w = decimals + 3))
+            .map(|(p, time)| {
+                format!("{p:w$.decimals$}th=[{:digits$}]", value(*time), w = decimals + 3)
+            })
             .collect();
         let more = if (i + 1) * per_line < list.len() { "," } else { "" };
         writeln!(out, "     | {}{more}", entries.join(", "))?;

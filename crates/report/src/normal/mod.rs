@@ -24,7 +24,7 @@ use fiord_stat::report::Report;
 pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     slices::write(&report.extras.slices, out)?;
     writeln!(out)?;
-    let date = crate::date::words(report.unix_ms / 1000, report.utc_offset_s);
+    let date = crate::date::words(report.written.as_secs(), report.utc_offset_s);
     for job in &report.jobs {
         job::write(job, &date, out)?;
     }

@@ -60,28 +60,30 @@ fn breach(breach: &Breach, slices: usize, out: &mut dyn Write) -> io::Result<()>
              they keep to it",
             share(limit, *percent)
         ),
-        Breached::Lag(ns) => writeln!(
+        Breached::Lag(lag) => writeln!(
             out,
             "fiord: failed: I/Os{place} began {:.1} s after they were due: the device does not keep up \
              with this load",
-            *ns as f64 / 1e9
+            lag.as_secs_f64()
         ),
     }
 }
 
 fn milliseconds(limit: &LatencyLimit) -> f64 {
-    limit.over_ns as f64 / 1e6
+    limit.over.0 as f64 / 1e6
 }
 
 #[cfg(test)]
 mod tests {
     use fiord_stat::slices::{Ending, Slice};
+    use fiord_types::Nanos;
 
     use super::*;
 
     fn printed(limits: &[(u64, f64)], slices: &[Slice], ending: Ending) -> String {
-        let limits =
-            limits.iter().map(|&(ms, percent)| LatencyLimit { over_ns: ms * 1_000_000, percent });
+        let limits = limits
+            .iter()
+            .map(|&(ms, percent)| LatencyLimit { over: Nanos::from_millis(ms), percent });
         let table =
             SliceTable { name: "act".into(), limits: limits.collect(), ..SliceTable::default() };
         let mut out = Vec::new();
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_below() {
-        let mut slice = Slice { ios: 200, lag: 12_345_000_000, ..Slice::default() };
+        let mut slice = Slice { ios: 200, lag: Nanos::from_millis(12_345), ..Slice::default() };
         (slice.due[0], slice.own[0], slice.due[1]) = (60, 10, 50);
         let text = printed(&[(1, 5.0), (8, 1.0)], &[Slice::default(), slice], Ending::Short);
         for part in [

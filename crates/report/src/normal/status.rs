@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::report::{CoreBandwidth, DirKind, DiskCounts, DiskReport, GroupReport};
+use fiord_types::Nanos;
 
 use crate::style::{rates, sizes};
 
@@ -24,7 +25,8 @@ pub(super) fn group(group: &GroupReport, out: &mut dyn Write) -> io::Result<()> 
             out,
             "{name:>7}: bw={agg} ({agg_other}), {min}-{max} ({min_other}-{max_other}), \
              io={io} ({io_other}), run={}-{}msec",
-            d.min_run_ms, d.max_run_ms
+            d.min_run.as_millis(),
+            d.max_run.as_millis()
         )?;
     }
     Ok(())
@@ -34,7 +36,7 @@ pub(super) fn group(group: &GroupReport, out: &mut dyn Write) -> io::Result<()> 
 pub(super) fn cores(groups: &[CoreBandwidth], out: &mut dyn Write) -> io::Result<()> {
     for group in groups {
         let CoreBandwidth { group_id, cores, bw, bw_per_core } = group;
-        let (bw, per_core) = (*bw as f64 / 1e6, bw_per_core / 1e6);
+        let (bw, per_core) = (bw.0 as f64 / 1e6, bw_per_core / 1e6);
         let core = if *cores == 1 { "core" } else { "cores" };
         writeln!(
             out,
@@ -65,20 +67,21 @@ fn disk(disk: &DiskReport, out: &mut dyn Write) -> io::Result<()> {
         pair(c.ios),
         pair(c.sectors),
         pair(c.merges),
-        pair(c.ticks),
-        c.in_queue,
+        pair(c.time.map(Nanos::as_millis)),
+        c.in_queue.as_millis(),
         c.util
     )?;
     if let Some(a) = &disk.aggregate {
-        let DiskCounts { ios, sectors, merges, ticks, in_queue, util } = *a;
+        let DiskCounts { ios, sectors, merges, time, in_queue, util } = *a;
         write!(
             out,
-            ", aggrios={}, aggsectors={}, aggrmerge={}, aggrticks={}, aggrin_queue={in_queue}, \
+            ", aggrios={}, aggsectors={}, aggrmerge={}, aggrticks={}, aggrin_queue={}, \
              aggrutil={util:.2}%",
             pair(ios),
             pair(sectors),
             pair(merges),
-            pair(ticks)
+            pair(time.map(Nanos::as_millis)),
+            in_queue.as_millis()
         )?;
     }
     writeln!(out)?;

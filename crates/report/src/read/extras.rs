@@ -7,7 +7,7 @@ use fiord_stat::report::{
 };
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, Nanos, PerDir};
 
 use super::node::Node;
 
@@ -55,25 +55,25 @@ fn shares(node: Node<'_>) -> TimeShares {
     let shares = LoopStage::ALL.map(|stage| node.float(stage.word()).clamp(0.0, 1.0));
     let used = shares.iter().filter(|share| **share > 0.0).count().max(1);
     let error = (1.0 - shares.iter().sum::<f64>()) / used as f64;
-    let ns: [u64; LoopStage::COUNT] = shares.map(|share| match share > 0.0 {
-        true => ((share + error) * HOUR).round() as u64,
-        false => 0,
+    let times = shares.map(|share| match share > 0.0 {
+        true => Nanos(((share + error) * HOUR).round() as u64),
+        false => Nanos::ZERO,
     });
     let (rounds, ios) = (node.whole("sampled_rounds"), node.whole("sampled_ios"));
-    TimeShares { ns, rounds, ios, submitting: 0 }
+    TimeShares { times, rounds, ios, submitting: 0 }
 }
 
 fn per_core(node: Node<'_>) -> CoreBandwidth {
     CoreBandwidth {
         group_id: node.small("groupid"),
         cores: node.whole("cores"),
-        bw: node.whole("bw_bytes"),
+        bw: node.bytes("bw_bytes"),
         bw_per_core: node.float("bw_bytes_per_core"),
     }
 }
 
 fn limit(node: Node<'_>) -> LatencyLimit {
-    LatencyLimit { over_ns: node.whole("over_ns"), percent: node.float("below_percent") }
+    LatencyLimit { over: node.nanos("over_ns"), percent: node.float("below_percent") }
 }
 
 fn slices(node: Node<'_>) -> SliceTable {
@@ -83,12 +83,12 @@ fn slices(node: Node<'_>) -> SliceTable {
         ios: row.whole("ios"),
         due: shares(row, "trans"),
         own: shares(row, "device"),
-        lag_ns: row.whole("lag_ns"),
+        lag: row.nanos("lag_ns"),
     };
     SliceTable {
         name: node.text("name"),
         group_id: node.small("groupid"),
-        slice_ns: node.whole("slice_ns"),
+        slice: node.nanos("slice_ns"),
         limits: node.list("limits").map(limit).collect(),
         slices: node.list("slices").map(row).collect(),
         verdict: match node.text("verdict").as_str() {
@@ -109,7 +109,7 @@ fn breach(node: Node<'_>) -> Breach {
         what: match node.text("of").as_str() {
             "device" => Breached::Own(limit(node), node.float("percent")),
             "trans" => Breached::Due(limit(node), node.float("percent")),
-            _ => Breached::Lag(node.whole("lag_ns")),
+            _ => Breached::Lag(node.nanos("lag_ns")),
         },
     }
 }
@@ -129,13 +129,13 @@ fn device(node: Node<'_>) -> DeviceView {
     let dirs = PerDir::from_fn(|dir| DeviceDir {
         ios: row(dir).whole("ios"),
         merges: row(dir).whole("merges"),
-        bytes: row(dir).whole("bytes"),
+        bytes: row(dir).bytes("bytes"),
         mean_ms: row(dir).float("mean_ms"),
     });
     let known = node.has("issued_depth") || Dir::ALL.iter().any(|dir| row(*dir).has("issued_ios"));
     let issued = known.then(|| Issued {
         ios: PerDir::from_fn(|dir| row(dir).whole("issued_ios")),
-        bytes: PerDir::from_fn(|dir| row(dir).whole("issued_bytes")),
+        bytes: PerDir::from_fn(|dir| row(dir).bytes("issued_bytes")),
         depth: node.find("issued_depth").map(|_| node.float("issued_depth")),
         ..Issued::default()
     });

@@ -1,6 +1,7 @@
 //! The object of a job.
 
 use fiord_stat::report::*;
+use fiord_types::{Bytes, Nanos};
 
 use super::node::Node;
 use super::verify;
@@ -34,17 +35,17 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         name: node.text("jobname"),
         description: node.find("desc").map(|_| node.text("desc")),
         group_id: node.small("groupid"),
-        start_ms: node.whole("job_start"),
+        start: node.millis("job_start"),
         error,
         failed: error != 0 && errors.as_ref().is_none_or(|errors| errors.total == 0),
-        eta_s: Some(node.whole("eta")).filter(|eta| *eta != NO_ETA),
-        elapsed_s: node.whole("elapsed"),
+        eta: Some(node.whole("eta")).filter(|eta| *eta != NO_ETA).map(Nanos::from_secs),
+        elapsed: Nanos::from_secs(node.whole("elapsed")),
         issued: issued(&dirs, &sync, configured.unified),
         short: counts(&dirs, |dir| dir.short_ios),
         dropped: counts(&dirs, |dir| dir.drop_ios),
         dirs,
         sync,
-        runtime_ms: node.whole("job_runtime"),
+        runtime: node.millis("job_runtime"),
         usr_cpu: node.float("usr_cpu"),
         sys_cpu: node.float("sys_cpu"),
         ctx: node.whole("ctx"),
@@ -59,9 +60,9 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         latency_ms: node.shares("latency_ms"),
         errors,
         latency_depth: node.small("latency_depth"),
-        latency_target_ns: node.whole("latency_target_ns"),
+        latency_target: node.nanos("latency_target_ns"),
         latency_percentile: node.float("latency_percentile"),
-        latency_window_us: node.whole("latency_window_us"),
+        latency_window: Nanos::from_micros(node.whole("latency_window_us")),
         steady_state: node.find("steadystate").map(steady_state),
         zone_resets: node.find("zone_resets").map(Node::integer),
         intended: intended(node.get("fiord").get("intended_lat_ns")),
@@ -127,10 +128,10 @@ fn configured(own: &[(String, String)], globals: &[(String, String)]) -> JobRepo
 fn direction(node: Node<'_>, kind: DirKind) -> DirReport {
     DirReport {
         kind,
-        io_bytes: node.whole("io_bytes"),
-        bw_bytes: node.whole("bw_bytes"),
+        io_bytes: node.bytes("io_bytes"),
+        bw: node.bytes("bw_bytes"),
         iops: node.float("iops"),
-        runtime_ms: node.whole("runtime"),
+        runtime: node.millis("runtime"),
         total_ios: node.whole("total_ios"),
         short_ios: node.whole("short_ios"),
         drop_ios: node.whole("drop_ios"),
@@ -158,15 +159,17 @@ fn priority(node: Node<'_>) -> PriorityReport {
 fn latency(node: Node<'_>) -> LatencySummary {
     let pairs = |key| node.entries(key);
     LatencySummary {
-        min: node.whole("min"),
-        max: node.whole("max"),
+        min: node.nanos("min"),
+        max: node.nanos("max"),
         mean: node.float("mean"),
         stddev: node.float("stddev"),
         n: node.whole("N"),
         percentiles: pairs("percentile")
-            .filter_map(|(percent, ns)| Some((percent.parse().ok()?, ns.integer())))
+            .filter_map(|(percent, ns)| Some((percent.parse().ok()?, Nanos(ns.integer()))))
             .collect(),
-        bins: pairs("bins").filter_map(|(ns, n)| Some((ns.parse().ok()?, n.integer()))).collect(),
+        bins: pairs("bins")
+            .filter_map(|(ns, n)| Some((Nanos(ns.parse().ok()?), n.integer())))
+            .collect(),
     }
 }
 
@@ -191,7 +194,7 @@ fn steady_state(node: Node<'_>) -> SteadyState {
     let spec = node.text("ss");
     let criterion = node.text("criterion");
     let data = node.get("data");
-    let list = |key: &str| data.list(key).map(Node::integer).collect();
+    let list = |key: &str| data.list(key).map(Node::integer);
     SteadyState {
         measure: match spec.get(..3) {
             Some("iop") => SteadyMeasure::Iops,
@@ -207,17 +210,17 @@ fn steady_state(node: Node<'_>) -> SteadyState {
         },
         percent: criterion.ends_with('%'),
         spec,
-        duration_s: node.whole("duration"),
+        duration: Nanos::from_secs(node.whole("duration")),
         attained: node.flag("attained"),
         criterion: criterion.trim_end_matches('%').parse().unwrap_or(0.0),
         max_deviation: node.float("max_deviation"),
         slope: node.float("slope"),
-        bw_mean: data.whole("bw_mean"),
+        bw_mean: data.bytes("bw_mean"),
         iops_mean: data.whole("iops_mean"),
-        lat_mean: data.whole("lat_mean"),
-        iops_data: list("iops"),
-        bw_data: list("bw"),
-        lat_data: list("lat_ns"),
+        lat_mean: data.nanos("lat_mean"),
+        iops_data: list("iops").collect(),
+        bw_data: list("bw").map(Bytes).collect(),
+        lat_data: list("lat_ns").map(Nanos).collect(),
         // Zeros stand for intervals that the job did not reach.
         missing: 0,
     }

@@ -24,6 +24,7 @@ mod node;
 mod verify;
 
 use fiord_stat::report::{DiskCounts, DiskReport, Report, SCHEMA};
+use fiord_types::Nanos;
 use serde_json::Deserializer;
 
 use node::{Node, Value};
@@ -87,14 +88,14 @@ fn report(document: Node<'_>) -> Result<Report, ReadError> {
     let jobs = ["jobs", "client_stats"].into_iter().find(|key| document.has_list(key));
     let jobs = document.list(jobs.ok_or(ReadError::NotAReport)?);
     let jobs: Vec<_> = jobs.map(|job| job::job(job, &globals)).collect();
-    let unix_ms = match document.whole("timestamp_ms") {
-        0 => document.whole("timestamp").saturating_mul(1000),
-        ms => ms,
+    let written = match document.whole("timestamp_ms") {
+        0 => Nanos::from_secs(document.whole("timestamp")),
+        ms => Nanos::from_millis(ms),
     };
     Ok(Report {
         schema,
         version: document.text("fio version"),
-        unix_ms,
+        written,
         utc_offset_s: 0,
         global_options: globals,
         groups: fiord_stat::job::groups(&jobs),
@@ -121,8 +122,8 @@ fn counts(node: Node<'_>, prefix: &str, merged_writes: &str) -> DiskCounts {
         ios: ["read_ios", "write_ios"].map(one),
         sectors: ["read_sectors", "write_sectors"].map(one),
         merges: ["read_merges", merged_writes].map(one),
-        ticks: ["read_ticks", "write_ticks"].map(one),
-        in_queue: one("in_queue"),
+        time: ["read_ticks", "write_ticks"].map(one).map(Nanos::from_millis),
+        in_queue: Nanos::from_millis(one("in_queue")),
         util: node.float(&format!("{prefix}util")),
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use fiord_types::{Bytes, Nanos};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// The largest integer that every JSON reader can represent. No run reaches it, and sums of such integers fit into
@@ -102,6 +103,21 @@ impl<'a> Node<'a> {
 
     pub(super) fn whole(self, key: &str) -> u64 {
         self.get(key).integer()
+    }
+
+    /// A number of bytes.
+    pub(super) fn bytes(self, key: &str) -> Bytes {
+        Bytes(self.whole(key))
+    }
+
+    /// A time in nanoseconds.
+    pub(super) fn nanos(self, key: &str) -> Nanos {
+        Nanos(self.whole(key))
+    }
+
+    /// A time in milliseconds; at most [`Nanos::MAX`].
+    pub(super) fn millis(self, key: &str) -> Nanos {
+        Nanos::from_millis(self.whole(key))
     }
 
     /// A number that fits into 32 bits; the largest one if it does not.

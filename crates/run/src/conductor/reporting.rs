@@ -207,7 +207,7 @@ fn standings(run: &Run, entries: &[JobEntry], now: u64) -> Vec<Standing> {
         Standing {
             running: entry.watch.released.map(|at| now.saturating_sub(at)),
             ended: entry.finished.is_some(),
-            bytes: Bytes(totals.bytes.values().sum()),
+            bytes: totals.bytes.values().map(|bytes| bytes.0).sum(),
             ios: totals.ios.values().sum(),
         }
     };

@@ -65,7 +65,7 @@ fn jobs_run_and_are_reported() {
     jobs[2].start.stonewall = true;
     let (result, log) = run_all(jobs, Vec::new());
     assert_eq!(result.report.jobs.len(), 3);
-    assert!(result.report.jobs.iter().all(|job| job.dirs[0].io_bytes == 1 << 20));
+    assert!(result.report.jobs.iter().all(|job| job.dirs[0].io_bytes.0 == 1 << 20));
     assert!(result.errors.is_empty() && result.signal.is_none() && result.stuck.is_empty());
     let third = log.iter().position(|line| line == "start 2").unwrap();
     assert!(log.iter().position(|line| line == "end 0 false").unwrap() < third, "{log:?}");
@@ -80,9 +80,9 @@ fn a_signal_ends_running_and_waiting_jobs() {
     assert_eq!(result.signal, Some(2));
     assert!(log.contains(&"signal 2".to_owned()));
     assert_eq!(result.report.jobs.len(), 2);
-    assert!(result.report.jobs[0].dirs[0].io_bytes > 0);
-    assert!(result.report.jobs[0].runtime_ms >= 20);
-    assert_eq!(result.report.jobs[1].runtime_ms, 0);
+    assert!(result.report.jobs[0].dirs[0].io_bytes.0 > 0);
+    assert!(result.report.jobs[0].runtime.as_millis() >= 20);
+    assert_eq!(result.report.jobs[1].runtime.as_millis(), 0);
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn exitall_ends_the_others() {
     jobs[0].end.exit_what = ExitWhat::All;
     jobs[2].start.stonewall = true;
     let (result, _) = run_all(jobs, Vec::new());
-    assert!(result.report.jobs[1].runtime_ms < 10_000);
-    assert_eq!(result.report.jobs[2].runtime_ms, 0);
+    assert!(result.report.jobs[1].runtime.as_millis() < 10_000);
+    assert_eq!(result.report.jobs[2].runtime.as_millis(), 0);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_failed_job_does_not_stop_the_others() {
     assert_eq!(result.errors[0].0, 0);
     assert_ne!(result.report.jobs[0].error, 0);
     assert_eq!(result.report.jobs[1].error, 0);
-    assert_eq!(result.report.jobs[1].dirs[0].io_bytes, 1 << 20);
+    assert_eq!(result.report.jobs[1].dirs[0].io_bytes.0, 1 << 20);
 }
 
 #[test]
@@ -225,11 +225,11 @@ fn progress_contains_the_rates_and_latencies_of_each_job() {
     for progress in &all {
         let [job, waiting] = &progress.jobs[..] else { panic!("{progress:?}") };
         assert!(job.totals.ios[Dir::Read] >= last && progress.iops == job.iops, "{progress:?}");
-        assert!(job.done.is_some_and(|done| done > 0.0) && job.eta_s.is_some());
+        assert!(job.done.is_some_and(|done| done > 0.0) && job.eta.is_some());
         assert_eq!(waiting.totals.ios, [0; 3]);
         last = job.totals.ios[Dir::Read];
         let Some(latency) = &job.latency else { continue };
-        let p: Vec<u64> = latency[Dir::Read].percentiles.iter().map(|(_, ns)| *ns).collect();
+        let p: Vec<u64> = latency[Dir::Read].percentiles.iter().map(|(_, ns)| ns.0).collect();
         assert!(
             p.len() == 5 && p.is_sorted() && latency[Dir::Write].percentiles.is_empty(),
             "{latency:?}"

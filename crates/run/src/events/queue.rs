@@ -159,9 +159,9 @@ pub fn observe<T>(
 mod tests {
     use super::*;
 
-    fn progress(elapsed_s: u64) -> EventKind {
+    fn progress(seconds: u64) -> EventKind {
         EventKind::Progress(Box::new(fiord_stat::progress::Progress {
-            elapsed_s,
+            elapsed: fiord_types::Nanos::from_secs(seconds),
             ..Default::default()
         }))
     }

@@ -105,7 +105,7 @@ fn view(activity: &Activity, ns: u64) -> DeviceView {
     let dir = |ios: u64, merges: u64, bytes: Bytes, time: Nanos| DeviceDir {
         ios,
         merges,
-        bytes: bytes.0,
+        bytes,
         mean_ms: if ios == 0 { 0.0 } else { time.as_millis() as f64 / ios as f64 },
     };
     let share = |time: Nanos| time.as_millis() as f64 * 1e6 / ns as f64;

@@ -3,7 +3,6 @@
 use fiord_plan::{FileKind, Plan};
 use fiord_stat::report::{DiskCounts, DiskReport};
 use fiord_sys::diskstats::{self, Activity};
-use fiord_types::Nanos;
 
 /// The disks under the targets. Their counters are read once at the start and once for each report, so that a
 /// run of a millisecond is measured as exactly as one of an hour.
@@ -43,8 +42,8 @@ fn disk(activity: &Activity) -> DiskReport {
             ios: [c.read_ios, c.write_ios],
             sectors: [c.read_bytes, c.write_bytes].map(|bytes| bytes.0 / 512),
             merges: [c.read_merges, c.write_merges],
-            ticks: [c.read_time, c.write_time].map(Nanos::as_millis),
-            in_queue: c.in_queue.as_millis(),
+            time: [c.read_time, c.write_time],
+            in_queue: c.in_queue,
             util: activity.utilisation(),
         },
         aggregate: DiskCounts::aggregate(&members),

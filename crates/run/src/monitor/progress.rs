@@ -3,7 +3,7 @@
 use fiord_plan::{JobPlan, Mix, Plan, Rate, Unified};
 use fiord_stat::live::Totals;
 use fiord_stat::progress::{IntervalLatency, JobPhase, JobProgress, Progress, RunKind};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::{Standing, estimate, estimate_job};
 use crate::control::Phase;
@@ -48,7 +48,8 @@ impl Meter {
         let spent = now.saturating_sub(self.last_ns).max(1);
         let elapsed = now.saturating_sub(began);
         let per_second = |n: u64| (u128::from(n) * 1_000_000_000 / u128::from(spent)) as u64;
-        let mut bytes = PerDir::all(0);
+        let bytes_per_second = |bytes: Bytes| Bytes(per_second(bytes.0));
+        let mut bytes = PerDir::all(Bytes::ZERO);
         let mut ios = PerDir::all(0);
         let mut jobs = Vec::with_capacity(plan.jobs.len());
         let mut latencies = latencies.into_iter();
@@ -59,7 +60,7 @@ impl Meter {
             let totals = shared.live.totals();
             let last = std::mem::replace(&mut self.last[index], totals);
             let more = Totals {
-                bytes: PerDir::from_fn(|dir| grown(totals.bytes[dir], last.bytes[dir])),
+                bytes: PerDir::from_fn(|dir| Bytes(grown(totals.bytes[dir].0, last.bytes[dir].0))),
                 ios: PerDir::from_fn(|dir| grown(totals.ios[dir], last.ios[dir])),
             };
             for dir in Dir::ALL {
@@ -71,30 +72,30 @@ impl Meter {
                 open_files += u64::from(job.target.open_files).min(job.target.files.len() as u64);
                 limits.add(job);
             }
-            let (eta_s, done) = estimate_job(job, &standings[index], elapsed);
+            let (eta, done) = estimate_job(job, &standings[index], elapsed);
             jobs.push(JobProgress {
                 phase,
                 totals,
-                bw: more.bytes.map(per_second),
+                bw: more.bytes.map(bytes_per_second),
                 iops: more.ios.map(per_second),
                 latency: latencies.next().flatten(),
                 done,
-                eta_s,
+                eta: eta.map(Nanos::from_secs),
             });
         }
         self.last_ns = now;
-        let (eta_s, done) = estimate(&plan.jobs, standings, elapsed);
+        let (eta, done) = estimate(&plan.jobs, standings, elapsed);
         Progress {
-            interval_ns: spent,
+            interval: Nanos(spent),
             jobs,
             open_files,
             done,
-            bw: bytes.map(per_second),
+            bw: bytes.map(bytes_per_second),
             iops: ios.map(per_second),
             rate_limits: limits.bytes,
             rate_iops_limits: limits.ios,
-            eta_s,
-            elapsed_s: elapsed / 1_000_000_000,
+            eta: eta.map(Nanos::from_secs),
+            elapsed: Nanos::from_secs(Nanos(elapsed).as_secs()),
             style: plan.jobs.first().map(|job| style(&job.reporting)).unwrap_or_default(),
             unified: plan.jobs.iter().any(|job| job.reporting.unified == Unified::Mixed),
         }
@@ -104,7 +105,7 @@ impl Meter {
 /// Minimum and maximum rates of all running jobs together.
 #[derive(Debug, Default)]
 struct Limits {
-    bytes: (u64, u64),
+    bytes: (Bytes, Bytes),
     ios: (u64, u64),
 }
 
@@ -113,12 +114,12 @@ impl Limits {
     fn add(&mut self, job: &JobPlan) {
         for dir in job.load.mix.dirs() {
             match job.pace.min_rate[dir] {
-                Some(Rate::Bytes(n)) => self.bytes.0 = self.bytes.0.saturating_add(n),
+                Some(Rate::Bytes(n)) => self.bytes.0 = self.bytes.0.saturating_add(Bytes(n)),
                 Some(Rate::Ios(n)) => self.ios.0 = self.ios.0.saturating_add(n),
                 None => {}
             }
             match job.pace.rate[dir] {
-                Some(Rate::Bytes(n)) => self.bytes.1 = self.bytes.1.saturating_add(n),
+                Some(Rate::Bytes(n)) => self.bytes.1 = self.bytes.1.saturating_add(Bytes(n)),
                 Some(Rate::Ios(n)) => self.ios.1 = self.ios.1.saturating_add(n),
                 None => {}
             }
@@ -164,7 +165,7 @@ fn kind(job: &JobPlan) -> RunKind {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{EnginePlan, JobPlan, Mix, Rate};
-    use fiord_types::PerDir;
+    use fiord_types::{Bytes, PerDir};
 
     use super::Limits;
 
@@ -178,12 +179,12 @@ mod tests {
         mixed.pace.rate = PerDir::new(1000, 500, 9).map(|n| Some(Rate::Ios(n)));
         let mut limits = Limits::default();
         limits.add(&mixed);
-        assert_eq!((limits.bytes, limits.ios), ((0, 0), (0, 1500)));
+        assert_eq!((limits.bytes, limits.ios), ((Bytes::ZERO, Bytes::ZERO), (0, 1500)));
         let mut reads = JobPlan::plain(EnginePlan::Null, 1 << 20);
         reads.load.mix = Mix::Read;
         reads.pace.rate = PerDir::all(Some(Rate::Bytes(1 << 20)));
         reads.pace.min_rate = PerDir::all(Some(Rate::Bytes(102_400)));
         limits.add(&reads);
-        assert_eq!((limits.bytes, limits.ios), ((102_400, 1 << 20), (0, 1500)));
+        assert_eq!((limits.bytes, limits.ios), ((Bytes(102_400), Bytes(1 << 20)), (0, 1500)));
     }
 }

@@ -13,7 +13,7 @@ use crate::control::{JobControl, Phase, StopReason};
 const GRACE: u64 = 50_000_000;
 
 /// A window of a job timeline.
-const TIMELINE_WINDOW: u64 = 100_000_000;
+const TIMELINE_WINDOW: Nanos = Nanos::from_millis(100);
 
 /// Monitors one job.
 #[derive(Debug, Default)]
@@ -36,8 +36,11 @@ impl JobWatch {
     /// A monitor for a job that has not started.
     pub(crate) fn new(job: &JobPlan) -> Self {
         JobWatch {
-            bandwidth: Windows::new(job.record.bandwidth_window.max(Nanos(1_000_000)).0, 0),
-            iops: Windows::new(job.record.iops_window.max(Nanos(1_000_000)).0, 0),
+            bandwidth: Windows::new(
+                job.record.bandwidth_window.max(Nanos::from_millis(1)),
+                Nanos::ZERO,
+            ),
+            iops: Windows::new(job.record.iops_window.max(Nanos::from_millis(1)), Nanos::ZERO),
             other_clock: job.engine.def().virtual_time,
             real_time: job.engine.is_real_time(),
             wanted: job.record.bandwidth,
@@ -56,23 +59,23 @@ impl JobWatch {
             && let Some(began) = control.measured_since()
         {
             self.measured = Some(began);
-            self.bandwidth.reset(began);
-            self.iops.reset(began);
-            self.timeline = Some(TimelineRecorder::new(TIMELINE_WINDOW, began));
+            self.bandwidth.reset(Nanos(began));
+            self.iops.reset(Nanos(began));
+            self.timeline = Some(TimelineRecorder::new(TIMELINE_WINDOW, Nanos(began)));
         }
         let Some(measured) = self.measured else { return };
         let totals = live.totals();
         if let Some(timeline) = &mut self.timeline
             && (!self.other_clock || self.real_time)
         {
-            timeline.sample(now, totals.ios.values().sum());
+            timeline.sample(Nanos(now), totals.ios.values().sum());
         }
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
         }
         if self.wanted {
-            self.bandwidth.sample(now, totals);
-            self.iops.sample(now, totals);
+            self.bandwidth.sample(Nanos(now), totals);
+            self.iops.sample(Nanos(now), totals);
         }
         if job
             .end
@@ -89,7 +92,7 @@ impl JobWatch {
         let measured = self.measured.filter(|_| !self.other_clock)?;
         let end = job.end.runtime.filter(|_| !stopped);
         let end = end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE));
-        let window = self.wanted.then(|| self.bandwidth.due_ns().min(self.iops.due_ns()));
+        let window = self.wanted.then(|| self.bandwidth.due().min(self.iops.due()).0);
         [end, window].into_iter().flatten().min()
     }
 
@@ -98,8 +101,8 @@ impl JobWatch {
         let Some((recorder, measured)) = self.timeline.as_ref().zip(self.measured) else {
             return IopsTimeline::default();
         };
-        let begin_ns = measured.saturating_sub(began);
-        IopsTimeline { begin_ns, ..recorder.timeline().clone() }
+        let begin = Nanos(measured.saturating_sub(began));
+        IopsTimeline { begin, ..recorder.timeline().clone() }
     }
 
     /// The samples of bandwidth and IOPS, each over its own windows.

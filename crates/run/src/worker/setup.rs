@@ -9,7 +9,7 @@ use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record, VerifyPass};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
 use super::hooks::{Hooks, Special, Verifier};
@@ -360,10 +360,10 @@ fn slices(job: &JobPlan) -> Option<Box<Slices>> {
     /// Most slices to allocate in advance: more than a year of hours.
     const MOST: u64 = 10_000;
     let slices = job.record.slices.as_ref()?;
-    let bounds: Vec<u64> = slices.limits.iter().map(|(over, _)| over.0).collect();
+    let bounds: Vec<Nanos> = slices.limits.iter().map(|(over, _)| *over).collect();
     let expected =
         job.end.runtime.map_or(0, |t| t.0.div_ceil(slices.length.0.max(1))).min(MOST) + 1;
-    Some(Box::new(Slices::new(slices.length.0, &bounds, expected as usize)))
+    Some(Box::new(Slices::new(slices.length, &bounds, expected as usize)))
 }
 
 /// The measurements that the loop of queued I/Os takes if `wanted` is requested: all default ones instead of a

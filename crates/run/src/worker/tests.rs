@@ -76,7 +76,7 @@ fn null_reads_every_block_once() {
         let result = run_plain(&job);
         assert_eq!(result.error, None);
         let read = &result.recorder.dirs[Dir::Read];
-        assert_eq!((read.ios, read.bytes, read.issued), (256, 1 << 20, 256), "depth {depth}");
+        assert_eq!((read.ios, read.bytes.0, read.issued), (256, 1 << 20, 256), "depth {depth}");
         assert_eq!(read.lat.n(), 256);
         assert_eq!(read.clat_hist.count(), 256);
     }
@@ -313,7 +313,7 @@ fn short_transfers_are_continued_and_counted_once() {
         let (result, log, _) = run_list(plain(), depth, (0..4).map(write_at).collect(), answer);
         assert_eq!(result.error, None);
         let write = &result.recorder.dirs[Dir::Write];
-        assert_eq!((write.ios, write.bytes, write.short), (4, 16384, 4), "depth {depth}");
+        assert_eq!((write.ios, write.bytes.0, write.short), (4, 16384, 4), "depth {depth}");
         assert_eq!(log.len(), 16);
         let mut ends: Vec<u64> = log.iter().map(|op| op.offset + 1024).collect();
         ends.sort_unstable();
@@ -349,7 +349,7 @@ fn continue_on_error_continues_and_counts_errors() {
         assert_eq!((result.recorder.errors, result.recorder.first_error), (10, Some(Errno::EIO)));
         let write = &result.recorder.dirs[Dir::Write];
         assert_eq!((write.ios, write.issued), (90, 100), "depth {depth}");
-        assert_eq!(write.failed_bytes, 10 * 4096);
+        assert_eq!(write.failed_bytes.0, 10 * 4096);
     }
 }
 
@@ -513,7 +513,7 @@ fn latencies_of_batches_are_the_devices_own_to_the_nanosecond() {
                 assert_eq!((dir.lat.min(), dir.lat.max()), (100_000, 100_000));
                 assert_eq!((dir.slat.max(), dir.clat.n(), dir.lat.n()), (0, dir.ios, dir.ios));
                 assert_eq!(dir.clat_hist.count(), dir.ios);
-                assert_eq!(dir.bytes, dir.ios * 4096);
+                assert_eq!(dir.bytes.0, dir.ios * 4096);
             }
             assert_eq!(result.runtime, Nanos(100 * 100_000));
             assert_eq!(result.shares, None, "its time is not the processor's");

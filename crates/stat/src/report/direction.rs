@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir, Nanos};
 
 /// A row of a job's report: one direction, or all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,24 +34,24 @@ pub struct DirReport {
     /// The direction.
     pub kind: DirKind,
     /// Bytes moved.
-    pub io_bytes: u64,
+    pub io_bytes: Bytes,
     /// Bytes per second.
-    pub bw_bytes: u64,
+    pub bw: Bytes,
     /// I/Os per second.
     pub iops: f64,
-    /// Time in which the job did I/O in this direction, ms.
-    pub runtime_ms: u64,
+    /// Time in which the job did I/O in this direction, in whole milliseconds.
+    pub runtime: Nanos,
     /// I/Os completed.
     pub total_ios: u64,
     /// I/Os that moved fewer bytes than requested.
     pub short_ios: u64,
     /// I/Os dropped.
     pub drop_ios: u64,
-    /// Submission latency, ns.
+    /// Submission latency.
     pub slat: LatencySummary,
-    /// Completion latency, ns.
+    /// Completion latency.
     pub clat: LatencySummary,
-    /// Total latency, ns.
+    /// Total latency.
     pub lat: LatencySummary,
     /// Latency by priority; empty if all I/Os have the same priority.
     #[serde(default)]
@@ -73,27 +73,27 @@ pub struct PriorityReport {
     pub hint: u16,
     /// True if `latency` is the total latency, false if it is the completion latency.
     pub total: bool,
-    /// Latency, ns.
+    /// Latency.
     pub latency: LatencySummary,
 }
 
-/// A series of latencies, ns.
+/// A series of latencies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Smallest.
-    pub min: u64,
+    pub min: Nanos,
     /// Largest.
-    pub max: u64,
-    /// Mean.
+    pub max: Nanos,
+    /// Mean, ns.
     pub mean: f64,
-    /// Sample standard deviation.
+    /// Sample standard deviation, ns.
     pub stddev: f64,
     /// Number of values.
     pub n: u64,
     /// Percentage and value; empty if not requested or if nothing was recorded.
-    pub percentiles: Vec<(f64, u64)>,
+    pub percentiles: Vec<(f64, Nanos)>,
     /// Value and count of each histogram bucket in use; empty if `percentiles` is empty.
-    pub bins: Vec<(u64, u64)>,
+    pub bins: Vec<(Nanos, u64)>,
 }
 
 /// A series of rates.

@@ -1,5 +1,6 @@
 //! Activity of the block devices under the targets.
 
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Activity of a block device during the run.
@@ -24,10 +25,10 @@ pub struct DiskCounts {
     pub sectors: [u64; 2],
     /// Merged I/Os.
     pub merges: [u64; 2],
-    /// Time spent, ms.
-    pub ticks: [u64; 2],
-    /// Weighted time in queue, ms.
-    pub in_queue: u64,
+    /// Time spent, in whole milliseconds.
+    pub time: [Nanos; 2],
+    /// Time in the queue, summed over the I/Os, in whole milliseconds.
+    pub in_queue: Nanos,
     /// Percent of the run in which the device was busy.
     pub util: f64,
 }
@@ -46,18 +47,20 @@ impl DiskCounts {
                 sum.ios[i] += c.ios[i];
                 sum.sectors[i] += c.sectors[i];
                 sum.merges[i] += c.merges[i];
-                sum.ticks[i] += c.ticks[i];
+                sum.time[i] = sum.time[i].saturating_add(c.time[i]);
             }
-            sum.in_queue += c.in_queue;
+            sum.in_queue = sum.in_queue.saturating_add(c.in_queue);
             sum.util = sum.util.max(c.util);
         }
         let mean = |v: [u64; 2]| v.map(|x| x / n);
+        // Rounds down to whole milliseconds, as fio does.
+        let mean_time = |time: Nanos| Nanos::from_millis(time.as_millis() / n);
         Some(DiskCounts {
             ios: mean(sum.ios),
             sectors: mean(sum.sectors),
             merges: mean(sum.merges),
-            ticks: mean(sum.ticks),
-            in_queue: sum.in_queue / n,
+            time: sum.time.map(mean_time),
+            in_queue: mean_time(sum.in_queue),
             util: sum.util,
         })
     }

@@ -1,5 +1,6 @@
 //! Results that fiord adds to those of fio.
 
+use fiord_types::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::generator::GeneratorReport;
@@ -70,7 +71,7 @@ pub struct CoreBandwidth {
     /// Processor cores that the run could use.
     pub cores: u64,
     /// Bytes per second.
-    pub bw: u64,
+    pub bw: Bytes,
     /// Bytes per second and core.
     pub bw_per_core: f64,
 }

@@ -1,5 +1,6 @@
 //! Run status groups.
 
+use fiord_types::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::NumberStyle;
@@ -22,15 +23,15 @@ pub struct GroupDir {
     /// The direction.
     pub kind: DirKind,
     /// Bytes of all jobs divided by the longest run time, bytes per second.
-    pub agg_bw: u64,
+    pub agg_bw: Bytes,
     /// Bandwidth of the slowest job, bytes per second.
-    pub min_bw: u64,
+    pub min_bw: Bytes,
     /// Bandwidth of the fastest job, bytes per second.
-    pub max_bw: u64,
+    pub max_bw: Bytes,
     /// Bytes moved.
-    pub io_bytes: u64,
-    /// Shortest runtime, ms.
-    pub min_run_ms: u64,
-    /// Longest runtime, ms.
-    pub max_run_ms: u64,
+    pub io_bytes: Bytes,
+    /// Shortest run time of a job, in whole milliseconds.
+    pub min_run: Nanos,
+    /// Longest run time of a job, in whole milliseconds.
+    pub max_run: Nanos,
 }

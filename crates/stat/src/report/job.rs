@@ -1,5 +1,6 @@
 //! The entry of a job.
 
+use fiord_types::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::NumberStyle;
@@ -22,8 +23,8 @@ pub struct JobReport {
     pub members: u32,
     /// Thread id of the first job.
     pub pid: u32,
-    /// When the job began, milliseconds since 1970 or of the clock of `job_start_clock_id`.
-    pub start_ms: u64,
+    /// When the job began, in whole milliseconds since 1970 or of the clock of `job_start_clock_id`.
+    pub start: Nanos,
     /// errno of the error that ended the job, else of the first error that it survived
     /// (`continue_on_error`), else 0: no error.
     pub error: i32,
@@ -32,10 +33,10 @@ pub struct JobReport {
     pub failed: bool,
     /// Meaning of `error` and where it occurred, in words; empty without an error.
     pub error_text: String,
-    /// Estimated seconds left; `None` if unknown.
-    pub eta_s: Option<u64>,
-    /// Seconds since the run began; a started second counts as a whole one.
-    pub elapsed_s: u64,
+    /// Estimated time left, in whole seconds; `None` if unknown.
+    pub eta: Option<Nanos>,
+    /// Time since the run began, in whole seconds; a started second counts as a whole one.
+    pub elapsed: Nanos,
     /// Options of the job: name and value, in the order of the job file.
     pub options: Vec<(String, String)>,
     /// How numbers are printed.
@@ -51,8 +52,8 @@ pub struct JobReport {
     pub dirs: Vec<DirReport>,
     /// Syncs.
     pub sync: SyncReport,
-    /// Run time, ms; the sum if the entry has several jobs.
-    pub runtime_ms: u64,
+    /// Run time, in whole milliseconds; the sum if the entry has several jobs.
+    pub runtime: Nanos,
     /// User time, percent of the runtime.
     pub usr_cpu: f64,
     /// System time, percent of the runtime.
@@ -87,12 +88,12 @@ pub struct JobReport {
     pub errors: Option<ErrorReport>,
     /// `iodepth`, or the depth that `latency_target` found.
     pub latency_depth: u32,
-    /// `latency_target`, ns.
-    pub latency_target_ns: u64,
+    /// `latency_target`.
+    pub latency_target: Nanos,
     /// `latency_percentile`.
     pub latency_percentile: f64,
-    /// `latency_window`, µs.
-    pub latency_window_us: u64,
+    /// `latency_window`, in whole microseconds.
+    pub latency_window: Nanos,
     /// `steadystate`; `None` if it is not set.
     pub steady_state: Option<SteadyState>,
     /// Zones that were reset; `None` if the target is not zoned.
@@ -100,7 +101,7 @@ pub struct JobReport {
     /// Times that a job which reads zones found no zone with data and therefore ended its pass over a file.
     #[serde(default)]
     pub nothing_to_read: u64,
-    /// Latency from the time at which each I/O was due, ns, for rows that have a rate. Unlike completion
+    /// Latency from the time at which each I/O was due, for rows that have a rate. Unlike completion
     /// latency, it includes the delay of I/Os that were due while the device stalled (coordinated omission).
     #[serde(default)]
     pub intended: Vec<(DirKind, LatencySummary)>,
@@ -129,7 +130,7 @@ impl JobReport {
     /// Whether the job issued any I/O.
     #[must_use]
     pub fn did_io(&self) -> bool {
-        self.issued_in(DirKind::Mixed) > 0 || self.dirs.iter().any(|d| d.io_bytes > 0)
+        self.issued_in(DirKind::Mixed) > 0 || self.dirs.iter().any(|d| d.io_bytes > Bytes::ZERO)
     }
 }
 
@@ -161,6 +162,6 @@ pub struct ErrorReport {
 pub struct SyncReport {
     /// Syncs completed.
     pub total_ios: u64,
-    /// Latency of the syncs, ns.
+    /// Latency of the syncs.
     pub lat: LatencySummary,
 }

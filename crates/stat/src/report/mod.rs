@@ -9,6 +9,7 @@ mod group;
 mod job;
 mod steady;
 
+use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use direction::{DirKind, DirReport, LatencySummary, PriorityReport, RateSummary};
@@ -29,8 +30,8 @@ pub struct Report {
     pub schema: u32,
     /// The program that wrote the report: starts with `fio-3.42`, then names fiord.
     pub version: String,
-    /// When the report was written, milliseconds since 1970 (UTC).
-    pub unix_ms: u64,
+    /// When the report was written, in whole milliseconds since 1970 (UTC).
+    pub written: Nanos,
     /// Offset of local time from UTC at that moment, seconds.
     pub utc_offset_s: i32,
     /// Options of the global sections: name and value, in the order of the job file.

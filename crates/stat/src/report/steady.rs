@@ -1,6 +1,9 @@
 //! The result of `steadystate`.
 
+use fiord_types::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
+
+use crate::time_units::Seconds;
 
 /// The quantity that `steadystate` checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +43,9 @@ pub struct SteadyState {
     pub kind: SteadyKind,
     /// The criterion is a percentage.
     pub percent: bool,
-    /// `steadystate_duration`, seconds.
-    pub duration_s: u64,
+    /// `steadystate_duration`, in whole seconds.
+    #[serde(rename = "duration_s", with = "Seconds")]
+    pub duration: Nanos,
     /// The job reached steady state.
     pub attained: bool,
     /// The value that is compared with the limit, in the unit of the limit.
@@ -51,17 +55,17 @@ pub struct SteadyState {
     /// Slope of the least squares line.
     pub slope: f64,
     /// Mean bandwidth, bytes per second.
-    pub bw_mean: u64,
+    pub bw_mean: Bytes,
     /// Mean IOPS.
     pub iops_mean: u64,
-    /// Mean completion latency, ns.
-    pub lat_mean: u64,
+    /// Mean completion latency.
+    pub lat_mean: Nanos,
     /// IOPS of each interval, oldest first.
     pub iops_data: Vec<u64>,
     /// Bandwidth of each interval, bytes per second, oldest first.
-    pub bw_data: Vec<u64>,
-    /// Mean completion latency of each interval, ns, oldest first.
-    pub lat_data: Vec<u64>,
+    pub bw_data: Vec<Bytes>,
+    /// Mean completion latency of each interval, oldest first.
+    pub lat_data: Vec<Nanos>,
     /// Intervals of the window that are missing because the job ended earlier.
     #[serde(default)]
     pub missing: usize,

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use fiord_types::{Bytes, Nanos};
+
 use super::window::{Criterion, Sample, Window};
 use crate::report::SteadyState;
 
@@ -11,14 +13,14 @@ const BACKLOG: usize = 4096;
 /// The I/Os of one job in one interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IntervalCounts {
-    /// Length of the interval, ns.
-    pub ns: u64,
+    /// Length of the interval.
+    pub length: Nanos,
     /// I/Os completed in the interval.
     pub ios: u64,
     /// Bytes of these I/Os.
-    pub bytes: u64,
-    /// Sum of the completion latencies of these I/Os, ns.
-    pub latency: u64,
+    pub bytes: Bytes,
+    /// Sum of the completion latencies of these I/Os.
+    pub latency: Nanos,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +86,8 @@ impl Group {
 
     /// The result for the report; see [`Window::report`].
     #[must_use]
-    pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
-        self.window.report(spec, duration_s)
+    pub fn report(&self, spec: String, duration: Nanos) -> SteadyState {
+        self.window.report(spec, duration)
     }
 
     fn combine(&mut self) {
@@ -107,16 +109,16 @@ impl Group {
 
 /// Combines the intervals of all members: rates add up, the latency is the mean over all I/Os.
 fn together(parts: &[IntervalCounts]) -> Sample {
-    let rate = |n: u64, ns: u64| u128::from(n) * 1_000_000_000 / u128::from(ns.max(1));
+    let rate = |n: u64, time: Nanos| u128::from(n) * 1_000_000_000 / u128::from(time.0.max(1));
     let sum =
-        |of: fn(&IntervalCounts) -> u64| parts.iter().map(|p| rate(of(p), p.ns)).sum::<u128>();
+        |of: fn(&IntervalCounts) -> u64| parts.iter().map(|p| rate(of(p), p.length)).sum::<u128>();
     let ios: u64 = parts.iter().map(|p| p.ios).sum();
-    let latency: u64 = parts.iter().fold(0, |all, p| all.saturating_add(p.latency));
+    let latency = parts.iter().fold(Nanos::ZERO, |all, p| all.saturating_add(p.latency));
     let fits = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
     Sample {
         iops: fits(sum(|p| p.ios)),
-        bw: fits(sum(|p| p.bytes)),
-        lat_ns: latency.checked_div(ios).unwrap_or(0),
+        bw: Bytes(fits(sum(|p| p.bytes.0))),
+        lat: Nanos(latency.0.checked_div(ios).unwrap_or(0)),
     }
 }
 
@@ -130,7 +132,8 @@ mod tests {
         Group::new(Criterion { measure: Measure::Iops, rule }, 2, members)
     }
     fn part(ios: u64) -> IntervalCounts {
-        IntervalCounts { ns: 500_000_000, ios, bytes: ios * 4096, latency: ios * 100 }
+        let length = Nanos::from_millis(500);
+        IntervalCounts { length, ios, bytes: Bytes(ios * 4096), latency: Nanos(ios * 100) }
     }
 
     #[test]
@@ -142,9 +145,9 @@ mod tests {
         assert!(!group.take(0, part(100)) && !group.take(0, part(300)));
         assert!(!group.take(1, part(900)));
         assert!(group.take(1, part(700)));
-        let report = group.report(String::new(), 1);
-        assert_eq!((report.iops_data, report.lat_mean), (vec![2000, 2000], 100));
-        assert_eq!(report.bw_mean, 2000 * 4096);
+        let report = group.report(String::new(), Nanos::from_secs(1));
+        assert_eq!((report.iops_data, report.lat_mean), (vec![2000, 2000], Nanos(100)));
+        assert_eq!(report.bw_mean, Bytes(2000 * 4096));
     }
 
     #[test]
@@ -158,7 +161,7 @@ mod tests {
             group.take(1, part(5));
         }
         assert!(group.attained());
-        assert_eq!(group.report(String::new(), 1).iops_data, [20, 20]);
+        assert_eq!(group.report(String::new(), Nanos::from_secs(1)).iops_data, [20, 20]);
     }
 
     #[test]
@@ -171,6 +174,6 @@ mod tests {
         group.ended(1);
         group.take(0, part(5));
         group.take(0, part(12));
-        assert_eq!(group.report(String::new(), 1).iops_data, [24, 24]);
+        assert_eq!(group.report(String::new(), Nanos::from_secs(1)).iops_data, [24, 24]);
     }
 }

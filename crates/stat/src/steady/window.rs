@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use fiord_types::{Bytes, Nanos};
+
 use super::fit;
 use crate::report::{SteadyKind, SteadyMeasure, SteadyState};
 
@@ -51,9 +53,9 @@ pub struct Sample {
     /// I/Os per second.
     pub iops: u64,
     /// Bytes per second.
-    pub bw: u64,
-    /// Mean completion latency, ns; 0 if no I/O completed.
-    pub lat_ns: u64,
+    pub bw: Bytes,
+    /// Mean completion latency; 0 if no I/O completed.
+    pub lat: Nanos,
 }
 
 /// The rolling window of the last samples.
@@ -95,8 +97,8 @@ impl Window {
     fn values(&self, measure: Measure) -> Vec<f64> {
         let of = |s: &Sample| match measure {
             Measure::Iops => s.iops as f64,
-            Measure::Bandwidth => s.bw as f64,
-            Measure::Latency => s.lat_ns as f64,
+            Measure::Bandwidth => s.bw.0 as f64,
+            Measure::Latency => s.lat.0 as f64,
         };
         self.samples.iter().map(of).collect()
     }
@@ -122,10 +124,10 @@ impl Window {
         }
     }
 
-    /// The result for the report. `spec` is the criterion as text, `duration_s` the length of the window in seconds.
+    /// The result for the report. `spec` is the criterion as text, `duration` the length of the window.
     /// If the window is not full, deviation and slope are 0, and the means cover the existing samples.
     #[must_use]
-    pub fn report(&self, spec: String, duration_s: u64) -> SteadyState {
+    pub fn report(&self, spec: String, duration: Nanos) -> SteadyState {
         let values = self.values(self.criterion.measure);
         let full = self.samples.len() == self.size;
         let judged = if full { values.as_slice() } else { &[] };
@@ -150,24 +152,24 @@ impl Window {
         };
         let column = |of: fn(&Sample) -> u64| self.samples.iter().map(of).collect::<Vec<u64>>();
         let average = |list: &[u64]| list.iter().sum::<u64>() / (list.len() as u64).max(1);
-        let (iops, bw) = (column(|s| s.iops), column(|s| s.bw));
-        let lat = column(|s| s.lat_ns);
+        let (iops, bw) = (column(|s| s.iops), column(|s| s.bw.0));
+        let lat = column(|s| s.lat.0);
         SteadyState {
             spec,
             measure: self.criterion.measure,
             kind,
             percent,
-            duration_s,
+            duration,
             attained: self.attained,
             criterion,
             max_deviation,
             slope,
-            bw_mean: average(&bw),
+            bw_mean: Bytes(average(&bw)),
             iops_mean: average(&iops),
-            lat_mean: average(&lat),
+            lat_mean: Nanos(average(&lat)),
             iops_data: iops,
-            bw_data: bw,
-            lat_data: lat,
+            bw_data: bw.into_iter().map(Bytes).collect(),
+            lat_data: lat.into_iter().map(Nanos).collect(),
             missing: self.size - self.samples.len(),
         }
     }
@@ -187,8 +189,8 @@ mod tests {
         for v in values {
             let sample = match measure {
                 Measure::Iops => Sample { iops: *v, ..Sample::default() },
-                Measure::Bandwidth => Sample { bw: *v, ..Sample::default() },
-                Measure::Latency => Sample { lat_ns: *v, ..Sample::default() },
+                Measure::Bandwidth => Sample { bw: Bytes(*v), ..Sample::default() },
+                Measure::Latency => Sample { lat: Nanos(*v), ..Sample::default() },
             };
             window.push(sample);
         }
@@ -205,18 +207,20 @@ mod tests {
     #[test]
     fn the_numbers_equal_those_of_fio() {
         let slope = Rule::Slope(percent(0.5));
-        let report = window(Measure::Iops, slope, &[3002, 3000, 2995]).report(String::new(), 3);
+        let report = window(Measure::Iops, slope, &[3002, 3000, 2995])
+            .report(String::new(), Nanos::from_secs(3));
         assert!(report.attained);
         assert_eq!(format!("{:.6} {:.6}", report.criterion, report.slope), "-0.116706 -3.500000");
         assert_eq!((report.iops_mean, report.max_deviation), (2999, 0.0));
         let deviation = Rule::Deviation(percent(50.0));
-        let report = window(Measure::Iops, deviation, &[3964, 5002]).report(String::new(), 2);
+        let report = window(Measure::Iops, deviation, &[3964, 5002])
+            .report(String::new(), Nanos::from_secs(2));
         let shown = format!("{:.6} {:.6}", report.criterion, report.max_deviation);
         assert_eq!(shown, "11.577069 519.000000");
         let values = [12_357_713, 12_226_609, 12_378_112];
         let report = window(Measure::Bandwidth, Rule::Deviation(percent(0.0)), &values);
         assert!(!report.attained());
-        let report = report.report(String::new(), 3);
+        let report = report.report(String::new(), Nanos::from_secs(3));
         let shown = format!("{:.6} {:.6}", report.criterion, report.max_deviation);
         assert_eq!(shown, "0.764579 94202.333333");
     }
@@ -241,7 +245,7 @@ mod tests {
             .map(|iops| window.push(Sample { iops, ..Sample::default() }))
             .to_vec();
         assert_eq!(attained, [false, false, false, false, true, true]);
-        let report = window.report("iops:1.000000%".into(), 3);
+        let report = window.report("iops:1.000000%".into(), Nanos::from_secs(3));
         assert_eq!((report.iops_data, report.iops_mean), (vec![1000, 1001, 1002], 1001));
     }
 
@@ -251,7 +255,7 @@ mod tests {
         let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 4);
         window.push(Sample { iops: 10, ..Sample::default() });
         window.push(Sample { iops: 20, ..Sample::default() });
-        let report = window.report(String::new(), 4);
+        let report = window.report(String::new(), Nanos::from_secs(4));
         assert!(!report.attained && report.criterion == 0.0);
         assert_eq!((report.iops_mean, report.iops_data, report.missing), (15, vec![10, 20], 2));
     }
@@ -272,7 +276,7 @@ mod tests {
         assert!(pts([950, 975, 1000, 1025, 1050]));
         assert!(!pts([949, 975, 1000, 1025, 1051]));
         let report = window(Measure::Iops, Rule::Pts, &[950, 975, 1000, 1025, 1050]);
-        let report = report.report("pts".into(), 5);
+        let report = report.report("pts".into(), Nanos::from_secs(5));
         assert_eq!((report.criterion, report.slope), (10.0, 25.0));
         assert_eq!(report.kind, SteadyKind::Pts { slope_percent: 10.0 });
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
 use fiord_plan::{EngineAccess, FileKind};
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno};
 
 use super::super::loops::ops::direction;
 use super::JobState;
@@ -32,7 +32,7 @@ impl JobState<'_> {
         if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
             self.failed[direction(op)] += 1;
             let failed = &mut self.recorder.dirs[direction(op)].failed_bytes;
-            *failed = failed.saturating_add(u64::from(op.len));
+            *failed = failed.saturating_add(Bytes(op.len.into()));
         }
         // As in fio, only errors in directions that `continue_on_error` names are counted.
         let continues = self.job.reporting.continue_on_error;

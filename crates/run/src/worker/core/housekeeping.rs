@@ -40,7 +40,7 @@ impl JobState<'_> {
             }
         }
         if let Some(ramp) = &self.ramp {
-            let bytes: u64 = self.recorder.totals().values().map(|t| t.0).sum();
+            let bytes: u64 = self.recorder.totals().values().map(|t| t.0.0).sum();
             if now >= ramp.until && bytes >= ramp.bytes {
                 self.begin_measuring(now);
             }
@@ -70,7 +70,8 @@ impl JobState<'_> {
 
     /// Carries out the checks of the hooks, such as minimum rates. False when the job must stop.
     fn check_hooks(&mut self, now: u64) -> bool {
-        match self.hooks.check(now, self.recorder.totals()) {
+        let totals = self.recorder.totals().map(|(bytes, ios)| (bytes.0, ios));
+        match self.hooks.check(now, totals) {
             Check::GoOn => true,
             Check::MeasureAgain => {
                 self.restart_measuring(now);
@@ -118,7 +119,7 @@ impl JobState<'_> {
     /// Forgets everything that was measured so far.
     fn restart_measuring(&mut self, now: u64) {
         self.recorder.reset();
-        self.recorder.begin_slices(now);
+        self.recorder.begin_slices(Nanos(now));
         self.stages.forget();
         self.failed = PerDir::all(0);
         self.survived = None;
@@ -177,8 +178,8 @@ impl JobState<'_> {
     /// Time that the thread lost to the machine in the measured part.
     fn delays(&self) -> ThreadDelays {
         let waited = usage::ready_time().zip(self.ready);
-        let ready_ns = waited.map(|(now, then)| now.saturating_sub(then).0);
-        ThreadDelays { ready_ns, ..self.waiting.delays }
+        let ready = waited.map(|(now, then)| now.saturating_sub(then));
+        ThreadDelays { ready, ..self.waiting.delays }
     }
 
     /// The result of the job. Its last I/O or flush has just ended.

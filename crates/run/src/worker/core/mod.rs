@@ -101,7 +101,7 @@ impl<'a> JobState<'a> {
             (Some(runtime), None) => now.saturating_add(runtime.0),
             _ => u64::MAX,
         };
-        recorder.begin_slices(now);
+        recorder.begin_slices(Nanos(now));
         let mut state = JobState {
             hooks,
             waiting: Waiting::new(),

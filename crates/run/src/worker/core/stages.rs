@@ -8,6 +8,7 @@
 //! long. Samples would meet them too often or never, so all of their time is measured.
 
 use fiord_stat::shares::{LoopStage, TimeShares};
+use fiord_types::Nanos;
 
 /// Rounds of a burst, and its longest duration, ns. With a slow device a burst has two rounds.
 const ROUNDS: u32 = 64;
@@ -131,7 +132,7 @@ impl StageTimes {
         let sampled = u128::from(times.iter().sum::<u64>()) * u128::from(self.control_ns);
         let control = sampled / u128::from(runtime.saturating_sub(self.control_ns).max(1));
         times[LoopStage::Waiting as usize] += u64::try_from(control).unwrap_or(u64::MAX >> 8);
-        let shares = TimeShares::of(times, self.rounds, self.ios)?;
+        let shares = TimeShares::of(times.map(Nanos), self.rounds, self.ios)?;
         Some(TimeShares { submitting: self.submitting, ..shares })
     }
 }

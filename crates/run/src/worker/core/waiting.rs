@@ -4,7 +4,7 @@ use std::hint::spin_loop;
 
 use fiord_engine::{Time, Want};
 use fiord_stat::delays::ThreadDelays;
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use super::JobState;
 use crate::worker::hooks::{Delay, NEVER};
@@ -73,7 +73,7 @@ impl Waiting {
     /// Records how late a wait for a due I/O ended.
     fn waited(&mut self, now: u64) {
         if self.wake != NEVER && !self.event {
-            self.delays.woke(now.saturating_sub(self.wake));
+            self.delays.woke(Nanos(now.saturating_sub(self.wake)));
         }
     }
 

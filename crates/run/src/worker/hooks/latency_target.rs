@@ -35,7 +35,7 @@ impl Hook for DepthSearch {
         _recorder: &mut Recorder,
     ) -> Disposition {
         if end.succeeded {
-            self.0.ended(end.times.lat);
+            self.0.ended(end.times.lat.0);
         }
         Disposition::Release
     }

@@ -34,7 +34,7 @@ impl Hook for MaxLatency {
         end: &Completed,
         _recorder: &mut Recorder,
     ) -> Disposition {
-        let (lat, limit) = (end.times.lat, self.limits[io.dir]);
+        let (lat, limit) = (end.times.lat.0, self.limits[io.dir]);
         if lat <= limit || !end.succeeded {
             return Disposition::Release;
         }

@@ -5,7 +5,7 @@ use fiord_load::pace::think::Thought;
 use fiord_load::pace::{Pacer, Thinker};
 use fiord_plan::{JobPlan, Mix};
 use fiord_stat::recorder::Recorder;
-use fiord_types::Dir;
+use fiord_types::{Dir, Nanos};
 
 use super::{Completed, Delay, Disposition, Events, Hook, IssuedIo, NEVER};
 
@@ -119,7 +119,7 @@ impl Hook for Pacing {
     ) -> Disposition {
         if end.succeeded {
             if io.due != NEVER {
-                recorder.intended(io.dir, end.end.saturating_sub(io.due));
+                recorder.intended(io.dir, Nanos(end.end.saturating_sub(io.due)));
             }
             self.owed = self.owed.saturating_add(self.think_ns);
         }

@@ -2,6 +2,7 @@
 
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
+use fiord_types::Nanos;
 
 use super::{Completed, Disposition, Events, Hook, IssuedIo};
 
@@ -29,8 +30,8 @@ impl Hook for SliceCounts {
     ) -> Disposition {
         if end.succeeded {
             // Without a due time the difference is 0.
-            let from_due = end.end.saturating_sub(io.due);
-            recorder.sliced(end.end, end.times.lat, from_due.max(end.times.lat));
+            let from_due = Nanos(end.end.saturating_sub(io.due));
+            recorder.sliced(Nanos(end.end), end.times.lat, from_due.max(end.times.lat));
         }
         Disposition::Release
     }

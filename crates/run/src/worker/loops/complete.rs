@@ -3,7 +3,7 @@
 use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::Source;
 use fiord_stat::recorder::{Times, axes};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir, Nanos};
 
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
@@ -67,7 +67,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     fn record<M: Mode>(&mut self, dir: Dir, batch: &CompletionBatch, now: u64) {
         if batch.count > 0 {
             let times = times(batch.start, batch.issue, now);
-            self.state.recorder.complete_with(M::AXES, dir, batch.bytes, times, batch.count);
+            self.state.recorder.complete_with(M::AXES, dir, Bytes(batch.bytes), times, batch.count);
         }
     }
 }
@@ -105,7 +105,7 @@ fn unusual_completion<E: Engine>(
         }
         Ok(_) if !moves => {
             if op.kind != OpKind::Trim {
-                state.recorder.synced(now.saturating_sub(flight.issue));
+                state.recorder.synced(Nanos(now.saturating_sub(flight.issue)));
             }
             let times = times(flight.start, flight.issue, now);
             succeeded_cold(state, engine, slots, slot, &op, times, now);
@@ -204,7 +204,7 @@ pub(super) fn complete_at_once<E: Engine>(
     let end = clock.now().max(now);
     let times = times(flight.start, flight.issue, end);
     let bytes = u64::from(op.len) + u64::from(op.at);
-    state.recorder.complete_with(axes::DYNAMIC, direction(&op), bytes, times, 1);
+    state.recorder.complete_with(axes::DYNAMIC, direction(&op), Bytes(bytes), times, 1);
     succeeded_cold(state, engine, slots, slot, &op, times, end);
 }
 
@@ -212,8 +212,8 @@ pub(super) fn complete_at_once<E: Engine>(
 #[inline(always)]
 fn times(start: u64, issue: u64, now: u64) -> Times {
     Times {
-        slat: issue.wrapping_sub(start),
-        clat: now.wrapping_sub(issue),
-        lat: now.wrapping_sub(start),
+        slat: Nanos(issue.wrapping_sub(start)),
+        clat: Nanos(now.wrapping_sub(issue)),
+        lat: Nanos(now.wrapping_sub(start)),
     }
 }

@@ -4,7 +4,7 @@ use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
 use fiord_stat::shares::LoopStage;
-use fiord_types::{Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
@@ -83,8 +83,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         *now = self.stage_time::<M>(LoopStage::Waiting, start);
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
-            let times = Times { slat: 0, clat: lat, lat };
-            self.state.recorder.complete_with(M::AXES, io.dir, u64::from(io.len), times, 1);
+            let times = whole_times(lat);
+            let bytes = Bytes(io.len.into());
+            self.state.recorder.complete_with(M::AXES, io.dir, bytes, times, 1);
             if M::HOOKS {
                 slot = succeeded(self.state, self.engine, slot, &op, times, *now);
                 if self.state.hooks.want(Events::DATA) {
@@ -313,7 +314,7 @@ fn unusual_completion<E: Engine>(
             Err(_) | Ok(0) => {
                 let end = clock.now();
                 let lat = end.wrapping_sub(start);
-                let failed = Completed::failed(outcome, Times { slat: 0, clat: lat, lat }, end);
+                let failed = Completed::failed(outcome, whole_times(lat), end);
                 let explanation = engine.explain(&slot);
                 let survives = state.follow_failure(explanation, slot.index(), &op, &failed);
                 return (slot, survives.then_some(end));
@@ -332,10 +333,16 @@ fn unusual_completion<E: Engine>(
     }
     let end = clock.now();
     let lat = end.wrapping_sub(start);
-    let times = Times { slat: 0, clat: lat, lat };
-    state.recorder.complete_with(axes, dir, u64::from(whole), times, 1);
+    let times = whole_times(lat);
+    state.recorder.complete_with(axes, dir, Bytes(whole.into()), times, 1);
     let slot = succeeded(state, engine, slot, &op, times, end);
     (slot, Some(clock.now()))
+}
+
+/// The latencies of an I/O whose submission takes no separate time.
+#[inline(always)]
+fn whole_times(lat: u64) -> Times {
+    Times { slat: Nanos::ZERO, clat: Nanos(lat), lat: Nanos(lat) }
 }
 
 /// Flushes a file and measures it. Returns the slot, and false when that failed and ends the job.
@@ -353,7 +360,7 @@ fn flush_now<E: Engine>(
     let (slot, outcome) = queue_now(engine, slot, op);
     let end = clock.now();
     state.recorder.sync_issued += 1;
-    let times = Times { slat: 0, clat: end - start, lat: end - start };
+    let times = whole_times(end - start);
     match outcome.get() {
         Ok(_) => {
             state.recorder.synced(times.clat);

@@ -39,7 +39,7 @@ impl Hook for Observer {
         end: &Completed,
         _recorder: &mut Recorder,
     ) -> Disposition {
-        assert!(end.end >= io.start + end.times.lat, "{io:?}: {end:?}");
+        assert!(end.end >= io.start + end.times.lat.0, "{io:?}: {end:?}");
         let (seq, len, succeeded) = (io.seq, io.op.len, end.succeeded);
         self.0.borrow_mut().push(Seen::Completed { seq, len, succeeded });
         Disposition::Release
