@@ -222,12 +222,9 @@ impl JobData {
             (&mut self.nothing_to_read, other.nothing_to_read),
         ];
         counts.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
-        let times = [
-            (&mut self.runtime, other.runtime),
-            (&mut self.user, other.user),
-            (&mut self.system, other.system),
-        ];
-        times.into_iter().for_each(|(mine, theirs)| *mine = mine.saturating_add(theirs));
+        self.runtime = self.runtime.saturating_add(other.runtime);
+        self.user = self.user.saturating_add(other.user);
+        self.system = self.system.saturating_add(other.system);
         self.delays.merge(&other.delays);
         if let Some(faults) = &other.faults {
             self.faults.get_or_insert_default().merge(faults);
