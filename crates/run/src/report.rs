@@ -164,7 +164,7 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         error_site: facts.error.map(JobError::site),
         failed: facts.error.is_some(),
         eta: facts.eta_s.map(Nanos::from_secs),
-        elapsed: Nanos::from_secs(Nanos(context.elapsed).as_secs() + 1),
+        elapsed: Nanos::from_secs(context.elapsed.as_secs() + 1),
         windows: facts.watch.windows(),
         timeline: facts.watch.timeline(context.began.0),
         latency_depth: job.depth.depth,
