@@ -23,6 +23,7 @@ pub mod delays;
 pub mod device;
 pub mod faults;
 pub mod finding;
+mod groups;
 pub mod histogram;
 pub mod job;
 pub mod live;
