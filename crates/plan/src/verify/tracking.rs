@@ -104,16 +104,23 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
             users.entry(&file.path).or_default().push(index);
         }
     }
-    let mut shared: HashMap<usize, u64> = HashMap::new();
+    // One granule for all of them: a job can share each of its files with other jobs.
+    let (mut shared, mut divisor) = (BTreeSet::<usize>::new(), 0);
     for users in users.values().filter(|users| users.len() > 1) {
         if !users.iter().any(|index| plans[*index].verify.is_some()) {
             continue;
         }
-        let together = |one: &&usize| users.iter().any(|other| disturbs(plans, **one, *other));
-        let together: Vec<usize> = users.iter().filter(together).copied().collect();
-        let divisor = together.iter().fold(0, |all, index| common(all, granule(&plans[*index])));
-        for index in together {
-            shared.entry(index).and_modify(|all| *all = common(*all, divisor)).or_insert(divisor);
+        let disturbed = |one: &&usize| users.iter().any(|other| disturbs(plans, **one, *other));
+        let together: Vec<usize> = users.iter().filter(disturbed).copied().collect();
+        let writers = together.iter().filter(|index| writes(&plans[**index]));
+        divisor = writers.fold(divisor, |all, index| common(all, granule(&plans[*index])));
+        shared.extend(together);
+    }
+    for index in shared {
+        if let Some(verify) = &mut plans[index].verify
+            && verify.tracking != Tracking::Records
+        {
+            verify.tracking = Tracking::Map { granule: Bytes(divisor.max(1)) };
         }
     }
     for verify in plans.iter_mut().filter_map(|plan| plan.verify.as_mut()) {
@@ -135,6 +142,61 @@ fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
         && a.identity.stonewall_group == b.identity.stonewall_group
         && !waits
         && (writes(a) || writes(b))
+}
+
+/// Whether each interval has room for its header.
+pub(super) fn headers_fit(verify: &VerifyPlan) -> bool {
+    let (Some(interval), VerifyMethod::Fio(method)) = (verify.interval, verify.method) else {
+        return true;
+    };
+    let needed = header_and_digest(HeaderLayout::Current, method) as u64;
+    let room = match verify.header_offset.0 {
+        0 => needed,
+        offset => offset.saturating_add(needed),
+    };
+    !method.has_header() || interval.0 >= room
+}
+
+/// Whether the pattern of each granule is known without the start of the write that contains it.
+pub(super) fn pattern_fits(plan: &JobPlan, verify: &VerifyPlan) -> bool {
+    let Tracking::Map { granule } = verify.tracking else { return true };
+    let compared = [Method::Pattern, Method::PatternHdr].map(VerifyMethod::Fio);
+    let Some(pattern) = verify.pattern.as_ref().filter(|_| compared.contains(&verify.method))
+    else {
+        return true;
+    };
+    let one_size = load_block(plan).is_some_and(|block| block == granule);
+    let restarts = pattern.interval.is_some_and(|every| granule.0.is_multiple_of(every.0.max(1)));
+    let length = pattern.parts.iter().try_fold(0, |sum, part| match part {
+        PatternPart::Bytes(bytes) => Some(sum + bytes.len() as u64),
+        PatternPart::Offset | PatternPart::File(_) => None,
+    });
+    one_size || restarts || length.is_some_and(|length| granule.0.is_multiple_of(length.max(1)))
+}
+
+/// The length of all writes, or reads of a job that only reads, if it is one.
+fn load_block(plan: &JobPlan) -> Option<Bytes> {
+    let dir = if plan.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
+    match plan.load.blocks[dir] {
+        BlockSize::Fixed(bytes) => Some(Bytes(u64::from(bytes))),
+        _ => None,
+    }
+}
+
+/// Whether two jobs that share a file write different formats to it.
+pub(super) fn differ(plan: &JobPlan, other: &JobPlan) -> bool {
+    let (Some(mine), Some(theirs)) = (&plan.verify, &other.verify) else { return false };
+    let mapped = |verify: &VerifyPlan| {
+        matches!(verify.tracking, Tracking::Map { .. }) && verify.pass != VerifyPass::Only
+    };
+    let format = |verify: &VerifyPlan| {
+        (verify.method, verify.interval, verify.header_offset, verify.pattern.clone())
+    };
+    let shares = |file: &FilePlan| other.target.files.iter().any(|one| one.path == file.path);
+    mapped(mine)
+        && mapped(theirs)
+        && format(mine) != format(theirs)
+        && plan.target.files.iter().any(shares)
 }
 
 /// Whether a job changes the data of its target.

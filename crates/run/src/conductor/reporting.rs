@@ -8,7 +8,7 @@ use fiord_stat::finding::RunWarning;
 use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
 use fiord_sys::clock;
-use fiord_types::{Bytes, Nanos};
+use fiord_types::Nanos;
 
 use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
@@ -207,7 +207,7 @@ fn standings(run: &Run, entries: &[JobEntry], now: u64) -> Vec<Standing> {
         Standing {
             running: entry.watch.released.map(|at| now.saturating_sub(at)),
             ended: entry.finished.is_some(),
-            bytes: totals.bytes.values().map(|bytes| bytes.0).sum(),
+            bytes: totals.bytes.values().copied().sum(),
             ios: totals.ios.values().sum(),
         }
     };

@@ -112,10 +112,7 @@ impl Verifier {
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
-    pub(crate) fn of(
-        job: &JobPlan,
-        outside: &Outside,
-    ) -> Result<Option<Self>, JobError> {
+    pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
         let Some(plan) = &job.verify else { return Ok(None) };
         let contents = match plan.method {
             VerifyMethod::Fio(method) => {

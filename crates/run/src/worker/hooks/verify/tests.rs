@@ -227,7 +227,7 @@ fn blocks_of_several_sizes_at_random_offsets() {
                 Some(Bytes(if method == VerifyMethod::Fiord { 512 } else { 1024 }));
             let result = run_plain(&job);
             assert_eq!(result.error, None, "{method:?} at depth {depth}");
-            assert!(result.recorder.dirs[Dir::Read].bytes > SIZE);
+            assert!(result.recorder.dirs[Dir::Read].bytes > Bytes(SIZE));
         }
     }
 }
