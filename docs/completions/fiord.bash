@@ -94,6 +94,7 @@ _fiord() {
         --verify_write_sequence) words="0 1" ;;
         --verify_header_seed) words="0 1" ;;
         --trim_verify_zero) words="0 1" ;;
+        --verify_complete) words="0 1" ;;
         --steadystate) words="iops iops_slope bw bw_slope lat lat_slope pts" ;;
         --ss) words="iops iops_slope bw bw_slope lat lat_slope pts" ;;
         --core_bandwidth) words="0 1" ;;
@@ -430,6 +431,8 @@ _fiord() {
         --trim_verify_zero=
         --trim_backlog=
         --trim_backlog_batch=
+        --verify_extents=
+        --verify_complete=
         --verifysort=
         --verifysort_nr=
         --steadystate=

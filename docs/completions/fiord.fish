@@ -264,6 +264,8 @@ complete -c fiord -l trim_percentage -r -d 'The percentage of written blocks tha
 complete -c fiord -l trim_verify_zero -x -a '0 1' -d 'Whether trimmed blocks must read as zeros'
 complete -c fiord -l trim_backlog -r -d 'Trims after this many written blocks'
 complete -c fiord -l trim_backlog_batch -r -d 'How many blocks the job trims each time'
+complete -c fiord -l verify_extents -r -d 'Writes a list of all corrupt extents to this file, one line for each: file, offset, length, class and explanation'
+complete -c fiord -l verify_complete -x -a '0 1' -d 'Ends the run with exit status 251 if the job verified less than it wrote, for example because runtime ended before'
 complete -c fiord -l verifysort -r -d 'Formerly sorted the blocks to verify by offset'
 complete -c fiord -l verifysort_nr -r -d 'Formerly set how many blocks verifysort sorted together'
 complete -c fiord -l steadystate -x -a 'iops iops_slope bw bw_slope lat lat_slope pts' -d 'Ends the job when a measure stays within a limit'

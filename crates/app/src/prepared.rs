@@ -58,6 +58,8 @@ pub enum RunEnd {
     Succeeded,
     /// All jobs succeeded, but a finding says that the result is invalid.
     Invalid,
+    /// All jobs succeeded, but one verified less than it wrote (`verify_complete`).
+    Unverified,
     /// Number of jobs that failed.
     Failed(usize),
     /// A signal ended the run.
@@ -167,9 +169,15 @@ impl RunOutcome {
         let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
         match self.errors.len() + self.stuck.len() {
             _ if self.signal.is_some() => RunEnd::Signalled,
+            0 if self.verified_too_little() => RunEnd::Unverified,
             0 if fatal && self.report.extras.findings.iter().any(invalid) => RunEnd::Invalid,
             0 => RunEnd::Succeeded,
             failed => RunEnd::Failed(failed),
         }
+    }
+
+    fn verified_too_little(&self) -> bool {
+        let results = self.report.jobs.iter().filter_map(|job| job.verify.as_ref());
+        results.into_iter().any(|results| results.coverage.fails())
     }
 }

@@ -10,6 +10,7 @@
 //! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
 //! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
+//! | 251 | all jobs succeeded, but a job with `verify_complete` verified less than it wrote |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
 //! | 253 | `fiord check`: a result of these jobs would be invalid |
 //! | 253 | everything ran, and with `--findings=fatal` a finding says that the result is invalid |
@@ -35,6 +36,8 @@ pub enum Exit {
     Failure,
     /// Number of failed jobs.
     Failed(usize),
+    /// All jobs succeeded, but one verified less than it wrote.
+    Unverified,
     /// The result would be suspect.
     Suspect,
     /// All jobs succeeded, but a finding classifies the result as invalid.
@@ -55,6 +58,7 @@ impl Exit {
             Exit::Failed(jobs) => jobs.clamp(1, 127) as u8,
             Exit::Signalled => 128,
             Exit::ReaderGone => 141,
+            Exit::Unverified => 251,
             Exit::Suspect => 252,
             Exit::Invalid => 253,
         }
@@ -66,6 +70,7 @@ impl From<RunEnd> for Exit {
         match end {
             RunEnd::Succeeded => Exit::Success,
             RunEnd::Invalid => Exit::Invalid,
+            RunEnd::Unverified => Exit::Unverified,
             RunEnd::Failed(jobs) => Exit::Failed(jobs),
             RunEnd::Signalled => Exit::Signalled,
         }
@@ -82,8 +87,14 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
 
-    const OTHERS: [Exit; 5] =
-        [Exit::Success, Exit::Signalled, Exit::ReaderGone, Exit::Suspect, Exit::Invalid];
+    const OTHERS: [Exit; 6] = [
+        Exit::Success,
+        Exit::Signalled,
+        Exit::ReaderGone,
+        Exit::Unverified,
+        Exit::Suspect,
+        Exit::Invalid,
+    ];
 
     #[test]
     fn no_number_of_failed_jobs_looks_like_anything_else() {

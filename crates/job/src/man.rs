@@ -71,6 +71,9 @@ A third signal (for subcommands: a second one) ended the program immediately, wi
 .B 141
 All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
+.B 251
+All jobs succeeded, but a job with verify_complete verified less than it wrote.
+.TP
 .B 252
 .B fiord check
 found that a result of the jobs would be suspect.

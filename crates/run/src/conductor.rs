@@ -41,6 +41,7 @@ use crate::steady::SteadyMember;
 use crate::stuck;
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
+use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
 use crate::zones::ZoneTables;
 
@@ -79,6 +80,7 @@ pub fn run(
         zones: ZoneTables::of(&plan),
         simulated: SimDisks::of(&plan.jobs),
         verify_maps: VerifyMaps::of(&plan),
+        verify_extents: ExtentLists::default(),
         debug: options.debug.clone(),
     });
     raise_limits(&plan);

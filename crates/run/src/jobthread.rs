@@ -116,6 +116,7 @@ fn work(
         bad_block,
         aux_path: &run.aux_path,
         maps: &run.verify_maps,
+        extents: &run.verify_extents,
     };
     let worker = worker::run(job, clock, &mut files, control, live, &outside);
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {

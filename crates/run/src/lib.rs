@@ -35,6 +35,7 @@
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
 //! | which maps do jobs share that verify a target | `verify_maps.rs` |
+//! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
 //! | the inner loop | `worker/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
@@ -75,6 +76,7 @@ mod steady;
 mod stuck;
 mod thread;
 mod timebase;
+mod verify_extents;
 mod verify_maps;
 mod worker;
 mod zones;

@@ -73,6 +73,9 @@ pub(crate) fn data(
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
         data.verify.clone_from(&worker.verify);
+        if let Some(results) = &mut data.verify {
+            results.coverage.required = context.plan.jobs[index].reporting.verify_complete;
+        }
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime);
         set_read_back(&mut data, &context.plan.jobs[index], worker);

@@ -20,6 +20,7 @@ use crate::lock::FileLocks;
 use crate::steady::{self, SteadyMember};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
+use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
 use crate::worker::WorkerResult;
 use crate::zones::ZoneTables;
@@ -79,6 +80,8 @@ pub(crate) struct Run {
     pub simulated: SimDisks,
     /// `verify`.
     pub verify_maps: VerifyMaps,
+    /// The lists of corrupt extents (`verify_extents`).
+    pub verify_extents: ExtentLists,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
 }

@@ -40,6 +40,8 @@ pub struct Coverage {
     pub verified: Bytes,
     /// Bytes of them that were not checked, by reason.
     pub unverified: BTreeMap<Unverified, Bytes>,
+    /// `verify_complete`: the run fails if the job verified less than it could have.
+    pub required: bool,
 }
 
 /// Why written bytes were not verified.
@@ -111,9 +113,16 @@ impl Coverage {
         self.unverified.iter().any(|(why, bytes)| !gone(why) && *bytes > Bytes::ZERO)
     }
 
+    /// Whether the run fails because too little was verified (`verify_complete`).
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        self.required && self.is_incomplete()
+    }
+
     fn merge(&mut self, other: &Coverage) {
         self.written = self.written.saturating_add(other.written);
         self.verified = self.verified.saturating_add(other.verified);
+        self.required |= other.required;
         other.unverified.iter().for_each(|(why, bytes)| self.skip(*why, *bytes));
     }
 }

@@ -4,6 +4,7 @@ mod contents;
 mod coverage;
 mod debug;
 mod depth;
+mod diagnoses;
 mod endings;
 mod engines;
 mod errors;

@@ -91,7 +91,7 @@ impl RereadConclusion {
             RereadConclusion::Medium => "every re-read returned the same: wrong on the medium",
             RereadConclusion::Transit => "every re-read was right: damaged on its way",
             RereadConclusion::Cache => {
-                "every re-read past the cache was right: wrong in the page cache"
+                "every re-read past the cache was right: wrong in the page cache or on its way"
             }
             RereadConclusion::Unstable => "re-reads differ from each other",
             RereadConclusion::Unreadable => "every re-read failed",

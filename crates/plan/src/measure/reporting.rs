@@ -1,8 +1,11 @@
 //! How reports show a job.
 
+use std::path::PathBuf;
+
 use fiord_job::option::table::{
     CONTINUE_ON_ERROR, CORE_BANDWIDTH, DISK_UTIL, GROUP_REPORTING, IGNORE_FINDINGS,
     SIGNIFICANT_FIGURES, STATS, ToleratedErrors, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase,
+    VERIFY_COMPLETE, VERIFY_EXTENTS,
 };
 use fiord_job::spec::Setting;
 
@@ -38,6 +41,8 @@ pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
             }
             ToleratedErrors::All => ContinueOnError::ALL,
         },
+        verify_extents: job.get(VERIFY_EXTENTS).map(PathBuf::from),
+        verify_complete: job.get(VERIFY_COMPLETE),
         spec: specification::stated(job, messages),
         ignore_findings: names(job.get(IGNORE_FINDINGS).unwrap_or_default()),
     }

@@ -200,6 +200,8 @@ fn reporting() -> Reporting {
         kb_base: 1024,
         unit_base: 0,
         continue_on_error: ContinueOnError::default(),
+        verify_extents: None,
+        verify_complete: false,
         spec: Vec::new(),
         ignore_findings: Vec::new(),
     }

@@ -1,5 +1,7 @@
 //! What a job measures, and how reports show it.
 
+use std::path::PathBuf;
+
 use fiord_types::Nanos;
 
 use super::{ClockSource, Stated, Unified};
@@ -76,6 +78,10 @@ pub struct Reporting {
     pub unit_base: u8,
     /// `continue_on_error`: the errors after which the job continues.
     pub continue_on_error: ContinueOnError,
+    /// `verify_extents`: file for a list of all corrupt extents.
+    pub verify_extents: Option<PathBuf>,
+    /// `verify_complete`: the run fails if the job verified less than it wrote.
+    pub verify_complete: bool,
     /// `spec`: the numbers of the device's data sheet.
     pub spec: Vec<Stated>,
     /// `ignore_findings`: ids of findings that reports omit for this job.

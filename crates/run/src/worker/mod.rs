@@ -43,6 +43,7 @@ use fiord_types::Nanos;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::lock::FileLock;
+use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
 use crate::zones::{Counts, ZoneTable};
 
@@ -60,6 +61,8 @@ pub(crate) struct Outside<'a> {
     pub aux_path: &'a Path,
     /// Which write each block of the targets contains (`verify`).
     pub maps: &'a VerifyMaps,
+    /// The lists of corrupt extents of the run (`verify_extents`).
+    pub extents: &'a ExtentLists,
 }
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer

@@ -64,8 +64,9 @@ pub(super) fn run_plain(job: &JobPlan) -> WorkerResult {
 /// A run that takes no messages.
 fn nowhere() -> Outside<'static> {
     let maps = Box::leak(Box::default());
+    let extents = Box::leak(Box::default());
     let aux_path = Path::new("");
-    Outside { ready: &|| (), debug: None, bad_block: Arc::new(drop), aux_path, maps }
+    Outside { ready: &|| (), debug: None, bad_block: Arc::new(drop), aux_path, maps, extents }
 }
 
 #[test]

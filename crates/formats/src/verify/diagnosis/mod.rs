@@ -134,6 +134,13 @@ impl BadExtent {
         merges
     }
 
+    /// States what the target had promised about a write that is missing.
+    pub fn promise(&mut self, promise: Promise) {
+        if let Diagnosis::Stale(stale) = &mut self.diagnosis {
+            stale.promise = promise;
+        }
+    }
+
     fn continues_in(&self, next: &BadExtent) -> bool {
         use Diagnosis::*;
         let same_distance = |mine: &Bytes, theirs: &Bytes| {

@@ -172,6 +172,21 @@ options! {
         option("trim_backlog_batch", COUNT, "trim_backlog_batch=64")
             .under("trim_percentage");
 
+    /// Writes a list of all corrupt extents to this file, one line for each: file, offset, length, class
+    /// and explanation. The report shows only the first ten of each class in full. Jobs with the same
+    /// file share the list.
+    pub const VERIFY_EXTENTS: Opt<Option<String>> =
+        option("verify_extents", TEXT, "verify_extents=bad.txt")
+            .under("verify")
+            .since("fiord");
+
+    /// Ends the run with exit status 251 if the job verified less than it wrote, for example because
+    /// `runtime` ended before. Data that was overwritten or trimmed need not be verified.
+    pub const VERIFY_COMPLETE: Opt<bool> = option("verify_complete", BOOL, "verify_complete=1")
+        .default("0")
+        .under("verify")
+        .since("fiord");
+
     /// Formerly sorted the blocks to verify by offset. fiord accepts it so that old job files run.
     pub const VERIFYSORT: Opt<Option<u32>> = option("verifysort", COUNT, "verifysort=1")
         .under("verify")

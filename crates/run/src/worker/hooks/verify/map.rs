@@ -200,6 +200,11 @@ impl TrackedMaps {
         }
     }
 
+    /// Whether other jobs use the files, too.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
     /// Reads a range again, and keeps writes away meanwhile.
     pub(super) fn repeat(&mut self, file: u32, offset: u64, len: u32) {
         self.repeats.push_back(IoRange { file, offset, len });

@@ -9,31 +9,35 @@
 //! | what is known about a read | `known.rs` |
 //! | does a block contain what was written | `check.rs`, `sectors.rs` |
 //! | how much was verified | `tally.rs` |
+//! | what is done about bad data: re-reads, a list of extents | `evidence.rs`, `reread.rs` |
 //! | what happens if a block is bad | `policy.rs` |
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
 mod check;
 mod dump;
+mod evidence;
 mod fill;
 mod known;
 mod map;
 mod pass;
 mod policy;
+mod reread;
 mod sectors;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 use fiord_engine::Op;
-use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise};
 use fiord_formats::verify::method::Method;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_load::{Io, any_source};
 use fiord_plan::{JobPlan, Tracking, VerifyMethod, VerifyPass, VerifyPlan};
 use fiord_stat::recorder::Recorder;
-use fiord_types::{Dir, Nanos};
+use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use self::check::{BadContents, BadRead, IntervalChecker};
+use self::evidence::BadDataEvidence;
 use self::fill::JobFormat;
 use self::known::KnownWrite;
 use self::map::{MapStep, ReadStates, TrackedMaps};
@@ -52,6 +56,7 @@ pub(crate) struct Verifier {
     pass: VerifyPass,
     tracker: Tracker,
     tally: Tally,
+    evidence: BadDataEvidence,
     /// Files that are open all the time.
     files: u32,
     /// Number of the next write, or of the next read of a job that only reads.
@@ -127,6 +132,7 @@ impl Verifier {
         let stay_open = job.target.open_files >= files;
         Ok(Some(Verifier {
             policy: ErrorPolicy::of(job, plan, outside),
+            evidence: BadDataEvidence::of(job, outside)?,
             pass: plan.pass,
             tracker: tracker(job, plan, outside)?,
             tally: Tally::new(match contents.fills() {
@@ -273,7 +279,11 @@ impl Verifier {
             return Disposition::Release;
         }
         self.tally.verified(checked);
-        let extents = self.contents.diagnose(&read, &known, self.began, &bad);
+        let mut extents = self.contents.diagnose(&read, &known, self.began, &bad);
+        if self.pass == VerifyPass::AfterWrites {
+            // The pass flushes each file before it reads it.
+            extents.iter_mut().for_each(|extent| extent.promise(Promise::Flushed));
+        }
         for one in &bad {
             let expected = match &self.contents {
                 Contents::Intervals(format, _)
@@ -287,10 +297,50 @@ impl Verifier {
             };
             self.policy.report(read, one, &extents, expected.as_deref());
         }
-        for extent in extents {
-            self.tally.bad(self.policy.path(read.op.file), extent);
-        }
+        self.keep_evidence(&read, &known, extents);
         self.policy.consequence(read, first)
+    }
+
+    /// Reads bad data again, and adds its extents to the results.
+    fn keep_evidence(
+        &mut self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        extents: Vec<BadExtent>,
+    ) {
+        // Writes of other jobs could interfere with further reads.
+        let alone = !matches!(&self.tracker, Tracker::Map(maps) if maps.is_shared());
+        let contents = &mut self.contents;
+        let mut right = |again: &[u8]| {
+            let mut right = true;
+            let again = JudgedRead { op: read.op, data: again };
+            contents.check(&again, known, &mut |_| {
+                right = false;
+                false
+            });
+            right
+        };
+        let place = (read.offset(), Bytes(read.data.len() as u64));
+        let reread = match alone {
+            true => self.evidence.reread(read.op.file, place, read.data, &mut right),
+            false => None,
+        };
+        for extent in extents {
+            let complete = self.tally.bad(self.policy.path(read.op.file), extent, reread);
+            self.evidence.list(complete);
+        }
+    }
+
+    /// A read that was to be checked failed.
+    fn unreadable(&mut self, io: &IssuedIo, errno: Errno) {
+        let op = whole(&io.op);
+        let (start, length) = (Bytes(op.offset), Bytes(u64::from(op.len)));
+        self.tally.verified(length.0);
+        // What the block contains is not known, so a read that succeeds counts as right.
+        let reread = self.evidence.reread(op.file, (start, length), &[], &mut |_| true);
+        let extent = BadExtent { start, length, diagnosis: Diagnosis::ReadError { errno } };
+        let complete = self.tally.bad(self.policy.path(op.file), extent, reread);
+        self.evidence.list(complete);
     }
 }
 
@@ -371,6 +421,14 @@ impl Contents {
                 extents.collect()
             }
         }
+    }
+}
+
+/// The last extent is complete when the job ends.
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        let last = self.tally.finish();
+        self.evidence.list(last);
     }
 }
 
@@ -470,6 +528,10 @@ impl Hook for Verifier {
             Dir::Read if !end.succeeded || !(io.extra || self.pass == VerifyPass::Reads) => {
                 if let Tracker::Map(maps) = &mut self.tracker {
                     maps.judged(io.slot);
+                }
+                let checked = io.extra || self.pass == VerifyPass::Reads;
+                if let (true, Err(errno)) = (checked, end.outcome.get()) {
+                    self.unreadable(io, errno);
                 }
                 Disposition::Release
             }

@@ -12,6 +12,7 @@ use fiord_formats::verify::sector::{
 };
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
+use fiord_sys::vectors::{VectorWork, widest};
 use fiord_types::{Bytes, Errno};
 
 use super::check::{BadContents, BadRead};
@@ -67,7 +68,8 @@ impl SectorFormat {
         };
         for (range, part) in known.parts(offset, data.len()) {
             let generation = generation(&part).unwrap_or(1);
-            write.fill(offset + range.start as u64, generation, &mut data[range]);
+            let address = offset + range.start as u64;
+            widest(FillSectors { write: &write, address, generation, data: &mut data[range] });
         }
     }
 
@@ -90,7 +92,10 @@ impl SectorFormat {
             }
             checked += range.len() as u64;
             let at = offset + range.start as u64;
-            good &= check.first_bad(at, &self.expected(&part), &data[range]).is_none();
+            let expected = self.expected(&part);
+            let data = &data[range];
+            let work = CheckSectors { check: &mut check, address: at, expected, data };
+            good &= widest(work).is_none();
         }
         if !good {
             self.diagnose((target, run), offset, data, known, bad);
@@ -150,6 +155,38 @@ impl SectorFormat {
 
     fn target(&self, file: u32) -> TargetId {
         self.targets.get(file as usize).copied().unwrap_or(TargetId(0))
+    }
+}
+
+/// [`SectorWrite::fill`] with wide vectors.
+struct FillSectors<'a> {
+    write: &'a SectorWrite,
+    address: u64,
+    generation: u16,
+    data: &'a mut [u8],
+}
+
+impl VectorWork for FillSectors<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        self.write.fill(self.address, self.generation, self.data);
+    }
+}
+
+/// [`SectorCheck::first_bad`] with wide vectors.
+struct CheckSectors<'a> {
+    check: &'a mut SectorCheck,
+    address: u64,
+    expected: SectorExpected,
+    data: &'a [u8],
+}
+
+impl VectorWork for CheckSectors<'_> {
+    type Output = Option<usize>;
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        self.check.first_bad(self.address, &self.expected, self.data)
     }
 }
 

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_formats::verify::recheck::RereadConclusion;
 use fiord_plan::VerifyPass;
-use fiord_stat::verify::{Unverified, VerifyResults};
+use fiord_stat::verify::{FileExtent, Unverified, VerifyResults};
 use fiord_types::Bytes;
 
 /// Counts what is verified, and collects what is bad.
@@ -41,9 +42,19 @@ impl Tally {
         }
     }
 
-    /// A bad extent.
-    pub(super) fn bad(&mut self, file: &Path, extent: BadExtent) {
-        self.results.add(&file.to_string_lossy(), extent, None);
+    /// A bad extent, and what further reads of it showed. Returns the extent before it if that is complete now.
+    pub(super) fn bad(
+        &mut self,
+        file: &Path,
+        extent: BadExtent,
+        reread: Option<RereadConclusion>,
+    ) -> Option<FileExtent> {
+        self.results.add(&file.to_string_lossy(), extent, reread)
+    }
+
+    /// Completes the last bad extent and returns it.
+    pub(super) fn finish(&mut self) -> Option<FileExtent> {
+        self.results.finish()
     }
 
     /// A verify pass has read everything.
