@@ -332,8 +332,8 @@ fn records_and_reports() {
             j.reporting.continue_on_error
                 == ContinueOnError { verification: false, ..ContinueOnError::ALL }
         }),
-        ("--verify=md5 --verify_complete=1", |j| j.reporting.verify_complete),
-        ("--verify=md5 --verify_extents=bad.txt", |j| {
+        ("--rw=write --verify=md5 --verify_complete=1", |j| j.reporting.verify_complete),
+        ("--rw=write --verify=md5 --verify_extents=bad.txt", |j| {
             j.reporting.verify_extents.as_deref() == Some(std::path::Path::new("bad.txt"))
         }),
         ("--continue_on_error=1", |j| j.reporting.continue_on_error == ContinueOnError::ALL),
