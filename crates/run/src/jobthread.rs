@@ -1,13 +1,17 @@
 //! The life of a job's thread: layout (with `create_serialize=0`), commands, thread settings, the worker,
 //! and removing files at the end.
 
-use std::path::PathBuf;
+use std::error::Error;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 use fiord_engine::MachineClock;
+use fiord_formats::verify::state::VerifyState;
 use fiord_plan::{FileKind, JobPlan};
+use fiord_sys::file::FileGuard;
 use fiord_sys::shortage;
 use fiord_types::Errno;
 
@@ -119,6 +123,14 @@ fn work(
         extents: &run.verify_extents,
     };
     let worker = worker::run(job, clock, &mut files, control, live, &outside);
+    if let Some(state) = &worker.verify_state {
+        let path = verify_state_path(run, job);
+        if let Err(error) = save_verify_state(&path, state) {
+            let path = path.display();
+            let what = format!("the verify state could not be saved to {path}: {error}");
+            send(sender, Message::Warning { index, what });
+        }
+    }
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(
             "Write pointer move succeeded after {recovered} failed writes: the job continued at the \
@@ -127,6 +139,19 @@ fn work(
         send(sender, Message::Warning { index, what });
     }
     (worker, files.cached_under_direct())
+}
+
+/// The file of a job's verify state, with the name that fio gives it.
+fn verify_state_path(run: &Run, job: &JobPlan) -> PathBuf {
+    let name = job.identity.name.replace('/', ".");
+    run.aux_path.join(format!("local-{name}-{}-verify.state", job.identity.index))
+}
+
+/// Saves the state of a job's writes (`verify_state_save`).
+fn save_verify_state(path: &Path, state: &VerifyState) -> Result<(), Box<dyn Error>> {
+    let bytes = state.write()?;
+    FileGuard::generated().replace(path)?.write_all(&bytes)?;
+    Ok(())
 }
 
 /// Everything before the worker runs. Returns the guard of the thread settings and the job's clock.

@@ -311,3 +311,20 @@ fn a_stale_block_is_recognized_however_often_it_was_written() {
         assert_eq!(ran.json()["jobs"][0]["error"].as_i64(), Some(84), "{ran:?}");
     }
 }
+
+#[test]
+fn the_state_of_the_writes_is_saved() {
+    let place = Place::new();
+    let job = "--name=a/b --filename=f --size=64k --bs=4k --rw=write --verify=crc32c --loops=2";
+    place.run(&format!("{job} --ioengine=libaio --iodepth=4 --numjobs=2")).ok();
+    for index in 0..2u64 {
+        let state = std::fs::read(place.path(&format!("local-a.b-{index}-verify.state"))).unwrap();
+        let number = |at: usize| u64::from_le_bytes(state[at..at + 8].try_into().unwrap());
+        assert_eq!((number(0), number(24), number(32), number(40)), (7, 4, 32, index));
+        assert_eq!((state.len(), number(168)), (168 + 4 * 8, u64::MAX));
+    }
+    std::fs::remove_file(place.path("local-a.b-0-verify.state")).unwrap();
+    place.run(&format!("{job} --verify_state_save=0")).ok();
+    place.run(&format!("{job} --verify_only")).ok();
+    assert!(!place.path("local-a.b-0-verify.state").exists());
+}

@@ -19,7 +19,8 @@ pub(crate) use tracking::share_targets;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
-    TRIM_PERCENTAGE, VERIFY, VERIFY_ASYNC, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_STATE_LOAD,
+    TRIM_PERCENTAGE, VERIFY, VERIFY_ASYNC, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_POLICY,
+    VERIFY_STATE_LOAD, VerifyPolicy,
 };
 
 use crate::model::{JobPlan, Tracking, VerifyPass};
@@ -68,6 +69,11 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
             (verify.backlog.is_some(), VERIFY_BACKLOG.def(), "option verify_backlog"),
             (verify.trims.is_some(), TRIM_PERCENTAGE.def(), "option trim_percentage"),
             (verify.threads > 0, VERIFY_ASYNC.def(), "option verify_async"),
+            (
+                verify.policy == VerifyPolicy::Fsynced,
+                VERIFY_POLICY.def(),
+                "option verify_policy=fsynced",
+            ),
             (verify.loads_state, VERIFY_STATE_LOAD.def(), "option verify_state_load"),
             (verify.compares_on_device, own, "option verify_mode=compare"),
         ];

@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use fiord_engine::sim::SharedDisk;
 use fiord_engine::{FaultLog, Target};
+use fiord_formats::verify::state::VerifyState;
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
@@ -133,4 +134,6 @@ pub(crate) struct WorkerResult {
     pub faults: Option<FaultLog>,
     /// What the job verified; `None` without `verify`.
     pub verify: Option<VerifyResults>,
+    /// What it saves about its writes; `None` without `verify_state_save`.
+    pub verify_state: Option<VerifyState>,
 }

@@ -158,6 +158,7 @@ impl JobState<'_> {
             zones: results.zones,
             read_back: results.read_back,
             verify: results.verify,
+            verify_state: results.verify_state,
             ..WorkerResult::default()
         }
     }

@@ -42,6 +42,7 @@ mod zones;
 use std::ops::BitOr;
 
 use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
+use fiord_formats::verify::state::VerifyState;
 use fiord_load::{Displaced, Io};
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_stat::verify::VerifyResults;
@@ -242,6 +243,8 @@ pub(super) struct HookResults {
     pub read_back: Nanos,
     /// What the job verified.
     pub verify: Option<VerifyResults>,
+    /// What the job saves about its writes (`verify_state_save`).
+    pub verify_state: Option<VerifyState>,
 }
 
 /// A feature that follows the I/Os of one job.

@@ -11,6 +11,7 @@
 //! | how much was verified | `tally.rs` |
 //! | what is done about bad data: re-reads, a list of extents | `evidence.rs`, `reread.rs` |
 //! | what happens if a block is bad | `policy.rs` |
+//! | which state does the job save at its end | `saved.rs` |
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
 mod check;
@@ -22,6 +23,7 @@ mod map;
 mod pass;
 mod policy;
 mod reread;
+mod saved;
 mod sectors;
 mod tally;
 #[cfg(test)]
@@ -43,6 +45,7 @@ use self::known::KnownWrite;
 use self::map::{MapStep, ReadStates, TrackedMaps};
 use self::pass::{PassStep, Replay};
 use self::policy::{ErrorPolicy, JudgedRead};
+use self::saved::SavedState;
 use self::sectors::SectorFormat;
 use self::tally::Tally;
 use super::super::Outside;
@@ -57,6 +60,7 @@ pub(crate) struct Verifier {
     tracker: Tracker,
     tally: Tally,
     evidence: BadDataEvidence,
+    saved: Option<SavedState>,
     /// Files that are open all the time.
     files: u32,
     /// Number of the next write, or of the next read of a job that only reads.
@@ -135,6 +139,7 @@ impl Verifier {
             evidence: BadDataEvidence::of(job, outside)?,
             pass: plan.pass,
             tracker: tracker(job, plan, outside)?,
+            saved: SavedState::of(job, plan),
             tally: Tally::new(match contents.fills() {
                 true => plan.pass,
                 false => VerifyPass::WritesOnly,
@@ -539,6 +544,11 @@ impl Hook for Verifier {
             Dir::Write => {
                 let number = self.slot(io.slot).number.unwrap_or(0);
                 self.tally.written(bytes, end.succeeded);
+                if !end.succeeded
+                    && let Some(saved) = &mut self.saved
+                {
+                    saved.failed(number);
+                }
                 match &mut self.tracker {
                     Tracker::None => {}
                     Tracker::Replay(replay) if !end.succeeded => replay.failed(number),
@@ -577,5 +587,6 @@ impl Hook for Verifier {
         let current = self.pass_began.map_or(0, |began| self.last_end.saturating_sub(began));
         results.read_back = Nanos(self.read_back + current);
         results.verify = Some(self.tally.results());
+        results.verify_state = self.saved.as_ref().map(|saved| saved.at(self.next));
     }
 }
