@@ -11,7 +11,7 @@ use fiord_engine::{
     Psync, Queued, Target, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, FileIndex};
 
 fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) {
     if let Some(path) = path {
@@ -21,11 +21,11 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
         let fd = Some(Arc::new(file.into()));
         let kind = FileKind::Regular;
         let target = Target { fd, kind, offset: Bytes::ZERO, len: Bytes(1 << 20), read_only: true };
-        engine.attach(0, &target).expect("the file cannot be attached");
+        engine.attach(FileIndex(0), &target).expect("the file cannot be attached");
     }
     let op = Op {
         kind: OpKind::Read,
-        file: 0,
+        file: FileIndex(0),
         offset: 0,
         len: 4096,
         at: 0,

@@ -3,6 +3,8 @@
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
+use fiord_types::FileIndex;
+
 use crate::{EngineError, FileKind, Target};
 
 /// An attached file.
@@ -29,9 +31,9 @@ impl AttachedFiles {
         AttachedFiles { table: vec![NOTHING; count as usize] }
     }
 
-    pub(crate) fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    pub(crate) fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         let count = self.table.len();
-        let Some(entry) = self.table.get_mut(file as usize) else {
+        let Some(entry) = self.table.get_mut(file.get()) else {
             return Err(EngineError::plain(format!(
                 "cannot attach file {file}: the engine was created for {count} files"
             )));
@@ -41,21 +43,21 @@ impl AttachedFiles {
         Ok(())
     }
 
-    pub(crate) fn detach(&mut self, file: u32) {
-        if let Some(entry) = self.table.get_mut(file as usize) {
+    pub(crate) fn detach(&mut self, file: FileIndex) {
+        if let Some(entry) = self.table.get_mut(file.get()) {
             *entry = NOTHING;
         }
     }
 
     /// The descriptor of a file; -1 if no file is attached.
     #[inline(always)]
-    pub(crate) fn fd(&self, file: u32) -> RawFd {
-        self.table.get(file as usize).map_or(-1, |entry| entry.fd)
+    pub(crate) fn fd(&self, file: FileIndex) -> RawFd {
+        self.table.get(file.get()).map_or(-1, |entry| entry.fd)
     }
 
     /// The type of a file.
     #[inline]
-    pub(crate) fn kind(&self, file: u32) -> FileKind {
-        self.table.get(file as usize).map_or(FileKind::Virtual, |entry| entry.kind)
+    pub(crate) fn kind(&self, file: FileIndex) -> FileKind {
+        self.table.get(file.get()).map_or(FileKind::Virtual, |entry| entry.kind)
     }
 }

@@ -14,6 +14,7 @@
 //!     Completions, Engine, EngineConfig, Op, OpKind, Outcome, Queued, Sim, IoAttributes, Time, Want,
 //! };
 //! use fiord_plan::EnginePlan;
+//! use fiord_types::FileIndex;
 //!
 //! let slots = 2;
 //! let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 4096);
@@ -22,7 +23,7 @@
 //!
 //! for slot in engine.take_slots() {
 //!     let offset = u64::from(slot.index()) * 4096;
-//!     let op = Op { kind: OpKind::Read, file: 0, offset, len: 4096, at: 0, attributes: IoAttributes::PLAIN };
+//!     let op = Op { kind: OpKind::Read, file: FileIndex(0), offset, len: 4096, at: 0, attributes: IoAttributes::PLAIN };
 //!     assert_eq!(engine.queue(slot, &op), Queued::Pending);
 //! }
 //!
@@ -68,7 +69,7 @@ use std::sync::Arc;
 
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 pub use buffers::Buffers;
 pub use clock::MachineClock;
@@ -115,7 +116,7 @@ pub struct Op {
     /// The operation.
     pub kind: OpKind,
     /// Index under which the file was attached ([`Engine::attach`]).
-    pub file: u32,
+    pub file: FileIndex,
     /// First byte in the file.
     pub offset: u64,
     /// Number of bytes.
@@ -372,12 +373,13 @@ pub trait Time: Clone {
 ///     Completions, Engine, EngineConfig, EngineError, IoAttributes, Null, Op, OpKind, Outcome, Queued, Sim, Want,
 /// };
 /// use fiord_plan::EnginePlan;
+/// use fiord_types::FileIndex;
 ///
 /// fn read_block<E: Engine>(engine: &mut E) -> Result<Outcome, EngineError> {
 ///     let slot = engine.take_slots().pop().expect("a new engine has free slots");
 ///     let op = Op {
 ///         kind: OpKind::Read,
-///         file: 0,
+///         file: FileIndex(0),
 ///         offset: 8192,
 ///         len: 4096,
 ///         at: 0,
@@ -426,13 +428,13 @@ pub trait Engine {
     /// # Errors
     ///
     /// The engine cannot do the job's I/O on this file.
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError>;
     /// Removes a file. The caller makes sure that no op on it is in flight.
     ///
     /// # Errors
     ///
     /// The kernel or the device refused to release the file.
-    fn detach(&mut self, file: u32) -> Result<(), EngineError>;
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     /// Hands out the slots, in the order of their indices. Only the first call returns slots. An
     /// engine that never has an op pending has one slot.
     fn take_slots(&mut self) -> Vec<FreeSlot>;

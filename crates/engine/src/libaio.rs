@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_plan::EnginePlan;
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::files::AttachedFiles;
@@ -322,12 +322,12 @@ impl Engine for Libaio {
         self.clock
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
         flags::check(target, self.write_flags)
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.files.detach(file);
         Ok(())
     }

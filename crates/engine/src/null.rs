@@ -1,5 +1,7 @@
 //! `null`: completes every op without I/O, to measure the cost of the generator.
 
+use fiord_types::FileIndex;
+
 use crate::buffers::Buffers;
 use crate::{
     Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
@@ -53,11 +55,11 @@ impl Engine for Null {
         self.clock
     }
 
-    fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
         Ok(())
     }
 
-    fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use crate::slot::SlotPool;
 use crate::{
@@ -38,7 +38,7 @@ pub struct Offload<E: Engine> {
     slots: Vec<Unit<E>>,
     returns: Receiver<Return<E>>,
     /// Every file that was attached or detached, in order, until all slots know of it.
-    changes: Vec<(u32, Option<Target>)>,
+    changes: Vec<(FileIndex, Option<Target>)>,
     unsent: Vec<Slot>,
     in_flight: u32,
     /// A thread has ended in the middle of an op, which will never complete.
@@ -161,7 +161,7 @@ impl<E> Drop for Thread<E> {
 
 impl<E: Engine> Unit<E> {
     /// Attaches and detaches the files that changed while the thread had the engine.
-    fn catch_up(&mut self, changes: &[(u32, Option<Target>)]) -> Result<(), EngineError> {
+    fn catch_up(&mut self, changes: &[(FileIndex, Option<Target>)]) -> Result<(), EngineError> {
         let Some((engine, _)) = &mut self.engine else { return Ok(()) };
         for (file, target) in &changes[self.known.min(changes.len())..] {
             self.known += 1;
@@ -241,12 +241,12 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
         self.clock.clone()
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         self.changes.push((file, Some(target.clone())));
         self.slots.iter_mut().try_for_each(|unit| unit.catch_up(&self.changes))
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.changes.push((file, None));
         let result = self.slots.iter_mut().try_for_each(|unit| unit.catch_up(&self.changes));
         if self.slots.iter().all(|unit| unit.known == self.changes.len()) {
@@ -343,10 +343,10 @@ mod tests {
         fn clock(&self) -> MachineClock {
             MachineClock::best()
         }
-        fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+        fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
             Ok(())
         }
-        fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+        fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
             Ok(())
         }
         fn take_slots(&mut self) -> Vec<FreeSlot> {
@@ -378,7 +378,7 @@ mod tests {
             Offload::new(&config, slots, |config| Buffers::new(config).map(Staged)).unwrap();
         for (slot, ms) in engine.take_slots().into_iter().zip(times) {
             let (kind, attributes) = (OpKind::Read, IoAttributes::PLAIN);
-            let op = Op { kind, file: 0, offset: *ms, len: 512, at: 0, attributes };
+            let op = Op { kind, file: FileIndex(0), offset: *ms, len: 512, at: 0, attributes };
             assert_eq!(engine.queue(slot, &op), Queued::Pending);
         }
         engine

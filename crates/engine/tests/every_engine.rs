@@ -9,7 +9,7 @@ use fiord_job::option::def::Support;
 use fiord_job::option::table;
 use fiord_plan::machine::system::Machine;
 use fiord_plan::{EngineAccess, EngineDef, EnginePlan};
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 use scratch::{LoopDevice, Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -18,7 +18,7 @@ const BLOCKS: u64 = 64;
 fn op(kind: OpKind, block: u64) -> Op {
     Op {
         kind,
-        file: 0,
+        file: FileIndex(0),
         offset: block * u64::from(BLOCK),
         len: BLOCK,
         at: 0,
@@ -92,7 +92,7 @@ fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
 fn write_then_read<E: Engine>(mut engine: E) {
     let free = &mut engine.take_slots();
     let scratch = Scratch::new("rw", BLOCKS * u64::from(BLOCK));
-    attach(&mut engine, 0, &scratch.target(BLOCKS * u64::from(BLOCK), false));
+    attach(&mut engine, FileIndex(0), &scratch.target(BLOCKS * u64::from(BLOCK), false));
     let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
     let writes: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Write, b)).collect();
     assert_eq!(all(&mut engine, free, &writes, |b, i| stamp(b, i as u64), |_, _| {}), full);
@@ -111,7 +111,14 @@ fn write_then_read<E: Engine>(mut engine: E) {
     );
     assert_eq!(outcomes, full);
     for kind in [OpKind::Fsync, OpKind::Fdatasync, OpKind::SyncFileRange(2)] {
-        let sync = Op { kind, file: 0, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };
+        let sync = Op {
+            kind,
+            file: FileIndex(0),
+            offset: 0,
+            len: 0,
+            at: 0,
+            attributes: IoAttributes::PLAIN,
+        };
         assert_eq!(one(&mut engine, free, &sync), Outcome::ok(0), "{kind:?}");
     }
     assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
@@ -122,7 +129,7 @@ fn write_then_read<E: Engine>(mut engine: E) {
         engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0),
         "trimmed, yet not empty"
     );
-    engine.detach(0).unwrap();
+    engine.detach(FileIndex(0)).unwrap();
 }
 
 /// The end of the file, the rest of a short transfer, a file that is not attached, a read-only
@@ -131,7 +138,7 @@ fn edges<E: Engine>(mut engine: E) {
     let free = &mut engine.take_slots();
     free.truncate(1);
     let scratch = Scratch::new("edges", 2 * u64::from(BLOCK) + 100);
-    attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), false));
+    attach(&mut engine, FileIndex(0), &scratch.target(4 * u64::from(BLOCK), false));
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(100), "short at the end");
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(0), "nothing at the end");
     engine.buffer(&mut free[0]).fill(0xee);
@@ -142,13 +149,13 @@ fn edges<E: Engine>(mut engine: E) {
     assert!(engine.buffer(&mut free[0])[1096..].iter().all(|b| *b == 0xee));
     let outside = Op { at: 4 * BLOCK - 1, len: 2, ..op(OpKind::Read, 0) };
     assert_eq!(one(&mut engine, free, &outside), Outcome::err(Errno::EINVAL));
-    engine.detach(0).unwrap();
+    engine.detach(FileIndex(0)).unwrap();
     assert_eq!(
         one(&mut engine, free, &op(OpKind::Read, 0)),
         Outcome::err(Errno::EBADF),
         "detached"
     );
-    attach(&mut engine, 0, &scratch.target(4 * u64::from(BLOCK), true));
+    attach(&mut engine, FileIndex(0), &scratch.target(4 * u64::from(BLOCK), true));
     assert_eq!(
         one(&mut engine, free, &op(OpKind::Write, 0)),
         Outcome::err(Errno::EBADF),
@@ -160,7 +167,7 @@ fn edges<E: Engine>(mut engine: E) {
 fn on_a_device<E: Engine>(mut engine: E, maps: bool) {
     let free = &mut engine.take_slots();
     let Some(device) = LoopDevice::new(BLOCKS * u64::from(BLOCK)) else { return };
-    attach(&mut engine, 0, &device.target());
+    attach(&mut engine, FileIndex(0), &device.target());
     let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
     let order: Vec<u64> = (0..BLOCKS).map(|i| (i * 37 + 5) % BLOCKS).collect();
     let writes: Vec<Op> = order.iter().map(|b| op(OpKind::Write, *b)).collect();
@@ -174,7 +181,7 @@ fn on_a_device<E: Engine>(mut engine: E, maps: bool) {
     assert_eq!(all(&mut engine, free, &reads, |b, _| b.fill(0xff), check), full);
     let sync = Op {
         kind: OpKind::Fsync,
-        file: 0,
+        file: FileIndex(0),
         offset: 0,
         len: 0,
         at: 0,
@@ -206,14 +213,14 @@ fn on_a_device<E: Engine>(mut engine: E, maps: bool) {
 fn on_character_devices<E: Engine>(mut engine: E) {
     let free = &mut engine.take_slots();
     free.truncate(1);
-    attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
+    attach(&mut engine, FileIndex(0), &scratch::device_target("/dev/zero"));
     engine.buffer(&mut free[0]).fill(0xff);
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 7)), Outcome::ok(BLOCK));
     assert!(engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0));
     assert_eq!(one(&mut engine, free, &op(OpKind::Write, 7)), Outcome::ok(BLOCK));
     assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 7)), Outcome::err(Errno::EOPNOTSUPP));
-    engine.detach(0).unwrap();
-    attach(&mut engine, 0, &scratch::device_target("/dev/full"));
+    engine.detach(FileIndex(0)).unwrap();
+    attach(&mut engine, FileIndex(0), &scratch::device_target("/dev/full"));
     // The driver has no asynchronous write, so libaio returns EINVAL.
     let full = one(&mut engine, free, &op(OpKind::Write, 0)).get();
     assert!(matches!(full, Err(Errno::ENOSPC | Errno::EINVAL)), "{full:?}");

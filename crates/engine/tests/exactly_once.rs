@@ -9,7 +9,7 @@ use fiord_engine::{
     Outcome, Queued, Sim, Slot, Time, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, FaultEffect, FaultTrigger, IoUringPlan, SimFault};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, FileIndex};
 use proptest::prelude::*;
 use scratch::{Scratch, attach};
 
@@ -59,7 +59,7 @@ fn follow<E: Engine>(
                 let Some(slot) = free[*index as usize].take() else { continue };
                 let op = Op {
                     kind: kind(*number),
-                    file: 0,
+                    file: FileIndex(0),
                     offset: 4096,
                     len: *len,
                     at: 0,
@@ -172,7 +172,7 @@ proptest! {
     fn on_a_simulated_device_there_is_always_room((slots, steps) in run()) {
         let config = EngineConfig::plain(EnginePlan::Sim(Default::default()), slots, 8192);
         let mut sim = Sim::new(&config).unwrap();
-        let op = Op { kind: OpKind::Read, file: 0, offset: 0, len: 512, at: 0, attributes: IoAttributes::PLAIN };
+        let op = Op { kind: OpKind::Read, file: FileIndex(0), offset: 0, len: 512, at: 0, attributes: IoAttributes::PLAIN };
         for slot in sim.take_slots() {
             prop_assert_eq!(sim.queue(slot, &op), Queued::Pending);
         }
@@ -194,7 +194,7 @@ fn on_a_file<E: Engine>(
     let result = runner.run(&run(), |(slots, steps)| {
         let config = EngineConfig::plain(plan.clone(), slots, 8192);
         let mut engine = make(&config).unwrap();
-        attach(&mut engine, 0, &file.target(8192, false));
+        attach(&mut engine, FileIndex(0), &file.target(8192, false));
         let free = engine.take_slots();
         follow(&mut engine, free, &steps)
     });

@@ -12,7 +12,7 @@ use fiord_engine::{
     OpKind, Outcome, Psync, Pvsync2, Queued, Target, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 use scratch::{Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -22,7 +22,14 @@ const LIBAIO: EnginePlan =
     EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
 
 fn op(kind: OpKind, block: u64) -> Op {
-    Op { kind, file: 0, offset: block * B, len: BLOCK, at: 0, attributes: IoAttributes::PLAIN }
+    Op {
+        kind,
+        file: FileIndex(0),
+        offset: block * B,
+        len: BLOCK,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    }
 }
 
 fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
@@ -51,14 +58,20 @@ fn refused<E: Engine>(engine: &mut E, free: &mut Vec<FreeSlot>, op: &Op) {
     assert_eq!(free.last().map(FreeSlot::index), Some(index));
 }
 
-const SYNC: Op =
-    Op { kind: OpKind::Fsync, file: 0, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };
+const SYNC: Op = Op {
+    kind: OpKind::Fsync,
+    file: FileIndex(0),
+    offset: 0,
+    len: 0,
+    at: 0,
+    attributes: IoAttributes::PLAIN,
+};
 
 #[test]
 fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {
     let mut engine = Vsync::new(&config(EnginePlan::Vsync, 8)).unwrap();
     let file = Scratch::new("vsync", 2 * B + 100);
-    attach(&mut engine, 0, &file.target(8 * B, false));
+    attach(&mut engine, FileIndex(0), &file.target(8 * B, false));
     let free = &mut engine.take_slots();
     for block in 0..4 {
         pending(&mut engine, free, &op(OpKind::Read, block));
@@ -87,7 +100,7 @@ fn vsync_gathers_neighbours_and_shares_a_short_transfer_out() {
 fn libaio_syncs_after_what_is_queued_was_submitted() {
     let mut engine = Libaio::new(&config(LIBAIO, 2)).unwrap();
     let file = Scratch::new("aiosync", B);
-    attach(&mut engine, 0, &file.target(B, false));
+    attach(&mut engine, FileIndex(0), &file.target(B, false));
     let free = &mut engine.take_slots();
     pending(&mut engine, free, &op(OpKind::Write, 0));
     refused(&mut engine, free, &SYNC);
@@ -102,10 +115,10 @@ fn one_refused_op_does_not_hold_up_the_others() {
         let plan = EnginePlan::Libaio { userspace_reap, nowait: false, vectored: false };
         let mut engine = Libaio::new(&config(plan, 4)).unwrap();
         let file = Scratch::new("refused", 4 * B);
-        attach(&mut engine, 0, &file.target(4 * B, false));
+        attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
         for slot in engine.take_slots() {
             let file = u32::from(slot.index() == 1);
-            let op = Op { file, ..op(OpKind::Read, u64::from(slot.index())) };
+            let op = Op { file: FileIndex(file), ..op(OpKind::Read, u64::from(slot.index())) };
             assert_eq!(engine.queue(slot, &op), Queued::Pending);
         }
         let mut done = Completions::with_capacity(4);
@@ -133,7 +146,7 @@ fn a_timed_wait_ends_and_takes_nothing_away() {
             read_only: true,
         };
         let mut engine = IoUring::new(&config(plan, 2)).unwrap();
-        attach(&mut engine, 0, &pipe);
+        attach(&mut engine, FileIndex(0), &pipe);
         let free = &mut engine.take_slots();
         pending(&mut engine, free, &op(OpKind::Read, 0));
         let mut done = Completions::with_capacity(2);
@@ -154,8 +167,8 @@ fn dropping_an_engine_waits_for_ops_in_flight() {
     let file = Scratch::new("dropped", 64 * B);
     let mut ring = IoUring::new(&config(uring(|p| p.force_async = 1), 64)).unwrap();
     let mut aio = Libaio::new(&config(LIBAIO, 64)).unwrap();
-    attach(&mut ring, 0, &file.target(64 * B, false));
-    attach(&mut aio, 0, &file.target(64 * B, false));
+    attach(&mut ring, FileIndex(0), &file.target(64 * B, false));
+    attach(&mut aio, FileIndex(0), &file.target(64 * B, false));
     let (in_ring, in_aio) = (&mut ring.take_slots(), &mut aio.take_slots());
     for block in 0..63 {
         pending(&mut ring, in_ring, &op(OpKind::Write, block));
@@ -169,7 +182,7 @@ fn dropping_an_engine_waits_for_ops_in_flight() {
 fn a_depth_beyond_the_kernels_is_full_in_between() {
     const SLOTS: u32 = 40_000;
     let mut engine = IoUring::new(&EngineConfig::plain(uring(|_| {}), SLOTS, 512)).unwrap();
-    attach(&mut engine, 0, &scratch::device_target("/dev/zero"));
+    attach(&mut engine, FileIndex(0), &scratch::device_target("/dev/zero"));
     let read = Op { len: 512, ..op(OpKind::Read, 0) };
     let free = &mut engine.take_slots();
     for _ in 0..32_768 {
@@ -198,7 +211,7 @@ fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
             len: Bytes(B),
             read_only: false,
         };
-        attach(&mut engine, 0, &target);
+        attach(&mut engine, FileIndex(0), &target);
         let free = &mut engine.take_slots();
         pending(&mut engine, free, &Op { len: 1, ..op(OpKind::Write, 0) });
         drop((engine, target));
@@ -222,12 +235,12 @@ fn every_op_goes_to_the_file_that_it_names() {
         let mut engine = IoUring::new(&config).unwrap();
         let files: Vec<_> = (0..3).map(|_| Scratch::new("several", 0)).collect();
         for (index, file) in files.iter().enumerate() {
-            attach(&mut engine, index as u32, &file.target(B, false));
+            attach(&mut engine, FileIndex(index as u32), &file.target(B, false));
         }
         let free = &mut engine.take_slots();
         for file in 0..3 {
             engine.buffer(free.last_mut().unwrap()).fill(file as u8 + 1);
-            pending(&mut engine, free, &Op { file, ..op(OpKind::Write, 0) });
+            pending(&mut engine, free, &Op { file: FileIndex(file), ..op(OpKind::Write, 0) });
         }
         let mut done = Completions::with_capacity(4);
         engine.reap(ALL, &mut done).unwrap();
@@ -237,7 +250,7 @@ fn every_op_goes_to_the_file_that_it_names() {
             assert!(data.len() == BLOCK as usize && data.iter().all(|b| *b == index as u8 + 1));
         }
         let target = files[0].target(B, false);
-        assert!(engine.attach(3, &target).unwrap_err().what.contains("3 files"));
+        assert!(engine.attach(FileIndex(3), &target).unwrap_err().what.contains("3 files"));
     }
 }
 
@@ -245,7 +258,7 @@ fn every_op_goes_to_the_file_that_it_names() {
 fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
     let file = Scratch::new("shrinks", 4 * B);
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
-    attach(&mut engine, 0, &file.target(4 * B, false));
+    attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
     let free = &mut engine.take_slots();
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
     let opened = std::fs::OpenOptions::new().write(true).open(&file.path).unwrap();
@@ -260,7 +273,7 @@ fn a_mapped_file_that_shrinks_is_an_error_of_the_op() {
 fn a_mapped_file_that_grows_is_read_further() {
     let file = Scratch::new("grows", B + 100);
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
-    attach(&mut engine, 0, &file.target(4 * B, false));
+    attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
     let free = &mut engine.take_slots();
     assert_eq!(one(&mut engine, free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
     // The part of the block that is in the file, then the end.
@@ -278,7 +291,7 @@ fn a_window_moves_over_a_file_larger_than_it() {
     let size = 200u64 << 30;
     let file = Scratch::new("window", size);
     let mut engine = Mmap::new(&config(EnginePlan::Mmap { thp: false }, 1)).unwrap();
-    attach(&mut engine, 0, &file.target(size, false));
+    attach(&mut engine, FileIndex(0), &file.target(size, false));
     let free = &mut engine.take_slots();
     for offset in [0, 100 << 30, (64 << 30) - 2048, size - B, 4096] {
         let write = Op { offset, ..op(OpKind::Write, 0) };
@@ -308,7 +321,7 @@ fn an_unsupported_option_is_named_in_the_error() {
         let mut engine = IoUring::new(&config).unwrap();
         let free = &mut engine.take_slots();
         let mut done = Completions::with_capacity(1);
-        let result = engine.attach(0, &file.target(4 * B, false)).and_then(|()| {
+        let result = engine.attach(FileIndex(0), &file.target(4 * B, false)).and_then(|()| {
             pending(&mut engine, free, &op(OpKind::Read, 0));
             engine.reap(Want { min: 1, max: 1, timeout: None }, &mut done)
         });
@@ -334,7 +347,7 @@ fn impossible_options_are_refused_with_a_remedy() {
     let plan = EnginePlan::Pvsync2 { hipri_percent: 0, uncached: false, nowait: false };
     let atomic = EngineConfig { atomic: true, ..config(plan, 1) };
     let file = Scratch::new("atomic", B);
-    let refused = Pvsync2::new(&atomic).unwrap().attach(0, &file.target(B, false));
+    let refused = Pvsync2::new(&atomic).unwrap().attach(FileIndex(0), &file.target(B, false));
     if let Err(error) = refused {
         assert!(error.help.unwrap().contains("atomic=1"));
     }
@@ -350,7 +363,7 @@ fn impossible_options_are_refused_with_a_remedy() {
 fn the_slot_of_another_engine_gives_access_to_nothing() {
     let file = Scratch::new("foreign", 4 * B);
     let mut engine = IoUring::new(&config(uring(|_| {}), 2)).unwrap();
-    attach(&mut engine, 0, &file.target(4 * B, false));
+    attach(&mut engine, FileIndex(0), &file.target(4 * B, false));
     let mut foreign = Psync::new(&config(EnginePlan::Psync, 1)).unwrap().take_slots();
     assert_eq!(one(&mut engine, &mut foreign, &op(OpKind::Read, 0)), Outcome::err(Errno::EINVAL));
     let buffer = || engine.buffer(&mut foreign[0]).fill(0);
@@ -366,7 +379,7 @@ fn a_held_slot_is_read_by_another_thread_while_the_engine_goes_on() {
     let file = Scratch::new("held", 2 * B);
     std::fs::write(&file.path, [[1; BLOCK as usize], [2; BLOCK as usize]].concat()).unwrap();
     let mut engine = IoUring::new(&config(uring(|_| {}), 2)).unwrap();
-    attach(&mut engine, 0, &file.target(2 * B, true));
+    attach(&mut engine, FileIndex(0), &file.target(2 * B, true));
     let mut free = engine.take_slots();
     let [first, second] = &mut free[..] else { panic!("two slots") };
     for slot in [first, second] {

@@ -10,7 +10,7 @@ use fiord_load::{
     AnyContent, Content, Io, IoAttributes, LoadError, Next, Source, SourceVisitor, with_source,
 };
 use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 /// Number of buffers: few, like those of an engine at a low queue depth.
 const BUFFERS: usize = 2;
@@ -43,7 +43,7 @@ fn fill_cost(job: &JobPlan, bytes: usize) -> Result<f64, LoadError> {
         let offset = (i * bytes) as u64;
         let io = Io {
             dir: Dir::Write,
-            file: 0,
+            file: FileIndex(0),
             offset,
             len: bytes as u32,
             attributes: IoAttributes::PLAIN,

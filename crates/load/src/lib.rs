@@ -60,7 +60,7 @@
 
 #![forbid(unsafe_code)]
 
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 pub mod content;
 mod error;
@@ -81,7 +81,7 @@ pub struct Io {
     /// Direction of the transfer.
     pub dir: Dir,
     /// Index of the file in the plan.
-    pub file: u32,
+    pub file: FileIndex,
     /// First byte in the file.
     pub offset: u64,
     /// Number of bytes.
@@ -109,14 +109,14 @@ pub enum Next {
     /// Flush the file now: kind of flush, index of the file, first byte and length of the range (0
     /// and 0: the whole file), and whether all I/Os issued before must complete first
     /// (`write_barrier`).
-    Flush(Flush, u32, u64, u64, bool),
+    Flush(Flush, FileIndex, u64, u64, bool),
     /// Open this file before the next I/O. Only if `openfiles` is less than the number of files.
-    Open(u32),
+    Open(FileIndex),
     /// Close this file. No more I/O goes to it in this loop.
-    Close(u32),
+    Close(FileIndex),
     /// The job has visited the whole file and starts over in it: drop its cached pages before the
     /// next I/O. Only with [`fiord_plan::JobPlan::drops_cache_each_pass`].
-    Again(u32),
+    Again(FileIndex),
     /// This loop is done. Call [`Source::restart`] for the next one.
     End,
 }

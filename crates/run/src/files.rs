@@ -81,8 +81,8 @@ impl<'p> FileSet<'p> {
         self
     }
 
-    fn plan(&self, index: u32) -> Result<&'p FilePlan, JobError> {
-        self.job.target.files.get(index as usize).ok_or_else(|| {
+    fn plan(&self, index: FileIndex) -> Result<&'p FilePlan, JobError> {
+        self.job.target.files.get(index.get()).ok_or_else(|| {
             JobError::new(
                 Stage::Open,
                 None,
@@ -227,12 +227,12 @@ impl<'p> FileSet<'p> {
     }
 
     /// Counts the cached pages of a file that is about to be closed, at the end of the job.
-    fn count_at_end(&mut self, index: usize) {
+    fn count_at_end(&mut self, index: FileIndex) {
         let (plan, fd) = (&self.job.target.files[index], self.open[index].as_ref());
         let Some(fd) = fd.filter(|_| self.counts_cached(plan)) else { return };
         let pages = cached_pages(plan, fd).map(|pages| pages.cached);
         // `cached` is sorted by file.
-        if let Ok(at) = self.cached.binary_search_by_key(&index, |cached| cached.file.get()) {
+        if let Ok(at) = self.cached.binary_search_by_key(&index, |cached| cached.file) {
             self.cached[at].at_end = pages;
         }
     }
@@ -263,9 +263,9 @@ impl Files for FileSet<'_> {
         u32::try_from(self.open.len()).unwrap_or(u32::MAX)
     }
 
-    fn open(&mut self, index: u32) -> Result<Attachment, JobError> {
+    fn open(&mut self, index: FileIndex) -> Result<Attachment, JobError> {
         let plan = self.plan(index)?;
-        let slot = index as usize;
+        let slot = index.get();
         let fd = match (&self.open[slot], plan.kind) {
             (_, kind) if !kind.has_path() => None,
             (Some(fd), _) => Some(Arc::clone(fd)),
@@ -294,11 +294,11 @@ impl Files for FileSet<'_> {
         })
     }
 
-    fn close(&mut self, index: u32) -> Result<(), JobError> {
+    fn close(&mut self, index: FileIndex) -> Result<(), JobError> {
         self.plan(index)?;
-        self.count_at_end(index as usize);
+        self.count_at_end(index);
         // The I/O or the flush before already reported the errors that close could report.
-        self.open[index as usize] = None;
+        self.open[index] = None;
         Ok(())
     }
 
@@ -317,9 +317,9 @@ impl Files for FileSet<'_> {
         self.count_at_start()
     }
 
-    fn forget_pages(&mut self, index: u32) -> Result<(), JobError> {
+    fn forget_pages(&mut self, index: FileIndex) -> Result<(), JobError> {
         let plan = self.plan(index)?;
-        self.open[index as usize].as_ref().map_or(Ok(()), |fd| self.invalidate(plan, fd))
+        self.open[index].as_ref().map_or(Ok(()), |fd| self.invalidate(plan, fd))
     }
 
     fn next_loop(&mut self) -> Result<(), JobError> {
@@ -352,8 +352,8 @@ impl Files for FileSet<'_> {
         Ok(())
     }
 
-    fn path(&self, index: u32) -> &Path {
-        self.job.target.files.get(index as usize).map_or(Path::new(""), |plan| &plan.path)
+    fn path(&self, index: FileIndex) -> &Path {
+        self.job.target.files.get(index.get()).map_or(Path::new(""), |plan| &plan.path)
     }
 
     fn locks(&self) -> Vec<Arc<FileLock>> {

@@ -78,8 +78,8 @@ const TOLD: usize = 64;
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let mut seen: HashSet<&OsStr> = HashSet::new();
     for cached in &known.report.extras.cached {
-        let Some(job) = known.plan.jobs.get(cached.job) else { continue };
-        let file = job.target.files.get(cached.file);
+        let Some(job) = known.plan.jobs.get(cached.job.get()) else { continue };
+        let file = job.target.files.get(cached.file.get());
         let Some(file) = file.filter(|file| goes_around(known.before, job, &file.path)) else {
             continue;
         };
@@ -161,6 +161,7 @@ const NAMED: usize = 3;
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{CachedUnderDirect, Report};
+    use fiord_types::{FileIndex, JobIndex};
 
     use super::*;
     use crate::tests::fixture::{found_after, plan};
@@ -169,7 +170,8 @@ mod tests {
         let (plan, _) = plan(&format!("--filename=f --size=1m --name=a --direct=1 {line}"));
         let machine = Machine::default();
         let mut report = Report::default();
-        report.extras.cached = vec![CachedUnderDirect { job: 0, file: 0, pages, at_start }];
+        report.extras.cached =
+            vec![CachedUnderDirect { job: JobIndex(0), file: FileIndex(0), pages, at_start }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         let found = found_after(&CHECK, &known);
         found.into_iter().map(|finding| (finding.severity, finding.evidence)).collect()

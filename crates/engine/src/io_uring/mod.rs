@@ -12,7 +12,7 @@ pub(crate) mod ring;
 mod setup;
 
 use fiord_plan::IoUringPlan;
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::flags;
@@ -86,7 +86,7 @@ impl IoUring {
         // 0, also for an index beyond the list, means the priority of the thread.
         sqe.ioprio = self.priorities.get(usize::from(op.attributes.priority)).copied().unwrap_or(0);
         if op.attributes.placement != 0
-            && let Some(ids) = self.streams.get(op.file as usize)
+            && let Some(ids) = self.streams.get(op.file.get())
             && let Some(id) = ids.get(usize::from(op.attributes.placement) - 1)
         {
             sqe.file_index = write_stream(*id);
@@ -210,13 +210,13 @@ impl Engine for IoUring {
         self.mode.clock
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         let all = self.read.op_flags | self.write.op_flags;
         flags::check(target, all as i32)?;
         self.files.attach(&self.ring, file, target)
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.files.detach(&self.ring, file)
     }
 

@@ -3,7 +3,7 @@
 
 use std::os::fd::RawFd;
 
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use super::abi::*;
 use super::entry::{Completion, Submission};
@@ -84,8 +84,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     }
 
     /// Registers a file under an index of the table; -1 removes it.
-    fn register_file(&self, place: u32, fd: RawFd) -> Result<(), EngineError> {
-        let update = RsrcUpdate { offset: place, resv: 0, data: (&raw const fd) as u64 };
+    fn register_file(&self, place: FileIndex, fd: RawFd) -> Result<(), EngineError> {
+        let update = RsrcUpdate { offset: place.0, resv: 0, data: (&raw const fd) as u64 };
         // SAFETY: `update` points to one descriptor, and both outlive the call.
         let ret = unsafe { self.register(REGISTER_FILES_UPDATE, (&raw const update).cast(), 1) };
         ret.map(drop).map_err(|errno| file_error("IORING_REGISTER_FILES_UPDATE", errno))
@@ -146,12 +146,12 @@ impl RingFiles {
 
     /// Value of an entry's `fd` field for a file.
     #[inline(always)]
-    pub(crate) fn name(&self, file: u32) -> i32 {
-        self.names.get(file as usize).copied().unwrap_or(-1)
+    pub(crate) fn name(&self, file: FileIndex) -> i32 {
+        self.names.get(file.get()).copied().unwrap_or(-1)
     }
 
     /// Type of a file.
-    pub(crate) fn kind(&self, file: u32) -> FileKind {
+    pub(crate) fn kind(&self, file: FileIndex) -> FileKind {
         self.files.kind(file)
     }
 
@@ -164,7 +164,7 @@ impl RingFiles {
     pub(crate) fn attach<S: Submission, C: Completion>(
         &mut self,
         ring: &Ring<S, C>,
-        file: u32,
+        file: FileIndex,
         target: &Target,
     ) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
@@ -175,7 +175,7 @@ impl RingFiles {
     pub(crate) fn detach<S: Submission, C: Completion>(
         &mut self,
         ring: &Ring<S, C>,
-        file: u32,
+        file: FileIndex,
     ) -> Result<(), EngineError> {
         self.files.detach(file);
         self.update(ring, file)
@@ -185,15 +185,15 @@ impl RingFiles {
     fn update<S: Submission, C: Completion>(
         &mut self,
         ring: &Ring<S, C>,
-        file: u32,
+        file: FileIndex,
     ) -> Result<(), EngineError> {
         let fd = self.files.fd(file);
-        let Some(name) = self.names.get_mut(file as usize) else { return Ok(()) };
+        let Some(name) = self.names.get_mut(file.get()) else { return Ok(()) };
         if !self.registered {
             *name = fd;
             return Ok(());
         }
-        *name = file as i32;
+        *name = file.0 as i32;
         ring.register_file(file, fd)
     }
 

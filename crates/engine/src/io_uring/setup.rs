@@ -1,7 +1,7 @@
 //! Construction of the engine, and the messages for what the kernel refuses.
 
 use fiord_plan::{EnginePlan, IoUringPlan};
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use super::IoUring;
 use super::abi::*;
@@ -45,7 +45,7 @@ impl IoUring {
         let extras = RingExtras::new(config, &options, read_op == OP_READV, registered);
         let no_op = Op {
             kind: OpKind::Trim,
-            file: 0,
+            file: FileIndex(0),
             offset: 0,
             len: 0,
             at: 0,

@@ -55,6 +55,8 @@ impl RangeLists {
 
 #[cfg(test)]
 mod tests {
+    use fiord_types::FileIndex;
+
     use super::*;
     use crate::{IoAttributes, OpKind};
 
@@ -63,7 +65,7 @@ mod tests {
         let mut lists = RangeLists::new(2, 3);
         let op = Op {
             kind: OpKind::Trim,
-            file: 0,
+            file: FileIndex(0),
             offset: 512,
             len: 1536,
             at: 0,

@@ -1,6 +1,7 @@
 //! Metadata of the ops: its buffers, and the protection information in it.
 
 use fiord_plan::{MetadataPlan, NvmeTarget, ProtectionType, WriteCommand};
+use fiord_types::FileIndex;
 
 use super::command::{NvmeCommand, REMAP_TAGS};
 use super::protection::dwords::{CHECK_APPLICATION, CHECK_GUARD, CHECK_REFERENCE, PRACT};
@@ -34,7 +35,7 @@ struct FileMetadata {
 /// A read whose protection information is to be checked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
-    file: u32,
+    file: FileIndex,
     first: u64,
 }
 
@@ -75,13 +76,13 @@ impl Metadata {
         }))
     }
 
-    fn of(&self, file: u32) -> Option<FileMetadata> {
-        self.files.get(file as usize).copied().flatten()
+    fn of(&self, file: FileIndex) -> Option<FileMetadata> {
+        self.files.get(file.get()).copied().flatten()
     }
 
     /// Sets the fields for protection information in a command. For all commands that have these
     /// fields, whether they transfer data or not.
-    pub(super) fn mark(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+    pub(super) fn mark(&self, file: FileIndex, blocks: Blocks, command: &mut NvmeCommand) {
         let Some(protection) = self.of(file).and_then(|file| file.plan.protection) else { return };
         let dwords = Dwords::new(&protection, blocks.first);
         command.cdw2 |= dwords.cdw2;
@@ -94,7 +95,7 @@ impl Metadata {
     /// Sets the fields for protection information in a Zone Append, whose `blocks` begin with the
     /// zone's first block. The controller replaces the reference tags by those of the blocks that
     /// it chose.
-    pub(super) fn mark_append(&self, file: u32, blocks: Blocks, command: &mut NvmeCommand) {
+    pub(super) fn mark_append(&self, file: FileIndex, blocks: Blocks, command: &mut NvmeCommand) {
         self.mark(file, blocks, command);
         let protection = self.of(file).and_then(|file| file.plan.protection);
         if protection.is_some_and(|protection| protection.kind != ProtectionType::Three) {
@@ -108,7 +109,7 @@ impl Metadata {
     pub(super) fn mark_without_data(
         &mut self,
         form: WriteCommand,
-        file: u32,
+        file: FileIndex,
         blocks: Blocks,
         command: &mut NvmeCommand,
     ) {
@@ -128,7 +129,7 @@ impl Metadata {
     pub(super) fn point(
         &mut self,
         slot: Slot,
-        file: u32,
+        file: FileIndex,
         blocks: Blocks,
         command: &mut NvmeCommand,
     ) {
@@ -145,14 +146,14 @@ impl Metadata {
     }
 
     /// Generates the protection information of a write, if the host does that.
-    pub(super) fn seal(&mut self, slot: Slot, file: u32, first: u64, data: &mut [u8]) {
+    pub(super) fn seal(&mut self, slot: Slot, file: FileIndex, first: u64, data: &mut [u8]) {
         if let Some(host) = self.of(file).and_then(|file| file.host) {
             host.generate(data, self.buffer(slot), first);
         }
     }
 
     /// Notes a read, which is checked when it has completed.
-    pub(super) fn expect(&mut self, slot: Slot, file: u32, first: u64) {
+    pub(super) fn expect(&mut self, slot: Slot, file: FileIndex, first: u64) {
         let checked = self.of(file).is_some_and(|file| file.host.is_some());
         if let Some(read) = self.reads.get_mut(slot as usize) {
             *read = checked.then_some(Read { file, first });
@@ -234,8 +235,8 @@ mod tests {
     fn protection_by_the_controller_needs_no_buffer() {
         let mut metadata = Metadata::new(&[target(false, 8, true)], 2, 4096).unwrap();
         let mut command = NvmeCommand::default();
-        metadata.mark(0, BLOCKS, &mut command);
-        metadata.point(1, 0, BLOCKS, &mut command);
+        metadata.mark(FileIndex(0), BLOCKS, &mut command);
+        metadata.point(1, FileIndex(0), BLOCKS, &mut command);
         assert_eq!((command.metadata, command.metadata_len), (0, 0));
         // PRACT and the three checks; the reference tag of the first block.
         assert_eq!((command.cdw12, command.cdw14), (0xf << 26, 100));
@@ -254,7 +255,7 @@ mod tests {
             }
             let metadata = Metadata::new(&[target], 2, 4096).unwrap();
             let mut command = NvmeCommand::default();
-            metadata.mark_append(0, BLOCKS, &mut command);
+            metadata.mark_append(FileIndex(0), BLOCKS, &mut command);
             assert_eq!((command.cdw12, command.cdw14), (cdw12, tag), "{kind:?}");
         }
     }
@@ -263,7 +264,7 @@ mod tests {
     fn each_part_of_an_op_has_its_part_of_the_buffer() {
         let mut metadata = Metadata::new(&[target(false, 16, true)], 2, 4096).unwrap();
         let mut command = NvmeCommand::default();
-        metadata.point(1, 0, BLOCKS, &mut command);
+        metadata.point(1, FileIndex(0), BLOCKS, &mut command);
         let begin = metadata.buffers.as_ptr() as u64 + 128;
         assert_eq!((command.metadata, command.metadata_len), (begin + 64, 64));
     }
@@ -273,8 +274,8 @@ mod tests {
         for extended in [true, false] {
             let mut metadata = Metadata::new(&[target(extended, 8, false)], 2, 4160).unwrap();
             let mut data = vec![7; if extended { 4160 } else { 4096 }];
-            metadata.seal(1, 0, 9, &mut data);
-            metadata.expect(1, 0, 9);
+            metadata.seal(1, FileIndex(0), 9, &mut data);
+            metadata.expect(1, FileIndex(0), 9);
             let read = metadata.expected(1).unwrap();
             assert!(metadata.is_right(1, read, &data));
             assert_eq!(metadata.mismatch(1), None);
@@ -294,7 +295,7 @@ mod tests {
             let mut metadata = Metadata::new(&[target(false, 8, by_controller)], 1, 4096).unwrap();
             let mut with = |form| {
                 let mut command = NvmeCommand::default();
-                metadata.mark_without_data(form, 0, BLOCKS, &mut command);
+                metadata.mark_without_data(form, FileIndex(0), BLOCKS, &mut command);
                 (command.cdw12 >> 26, command.cdw14)
             };
             assert_eq!(with(WriteCommand::Zeroes), (0b1000, 100));

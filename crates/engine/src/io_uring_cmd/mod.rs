@@ -22,7 +22,7 @@ mod setup;
 mod space;
 
 use fiord_plan::WriteCommand;
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
@@ -85,7 +85,7 @@ impl Placements {
     /// The placement identifier of a write; `None` if the write is not placed.
     fn of(&self, op: &Op) -> Option<u16> {
         let at = usize::from(op.attributes.placement).checked_sub(1)?;
-        self.ids.get(op.file as usize)?.get(at).copied()
+        self.ids.get(op.file.get())?.get(at).copied()
     }
 }
 
@@ -166,8 +166,8 @@ impl IoUringCmd {
     }
 
     #[inline(always)]
-    fn space(&self, file: u32) -> &NamespaceBlocks {
-        self.spaces.get(file as usize).unwrap_or(&NamespaceBlocks::NONE)
+    fn space(&self, file: FileIndex) -> &NamespaceBlocks {
+        self.spaces.get(file.get()).unwrap_or(&NamespaceBlocks::NONE)
     }
 
     /// Submission entry of an op without data; `None` if NVMe has no such command.
@@ -327,19 +327,19 @@ impl Engine for IoUringCmd {
         self.mode.clock
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
-        let known = self.known.get(file as usize).copied();
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+        let known = self.known.get(file.get()).copied();
         let known = known.ok_or_else(|| {
             EngineError::plain(format!("file {file} is no namespace of the plan"))
         })?;
-        if let Some(space) = self.spaces.get_mut(file as usize) {
+        if let Some(space) = self.spaces.get_mut(file.get()) {
             *space = known;
         }
         self.files.attach(&self.ring, file, target)
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        if let Some(space) = self.spaces.get_mut(file as usize) {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
+        if let Some(space) = self.spaces.get_mut(file.get()) {
             *space = NamespaceBlocks::NONE;
         }
         self.files.detach(&self.ring, file)

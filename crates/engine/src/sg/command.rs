@@ -92,7 +92,7 @@ impl CommandBuilder {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::Bytes;
+    use fiord_types::{Bytes, FileIndex};
 
     use super::*;
     use crate::IoAttributes;
@@ -101,7 +101,8 @@ mod tests {
 
     fn order(write: SgWrite, kind: OpKind, offset: u64, len: u32) -> Option<Request> {
         let plan = SgPlan { read_fua: true, write, ..Default::default() };
-        let op = Op { kind, file: 0, offset, len, at: 0, attributes: IoAttributes::PLAIN };
+        let op =
+            Op { kind, file: FileIndex(0), offset, len, at: 0, attributes: IoAttributes::PLAIN };
         CommandBuilder::new(&plan, 7).of(&op, DISK)
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use fiord_plan::{EnginePlan, SgPlan, SgWrite};
 use fiord_sys::scsi::generic::{self, CommandData, Failure, Header, SENSE_BYTES};
 use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::{
@@ -50,7 +50,7 @@ struct SlotCommand {
     order: Option<Request>,
     header: Header,
     sense: [u8; SENSE_BYTES],
-    file: u32,
+    file: FileIndex,
     /// Number of bytes to report for an op that succeeds; `None`: the number that the device
     /// reports.
     whole: Option<u32>,
@@ -101,7 +101,7 @@ impl Sg {
             order: None,
             header: Header::EMPTY,
             sense: [0; SENSE_BYTES],
-            file: 0,
+            file: FileIndex(0),
             whole: None,
             list: Vec::new(),
             blocks: 0,
@@ -121,8 +121,8 @@ impl Sg {
         })
     }
 
-    fn device(&self, file: u32) -> Option<&Device> {
-        self.devices.get(file as usize)?.as_ref()
+    fn device(&self, file: FileIndex) -> Option<&Device> {
+        self.devices.get(file.get())?.as_ref()
     }
 
     /// Builds the command of a slot.
@@ -310,7 +310,7 @@ impl Engine for Sg {
         self.clock
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         let Some(fd) = target.fd.clone() else {
             return Err(EngineError::plain("ioengine=sg needs a SCSI device"));
         };
@@ -335,7 +335,7 @@ impl Engine for Sg {
             fd,
             stream: opened,
         };
-        let Some(place) = self.devices.get_mut(file as usize) else {
+        let Some(place) = self.devices.get_mut(file.get()) else {
             return Err(EngineError::plain(format!(
                 "cannot attach file {file}: it is beyond the number of files of the job"
             )));
@@ -344,8 +344,8 @@ impl Engine for Sg {
         Ok(())
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
-        let Some(device) = self.devices.get_mut(file as usize).and_then(Option::take) else {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
+        let Some(device) = self.devices.get_mut(file.get()).and_then(Option::take) else {
             return Ok(());
         };
         let Some(stream) = device.stream else { return Ok(()) };
@@ -397,7 +397,7 @@ impl Engine for Sg {
         if full {
             return Queued::Full(slot);
         }
-        if let Some(Some(device)) = self.devices.get_mut(op.file as usize) {
+        if let Some(Some(device)) = self.devices.get_mut(op.file.get()) {
             device.in_flight += 1;
         }
         self.in_flight += 1;
@@ -412,7 +412,7 @@ impl Engine for Sg {
         for i in 0..self.unsent.len() {
             let slot = self.unsent[i];
             let place = &self.places[slot as usize];
-            let Some(Some(device)) = self.devices.get_mut(place.file as usize) else { continue };
+            let Some(Some(device)) = self.devices.get_mut(place.file.get()) else { continue };
             let header: *const Header = &raw const place.header;
             // SAFETY: the header and the memory that it points to stay in place until the
             // completion has been taken, because the slot is in flight.
@@ -482,7 +482,7 @@ impl Engine for Sg {
             }
         }
         // The device closes a stream that is left open when it loses power.
-        (0..self.devices.len() as u32).try_for_each(|file| self.detach(file))
+        (0..self.devices.len() as u32).try_for_each(|file| self.detach(FileIndex(file)))
     }
 }
 

@@ -25,11 +25,11 @@ fn file(path: &str, kind: FileKind) -> Target {
 #[test]
 fn what_is_no_scsi_device_is_refused_with_a_reason() {
     let mut sg = engine(SgPlan::default());
-    let error = sg.attach(0, &file("/dev/null", FileKind::Char)).unwrap_err();
+    let error = sg.attach(FileIndex(0), &file("/dev/null", FileKind::Char)).unwrap_err();
     assert!(error.to_string().contains("it is no SCSI device"), "{error}");
     let op = Op {
         kind: OpKind::Read,
-        file: 0,
+        file: FileIndex(0),
         offset: 0,
         len: 512,
         at: 0,
@@ -78,7 +78,7 @@ fn taker(ranges: u32, blocks: u32) -> Device {
 fn trim(offset: u64) -> Op {
     Op {
         kind: OpKind::Trim,
-        file: 0,
+        file: FileIndex(0),
         offset,
         len: 4096,
         at: 0,
@@ -101,7 +101,10 @@ fn trims_of_a_batch_are_one_unmap_within_the_limits_of_the_device() {
         assert_eq!(sg.unsent.len(), commands, "{ranges} ranges of {blocks} blocks");
         let leaders = sg.unsent.clone();
         assert_eq!(sg.flush().unwrap(), 6);
-        assert_eq!((sg.device(0).unwrap().in_flight as usize, sg.in_flight), (commands, 6));
+        assert_eq!(
+            (sg.device(FileIndex(0)).unwrap().in_flight as usize, sg.in_flight),
+            (commands, 6)
+        );
         let mut ended = Vec::new();
         for first in leaders {
             let place = &sg.places[first as usize];

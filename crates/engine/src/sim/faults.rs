@@ -88,7 +88,7 @@ impl ArmedFault {
 /// A write that waits for its partner (`swapped`).
 #[derive(Debug, Clone, Copy)]
 struct Unpaired {
-    file: u32,
+    file: FileIndex,
     offset: u64,
     len: usize,
 }
@@ -155,7 +155,7 @@ impl Injector {
 
     /// Writes `data`, or what a fault makes of it.
     pub(super) fn write(&mut self, number: u64, op: &Op, data: &[u8], disks: &[SharedDisk]) {
-        let Some(disk) = disks.get(op.file as usize) else { return };
+        let Some(disk) = disks.get(op.file.get()) else { return };
         let struck = self.struck(Some(Dir::Write), op);
         if self.swap(number, op, data, disks) {
             return;
@@ -211,7 +211,7 @@ impl Injector {
 
     /// Reads into `data`, or puts there what a fault makes of it.
     pub(super) fn read(&mut self, number: u64, op: &Op, data: &mut [u8], disks: &[SharedDisk]) {
-        let Some(disk) = disks.get(op.file as usize).map(SharedDisk::lock) else { return };
+        let Some(disk) = disks.get(op.file.get()).map(SharedDisk::lock) else { return };
         disk.read(op.offset, data);
         let Some(index) = self.struck(Some(Dir::Read), op) else { return };
         let armed = &mut self.faults[index];
@@ -244,7 +244,7 @@ impl Injector {
 
     /// Makes the writes of a file durable, unless a fault prevents it.
     pub(super) fn flush(&mut self, number: u64, op: &Op, disks: &[SharedDisk]) {
-        let Some(disk) = disks.get(op.file as usize) else { return };
+        let Some(disk) = disks.get(op.file.get()) else { return };
         match self.struck(None, op) {
             None => disk.lock().flush(),
             Some(index) => {
@@ -276,8 +276,7 @@ impl Injector {
             other.len == data.len() && apart
         };
         let Some(other) = self.unpaired.take_if(fits) else { return false };
-        let (Some(here), Some(there)) =
-            (disks.get(op.file as usize), disks.get(other.file as usize))
+        let (Some(here), Some(there)) = (disks.get(op.file.get()), disks.get(other.file.get()))
         else {
             return false;
         };
@@ -297,7 +296,7 @@ fn entry(kind: &'static str, number: u64, op: &Op) -> InjectedFault {
     InjectedFault {
         kind,
         op: NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN),
-        file: FileIndex(op.file),
+        file: op.file,
         offset: Bytes(op.offset),
         len: Bytes(u64::from(op.len)),
         other: None,

@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 pub use clock::SimClock;
 pub use faults::{FaultLog, InjectedFault};
@@ -177,7 +177,7 @@ impl Sim {
         match op.kind {
             OpKind::Read | OpKind::Write => {}
             OpKind::Trim => {
-                if let Some(disk) = self.disks.get(op.file as usize) {
+                if let Some(disk) = self.disks.get(op.file.get()) {
                     disk.lock().trim(op.offset, len as u32);
                 }
                 return Outcome::ok(0);
@@ -200,7 +200,7 @@ impl Sim {
         match &mut self.injector {
             Some(injector) => injector.flush(self.count, op, &self.disks),
             None => {
-                if let Some(disk) = self.disks.get(op.file as usize) {
+                if let Some(disk) = self.disks.get(op.file.get()) {
                     disk.lock().flush();
                 }
             }
@@ -249,7 +249,7 @@ impl Sim {
     }
 
     fn move_data(&mut self, slot: &mut FreeSlot, op: &Op, len: usize) {
-        let Some(disk) = self.disks.get(op.file as usize) else { return };
+        let Some(disk) = self.disks.get(op.file.get()) else { return };
         let data = &mut self.buffers.slice(slot)[op.at as usize..][..len];
         match (&mut self.injector, op.kind) {
             (Some(injector), OpKind::Read) => injector.read(self.count, op, data, &self.disks),
@@ -311,11 +311,11 @@ impl Engine for Sim {
         self.clock.clone()
     }
 
-    fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
         Ok(())
     }
 
-    fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
         Ok(())
     }
 

@@ -27,7 +27,7 @@ fn options(list: &[(&str, &str)]) -> SimOptions {
 fn op(kind: OpKind, block: u64) -> Op {
     Op {
         kind,
-        file: 0,
+        file: FileIndex(0),
         offset: block * u64::from(BLOCK),
         len: BLOCK,
         at: 0,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use fiord_plan::EnginePlan;
 use fiord_sys::mapping::{AccessPattern, Mapping, MappingAccess};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::{File, Span, Transfer};
 use crate::{EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, Target, dataless};
@@ -129,8 +129,8 @@ impl Mapped {
 
 impl MmapCalls {
     #[inline(always)]
-    fn mapped(&mut self, file: u32) -> Option<&mut Mapped> {
-        self.files.get_mut(file as usize)?.as_mut()
+    fn mapped(&mut self, file: FileIndex) -> Option<&mut Mapped> {
+        self.files.get_mut(file.get())?.as_mut()
     }
 
     /// Moves the mapping so that it covers those bytes of `span` that are in the file. Returns the
@@ -139,7 +139,7 @@ impl MmapCalls {
     /// # Errors
     ///
     /// The value that the I/O returns: 0 at the end of the file, or a negative errno.
-    fn moved(&mut self, file: u32, span: Span) -> Result<(&mut Mapping, usize), i64> {
+    fn moved(&mut self, file: FileIndex, span: Span) -> Result<(&mut Mapping, usize), i64> {
         let advice = (self.huge, self.pattern);
         let mapped = self.mapped(file).ok_or(Errno::EBADF.as_result())?;
         let len = mapped.present(span.offset, span.len);
@@ -158,7 +158,13 @@ impl MmapCalls {
     /// As [`Transfer::read`].
     #[cold]
     #[inline(never)]
-    unsafe fn read_moved(&mut self, file: u32, data: *mut u8, len: usize, offset: u64) -> i64 {
+    unsafe fn read_moved(
+        &mut self,
+        file: FileIndex,
+        data: *mut u8,
+        len: usize,
+        offset: u64,
+    ) -> i64 {
         let span = Span { data, len, offset };
         match self.moved(file, span) {
             // SAFETY: the caller vouches for the memory.
@@ -175,7 +181,13 @@ impl MmapCalls {
     /// As [`Transfer::write`].
     #[cold]
     #[inline(never)]
-    unsafe fn write_moved(&mut self, file: u32, data: *mut u8, len: usize, offset: u64) -> i64 {
+    unsafe fn write_moved(
+        &mut self,
+        file: FileIndex,
+        data: *mut u8,
+        len: usize,
+        offset: u64,
+    ) -> i64 {
         let span = Span { data, len, offset };
         match self.moved(file, span) {
             // SAFETY: the caller vouches for the memory.
@@ -234,9 +246,9 @@ impl Transfer for MmapCalls {
         Ok(MmapCalls { files, huge, pattern: config.pattern })
     }
 
-    fn attached(&mut self, file: u32, target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(&mut self, file: FileIndex, target: Option<&Target>) -> Result<(), EngineError> {
         let advice = (self.huge, self.pattern);
-        let Some(place) = self.files.get_mut(file as usize) else { return Ok(()) };
+        let Some(place) = self.files.get_mut(file.get()) else { return Ok(()) };
         *place = None;
         let Some((target, fd)) = target.and_then(|target| Some((target, target.fd.as_ref()?)))
         else {

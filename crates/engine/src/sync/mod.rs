@@ -12,7 +12,7 @@ pub(crate) mod vsync;
 
 use std::os::fd::RawFd;
 
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::files::AttachedFiles;
@@ -54,7 +54,7 @@ pub trait Transfer: Sized {
     /// # Errors
     ///
     /// The system call cannot work on this file.
-    fn attached(&mut self, _file: u32, _target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(&mut self, _file: FileIndex, _target: Option<&Target>) -> Result<(), EngineError> {
         Ok(())
     }
 
@@ -84,7 +84,7 @@ pub struct File {
     /// The file's descriptor.
     pub fd: RawFd,
     /// The file's index.
-    pub index: u32,
+    pub index: FileIndex,
 }
 
 /// A range of memory and its position in the file.
@@ -141,12 +141,12 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         self.clock
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
         self.transfer.attached(file, Some(target))
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.files.detach(file);
         self.transfer.attached(file, None)
     }

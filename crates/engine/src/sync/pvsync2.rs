@@ -1,6 +1,7 @@
 //! `pvsync2`: `preadv2(2)` and `pwritev2(2)`, which take flags for each I/O.
 
 use fiord_plan::EnginePlan;
+use fiord_types::FileIndex;
 
 use super::{File, Span, Transfer};
 use crate::error::raw_result;
@@ -49,7 +50,7 @@ impl Transfer for Pvsync2Calls {
         Ok(Pvsync2Calls { read_flags, write_flags, hipri_percent, draw: 0x9e37_79b9 })
     }
 
-    fn attached(&mut self, _file: u32, target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(&mut self, _file: FileIndex, target: Option<&Target>) -> Result<(), EngineError> {
         target.map_or(Ok(()), |target| flags::check(target, self.write_flags))
     }
 

@@ -1,6 +1,8 @@
 //! `sync`: `read(2)` and `write(2)`, after an `lseek(2)` if the file position is not at the offset
 //! of the I/O.
 
+use fiord_types::FileIndex;
+
 use super::{File, Span, Transfer};
 use crate::error::raw_result;
 use crate::{EngineConfig, EngineError, FileKind, Target};
@@ -58,8 +60,8 @@ impl Transfer for SyncCalls {
         Ok(SyncCalls { positions: vec![Position::Unknown; config.files as usize] })
     }
 
-    fn attached(&mut self, file: u32, target: Option<&Target>) -> Result<(), EngineError> {
-        if let Some(position) = self.positions.get_mut(file as usize) {
+    fn attached(&mut self, file: FileIndex, target: Option<&Target>) -> Result<(), EngineError> {
+        if let Some(position) = self.positions.get_mut(file.get()) {
             *position = Position::of(target);
         }
         Ok(())
@@ -68,7 +70,7 @@ impl Transfer for SyncCalls {
     #[inline(always)]
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
         let mut unknown = Position::Unknown;
-        let position = self.positions.get_mut(file.index as usize).unwrap_or(&mut unknown);
+        let position = self.positions.get_mut(file.index.get()).unwrap_or(&mut unknown);
         if !position.seek(file.fd, span.offset) {
             return raw_result(-1);
         }
@@ -81,7 +83,7 @@ impl Transfer for SyncCalls {
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
         let mut unknown = Position::Unknown;
-        let position = self.positions.get_mut(file.index as usize).unwrap_or(&mut unknown);
+        let position = self.positions.get_mut(file.index.get()).unwrap_or(&mut unknown);
         if !position.seek(file.fd, span.offset) {
             return raw_result(-1);
         }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use super::sync::Position;
 use crate::buffers::Buffers;
@@ -28,7 +28,7 @@ pub struct Vsync {
     positions: Vec<Position>,
     /// Direction and file of the gathered I/Os.
     kind: OpKind,
-    file: u32,
+    file: FileIndex,
     /// Start and end of the gathered I/Os in the file.
     start: u64,
     end: u64,
@@ -56,7 +56,7 @@ impl Vsync {
             slots: config.slots,
             positions: vec![Position::Unknown; config.files as usize],
             kind: OpKind::Read,
-            file: 0,
+            file: FileIndex(0),
             start: 0,
             end: 0,
             gathered: Vec::with_capacity(slots.min(MAX_VECTORS)),
@@ -117,7 +117,7 @@ impl Vsync {
     fn call(&mut self, first: usize, offset: u64) -> Result<usize, Errno> {
         let fd = self.files.fd(self.file);
         let mut unknown = Position::Unknown;
-        let position = self.positions.get_mut(self.file as usize).unwrap_or(&mut unknown);
+        let position = self.positions.get_mut(self.file.get()).unwrap_or(&mut unknown);
         if !position.seek(fd, offset) {
             return Err(Errno::last());
         }
@@ -161,15 +161,15 @@ impl Engine for Vsync {
         self.clock
     }
 
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
-        self.positions[file as usize] = Position::of(Some(target));
+        self.positions[file] = Position::of(Some(target));
         Ok(())
     }
 
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.files.detach(file);
-        if let Some(position) = self.positions.get_mut(file as usize) {
+        if let Some(position) = self.positions.get_mut(file.get()) {
             *position = Position::Unknown;
         }
         Ok(())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_engine::{Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Target, Want};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, FileIndex};
 
 /// A regular file that is removed when the test ends.
 pub(crate) struct Scratch {
@@ -100,7 +100,7 @@ pub(crate) fn device_target(path: &str) -> Target {
 }
 
 /// Attaches a file. Fails the test if that fails.
-pub(crate) fn attach<E: Engine>(engine: &mut E, file: u32, target: &Target) {
+pub(crate) fn attach<E: Engine>(engine: &mut E, file: FileIndex, target: &Target) {
     engine.attach(file, target).unwrap();
 }
 

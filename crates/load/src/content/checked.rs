@@ -45,7 +45,7 @@ impl Content for Checked {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::Dir;
+    use fiord_types::{Dir, FileIndex};
 
     use super::*;
     use crate::IoAttributes;
@@ -73,7 +73,7 @@ mod tests {
             for len in [4096, 8, 256 << 10] {
                 let io = Io {
                     dir: Dir::Write,
-                    file: 0,
+                    file: FileIndex(0),
                     offset: 0,
                     len: len as u32,
                     attributes: IoAttributes::PLAIN,

@@ -20,6 +20,8 @@
 //!
 //! If all writes have one size of 128 KiB or more, each write fills a record alone and only gets marks.
 
+use fiord_types::FileIndex;
+
 use super::random::Lanes;
 use crate::{Content, Io};
 
@@ -79,11 +81,11 @@ impl Trail {
 
     /// The bits of the stretches that a group at this offset of a file lies in, at most two.
     #[inline]
-    fn place(file: u32, offset: u64) -> u64 {
+    fn place(file: FileIndex, offset: u64) -> u64 {
         let [first, last] = [offset, offset.wrapping_add(GROUP as u64 - 1)].map(|at| at >> STRETCH);
         // Multiples of the golden ratio, so that neighbouring stretches have distant bits.
         let bit =
-            |stretch: u64| 1 << ((stretch ^ u64::from(file) << 40).wrapping_mul(STRIDE) >> 58);
+            |stretch: u64| 1 << ((stretch ^ u64::from(file.0) << 40).wrapping_mul(STRIDE) >> 58);
         if first == last { bit(first) } else { bit(first) | bit(last) }
     }
 

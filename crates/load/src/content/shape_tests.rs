@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{Compress, Content as Kind, Dedupe, EnginePlan, JobPlan, Shape};
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 use super::AnyContent;
 use crate::rng::{Purpose, Rng};
@@ -35,7 +35,7 @@ impl File {
         let buffer = &mut self.buffers[turn][..len];
         let io = Io {
             dir: Dir::Write,
-            file: 0,
+            file: FileIndex(0),
             offset: offset as u64,
             len: len as u32,
             attributes: IoAttributes::PLAIN,
@@ -165,7 +165,13 @@ fn a_few_writes_to_a_large_device_repeat() {
         let offset = rng.below(device / 4096) * 4096;
         content.fill(
             &mut block,
-            &Io { dir: Dir::Write, file: 0, offset, len: 4096, attributes: IoAttributes::PLAIN },
+            &Io {
+                dir: Dir::Write,
+                file: FileIndex(0),
+                offset,
+                len: 4096,
+                attributes: IoAttributes::PLAIN,
+            },
         );
         bytes.extend_from_slice(&block);
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{Content as Kind, EnginePlan, JobPlan};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::{AnyContent, pattern};
 use crate::{Content, Io, IoAttributes, LoadError};
@@ -25,7 +25,7 @@ fn writes(
         let buffer = &mut buffers[i % slots][..len];
         let io = Io {
             dir: Dir::Write,
-            file: 0,
+            file: FileIndex(0),
             offset,
             len: len as u32,
             attributes: IoAttributes::PLAIN,
@@ -208,7 +208,7 @@ fn random_writes(blocks: usize, len: usize, slots: usize, reads: bool) -> (f64, 
         let before = buffer.clone();
         let io = Io {
             dir: Dir::Write,
-            file: 0,
+            file: FileIndex(0),
             offset: at as u64,
             len: len as u32,
             attributes: IoAttributes::PLAIN,
@@ -268,7 +268,7 @@ fn four_gib_have_no_two_equal_blocks() {
             let buffer = &mut buffers[i % 4];
             let io = Io {
                 dir: Dir::Write,
-                file: 0,
+                file: FileIndex(0),
                 offset: 0,
                 len: len as u32,
                 attributes: IoAttributes::PLAIN,
@@ -300,7 +300,7 @@ fn data_that_was_read_is_not_written_again() {
             for i in 0..64 {
                 let io = Io {
                     dir: Dir::Write,
-                    file: 0,
+                    file: FileIndex(0),
                     offset: i * 4096,
                     len: 4096,
                     attributes: IoAttributes::PLAIN,
@@ -334,8 +334,13 @@ fn a_mixed_job_only_scrambles_a_buffer_without_reads() {
     let mut content = AnyContent::of(&job, 5).unwrap();
     let mut buffer = vec![0; 131_072];
     content.prepare(&mut buffer);
-    let io =
-        Io { dir: Dir::Write, file: 0, offset: 0, len: 131_072, attributes: IoAttributes::PLAIN };
+    let io = Io {
+        dir: Dir::Write,
+        file: FileIndex(0),
+        offset: 0,
+        len: 131_072,
+        attributes: IoAttributes::PLAIN,
+    };
     content.fill(&mut buffer, &io);
     let before = buffer.clone();
     content.fill(&mut buffer, &io);

@@ -57,7 +57,7 @@ impl AttributeSource {
     /// placement.
     fn place(&mut self, io: &Io) -> u16 {
         let Some(placement) = &self.placement else { return 0 };
-        let file = io.file as usize;
+        let file = io.file.get();
         let count = placement.ids.get(file).map_or(0, |ids| ids.len() as u16);
         match &placement.select {
             _ if count == 0 => 0,
@@ -99,12 +99,12 @@ fn drawn(shares: &[PriorityShare], io: &Io, rng: &mut Rng) -> u8 {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{EnginePlan, IoPrio, JobPlan, SchemeRange};
-    use fiord_types::PerDir;
+    use fiord_types::{FileIndex, PerDir};
 
     use super::*;
 
     fn io(dir: Dir, len: u32) -> Io {
-        Io { dir, file: 0, offset: 0, len, attributes: IoAttributes::PLAIN }
+        Io { dir, file: FileIndex(0), offset: 0, len, attributes: IoAttributes::PLAIN }
     }
 
     fn attributes([reads, writes]: [Vec<PriorityShare>; 2]) -> Box<AttributeSource> {
@@ -149,9 +149,18 @@ mod tests {
         let mut attributes = placed(PlacementSelect::RoundRobin, vec![vec![5, 6, 7], vec![9]]);
         let write = |file| Io { file, ..io(Dir::Write, 4096) };
         let mut of = |io: Io| attributes.of(&io).placement;
-        let found = [of(write(0)), of(write(0)), of(write(1)), of(write(0)), of(write(0))];
+        let found = [
+            of(write(FileIndex(0))),
+            of(write(FileIndex(0))),
+            of(write(FileIndex(1))),
+            of(write(FileIndex(0))),
+            of(write(FileIndex(0))),
+        ];
         assert_eq!(found, [1, 2, 1, 3, 1]);
-        assert_eq!((of(write(1)), of(io(Dir::Read, 1)), of(io(Dir::Trim, 1))), (1, 0, 0));
+        assert_eq!(
+            (of(write(FileIndex(1))), of(io(Dir::Read, 1)), of(io(Dir::Trim, 1))),
+            (1, 0, 0)
+        );
     }
 
     #[test]

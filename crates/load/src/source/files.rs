@@ -4,6 +4,7 @@
 //! A step therefore takes constant time on average, whatever the number of files.
 
 use fiord_plan::{FileService, JobPlan};
+use fiord_types::FileIndex;
 
 use super::spread::SkewedFiles;
 use crate::rng::Rng;
@@ -13,13 +14,13 @@ use crate::rng::Rng;
 pub(super) struct Files {
     /// Files that came into service in this pass, in order. With `random`, files that are done are
     /// removed; otherwise they stay, and `next` leads past them.
-    active: Vec<u32>,
+    active: Vec<FileIndex>,
     /// For each position in `active`: the position itself while its file is in service, otherwise a
     /// later position on the way to the next file in service (a union-find forest). Empty with
     /// `random`.
     next: Vec<u32>,
     /// Order in which the files come into service in a pass.
-    order: Vec<u32>,
+    order: Vec<FileIndex>,
     /// Number of files of `order` that have come into service.
     begun: usize,
     /// Most files in service at a time.
@@ -56,7 +57,7 @@ impl Files {
         let mut files = Files {
             active: Vec::with_capacity(limit),
             next: Vec::new(),
-            order: (0..count as u32).collect(),
+            order: (0..count as u32).map(FileIndex).collect(),
             begun: 0,
             limit,
             at: 0,
@@ -127,16 +128,16 @@ impl Files {
 
     /// The present file; `None` if all are done.
     #[inline]
-    pub(super) fn current(&self) -> Option<u32> {
+    pub(super) fn current(&self) -> Option<FileIndex> {
         self.active.get(self.at).copied()
     }
 
     /// Whether this file must be opened before the next I/O. Marks it as open.
     #[inline]
-    pub(super) fn must_open(&mut self, file: u32) -> bool {
+    pub(super) fn must_open(&mut self, file: FileIndex) -> bool {
         match &mut self.open {
             None => false,
-            Some(open) => !std::mem::replace(&mut open[file as usize], true),
+            Some(open) => !std::mem::replace(&mut open[file], true),
         }
     }
 
@@ -175,7 +176,7 @@ impl Files {
         self.start_turn(rng);
         match &mut self.open {
             None => false,
-            Some(open) => std::mem::replace(&mut open[file as usize], false),
+            Some(open) => std::mem::replace(&mut open[file], false),
         }
     }
 

@@ -5,7 +5,7 @@
 //! together only the strongest is made. It goes to the file that was written last.
 
 use fiord_plan::Load;
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 use crate::{Flush, Io, Next};
 
@@ -19,7 +19,7 @@ pub(super) struct Flushes {
     flags: u32,
     writes: u64,
     due: bool,
-    file: u32,
+    file: FileIndex,
     /// Per file: the range written since the last `sync_file_range(2)`.
     dirty: Vec<(u64, u64)>,
 }
@@ -39,7 +39,7 @@ impl Flushes {
             flags,
             writes: 0,
             due: false,
-            file: 0,
+            file: FileIndex(0),
             dirty: vec![CLEAN; if range == 0 { 0 } else { files }],
         }
     }
@@ -59,7 +59,7 @@ impl Flushes {
         self.writes += 1;
         self.due = true;
         self.file = io.file;
-        if let Some(dirty) = self.dirty.get_mut(io.file as usize) {
+        if let Some(dirty) = self.dirty.get_mut(io.file.get()) {
             *dirty = (dirty.0.min(io.offset), dirty.1.max(io.offset + u64::from(io.len)));
         }
     }
@@ -77,7 +77,7 @@ impl Flushes {
         } else if due(self.fdatasync) || due(self.barrier) {
             whole(Flush::Fdatasync, due(self.barrier))
         } else if due(self.range) {
-            let dirty = self.dirty.get_mut(self.file as usize)?;
+            let dirty = self.dirty.get_mut(self.file.get())?;
             let (from, to) = std::mem::replace(dirty, CLEAN);
             Some(Next::Flush(Flush::Range(self.flags), self.file, from, to - from, false))
         } else {

@@ -2,7 +2,7 @@
 //! flushes.
 
 use fiord_plan::{FileService, JobPlan, Mix, TrimRange};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::attributes::AttributeSource;
 use super::cursor::{FileCursor, OffsetGenerator};
@@ -125,9 +125,9 @@ impl General {
 
     /// Whether a file without a map has moved all bytes of this pass.
     #[inline]
-    fn full(&self, file: u32) -> bool {
-        let cursor = &self.cursors[file as usize];
-        let moved = |quota: &Vec<u64>| quota[file as usize];
+    fn full(&self, file: FileIndex) -> bool {
+        let cursor = &self.cursors[file];
+        let moved = |quota: &Vec<u64>| quota[file];
         self.quota.as_ref().is_some_and(|q| moved(q) >= cursor.len() && !cursor.trimmed())
     }
 
@@ -140,7 +140,7 @@ impl General {
         if let Some(quota) = &mut self.quota
             && !(io.dir == Dir::Trim && matches!(self.directions, Directions::TrimWrite))
         {
-            quota[io.file as usize] += u64::from(io.len);
+            quota[io.file] += u64::from(io.len);
         }
     }
 }
@@ -170,10 +170,10 @@ impl General {
             if !self.full(file) {
                 if self.files.must_open(file) {
                     // Opening the file drops its cached pages.
-                    self.cursors[file as usize].begun_again();
+                    self.cursors[file].begun_again();
                     return Next::Open(file);
                 }
-                let cursor = &mut self.cursors[file as usize];
+                let cursor = &mut self.cursors[file];
                 let dir = match (self.directions, asked) {
                     (Directions::Mix(_), Some(dir)) => dir,
                     (directions, _) => directions.draw(cursor.trimmed(), &mut self.direction_rng),
@@ -188,7 +188,7 @@ impl General {
                     } else {
                         self.issued(&io);
                     }
-                    if self.reports_passes && self.cursors[file as usize].begun_again() {
+                    if self.reports_passes && self.cursors[file].begun_again() {
                         self.first = Some(io);
                         return Next::Again(file);
                     }
@@ -233,13 +233,13 @@ impl Source for General {
     }
 
     fn placed(&mut self, io: &Io) {
-        self.generator.placed(&mut self.cursors[io.file as usize], io, self.drawn);
+        self.generator.placed(&mut self.cursors[io.file], io, self.drawn);
         self.issued(io);
     }
 
     fn displaced(&mut self, io: &Io, why: Displaced) {
         let drawn = self.drawn;
-        self.generator.displaced(&mut self.cursors[io.file as usize], io, drawn, why);
+        self.generator.displaced(&mut self.cursors[io.file], io, drawn, why);
     }
 
     fn restart(&mut self) {

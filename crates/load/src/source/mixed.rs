@@ -6,7 +6,7 @@
 //! [`super::limits`].
 
 use fiord_plan::{BlockSize, Distribution, JobPlan, Mix};
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 use super::limits::Limits;
 use super::permute::Permutation;
@@ -172,7 +172,7 @@ impl Mixed {
             return Next::End;
         }
         if used_up && self.reports_passes {
-            return Next::Again(0);
+            return Next::Again(FileIndex(0));
         }
         let draw = self.pick_rng.draw();
         let way = match asked {
@@ -196,7 +196,7 @@ impl Mixed {
         self.limits.count(way.dir, len);
         Next::Io(Io {
             dir: way.dir,
-            file: 0,
+            file: FileIndex(0),
             offset: self.start + at,
             len,
             attributes: IoAttributes::PLAIN,

@@ -26,7 +26,7 @@ mod write_commands;
 
 pub use any::AnySource;
 use fiord_plan::{BlockSize, Distribution, FilePlan, JobPlan, Load, Mix, Step};
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 use flushes::Flushes;
 use general::General;
 use limits::Asked;
@@ -149,7 +149,7 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     }
     let ios = plain_ios(job, file, blocks, block)?;
     let reports_passes = job.drops_cache_each_pass();
-    Some(Region { dir, file: 0, start: file.offset, blocks, block, ios, reports_passes })
+    Some(Region { dir, file: FileIndex(0), start: file.offset, blocks, block, ios, reports_passes })
 }
 
 /// I/Os of one loop; `None` if not all loops are equal. The rules are those of [`limits`].

@@ -1,7 +1,7 @@
 //! Plain sources: one file, one direction, one block size, no further option. They take only a few
 //! instructions per I/O, because most benchmarks use one of them.
 
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 use super::permute::Permutation;
 use super::spread::Skewed;
@@ -14,7 +14,7 @@ pub struct Region {
     /// Direction of all I/Os.
     pub dir: Dir,
     /// Index of the file.
-    pub file: u32,
+    pub file: FileIndex,
     /// First byte.
     pub start: u64,
     /// Number of whole blocks in the region, at least 1.

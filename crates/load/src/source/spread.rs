@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use fiord_plan::{Law, Skew, ZoneShare, ZoneSize};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::laws::Sums;
 use super::permute::Scatter;
@@ -80,9 +80,9 @@ impl SkewedFiles {
 
     /// Draws a file.
     #[inline]
-    pub(super) fn draw(&self, rng: &mut Rng) -> u32 {
+    pub(super) fn draw(&self, rng: &mut Rng) -> FileIndex {
         let at = self.first + self.ranks.draw(rng);
-        (if at >= self.files { at - self.files } else { at }) as u32
+        FileIndex((if at >= self.files { at - self.files } else { at }) as u32)
     }
 }
 

@@ -8,7 +8,7 @@ use fiord_stat::finding::RunWarning;
 use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
 use fiord_sys::clock;
-use fiord_types::Nanos;
+use fiord_types::{JobIndex, Nanos};
 
 use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
@@ -118,8 +118,8 @@ impl Conductor<'_> {
         for (job, entry) in self.entries.iter().enumerate() {
             let files = entry.finished.iter().flat_map(|finished| &finished.cached);
             all.extend(files.map(|&Cached { file, at_start, at_end }| CachedUnderDirect {
-                job,
-                file: file.0 as usize,
+                job: JobIndex(job),
+                file,
                 pages: at_end,
                 at_start,
             }));

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use fiord_load::{AnyContent, Content as _, Io, IoAttributes};
 use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, FileGuard, Open};
-use fiord_types::{Bytes, Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno, FileIndex};
 
 use super::{Done, Overseer};
 use crate::content::content_of;
@@ -89,7 +89,7 @@ impl Writer<'_> {
             let len = usize::try_from(self.range.end - at).unwrap_or(CHUNK).min(CHUNK);
             let io = Io {
                 dir: Dir::Write,
-                file: 0,
+                file: FileIndex(0),
                 offset: at,
                 len: len as u32,
                 attributes: IoAttributes::PLAIN,

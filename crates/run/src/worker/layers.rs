@@ -5,13 +5,14 @@ use fiord_engine::{
     Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op, Queued,
     Target, Time, TrimRange, Want,
 };
+use fiord_types::FileIndex;
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
 pub(super) trait AnyEngine<C = MachineClock> {
     fn completes_at_once(&self) -> bool;
     fn clock(&self) -> C;
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError>;
-    fn detach(&mut self, file: u32) -> Result<(), EngineError>;
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError>;
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     fn take_slots(&mut self) -> Vec<FreeSlot>;
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot;
@@ -31,10 +32,10 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     fn clock(&self) -> E::Clock {
         Engine::clock(self)
     }
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         Engine::attach(self, file, target)
     }
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         Engine::detach(self, file)
     }
     fn take_slots(&mut self) -> Vec<FreeSlot> {
@@ -116,10 +117,10 @@ impl<L: Layer, C: Time> Engine for Layered<L, C> {
     fn clock(&self) -> C {
         self.below.clock()
     }
-    fn attach(&mut self, file: u32, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
         self.below.attach(file, target)
     }
-    fn detach(&mut self, file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.below.detach(file)
     }
     fn take_slots(&mut self) -> Vec<FreeSlot> {

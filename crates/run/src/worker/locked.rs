@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use fiord_engine::{Completions, EngineError, FreeSlot, Op, OpKind, Queued, Want};
 use fiord_plan::LockFile;
+use fiord_types::FileIndex;
 
 use super::layers::{AnyEngine, Layer};
 use crate::lock::FileLock;
@@ -28,7 +29,7 @@ pub(super) struct Locked {
     shared_reads: bool,
     files: Vec<Held>,
     /// The file of the op in each slot.
-    slots: Vec<u32>,
+    slots: Vec<FileIndex>,
     in_flight: u32,
 }
 
@@ -39,7 +40,7 @@ impl Locked {
         Locked {
             shared_reads: kind == LockFile::ReadWrite,
             files: locks.into_iter().map(held).collect(),
-            slots: vec![0; slots.max(1) as usize],
+            slots: vec![FileIndex(0); slots.max(1) as usize],
             in_flight: 0,
         }
     }
@@ -48,7 +49,7 @@ impl Locked {
     fn enter(&mut self, op: &Op) -> bool {
         let write = !(self.shared_reads && op.kind == OpKind::Read);
         let others = self.in_flight > 0;
-        let held = &mut self.files[op.file as usize];
+        let held = &mut self.files[op.file];
         if held.in_flight > 0 {
             if held.closed || (write && !held.write) {
                 return false;
@@ -67,8 +68,8 @@ impl Locked {
     }
 
     /// Records that an op on a file has completed; the last one releases the lock.
-    fn leave(&mut self, file: u32) {
-        let held = &mut self.files[file as usize];
+    fn leave(&mut self, file: FileIndex) {
+        let held = &mut self.files[file];
         held.in_flight -= 1;
         self.in_flight -= 1;
         if held.in_flight == 0 {

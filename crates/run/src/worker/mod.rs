@@ -39,7 +39,7 @@ use fiord_stat::recorder::Recorder;
 use fiord_stat::shares::TimeShares;
 use fiord_stat::verify::VerifyResults;
 use fiord_sys::usage::ResourceUsage;
-use fiord_types::Nanos;
+use fiord_types::{FileIndex, Nanos};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
@@ -72,9 +72,9 @@ pub(crate) trait Files {
     /// How many files the job has.
     fn count(&self) -> u32;
     /// Opens a file, or returns it if it is already open.
-    fn open(&mut self, file: u32) -> Result<Target, JobError>;
+    fn open(&mut self, file: FileIndex) -> Result<Target, JobError>;
     /// Closes a file. The engine has already detached it.
-    fn close(&mut self, file: u32) -> Result<(), JobError>;
+    fn close(&mut self, file: FileIndex) -> Result<(), JobError>;
     /// Drops cached pages (`invalidate`). Called after the last file of the set-up is open.
     fn ready(&mut self) -> Result<(), JobError>;
     /// Drops pages that other jobs have read into the page cache since, and counts the rest. Called just before the
@@ -83,7 +83,7 @@ pub(crate) trait Files {
         Ok(())
     }
     /// Drops the cached pages of an open file before the job starts another pass over it.
-    fn forget_pages(&mut self, _file: u32) -> Result<(), JobError> {
+    fn forget_pages(&mut self, _file: FileIndex) -> Result<(), JobError> {
         Ok(())
     }
     /// Closes all files and removes the regular ones (`unlink_each_loop`). The next open creates them again.
@@ -91,7 +91,7 @@ pub(crate) trait Files {
     /// Calls `syncfs(2)` once on each file system of the job's files (`end_syncfs`).
     fn sync_file_systems(&mut self) -> Result<(), JobError>;
     /// The path of a file, for messages.
-    fn path(&self, file: u32) -> &Path;
+    fn path(&self, file: FileIndex) -> &Path;
     /// The lock of each file; empty without `lockfile`.
     fn locks(&self) -> Vec<Arc<FileLock>> {
         Vec::new()

@@ -13,7 +13,7 @@ use fiord_load::{Flush, Io, IoAttributes, Next, Source};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
-use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Errno, FileIndex, Nanos, PerDir};
 
 use super::core::JobState;
 use super::hooks::Hooks;
@@ -29,7 +29,7 @@ impl Files for NoFiles {
     fn count(&self) -> u32 {
         self.0
     }
-    fn open(&mut self, _file: u32) -> Result<Target, JobError> {
+    fn open(&mut self, _file: FileIndex) -> Result<Target, JobError> {
         Ok(Target {
             fd: None,
             kind: FileKind::Virtual,
@@ -38,7 +38,7 @@ impl Files for NoFiles {
             read_only: false,
         })
     }
-    fn close(&mut self, _file: u32) -> Result<(), JobError> {
+    fn close(&mut self, _file: FileIndex) -> Result<(), JobError> {
         Ok(())
     }
     fn ready(&mut self) -> Result<(), JobError> {
@@ -50,7 +50,7 @@ impl Files for NoFiles {
     fn sync_file_systems(&mut self) -> Result<(), JobError> {
         Ok(())
     }
-    fn path(&self, _file: u32) -> &Path {
+    fn path(&self, _file: FileIndex) -> &Path {
         Path::new("the-file")
     }
 }
@@ -170,10 +170,10 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     fn clock(&self) -> Hand {
         self.clock.clone()
     }
-    fn attach(&mut self, _file: u32, _target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
         Ok(())
     }
-    fn detach(&mut self, _file: u32) -> Result<(), EngineError> {
+    fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
         assert!(self.pending.is_empty(), "a file was closed under pending I/Os");
         Ok(())
     }
@@ -255,7 +255,7 @@ impl Payload for Nothing {
 fn write_at(block: u64) -> Next {
     Next::Io(Io {
         dir: Dir::Write,
-        file: 0,
+        file: FileIndex(0),
         offset: block * 4096,
         len: 4096,
         attributes: IoAttributes::PLAIN,
@@ -418,9 +418,9 @@ fn a_barrier_waits_for_earlier_ios() {
     let list = vec![
         write_at(0),
         write_at(1),
-        Next::Flush(Flush::Fsync, 0, 0, 0, true),
+        Next::Flush(Flush::Fsync, FileIndex(0), 0, 0, true),
         write_at(2),
-        Next::Flush(Flush::Fdatasync, 0, 0, 0, false),
+        Next::Flush(Flush::Fdatasync, FileIndex(0), 0, 0, false),
     ];
     for depth in [1, 8] {
         let (result, log, _) = run_list(plain(), depth, list.clone(), whole);

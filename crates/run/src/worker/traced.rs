@@ -38,7 +38,7 @@ impl Tracer {
             OpKind::Fdatasync => 4,
             OpKind::SyncFileRange(_) => 5,
         };
-        let name = self.names.get(op.file as usize).map_or("-", String::as_str);
+        let name = self.names.get(op.file.get()).map_or("-", String::as_str);
         let (offset, len) = (op.offset, op.len);
         let mut lines = String::new();
         for stage in stages {

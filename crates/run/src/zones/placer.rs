@@ -7,7 +7,7 @@ use std::time::Duration;
 use fiord_load::Io;
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteCommand};
 use fiord_sys::zone::ZoneAction;
-use fiord_types::{Bytes, Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno, FileIndex};
 
 use super::open_zones::{PlacedWrite, ZoneUser};
 use super::table::{Filling, ZoneTable, ZoneUse, advice};
@@ -60,11 +60,11 @@ enum Flight {
     /// Nothing.
     None,
     /// A pin of the zone.
-    Read { file: u32, zone: u32 },
+    Read { file: FileIndex, zone: u32 },
     /// A part of the zone.
-    Write { file: u32, zone: u32, offset: Bytes, len: Bytes },
+    Write { file: FileIndex, zone: u32, offset: Bytes, len: Bytes },
     /// The whole zone.
-    Reset { file: u32, zone: u32, data: bool },
+    Reset { file: FileIndex, zone: u32, data: bool },
 }
 
 /// A file of the job.
@@ -91,7 +91,7 @@ pub(crate) struct Placer {
     recover: bool,
     counts: Counts,
     /// File and table version of the last [`ZonePlacement::Busy`].
-    seen: (u32, u64),
+    seen: (FileIndex, u64),
 }
 
 impl Placer {
@@ -116,7 +116,7 @@ impl Placer {
             read_beyond: zoned.read_beyond,
             recover: zoned.recover,
             counts: Counts::default(),
-            seen: (0, 0),
+            seen: (FileIndex(0), 0),
         }))
     }
 
@@ -169,7 +169,7 @@ impl Placer {
     /// can do its housekeeping.
     pub(crate) fn wait(&self) {
         let (file, version) = self.seen;
-        self.files[file as usize].table.wait(version, Duration::from_millis(50));
+        self.files[file].table.wait(version, Duration::from_millis(50));
     }
 
     fn go(&mut self, io: Io, flight: Flight) -> ZonePlacement {
@@ -182,7 +182,7 @@ impl Placer {
 
     fn place_write(&mut self, io: &Io) -> ZonePlacement {
         loop {
-            let file = &mut self.files[io.file as usize];
+            let file = &mut self.files[io.file];
             let append = io.attributes.command == WriteCommand::Append;
             match file.table.place_write(
                 &mut file.user,
@@ -220,8 +220,13 @@ impl Placer {
         }
     }
 
-    fn carry_out(&mut self, file: u32, zone: u32, action: ZoneAction) -> Result<(), Box<JobError>> {
-        let table = &self.files[file as usize].table;
+    fn carry_out(
+        &mut self,
+        file: FileIndex,
+        zone: u32,
+        action: ZoneAction,
+    ) -> Result<(), Box<JobError>> {
+        let table = &self.files[file].table;
         let held = table.has_data(zone);
         self.counts.commands += u64::from(table.device.is_some());
         table.carry_out(zone, action).map_err(Box::new)?;
@@ -234,7 +239,7 @@ impl Placer {
     }
 
     fn place_trim(&mut self, io: &Io) -> ZonePlacement {
-        let file = &mut self.files[io.file as usize];
+        let file = &mut self.files[io.file.get()];
         let zone = file.table.zone_of(Bytes(io.offset));
         let zone = if self.random && !self.pairs {
             let (first, end) = (file.user.first, file.user.end);
@@ -270,7 +275,7 @@ impl Placer {
     pub(crate) fn reset(&mut self, slot: u32) -> Result<(), JobError> {
         let flight = std::mem::replace(&mut self.flights[slot as usize], Flight::None);
         let Flight::Reset { file, zone, data } = flight else { return Ok(()) };
-        let table = &self.files[file as usize].table;
+        let table = &self.files[file].table;
         self.counts.commands += u64::from(table.device.is_some());
         table.carry_out(zone, ZoneAction::Reset)?;
         table.reset_done(zone);
@@ -283,7 +288,7 @@ impl Placer {
     pub(crate) fn ended(&mut self, slot: u32) -> Result<(), JobError> {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::Read { file, zone } => {
-                self.files[file as usize].table.unpin(zone);
+                self.files[file].table.unpin(zone);
                 Ok(())
             }
             Flight::Write { file, zone, offset, .. } => self.wrote(file, zone, offset),
@@ -291,8 +296,8 @@ impl Placer {
         }
     }
 
-    fn wrote(&mut self, file: u32, zone: u32, offset: Bytes) -> Result<(), JobError> {
-        let of = &self.files[file as usize];
+    fn wrote(&mut self, file: FileIndex, zone: u32, offset: Bytes) -> Result<(), JobError> {
+        let of = &self.files[file];
         match of.table.written(&of.user, zone, offset) {
             Some(action) => self.carry_out(file, zone, action).map_err(|error| *error),
             None => Ok(()),
@@ -309,12 +314,12 @@ impl Placer {
         match std::mem::replace(&mut self.flights[slot as usize], Flight::None) {
             Flight::None | Flight::Reset { .. } => (Ok(()), String::new()),
             Flight::Read { file, zone } => {
-                let table = &self.files[file as usize].table;
+                let table = &self.files[file].table;
                 table.unpin(zone);
                 (Ok(()), table.describe(zone))
             }
             Flight::Write { file, zone, offset, len } => {
-                let table = Arc::clone(&self.files[file as usize].table);
+                let table = Arc::clone(&self.files[file].table);
                 let result = match table.write_failed(zone, (offset, len), errno) {
                     Ok((now, then)) if now == then => Ok(()),
                     Ok(_) if self.recover => {
@@ -346,7 +351,7 @@ impl Drop for Placer {
         let ready = self.ready.take().map(|(_, flight)| (flight, false));
         let flights = self.flights.iter().map(|flight| (*flight, true));
         for (flight, made) in flights.chain(ready).collect::<Vec<_>>() {
-            let table = |file: u32| &self.files[file as usize].table;
+            let table = |file: FileIndex| &self.files[file].table;
             match flight {
                 Flight::None => {}
                 Flight::Read { file, zone } => table(file).unpin(zone),

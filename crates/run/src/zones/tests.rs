@@ -11,7 +11,7 @@ use fiord_load::{Io, IoAttributes};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{State, Zone, ZoneAction, ZonedDevice, ZonedFacts};
-use fiord_types::{Bytes, Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno, FileIndex};
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;
@@ -72,7 +72,7 @@ fn placer(job: &JobPlan, table: &Arc<ZoneTable>) -> Placer {
 }
 
 fn io(dir: Dir, offset: u64) -> Io {
-    Io { dir, file: 0, offset, len: BLOCK, attributes: IoAttributes::PLAIN }
+    Io { dir, file: FileIndex(0), offset, len: BLOCK, attributes: IoAttributes::PLAIN }
 }
 
 /// A pseudo-random number.

@@ -1,6 +1,6 @@
 //! Results that fiord adds to those of fio.
 
-use fiord_types::Bytes;
+use fiord_types::{Bytes, FileIndex, JobIndex};
 use serde::{Deserialize, Serialize};
 
 use super::generator::GeneratorReport;
@@ -52,9 +52,9 @@ pub struct Extras {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedUnderDirect {
     /// Index of the job in the plan.
-    pub job: usize,
+    pub job: JobIndex,
     /// Index of the file in the job.
-    pub file: usize,
+    pub file: FileIndex,
     /// Cached pages when the job ended; `None` if the kernel does not report them.
     pub pages: Option<u64>,
     /// Cached pages just before the first I/O, after the job had opened its files and dropped their pages; `None`

@@ -2,7 +2,7 @@
 //! (`invalidate`).
 
 use fiord_plan::FileKind;
-use fiord_types::Nanos;
+use fiord_types::{FileIndex, Nanos};
 
 use super::{job, said};
 use crate::Next;
@@ -59,7 +59,7 @@ fn timed_jobs_report_a_new_round_after_each_pass() {
         for next in said(&job, 200) {
             match next {
                 Next::Io(io) => bytes += u64::from(io.len),
-                Next::Again(0) => {
+                Next::Again(FileIndex(0)) => {
                     assert_eq!(std::mem::take(&mut bytes), 64 << 10, "{words}");
                     passes += 1;
                 }

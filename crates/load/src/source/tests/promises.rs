@@ -1,7 +1,7 @@
 //! Properties of every load: I/Os are in bounds and aligned, a map visits each block once, equal
 //! seeds give equal I/Os.
 
-use fiord_types::{Dir, Nanos};
+use fiord_types::{Dir, FileIndex, Nanos};
 use proptest::prelude::*;
 
 use fiord_plan::BlockSize;
@@ -10,7 +10,7 @@ use super::{ios, job, said};
 use crate::{Flush, Io, Next};
 
 /// Counts how often each unit of `unit` bytes was visited.
-fn visits(ios: &[Io], file: u32, units: usize, unit: u64) -> Vec<u32> {
+fn visits(ios: &[Io], file: FileIndex, units: usize, unit: u64) -> Vec<u32> {
     let mut seen = vec![0; units];
     for io in ios.iter().filter(|io| io.file == file) {
         for at in io.offset / unit..(io.offset + u64::from(io.len)).div_ceil(unit) {
@@ -30,7 +30,7 @@ proptest! {
     ) {
         let size = blocks * 4096 + tail;
         let words = format!("rw={word} size={size} loops={passes} seed={seed}");
-        let seen = visits(&ios(&job(&words)), 0, blocks as usize, 4096);
+        let seen = visits(&ios(&job(&words)), FileIndex(0), blocks as usize, 4096);
         prop_assert!(seen.iter().all(|&n| u64::from(n) == passes), "{seen:?}");
     }
 
@@ -41,7 +41,7 @@ proptest! {
         word in prop::sample::select(vec!["randwrite", "randrw", "read"]),
     ) {
         let words = format!("rw={word} size={} {sizes} seed={seed}", blocks * 4096);
-        let seen = visits(&ios(&job(&words)), 0, blocks as usize, 4096);
+        let seen = visits(&ios(&job(&words)), FileIndex(0), blocks as usize, 4096);
         prop_assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
     }
 
@@ -59,7 +59,7 @@ proptest! {
         ));
         let ios = ios(&job);
         for file in 0..files {
-            let seen = visits(&ios, file, blocks as usize, 4096);
+            let seen = visits(&ios, FileIndex(file), blocks as usize, 4096);
             prop_assert!(seen.iter().all(|&n| n == 1), "{seen:?}");
         }
         opens_and_closes(&said(&job, 1 << 20), files, open);
@@ -73,7 +73,7 @@ proptest! {
         let size = blocks * 4096 * u64::from(files);
         let ios = ios(&job(&format!("rw={word} size={size} nrfiles={files}")));
         for file in 0..files {
-            let ios: Vec<_> = ios.iter().filter(|io| io.file == file).collect();
+            let ios: Vec<_> = ios.iter().filter(|io| io.file == FileIndex(file)).collect();
             prop_assert_eq!(ios.len() as u64, 2 * blocks);
             for pair in ios.chunks(2) {
                 prop_assert_eq!((pair[0].dir, pair[1].dir), (Dir::Trim, Dir::Write));
@@ -110,7 +110,7 @@ proptest! {
         prop_assert_eq!(first.last(), Some(&Next::End));
         for next in &first {
             let Next::Io(io) = next else { continue };
-            let file = &job.target.files[io.file as usize];
+            let file = &job.target.files[io.file];
             prop_assert!(io.offset >= file.offset);
             prop_assert!(io.offset + u64::from(io.len) <= file.offset + file.len);
             let sizes = &job.load.blocks[io.dir];
@@ -130,13 +130,13 @@ fn opens_and_closes(said: &[Next], files: u32, open: u32) {
     for next in said {
         match *next {
             Next::Open(file) => {
-                assert!(open < files && !std::mem::replace(&mut is_open[file as usize], true));
+                assert!(open < files && !std::mem::replace(&mut is_open[file], true));
                 assert!(is_open.iter().filter(|x| **x).count() <= open as usize);
             }
             Next::Close(file) => {
-                assert!(open < files && std::mem::replace(&mut is_open[file as usize], false));
+                assert!(open < files && std::mem::replace(&mut is_open[file], false));
             }
-            Next::Io(io) => assert!(is_open[io.file as usize]),
+            Next::Io(io) => assert!(is_open[io.file]),
             _ => {}
         }
     }
@@ -144,7 +144,7 @@ fn opens_and_closes(said: &[Next], files: u32, open: u32) {
 
 #[test]
 fn without_a_map_blocks_are_drawn_independently() {
-    let seen = visits(&ios(&job("rw=randread size=4m norandommap")), 0, 1024, 4096);
+    let seen = visits(&ios(&job("rw=randread size=4m norandommap")), FileIndex(0), 1024, 4096);
     // About 1/e of the blocks is never drawn.
     let never = seen.iter().filter(|&&n| n == 0).count();
     assert!((300..450).contains(&never), "{never}");
@@ -197,7 +197,7 @@ fn time_based_jobs_visit_every_file() {
             let said = said(&job, 1000);
             let of =
                 |file| said.iter().filter(move |n| matches!(n, Next::Io(io) if io.file == file));
-            assert!((0..3).all(|file| of(file).count() > 150), "{word} {how}");
+            assert!((0..3).all(|file| of(FileIndex(file)).count() > 150), "{word} {how}");
         }
     }
 }
@@ -212,7 +212,7 @@ fn sync_file_range_covers_what_was_written() {
             Next::Io(io) => {
                 (from, to) = (from.min(io.offset), to.max(io.offset + u64::from(io.len)));
             }
-            Next::Flush(Flush::Range(2), 0, at, len, false) => {
+            Next::Flush(Flush::Range(2), FileIndex(0), at, len, false) => {
                 assert_eq!((at, at + len), (from, to));
                 (from, to) = (u64::MAX, 0);
                 flushes += 1;

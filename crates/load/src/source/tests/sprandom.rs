@@ -1,5 +1,7 @@
 //! `sprandom`: the state in which it leaves a drive, region by region.
 
+use fiord_types::FileIndex;
+
 use proptest::prelude::*;
 
 use super::super::sprandom::{StaleCurve, Walk, valid};
@@ -196,8 +198,11 @@ fn jobs() {
         let all = ios(&job(&words));
         assert_eq!(all.len(), 588, "{service}");
         for file in 0..2 {
-            let own: Vec<u64> =
-                all.iter().filter(|io| io.file == file).map(|io| io.offset / 4096).collect();
+            let own: Vec<u64> = all
+                .iter()
+                .filter(|io| io.file == FileIndex(file))
+                .map(|io| io.offset / 4096)
+                .collect();
             assert_eq!(own.len(), 294, "{service}");
             stale(&own, 256);
         }

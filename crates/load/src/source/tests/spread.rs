@@ -191,7 +191,7 @@ fn sequences_repeat() {
     assert_eq!(stride, [5, 0, 1, 8, 3, 4, 11, 6, 7, 14, 9, 10]);
     let files =
         ios(&job("rw=randread bs=4k size=48k nrfiles=3 random_distribution=sequence:0,1,2"));
-    assert!(files.iter().all(|io| u64::from(io.file) == io.offset / 4096), "{files:?}");
+    assert!(files.iter().all(|io| u64::from(io.file.0) == io.offset / 4096), "{files:?}");
     let (mut reads, mut writes) = (0, 0);
     for io in ios(&job("rw=randrw bs=4k size=256k random_distribution=sequence:0,1,2")) {
         let at = if io.dir == Dir::Read { &mut reads } else { &mut writes };
@@ -213,7 +213,7 @@ fn skewed_files_get_their_shares() {
         );
         let all = ios(&job(&words));
         let mut seen = [0f64; 11];
-        all.iter().for_each(|io| seen[io.file as usize] += 1.0);
+        all.iter().for_each(|io| seen[io.file] += 1.0);
         let skew = skew(service);
         let sums = Sums::new(skew.law, 11, skew.centre.unwrap());
         let n = all.len() as f64;

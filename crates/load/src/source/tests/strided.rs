@@ -1,5 +1,7 @@
 //! `zonemode=strided`: the orders are those of fio 3.42's I/O log for the same job.
 
+use fiord_types::FileIndex;
+
 use super::{ios, job};
 
 /// Blocks of 4 KiB in the order of the I/Os.
@@ -114,7 +116,7 @@ fn each_file_has_its_zones() {
     let all = ios(&job("rw=read bs=4k size=128k nrfiles=2 strided=8k:16k:0"));
     for file in 0..2 {
         let order: Vec<u64> =
-            all.iter().filter(|io| io.file == file).map(|io| io.offset / 4096).collect();
+            all.iter().filter(|io| io.file == FileIndex(file)).map(|io| io.offset / 4096).collect();
         assert_eq!(order[..8], [0, 1, 4, 5, 8, 9, 12, 13]);
     }
     let hot =

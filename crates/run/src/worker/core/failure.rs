@@ -64,7 +64,7 @@ impl JobState<'_> {
     /// A hint about zones if the first write of a job without zones fails like a write to a zoned device that is not
     /// at a write pointer.
     fn may_lack_zones(&self, op: &Op, errno: Option<Errno>) -> Option<String> {
-        let kind = self.job.target.files.get(op.file as usize)?.kind;
+        let kind = self.job.target.files.get(op.file.get())?.kind;
         let first = self.recorder.dirs[Dir::Write].ios == 0;
         (op.kind == OpKind::Write
             && matches!(errno, Some(Errno::EIO | Errno::EREMOTEIO))

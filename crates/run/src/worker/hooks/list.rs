@@ -5,7 +5,7 @@ use fiord_load::Io;
 use fiord_load::pace::FlowTicket;
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::super::loops::ops::direction;
 use super::flow::FlowShare;
@@ -72,7 +72,7 @@ impl Hooks {
         let list: Vec<_> = list.into_iter().map(|hook| (hook.events(), hook)).collect();
         let op = Op {
             kind: OpKind::Read,
-            file: 0,
+            file: FileIndex(0),
             offset: 0,
             len: 0,
             at: 0,
@@ -95,7 +95,7 @@ impl Hooks {
             next_seq: 0,
             admitted: Io {
                 dir: Dir::Read,
-                file: 0,
+                file: FileIndex(0),
                 offset: 0,
                 len: 0,
                 attributes: IoAttributes::PLAIN,

@@ -46,7 +46,7 @@ use fiord_formats::verify::state::VerifyState;
 use fiord_load::{Displaced, Io};
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_stat::verify::VerifyResults;
-use fiord_types::{Dir, Nanos, PerDir};
+use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use crate::error::JobError;
 use crate::zones::Counts;
@@ -192,12 +192,12 @@ pub(super) enum Extra {
     /// An I/O.
     Io(Io),
     /// Opens a file. Only if `openfiles` is less than the number of files.
-    Open(u32),
+    Open(FileIndex),
     /// Closes a file. No op may be in flight.
-    Close(u32),
+    Close(FileIndex),
     /// Flushes a file and drops its cached pages (`invalidate`), so that reads get the bytes of the device. The
     /// flush does not count as a sync of the job. No op may be in flight.
-    Settle(u32),
+    Settle(FileIndex),
     /// Waits a moment for other jobs ([`Hook::wait`]), then asks again.
     Wait,
 }

@@ -3,7 +3,7 @@
 use fiord_engine::{
     Completions, Engine, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
 };
-use fiord_types::{Dir, Errno};
+use fiord_types::{Dir, Errno, FileIndex};
 
 use super::super::core::JobState;
 use super::detach;
@@ -25,7 +25,7 @@ pub(super) fn finish<E: Engine>(
         // The source has closed the files one by one. Files that a stopped run left open are closed
         // when they are dropped.
     } else if writes && load.end_fsync && !failed {
-        for file in 0..state.files.count() {
+        for file in (0..state.files.count()).map(FileIndex) {
             if !flush_alone(state, engine, slot, file) {
                 return;
             }
@@ -36,7 +36,7 @@ pub(super) fn finish<E: Engine>(
         state.keep_error(result);
     }
     if state.opens_all() {
-        for file in 0..state.files.count() {
+        for file in (0..state.files.count()).map(FileIndex) {
             let result = close(state, engine, slot, file);
             state.keep_error(result);
         }
@@ -49,7 +49,7 @@ pub(super) fn close<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     slot: &mut Option<FreeSlot>,
-    file: u32,
+    file: FileIndex,
 ) -> Result<(), JobError> {
     let writes = state.job.load.mix.has(Dir::Write);
     if state.job.load.fsync_on_close && writes && state.error.is_none() {
@@ -65,7 +65,7 @@ pub(super) fn flush_alone<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     slot: &mut Option<FreeSlot>,
-    file: u32,
+    file: FileIndex,
 ) -> bool {
     let op =
         Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };

@@ -28,6 +28,7 @@ use fiord_load::{Io, Next, Source};
 use fiord_plan::EngineAccess;
 use fiord_stat::shares::LoopStage;
 use fiord_sys::bus::BusWatch;
+use fiord_types::FileIndex;
 
 use self::mode::Mode;
 use super::core::{JobState, opens_all};
@@ -189,20 +190,24 @@ enum ControlOutcome {
 
 /// Opens every file and attaches it to the engine.
 pub(super) fn open_all(engine: &mut impl Engine, files: &mut dyn Files) -> Result<(), JobError> {
-    for file in 0..files.count() {
+    for file in (0..files.count()).map(FileIndex) {
         attach(engine, files, file)?;
     }
     files.ready()
 }
 
-fn attach(engine: &mut impl Engine, files: &mut dyn Files, file: u32) -> Result<(), JobError> {
+fn attach(
+    engine: &mut impl Engine,
+    files: &mut dyn Files,
+    file: FileIndex,
+) -> Result<(), JobError> {
     let target = files.open(file)?;
     engine
         .attach(file, &target)
         .map_err(|e| JobError::from(e).during(Stage::Open).at(files.path(file)))
 }
 
-fn detach(engine: &mut impl Engine, files: &dyn Files, file: u32) -> Result<(), JobError> {
+fn detach(engine: &mut impl Engine, files: &dyn Files, file: FileIndex) -> Result<(), JobError> {
     engine.detach(file).map_err(|e| JobError::from(e).during(Stage::Close).at(files.path(file)))
 }
 
@@ -247,11 +252,13 @@ fn extra_io<E: Engine>(
             Extra::Close(file) => {
                 detach(engine, state.files, file).and_then(|()| state.files.close(file))
             }
-            Extra::Settle(file) => match finish::flush_alone(state, engine, slot, file) {
-                true => drop_pages(state, engine, file),
-                // The error has been kept.
-                false => Ok(()),
-            },
+            Extra::Settle(file) => {
+                match finish::flush_alone(state, engine, slot, file) {
+                    true => drop_pages(state, engine, file),
+                    // The error has been kept.
+                    false => Ok(()),
+                }
+            }
         };
         state.keep_error(result);
         *now = clock.now();
@@ -263,7 +270,7 @@ fn extra_io<E: Engine>(
 fn begin_again<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
-    file: u32,
+    file: FileIndex,
 ) -> Result<(), JobError> {
     if state.job.target.unlink_each_loop {
         // The file is new, and its pages were dropped as it was opened.
@@ -276,7 +283,7 @@ fn begin_again<E: Engine>(
 fn drop_pages<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
-    file: u32,
+    file: FileIndex,
 ) -> Result<(), JobError> {
     // The kernel keeps pages that are mapped.
     let mapped = state.job.engine.def().access == EngineAccess::Mapping;
@@ -303,7 +310,7 @@ fn end_of_loop<E: Engine>(state: &mut JobState<'_>, engine: &mut E) -> ControlOu
 
 /// `unlink_each_loop`: removes the files and opens new ones.
 fn remake_files<E: Engine>(state: &mut JobState<'_>, engine: &mut E) -> Result<(), JobError> {
-    for file in 0..state.files.count() {
+    for file in (0..state.files.count()).map(FileIndex) {
         detach(engine, state.files, file)?;
         state.files.close(file)?;
     }

@@ -2,7 +2,7 @@
 
 use fiord_engine::{IoAttributes, Op, OpKind};
 use fiord_load::{Flush, Io};
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 /// Converts an I/O to an op.
 #[inline(always)]
@@ -16,7 +16,7 @@ pub(crate) fn op_of(io: &Io) -> Op {
 }
 
 /// Converts a flush to an op.
-pub(crate) fn op_of_flush(flush: Flush, file: u32, offset: u64, len: u64) -> Op {
+pub(crate) fn op_of_flush(flush: Flush, file: FileIndex, offset: u64, len: u64) -> Op {
     let kind = match flush {
         Flush::Fsync => OpKind::Fsync,
         Flush::Fdatasync => OpKind::Fdatasync,

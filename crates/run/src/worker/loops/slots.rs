@@ -2,7 +2,7 @@
 
 use fiord_engine::{Completions, FreeSlot, IoAttributes, Op, OpKind, Slot, Want};
 use fiord_load::Next;
-use fiord_types::PerDir;
+use fiord_types::{FileIndex, PerDir};
 
 /// The state of a loop with many I/Os in flight.
 pub(super) struct LoopState {
@@ -56,7 +56,7 @@ impl Slots {
         free.reverse();
         let nothing = Op {
             kind: OpKind::Read,
-            file: 0,
+            file: FileIndex(0),
             offset: 0,
             len: 0,
             at: 0,
@@ -101,7 +101,7 @@ impl Slots {
 
     /// Whether `len` bytes of a file from `offset` touch a byte of an op in flight
     /// (`serialize_overlap`).
-    pub(super) fn overlaps(&self, file: u32, offset: u64, len: u32) -> bool {
+    pub(super) fn overlaps(&self, file: FileIndex, offset: u64, len: u32) -> bool {
         let end = offset + u64::from(len);
         (0u32..).zip(&self.flights).any(|(slot, flight)| {
             let other = &flight.op;

@@ -115,7 +115,7 @@ fn writes(blocks: Range<u64>) -> Vec<Next> {
 
 #[test]
 fn each_op_is_issued_and_completed_once_with_its_number() {
-    let fsync = Next::Flush(Flush::Fsync, 0, 0, 0, true);
+    let fsync = Next::Flush(Flush::Fsync, FileIndex(0), 0, 0, true);
     for depth in [1, 2, 32] {
         let observer = Observer::default();
         let list = [writes(0..50), vec![fsync], writes(50..99)].concat();
@@ -321,7 +321,7 @@ impl Hook for ReadBack {
         }
         let offset = self.unread.pop()?;
         let attributes = IoAttributes::PLAIN;
-        Some(Extra::Io(Io { dir: Dir::Read, file: 0, offset, len: 4096, attributes }))
+        Some(Extra::Io(Io { dir: Dir::Read, file: FileIndex(0), offset, len: 4096, attributes }))
     }
     fn admit(&mut self, io: &mut Io) -> Admission {
         match self.busy.contains(&io.offset) {

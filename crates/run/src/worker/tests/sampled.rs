@@ -72,7 +72,7 @@ fn writes(n: u64) -> Vec<Next> {
 
 #[test]
 fn flushes_between_writes_count_as_waiting() {
-    let fsync = Next::Flush(Flush::Fsync, 0, 0, 0, true);
+    let fsync = Next::Flush(Flush::Fsync, FileIndex(0), 0, 0, true);
     let list = || (0..20_000).flat_map(|n| [write_at(n), fsync]).collect();
     for which in [Direct, Many, PacedDirect, PacedQueued] {
         let control = JobControl::new();

@@ -25,7 +25,7 @@ impl Placer {
             (false, true) => self.drawn(io),
             (false, false) => self.onward(io),
         };
-        let file = &mut self.files[io.file as usize];
+        let file = &mut self.files[io.file];
         match found {
             Found::At(zone, offset, len) => {
                 let flight = match file.table.view(zone).usage() {
@@ -57,7 +57,7 @@ impl Placer {
 
     /// Places a read with `read_beyond_wp`: at the offset that the source chose, changed to stay within the zone.
     fn anywhere(&mut self, io: &Io) -> Found {
-        let file = &self.files[io.file as usize];
+        let file = &self.files[io.file.get()];
         let mut zone = file.table.zone_of(Bytes(io.offset));
         let mut at = io.offset;
         loop {
@@ -91,7 +91,7 @@ impl Placer {
     /// the read if no zone holds enough data.
     fn drawn(&mut self, io: &Io) -> Found {
         let min = self.min_read.min(io.len);
-        let file = &mut self.files[io.file as usize];
+        let file = &mut self.files[io.file.get()];
         let zone = file.table.zone_of(Bytes(io.offset));
         let mut shut = false;
         match file.table.read_in(zone, io.offset, io.len, io.len) {
@@ -122,7 +122,7 @@ impl Placer {
     /// Places a sequential read: at its offset or at the next data. A job that also writes wraps around to the
     /// first zone.
     fn onward(&mut self, io: &Io) -> Found {
-        let file = &self.files[io.file as usize];
+        let file = &self.files[io.file];
         let (first, end) = (file.user.first, file.user.end);
         let start = file.table.zone_of(Bytes(io.offset)).max(first);
         let again = if self.mixed { first..end } else { 0..0 };

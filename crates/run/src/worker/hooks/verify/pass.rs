@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use fiord_load::{AnySource, Io, IoAttributes, Next, Source};
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 use super::super::Extra;
 
@@ -60,7 +60,7 @@ impl Replay {
             self.source.restart();
         }
         if self.settles {
-            self.controls.extend((0..files).map(Extra::Settle));
+            self.controls.extend((0..files).map(FileIndex).map(Extra::Settle));
         }
     }
 

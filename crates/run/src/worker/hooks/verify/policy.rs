@@ -7,7 +7,7 @@ use fiord_engine::Op;
 use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPlan};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::super::Disposition;
 use super::check::{BadContents, BadRead};
@@ -108,8 +108,8 @@ impl ErrorPolicy {
         )
     }
 
-    pub(super) fn path(&self, file: u32) -> &Path {
-        self.job.get(file as usize).map_or(Path::new("-"), PathBuf::as_path)
+    pub(super) fn path(&self, file: FileIndex) -> &Path {
+        self.job.get(file.get()).map_or(Path::new("-"), PathBuf::as_path)
     }
 
     /// Whether bad intervals are saved to files.
