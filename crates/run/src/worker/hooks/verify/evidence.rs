@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fiord_formats::verify::recheck::RereadConclusion;
 use fiord_plan::JobPlan;
 use fiord_stat::verify::FileExtent;
-use fiord_types::Bytes;
+use fiord_types::{Bytes, FileIndex};
 
 use super::reread::Rereader;
 use crate::error::JobError;
@@ -36,7 +36,7 @@ impl BadDataEvidence {
     /// Reads bad data again. See [`Rereader::conclude`].
     pub(super) fn reread(
         &mut self,
-        file: u32,
+        file: FileIndex,
         place: (Bytes, Bytes),
         found: &[u8],
         right: &mut dyn FnMut(&[u8]) -> bool,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, MapSnapshot, WriteMap, WriteValue};
 use fiord_load::{Io, IoAttributes};
 use fiord_plan::JobPlan;
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
 use crate::error::{JobError, Stage};
@@ -21,7 +21,7 @@ const POLL: Duration = Duration::from_micros(50);
 /// The range of an I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IoRange {
-    file: u32,
+    file: FileIndex,
     offset: u64,
     len: u32,
 }
@@ -47,7 +47,7 @@ pub(super) struct TrackedMaps {
     /// The claim of the I/O that was admitted.
     admitted: Option<(IoRange, Claimed)>,
     /// By slot.
-    watches: Vec<Option<(u32, Watch)>>,
+    watches: Vec<Option<(FileIndex, Watch)>>,
     /// Where the verify pass continues: file and offset.
     cursor: (usize, u64),
     /// Most bytes that a read may have.
@@ -103,8 +103,8 @@ impl TrackedMaps {
     }
 
     /// Bytes of a granule of a file.
-    pub(super) fn granule(&self, file: u32) -> u64 {
-        self.maps[file as usize].granule().0
+    pub(super) fn granule(&self, file: FileIndex) -> u64 {
+        self.maps[file.get()].granule().0
     }
 
     /// Claims the granules of a write or trim.
@@ -114,7 +114,7 @@ impl TrackedMaps {
             return Admission::AsDrawn;
         }
         self.release_admitted();
-        match self.maps[io.file as usize].claim(io.offset, u64::from(io.len)) {
+        match self.maps[io.file.get()].claim(io.offset, u64::from(io.len)) {
             Ok(claimed) => {
                 self.admitted = Some((range, claimed));
                 Admission::AsDrawn
@@ -129,7 +129,7 @@ impl TrackedMaps {
 
     fn release_admitted(&mut self) {
         if let Some((range, claimed)) = self.admitted.take() {
-            self.maps[range.file as usize].release(claimed);
+            self.maps[range.file.get()].release(claimed);
         }
     }
 
@@ -145,10 +145,10 @@ impl TrackedMaps {
     }
 
     /// A read is issued.
-    pub(super) fn read_issued(&mut self, slot: u32, file: u32, offset: u64, len: u32) {
+    pub(super) fn read_issued(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
         let watch = match self.exclusive.take() {
             Some((_, claimed)) => Watch::Exclusive(claimed),
-            None => Watch::Read(self.maps[file as usize].snapshot(offset, u64::from(len))),
+            None => Watch::Read(self.maps[file.get()].snapshot(offset, u64::from(len))),
         };
         self.watches[slot as usize] = Some((file, watch));
     }
@@ -164,7 +164,7 @@ impl TrackedMaps {
         let Some((file, Watch::Write(claimed))) = self.watches[slot as usize].take() else {
             return;
         };
-        let map = &self.maps[file as usize];
+        let map = &self.maps[file.get()];
         match value {
             _ if !succeeded => map.abandon(claimed),
             Some(value) => map.complete_each(claimed, value),
@@ -178,7 +178,7 @@ impl TrackedMaps {
         let Some((file, watch)) = &self.watches[slot as usize] else {
             return ReadStates::Changed;
         };
-        let map = &self.maps[*file as usize];
+        let map = &self.maps[file.get()];
         match watch {
             Watch::Exclusive(claimed) => ReadStates::Known(claimed.previous().collect()),
             Watch::Read(before) if before.is_settled() && map.is_unchanged(before) => {
@@ -193,7 +193,7 @@ impl TrackedMaps {
     pub(super) fn judged(&mut self, slot: u32) -> bool {
         match self.watches[slot as usize].take() {
             Some((file, Watch::Exclusive(claimed))) => {
-                self.maps[file as usize].release(claimed);
+                self.maps[file.get()].release(claimed);
                 true
             }
             _ => !self.shared,
@@ -206,7 +206,7 @@ impl TrackedMaps {
     }
 
     /// Reads a range again, and keeps writes away meanwhile.
-    pub(super) fn repeat(&mut self, file: u32, offset: u64, len: u32) {
+    pub(super) fn repeat(&mut self, file: FileIndex, offset: u64, len: u32) {
         self.repeats.push_back(IoRange { file, offset, len });
     }
 
@@ -218,7 +218,7 @@ impl TrackedMaps {
     /// A read that must be repeated, if there is one.
     pub(super) fn next_repeat(&mut self) -> Option<MapStep> {
         let range = self.repeats.pop_front()?;
-        match self.maps[range.file as usize].claim(range.offset, u64::from(range.len)) {
+        match self.maps[range.file.get()].claim(range.offset, u64::from(range.len)) {
             Ok(claimed) => {
                 self.exclusive = Some((range, claimed));
                 Some(MapStep::Read(read_of(range)))
@@ -240,7 +240,7 @@ impl TrackedMaps {
             None => {}
         }
         while let Some(&(start, end)) = self.regions.get(self.cursor.0) {
-            let file = self.cursor.0 as u32;
+            let file = FileIndex::at(self.cursor.0);
             let map = &self.maps[self.cursor.0];
             let from = self.cursor.1.max(start);
             let wanted = |state| matches!(state, GranuleState::Written(_) | GranuleState::InFlight);
@@ -272,12 +272,12 @@ impl Drop for TrackedMaps {
     fn drop(&mut self) {
         self.release_admitted();
         if let Some((range, claimed)) = self.exclusive.take() {
-            self.maps[range.file as usize].release(claimed);
+            self.maps[range.file.get()].release(claimed);
         }
         for (file, watch) in self.watches.drain(..).flatten() {
             match watch {
-                Watch::Write(claimed) => self.maps[file as usize].abandon(claimed),
-                Watch::Exclusive(claimed) => self.maps[file as usize].release(claimed),
+                Watch::Write(claimed) => self.maps[file.get()].abandon(claimed),
+                Watch::Exclusive(claimed) => self.maps[file.get()].release(claimed),
                 Watch::Read(_) => {}
             }
         }

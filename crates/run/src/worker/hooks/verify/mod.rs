@@ -36,7 +36,7 @@ use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_load::{Io, any_source};
 use fiord_plan::{JobPlan, Tracking, VerifyMethod, VerifyPass, VerifyPlan};
 use fiord_stat::recorder::Recorder;
-use fiord_types::{Bytes, Dir, Errno, Nanos};
+use fiord_types::{Bytes, Dir, Errno, FileIndex, Nanos};
 
 use self::check::{BadContents, BadRead, IntervalChecker};
 use self::evidence::BadDataEvidence;
@@ -199,7 +199,7 @@ impl Verifier {
                 replay.next(if all { u64::MAX } else { self.next }, idle)?
             }
             Tracker::Map(maps) => match self.settles.next() {
-                Some(file) => PassStep::Control(Extra::Settle(file)),
+                Some(file) => PassStep::Control(Extra::Settle(FileIndex(file))),
                 None => match maps.next() {
                     MapStep::Read(io) => PassStep::Read(io, None),
                     MapStep::Wait if idle => PassStep::Control(Extra::Wait),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fiord_formats::verify::recheck::{REREADS, Recheck, Reread, RereadConclusion};
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file::Open;
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 /// Most I/Os of a job that are read again. More do not tell more, and a drive that is broken is slow.
 const MOST_REREAD: u32 = 100;
@@ -40,12 +40,12 @@ impl Rereader {
     /// enough was read again.
     pub(super) fn conclude(
         &mut self,
-        file: u32,
+        file: FileIndex,
         (offset, length): (Bytes, Bytes),
         found: &[u8],
         right: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Option<RereadConclusion> {
-        let path: &Path = self.files.get(file as usize)?.as_deref()?;
+        let path: &Path = self.files.get(file.get())?.as_deref()?;
         self.left = self.left.checked_sub(1)?;
         let file = File::from(Open::read_only().direct(true).open(path).ok()?);
         let length = usize::try_from(length.0).ok()?;
@@ -90,21 +90,21 @@ mod tests {
         let place = (Bytes(4096), Bytes(4096));
         let is_good = |found: &[u8]| found == &good[..4096];
         let mut conclude = |found: &[u8], right: &dyn Fn(&[u8]) -> bool| {
-            rereader.conclude(0, place, found, &mut |again| right(again))
+            rereader.conclude(FileIndex(0), place, found, &mut |again| right(again))
         };
         assert_eq!(conclude(&[9; 4096], &is_good), Some(RereadConclusion::Cache));
         assert_eq!(conclude(&[7; 4096], &|_| false), Some(RereadConclusion::Medium));
         assert_eq!(conclude(&[9; 4096], &|_| false), Some(RereadConclusion::Unstable));
         rereader.cached = false;
         let mut is_good = is_good;
-        let found = rereader.conclude(0, place, &[9; 4096], &mut is_good);
+        let found = rereader.conclude(FileIndex(0), place, &[9; 4096], &mut is_good);
         assert_eq!(found, Some(RereadConclusion::Transit));
         let behind = (Bytes(1 << 20), Bytes(4096));
-        let found = rereader.conclude(0, behind, &[], &mut is_good);
+        let found = rereader.conclude(FileIndex(0), behind, &[], &mut is_good);
         assert_eq!(found, Some(RereadConclusion::Unreadable));
-        assert_eq!(rereader.conclude(1, place, &[], &mut is_good), None);
+        assert_eq!(rereader.conclude(FileIndex(1), place, &[], &mut is_good), None);
         rereader.left = 0;
-        assert_eq!(rereader.conclude(0, place, &[], &mut is_good), None);
+        assert_eq!(rereader.conclude(FileIndex(0), place, &[], &mut is_good), None);
         std::fs::remove_file(path).expect("the file exists");
     }
 }

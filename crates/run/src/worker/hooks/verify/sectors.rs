@@ -13,7 +13,7 @@ use fiord_formats::verify::sector::{
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
 use fiord_sys::vectors::{VectorWork, widest};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::check::{BadContents, BadRead};
 use super::known::{KnownPart, KnownWrite};
@@ -50,7 +50,7 @@ impl SectorFormat {
     /// Fills the buffer of a write. `known`: the generations of its parts.
     pub(super) fn fill(
         &self,
-        file: u32,
+        file: FileIndex,
         number: u64,
         offset: u64,
         data: &mut [u8],
@@ -77,7 +77,7 @@ impl SectorFormat {
     /// number of bytes that were checked.
     pub(super) fn check(
         &self,
-        file: u32,
+        file: FileIndex,
         offset: u64,
         data: &[u8],
         known: &KnownWrite<'_>,
@@ -144,7 +144,7 @@ impl SectorFormat {
     }
 
     /// The target and run of a read. Data of an earlier run states its own.
-    fn identity(&self, file: u32, data: &[u8], known: &KnownWrite<'_>) -> (TargetId, RunId) {
+    fn identity(&self, file: FileIndex, data: &[u8], known: &KnownWrite<'_>) -> (TargetId, RunId) {
         let own = (self.target(file), self.run);
         if !matches!(known, KnownWrite::Nothing) {
             return own;
@@ -153,8 +153,8 @@ impl SectorFormat {
         headers.map_or(own, |header| (header.write.target, header.write.run))
     }
 
-    fn target(&self, file: u32) -> TargetId {
-        self.targets.get(file as usize).copied().unwrap_or(TargetId(0))
+    fn target(&self, file: FileIndex) -> TargetId {
+        self.targets.get(file.get()).copied().unwrap_or(TargetId(0))
     }
 }
 
