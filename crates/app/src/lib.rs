@@ -11,7 +11,7 @@
 //! | which file triggers a report | [`status_file`] |
 //!
 //! ```
-//! use fiord_app::{Prepared, Settings};
+//! use fiord_app::{Prepared, RunSettings};
 //! use fiord_job::load::Machine;
 //! use fiord_run::NoInterrupts;
 //! use fiord_run::events::EventSender;
@@ -20,7 +20,7 @@
 //! let line = ["--name=a", "--ioengine=null", "--size=1m", "--rw=read"].map(String::from);
 //! let invocation = fiord_job::invocation(&line, &mut Machine).unwrap();
 //! let jobs = Prepared::of(&invocation).unwrap();
-//! let outcome = jobs.run(Settings::default(), &EventSender::ignored(), &mut NoInterrupts, &|| false);
+//! let outcome = jobs.run(RunSettings::default(), &EventSender::ignored(), &mut NoInterrupts, &|| false);
 //! assert_eq!(outcome.report.jobs[0].dirs[0].io_bytes, Bytes(1 << 20));
 //! ```
 

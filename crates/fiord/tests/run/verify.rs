@@ -206,7 +206,7 @@ fn checksums_are_measured() {
     for (line, name) in lines.into_iter().zip(["crc32c:\t\t", "sha3-256:\t"]) {
         let speed = line.strip_prefix(name).and_then(|rest| rest.strip_suffix(" MiB/sec"));
         let speed: f64 = speed.unwrap_or_else(|| panic!("{line:?}")).trim().parse().unwrap();
-        assert!(speed > 1.0, "{line}");
+        assert!(speed > 0.0, "{line}");
     }
     let ran = place.run("--crctest=md5,foo");
     assert_eq!((ran.status, &ran.out[..]), (Some(1), ""), "{ran:?}");

@@ -187,6 +187,27 @@ fn damage_to_a_file_is_reported_as_its_class() {
     }
 }
 
+#[test]
+fn a_block_of_another_file_is_found_in_a_later_run() {
+    let Some(place) = place() else { return };
+    let job = |file: &str, more: &str| {
+        format!("--name=a --filename={file} --size=256k --bs=4k --rw=write --verify=fiord {more}")
+    };
+    place.run(&job("other", "--do_verify=0")).ok();
+    place.run(&job("f", "--do_verify=0")).ok();
+    let mut data = std::fs::read(place.path("f")).unwrap();
+    let other = std::fs::read(place.path("other")).unwrap();
+    data[BAD].copy_from_slice(&other[BAD]);
+    place.write("f", &data);
+    let check = "--verify_only=1 --continue_on_error=verify --output-format=json";
+    let document = place.run(&job("f", check)).json();
+    let faults = &document["jobs"][0]["fiord"]["verify"]["faults"];
+    assert_eq!(faults["other-target"]["bytes"], BAD.len(), "{faults}");
+    // A copy states another path, and all of it the same one.
+    place.write("copy", &other);
+    assert_eq!(place.run(&job("copy", check)).ok().json()["jobs"][0]["error"], 0);
+}
+
 /// A loop device, detached when it is dropped.
 struct Loop(String);
 

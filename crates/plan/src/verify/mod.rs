@@ -18,10 +18,7 @@ pub(crate) use options::verify;
 pub(crate) use tracking::share_targets;
 
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::option::table::{
-    TRIM_PERCENTAGE, VERIFY, VERIFY_ASYNC, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_POLICY,
-    VERIFY_STATE_LOAD, VerifyPolicy,
-};
+use fiord_job::option::table::{VERIFY, VERIFY_PATTERN};
 
 use crate::model::{JobPlan, Tracking, VerifyPass};
 use crate::options::reading::Reading;
@@ -66,15 +63,6 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
             (plan.load.trim_ranges > 1, own, "verification with num_range"),
             (plan.load.zoned.is_some(), own, "verification with zonemode=zbd"),
             (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
-            (verify.backlog.is_some(), VERIFY_BACKLOG.def(), "option verify_backlog"),
-            (verify.trims.is_some(), TRIM_PERCENTAGE.def(), "option trim_percentage"),
-            (verify.threads > 0, VERIFY_ASYNC.def(), "option verify_async"),
-            (
-                verify.policy == VerifyPolicy::Fsynced,
-                VERIFY_POLICY.def(),
-                "option verify_policy=fsynced",
-            ),
-            (verify.loads_state, VERIFY_STATE_LOAD.def(), "option verify_state_load"),
             (verify.compares_on_device, own, "option verify_mode=compare"),
         ];
         for (_, option, what) in missing.into_iter().filter(|(is, ..)| *is) {

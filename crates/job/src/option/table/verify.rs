@@ -38,7 +38,7 @@ words! {
     /// The words of `verify_policy`.
     pub enum VerifyPolicy {
         Completed = new("completed", "all completed writes"),
-        Fsynced = new("fsynced", "only writes that a later flush made durable"),
+        Fsynced = later("fsynced", "only writes that a later flush made durable"),
     }
 }
 
@@ -105,7 +105,8 @@ options! {
     /// The number of helper threads that verify blocks. With 0, the worker verifies them.
     pub const VERIFY_ASYNC: Opt<u32> = option("verify_async", COUNT, "verify_async=4")
         .default("0")
-        .under("verify");
+        .under("verify")
+        .later();
 
     /// The CPUs on which the helper threads of `verify_async` may run.
     pub const VERIFY_ASYNC_CPUS: Opt<Option<Vec<u32>>> = option(
@@ -113,15 +114,18 @@ options! {
         custom("CPU numbers and ranges", &Reader(read::cpu_set)),
         "verify_async_cpus=4-7",
     )
-    .under("verify_async");
+    .under("verify_async")
+        .later();
 
     /// Verifies after this many written blocks, instead of at the end.
     pub const VERIFY_BACKLOG: Opt<Option<u64>> =
-        option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify");
+        option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify")
+        .later();
 
     /// How many blocks the job verifies each time. The default is `verify_backlog`.
     pub const VERIFY_BACKLOG_BATCH: Opt<Option<u32>> =
-        option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify");
+        option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify")
+        .later();
 
     /// Finds the blocks to verify by generating the job's I/Os a second time, instead of keeping a
     /// record of them.
@@ -130,7 +134,8 @@ options! {
 
     /// Verifies only as far as the saved state of an earlier run.
     pub const VERIFY_STATE_LOAD: Opt<bool> =
-        option("verify_state_load", BOOL, "verify_state_load=1").under("verify");
+        option("verify_state_load", BOOL, "verify_state_load=1").under("verify")
+        .later();
 
     /// Saves how far the job got if it ends before its writes are complete.
     pub const VERIFY_STATE_SAVE: Opt<bool> =
@@ -156,21 +161,25 @@ options! {
     /// The percentage of written blocks that the job trims before it verifies them.
     pub const TRIM_PERCENTAGE: Opt<u8> = option("trim_percentage", PERCENT, "trim_percentage=10")
         .default("0")
-        .under("verify");
+        .under("verify")
+        .later();
 
     /// Whether trimmed blocks must read as zeros.
     pub const TRIM_VERIFY_ZERO: Opt<bool> = option("trim_verify_zero", BOOL, "trim_verify_zero=0")
         .default("1")
-        .under("trim_percentage");
+        .under("trim_percentage")
+        .later();
 
     /// Trims after this many written blocks.
     pub const TRIM_BACKLOG: Opt<Option<u64>> = option("trim_backlog", COUNT64, "trim_backlog=1024")
-        .under("trim_percentage");
+        .under("trim_percentage")
+        .later();
 
     /// How many blocks the job trims each time.
     pub const TRIM_BACKLOG_BATCH: Opt<Option<u32>> =
         option("trim_backlog_batch", COUNT, "trim_backlog_batch=64")
-            .under("trim_percentage");
+            .under("trim_percentage")
+        .later();
 
     /// Writes a list of all corrupt extents to this file, one line for each: file, offset, length, class
     /// and explanation. The report shows only the first ten of each class in full. Jobs with the same

@@ -1,11 +1,14 @@
 //! `verify=fiord`: each sector identifies its target, address, run, job and generation.
 
+use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_formats::verify::diagnosis::{ExpectedSectors, Promise, SectorState};
+use fiord_formats::verify::method::Method;
 use fiord_formats::verify::sector::{
     RunId, SectorCheck, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
     SectorWriter, TargetId,
@@ -26,6 +29,8 @@ pub(super) struct SectorFormat {
     flags: SectorFlags,
     /// By file.
     targets: Vec<TargetId>,
+    /// By file: the target that the data of an earlier run states.
+    earlier: Vec<Cell<Option<TargetId>>>,
     run: RunId,
     job: u16,
 }
@@ -42,6 +47,7 @@ impl SectorFormat {
             size,
             flags: if durable { SectorFlags::DURABLE } else { SectorFlags::NONE },
             targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
+            earlier: vec![Cell::new(None); job.target.files.len()],
             run: this_run(),
             job: (job.identity.index + 1) as u16,
         })
@@ -150,7 +156,19 @@ impl SectorFormat {
             return own;
         }
         let headers = data.chunks_exact(self.size.bytes()).find_map(SectorHeader::read);
-        headers.map_or(own, |header| (header.write.target, header.write.run))
+        headers.map_or(own, |header| {
+            (self.earlier_target(file, header.write.target), header.write.run)
+        })
+    }
+
+    /// The target that data of an earlier run must state, when a read states `found`. A file may be a copy, so the data
+    /// need not state its own path. But all of it states one target: its own, or else that of the first read.
+    fn earlier_target(&self, file: FileIndex, found: TargetId) -> TargetId {
+        let Some(earlier) = self.earlier.get(file.get()) else { return found };
+        let own = self.target(file);
+        let target = if found == own { own } else { earlier.get().unwrap_or(found) };
+        earlier.set(Some(target));
+        target
     }
 
     fn target(&self, file: FileIndex) -> TargetId {
@@ -208,12 +226,13 @@ pub(super) fn number_of(value: WriteValue) -> u16 {
     1 + u16::from(value.generations_since(WriteValue::of_generation(0)))
 }
 
-/// Identifies a target by its path.
+/// Identifies a target by its path: the first bytes of the MD5 of it. Later versions must compute the same number,
+/// because it is stored on the target.
 fn target_id(path: &Path) -> TargetId {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
-    TargetId(hasher.finish())
+    let digest = Method::Md5.digest(path.as_os_str().as_bytes());
+    let first = digest.as_bytes().first_chunk().copied().unwrap_or_default();
+    TargetId(u64::from_le_bytes(first))
 }
 
 /// Identifies this run.
