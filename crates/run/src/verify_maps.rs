@@ -14,7 +14,7 @@ use fiord_types::Bytes;
 pub(crate) struct VerifyMaps {
     /// The end of the last region of a job, by path.
     ends: HashMap<PathBuf, u64>,
-    /// Number of jobs that use a path.
+    /// Number of jobs that use a path of `ends`.
     users: HashMap<PathBuf, usize>,
     maps: Mutex<HashMap<PathBuf, Arc<WriteMap>>>,
 }
@@ -32,13 +32,15 @@ impl VerifyMaps {
             *end = (*end).max(file.offset.saturating_add(file.reach()));
         }
         let mut users: HashMap<PathBuf, usize> = HashMap::new();
-        for file in plan.jobs.iter().flat_map(|job| &job.target.files) {
+        // Only of these: a run may have millions of files.
+        let files = plan.jobs.iter().flat_map(|job| &job.target.files);
+        for file in files.filter(|file| ends.contains_key(&file.path)) {
             *users.entry(file.path.clone()).or_default() += 1;
         }
         VerifyMaps { ends, users, maps: Mutex::default() }
     }
 
-    /// Whether several jobs use a file.
+    /// Whether several jobs use a file with a map.
     pub(crate) fn is_shared(&self, file: &FilePlan) -> bool {
         self.users.get(&file.path).is_some_and(|users| *users > 1)
     }

@@ -1,5 +1,6 @@
 //! Combinations of options that cannot be verified, or that would lose data.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use fiord_formats::verify::header::HeaderLayout;
@@ -186,13 +187,14 @@ pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Me
         let lacks = |file: &&FilePlan| {
             file.kind == FileKind::Regular && file.size_now.is_none_or(|size| size < file.end())
         };
-        let written = |file: &FilePlan| {
-            let writers = plans.iter().filter(|other| tracking::writes(other));
-            writers.flat_map(|other| &other.target.files).any(|other| other.path == file.path)
-        };
-        let Some(file) = plan.target.files.iter().find(|file| lacks(file) && !written(file)) else {
+        let mut lacking = plan.target.files.iter().filter(lacks).peekable();
+        if lacking.peek().is_none() {
             continue;
-        };
+        }
+        let writers = plans.iter().filter(|other| tracking::writes(other));
+        let written: HashSet<&Path> =
+            writers.flat_map(|other| &other.target.files).map(|file| &*file.path).collect();
+        let Some(file) = lacking.find(|file| !written.contains(&*file.path)) else { continue };
         let name = file.path.display();
         let what = match file.size_now {
             None => format!("`{name}` does not exist, so there is nothing to verify"),

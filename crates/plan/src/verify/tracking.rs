@@ -98,6 +98,10 @@ fn common(mut a: u64, mut b: u64) -> u64 {
 
 /// Jobs that verify a file that another job writes at the same time share a map of it.
 pub(crate) fn share_targets(plans: &mut [JobPlan]) {
+    if plans.iter().all(|plan| plan.verify.is_none()) {
+        // A run may have millions of files.
+        return;
+    }
     let mut users: HashMap<&Path, Vec<usize>> = HashMap::new();
     for (index, plan) in plans.iter().enumerate() {
         for file in &plan.target.files {
