@@ -1,6 +1,6 @@
 //! `compressible-data`: writes that storage can make smaller than they look.
 
-use fiord_job::option::table::{BUFFER_PATTERN, SCRAMBLE_BUFFERS, ZERO_BUFFERS};
+use fiord_job::option::table::{BUFFER_PATTERN, SCRAMBLE_BUFFERS, VERIFY_PATTERN, ZERO_BUFFERS};
 use fiord_plan::{Content, JobPlan};
 use fiord_stat::finding::Severity;
 
@@ -14,7 +14,7 @@ pub(crate) const CHECK: Check = Check {
     about: "Arrays, controllers and file systems skip zeros, compress patterns and store equal \
             blocks once. Writes of such data are faster than writes of real data, and later reads \
             return data that was never stored.",
-    detection: "A job writes with `zero_buffers`, with a `buffer_pattern`, or with \
+    detection: "A job writes with `zero_buffers`, with a `buffer_pattern` or `verify_pattern`, or with \
                 `scramble_buffers=0`, which writes the same random block again and again. The \
                 check is silent for the default contents and for `refill_buffers`, which neither \
                 compress nor repeat, and for `buffer_compress_percentage` and \
@@ -38,11 +38,16 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     if !job.engine.def().moves_data || !job.load.writes_data() {
         return None;
     }
+    const PATTERN: &str = "a pattern compresses to almost nothing";
+    let verify = job.verify.as_ref().filter(|verify| verify.fills());
     let (what, why, option) = match &job.content {
-        Content::Zero => ("only zeros", "zeros need not be stored", ZERO_BUFFERS.def()),
-        Content::Pattern(_) => {
-            ("one pattern", "a pattern compresses to almost nothing", BUFFER_PATTERN.def())
+        _ if verify.is_some_and(|verify| verify.pattern.is_some()) => {
+            ("one pattern", PATTERN, VERIFY_PATTERN.def())
         }
+        // The bytes of verification neither compress nor repeat.
+        _ if verify.is_some() => return None,
+        Content::Zero => ("only zeros", "zeros need not be stored", ZERO_BUFFERS.def()),
+        Content::Pattern(_) => ("one pattern", PATTERN, BUFFER_PATTERN.def()),
         Content::Fixed => {
             let why = "each buffer is filled once and written repeatedly; storage that deduplicates \
                        keeps equal blocks once";
@@ -55,6 +60,9 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         .for_job(job, format!("job {name} writes {what}"))
         .evidence(why)
         .remedy(match job.content {
+            _ if verify.is_some() => {
+                "leave out verify_pattern, so that each block gets its own random bytes".to_owned()
+            }
             Content::Fixed => "set scramble_buffers=1 (the default), or refill_buffers".to_owned(),
             _ => format!("use refill_buffers instead of {}", option.name),
         })
@@ -82,6 +90,8 @@ mod tests {
             ],
         );
         assert_eq!(lint(&CHECK, &format!("{job} --buffer_pattern=0xab")).len(), 1);
+        assert_eq!(lint(&CHECK, &format!("{job} --verify=crc32c --verify_pattern=0xab")).len(), 1);
+        assert_eq!(lint(&CHECK, &format!("{job} --verify=crc32c --scramble_buffers=0")).len(), 0);
         assert_eq!(lint(&CHECK, &format!("{job} --scramble_buffers=0")).len(), 1);
     }
 }

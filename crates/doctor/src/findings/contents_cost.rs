@@ -3,9 +3,9 @@
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, DEDUPE_PERCENTAGE, REFILL_BUFFERS,
-    SCRAMBLE_BUFFERS,
+    SCRAMBLE_BUFFERS, VERIFY,
 };
-use fiord_plan::{Content, JobPlan};
+use fiord_plan::{Content, JobPlan, VerifyPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_types::{Dir, Nanos};
@@ -120,6 +120,12 @@ fn cause(job: &JobPlan) -> Option<(&'static OptionDef, &'static str)> {
     const MORE: &str = "use more jobs (numjobs) on more CPUs";
     const SHAPED: &str = "use more jobs (numjobs) on more CPUs, or the default contents if the storage neither \
          compresses nor deduplicates";
+    if job.verify.as_ref().is_some_and(VerifyPlan::fills) {
+        return Some((
+            VERIFY.def(),
+            "use verify=crc32c, which costs least, or more jobs (numjobs) on more CPUs",
+        ));
+    }
     if job.crc {
         return Some((BUFFER_CRC.def(), MORE));
     }
@@ -182,6 +188,8 @@ mod tests {
         assert!(compress[0].evidence.starts_with("buffer_compress_percentage"), "{compress:?}");
         let dedupe = reported("--dedupe_percentage=50", [20, 0, 75, 0, 5]);
         assert!(dedupe[0].evidence.starts_with("dedupe_percentage"), "{dedupe:?}");
+        let verify = reported("--verify=sha256", [50, 0, 45, 0, 5]);
+        assert!(verify[0].evidence.starts_with("verify generates the data"), "{verify:?}");
         assert!(reported("", [30, 0, 65, 0, 5])[0].evidence.starts_with("scramble_buffers"));
         assert!(reported("", [20, 0, 75, 0, 5]).is_empty(), "nothing costs less");
         assert!(reported("--refill_buffers=1", [9, 0, 86, 0, 5]).is_empty());

@@ -49,6 +49,14 @@ pub struct VerifyPlan {
     pub compares_on_device: bool,
 }
 
+impl VerifyPlan {
+    /// Whether verification generates the contents of the writes, instead of the buffer options of the job.
+    #[must_use]
+    pub fn fills(&self) -> bool {
+        self.method != VerifyMethod::Fio(Method::Null)
+    }
+}
+
 /// What a job writes into each interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyMethod {

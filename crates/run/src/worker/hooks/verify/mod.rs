@@ -116,8 +116,7 @@ struct SlotUse {
 impl Verifier {
     /// Whether the writes of a job get their bytes from this hook.
     pub(crate) fn fills(job: &JobPlan) -> bool {
-        let null = VerifyMethod::Fio(Method::Null);
-        job.verify.as_ref().is_some_and(|verify| verify.method != null)
+        job.verify.as_ref().is_some_and(VerifyPlan::fills)
     }
 
     /// The hook of a job; `None` if the job verifies nothing.
