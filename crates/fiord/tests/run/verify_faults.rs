@@ -51,18 +51,6 @@ fn places(injected: &Value) -> Vec<(u64, u64)> {
     all
 }
 
-/// A place for the files of a test. `None` if this build does not verify `verify=fiord`.
-fn place() -> Option<Place> {
-    let place = Place::new();
-    let ran =
-        place.run("--ioengine=sim --sim_store=1 --size=4k --rw=write --name=a --verify=fiord");
-    if ran.status != Some(0) {
-        eprintln!("skipped: {}", ran.err);
-        return None;
-    }
-    Some(place)
-}
-
 /// Checks that a job reports exactly this class, within the places of the injected faults.
 fn expect(place: &Place, line: &str, class: &str) {
     let ran = place.run(line);
@@ -82,7 +70,7 @@ fn expect(place: &Place, line: &str, class: &str) {
 
 #[test]
 fn each_fault_is_reported_as_its_class_and_no_other() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     for method in ["fiord", "crc32c", "sha256", "crc64 --verify_interval=512"] {
         for depth in [1, 4, 32] {
             for (fault, class) in FAULTS {
@@ -97,7 +85,7 @@ fn each_fault_is_reported_as_its_class_and_no_other() {
 /// Writes that are lost because no flush followed them leave older data.
 #[test]
 fn a_crash_makes_what_was_not_flushed_stale() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     for depth in [1, 4, 32] {
         for crash in ["op=200", "op=200:survive=50"] {
             let line =
@@ -113,7 +101,7 @@ fn a_crash_makes_what_was_not_flushed_stale() {
 /// A later job of the run finds the fault: it reads what the first job wrote.
 #[test]
 fn another_job_of_the_run_finds_the_fault() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     for (fault, class) in [("bit_flip:op=21", "bit-flips"), ("zeroed:op=21", "blank")] {
         let line = format!(
             "--ioengine=sim --size=256k --bs=4k --rw=write --verify=crc32c --filename=f --sim_store=1 \
@@ -182,14 +170,14 @@ fn damage(place: &Place, target: &str, method: &str) {
 #[test]
 fn damage_to_a_file_is_reported_as_its_class() {
     for method in ["crc32c", "sha256", "fiord"] {
-        let Some(place) = place() else { return };
+        let place = Place::new();
         damage(&place, "f", method);
     }
 }
 
 #[test]
 fn a_block_of_another_file_is_found_in_a_later_run() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     let job = |file: &str, more: &str| {
         format!("--name=a --filename={file} --size=256k --bs=4k --rw=write --verify=fiord {more}")
     };
@@ -229,7 +217,7 @@ impl Drop for Loop {
 #[test]
 fn damage_below_a_loop_device_is_reported_as_its_class() {
     for method in ["crc32c", "fiord"] {
-        let Some(place) = place() else { return };
+        let place = Place::new();
         place.write("f", vec![0; 64 * BLOCK]);
         let Some(device) = Loop::attach(&place, "f") else {
             eprintln!("skipped: no loop device can be attached here");
