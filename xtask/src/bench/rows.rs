@@ -379,12 +379,6 @@ pub(super) const ROWS: &[Row] = &[
         than: &[(Itself("plain reads", Job(&[VERIFIED_READ])), AtLeast(0.9))],
     },
     Row {
-        name: "verify=crc32c, verify_async=1, read 128 KiB",
-        what: Rate,
-        job: Job(&[VERIFIED_READ, "--verify=crc32c --verify_async=1"]),
-        than: &[(Itself("without async", Job(&[VERIFIED_READ, "--verify=crc32c"])), AtLeast(1.0))],
-    },
-    Row {
         name: "verify=sha256, write 128 KiB, without read pass",
         what: Rate,
         job: Job(&[VERIFIED_WRITE, "--verify=sha256", NO_STATE]),

@@ -191,6 +191,10 @@ fn a_block_of_another_file_is_found_in_a_later_run() {
     let document = place.run(&job("f", check)).json();
     let faults = &document["jobs"][0]["fiord"]["verify"]["faults"];
     assert_eq!(faults["other-target"]["bytes"], BAD.len(), "{faults}");
+    let reads =
+        format!("{} --continue_on_error=verify --output-format=json", job("f", "--rw=randread"));
+    let faults = &place.run(&reads).json()["jobs"][0]["fiord"]["verify"]["faults"];
+    assert_eq!(faults["other-target"]["bytes"], BAD.len(), "{faults}");
     // A copy states another path, and all of it the same one.
     place.write("copy", &other);
     assert_eq!(place.run(&job("copy", check)).ok().json()["jobs"][0]["error"], 0);

@@ -60,11 +60,13 @@ pub(super) fn of_job(plan: &JobPlan) -> Tracking {
     Tracking::Replay
 }
 
-/// The largest number of bytes that divides every offset and length of the job's writes and trims.
+/// The largest number of bytes that divides every offset and length of the job's writes and trims, or of the reads of a
+/// job that only reads.
 pub(super) fn granule(plan: &JobPlan) -> u64 {
     let load = &plan.load;
     let mut divisor = 0;
-    for dir in load.mix.dirs().filter(|dir| *dir != Dir::Read) {
+    let changes = load.mix.changes_data();
+    for dir in load.mix.dirs().filter(|dir| *dir != Dir::Read || !changes) {
         match &load.blocks[dir] {
             BlockSize::Fixed(bytes) => divisor = common(divisor, u64::from(*bytes)),
             // Sizes are multiples of the smallest one.
