@@ -35,7 +35,7 @@ pub(crate) fn verify(
         return None;
     };
     let pass = pass(job, plan.load.mix)?;
-    // As in fio, a job without data goes through the motions.
+    // As in fio, a job whose engine moves no data issues its reads and checks nothing.
     let has_data = plan.engine != EnginePlan::Null;
     let method = if has_data { method } else { VerifyMethod::Fio(Method::Null) };
     let pattern = pattern(job);

@@ -7,7 +7,7 @@
 //! | what is wrong with sectors of `verify=fiord` | `sectors` |
 //! | what is wrong with a write in one of fio's formats | `fio` |
 //! | which bits differ | `bits` |
-//! | how is a diagnosis said in words | `text` |
+//! | which text describes a diagnosis | `text` |
 //!
 //! Adjacent sectors or intervals of one class become one [`BadExtent`].
 

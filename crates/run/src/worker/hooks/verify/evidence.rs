@@ -1,4 +1,4 @@
-//! What is done about each bad extent in addition to the report: it is read again, and listed in a file.
+//! Collects evidence about each bad extent: reads it again, and lists it in a file.
 
 use std::path::PathBuf;
 use std::sync::Arc;

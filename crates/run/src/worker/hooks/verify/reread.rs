@@ -9,7 +9,7 @@ use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file::Open;
 use fiord_types::{Bytes, Errno, FileIndex};
 
-/// Most I/Os of a job that are read again. More do not tell more, and a drive that is broken is slow.
+/// Largest number of I/Os of a job that are read again. A broken drive is slow, and further reads add no evidence.
 const MOST_REREAD: u32 = 100;
 /// Alignment of the memory of direct reads.
 const ALIGNMENT: usize = 4096;
