@@ -23,6 +23,14 @@ pub(super) enum KnownWrite<'s> {
 }
 
 impl KnownWrite<'_> {
+    /// The number of the write, if the whole read is one.
+    pub(super) fn number(&self) -> Option<u64> {
+        match *self {
+            KnownWrite::Write { number, .. } => Some(number),
+            KnownWrite::Nothing | KnownWrite::States { .. } => None,
+        }
+    }
+
     /// The parts of a read of `len` bytes at `offset` whose knowledge differs, as ranges of positions.
     pub(super) fn parts(
         &self,
@@ -56,4 +64,26 @@ pub(super) enum KnownPart {
     Write { number: u64, generation: u16 },
     /// The state of its granule.
     State(GranuleState),
+}
+
+/// What is known about a read, until it has been checked.
+#[derive(Debug, Clone)]
+pub(super) enum ReadKnowledge {
+    /// See [`KnownWrite::Nothing`].
+    Nothing,
+    /// See [`KnownWrite::Write`].
+    Write { number: u64, generation: u16 },
+    /// See [`KnownWrite::States`].
+    States { granule: u64, states: Vec<GranuleState> },
+}
+
+impl ReadKnowledge {
+    /// The knowledge, borrowed.
+    pub(super) fn as_known(&self) -> KnownWrite<'_> {
+        match *self {
+            ReadKnowledge::Nothing => KnownWrite::Nothing,
+            ReadKnowledge::Write { number, generation } => KnownWrite::Write { number, generation },
+            ReadKnowledge::States { granule, ref states } => KnownWrite::States { granule, states },
+        }
+    }
 }

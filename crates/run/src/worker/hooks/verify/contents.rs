@@ -1,0 +1,119 @@
+//! What the writes of a job contain, in any of the formats: how they are filled, checked and diagnosed.
+
+use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_formats::verify::method::Method;
+use fiord_load::Io;
+use fiord_load::verify::{GranuleState, WriteValue};
+use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};
+
+use super::check::{BadContents, BadRead, IntervalChecker};
+use super::fill::JobFormat;
+use super::known::KnownWrite;
+use super::policy::JudgedRead;
+use super::sectors::SectorFormat;
+use crate::error::JobError;
+
+/// What writes contain.
+pub(super) enum Contents {
+    /// fio's formats.
+    Intervals(JobFormat, Box<IntervalChecker>),
+    /// `verify=fiord`.
+    Sectors(SectorFormat),
+}
+
+impl Contents {
+    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan) -> Result<Self, JobError> {
+        Ok(match plan.method {
+            VerifyMethod::Fio(method) => {
+                let format = JobFormat::of(job, plan, method)?;
+                let seed = plan.checks_seed && format.pattern.is_none();
+                let checker = IntervalChecker::new(format.clone(), seed, plan.checks_number);
+                Contents::Intervals(format, Box::new(checker))
+            }
+            VerifyMethod::Fiord => Contents::Sectors(SectorFormat::of(job, plan)?),
+        })
+    }
+
+    /// Whether a block that a source repeats can be told from other writes.
+    pub(super) fn knows(&self, pass: VerifyPass) -> bool {
+        match self {
+            Contents::Intervals(..) => true,
+            Contents::Sectors(_) => pass == VerifyPass::AfterWrites,
+        }
+    }
+
+    pub(super) fn fills(&self) -> bool {
+        !matches!(self, Contents::Intervals(format, _) if format.method == Method::Null)
+    }
+
+    /// The value in the map of a granule that the write with this number has written.
+    pub(super) fn value(&self, number: u64, before: GranuleState) -> WriteValue {
+        match (self, before) {
+            (Contents::Intervals(format, _), _) => {
+                WriteValue::of_number(number, u32::from(format.thread()))
+            }
+            (Contents::Sectors(_), GranuleState::Written(value)) => value.next(),
+            (Contents::Sectors(_), GranuleState::Unknown) => WriteValue::of_number(number, 0),
+            (Contents::Sectors(_), _) => WriteValue::of_generation(0),
+        }
+    }
+
+    pub(super) fn check(
+        &mut self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> u64 {
+        match self {
+            Contents::Intervals(_, checker) => checker.check(read.op.offset, read.data, known, bad),
+            Contents::Sectors(format) => {
+                format.check(read.op.file, read.op.offset, read.data, known, bad)
+            }
+        }
+    }
+
+    /// Fills the buffer of a write. `number`: writes that the job issued before. `now`: ns.
+    pub(super) fn fill(
+        &self,
+        number: u64,
+        io: &Io,
+        data: &mut [u8],
+        now: u64,
+        known: &KnownWrite<'_>,
+    ) {
+        match self {
+            Contents::Intervals(format, _) => format.fill(number, io.offset, data, now),
+            Contents::Sectors(format) => format.fill(io.file, number, io.offset, data, known),
+        }
+    }
+
+    /// A whole read as it should be, if its headers are intact. `number`: that of the write, if it is known.
+    pub(super) fn restored(&self, read: &JudgedRead<'_>, number: Option<u64>) -> Option<Vec<u8>> {
+        let Contents::Intervals(format, _) = self else { return None };
+        let mut expected = read.data.to_vec();
+        format.restore(read.op.offset, &mut expected, number);
+        Some(expected)
+    }
+
+    /// Says what is wrong with a read that has bad intervals.
+    pub(super) fn diagnose(
+        &self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        began: Option<u32>,
+        bad: &[BadRead],
+    ) -> Vec<BadExtent> {
+        match self {
+            Contents::Intervals(_, checker) => {
+                checker.diagnose(read.op.offset, read.data, known, began)
+            }
+            Contents::Sectors(_) => {
+                let extents = bad.iter().filter_map(|one| match &one.difference {
+                    BadContents::Sectors(extent) => Some(extent.clone()),
+                    _ => None,
+                });
+                extents.collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Judges reads: checks their bytes, and reports, counts and diagnoses what is bad.
+
+use fiord_engine::Op;
+use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise};
+use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
+use fiord_types::{Bytes, Errno};
+
+use super::super::super::Outside;
+use super::super::Disposition;
+use super::contents::Contents;
+use super::evidence::BadDataEvidence;
+use super::known::{KnownWrite, ReadKnowledge};
+use super::policy::{ErrorPolicy, JudgedRead};
+use super::slot_use::SlotUse;
+use super::tally::Tally;
+use super::tracker::Tracker;
+use crate::error::JobError;
+
+/// Judges the reads of one job.
+pub(super) struct Judge {
+    pub contents: Contents,
+    pub tally: Tally,
+    policy: ErrorPolicy,
+    pass: VerifyPass,
+    evidence: BadDataEvidence,
+    /// When the first write was filled, in seconds of the engine's clock.
+    began: Option<u32>,
+}
+
+impl Judge {
+    pub(super) fn of(
+        job: &JobPlan,
+        plan: &VerifyPlan,
+        outside: &Outside,
+    ) -> Result<Self, JobError> {
+        let contents = Contents::of(job, plan)?;
+        Ok(Judge {
+            policy: ErrorPolicy::of(job, plan, outside),
+            pass: plan.pass,
+            evidence: BadDataEvidence::of(job, outside)?,
+            tally: Tally::new(match contents.fills() {
+                true => plan.pass,
+                false => VerifyPass::WritesOnly,
+            }),
+            began: None,
+            contents,
+        })
+    }
+
+    /// A write is filled at `now`, ns.
+    pub(super) fn filled(&mut self, now: u64) {
+        self.began.get_or_insert((now / 1_000_000_000) as u32);
+    }
+
+    /// Judges the bytes of a read that succeeded. `used`: what its slot is used for.
+    pub(super) fn judge(
+        &mut self,
+        tracker: &mut Tracker,
+        slot: u32,
+        read: &JudgedRead<'_>,
+        used: SlotUse,
+    ) -> Disposition {
+        // What an earlier run wrote has its generation.
+        let used = if self.contents.knows(self.pass) { used } else { SlotUse::default() };
+        let Some(knowledge) = tracker.knowledge(slot, &read.op, used, self.pass) else {
+            return Disposition::Release;
+        };
+        let known = knowledge.as_known();
+        let mut good = true;
+        let checked = self.contents.check(read, &known, &mut |_| {
+            good = false;
+            false
+        });
+        if good {
+            tracker.judged(slot);
+            self.tally.verified(checked);
+            return Disposition::Release;
+        }
+        self.bad_read(tracker, slot, read, &knowledge)
+    }
+
+    /// Reports a read that is bad, unless another write can have interfered: then it is read again.
+    #[cold]
+    fn bad_read(
+        &mut self,
+        tracker: &mut Tracker,
+        slot: u32,
+        read: &JudgedRead<'_>,
+        knowledge: &ReadKnowledge,
+    ) -> Disposition {
+        if !tracker.judged(slot) {
+            tracker.repeat(&read.op);
+            return Disposition::Release;
+        }
+        let known = knowledge.as_known();
+        let mut bad = Vec::new();
+        let fatal = self.policy.is_fatal();
+        let checked = self.contents.check(read, &known, &mut |one| {
+            bad.push(one);
+            !fatal
+        });
+        self.tally.verified(checked);
+        let Some(first) = bad.first() else { return Disposition::Release };
+        let mut extents = self.contents.diagnose(read, &known, self.began, &bad);
+        if self.pass == VerifyPass::AfterWrites {
+            // The pass flushes each file before it reads it.
+            extents.iter_mut().for_each(|extent| extent.promise(Promise::Flushed));
+        }
+        for one in &bad {
+            let expected = match self.policy.dumps() && one.has_intact_header() {
+                true => self.contents.restored(read, known.number()),
+                false => None,
+            };
+            self.policy.report(*read, one, &extents, expected.as_deref());
+        }
+        // Writes of other jobs could interfere with further reads.
+        self.keep_evidence(read, &known, extents, !tracker.is_shared());
+        self.policy.consequence(*read, first)
+    }
+
+    /// Reads bad data again if the job is `alone` on its files, and adds its extents to the results.
+    fn keep_evidence(
+        &mut self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        extents: Vec<BadExtent>,
+        alone: bool,
+    ) {
+        let contents = &mut self.contents;
+        let mut right = |again: &[u8]| {
+            let mut right = true;
+            let again = JudgedRead { op: read.op, data: again };
+            contents.check(&again, known, &mut |_| {
+                right = false;
+                false
+            });
+            right
+        };
+        let place = (read.offset(), Bytes(read.data.len() as u64));
+        let reread = match alone {
+            true => self.evidence.reread(read.op.file, place, read.data, &mut right),
+            false => None,
+        };
+        for extent in extents {
+            let complete = self.tally.bad(self.policy.path(read.op.file), extent, reread);
+            self.evidence.list(complete);
+        }
+    }
+
+    /// A read that was to be checked failed.
+    pub(super) fn unreadable(&mut self, op: &Op, errno: Errno) {
+        let (start, length) = (Bytes(op.offset), Bytes(u64::from(op.len)));
+        self.tally.verified(length.0);
+        // What the block contains is not known, so a read that succeeds counts as right.
+        let reread = self.evidence.reread(op.file, (start, length), &[], &mut |_| true);
+        let extent = BadExtent { start, length, diagnosis: Diagnosis::ReadError { errno } };
+        let complete = self.tally.bad(self.policy.path(op.file), extent, reread);
+        self.evidence.list(complete);
+    }
+}
+
+/// The last extent is complete when the job ends.
+impl Drop for Judge {
+    fn drop(&mut self) {
+        let last = self.tally.finish();
+        self.evidence.list(last);
+    }
+}

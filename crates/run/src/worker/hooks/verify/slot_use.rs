@@ -1,0 +1,105 @@
+//! The numbers of the writes, and what is in each slot.
+
+use fiord_load::verify::WriteValue;
+use fiord_types::Dir;
+
+use super::super::IssuedIo;
+use super::sectors;
+
+/// What a slot is used for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SlotUse {
+    number: Option<u64>,
+    generation: u16,
+}
+
+impl SlotUse {
+    /// The number of the write in it, or of the write that it reads back.
+    pub(super) fn number(self) -> Option<u64> {
+        self.number
+    }
+
+    /// Generation of the blocks of that write, if the loop writes each block once.
+    pub(super) fn generation(self) -> u16 {
+        self.generation
+    }
+}
+
+/// Numbers the writes of a job, or the reads of a job that only reads.
+#[derive(Debug)]
+pub(super) struct WriteNumbers {
+    /// The job only reads.
+    counts_reads: bool,
+    /// Number of the next write or read.
+    next: u64,
+    /// Number of the first one of this loop.
+    loop_start: u64,
+    /// Generation of the blocks that this loop writes, if it writes each of them once.
+    generation: WriteValue,
+    /// What is in each slot.
+    slots: Vec<SlotUse>,
+    /// The write that the next op reads back.
+    reading: Option<u64>,
+}
+
+impl WriteNumbers {
+    /// For a job with `slots` slots. `counts_reads`: it only reads.
+    pub(super) fn new(slots: u32, counts_reads: bool) -> Self {
+        WriteNumbers {
+            counts_reads,
+            next: 0,
+            loop_start: 0,
+            generation: WriteValue::of_generation(0),
+            slots: vec![SlotUse::default(); slots as usize],
+            reading: None,
+        }
+    }
+
+    /// Writes that were issued in all loops.
+    pub(super) fn issued_writes(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether this loop has issued nothing.
+    pub(super) fn loop_is_new(&self) -> bool {
+        self.next == self.loop_start
+    }
+
+    /// Generation of the blocks that this loop writes.
+    pub(super) fn generation(&self) -> u16 {
+        sectors::number_of(self.generation)
+    }
+
+    /// The next op reads back the write with this number, if it is known.
+    pub(super) fn reads_back(&mut self, number: Option<u64>) {
+        self.reading = number;
+    }
+
+    /// An op is issued in its slot.
+    pub(super) fn issued(&mut self, io: &IssuedIo) {
+        let number = match (io.dir, io.extra) {
+            (Dir::Read, true) => self.reading.take(),
+            (Dir::Read, false) if !self.counts_reads => None,
+            (Dir::Read | Dir::Write, _) => {
+                self.next += 1;
+                Some(self.next - 1)
+            }
+            (Dir::Trim, _) => None,
+        };
+        let generation = self.generation();
+        if let Some(slot) = self.slots.get_mut(io.slot as usize) {
+            *slot = SlotUse { number, generation };
+        }
+    }
+
+    /// What the current, or else the last, op of a slot uses it for.
+    pub(super) fn of(&self, slot: u32) -> SlotUse {
+        self.slots.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// The loop has ended, and what it wrote has been read back.
+    pub(super) fn end_loop(&mut self) {
+        self.loop_start = self.next;
+        self.generation = self.generation.next();
+    }
+}

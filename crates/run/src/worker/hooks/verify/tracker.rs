@@ -1,0 +1,148 @@
+//! How the job knows which write each block contains.
+
+use fiord_engine::Op;
+use fiord_load::verify::{GranuleState, WriteValue};
+use fiord_load::{Io, any_source};
+use fiord_plan::{JobPlan, Tracking, VerifyPass, VerifyPlan};
+use fiord_types::Dir;
+
+use super::super::super::Outside;
+use super::super::{Admission, IssuedIo};
+use super::known::ReadKnowledge;
+use super::map::{ReadStates, TrackedMaps};
+use super::pass::Replay;
+use super::slot_use::SlotUse;
+use crate::error::JobError;
+
+/// How the job knows which write a block contains.
+pub(super) enum Tracker {
+    /// It knows nothing.
+    None,
+    /// It repeats its writes in their order.
+    Replay(Box<Replay>),
+    /// A map says so.
+    Map(Box<TrackedMaps>),
+}
+
+impl Tracker {
+    pub(super) fn of(
+        job: &JobPlan,
+        plan: &VerifyPlan,
+        outside: &Outside,
+    ) -> Result<Self, JobError> {
+        let replay =
+            |settles| Ok(Tracker::Replay(Box::new(Replay::new(any_source(job)?, settles))));
+        match (plan.pass, plan.tracking) {
+            // The order of the writes is repeated without them.
+            (VerifyPass::Only, _) => replay(false),
+            (VerifyPass::AfterWrites, Tracking::Replay) => replay(true),
+            (_, Tracking::Map { granule }) => {
+                Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps, granule)?)))
+            }
+            _ => Ok(Tracker::None),
+        }
+    }
+
+    /// Whether a map says which write a block contains.
+    pub(super) fn has_map(&self) -> bool {
+        matches!(self, Tracker::Map(_))
+    }
+
+    /// Whether other jobs may write to the files, too.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self, Tracker::Map(maps) if maps.is_shared())
+    }
+
+    /// Whether a write or trim may be issued now.
+    pub(super) fn admit(&mut self, io: &Io) -> Admission {
+        match self {
+            Tracker::Map(maps) if io.dir != Dir::Read => maps.admit(io),
+            _ => Admission::AsDrawn,
+        }
+    }
+
+    /// An op is issued.
+    pub(super) fn issued(&mut self, io: &IssuedIo) {
+        if let Tracker::Map(maps) = self {
+            match io.dir {
+                Dir::Read => maps.read_issued(io.slot, io.op.file, io.op.offset, io.op.len),
+                Dir::Write | Dir::Trim => maps.write_issued(io.slot),
+            }
+        }
+    }
+
+    /// A write or trim has completed. `value` returns the value of each granule of a write from its state before.
+    pub(super) fn write_completed(
+        &mut self,
+        io: &IssuedIo,
+        succeeded: bool,
+        number: u64,
+        value: &dyn Fn(GranuleState) -> WriteValue,
+    ) {
+        match self {
+            Tracker::None => {}
+            Tracker::Replay(replay) => {
+                if io.dir == Dir::Write && !succeeded {
+                    replay.failed(number);
+                }
+            }
+            Tracker::Map(maps) => {
+                let value = (io.dir == Dir::Write).then_some(value);
+                maps.write_completed(io.slot, succeeded, value);
+            }
+        }
+    }
+
+    /// What is known about a read that has completed. `None`: other jobs wrote at the same time, so it is read again
+    /// instead of being judged. Otherwise it must be [judged](Self::judged).
+    pub(super) fn knowledge(
+        &mut self,
+        slot: u32,
+        read: &Op,
+        used: SlotUse,
+        pass: VerifyPass,
+    ) -> Option<ReadKnowledge> {
+        let Tracker::Map(maps) = self else {
+            let generation = used.generation();
+            let write = used.number().map(|number| ReadKnowledge::Write { number, generation });
+            return Some(write.unwrap_or(ReadKnowledge::Nothing));
+        };
+        match maps.read_states(slot) {
+            ReadStates::Known(states) => {
+                let unwritten = |state: &GranuleState| *state == GranuleState::NeverWritten;
+                if pass == VerifyPass::Reads && states.iter().all(unwritten) {
+                    return Some(ReadKnowledge::Nothing);
+                }
+                Some(ReadKnowledge::States { granule: maps.granule(read.file), states })
+            }
+            ReadStates::Changed => {
+                maps.judged(slot);
+                self.repeat(read);
+                None
+            }
+        }
+    }
+
+    /// A read has been judged, or it failed. Returns whether a bad result is final, because no write can have
+    /// interfered. Otherwise the read must be [repeated](Self::repeat).
+    pub(super) fn judged(&mut self, slot: u32) -> bool {
+        match self {
+            Tracker::Map(maps) => maps.judged(slot),
+            _ => true,
+        }
+    }
+
+    /// Reads again what a read has read, and keeps writes away meanwhile.
+    pub(super) fn repeat(&mut self, read: &Op) {
+        if let Tracker::Map(maps) = self {
+            maps.repeat(read.file, read.offset, read.len);
+        }
+    }
+
+    /// Waits a moment for other jobs.
+    pub(super) fn wait(&self) {
+        if let Tracker::Map(maps) = self {
+            maps.wait();
+        }
+    }
+}
