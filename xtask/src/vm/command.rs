@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::Bench;
 use super::devices::Device;
+use super::drives::Drives;
 use super::initramfs::Order;
 use super::qemu::Machine;
 
@@ -21,8 +22,10 @@ const AROUND: Duration = Duration::from_secs(90);
 /// Runs a command and returns its exit code.
 pub(super) fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
     let devices = devices(bench)?;
+    let drives = Drives::new(bench.options.seed)?;
     let order = Order {
         devices: &devices,
+        drives: &drives,
         clock: bench.options.clock,
         order: format!(
             "mode=run\nlimit={}\ndevices='{}'\n",
@@ -60,8 +63,10 @@ pub(super) fn run(bench: &Bench, line: &str) -> Result<ExitCode> {
 /// Starts a shell prompt.
 pub(super) fn shell(bench: &Bench) -> Result<ExitCode> {
     let devices = devices(bench)?;
+    let drives = Drives::new(bench.options.seed)?;
     let order = Order {
         devices: &devices,
+        drives: &drives,
         clock: bench.options.clock,
         order: format!("mode=shell\ndevices='{}'\n", names(&devices)),
         files: Vec::new(),

@@ -4,14 +4,16 @@
 //! device inside the machine.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use super::cache::WriteCache;
+use super::drives::Drives;
 use super::header::{self, Header};
+use super::nbd::DriveServer;
 
-const KEYS: &[&str] = &["gives", "modules", "drive", "qemu", "not-with"];
+const KEYS: &[&str] = &["gives", "modules", "drive", "cache", "qemu", "not-with"];
 
 /// A device.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ pub(super) struct Device {
     qemu: Vec<String>,
     /// Size of its drive in bytes.
     drive: Option<u64>,
+    /// The write cache of its drive, if that can lose its contents.
+    cache: Option<WriteCache>,
     /// Devices that cannot run at the same time.
     not_with: Vec<String>,
     /// Its script.
@@ -38,6 +42,10 @@ impl Device {
     fn read(path: &Path) -> Result<Self> {
         let header = Header::read(path, KEYS)?;
         let drive = header.one("drive")?.map(bytes).transpose()?;
+        let cache = header.one("cache")?.map(|text| {
+            WriteCache::parse(text)
+                .with_context(|| format!("cache is 'volatile', 'lying' or not said, not '{text}'"))
+        });
         let stem = path.file_stem().context("a device has a name")?;
         let device = Device {
             name: stem.to_string_lossy().into_owned(),
@@ -46,26 +54,27 @@ impl Device {
             qemu: header.words("qemu"),
             not_with: header.words("not-with"),
             drive,
+            cache: cache.transpose()?,
             title: header.title,
             script: path.to_owned(),
         };
         ensure!(!device.gives.is_empty(), "{}: the header does not say 'gives'", path.display());
+        ensure!(device.drive.is_some() || device.cache.is_none(), "a cache needs a drive");
         Ok(device)
     }
 
-    /// Returns QEMU's arguments for the device. Creates the drive as a sparse file in a directory.
-    pub(super) fn arguments(&self, folder: &Path) -> Result<Vec<String>> {
+    /// Returns QEMU's arguments for the device, and attaches its drive. Adds the server of the drive to `servers`.
+    pub(super) fn arguments(
+        &self,
+        drives: &Drives,
+        servers: &mut Vec<DriveServer>,
+    ) -> Result<Vec<String>> {
         let mut arguments = Vec::new();
         let drive = format!("{}-drive", self.name);
         if let Some(bytes) = self.drive {
-            let path = folder.join(format!("{drive}.img"));
-            let file = File::create(&path).with_context(|| path.display().to_string())?;
-            file.set_len(bytes).with_context(|| path.display().to_string())?;
-            arguments.push("-drive".into());
-            arguments.push(format!(
-                "id={drive},if=none,format=raw,cache=unsafe,discard=unmap,file={}",
-                path.display()
-            ));
+            let attached = drives.attach(&drive, bytes, self.cache)?;
+            arguments.extend(["-drive".to_owned(), attached.argument]);
+            servers.extend(attached.server);
         }
         arguments.extend(self.qemu.iter().map(|word| word.replace("DRIVE", &drive)));
         Ok(arguments)

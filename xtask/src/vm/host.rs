@@ -27,6 +27,7 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool { program: "setpriv", package: "util-linux", inside: true },
     Tool { program: "strace", package: "strace", inside: true },
     Tool { program: "jq", package: "jq", inside: true },
+    Tool { program: "mkfs.ext4", package: "e2fsprogs", inside: true },
 ];
 
 /// The oldest QEMU with all device models; the newest model is flexible data placement on a namespace.

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use super::Bench;
 use super::cpio::Archive;
 use super::devices::Device;
+use super::drives::Drives;
 use super::host;
 use super::kernel::Module;
 use super::scenario::Clock;
@@ -18,6 +19,8 @@ use super::scenario::Clock;
 pub(super) struct Order<'a> {
     /// Devices of this boot.
     pub devices: &'a [&'a Device],
+    /// The drives of the devices.
+    pub drives: &'a Drives,
     /// The clock of the machine.
     pub clock: Clock,
     /// Shell assignments.
@@ -32,7 +35,8 @@ pub(super) fn write(path: &Path, bench: &Bench, order: &Order) -> Result<()> {
     archive.file("/init", 0o755, include_bytes!("guest/init.sh"));
     archive.file("/vm/devices.sh", 0o644, include_bytes!("guest/devices.sh"));
     archive.file("/vm/checks.sh", 0o644, include_bytes!("guest/checks.sh"));
-    archive.file("/vm/order", 0o644, order.order.as_bytes());
+    let text = order.drives.order() + &order.order;
+    archive.file("/vm/order", 0o644, text.as_bytes());
     for (name, contents) in &order.files {
         archive.file(name, 0o644, contents);
     }

@@ -13,24 +13,32 @@
 //! | what is in the first file system, and what is its format | `initramfs.rs`, `cpio.rs` |
 //! | which scripts exist, and what does a header say | `header.rs` |
 //! | which devices exist | `devices.rs` |
+//! | where are the drives of devices, and what survives a boot | `drives.rs` |
+//! | what does a drive lose when the power fails | `cache.rs` |
+//! | how does QEMU reach such a drive | `nbd.rs` |
+//! | where are temporary files | `scratch.rs` |
 //! | which scenarios exist, and which share a boot | `scenario.rs` |
 //! | how is the machine started, and how is its output read | `qemu.rs` |
 //! | how do scenarios run, and what remains of a failure | `suite.rs` |
 //! | how does one command or a prompt run | `command.rs` |
 //! | what runs inside the machine | `guest/*.sh` |
 
+mod cache;
 mod command;
 mod cpio;
 mod devices;
+mod drives;
 mod elf;
 mod header;
 mod host;
 mod initramfs;
 mod kernel;
+mod nbd;
 mod options;
 mod program;
 mod qemu;
 mod scenario;
+mod scratch;
 mod suite;
 
 use std::path::PathBuf;

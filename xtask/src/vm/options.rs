@@ -23,6 +23,7 @@ Without --run, --shell, --list or --prepare, runs the scenarios of tests/vm.
   --out DIR         copy the files that the command leaves in /out to DIR
   --steady          advance the clock with executed instructions, for steadier results of --run and --shell
   --fiord PATH      a static fiord to use instead of building one
+  --seed N          decides which blocks a drive with a write cache loses when the power fails (1)
   --memory MIB      memory of the machine (2048)
   --cpus N          CPUs of the machine (2)
   --kernel FILE     a kernel to use instead of Debian's, together with --modules
@@ -64,6 +65,8 @@ pub(super) struct Options {
     pub out: Option<PathBuf>,
     /// A fiord that is already built.
     pub fiord: Option<PathBuf>,
+    /// Decides what drives lose when the power fails.
+    pub seed: u64,
     /// Memory in MiB.
     pub memory: u32,
     /// CPUs.
@@ -83,6 +86,7 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
         with: Vec::new(),
         out: None,
         fiord: None,
+        seed: 1,
         memory: 2048,
         cpus: 2,
         kernel: None,
@@ -104,6 +108,7 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
             "--out" => options.out = Some(value()?.into()),
             "--steady" => options.clock = Clock::Instructions,
             "--fiord" => options.fiord = Some(value()?.into()),
+            "--seed" => options.seed = value()?.parse().context("--seed")?,
             "--memory" => options.memory = value()?.parse().context("--memory")?,
             "--cpus" => options.cpus = value()?.parse().context("--cpus")?,
             "--kernel" => image = Some(value()?.into()),

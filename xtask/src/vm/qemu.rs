@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,9 @@ use anyhow::{Context, Result, bail};
 use super::Bench;
 use super::host;
 use super::initramfs::{self, Order};
+use super::nbd::DriveServer;
 use super::scenario::Clock;
+use super::scratch::Scratch;
 
 /// The serial ports of the machine. It only listens on `alive`: it switches itself off when this program has
 /// ended for any reason.
@@ -23,14 +25,15 @@ const PORTS: [&str; 5] = ["results", "stdout", "stderr", "files", "alive"];
 /// A running machine and the directory of its files, which is removed with it.
 pub(super) struct Machine {
     child: Child,
-    folder: PathBuf,
+    folder: Scratch,
     ports: Vec<(&'static str, UnixStream)>,
+    servers: Vec<DriveServer>,
 }
 
 impl Machine {
     /// Starts a machine. Its console goes to a file, or to this terminal.
     pub(super) fn start(bench: &Bench, order: &Order, console: Option<&Path>) -> Result<Self> {
-        let folder = scratch()?;
+        let folder = Scratch::new()?;
         let mut arguments = vec!["-kernel".to_owned(), bench.kernel.image.display().to_string()];
         let initrd = folder.join("initrd");
         initramfs::write(&initrd, bench, order)?;
@@ -64,8 +67,9 @@ impl Machine {
             arguments.push("-device".into());
             arguments.push(format!("virtserialport,chardev={port},name={port}"));
         }
+        let mut servers = Vec::new();
         for device in order.devices {
-            arguments.extend(device.arguments(&folder)?);
+            arguments.extend(device.arguments(order.drives, &mut servers)?);
         }
         let terminal = || if console.is_some() { Stdio::null() } else { Stdio::inherit() };
         let errors = folder.join("errors");
@@ -76,7 +80,7 @@ impl Machine {
             .stderr(fs::File::create(&errors).with_context(|| errors.display().to_string())?)
             .spawn()
             .context("QEMU cannot be started")?;
-        let mut machine = Machine { child, folder, ports: Vec::new() };
+        let mut machine = Machine { child, folder, ports: Vec::new(), servers };
         for (port, listener) in listeners {
             let stream = machine.accept(&listener)?;
             machine.ports.push((port, stream));
@@ -136,39 +140,17 @@ impl Machine {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+
+    /// Ends the machine immediately, as when its power fails. Returns the servers of its drives.
+    pub(super) fn cut(mut self) -> Vec<DriveServer> {
+        self.kill();
+        std::mem::take(&mut self.servers)
+    }
 }
 
 impl Drop for Machine {
     fn drop(&mut self) {
         self.kill();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Creates a directory for this boot. Its path is short, because the path of a socket has at most 107 bytes.
-fn scratch() -> Result<PathBuf> {
-    remove_left_behind();
-    for attempt in 0..1000 {
-        let name = format!("fiord-vm-{}-{attempt}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        match fs::create_dir(&path) {
-            Ok(()) => return Ok(path),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error).with_context(|| path.display().to_string()),
-        }
-    }
-    bail!("{} is full of directories of earlier boots", std::env::temp_dir().display())
-}
-
-/// Removes the directories of programs that were killed.
-fn remove_left_behind() {
-    let Ok(entries) = std::env::temp_dir().read_dir() else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix("fiord-vm-").and_then(|rest| rest.split('-').next());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::devices::Devices;
 use super::header::{Header, scripts};
 
-const KEYS: &[&str] = &["devices", "limit", "boot", "clock"];
+const KEYS: &[&str] = &["devices", "limit", "boot", "boots", "clock"];
 
 /// The first command of a scenario. It ends the shell if the script runs outside of the virtual machine:
 /// scenarios write to devices and change the system.
@@ -29,6 +29,8 @@ pub(super) struct Scenario {
     pub limit: Duration,
     /// Whether it needs a machine for itself.
     pub own_boot: bool,
+    /// Number of boots. All but the last end when the script cuts the power.
+    pub boots: u32,
     /// The clock of the machine.
     pub clock: Clock,
     /// Its script.
@@ -54,8 +56,11 @@ impl Scenario {
         let stem = path.file_stem().context("a scenario has a name")?.to_string_lossy();
         let limit = header.one("limit")?.context("the header does not say 'limit'")?;
         let limit = limit.strip_suffix('s').and_then(|seconds| seconds.parse().ok());
+        let boots = header.one("boots")?.map(str::parse).transpose();
+        let boots = boots.context("boots is a number")?.unwrap_or(1);
+        ensure!(boots > 0, "a scenario needs a boot");
         let own_boot = match header.one("boot")? {
-            None => false,
+            None => boots > 1,
             Some("own") => true,
             Some(other) => bail!("boot is 'own' or not said, not '{other}'"),
         };
@@ -72,6 +77,7 @@ impl Scenario {
             devices: names,
             limit: Duration::from_secs(limit.context("limit is a number of seconds: '30s'")?),
             own_boot,
+            boots,
             clock,
             script: path.to_owned(),
         })
@@ -133,6 +139,7 @@ mod tests {
             devices: Vec::new(),
             limit: Duration::ZERO,
             own_boot,
+            boots: 1,
             clock,
             script: PathBuf::new(),
         };

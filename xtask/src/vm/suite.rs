@@ -4,6 +4,9 @@
 //! not see what an earlier one left. If a scenario does not end in time or leaves a device that cannot be
 //! stopped, the machine is switched off, and the other scenarios run on a new one.
 //!
+//! A scenario of several boots (`boots: N`) asks for a power cut in each boot but the last. The host then kills the
+//! machine, starts it again with the same drives, and runs the script from its beginning.
+//!
 //! A failure leaves `target/vm/failed/NAME/output` and `console`.
 
 use std::fs;
@@ -17,6 +20,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use super::Bench;
+use super::drives::Drives;
 use super::initramfs::Order;
 use super::qemu::Machine;
 use super::scenario::{self, Scenario};
@@ -26,8 +30,11 @@ const AROUND: Duration = Duration::from_secs(60);
 
 /// How a scenario ended.
 enum Outcome {
-    Passed,
+    /// In so many seconds.
+    Passed(String),
     Failed(String),
+    /// It asked for a power cut, which happens now.
+    PowerCut,
 }
 
 /// Runs all scenarios.
@@ -55,7 +62,7 @@ pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Boots once and runs as many of the scenarios as one machine can. Returns how many have a result.
+/// Boots and runs as many of the scenarios as one machine can. Returns how many have a result.
 fn one_boot(
     bench: &Bench,
     scenarios: &[&Scenario],
@@ -64,31 +71,49 @@ fn one_boot(
 ) -> Result<usize> {
     let names = scenarios.iter().flat_map(|scenario| &scenario.devices);
     let devices = bench.devices.named_all(names)?;
-    let order = Order {
-        devices: &devices,
-        order: "mode=scenarios\n".into(),
-        files: plan(scenarios)?,
-        clock: scenarios[0].clock,
-    };
+    let mut drives = Drives::new(bench.options.seed)?;
     let console = super::place().join("console.log");
-    let mut machine = Machine::start(bench, &order, Some(&console))?;
-    let lines = lines(machine.port("results")?);
+    let start = |drives: &Drives| {
+        let order = Order {
+            devices: &devices,
+            drives,
+            order: "mode=scenarios\n".into(),
+            files: plan(scenarios)?,
+            clock: scenarios[0].clock,
+        };
+        let mut machine = Machine::start(bench, &order, Some(&console))?;
+        let lines = lines(machine.port("results")?);
+        Ok::<_, anyhow::Error>((machine, lines))
+    };
+    let (mut machine, mut lines) = start(&drives)?;
     let mut judged = 0;
     for scenario in scenarios {
-        let (outcome, output) = follow(&lines, scenario);
-        judged += 1;
-        let went_on = matches!(&outcome, Outcome::Passed);
-        if let Outcome::Failed(why) = &outcome {
-            *failures += 1;
-            let kept = keep(failed, scenario, &output, &console)?;
-            println!("FAILED  {:<24} {why}\n        kept in {}", scenario.name, kept.display());
-            let output = output + &machine.errors();
-            for line in output.lines().rev().take(20).collect::<Vec<_>>().into_iter().rev() {
-                println!("        {line}");
+        let mut output = String::new();
+        let outcome = loop {
+            match follow(&lines, scenario, drives.boot(), &mut output) {
+                Outcome::PowerCut => {
+                    drives.next_boot(machine.cut())?;
+                    (machine, lines) = start(&drives)?;
+                }
+                outcome => break outcome,
             }
-        }
-        if !went_on && machine_is_spoilt(&outcome) {
-            break;
+        };
+        judged += 1;
+        match &outcome {
+            Outcome::Failed(why) => {
+                *failures += 1;
+                let kept = keep(failed, scenario, &output, &console)?;
+                println!("FAILED  {:<24} {why}\n        kept in {}", scenario.name, kept.display());
+                let output = output + &machine.errors();
+                for line in output.lines().rev().take(20).collect::<Vec<_>>().into_iter().rev() {
+                    println!("        {line}");
+                }
+                if machine_is_spoilt(why) {
+                    break;
+                }
+            }
+            Outcome::Passed(seconds) => println!("passed  {:<24} {seconds:>5} s", scenario.name),
+            Outcome::PowerCut => {}
         }
     }
     machine.kill();
@@ -96,8 +121,8 @@ fn one_boot(
 }
 
 /// Whether the machine cannot run another scenario.
-fn machine_is_spoilt(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Failed(why) if why.starts_with("the machine") || why.contains("device"))
+fn machine_is_spoilt(why: &str) -> bool {
+    why.starts_with("the machine") || why.contains("device")
 }
 
 /// Writes `/vm/plan`, which has a line per scenario (name, limit in seconds, devices), and the scripts.
@@ -127,19 +152,23 @@ fn lines(port: UnixStream) -> Receiver<String> {
     receiver
 }
 
-/// Reads the output of one scenario until it ends or its time is over.
-fn follow(lines: &Receiver<String>, scenario: &Scenario) -> (Outcome, String) {
+/// Reads the output of one scenario until it ends, asks for a power cut, or its time is over.
+fn follow(
+    lines: &Receiver<String>,
+    scenario: &Scenario,
+    boot: u32,
+    output: &mut String,
+) -> Outcome {
     let deadline = Instant::now() + scenario.limit + AROUND;
-    let mut output = String::new();
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let line = match lines.recv_timeout(left) {
             Ok(line) => line,
             Err(RecvTimeoutError::Timeout) => {
-                return (Outcome::Failed("the machine does not answer".into()), output);
+                return Outcome::Failed("the machine does not answer".into());
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return (Outcome::Failed("the machine has ended".into()), output);
+                return Outcome::Failed("the machine has ended".into());
             }
         };
         if let Some(text) = line.strip_prefix("| ") {
@@ -147,7 +176,23 @@ fn follow(lines: &Receiver<String>, scenario: &Scenario) -> (Outcome, String) {
             output.push('\n');
         } else if let Some(end) = line.strip_prefix("end ") {
             let words: Vec<&str> = end.split(' ').collect();
-            return (judge(&words, scenario), output);
+            return match judge(&words, scenario) {
+                Outcome::Passed(_) if boot < scenario.boots => {
+                    let of = scenario.boots;
+                    Outcome::Failed(format!("the machine kept its power in boot {boot} of {of}"))
+                }
+                outcome => outcome,
+            };
+        } else if let Some(after) = line.strip_prefix("cut ") {
+            let Ok(after) = after.parse() else {
+                return Outcome::Failed(format!("the machine asked to cut the power in '{after}'"));
+            };
+            if boot == scenario.boots {
+                return Outcome::Failed("the machine cut the power in its last boot".into());
+            }
+            // The output up to now arrives before; what is printed until the cut is lost with the machine.
+            std::thread::sleep(Duration::from_millis(after));
+            return Outcome::PowerCut;
         }
     }
 }
@@ -163,10 +208,7 @@ fn judge(words: &[&str], scenario: &Scenario) -> Outcome {
     let limit = scenario.limit.as_secs();
     let why = match (status, rest) {
         (_, [_, ..]) => "a device could not be stopped".into(),
-        ("0", _) => {
-            println!("passed  {:<24} {seconds:>5} s", scenario.name);
-            return Outcome::Passed;
-        }
+        ("0", _) => return Outcome::Passed(seconds.to_owned()),
         ("137" | "143", _) => format!("took longer than its limit of {limit} s"),
         ("125", _) => "a device did not start".into(),
         (status, _) => format!("ended with {status} after {seconds} s"),

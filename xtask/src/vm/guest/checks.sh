@@ -5,6 +5,9 @@
 [ "$(cat /proc/sys/kernel/hostname)" = vm ] && [ -e /vm/order ] || { echo "this is not the machine of cargo xtask vm" >&2; exit 1; }
 export FIORD_MACHINE=vm
 
+# What drives with a write cache lost in the last power cut: lost_NAME_drive and flushes_NAME_drive.
+. /vm/order
+
 checks=0
 failures=0
 export FIORD_DEVICES=/dev/fiord
@@ -130,6 +133,14 @@ zone_pointers() {
 
 # zones_in DEVICE STATE: how many zones are in a state as blkzone names it (em, oi, oe, cl, fu, nw).
 zones_in() { blkzone report "$1" | grep -c "($2)"; }
+
+# cut_power MS: the host cuts the power of the machine in MS milliseconds and boots it again. Only if every check held
+# until now, because the boots after it do not see this one's failures.
+cut_power() {
+    [ "$failures" = 0 ] || exit 1
+    echo "cut $1" >&9
+    sleep 1000
+}
 
 # A scenario that leaves early has failed, whatever its status.
 came_to_its_end=

@@ -40,6 +40,8 @@ port() {
 
 . /vm/devices.sh
 . /vm/order
+# The number of the boot, for scenarios that cut the power.
+export FIORD_BOOT="$boot"
 
 results=$(port results)
 exec 9>"$results"
