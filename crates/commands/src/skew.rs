@@ -113,7 +113,7 @@ impl Shown {
         Some(Shown {
             job: job.identity.name.clone(),
             dir,
-            bytes: file.len,
+            bytes: file.len.0,
             block: job.load.align[dir],
             curve: Curve::new(&job.load, file, dir),
         })

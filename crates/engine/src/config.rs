@@ -74,7 +74,7 @@ impl EngineConfig {
             held: job.target.open_files as usize >= job.target.files.len()
                 && !job.target.unlink_each_loop,
             memory: job.process.memory.clone(),
-            memory_align: Bytes(job.process.memory_align),
+            memory_align: job.process.memory_align,
             direct: job.target.open.direct,
             durable: job.target.open.sync != SyncMode::None,
             atomic: job.target.open.atomic,

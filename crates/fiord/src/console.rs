@@ -13,7 +13,7 @@ use fiord_report::{TerseVersion, header, live};
 use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::Report;
 use fiord_sys::terminal;
-use fiord_types::{Bytes, Nanos};
+use fiord_types::Nanos;
 
 use crate::debug::Debug;
 use crate::exit::Exit;
@@ -136,7 +136,7 @@ impl Console {
         }
         match event {
             EventKind::LayingOut { job, files, bytes } => {
-                self.header(&header::laying_out(job, *files as u64, Bytes(*bytes)));
+                self.header(&header::laying_out(job, *files as u64, *bytes));
             }
             EventKind::Command { job, when, output } => {
                 let (when, output) = (when.word(), output.display());

@@ -18,6 +18,7 @@ use fiord_job::spec::{JobSpec, Setting};
 use fiord_plan::Plan;
 use fiord_run::debug::DebugOutput;
 use fiord_run::events::EventKind;
+use fiord_types::JobIndex;
 
 use crate::sink::Sink;
 
@@ -35,7 +36,8 @@ impl Debug {
         if categories.is_empty() {
             return None;
         }
-        let job = categories.iter().find_map(|c| c.strip_prefix("job:")?.parse().ok());
+        let job =
+            categories.iter().find_map(|c| c.strip_prefix("job:")?.parse().ok().map(JobIndex));
         let sink = Mutex::new(sink);
         let write = move |text: &str| {
             let mut sink = sink.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -114,14 +116,14 @@ impl Debug {
     /// Prints an event of the run.
     pub(crate) fn event(&self, event: &EventKind) {
         let state = |index: usize, pid: u32, from: &str, to: &str| {
-            if self.output.wants("process", index) {
+            if self.output.wants("process", JobIndex(index)) {
                 let what = format!("pid={pid}: runstate {from} -> {to}");
                 self.output.line("process", self.pid, what);
             }
         };
         match event {
             EventKind::JobStarted { index, pid } => {
-                if self.output.wants("process", *index) {
+                if self.output.wants("process", JobIndex(*index)) {
                     self.output.line("process", *pid, format_args!("jobs pid={pid} started"));
                 }
                 state(*index, *pid, "INITIALIZED", "RUNNING");

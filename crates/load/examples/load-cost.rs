@@ -10,7 +10,7 @@ use fiord_load::{
     AnyContent, Content, Io, IoAttributes, LoadError, Next, Source, SourceVisitor, with_source,
 };
 use fiord_plan::{BlockSize, Distribution, EnginePlan, JobPlan, Law, Mix, Skew};
-use fiord_types::{Dir, FileIndex};
+use fiord_types::{Bytes, Dir, FileIndex};
 
 /// Number of buffers: few, like those of an engine at a low queue depth.
 const BUFFERS: usize = 2;
@@ -131,7 +131,7 @@ fn memset_cost(bytes: usize) -> f64 {
 /// the median of seven rounds in which the contents take turns.
 fn contents() -> Result<(), Box<dyn std::error::Error>> {
     use fiord_plan::{Compress, Content as Kind, Dedupe, Shape};
-    let compress = Compress { percent: 50, chunk: 512, pattern: vec![] };
+    let compress = Compress { percent: 50, chunk: Bytes(512), pattern: vec![] };
     let dedupe = Dedupe { percent: 50, working_set: None, global: false, blocks: 1 << 20 };
     let shaped = |compress: Option<&Compress>, dedupe: Option<&Dedupe>| {
         Kind::Shaped(Shape { compress: compress.cloned(), dedupe: dedupe.cloned() })

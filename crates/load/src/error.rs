@@ -21,8 +21,8 @@ pub enum LoadError {
         "a region of {len} bytes holds no block of {block} bytes. To fix: make `size` at least {block}, or `bs` smaller"
     )]
     TooSmall {
-        /// Length of the largest file region in bytes.
-        len: u64,
+        /// Length of the largest file region.
+        len: Bytes,
         /// Length of a block in bytes.
         block: u32,
     },

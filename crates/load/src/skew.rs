@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use fiord_plan::{Distribution, FilePlan, Load, ZoneSize};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::source::laws::Sums;
 use crate::source::ranks;
@@ -29,7 +29,7 @@ impl Curve {
     #[must_use]
     pub fn new(load: &Load, file: &FilePlan, dir: Dir) -> Self {
         let block = load.align[dir].max(1);
-        let blocks = (file.len / block).max(1);
+        let blocks = (file.len / Bytes(block)).max(1);
         let mut groups = match &load.distribution {
             Distribution::Even => Vec::new(),
             Distribution::Skewed(skew) => {
@@ -40,7 +40,7 @@ impl Curve {
             Distribution::Zoned(zones) => {
                 let size = |size| match size {
                     ZoneSize::Percent(p) => p / 100.0 * blocks as f64,
-                    ZoneSize::Bytes(b) => b as f64 / block as f64,
+                    ZoneSize::Bytes(b) => b.0 as f64 / block as f64,
                 };
                 let zones = zones[dir].iter();
                 let group = |z: &fiord_plan::ZoneShare| EqualBlocks {

@@ -5,6 +5,7 @@ use fiord_job::command::MOST_JOBS;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{DESCRIPTION, NUMJOBS, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
+use fiord_types::{Bytes, JobIndex};
 
 use crate::engine::{depth, nvme, scsi};
 use crate::load::placement::PlacementOptions;
@@ -92,7 +93,7 @@ pub fn resolve(
     let mut first = Vec::with_capacity(jobs.len());
     for (section, job) in jobs.iter().enumerate() {
         let wait_for = waits[section]
-            .map(|w: usize| (first[w]..first[w] + counts[w] as usize).collect())
+            .map(|w: usize| (first[w]..first[w] + counts[w] as usize).map(JobIndex).collect())
             .unwrap_or_default();
         first.push(plans.len());
         let place = Section {
@@ -295,13 +296,15 @@ impl Resolver<'_> {
         let uses = (&plan.load, &plan.process.memory);
         nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
-        plan.identity.index = index;
+        plan.identity.index = JobIndex(index);
         // Only the first clone waits. The others come after it and so wait too.
         plan.start.stonewall &= instance == 0;
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
-        plan.end.bytes = sprandom::bytes(*job, &plan.load, &planned, messages)
-            .unwrap_or_else(|| end::bytes(*job, &planned, *block));
+        plan.end.bytes = Bytes(
+            sprandom::bytes(*job, &plan.load, &planned, messages)
+                .unwrap_or_else(|| end::bytes(*job, &planned, *block)),
+        );
         sprandom::end(&plan.load, &mut plan.end);
         plan.target.service = ranges::turns(plan.target.service, plan.load.trim_ranges);
         plan.target.open_files = target::open_files(*job, planned.len());
@@ -325,7 +328,7 @@ fn identity(job: Reading, place: &Section) -> Identity {
         section: place.section,
         instance: 0,
         instances: place.instances,
-        index: 0,
+        index: JobIndex(0),
         group: place.groups.group,
         stonewall_group: place.groups.stonewall_group,
         options: reporting::listed(job.spec.settings.iter().filter(|s| !s.global)),

@@ -41,8 +41,7 @@ pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
 
 /// The plan of a job on `ioengine=null`, with only its load.
 fn shape(job: &JobPlan) -> JobPlan {
-    let bytes = job.target.files.iter().map(|file| file.len).fold(0, u64::saturating_add);
-    let mut shape = JobPlan::plain(EnginePlan::Null, bytes);
+    let mut shape = JobPlan::plain(EnginePlan::Null, job.target.region().0);
     let virtual_file = |file: &FilePlan| FilePlan {
         kind: FileKind::Virtual,
         size_now: None,
@@ -88,6 +87,7 @@ fn iops(report: &Report, group: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{Mix, SimPlan};
+    use fiord_types::JobIndex;
 
     use super::*;
 
@@ -122,7 +122,7 @@ mod tests {
         jobs[2].start.stonewall = true;
         jobs.push(job(EnginePlan::Sim(SimPlan { options: Vec::new(), ..SimPlan::default() }), 2));
         for (index, job) in jobs.iter_mut().enumerate() {
-            job.identity.index = index;
+            job.identity.index = JobIndex(index);
         }
         let plan = Plan { jobs, global_options: Vec::new() };
         let options = RunOptions::new("fio-3.42 (test)");

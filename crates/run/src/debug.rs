@@ -4,12 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use fiord_types::JobIndex;
+
 /// Destination of the lines, and the enabled categories.
 #[derive(Clone)]
 pub struct DebugOutput {
     categories: Arc<[String]>,
     /// Index of the only job to trace; `None`: all jobs.
-    job: Option<usize>,
+    job: Option<JobIndex>,
     write: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -17,7 +19,7 @@ impl DebugOutput {
     /// Enables `categories` for one `job` or for all. `write` receives whole lines, from any thread.
     pub fn new(
         categories: &[String],
-        job: Option<usize>,
+        job: Option<JobIndex>,
         write: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
         DebugOutput { categories: categories.into(), job, write: Arc::new(write) }
@@ -31,7 +33,7 @@ impl DebugOutput {
 
     /// Whether a category is enabled for this job.
     #[must_use]
-    pub fn wants(&self, category: &str, job: usize) -> bool {
+    pub fn wants(&self, category: &str, job: JobIndex) -> bool {
         self.has(category) && self.job.is_none_or(|only| only == job)
     }
 

@@ -10,7 +10,7 @@ use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
 };
 use fiord_sys::file::{self, CacheUse, Lifetime, Open};
-use fiord_types::{Bytes, Errno, FileIndex};
+use fiord_types::{Errno, FileIndex};
 
 use crate::error::{JobError, Stage, failed};
 use crate::guard::guard;
@@ -148,10 +148,10 @@ impl<'p> FileSet<'p> {
         }
         let end = plan.offset.saturating_add(plan.len);
         let size = file::facts_of(fd).map_err(|e| failed(Stage::Stat, plan, &e))?.size;
-        if size >= Bytes(end) {
+        if size >= end {
             return Ok(());
         }
-        file::truncate(fd, end).map_err(|e| failed(Stage::Truncate, plan, &e))
+        file::truncate(fd, end.0).map_err(|e| failed(Stage::Truncate, plan, &e))
     }
 
     /// Gives the kernel advice and hints about an open file (`fadvise_hint`, `write_hint`).
@@ -167,7 +167,7 @@ impl<'p> FileSet<'p> {
             Advice::NoReuse => Some(file::PageCacheAdvice::NoReuse),
         };
         if let Some(advice) = advice {
-            file::advise(fd.as_fd(), plan.offset, plan.reach(), advice)
+            file::advise(fd.as_fd(), plan.offset.0, plan.reach().0, advice)
                 .map_err(|e| failed(Stage::Advise, plan, &e))?;
         }
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
@@ -242,7 +242,7 @@ impl<'p> FileSet<'p> {
         if !target.open.invalidate || target.layout.pre_read || !plan.kind.has_path() {
             return Ok(());
         }
-        file::drop_cache(fd.as_fd(), plan.offset, plan.reach())
+        file::drop_cache(fd.as_fd(), plan.offset.0, plan.reach().0)
             .map(drop)
             .map_err(|e| failed(Stage::Invalidate, plan, &e))
     }
@@ -253,7 +253,7 @@ impl<'p> FileSet<'p> {
 fn cached_pages(plan: &FilePlan, fd: &OwnedFd) -> Option<CacheUse> {
     let (offset, len) = match plan.kind {
         FileKind::Block => (0, 0),
-        _ => (plan.offset, plan.reach()),
+        _ => (plan.offset.0, plan.reach().0),
     };
     file::cached_pages(fd, offset, len).ok()
 }
@@ -288,8 +288,8 @@ impl Files for FileSet<'_> {
         Ok(Attachment {
             fd,
             kind: plan.kind,
-            offset: Bytes(plan.offset),
-            len: Bytes(plan.reach()),
+            offset: plan.offset,
+            len: plan.reach(),
             read_only: self.job.target.open.read_only,
         })
     }

@@ -13,7 +13,7 @@ use fiord_formats::verify::state::VerifyState;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file::FileGuard;
 use fiord_sys::shortage;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::command::Stop;
 use crate::control::Phase;
@@ -253,7 +253,7 @@ impl Overseer for ByMessage<'_> {
     fn cancelled(&mut self) -> bool {
         self.run.is_cancelled() || self.run.jobs[self.index].control.stopped()
     }
-    fn laying_out(&mut self, files: usize, bytes: u64) {
+    fn laying_out(&mut self, files: usize, bytes: Bytes) {
         send(self.sender, Message::LayingOut { index: self.index, files, bytes });
     }
     fn warning(&mut self, what: &str) {

@@ -5,6 +5,7 @@
 //! run.
 
 use fiord_plan::{ExitWhat, JobPlan};
+use fiord_types::JobIndex;
 
 /// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl<'p> Schedule<'p> {
     }
 
     fn waited_for(&self, index: usize) -> bool {
-        let ended = |i: &usize| self.states.get(*i).is_none_or(|s| *s == State::Ended);
+        let ended = |job: &JobIndex| self.states.get(job.get()).is_none_or(|s| *s == State::Ended);
         self.jobs[index].start.wait_for.iter().all(ended)
     }
 }
@@ -121,7 +122,7 @@ impl<'p> Schedule<'p> {
 fn delay(job: &JobPlan) -> u64 {
     let (low, high) = job.start.delay;
     let width = u128::from(high.saturating_sub(low).0) + 1;
-    let mut state = job.load.seed ^ job.identity.index as u64;
+    let mut state = job.load.seed ^ job.identity.index.get() as u64;
     let x = fiord_load::rng::splitmix(&mut state);
     low.0 + u64::try_from((u128::from(x) * width) >> 64).unwrap_or(0)
 }

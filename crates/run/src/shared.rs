@@ -9,6 +9,7 @@ use fiord_engine::sim::SimDisks;
 use fiord_load::pace::{Flow, FlowTicket};
 use fiord_plan::{FlowShare, JobPlan, Plan};
 use fiord_stat::live::Live;
+use fiord_types::Bytes;
 
 use crate::control::JobControl;
 use crate::debug::DebugOutput;
@@ -98,7 +99,7 @@ pub(crate) enum Message {
     LayingOut {
         index: usize,
         files: usize,
-        bytes: u64,
+        bytes: Bytes,
     },
     Command {
         index: usize,

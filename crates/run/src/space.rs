@@ -6,7 +6,7 @@ use std::path::Path;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::units;
 use fiord_sys::file;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::{JobError, Stage};
 
@@ -26,13 +26,13 @@ pub(crate) struct SpaceWatch {
     /// Longest time until the check after the next, ns.
     pause: u64,
     /// Time of the last check, and the fewest bytes above a reserve that it found.
-    last: Option<(u64, u64)>,
+    last: Option<(u64, Bytes)>,
 }
 
 impl SpaceWatch {
     /// Checks from `now` on, if any job has a reserve.
     pub(crate) fn new(jobs: &[JobPlan], now: u64) -> Self {
-        let any = jobs.iter().any(|job| job.end.space_reserve > 0);
+        let any = jobs.iter().any(|job| job.end.space_reserve > Bytes::ZERO);
         SpaceWatch { due: any.then_some(now), pause: FIRST, last: None }
     }
 
@@ -54,7 +54,7 @@ impl SpaceWatch {
         let mut least = None;
         let mut seen = HashMap::new();
         let mut ends = Vec::new();
-        for (index, job) in running.filter(|(_, job)| job.end.space_reserve > 0) {
+        for (index, job) in running.filter(|(_, job)| job.end.space_reserve > Bytes::ZERO) {
             let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
             let places = files.filter_map(|file| file.path.parent());
             for place in places {
@@ -62,7 +62,7 @@ impl SpaceWatch {
                 let (free, reported) = seen.entry(place).or_insert_with(|| (free(place), false));
                 let Some(free) = *free else { continue };
                 if let Some(above) = free.checked_sub(job.end.space_reserve) {
-                    least = Some(least.map_or(above, |least: u64| least.min(above)));
+                    least = Some(least.map_or(above, |least: Bytes| least.min(above)));
                     continue;
                 }
                 let error = (!std::mem::replace(reported, true))
@@ -77,14 +77,14 @@ impl SpaceWatch {
 
     /// Time until the next check, ns: a quarter of the time in which the `least` bytes above a reserve are used
     /// up at the rate since the last check.
-    fn pause(&mut self, now: u64, least: Option<u64>) -> u64 {
+    fn pause(&mut self, now: u64, least: Option<Bytes>) -> u64 {
         let Some(least) = least else {
             (self.pause, self.last) = (FIRST, None);
             return IDLE;
         };
         let lasts = self.last.map_or(LONGEST, |(then, before)| {
-            let gone = u128::from(before.saturating_sub(least)).max(1);
-            let lasts = u128::from(least) * u128::from(now.saturating_sub(then)) / gone;
+            let gone = u128::from(before.saturating_sub(least).0).max(1);
+            let lasts = u128::from(least.0) * u128::from(now.saturating_sub(then)) / gone;
             u64::try_from(lasts).unwrap_or(u64::MAX)
         });
         let pause = self.pause.min(lasts / 4).clamp(FIRST, LONGEST);
@@ -95,12 +95,12 @@ impl SpaceWatch {
 }
 
 /// Free bytes in a directory, without those reserved for root.
-fn free(place: &Path) -> Option<u64> {
+fn free(place: &Path) -> Option<Bytes> {
     let place = if place.as_os_str().is_empty() { Path::new(".") } else { place };
-    file::space(place).ok().map(|space| space.available.0)
+    file::space(place).ok().map(|space| space.available)
 }
 
-fn low(place: &Path, free: u64, reserve: u64) -> JobError {
+fn low(place: &Path, free: Bytes, reserve: Bytes) -> JobError {
     let detail = format!(
         "the run ended early because only {} are free on this file system and {} must stay free \
          (space_reserve); the report is complete up to here. To fix: free space, or set a smaller \
@@ -112,8 +112,8 @@ fn low(place: &Path, free: u64, reserve: u64) -> JobError {
     JobError::new(Stage::KeepSpace, Errno::ENOSPC, detail).at(place)
 }
 
-fn size(bytes: u64) -> String {
-    let scaled = units::BINARY.of(bytes as f64);
+fn size(bytes: Bytes) -> String {
+    let scaled = units::BINARY.of(bytes.as_f64());
     scaled.text(usize::from(scaled.index > 0))
 }
 
@@ -124,7 +124,7 @@ mod tests {
 
     fn job(reserve: u64) -> JobPlan {
         let mut job = JobPlan::plain(EnginePlan::Psync, 1 << 20);
-        job.end.space_reserve = reserve;
+        job.end.space_reserve = Bytes(reserve);
         job.target.files[0].kind = FileKind::Regular;
         job.target.files[0].path = "a.0.0".into();
         job
@@ -151,16 +151,16 @@ mod tests {
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..10 {
-            let pause = watch.pause(now, Some(1 << 40));
+            let pause = watch.pause(now, Some(Bytes(1 << 40)));
             pauses.push(pause / MS);
             now += pause;
         }
         assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 200, 200]);
         // Half of it was used in the last 200 ms: a quarter of the 200 ms that are left.
-        assert_eq!(watch.pause(now, Some(1 << 39)), 50 * MS);
+        assert_eq!(watch.pause(now, Some(Bytes(1 << 39))), 50 * MS);
         // No job runs any more.
         assert_eq!(watch.pause(now + 50 * MS, None), IDLE);
-        assert_eq!(watch.pause(now + 60 * MS, Some(1 << 39)), FIRST);
+        assert_eq!(watch.pause(now + 60 * MS, Some(Bytes(1 << 39))), FIRST);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(crate) fn prepare(
     }
     schedulers(job)?;
     priorities(options)?;
-    let pinned = pin(options.lock_memory)?;
+    let pinned = pin(options.lock_memory.0)?;
     if let Some(options) = &options.cgroup {
         groups.enter(plan, options)?;
     }
@@ -187,6 +187,7 @@ pub(crate) fn id() -> u32 {
 #[cfg(test)]
 mod tests {
     use fiord_plan::EnginePlan;
+    use fiord_types::Bytes;
 
     use super::*;
 
@@ -209,7 +210,7 @@ mod tests {
             job.process.cpus = Some(vec![cpu as u32]);
             job.process.nice = 1;
             job.process.ioprio = Some(IoPrio { class: 2, level: 7, hint: 0 });
-            job.process.lock_memory = 4096;
+            job.process.lock_memory = Bytes(4096);
         })
         .unwrap();
     }

@@ -13,7 +13,7 @@ use fiord_types::Bytes;
 #[derive(Debug, Default)]
 pub(crate) struct VerifyMaps {
     /// The end of the last region of a job, by path.
-    ends: HashMap<PathBuf, u64>,
+    ends: HashMap<PathBuf, Bytes>,
     /// Number of jobs that use a path of `ends`.
     users: HashMap<PathBuf, usize>,
     maps: Mutex<HashMap<PathBuf, Arc<WriteMap>>>,
@@ -22,14 +22,14 @@ pub(crate) struct VerifyMaps {
 impl VerifyMaps {
     /// The maps that the jobs of a plan need. They get memory when a job asks for them.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let mut ends: HashMap<PathBuf, u64> = HashMap::new();
+        let mut ends: HashMap<PathBuf, Bytes> = HashMap::new();
         let mapped = plan.jobs.iter().filter(|job| {
             let verify = job.verify.as_ref();
             verify.is_some_and(|verify| matches!(verify.tracking, Tracking::Map { .. }))
         });
         for file in mapped.flat_map(|job| &job.target.files) {
             let end = ends.entry(file.path.clone()).or_default();
-            *end = (*end).max(file.offset.saturating_add(file.reach()));
+            *end = (*end).max(file.end());
         }
         let mut users: HashMap<PathBuf, usize> = HashMap::new();
         // Only of these: a run may have millions of files.
@@ -51,8 +51,8 @@ impl VerifyMaps {
         if let Some(map) = maps.get(&file.path) {
             return Ok(Arc::clone(map));
         }
-        let end = self.ends.get(&file.path).copied().unwrap_or(0).max(file.offset + file.reach());
-        let map = Arc::new(WriteMap::new(Bytes(end), granule)?);
+        let end = self.ends.get(&file.path).copied().unwrap_or_default().max(file.end());
+        let map = Arc::new(WriteMap::new(end, granule)?);
         maps.insert(file.path.clone(), Arc::clone(&map));
         Ok(map)
     }

@@ -1,10 +1,11 @@
 //! Formats numbers for the sentences of findings.
 
 use fiord_stat::units::{self, Scaled};
+use fiord_types::Bytes;
 
 /// Formats a number of bytes: `4.0 KiB`, `1.5 GiB`. Exact below 1 KiB.
-pub(crate) fn bytes(n: u64) -> String {
-    text(units::BINARY.of(n as f64))
+pub(crate) fn bytes(amount: Bytes) -> String {
+    text(units::BINARY.of(amount.as_f64()))
 }
 
 /// Formats a count: `950`, `12.3k`, `4.0M`.
@@ -40,10 +41,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!(bytes(512), "512 B");
-        assert_eq!(bytes(4096), "4.0 KiB");
-        assert_eq!(bytes(3 << 29), "1.5 GiB");
-        assert_eq!(bytes(64 << 20), "64 MiB");
+        assert_eq!(bytes(Bytes(512)), "512 B");
+        assert_eq!(bytes(Bytes(4096)), "4.0 KiB");
+        assert_eq!(bytes(Bytes(3 << 29)), "1.5 GiB");
+        assert_eq!(bytes(Bytes::from_mib(64)), "64 MiB");
         assert_eq!(count(950.0), "950");
         assert_eq!(count(12_345.0), "12.3k");
         assert_eq!(time(4_700.0), "4.7 us");

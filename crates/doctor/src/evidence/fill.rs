@@ -3,14 +3,16 @@
 use std::ops::Range;
 use std::path::Path;
 
-/// Page size, in bytes. Blocks are whole pages, so that the command also works with `direct=1`.
-pub(crate) const PAGE: u64 = 4096;
+use fiord_types::Bytes;
+
+/// Page size. Blocks are whole pages, so that the command also works with `direct=1`.
+pub(crate) const PAGE: Bytes = Bytes(4096);
 /// Maximum block size, in pages: 1 MiB.
 const MOST: u64 = 256;
 
-/// Returns the remedy for an unwritten range of a file or device, in bytes: a command that writes it. If
+/// Returns the remedy for an unwritten range of a file or device: a command that writes it. If
 /// the range `holds_data`, the remedy says that the command destroys the data.
-pub(crate) fn fill(path: &Path, range: Range<u64>, holds_data: bool) -> String {
+pub(crate) fn fill(path: &Path, range: Range<Bytes>, holds_data: bool) -> String {
     let loss = if holds_data { ", which destroys the data in it" } else { "" };
     format!("write the range first{loss}: {}", command(path, range.start, range.end))
 }
@@ -27,14 +29,15 @@ pub(crate) fn fill_zones(path: &Path) -> String {
 
 /// Returns a command that writes the bytes `from..to` of a file or device. It rounds the range up to
 /// whole pages, and its block size divides the range.
-fn command(path: &Path, from: u64, to: u64) -> String {
+fn command(path: &Path, from: Bytes, to: Bytes) -> String {
     let pages = to.saturating_sub(from).div_ceil(PAGE).max(1);
-    let block = (1..=MOST).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1) * PAGE / 1024;
-    let offset = if from == 0 { String::new() } else { format!(" --offset={from}") };
+    let block = PAGE * (1..=MOST).rev().find(|n| pages.is_multiple_of(*n)).unwrap_or(1);
+    let offset = if from == Bytes::ZERO { String::new() } else { format!(" --offset={from}") };
     format!(
-        "fiord --name=fill {}{offset} --size={} --rw=write --bs={block}k",
+        "fiord --name=fill {}{offset} --size={} --rw=write --bs={}k",
         filename(path),
-        pages * PAGE
+        PAGE * pages,
+        block.as_kib()
     )
 }
 
@@ -55,7 +58,7 @@ mod tests {
 
     #[test]
     fn blocks_divide_the_range() {
-        let line = |from, to| command(Path::new("/f"), from, to);
+        let line = |from, to| command(Path::new("/f"), Bytes(from), Bytes(to));
         assert_eq!(
             line(64 << 20, 128 << 20),
             "fiord --name=fill --filename=/f --offset=67108864 --size=67108864 --rw=write --bs=1024k"
@@ -67,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_remedy_that_destroys_data_says_so() {
-        let text = |holds| fill(Path::new("/f"), 0..4096, holds);
+        let text = |holds| fill(Path::new("/f"), Bytes::ZERO..Bytes(4096), holds);
         assert!(text(false).starts_with("write the range first: fiord --name=fill "));
         let loss = "write the range first, which destroys the data in it: fiord --name=fill ";
         assert!(text(true).starts_with(loss));

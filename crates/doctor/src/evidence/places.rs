@@ -20,7 +20,7 @@ pub(crate) struct Overlap<'a> {
 }
 
 /// The bytes of one file that a job uses: start, end (exclusive) and the job.
-pub(crate) type RangeUser<'a> = (u64, u64, &'a JobPlan);
+pub(crate) type RangeUser<'a> = (Bytes, Bytes, &'a JobPlan);
 
 /// Returns the jobs that use each of these paths, in the order of the plan. Each job appears once.
 pub(crate) fn users<'p>(
@@ -51,7 +51,8 @@ pub(crate) fn overlaps<'a>(
     let mut users: HashMap<&OsStr, Vec<RangeUser<'_>>> = HashMap::new();
     for job in plan.jobs.iter().filter(|job| wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
-        for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > 0) {
+        for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > Bytes::ZERO)
+        {
             users.entry(file.path.as_os_str()).or_default().push((file.offset, file.end(), job));
         }
     }
@@ -80,8 +81,8 @@ fn first<'a>(
                 path,
                 first: one,
                 second: other,
-                from: Bytes(from.max(start)),
-                to: Bytes(to.min(end)),
+                from: from.max(start),
+                to: to.min(end),
                 jobs,
             });
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fiord_job::option::table::RW;
 use fiord_plan::{FileKind, FilePlan, JobPlan, SyncMode};
 use fiord_stat::finding::Severity;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::bytes;
@@ -51,30 +51,30 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
 
 /// Replaces the finding from before the run by one with the measured amount, or withdraws it.
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    let page = fiord_sys::host::page_size() as u64;
+    let page = Bytes(fiord_sys::host::page_size() as u64);
     for entry in known.entries() {
         let Some(job) = entry.jobs.iter().find(|job| unflushed(job)) else { continue };
-        let written: u64 = entry.report.dirs.iter().map(|row| row.io_bytes.0).sum();
+        let written: Bytes = entry.report.dirs.iter().map(|row| row.io_bytes).sum();
         let files = entry.jobs.iter().flat_map(|job| &job.target.files);
         let looked_at = |file: &&FilePlan| known.after.file(&file.path).is_some();
         let files = files.filter(looked_at).filter(|file| on_storage(known.before, file));
         let paths: BTreeSet<_> = files.map(|file| &file.path).collect();
-        let (mut dirty, mut counted) = (0, 0);
+        let (mut dirty, mut counted) = (Bytes::ZERO, 0);
         for state in paths.iter().filter_map(|path| known.after.file(path)) {
             if state.kind != FileKind::Regular || state.facts.is_err() {
                 continue;
             }
             if let Some(cache) = findings.available(&CHECK, &state.cache) {
-                dirty += (cache.dirty + cache.writeback) * page;
+                dirty += page * (cache.dirty + cache.writeback);
                 counted += 1;
             }
         }
         // A later job or the kernel may have flushed data that this job left in memory: only a job that
         // ends the run is known to have left none.
-        if dirty == 0 && counted == paths.len() && ends_the_run(known, &entry) {
+        if dirty == Bytes::ZERO && counted == paths.len() && ends_the_run(known, &entry) {
             findings.refute(builder(job));
         }
-        if dirty > 0 {
+        if dirty > Bytes::ZERO {
             let evidence = format!(
                 "{} written, {} of that was still only in memory when the run ended",
                 bytes(written),

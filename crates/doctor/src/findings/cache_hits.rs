@@ -4,7 +4,7 @@ use fiord_job::option::table::DIRECT;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings};
 use crate::evidence::amount::{bytes, percent};
@@ -58,11 +58,11 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     ) else {
         return;
     };
-    let fetched = after.read.saturating_sub(before.read).0;
-    let (mut claimed, mut claimed_buffered) = (0, 0);
+    let fetched = after.read.saturating_sub(before.read);
+    let (mut claimed, mut claimed_buffered) = (Bytes::ZERO, Bytes::ZERO);
     for entry in known.entries() {
         let rows = entry.report.dirs.iter().filter(|row| row.kind == DirKind::Read);
-        let read: u64 = rows.map(|row| row.io_bytes.0).sum();
+        let read: Bytes = rows.map(|row| row.io_bytes).sum();
         if entry.jobs.iter().any(|job| reads(job)) {
             claimed += read;
         }
@@ -71,8 +71,8 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         }
     }
     let cached = claimed.saturating_sub(fetched).min(claimed_buffered);
-    let share = cached as f64 / claimed_buffered.max(1) as f64;
-    if claimed_buffered == 0 || share < FEW {
+    let share = cached.as_f64() / claimed_buffered.max(Bytes(1)).as_f64();
+    if claimed_buffered == Bytes::ZERO || share < FEW {
         return;
     }
     let finding = CHECK
@@ -111,7 +111,6 @@ fn elsewhere<'a>(known: &After<'a>) -> Option<&'a str> {
 mod tests {
     use fiord_stat::report::{JobReport, Report};
     use fiord_sys::usage::StorageBytes;
-    use fiord_types::Bytes;
 
     use super::*;
     use crate::machine::Machine;

@@ -35,17 +35,14 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     let available = known.machine.memory.available;
     for job in known.sections().filter(|job| again(job)) {
-        let set = Bytes(job.target.files.iter().map(|file| file.len).sum());
+        let set = job.target.region();
         if available == Bytes::ZERO || set >= available {
             continue;
         }
         let name = &job.identity.name;
         let finding = CHECK
-            .for_job(job, format!("job {name} reads the same {} again and again", bytes(set.0)))
-            .evidence(format!(
-                "{} of memory is available, and direct is not set",
-                bytes(available.0)
-            ))
+            .for_job(job, format!("job {name} reads the same {} again and again", bytes(set)))
+            .evidence(format!("{} of memory is available, and direct is not set", bytes(available)))
             .remedy("set direct=1, or invalidate=0 if you want to measure the page cache")
             .option(SIZE);
         findings.report(finding);
@@ -57,10 +54,10 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
 fn again(job: &JobPlan) -> bool {
     let (end, open) = (&job.end, &job.target.open);
     let seekable = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
-    let set: u64 = job.target.files.iter().map(|file| file.len).sum();
+    let set = job.target.region();
     let passes = end.time_based && end.runtime.is_some() || end.loops > 1 || end.bytes > set;
     let meant = !open.invalidate || job.target.layout.pre_read;
-    let files = job.target.files.iter().all(|file| seekable(file.kind)) && set > 0;
+    let files = job.target.files.iter().all(|file| seekable(file.kind)) && set > Bytes::ZERO;
     let stays = files && passes && !job.drops_cache_each_pass();
     job.engine.def().moves_data
         && stays

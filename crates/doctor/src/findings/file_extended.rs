@@ -3,6 +3,7 @@
 use fiord_job::option::table::SIZE;
 use fiord_plan::FilePlan;
 use fiord_stat::finding::Severity;
+use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, Lint};
 
@@ -36,12 +37,13 @@ pub(crate) fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     for job in known.sections() {
         let section = job.identity.section;
         let instances = known.plan.jobs.iter().filter(|job| job.identity.section == section);
-        let files = instances.flat_map(|job| &job.target.files).filter(|file| file.extends > 0);
+        let files =
+            instances.flat_map(|job| &job.target.files).filter(|file| file.extends > Bytes::ZERO);
         let files: Vec<&FilePlan> = files.collect();
         if files.is_empty() {
             continue;
         }
-        let bytes: u64 = files.iter().map(|file| file.extends).sum();
+        let bytes: Bytes = files.iter().map(|file| file.extends).sum();
         let what = match files.as_slice() {
             [file] => format!("only reads, and makes the file {} longer", file.path.display()),
             files => format!("only reads, and makes {} existing files longer", files.len()),

@@ -94,14 +94,14 @@ fn odd(job: &JobPlan, physical: u64) -> Option<(&'static str, u64, &'static Opti
         }
     }
     let offset =
-        job.target.files.iter().map(|file| file.offset).find(|o| !o.is_multiple_of(physical))?;
+        job.target.files.iter().map(|file| file.offset.0).find(|o| !o.is_multiple_of(physical))?;
     Some(("the first byte", offset, OFFSET.def()))
 }
 
 #[cfg(test)]
 mod tests {
     use fiord_plan::BlockSize;
-    use fiord_types::{Bytes, PerDir};
+    use fiord_types::PerDir;
 
     use super::*;
     use crate::tests::drives::{found_before, one_drive};
@@ -118,7 +118,7 @@ mod tests {
         case.job().load.blocks = PerDir::from_fn(|_| BlockSize::Fixed(8192));
         case.job().load.align = PerDir::all(8192);
         assert!(found_before(&CHECK, &case).is_empty());
-        case.job().target.files[0].offset = 1536;
+        case.job().target.files[0].offset = Bytes(1536);
         assert!(found_before(&CHECK, &case)[0].evidence.starts_with("the first byte is 1536"));
     }
 }

@@ -48,8 +48,9 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             continue;
         }
         let courses = &known.report.extras.courses;
-        let of =
-            |job: &&JobPlan| courses.get(job.identity.index).filter(|c| c.window > Nanos::ZERO);
+        let of = |job: &&JobPlan| {
+            courses.get(job.identity.index.get()).filter(|c| c.window > Nanos::ZERO)
+        };
         let courses: Vec<&IopsTimeline> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
             findings

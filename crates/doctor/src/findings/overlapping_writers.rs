@@ -55,7 +55,7 @@ fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
     let Overlap { first, second, path, from, to, .. } = overlap;
     let finding = CHECK
         .for_job(first, format!("{} write the same bytes of {}", names(overlap), path.display()))
-        .evidence(format!("each writes the {} that start at byte {}", bytes(to.0 - from.0), from.0))
+        .evidence(format!("each writes the {} that start at byte {}", bytes(*to - *from), from))
         .remedy(
             "set offset_increment and a smaller size, give each job its own file, or use stonewall"
                 .to_owned(),

@@ -52,8 +52,8 @@ fn builder(job: &JobPlan, zones: &Written) -> FindingBuilder {
         _ => format!(
             " {partly} of {} zones are not full, and hold {} of {};",
             zones.zones,
-            bytes(written.0),
-            bytes(capacity.0)
+            bytes(written),
+            bytes(capacity)
         ),
     };
     CHECK

@@ -45,8 +45,8 @@ fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
         )
         .evidence(format!(
             "each starts at byte {} and reads {}: a cache serves all but the first",
-            from.0,
-            bytes(to.0 - from.0)
+            from,
+            bytes(*to - *from)
         ))
         .remedy("set offset_increment and a smaller size, or use one job with a larger iodepth")
 }

@@ -3,6 +3,7 @@
 use fiord_job::option::table::{IO_SIZE, NUMJOBS, SIZE};
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::Severity;
+use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
@@ -55,7 +56,7 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
     };
     plan.jobs.iter().find(same)?;
     let file = job.target.files.first().filter(|file| file.kind.has_path())?;
-    let len: u64 = job.target.files.iter().map(|file| file.len).sum();
+    let len = job.target.region();
     let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
     let name = &job.identity.name;
     let finding = CHECK
@@ -72,13 +73,13 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
 /// Returns the options that divide the work among the instances, in whole blocks. Sizes are in bytes,
 /// because percentages would need a file that may not exist yet.
 fn shared(job: &JobPlan) -> String {
-    let block = job.load.mix.dirs().map(|dir| u64::from(job.load.blocks[dir].max()));
-    let block = block.max().unwrap_or(0);
+    let block = job.load.mix.dirs().map(|dir| Bytes::from(job.load.blocks[dir].max()));
+    let block = block.max().unwrap_or_default().max(Bytes(1));
     let files = job.target.files.len() as u64;
-    let least = job.target.files.iter().map(|file| file.len).min().unwrap_or(0);
-    let each = least / u64::from(job.identity.instances) / block.max(1) * block.max(1);
+    let least = job.target.files.iter().map(|file| file.len).min().unwrap_or(Bytes::ZERO);
+    let each = (least / u64::from(job.identity.instances)).round_down(block);
     match each {
-        0 => "set io_size to the amount for each job, or use fewer jobs".into(),
+        Bytes::ZERO => "set io_size to the amount for each job, or use fewer jobs".into(),
         each => format!("set size={} with offset_increment={each} to share the work", each * files),
     }
 }

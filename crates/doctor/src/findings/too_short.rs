@@ -1,6 +1,7 @@
 //! `too-short`: too few I/Os for a percentile, or too few windows for a precise mean.
 use fiord_stat::finding::Severity;
 use fiord_stat::report::{DirReport, RateSummary};
+use fiord_types::Bytes;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{count, percent};
@@ -85,7 +86,7 @@ fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
     if job.end.ios.is_some_and(|ios| each >= ios) {
         // `number_ios` also ends a `time_based` job. Any other job ends earlier if its size is smaller.
         let block = job.load.mix.dirs().map(|dir| job.load.blocks[dir].min()).max().unwrap_or(1);
-        let blocks = job.end.bytes / u64::from(block.max(1)) * job.end.loops;
+        let blocks = job.end.bytes / Bytes::from(block.max(1)) * job.end.loops;
         let holds = job.end.time_based || blocks as f64 >= wanted;
         let more = if holds { "" } else { " with time_based" };
         return format!("set number_ios={wanted:.0}{more}");

@@ -77,22 +77,22 @@ fn finding(job: &JobPlan, state: &FileState, data: &WrittenData) -> Option<Findi
     let end = state.facts.as_ref().map_or(data.to, |facts| facts.size.min(data.to));
     let range = end.saturating_sub(data.from);
     let missing = range.saturating_sub(data.bytes);
-    let share = missing.0 as f64 / range.max(Bytes(1)).0 as f64;
+    let share = missing.as_f64() / range.max(Bytes(1)).as_f64();
     if share < FEW {
         return None;
     }
     let path = state.path.display();
     // The command writes whole pages, which can overwrite data behind the range.
     let behind = state.facts.as_ref().is_ok_and(|facts| facts.size > end);
-    let spills = behind && !range.0.is_multiple_of(PAGE);
+    let spills = behind && !range.is_multiple_of(PAGE);
     let finding = CHECK
         .for_job(job, format!("{} of the range read from {path} was never written", percent(share)))
         .evidence(format!(
             "{} of {} are holes or unwritten allocations, which the file system reads as zeros",
-            bytes(missing.0),
-            bytes(range.0)
+            bytes(missing),
+            bytes(range)
         ))
-        .remedy(fill(&state.path, data.from.0..end.0, data.bytes > Bytes::ZERO || spills))
+        .remedy(fill(&state.path, data.from..end, data.bytes > Bytes::ZERO || spills))
         .option(FILENAME);
     match share < MOST {
         true => Some(finding.at_most(Severity::Suspect)),

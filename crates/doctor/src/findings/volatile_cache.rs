@@ -6,14 +6,13 @@ use fiord_stat::device::DeviceView;
 use fiord_stat::finding::Severity;
 use fiord_stat::report::DirKind;
 use fiord_sys::survey::Disk;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{bytes, time};
 
-/// Assumed size of the cache of a drive, in bytes: disks have 64 to 512 MiB of memory, flash drives
-/// more.
-const CACHE: u64 = 256 << 20;
+/// Assumed size of the cache of a drive: disks have 64 to 512 MiB of memory, flash drives more.
+const CACHE: Bytes = Bytes::from_mib(256);
 /// In a longer run, in s, the drive empties its cache while it takes the writes.
 const SOON: f64 = 10.0;
 /// A shorter mean sync, in ns, did not reach a platter: a quarter of a rotation at 15,000/min.
@@ -72,14 +71,14 @@ fn absorbed(entry: &Entry<'_>, disks: &[&Disk], views: &[DeviceView]) -> Option<
     let report = entry.report;
     let unflushed = entry.jobs.iter().all(|job| unflushed(job) && !job.end.time_based);
     let writes = report.dirs.iter().filter(|row| row.kind == DirKind::Write);
-    let written: u64 = writes.map(|row| row.io_bytes.0).sum();
+    let written: Bytes = writes.map(|row| row.io_bytes).sum();
     let seconds = report.runtime.as_secs_f64() / entry.jobs.len() as f64;
     let room = CACHE.saturating_mul(disks.len() as u64);
     // A flush by anyone, a file system for example, empties the cache as well.
     let flushed = views
         .iter()
         .any(|view| view.flushes > 0 && disks.iter().any(|disk| disk.name == view.name));
-    if !unflushed || flushed || written == 0 || written > room || seconds > SOON {
+    if !unflushed || flushed || written == Bytes::ZERO || written > room || seconds > SOON {
         return None;
     }
     let finding = CHECK

@@ -11,7 +11,7 @@ use fiord_plan::{FilePlan, JobPlan, Plan, WriteCommand};
 use fiord_stat::finding::Severity;
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::survey::{Disk, QueueZones};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
@@ -146,7 +146,7 @@ fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<Findin
 /// Reports a size in bytes that is not whole zones. The plan has already shortened the range.
 fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
     let file = job.target.files.first()?;
-    let zone = file.zones?.size.max(1);
+    let zone = file.zones?.size.max(Bytes(1));
     let one = job.target.files.len() == 1;
     // The files of a job share its `size`.
     let size = spec.get(SIZE).filter(|_| one);
@@ -156,7 +156,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
         (OFFSET_INCREMENT.def(), spec.explicit(OFFSET_INCREMENT)),
     ];
     let (option, typed) = sizes.into_iter().find_map(|(option, size)| match size {
-        Some(Amount::Bytes(n)) if !n.is_multiple_of(zone) => Some((option, n)),
+        Some(Amount::Bytes(n)) if !n.is_multiple_of(zone.0) => Some((option, n)),
         _ => None,
     })?;
     let name = option.name;
@@ -167,7 +167,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
             bytes(file.len),
             file.offset
         ))
-        .remedy(format!("set {name}={}z", typed.div_ceil(zone)))
+        .remedy(format!("set {name}={}z", typed.div_ceil(zone.0)))
         .at_most(Severity::Note)
         .option(option);
     Some(finding)
@@ -175,7 +175,7 @@ fn rounded(job: &JobPlan, spec: &JobSpec) -> Option<FindingBuilder> {
 
 /// Reports a job without `zonemode=zbd` whose range of a zoned device begins or ends within a zone.
 fn in_pieces(job: &JobPlan, file: &FilePlan, zones: &QueueZones) -> Option<FindingBuilder> {
-    let size = zones.size.0.max(1);
+    let size = zones.size.max(Bytes(1));
     if file.offset.is_multiple_of(size) && (file.offset + file.len).is_multiple_of(size) {
         return None;
     }
@@ -218,7 +218,7 @@ fn out_of_order(job: &JobPlan, disk: &Disk, version: Kernel) -> Option<FindingBu
 #[cfg(test)]
 mod tests {
     use fiord_sys::zone::Model;
-    use fiord_types::Bytes;
+    use fiord_types::JobIndex;
 
     use super::*;
     use crate::tests::drives::{Case, found_before, one_drive};
@@ -270,7 +270,7 @@ mod tests {
             });
         });
         let file = &mut case.job().target.files[0];
-        (file.offset, file.len) = (0, 2 * MIB);
+        (file.offset, file.len) = (Bytes::ZERO, Bytes(2 * MIB));
         case
     }
 
@@ -281,7 +281,7 @@ mod tests {
         let one = case.plan.jobs[0].clone();
         for index in 1..3 {
             let mut job = one.clone();
-            (job.identity.index, job.identity.instance) = (index, index as u32);
+            (job.identity.index, job.identity.instance) = (JobIndex(index), index as u32);
             case.plan.jobs.push(job);
         }
         let found = found_before(&CHECK, &case);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn reports_parts_of_zones_without_zonemode() {
         let mut case = zoned_drive();
-        case.job().target.files[0].len += 4096;
+        case.job().target.files[0].len += Bytes(4096);
         assert!(found_before(&CHECK, &case)[0].what.contains("parts of zones"));
     }
 

@@ -76,8 +76,8 @@ struct Use {
     order: usize,
     kind: FileKind,
     /// The range that jobs use, and the range that they read, as start and end.
-    all: (u64, u64),
-    read: Option<(u64, u64)>,
+    all: (Bytes, Bytes),
+    read: Option<(Bytes, Bytes)>,
     /// Whether any job uses it with `direct=1`.
     direct: bool,
 }
@@ -205,7 +205,7 @@ fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
     uses.into_iter().flatten().collect()
 }
 
-fn span(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+fn span(a: (Bytes, Bytes), b: (Bytes, Bytes)) -> (Bytes, Bytes) {
     (a.0.min(b.0), a.1.max(b.1))
 }
 
@@ -257,7 +257,7 @@ fn examine_open_file(state: &mut FileState, used: &Use) {
                 && kernel().is_ok_and(|kernel| kernel >= BTRFS_FALLS_BACK)
                 && !file::is_nocow(&fd).unwrap_or(false)
                 && has_checksums(&state.path);
-            state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
+            state.cache = file::cached_pages(&fd, from.0, (to - from).0).map_err(|e| cache_gap(&e));
             state.data = Some(data(&fd, used.read.unwrap_or(used.all)));
         }
         Err(unavailable) => {
@@ -282,11 +282,9 @@ fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
     }
 }
 
-fn data(fd: &OwnedFd, (from, to): (u64, u64)) -> Evidence<WrittenData> {
-    match file::data_bytes(fd, from, to, PIECES) {
-        Ok(Some(bytes)) => {
-            Ok(WrittenData { from: Bytes(from), to: Bytes(to), bytes: Bytes(bytes) })
-        }
+fn data(fd: &OwnedFd, (from, to): (Bytes, Bytes)) -> Evidence<WrittenData> {
+    match file::data_bytes(fd, from.0, to.0, PIECES) {
+        Ok(Some(bytes)) => Ok(WrittenData { from, to, bytes: Bytes(bytes) }),
         Ok(None) => Err(Unavailable(format!("the file has more than {PIECES} extents"))),
         Err(error) => Err(Unavailable::of(&error)),
     }

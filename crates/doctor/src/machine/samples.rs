@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, Open, PageCacheAdvice};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use super::{Evidence, Unavailable};
 
@@ -86,7 +86,7 @@ fn files<'p>(
     plan: &'p Plan,
     chosen: &HashSet<&OsStr>,
     wanted: impl Fn(&JobPlan) -> bool,
-) -> impl Iterator<Item = (&'p PathBuf, FileKind, u64, u64)> {
+) -> impl Iterator<Item = (&'p PathBuf, FileKind, Bytes, Bytes)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));
     let real = |file: &FilePlan| matches!(file.kind, FileKind::Regular | FileKind::Block);
     let files = jobs.flat_map(|job| &job.target.files).filter(move |file| real(file));
@@ -101,16 +101,16 @@ fn removed(plan: &Plan) -> impl Iterator<Item = &Path> {
     files.filter(|file| file.kind == FileKind::Regular).map(|file| file.path.as_path())
 }
 
-fn zeros(path: &Path, from: u64, len: u64, until: Instant) -> Evidence<(u64, u64)> {
+fn zeros(path: &Path, from: Bytes, len: Bytes, until: Instant) -> Evidence<(u64, u64)> {
     let fd = Open::read_only().open(path).map_err(|e| Unavailable::of(&e))?;
     // Without read-ahead, a block costs one read of the device.
-    let _ = file::advise(&fd, from, len, PageCacheAdvice::Random);
+    let _ = file::advise(&fd, from.0, len.0, PageCacheAdvice::Random);
     let mut file = std::fs::File::from(fd);
-    let blocks = (len / BLOCK as u64).max(1);
+    let blocks = (len.0 / BLOCK as u64).max(1);
     let (mut looked, mut zero) = (0, 0);
     for i in 0..BLOCKS.min(blocks) {
         // Spread over the range. The odd step avoids the boundaries that data is often aligned to.
-        let at = from + (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks))) * BLOCK as u64;
+        let at = from.0 + (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks))) * BLOCK as u64;
         let mut block = [0u8; BLOCK];
         let cached =
             file::cached_pages(&file, at, BLOCK as u64).is_ok_and(|pages| pages.cached > 0);

@@ -70,11 +70,11 @@ pub(super) fn survey(plan: &Plan) -> Vec<(PathBuf, Evidence<Written>)> {
     found
 }
 
-fn written(path: &Path, from: u64, to: u64) -> Evidence<Written> {
+fn written(path: &Path, from: Bytes, to: Bytes) -> Evidence<Written> {
     let device = ZonedNode::open(path, false).map_err(|e| Unavailable::of(&e))?;
-    let zones = device.report(Bytes(from), MOST).map_err(|e| Unavailable::of(&e))?;
-    if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < Bytes(to)) {
+    let zones = device.report(from, MOST).map_err(|e| Unavailable::of(&e))?;
+    if zones.len() == MOST && zones.last().is_some_and(|zone| zone.end() < to) {
         return Err(Unavailable(format!("more than {MOST} zones")));
     }
-    Ok(zones.iter().filter(|zone| zone.start < Bytes(to)).fold(Written::default(), Written::add))
+    Ok(zones.iter().filter(|zone| zone.start < to).fold(Written::default(), Written::add))
 }

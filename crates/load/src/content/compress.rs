@@ -37,7 +37,7 @@ impl Layout {
     ///
     /// The pattern is empty, or a file of the pattern was not read.
     pub fn new(compress: &Compress, most: usize) -> Result<Self, LoadError> {
-        let chunk = match compress.chunk as usize {
+        let chunk = match compress.chunk.0 as usize {
             0 => most,
             chunk => chunk.clamp(SMALLEST_CHUNK, most),
         };

@@ -65,7 +65,7 @@ impl AnyContent {
         content: &fiord_plan::Content,
         salt: u64,
     ) -> Result<Self, LoadError> {
-        let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index as u64);
+        let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index.0 as u64);
         // Reads of the job overwrite the buffers.
         let put_back = job.load.mix.has(Dir::Read) && job.load.mix.has(Dir::Write);
         let content = match content {

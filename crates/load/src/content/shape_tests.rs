@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{Compress, Content as Kind, Dedupe, EnginePlan, JobPlan, Shape};
-use fiord_types::{Dir, FileIndex};
+use fiord_types::{Dir, FileIndex, JobIndex};
 
 use super::AnyContent;
 use crate::rng::{Purpose, Rng};
@@ -21,7 +21,7 @@ struct File {
 impl File {
     fn new(kind: Kind, size: usize, block: usize, index: usize) -> Self {
         let mut job = JobPlan { content: kind, ..JobPlan::plain(EnginePlan::Null, size as u64) };
-        job.identity.index = index;
+        job.identity.index = JobIndex(index);
         let mut content = AnyContent::of(&job, 77).unwrap();
         let mut buffers = vec![vec![0; block]; 3];
         buffers.iter_mut().for_each(|buffer| content.prepare(buffer));
@@ -68,7 +68,7 @@ fn compress(percent: u8, chunk: u32, pattern: &[u8]) -> Compress {
         [] => vec![],
         bytes => vec![PatternPart::Bytes(bytes.to_vec())],
     };
-    Compress { percent, chunk, pattern }
+    Compress { percent, chunk: chunk.into(), pattern }
 }
 
 fn compressing(percent: u8, chunk: u32, pattern: &[u8]) -> Kind {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{Content as Kind, EnginePlan, JobPlan};
-use fiord_types::{Dir, FileIndex, PerDir};
+use fiord_types::{Dir, FileIndex, JobIndex, PerDir};
 
 use super::{AnyContent, pattern};
 use crate::{Content, Io, IoAttributes, LoadError};
@@ -79,7 +79,7 @@ fn other_salts_jobs_and_slots_have_other_bytes() {
         let mut all = written(kind.clone(), 0, 4, &[4096; 4]);
         all.extend(written(kind.clone(), 1, 4, &[4096; 4]));
         let mut other = job(kind.clone());
-        other.identity.index = 1;
+        other.identity.index = JobIndex(1);
         all.extend(writes(&other, 0, 4, &[4096; 4]).unwrap());
         all_different(&all);
         assert_eq!(written(kind.clone(), 7, 2, &[4096; 8]), written(kind, 7, 2, &[4096; 8]));

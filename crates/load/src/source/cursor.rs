@@ -1,7 +1,7 @@
 //! Position of the next I/O in a file.
 
 use fiord_plan::{FilePlan, JobPlan, Mix, Sequencer, Step, Strided};
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, PerDir};
 
 use super::offsets::{RandomOffsets, Rules};
 use super::sizes::Sizes;
@@ -81,7 +81,7 @@ impl OffsetGenerator {
             Step::Skip(skip) if !load.random => skip,
             _ => 0,
         };
-        let held = job.target.files.iter().map(|f| f.len).fold(0, u64::saturating_add);
+        let held = job.target.region().0;
         let zone_writes = load.zoned.is_some() && load.mix.has(Dir::Write) && !load.random;
         let wraps_from = if skip != 0 || zone_writes {
             0
@@ -93,7 +93,7 @@ impl OffsetGenerator {
         OffsetGenerator {
             random: load.random,
             skip,
-            stops_at_end: skip > 0 && !timed && job.end.bytes <= held,
+            stops_at_end: skip > 0 && !timed && job.end.bytes <= Bytes(held),
             nth: match load.step {
                 Step::EveryNth(n) if load.random => n.max(1),
                 _ => 1,
@@ -300,16 +300,16 @@ impl FileCursor {
         file: &FilePlan,
         index: usize,
     ) -> Result<Self, LoadError> {
-        let zones = generator.strided.map(|plan| Box::new(Zones::new(plan, file.len)));
-        let room = zones.as_ref().map_or(file.len, |zones| zones.room(file.reach()));
+        let zones = generator.strided.map(|plan| Box::new(Zones::new(plan, file.len.0)));
+        let room = zones.as_ref().map_or(file.len, |zones| Bytes(zones.room(file.reach().0)));
         let offsets = match generator.random {
-            true => Some(Box::new(RandomOffsets::new(&generator.rules, room, index)?)),
+            true => Some(Box::new(RandomOffsets::new(&generator.rules, room.0, index)?)),
             false => None,
         };
         Ok(FileCursor {
-            start: file.offset,
-            len: file.len,
-            reach: file.reach(),
+            start: file.offset.0,
+            len: file.len.0,
+            reach: file.reach().0,
             last: PerDir::all(None),
             next: PerDir::all(0),
             offsets,

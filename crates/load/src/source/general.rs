@@ -2,7 +2,7 @@
 //! flushes.
 
 use fiord_plan::{FileService, JobPlan, Mix, TrimRange};
-use fiord_types::{Dir, FileIndex, PerDir};
+use fiord_types::{Bytes, Dir, FileIndex, PerDir};
 
 use super::attributes::AttributeSource;
 use super::cursor::{FileCursor, OffsetGenerator};
@@ -258,7 +258,7 @@ impl Source for General {
 /// No file holds a block, or a block size is 0.
 fn check(job: &JobPlan, sizes: &PerDir<Sizes>) -> Result<(), LoadError> {
     let len = job.target.files.iter().map(|f| f.len).max().ok_or(LoadError::NoFile)?;
-    if job.load.mix.dirs().all(|dir| u64::from(sizes[dir].min()) > len) {
+    if job.load.mix.dirs().all(|dir| Bytes::from(sizes[dir].min()) > len) {
         return Err(LoadError::NothingFits);
     }
     for dir in job.load.mix.dirs() {
@@ -266,7 +266,7 @@ fn check(job: &JobPlan, sizes: &PerDir<Sizes>) -> Result<(), LoadError> {
         if block == 0 {
             return Err(LoadError::NoBlockSize);
         }
-        if u64::from(block) > len {
+        if Bytes::from(block) > len {
             return Err(LoadError::TooSmall { len, block });
         }
     }

@@ -13,7 +13,7 @@
 //! - With `time_based` only the clock ends the work.
 
 use fiord_plan::{JobPlan, Mix};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 /// Counts I/Os and bytes against the limits of a job.
 #[derive(Debug, Clone)]
@@ -46,7 +46,7 @@ impl Limits {
         let asked = Asked::new(job, smallest);
         let timed = job.end.time_based && job.end.runtime.is_some();
         let loops = job.end.loops.max(1);
-        let loop_bytes = if timed { u64::MAX } else { asked.bytes };
+        let loop_bytes = if timed { u64::MAX } else { asked.bytes.0 };
         let loop_ios = if timed { u64::MAX } else { job.end.ios.unwrap_or(u64::MAX) };
         // The limit counts blocks, and an I/O may consist of several.
         let loop_ios = loop_ios.saturating_mul(job.load.trim_ranges.max(1).into());
@@ -119,7 +119,7 @@ impl Limits {
 pub(super) struct Asked {
     /// Number of bytes: those of the whole regions even if the last block is a partial one, because
     /// random I/O without a map continues until it has moved as many bytes.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// The number differs from the length of the files.
     pub resized: bool,
 }
@@ -128,10 +128,11 @@ impl Asked {
     /// For a job whose smallest block has this length. The plan's bytes may be rounded down to
     /// whole blocks.
     pub(super) fn new(job: &JobPlan, smallest: u32) -> Self {
-        let block = u64::from(smallest.max(1));
+        let block = Bytes::from(smallest.max(1));
         let files = &job.target.files;
-        let regions = files.iter().fold(0, |sum: u64, f| sum.saturating_add(f.len));
-        let whole = files.iter().fold(0, |sum: u64, f| sum.saturating_add(f.len / block * block));
+        let regions = job.target.region();
+        let lens = files.iter().map(|f| f.len.round_down(block));
+        let whole = lens.fold(Bytes::ZERO, Bytes::saturating_add);
         match job.end.bytes {
             bytes if bytes == whole => Asked { bytes: regions, resized: false },
             bytes => Asked { bytes, resized: !(whole..=regions).contains(&bytes) },

@@ -6,7 +6,7 @@
 //! [`super::limits`].
 
 use fiord_plan::{BlockSize, Distribution, JobPlan, Mix};
-use fiord_types::{Dir, FileIndex};
+use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::limits::Limits;
 use super::permute::Permutation;
@@ -120,23 +120,23 @@ impl Mixed {
             return None;
         }
         let ways = [
-            DirectionRules::new(job, Dir::Read, file.len)?,
-            DirectionRules::new(job, Dir::Write, file.len)?,
+            DirectionRules::new(job, Dir::Read, file.len.0)?,
+            DirectionRules::new(job, Dir::Write, file.len.0)?,
         ];
         let order = match (&load.blocks[Dir::Read], &load.blocks[Dir::Write]) {
             _ if load.no_map => None,
             (BlockSize::Fixed(a), BlockSize::Fixed(b))
                 if a == b && ways.iter().all(|way| way.align == u64::from(*a)) =>
             {
-                Some(Order::new(file.len / u64::from(*a), *a, load.seed))
+                Some(Order::new(file.len / Bytes::from(*a), *a, load.seed))
             }
             _ => return None,
         };
         let smallest = ways.iter().map(|way| way.min).min()?;
         let largest = ways.iter().flat_map(|way| way.sizes).max()?;
         Some(Mixed {
-            start: file.offset,
-            len: file.len,
+            start: file.offset.0,
+            len: file.len.0,
             reads: (u64::from(percent) << 32) / 100,
             ways,
             order,

@@ -26,7 +26,7 @@ mod write_commands;
 
 pub use any::AnySource;
 use fiord_plan::{BlockSize, Distribution, FilePlan, JobPlan, Load, Mix, Step};
-use fiord_types::{Dir, FileIndex};
+use fiord_types::{Bytes, Dir, FileIndex};
 use flushes::Flushes;
 use general::General;
 use limits::Asked;
@@ -141,7 +141,7 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     };
     let BlockSize::Fixed(block) = load.blocks[dir] else { return None };
     let [file] = &job.target.files[..] else { return None };
-    let blocks = file.len.checked_div(u64::from(block)).filter(|&n| n > 0)?;
+    let blocks = file.len.checked_div(Bytes::from(block)).filter(|&n| n > 0)?;
     let random = load.random_percent[dir] == 100 && load.align[dir] == u64::from(block);
     let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
     if is_special(load) || !spread || (load.random && !random) {
@@ -149,7 +149,15 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     }
     let ios = plain_ios(job, file, blocks, block)?;
     let reports_passes = job.drops_cache_each_pass();
-    Some(Region { dir, file: FileIndex(0), start: file.offset, blocks, block, ios, reports_passes })
+    Some(Region {
+        dir,
+        file: FileIndex(0),
+        start: file.offset.0,
+        blocks,
+        block,
+        ios,
+        reports_passes,
+    })
 }
 
 /// I/Os of one loop; `None` if not all loops are equal. The rules are those of [`limits`].
@@ -159,8 +167,8 @@ fn plain_ios(job: &JobPlan, file: &FilePlan, blocks: u64, size: u32) -> Option<u
     if end.time_based && end.runtime.is_some() {
         return Some(u64::MAX);
     }
-    let bytes = Asked::new(job, size).bytes;
-    let alike = bytes == file.len && file.len.is_multiple_of(block) && end.ios.is_none();
+    let bytes = Asked::new(job, size).bytes.0;
+    let alike = bytes == file.len.0 && file.len.is_multiple_of(Bytes(block)) && end.ios.is_none();
     if end.loops > 1 && !alike {
         return None;
     }
@@ -169,7 +177,7 @@ fn plain_ios(job: &JobPlan, file: &FilePlan, blocks: u64, size: u32) -> Option<u
     let load = &job.load;
     let endless = match load.random {
         true => load.no_map,
-        false => load.mix == Mix::Write && file.len.is_multiple_of(block),
+        false => load.mix == Mix::Write && file.len.is_multiple_of(Bytes(block)),
     };
     let ios = if pass_ended && !endless { whole } else { bytes.div_ceil(block) };
     Some(ios.min(end.ios.unwrap_or(u64::MAX)))

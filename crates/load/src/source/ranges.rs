@@ -56,7 +56,7 @@ impl Ranges {
 #[cfg(test)]
 mod tests {
     use fiord_plan::{BlockSize, EnginePlan, JobPlan, Mix};
-    use fiord_types::Dir;
+    use fiord_types::{Bytes, Dir};
 
     use crate::source::any_source;
     use crate::{Next, Source};
@@ -99,7 +99,7 @@ mod tests {
     fn limits_count_commands_and_bytes() {
         let (ios, _) = run(|job| job.end.ios = Some(10));
         assert_eq!(ios.len(), 10);
-        let (ios, _) = run(|job| job.end.bytes = 256 << 10);
+        let (ios, _) = run(|job| job.end.bytes = Bytes(256 << 10));
         assert_eq!(ios.len(), 8);
     }
 
@@ -112,8 +112,8 @@ mod tests {
             let (ios, _) = run(|job| {
                 (job.load.random, job.load.no_map) = (true, true);
                 job.load.blocks[Dir::Trim] = sizes.clone();
-                job.target.files[0].len = 80 << 20;
-                job.end.bytes = 80 << 20;
+                job.target.files[0].len = Bytes(80 << 20);
+                job.end.bytes = Bytes(80 << 20);
             });
             // 80 MiB in commands of eight ranges of 10 KiB.
             assert!(ios.len().abs_diff(1024) <= 20, "{sizes:?}: {}", ios.len());

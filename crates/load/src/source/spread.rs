@@ -109,7 +109,7 @@ impl Zoned {
                     ((end / 100.0 * len as f64).round() as u64) / block
                 }
                 ZoneSize::Bytes(size) => {
-                    bytes = bytes.saturating_add(size);
+                    bytes = bytes.saturating_add(size.0);
                     bytes / block
                 }
             };

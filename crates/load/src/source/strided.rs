@@ -7,6 +7,7 @@
 //! reaches the end is done with the file.
 
 use fiord_plan::{Strided, ZoneSkip};
+use fiord_types::Bytes;
 
 /// The zones of one file.
 #[derive(Debug, Clone)]
@@ -26,10 +27,16 @@ impl Zones {
     pub(super) fn new(plan: Strided, len: u64) -> Self {
         let skip = match plan.skip {
             ZoneSkip::Bytes(bytes) => bytes,
-            ZoneSkip::Percent(percent) => (percent / 100.0 * len as f64) as u64,
+            ZoneSkip::Percent(percent) => Bytes((percent / 100.0 * len as f64) as u64),
         };
-        let stride = plan.range.saturating_add(skip).max(1);
-        Zones { transfer: plan.transfer, range: plan.range, stride, start: 0, moved: 0 }
+        let stride = plan.range.saturating_add(skip).max(Bytes(1));
+        Zones {
+            transfer: plan.transfer.0,
+            range: plan.range.0,
+            stride: stride.0,
+            start: 0,
+            moved: 0,
+        }
     }
 
     /// Start of the present zone, in bytes from the start of the region.

@@ -9,7 +9,7 @@ use fiord_job::option::table::{
     SCRAMBLE_BUFFERS, VERIFY, VERIFY_PATTERN, Verify, ZERO_BUFFERS,
 };
 use fiord_job::option::value::PatternPart;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, PerDir};
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
@@ -36,7 +36,7 @@ pub(crate) fn content(
     let compress = match job.get(BUFFER_COMPRESS_PERCENTAGE).unwrap_or(0) {
         0 => None,
         percent => {
-            let chunk = job.get(BUFFER_COMPRESS_CHUNK).0 as u32;
+            let chunk = job.get(BUFFER_COMPRESS_CHUNK);
             Some(Compress { percent, chunk, pattern: pattern.clone() })
         }
     };
@@ -194,11 +194,11 @@ fn dedupe_of(job: &JobPlan) -> Option<&Dedupe> {
 /// The largest number of blocks that a job can write: those of its regions, or of its work if that
 /// is less.
 fn blocks(job: &JobPlan) -> u64 {
-    let region = job.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let region = job.target.region();
     let work = match job.end.ios {
-        _ if job.end.time_based => u64::MAX,
-        Some(ios) => ios.saturating_mul(u64::from(job.load.blocks[Dir::Write].max())),
+        _ if job.end.time_based => Bytes::MAX,
+        Some(ios) => Bytes::from(job.load.blocks[Dir::Write].max()).saturating_mul(ios),
         None => job.end.bytes.saturating_mul(job.end.loops),
     };
-    (region.min(work) / BLOCK).max(1)
+    (region.min(work) / Bytes(BLOCK)).max(1)
 }

@@ -8,7 +8,7 @@ use fiord_job::option::table::{
     ZONERANGE, ZONESIZE, ZONESKIP, ZoneMode,
 };
 use fiord_job::option::value::{Amount, ValueError};
-use fiord_types::PerDir;
+use fiord_types::{Bytes, PerDir};
 
 use crate::model::{
     Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
@@ -223,7 +223,7 @@ fn zone(job: Reading, text: &str, absolute: bool) -> Result<(u8, Option<ZoneSize
         (true, "") => return wrong(format!("the zone `{text}` has no size"), help),
         (false, "") => None,
         (true, size) => match number::bytes(size, &job.spec.bases) {
-            Ok(bytes) => Some(ZoneSize::Bytes(bytes)),
+            Ok(bytes) => Some(ZoneSize::Bytes(Bytes(bytes))),
             Err(_) => return no_size(),
         },
         (false, size) => match number::float(size.trim_end_matches('%')) {
@@ -261,11 +261,11 @@ fn steps(text: &str) -> Result<Vec<u64>, ValueError> {
 
 /// Reads the sizes of `zonemode=strided`. `None`: another mode, or a message says what is wrong.
 pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> {
-    let transfer = job.get(ZONESIZE).0;
+    let transfer = job.get(ZONESIZE);
     match job.get(ZONEMODE) {
         ZoneMode::Strided => {}
         ZoneMode::Zbd => return None,
-        ZoneMode::None if transfer > 0 => {
+        ZoneMode::None if transfer > Bytes::ZERO => {
             messages.push(
                 job.error(
                     ZONESIZE,
@@ -278,18 +278,18 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
         }
         ZoneMode::None => return None,
     }
-    if transfer == 0 {
+    if transfer == Bytes::ZERO {
         messages.push(
             job.error(ZONEMODE, "fio: --zonesize must be specified when using --zonemode=strided")
                 .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
         );
         return None;
     }
-    let range = Some(job.get(ZONERANGE).0).filter(|r| *r > 0).unwrap_or(transfer);
+    let range = Some(job.get(ZONERANGE)).filter(|r| *r > Bytes::ZERO).unwrap_or(transfer);
     let skip = match job.get(ZONESKIP) {
-        Amount::Bytes(bytes) => ZoneSkip::Bytes(bytes),
+        Amount::Bytes(bytes) => ZoneSkip::Bytes(Bytes(bytes)),
         Amount::Percent(percent) => ZoneSkip::Percent(percent),
-        Amount::Zones(zones) => ZoneSkip::Bytes(zones.saturating_mul(transfer)),
+        Amount::Zones(zones) => ZoneSkip::Bytes(transfer.saturating_mul(zones)),
     };
     Some(Strided { transfer, range, skip })
 }
@@ -303,7 +303,7 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
     let largest = dirs().map(|d| load.align[d].max(1)).max().unwrap_or(1);
     let block = dirs().map(|d| u64::from(load.blocks[d].min())).max().unwrap_or(1);
     if let Some(zones) = load.strided
-        && zones.range < block
+        && zones.range < Bytes(block)
     {
         messages.push(
             job.error(
@@ -316,8 +316,8 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
     let Some(shortest) = files.iter().min_by_key(|f| f.len) else { return };
     match &load.distribution {
         Distribution::Sequence { blocks, .. } => {
-            let range = load.strided.map_or(u64::MAX, |zones| zones.range);
-            let held = shortest.len.min(range) / largest;
+            let range = load.strided.map_or(Bytes::MAX, |zones| zones.range);
+            let held = shortest.len.min(range) / Bytes(largest);
             let Some(beyond) = blocks.iter().find(|b| **b >= held) else { return };
             messages.push(
                 job.error(
@@ -333,10 +333,12 @@ pub(crate) fn fits(job: Reading, load: &Load, files: &[FilePlan], messages: &mut
         Distribution::Zoned(lists) => {
             let size = |zone: &ZoneShare| match zone.size {
                 ZoneSize::Bytes(bytes) => bytes,
-                ZoneSize::Percent(_) => 0,
+                ZoneSize::Percent(_) => Bytes::ZERO,
             };
-            let sum = |list: &Vec<ZoneShare>| list.iter().map(size).fold(0, u64::saturating_add);
-            let most = dirs().map(|d| sum(&lists[d])).max().unwrap_or(0);
+            let sum = |list: &Vec<ZoneShare>| {
+                list.iter().map(size).fold(Bytes::ZERO, Bytes::saturating_add)
+            };
+            let most = dirs().map(|d| sum(&lists[d])).max().unwrap_or_default();
             if most > shortest.len {
                 messages.push(
                     job.error(

@@ -131,7 +131,7 @@ pub(crate) fn bytes(
     let cache = job.get(SPR_CS).0;
     let mut sum = 0u64;
     for file in files {
-        let bytes = plan.writes(file.len, block).saturating_mul(block.into());
+        let bytes = plan.writes(file.len.0, block).saturating_mul(block.into());
         sum = sum.saturating_add(bytes);
         let region = bytes / u64::from(plan.regions.max(1));
         if cache > region {

@@ -12,7 +12,7 @@ use fiord_job::option::table::{
     ZONE_RESET_THRESHOLD, ZONEMODE, ZONESIZE, ZoneMode, nvme, sg,
 };
 use fiord_job::option::value::Amount;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::load::write_commands;
 use crate::model::{
@@ -72,7 +72,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
 /// Warns of jobs that write different ranges of one file if a threshold of written bytes applies.
 pub(crate) fn write_ranges(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
     let counted = |plan: &&JobPlan| plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
-    let mut ranges: HashMap<&Path, (u64, u64)> = HashMap::new();
+    let mut ranges: HashMap<&Path, (Bytes, Bytes)> = HashMap::new();
     let mut warned = None;
     for plan in plans.iter().filter(counted) {
         for file in &plan.target.files {

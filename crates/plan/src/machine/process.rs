@@ -4,6 +4,7 @@ use fiord_job::option::table::{
     CGROUP, CGROUP_NODELETE, CGROUP_WEIGHT, COMM, GID, LOCKMEM, NICE, PRIO, PRIOCLASS, PRIOHINT,
     UID,
 };
+use fiord_types::Bytes;
 
 use crate::machine::facts::Facts;
 use crate::machine::memory;
@@ -26,8 +27,8 @@ pub(crate) fn process(job: Reading, facts: &dyn Facts, messages: &mut Messages) 
         cgroup: cgroup(job, messages),
         comm: job.get(COMM),
         memory: memory::memory(job, facts, messages),
-        memory_align: memory::align(job, facts.page_size(), messages),
-        lock_memory: job.get(LOCKMEM).0,
+        memory_align: Bytes(memory::align(job, facts.page_size(), messages)),
+        lock_memory: job.get(LOCKMEM),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The contents of write buffers.
 
 use fiord_job::option::value::PatternPart;
+use fiord_types::Bytes;
 
 /// How a job fills its write buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub struct Compress {
     pub percent: u8,
     /// `buffer_compress_chunk`: length in bytes of a chunk; each chunk has a random and a
     /// compressible part. 0: the whole block is one chunk.
-    pub chunk: u32,
+    pub chunk: Bytes,
     /// `buffer_pattern`: the pattern that fills the compressible bytes. Empty: zeros.
     pub pattern: Vec<PatternPart>,
 }

@@ -1,6 +1,6 @@
 //! How random offsets are distributed over a file.
 
-use fiord_types::PerDir;
+use fiord_types::{Bytes, PerDir};
 
 /// `random_distribution`. All distributions except [`Distribution::Even`] may repeat blocks: they
 /// use no map of the blocks that the job has accessed.
@@ -70,16 +70,16 @@ pub enum ZoneSize {
     /// Size in per cent of the file.
     Percent(f64),
     /// Size in bytes.
-    Bytes(u64),
+    Bytes(Bytes),
 }
 
 /// `zonemode=strided`: the sizes of the strides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Strided {
     /// `zonesize`: bytes to transfer in a zone before the job moves to the next one.
-    pub transfer: u64,
+    pub transfer: Bytes,
     /// `zonerange`: length of a zone in bytes; `zonesize` by default.
-    pub range: u64,
+    pub range: Bytes,
     /// `zoneskip`: distance between the end of a zone and the start of the next one.
     pub skip: ZoneSkip,
 }
@@ -88,7 +88,7 @@ pub struct Strided {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ZoneSkip {
     /// Distance in bytes.
-    Bytes(u64),
+    Bytes(Bytes),
     /// Distance in per cent of the region that the job uses.
     Percent(f64),
 }

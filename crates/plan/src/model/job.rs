@@ -1,6 +1,6 @@
 //! The plan of a run and of its job instances: identity, start and end.
 
-use fiord_types::Nanos;
+use fiord_types::{Bytes, JobIndex, Nanos};
 
 use super::{
     Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record,
@@ -87,7 +87,7 @@ pub struct Identity {
     /// Number of instances of the section (`numjobs`).
     pub instances: u32,
     /// Index in [`Plan::jobs`]: fio's thread number minus one.
-    pub index: usize,
+    pub index: JobIndex,
     /// Reporting group, from 0. `stonewall` and `new_group` start the next one.
     pub group: u32,
     /// Barrier group for `exit_what=stonewall`, from 0. Jobs between two stonewalls share it.
@@ -105,7 +105,7 @@ pub struct Start {
     pub stonewall: bool,
     /// `wait_for`: the job starts only after all these instances (indexes into [`Plan::jobs`]) have
     /// ended.
-    pub wait_for: Vec<usize>,
+    pub wait_for: Vec<JobIndex>,
     /// `startdelay`: the delay before the start, drawn at random from this inclusive
     /// range.
     pub delay: (Nanos, Nanos),
@@ -125,13 +125,13 @@ pub struct End {
     /// `ramp_time`: the job runs for this time before measuring starts.
     pub ramp_time: Nanos,
     /// `ramp_size`: bytes that the job transfers, over all directions, before measuring starts.
-    pub ramp_size: u64,
+    pub ramp_size: Bytes,
     /// `loops`: how many times the job repeats its work; at least 1.
     pub loops: u64,
     /// Bytes to transfer in one loop: `io_size`, otherwise the whole blocks of all file regions.
     /// If the offsets run out earlier (`io_size` larger than the region, `rw=read:4k`), they start
     /// over. The job does not shorten the last I/O, so a loop may transfer up to one block more.
-    pub bytes: u64,
+    pub bytes: Bytes,
     /// `number_ios`: the job ends after this many I/Os. `None`: no limit.
     pub ios: Option<u64>,
     /// `exitall`: when this job ends, the jobs that `exit_what` selects end too.
@@ -143,7 +143,7 @@ pub struct End {
     /// `fill_device`: the job ends without an error when a write fails with ENOSPC.
     pub fill_device: bool,
     /// `space_reserve`: bytes that must stay free on the file system of the files. 0: no check.
-    pub space_reserve: u64,
+    pub space_reserve: Bytes,
     /// `steadystate`: the job ends when its results have become steady. `None`: no such check.
     pub steady: Option<SteadyPlan>,
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use fiord_types::{Nanos, PerDir};
+use fiord_types::{Bytes, JobIndex, Nanos, PerDir};
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn identity() -> Identity {
         section: 0,
         instance: 0,
         instances: 1,
-        index: 0,
+        index: JobIndex(0),
         group: 0,
         stonewall_group: 0,
         options: Vec::new(),
@@ -62,15 +62,15 @@ fn end(len: u64) -> End {
         runtime: None,
         time_based: false,
         ramp_time: Nanos::ZERO,
-        ramp_size: 0,
+        ramp_size: Bytes::ZERO,
         loops: 1,
-        bytes: len,
+        bytes: Bytes(len),
         ios: None,
         exitall: false,
         exit_what: ExitWhat::Group,
         exitall_on_error: false,
         fill_device: false,
-        space_reserve: 0,
+        space_reserve: Bytes::ZERO,
         steady: None,
     }
 }
@@ -80,12 +80,12 @@ fn target(len: u64) -> Target {
         files: vec![FilePlan {
             path: PathBuf::from("plain.0.0"),
             kind: FileKind::Virtual,
-            offset: 0,
-            len,
-            beyond: 0,
+            offset: Bytes::ZERO,
+            len: Bytes(len),
+            beyond: Bytes::ZERO,
             size_now: None,
             size_needed: None,
-            extends: 0,
+            extends: Bytes::ZERO,
             zones: None,
         }],
         open_files: 1,
@@ -163,8 +163,8 @@ fn process() -> Process {
         cgroup: None,
         comm: None,
         memory: Memory::Malloc,
-        memory_align: 4096,
-        lock_memory: 0,
+        memory_align: Bytes(4096),
+        lock_memory: Bytes::ZERO,
     }
 }
 

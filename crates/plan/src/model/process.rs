@@ -1,5 +1,7 @@
 //! Properties of a worker thread: CPUs, priority, control group and memory.
 
+use fiord_types::Bytes;
+
 /// Properties of a worker thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Process {
@@ -23,9 +25,9 @@ pub struct Process {
     /// `mem`: where the buffers come from.
     pub memory: Memory,
     /// `iomem_align`: alignment of the buffers in bytes; a power of two.
-    pub memory_align: u64,
+    pub memory_align: Bytes,
     /// `lockmem`: bytes of memory to lock.
-    pub lock_memory: u64,
+    pub lock_memory: Bytes,
 }
 
 /// `numa_mem_policy`: the NUMA nodes that memory comes from.

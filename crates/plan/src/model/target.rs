@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use fiord_types::Bytes;
+
 use super::{Advice, Fallocate, LockFile, Skew, SyncMode, WriteHint, Zones};
 
 /// The files or devices of a job.
@@ -25,6 +27,14 @@ pub struct Target {
     pub unlink_each_loop: bool,
     /// `ioscheduler`: the I/O scheduler to set for the block devices.
     pub scheduler: Option<String>,
+}
+
+impl Target {
+    /// Sum of the lengths of the files' regions.
+    #[must_use]
+    pub fn region(&self) -> Bytes {
+        self.files.iter().fold(Bytes::ZERO, |sum, file| sum.saturating_add(file.len))
+    }
 }
 
 /// The kind of a target file.
@@ -60,21 +70,21 @@ pub struct FilePlan {
     /// Kind of the file.
     pub kind: FileKind,
     /// Offset in bytes of the region.
-    pub offset: u64,
+    pub offset: Bytes,
     /// Length of the region in bytes: I/O stays in `offset .. offset + len`, except with
     /// `zonemode=strided`.
-    pub len: u64,
+    pub len: Bytes,
     /// Bytes after the region, up to the end of the file, that `zonemode=strided` uses too. 0 in
     /// other modes.
-    pub beyond: u64,
+    pub beyond: Bytes,
     /// Size in bytes that the file has now, or will have after the layout of the earlier jobs in
     /// the list. `None`: the file does not exist, and its directories may not exist either.
-    pub size_now: Option<u64>,
+    pub size_now: Option<Bytes>,
     /// Size in bytes that the file must have before the run starts. `None`: any size is fine.
-    pub size_needed: Option<u64>,
+    pub size_needed: Option<Bytes>,
     /// Bytes that the layout adds to an existing file although the job only reads it and neither
     /// fiord nor fio is known to have created it. 0 otherwise.
-    pub extends: u64,
+    pub extends: Bytes,
     /// Zones of the file (`zonemode=zbd`). The region then consists of whole zones.
     pub zones: Option<Zones>,
 }
@@ -82,13 +92,13 @@ pub struct FilePlan {
 impl FilePlan {
     /// Bytes from `offset` that I/O can access, including those of `zonemode=strided`.
     #[must_use]
-    pub fn reach(&self) -> u64 {
+    pub fn reach(&self) -> Bytes {
         self.len.saturating_add(self.beyond)
     }
 
     /// Offset after the last byte that I/O can access.
     #[must_use]
-    pub fn end(&self) -> u64 {
+    pub fn end(&self) -> Bytes {
         self.offset.saturating_add(self.reach())
     }
 }

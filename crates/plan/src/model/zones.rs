@@ -1,5 +1,7 @@
 //! `zonemode=zbd`: targets with zones that must be written sequentially.
 
+use fiord_types::Bytes;
+
 /// How a job handles zones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zoned {
@@ -38,8 +40,8 @@ pub struct Resets {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zones {
     /// `zonesize`: bytes from the start of a zone to the start of the next one.
-    pub size: u64,
+    pub size: Bytes,
     /// Writable bytes of an emulated zone (`zonecapacity`). `None`: the device has zones and
     /// reports their capacity.
-    pub emulated: Option<u64>,
+    pub emulated: Option<Bytes>,
 }

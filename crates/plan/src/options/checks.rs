@@ -2,6 +2,7 @@
 
 use fiord_job::option::table::{ATOMIC, BS, RW, SIZE, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::option::value::Amount;
+use fiord_types::Bytes;
 
 use crate::model::{EnginePlan, Mix, OpenPlan};
 use crate::options::messages::Messages;
@@ -63,20 +64,20 @@ pub(crate) fn size_holds_block(job: Reading, block: u32, messages: &mut Messages
 /// the lengths of the regions in bytes.
 pub(crate) fn room(
     job: Reading,
-    lens: impl Iterator<Item = u64>,
+    lens: impl Iterator<Item = Bytes>,
     block: u32,
     messages: &mut Messages,
 ) {
-    let (mut total, mut small, mut files) = (0u64, 0u64, 0u64);
+    let (mut total, mut small, mut files) = (Bytes::ZERO, 0u64, 0u64);
     for len in lens {
         files += 1;
         total = total.saturating_add(len);
-        small += u64::from(len < u64::from(block));
+        small += u64::from(len < Bytes::from(block));
     }
     if files == 0 || small == 0 {
         return;
     }
-    if total < u64::from(block) {
+    if total < Bytes::from(block) {
         messages.push(
             job.error(
                 BS,

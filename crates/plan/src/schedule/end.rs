@@ -36,15 +36,15 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         runtime,
         time_based: time_based && runtime.is_some(),
         ramp_time: job.get(RAMP_TIME).unwrap_or(Nanos::ZERO),
-        ramp_size: job.get(RAMP_SIZE).unwrap_or(Bytes::ZERO).0,
+        ramp_size: job.get(RAMP_SIZE).unwrap_or(Bytes::ZERO),
         loops: u64::from(job.get(LOOPS)).max(1),
-        bytes: 0,
+        bytes: Bytes::ZERO,
         ios: Some(job.get(NUMBER_IOS)).filter(|n| *n > 0),
         exitall: job.get(EXITALL),
         exit_what: job.get(EXIT_WHAT),
         exitall_on_error: job.get(EXITALL_ON_ERROR),
         fill_device: job.get(FILL_DEVICE),
-        space_reserve: job.get(SPACE_RESERVE).0,
+        space_reserve: job.get(SPACE_RESERVE),
         steady: steady::steady(job, messages),
     }
 }
@@ -53,15 +53,15 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
 /// `filesize` is set. `block` is the smallest block in bytes.
 pub(crate) fn bytes(job: Reading, files: &[FilePlan], block: u32) -> u64 {
     let block = u64::from(block.max(1));
-    let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len / block * block));
+    let whole = files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len.0 / block * block));
     match zones::amount(job, job.get(IO_SIZE)) {
         Some(Amount::Bytes(b)) if b > 0 => b,
         Some(Amount::Zones(count)) if count > 0 => {
             let zones = files.iter().find_map(|file| file.zones);
-            zones.map_or(whole, |zones| count.saturating_mul(zones.size))
+            zones.map_or(whole, |zones| zones.size.saturating_mul(count).0)
         }
         Some(Amount::Percent(p)) if p > 0.0 => {
-            share(files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len)), p)
+            share(files.iter().fold(0u64, |sum, f| sum.saturating_add(f.len.0)), p)
         }
         _ => match job.get(SIZE) {
             Some(Amount::Bytes(b)) if b > 0 && job.is_set(FILESIZE) => whole.min(b),

@@ -2,7 +2,7 @@
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{EXEC_POSTRUN, EXEC_PRERUN, STARTDELAY, WAIT_FOR};
-use fiord_types::Nanos;
+use fiord_types::{JobIndex, Nanos};
 
 use crate::measure::groups::Groups;
 use crate::model::Start;
@@ -52,7 +52,7 @@ fn earlier_names(jobs: &[Reading], at: usize) -> String {
 }
 
 /// The start of every instance of a section. `wait_for` has indexes of instances.
-pub(crate) fn start(job: Reading, groups: Groups, wait_for: Vec<usize>) -> Start {
+pub(crate) fn start(job: Reading, groups: Groups, wait_for: Vec<JobIndex>) -> Start {
     let delay = job.get(STARTDELAY);
     Start {
         stonewall: groups.stonewall,

@@ -9,7 +9,7 @@ use fiord_job::option::table::{
 };
 use fiord_job::option::value::Amount;
 use fiord_sys::nvme::CommandSet;
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use crate::machine::facts::{Passthrough, ZoneFacts};
 use crate::machine::survey::Survey;
@@ -90,7 +90,7 @@ pub(crate) fn of_file(
 fn skips(job: Reading, zones: Zones, messages: &mut Messages) {
     let (asked, whole) = match job.get(ZONESKIP) {
         Amount::Bytes(0) => return,
-        Amount::Bytes(bytes) => (bytes.to_string(), bytes.is_multiple_of(zones.size)),
+        Amount::Bytes(bytes) => (bytes.to_string(), Bytes(bytes).is_multiple_of(zones.size)),
         Amount::Zones(count) => (format!("{count}z"), true),
         Amount::Percent(percent) => (format!("{percent}%"), true),
     };
@@ -202,12 +202,12 @@ fn device(
             .help(format!("To fix: write {limit} or less, or add `ignore_zone_limits=1`")),
         );
     }
-    Some(Zones { size: facts.zone_size, emulated: None })
+    Some(Zones { size: Bytes(facts.zone_size), emulated: None })
 }
 
 fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones> {
-    let size = job.get(ZONESIZE).0;
-    if size == 0 {
+    let size = job.get(ZONESIZE);
+    if size == Bytes::ZERO {
         messages.push(
             job.error(
                 ZONESIZE,
@@ -221,7 +221,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
         );
         return None;
     }
-    if size < SECTOR {
+    if size < Bytes(SECTOR) {
         messages.push(
             job.error(
                 ZONESIZE,
@@ -234,7 +234,7 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
         );
         return None;
     }
-    let capacity = Some(job.get(ZONECAPACITY).0).filter(|c| *c > 0).unwrap_or(size);
+    let capacity = Some(job.get(ZONECAPACITY)).filter(|c| *c > Bytes::ZERO).unwrap_or(size);
     if capacity > size {
         messages.push(
             job.error(
@@ -253,7 +253,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     let capacity = zones.emulated.unwrap_or(zones.size);
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
     let most = dirs.map(|dir| load.blocks[dir].max()).max().unwrap_or(0);
-    if u64::from(most) > capacity {
+    if Bytes::from(most) > capacity {
         messages.push(
             job.error(
                 BS,
@@ -265,7 +265,7 @@ fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
         );
     }
     let trim = &load.blocks[Dir::Trim];
-    if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.try_into().unwrap_or(0)) {
+    if load.mix.has(Dir::Trim) && *trim != BlockSize::Fixed(zones.size.0.try_into().unwrap_or(0)) {
         messages.push(
             job.error(
                 BS,
@@ -305,8 +305,8 @@ pub(crate) fn whole(
         return None;
     }
     let end = region.offset.saturating_add(region.len);
-    let offset = region.offset.checked_next_multiple_of(zones.size).unwrap_or(end);
-    let last = end / zones.size * zones.size;
+    let offset = region.offset.round_up(zones.size);
+    let last = end.round_down(zones.size);
     if offset >= last {
         messages.push(job.error(SIZE, format!("{shown}: io_size must be at least one zone")).help(
             format!("To fix: use a larger `size`: zones of `{shown}` have {} bytes", zones.size),

@@ -48,7 +48,8 @@ pub(crate) fn plan(
         let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
         match wanted.region(extent, count, instance, name) {
             Ok(region) => {
-                let grows = region.needed.is_some_and(|n| n > extent.size_now().unwrap_or(0));
+                let grows =
+                    region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
                 if usage.readonly && kind == FileKind::Regular && grows {
                     messages.push(would_grow(job, &path, extent, region));
                     return files;
@@ -60,7 +61,8 @@ pub(crate) fn plan(
                 else {
                     return files;
                 };
-                let extends = harm::extends(&path, (kind, region.needed), usage, survey);
+                let extends =
+                    harm::extends(&path, (kind, region.needed.map(|bytes| bytes.0)), usage, survey);
                 note(job, &path, region, survey, messages);
                 let mut file = file_plan(path, kind, extent, region, (its_zones, extends));
                 if load.strided.is_some() {
@@ -88,7 +90,7 @@ pub(crate) fn plan(
 
 /// The error for a file that `--readonly` forbids to extend.
 fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
-    let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(0));
+    let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(Bytes::ZERO));
     let what = format!(
         "`{}` has {now} of the {needed} bytes that the job needs, and --readonly does not extend it",
         path.display()
@@ -118,7 +120,7 @@ fn filled(path: &Path, extent: Extent, wanted: &Wanted, mix: Mix, survey: &Surve
 
 fn note(job: Reading, path: &Path, region: Region, survey: &mut Survey, messages: &mut Messages) {
     if let Some(size) = region.needed {
-        survey.plan(path, size);
+        survey.plan(path, size.0);
     }
     if let Some(asked) = region.asked {
         messages.push(job.adjusted(
@@ -146,10 +148,10 @@ fn file_plan(
         kind,
         offset: region.offset,
         len: region.len,
-        beyond: 0,
-        size_now: extent.size_now(),
+        beyond: Bytes::ZERO,
+        size_now: extent.size_now().map(Bytes),
         size_needed: region.needed,
-        extends,
+        extends: Bytes(extends),
         zones,
     }
 }

@@ -5,6 +5,7 @@ use fiord_job::option::table::{
     FILE_APPEND, FILESIZE, FILL_DEVICE, OFFSET, OFFSET_ALIGN, OFFSET_INCREMENT, SIZE,
 };
 use fiord_job::option::value::Amount;
+use fiord_types::Bytes;
 
 use crate::load::{seeds, zones};
 use crate::model::Zones;
@@ -62,12 +63,12 @@ impl Extent {
 /// The part of a file that a job uses. All values are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Region {
-    pub(crate) offset: u64,
-    pub(crate) len: u64,
+    pub(crate) offset: Bytes,
+    pub(crate) len: Bytes,
     /// The size that the file must have before the run, if it is smaller now.
-    pub(crate) needed: Option<u64>,
+    pub(crate) needed: Option<Bytes>,
     /// The length that the job asked for, if the target has only `len` bytes and cannot grow.
-    pub(crate) asked: Option<u64>,
+    pub(crate) asked: Option<Bytes>,
 }
 
 /// Why a job has no region in a file.
@@ -122,7 +123,7 @@ impl Wanted {
     pub(crate) fn in_zones(mut self, zones: Option<Zones>) -> Self {
         let Some(zones) = zones else { return self };
         let bytes = |amount| match amount {
-            Amount::Zones(count) => Amount::Bytes(count.saturating_mul(zones.size)),
+            Amount::Zones(count) => Amount::Bytes(zones.size.saturating_mul(count).0),
             other => other,
         };
         self.size = self.size.map(bytes);
@@ -194,8 +195,8 @@ impl Wanted {
             Some(Amount::Bytes(b)) if drawn.is_none() && b / files.max(1) > 0 => b / files.max(1),
             _ => rest,
         };
-        let asked = (len > rest).then_some(len);
-        Ok(Region { offset, len: len.min(rest), needed: None, asked })
+        let asked = (len > rest).then_some(Bytes(len));
+        Ok(Region { offset: Bytes(offset), len: Bytes(len.min(rest)), needed: None, asked })
     }
 
     fn in_growable(
@@ -224,7 +225,8 @@ impl Wanted {
         let end = end.ok_or(NoRegion::TooLarge)?;
         let unbounded = self.fill && self.size.is_none() && drawn.is_none();
         let grows = matches!(extent, Extent::Growable(_)) && end > now && !unbounded;
-        Ok(Region { offset, len, needed: grows.then_some(end), asked: None })
+        let needed = grows.then_some(Bytes(end));
+        Ok(Region { offset: Bytes(offset), len: Bytes(len), needed, asked: None })
     }
 
     fn rest(&self, offset: u64, end: u64) -> Result<u64, NoRegion> {
@@ -246,8 +248,9 @@ impl Wanted {
 }
 
 /// Bytes from the end of a region to the end of the file, which strides use too.
-pub(crate) fn beyond(extent: Extent, region: Region) -> u64 {
-    let size = extent.size_now().unwrap_or(0).max(region.needed.unwrap_or(0));
+pub(crate) fn beyond(extent: Extent, region: Region) -> Bytes {
+    let now = Bytes(extent.size_now().unwrap_or(0));
+    let size = now.max(region.needed.unwrap_or_default());
     size.saturating_sub(region.offset.saturating_add(region.len))
 }
 

@@ -2,6 +2,7 @@
 
 use fiord_job::option::def::Kind;
 use fiord_job::option::table;
+use fiord_types::{Bytes, JobIndex};
 use proptest::prelude::*;
 
 use super::*;
@@ -107,18 +108,18 @@ fn those_that_parse(mut line: String, options: &[String]) -> String {
 
 fn holds_together(resolved: &Resolved) {
     for (index, job) in resolved.plan.jobs.iter().enumerate() {
-        assert_eq!(job.identity.index, index);
+        assert_eq!(job.identity.index, JobIndex(index));
         assert!(job.identity.instance < job.identity.instances);
-        assert!(job.start.wait_for.iter().all(|w| *w < index));
+        assert!(job.start.wait_for.iter().all(|w| *w < JobIndex(index)));
         assert!(!job.target.files.is_empty());
         assert!((1..=job.target.files.len() as u32).contains(&job.target.open_files));
         assert!(job.end.loops >= 1 && job.depth.depth >= 1);
-        assert!(job.process.memory_align.is_power_of_two());
+        assert!(job.process.memory_align.0.is_power_of_two());
         assert!(job.load.blocks.values().all(|b| b.min() >= 1 && b.min() <= b.max()));
         assert!(!job.end.time_based || job.end.runtime.is_some());
         for file in &job.target.files {
             let end = file.offset.checked_add(file.len).expect("regions do not wrap");
-            assert!(file.len > 0 && end <= i64::MAX as u64, "{file:?}");
+            assert!(file.len > Bytes::ZERO && end <= Bytes(i64::MAX as u64), "{file:?}");
             assert!(file.size_needed.is_none_or(|n| n == end || n >= end), "{file:?}");
             if file.kind == crate::FileKind::Block {
                 assert!(end <= file.size_now.unwrap(), "{file:?}");

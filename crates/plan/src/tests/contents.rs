@@ -1,5 +1,7 @@
 //! The contents of write buffers: which option takes precedence, and warnings about the others.
 
+use fiord_types::Bytes;
+
 use super::*;
 use crate::model::*;
 
@@ -19,13 +21,13 @@ fn compressible_and_duplicate_shares_take_precedence() {
     for more in ["", "--refill_buffers=0", "--scramble_buffers=0"] {
         assert_eq!(
             content(&format!("--buffer_compress_percentage=50 {more}")),
-            Content::Shaped(Shape { compress: compress(512), dedupe: None })
+            Content::Shaped(Shape { compress: compress(Bytes(512)), dedupe: None })
         );
     }
     let dedupe = Dedupe { percent: 30, working_set: None, global: false, blocks: 2048 };
     assert_eq!(
         content("--buffer_compress_percentage=50 --buffer_compress_chunk=0 --dedupe_percentage=30"),
-        Content::Shaped(Shape { compress: compress(0), dedupe: Some(dedupe.clone()) })
+        Content::Shaped(Shape { compress: compress(Bytes::ZERO), dedupe: Some(dedupe.clone()) })
     );
     let set = Dedupe { working_set: Some(5), ..dedupe };
     assert_eq!(

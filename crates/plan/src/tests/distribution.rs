@@ -1,6 +1,6 @@
 //! `random_distribution`, skewed `file_service_type`, `zonemode=strided`: valid and invalid values.
 
-use fiord_types::PerDir;
+use fiord_types::{Bytes, PerDir};
 
 use super::{Fake, error, job, run};
 use crate::{Distribution, FileService, Law, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip};
@@ -44,7 +44,7 @@ fn distributions_are_read() {
         distribution("zoned:60/10:40/90,,"),
         Distribution::Zoned(PerDir::from([both, vec![], vec![]]))
     );
-    let sizes = vec![bytes(60, 8192), bytes(40, 16384)];
+    let sizes = vec![bytes(60, Bytes(8192)), bytes(40, Bytes(16384))];
     assert_eq!(
         distribution("zoned_abs:60/8k:40/16k"),
         Distribution::Zoned(PerDir::from([sizes.clone(), sizes.clone(), sizes]))
@@ -112,17 +112,19 @@ fn files_can_be_skewed() {
 #[test]
 fn strides_are_read() {
     let strided = |words: &str| job(&Fake::default(), &format!("{READ} {words}")).load.strided;
-    let zones = |transfer, range, skip| Some(Strided { transfer, range, skip });
+    let zones = |transfer, range, skip| {
+        Some(Strided { transfer: Bytes(transfer), range: Bytes(range), skip })
+    };
     assert_eq!(strided(""), None);
     let mode = "--zonemode=strided --zonesize=8k";
-    assert_eq!(strided(mode), zones(8192, 8192, ZoneSkip::Bytes(0)));
+    assert_eq!(strided(mode), zones(8192, 8192, ZoneSkip::Bytes(Bytes::ZERO)));
     assert_eq!(
         strided(&format!("{mode} --zonerange=16k --zoneskip=4k")),
-        zones(8192, 16384, ZoneSkip::Bytes(4096))
+        zones(8192, 16384, ZoneSkip::Bytes(Bytes(4096)))
     );
     assert_eq!(
         strided(&format!("{mode} --zoneskip=2z")),
-        zones(8192, 8192, ZoneSkip::Bytes(16384))
+        zones(8192, 8192, ZoneSkip::Bytes(Bytes(16384)))
     );
     assert_eq!(
         strided(&format!("{mode} --zoneskip=25%")),
@@ -132,7 +134,7 @@ fn strides_are_read() {
         let line = format!("--name=a --filename=/f --rw=read --bs=4k {mode} {words}");
         let job = job(&Fake::empty().file("/f", 1 << 20), &line);
         let file = &job.target.files[0];
-        ([file.offset, file.len, file.beyond].map(|bytes| bytes >> 10), job.end.bytes >> 10)
+        ([file.offset, file.len, file.beyond].map(Bytes::as_kib), job.end.bytes.as_kib())
     };
     assert_eq!(file("--size=128k --offset=64k"), ([64, 128, 832], 128), "to the end of the file");
     assert_eq!(file("--size=10z --offset=2z"), ([16, 80, 928], 80), "zones are a unit");

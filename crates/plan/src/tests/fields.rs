@@ -80,7 +80,7 @@ fn blocks() {
         }),
         ("--bssplit=4k/0:8k/100", |j| j.load.blocks[Dir::Read] == BlockSize::Fixed(8192)),
         ("--bsrange=4k-8k --bs_unaligned", |j| j.load.unaligned),
-        ("--bs=3g --size=8g --ioengine=null", |j| j.end.bytes == 6 << 30),
+        ("--bs=3g --size=8g --ioengine=null", |j| j.end.bytes == Bytes(6 << 30)),
     ]);
 }
 
@@ -177,7 +177,7 @@ fn ends_and_starts() {
         // fio 3.42 warns and does the work once.
         ("--time_based", |j| j.end.runtime.is_none() && !j.end.time_based),
         ("--ramp_time=1 --ramp_size=4k", |j| {
-            (j.end.ramp_time, j.end.ramp_size) == (Nanos(SECOND), 4096)
+            (j.end.ramp_time, j.end.ramp_size) == (Nanos(SECOND), Bytes(4096))
         }),
         ("--loops=0", |j| j.end.loops == 1),
         ("--loops=3 --number_ios=7", |j| (j.end.loops, j.end.ios) == (3, Some(7))),
@@ -186,16 +186,18 @@ fn ends_and_starts() {
         ("--exitall --exit_what=stonewall --exitall_on_error", |j| {
             j.end.exit_what == ExitWhat::Stonewall && j.end.exitall_on_error
         }),
-        ("--space_reserve=4g --rw=write", |j| j.end.space_reserve == 4 << 30),
+        ("--space_reserve=4g --rw=write", |j| j.end.space_reserve == Bytes(4 << 30)),
         ("--buffer_crc=1 --rw=write", |j| j.crc),
         ("--buffer_crc=1 --rw=read", |j| !j.crc),
         ("--core_bandwidth=1 --rw=write", |j| j.reporting.per_core),
-        ("--fill_device=1 --rw=write", |j| j.end.fill_device && j.end.bytes == 1 << 20),
+        ("--fill_device=1 --rw=write", |j| j.end.fill_device && j.end.bytes == Bytes(1 << 20)),
         ("--fill_device=1 --rw=write --size=0", |j| {
-            j.end.bytes > 1 << 60 && j.target.files[0].size_needed.is_none()
+            j.end.bytes > Bytes(1 << 60) && j.target.files[0].size_needed.is_none()
         }),
         // The imaginary machine has 1 GiB free: the layout extends a file to read to that size.
-        ("--fill_device=1 --rw=read --size=0", |j| j.target.files[0].size_needed == Some(1 << 30)),
+        ("--fill_device=1 --rw=read --size=0", |j| {
+            j.target.files[0].size_needed == Some(Bytes(1 << 30))
+        }),
         ("--startdelay=2", |j| j.start.delay == (Nanos(2 * SECOND), Nanos(2 * SECOND))),
         ("--startdelay=10ms-20ms", |j| j.start.delay == (Nanos(10_000_000), Nanos(20_000_000))),
         ("--exec_prerun=sync --exec_postrun=true", |j| {
@@ -260,9 +262,9 @@ fn contents_and_memory() {
             j.process.memory == Memory::MmapHuge { file: None, page: Some(Bytes(2 << 20)) }
         }),
         ("--iomem=shm --iomem_align=512", |j| {
-            j.process.memory == Memory::Shm && j.process.memory_align == 512
+            j.process.memory == Memory::Shm && j.process.memory_align == Bytes(512)
         }),
-        ("--lockmem=4k", |j| j.process.lock_memory == 4096),
+        ("--lockmem=4k", |j| j.process.lock_memory == Bytes(4096)),
         ("--numa_mem_policy=prefer:1", |j| j.process.mem_policy == Some(MemPolicy::Prefer(1))),
         ("--numa_mem_policy=bind:0-1", |j| {
             j.process.mem_policy == Some(MemPolicy::Bind(vec![0, 1]))

@@ -1,5 +1,7 @@
 //! Accidental writes are refused, or known, before the run touches any file.
 
+use fiord_types::Bytes;
+
 use super::{Fake, error, job, jobs, run};
 
 #[test]
@@ -69,15 +71,15 @@ fn refuses_to_write_through_a_link_at_a_generated_name() {
 fn knows_how_much_a_reader_extends_files_of_other_programs() {
     let machine = Fake::default().file("f", 6).file("own", 6).file("a.0.0", 6).file("job.1.2", 6);
     let extends = |line: &str| job(&machine, &format!("--name=a {line}")).target.files[0].extends;
-    assert_eq!(extends("--rw=read --size=8k --filename=f"), 8186);
-    assert_eq!(extends("--rw=read --size=8k --filename=f --create_only=1"), 8186);
-    assert_eq!(extends("--rw=write --size=8k --filename=f"), 0, "it writes anyway");
-    assert_eq!(extends("--rw=read --size=8k --filename=own"), 0, "fiord created it");
-    assert_eq!(extends("--rw=read --size=8k --filename=job.1.2"), 0, "fio's name");
-    assert_eq!(extends("--rw=read --size=8k"), 0, "the job's own name");
-    assert_eq!(extends("--rw=read --size=8k --filename=new"), 0, "it is created");
+    assert_eq!(extends("--rw=read --size=8k --filename=f"), Bytes(8186));
+    assert_eq!(extends("--rw=read --size=8k --filename=f --create_only=1"), Bytes(8186));
+    assert_eq!(extends("--rw=write --size=8k --filename=f"), Bytes::ZERO, "it writes anyway");
+    assert_eq!(extends("--rw=read --size=8k --filename=own"), Bytes::ZERO, "fiord created it");
+    assert_eq!(extends("--rw=read --size=8k --filename=job.1.2"), Bytes::ZERO, "fio's name");
+    assert_eq!(extends("--rw=read --size=8k"), Bytes::ZERO, "the job's own name");
+    assert_eq!(extends("--rw=read --size=8k --filename=new"), Bytes::ZERO, "it is created");
     let all = jobs(&machine, "--name=a --rw=read --size=8k --filename=f --numjobs=3");
-    let bytes: Vec<u64> = all.iter().map(|job| job.target.files[0].extends).collect();
+    let bytes: Vec<u64> = all.iter().map(|job| job.target.files[0].extends.0).collect();
     assert_eq!(bytes, [8186, 0, 0], "once");
 }
 

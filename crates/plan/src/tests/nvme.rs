@@ -101,7 +101,10 @@ fn nvme(plan: &JobPlan) -> &NvmePlan {
 #[test]
 fn the_size_comes_from_the_namespace() {
     let plan = plan(device(4096, 0), "--bs=4k");
-    assert_eq!((plan.target.files[0].len, plan.target.files[0].kind), (1 << 30, FileKind::Char));
+    assert_eq!(
+        (plan.target.files[0].len, plan.target.files[0].kind),
+        (Bytes(1 << 30), FileKind::Char)
+    );
     let target = &nvme(&plan).targets[0];
     assert_eq!((target.block, target.split, target.metadata), (4096, None, None));
     assert_eq!(target.device.nsid, 1);
@@ -145,7 +148,10 @@ fn metadata_in_line_count_for_blocks() {
         device
     };
     let plan = plan(extended(8, None), "--bs=4160");
-    assert_eq!((nvme(&plan).targets[0].block, plan.target.files[0].len), (520, (2 << 20) * 520));
+    assert_eq!(
+        (nvme(&plan).targets[0].block, plan.target.files[0].len),
+        (520, Bytes((2 << 20) * 520))
+    );
     let message = refused(extended(8, None), "--bs=4k");
     assert!(message.contains("520 bytes, 512 of data and 8 of metadata"), "{message}");
     // Metadata is only protection information, which the controller inserts and strips.
@@ -348,7 +354,7 @@ fn never_emulates_zones_on_a_zoned_namespace_without_a_block_device() {
     let zoned = || with(make_zoned);
     let job = |device: NvmeDevice, line: &str| super::job(&machine(device), line);
     let zones = job(zoned(), &line).target.files[0].zones;
-    assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: None }));
+    assert_eq!(zones, Some(Zones { size: Bytes(1 << 20), emulated: None }));
     let message = error(&machine(zoned()), &format!("{line} --zonesize=2m"));
     assert!(message.contains("does not match disk zone size"), "{message}");
     let message = error(&machine(zoned()), &format!("{line} --max_open_zones=10"));
@@ -358,7 +364,7 @@ fn never_emulates_zones_on_a_zoned_namespace_without_a_block_device() {
     assert!(message.contains("cannot determine"), "{message}");
     // A namespace of the NVM command set has no zones, so emulated zones hide none.
     let zones = job(device(512, 0), &format!("{line} --zonesize=2m")).target.files[0].zones;
-    assert_eq!(zones, Some(Zones { size: 2 << 20, emulated: Some(2 << 20) }));
+    assert_eq!(zones, Some(Zones { size: Bytes(2 << 20), emulated: Some(Bytes(2 << 20)) }));
 }
 
 #[test]

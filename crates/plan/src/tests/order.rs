@@ -1,5 +1,7 @@
 //! Groups, instances and the order of jobs.
 
+use fiord_types::{Bytes, JobIndex};
+
 use super::*;
 
 fn groups(line: &str) -> Vec<(String, u32, u32, bool)> {
@@ -54,12 +56,12 @@ fn indexes_and_waiting() {
         .iter()
         .map(|j| {
             let id = &j.identity;
-            (id.index, id.section, id.instance, id.instances)
+            (id.index.get(), id.section, id.instance, id.instances)
         })
         .collect();
     assert_eq!(ids, [(0, 0, 0, 2), (1, 0, 1, 2), (2, 1, 0, 1), (3, 2, 0, 1)]);
-    assert_eq!(jobs[2].start.wait_for, [0, 1]);
-    assert_eq!(jobs[3].start.wait_for, [2]);
+    assert_eq!(jobs[2].start.wait_for, [0, 1].map(JobIndex));
+    assert_eq!(jobs[3].start.wait_for, [JobIndex(2)]);
 }
 
 #[test]
@@ -102,8 +104,8 @@ fn a_readonly_run_creates_and_extends_no_file() {
     assert!(
         error(&machine, &line("--filename=f --size=64k")).contains("has 10000 of the 65536 bytes")
     );
-    assert_eq!(job(&machine, &line("--filename=f --size=8k")).target.files[0].len, 8192);
-    assert_eq!(job(&machine, &line("--filename=f")).target.files[0].len, 10_000);
+    assert_eq!(job(&machine, &line("--filename=f --size=8k")).target.files[0].len, Bytes(8192));
+    assert_eq!(job(&machine, &line("--filename=f")).target.files[0].len, Bytes(10_000));
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Sizes and offsets. Each line holds what fio 3.42 did with the same job on the same files: the
 //! bytes it transferred and the sizes of the files afterwards, except where a comment says why not.
 
+use fiord_types::Bytes;
+
 use super::*;
 use crate::model::FilePlan;
 
@@ -13,9 +15,11 @@ struct Seen {
 }
 
 fn seen(job: &JobPlan) -> Seen {
-    let file =
-        |f: &FilePlan| (f.path.to_string_lossy().into_owned(), f.offset, f.len, f.size_needed);
-    Seen { bytes: job.end.bytes, files: job.target.files.iter().map(file).collect() }
+    let file = |f: &FilePlan| {
+        let needed = f.size_needed.map(|bytes| bytes.0);
+        (f.path.to_string_lossy().into_owned(), f.offset.0, f.len.0, needed)
+    };
+    Seen { bytes: job.end.bytes.0, files: job.target.files.iter().map(file).collect() }
 }
 
 fn machine() -> Fake {
@@ -83,7 +87,8 @@ fn one_file() {
         let job = job(&machine(), &format!("--name=a {line}"));
         let file = &job.target.files[0];
         let got = (job.end.bytes, file.offset, file.len, file.size_needed);
-        assert_eq!(got, (*bytes, *offset, *len, *needed), "{line}");
+        let expected = (Bytes(*bytes), Bytes(*offset), Bytes(*len), needed.map(Bytes));
+        assert_eq!(got, expected, "{line}");
     }
 }
 
@@ -132,7 +137,7 @@ fn offsets_of_instances() {
     for (line, expected) in table {
         let jobs = jobs(&machine(), &format!("--name=a {line}"));
         let got: Vec<(u64, u64)> =
-            jobs.iter().map(|j| (j.target.files[0].offset, j.target.files[0].len)).collect();
+            jobs.iter().map(|j| (j.target.files[0].offset.0, j.target.files[0].len.0)).collect();
         // fio lists the first instance, then the others in descending order.
         let mut expected = expected.to_vec();
         expected[1..].reverse();
@@ -170,7 +175,7 @@ fn refuses_impossible_regions() {
 fn drawn_file_sizes() {
     let line = "--name=a --rw=write --nrfiles=20 --filesize=100k-200k";
     let first = job(&machine(), line);
-    let sizes: Vec<u64> = first.target.files.iter().map(|f| f.len).collect();
+    let sizes: Vec<u64> = first.target.files.iter().map(|f| f.len.0).collect();
     assert!(sizes.iter().all(|s| (102_400..=204_800).contains(s) && s % 4096 == 0), "{sizes:?}");
     assert!(sizes.iter().any(|s| *s != sizes[0]), "{sizes:?}");
     assert_eq!(first, job(&machine(), line), "the same in every run");
@@ -187,7 +192,7 @@ fn files_that_earlier_jobs_make() {
         &machine(),
         "--name=a --rw=write --size=8k --filename=x --name=b --rw=read --filename=x",
     );
-    assert_eq!(jobs[1].target.files[0].len, 8192);
+    assert_eq!(jobs[1].target.files[0].len, Bytes(8192));
     let what = error(
         &machine(),
         "--name=b --rw=read --filename=x --name=a --rw=write --size=8k --filename=x",

@@ -1,5 +1,7 @@
 //! `ioengine=sg` on imaginary disks, and what they do not support.
 
+use fiord_types::Bytes;
+
 use super::*;
 use crate::machine::facts::FoundKind;
 use crate::model::*;
@@ -28,7 +30,10 @@ fn plan(rest: &str) -> SgPlan {
 #[test]
 fn a_generic_device_has_the_size_of_its_disk() {
     let job = job(&machine(), &line(""));
-    assert_eq!((job.target.files[0].kind, job.target.files[0].len), (FileKind::Char, 512 << 20));
+    assert_eq!(
+        (job.target.files[0].kind, job.target.files[0].len),
+        (FileKind::Char, Bytes::from_mib(512))
+    );
     let block = super::job(&machine(), &line("--filename=/dev/sda"));
     assert_eq!(block.target.files[0].kind, FileKind::Block);
 }
@@ -99,7 +104,7 @@ fn never_emulates_zones_on_a_generic_device() {
     let message = error(&machine(), &line(""));
     assert!(message.contains("cannot determine the zones of `/dev/sg0`"), "{message}");
     let zones = job(&machine(), &line("--filename=/dev/sda")).target.files[0].zones;
-    assert_eq!(zones, Some(Zones { size: 1 << 20, emulated: Some(1 << 20) }));
+    assert_eq!(zones, Some(Zones { size: Bytes(1 << 20), emulated: Some(Bytes(1 << 20)) }));
     for word in ["verify_bytchk_00", "verify_bytchk_11", "write_same", "write_stream"] {
         let line = line(&format!("--filename=/dev/sda --sg_write_mode={word}"));
         let message = error(&machine(), &line);

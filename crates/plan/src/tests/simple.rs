@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fiord_types::{Dir, Nanos};
+use fiord_types::{Bytes, Dir, Nanos};
 
 use super::*;
 use crate::model::*;
@@ -17,12 +17,12 @@ fn a_plain_job() {
     assert_eq!(job.target.files.len(), 1);
     let file = &job.target.files[0];
     assert_eq!(file.path, Path::new("a.0.0"));
-    assert_eq!((file.offset, file.len), (0, 1 << 20));
-    assert_eq!((file.size_now, file.size_needed), (None, Some(1 << 20)));
+    assert_eq!((file.offset, file.len), (Bytes::ZERO, Bytes::from_mib(1)));
+    assert_eq!((file.size_now, file.size_needed), (None, Some(Bytes::from_mib(1))));
     assert_eq!(job.load.mix, Mix::Read);
     assert!(job.load.random);
     assert_eq!(job.load.blocks[Dir::Read], BlockSize::Fixed(8192));
-    assert_eq!(job.end.bytes, 1 << 20);
+    assert_eq!(job.end.bytes, Bytes(1 << 20));
     assert_eq!(job.end.loops, 1);
     assert_eq!(job.depth.depth, 4);
     assert_eq!(job.content, Content::Scramble);

@@ -1,5 +1,7 @@
 //! `sprandom`: its options, the amount that it writes, and options that contradict it.
 
+use fiord_types::Bytes;
+
 use super::{Fake, error, job, run};
 use crate::SpRandom;
 
@@ -15,20 +17,20 @@ fn machine() -> Fake {
 fn writes_as_much_as_fits_the_physical_capacity() {
     let writes = |more: &str| {
         let job = job(&machine(), &format!("{JOB} {more}"));
-        assert_eq!(job.end.bytes % 4096, 0);
+        assert_eq!(job.end.bytes % Bytes(4096), Bytes::ZERO);
         job.end.bytes / 4096
     };
-    assert_eq!(writes(""), 18_841);
-    assert_eq!(writes("--spr_op=0.05"), 17_203);
-    assert_eq!(writes("--spr_op=0.25"), 20_480);
-    assert_eq!(writes("--spr_op=0.5"), 24_576);
-    assert_eq!(writes("--spr_op=0.99"), 32_604);
-    assert_eq!(writes("--spr_op=1"), 32_768);
-    assert_eq!(writes("--size=67100000"), 18_839);
-    assert_eq!(writes("--offset=1m --size=63m"), 63 * 256 * 115 / 100);
-    assert_eq!(writes("--loops=2"), 18_841, "of each");
+    assert_eq!(writes(""), Bytes(18_841));
+    assert_eq!(writes("--spr_op=0.05"), Bytes(17_203));
+    assert_eq!(writes("--spr_op=0.25"), Bytes(20_480));
+    assert_eq!(writes("--spr_op=0.5"), Bytes(24_576));
+    assert_eq!(writes("--spr_op=0.99"), Bytes(32_604));
+    assert_eq!(writes("--spr_op=1"), Bytes(32_768));
+    assert_eq!(writes("--size=67100000"), Bytes(18_839));
+    assert_eq!(writes("--offset=1m --size=63m"), Bytes(63 * 256 * 115 / 100));
+    assert_eq!(writes("--loops=2"), Bytes(18_841), "of each");
     let two = job(&machine(), &format!("{JOB} --filename=/f:/g"));
-    assert_eq!(two.end.bytes / 4096, 2 * 9420);
+    assert_eq!(two.end.bytes / 4096, Bytes(2 * 9420));
 }
 
 #[test]

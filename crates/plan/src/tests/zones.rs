@@ -1,5 +1,7 @@
 //! `zonemode=zbd`: sizes in zones, rounding, what is refused.
 
+use fiord_types::Bytes;
+
 use super::{Fake, error, job, jobs, run};
 use crate::{Resets, Zones};
 
@@ -15,7 +17,7 @@ fn machine() -> Fake {
 
 fn region(line: &str) -> (u64, u64) {
     let job = job(&machine(), line);
-    (job.target.files[0].offset / MIB, job.target.files[0].len / MIB)
+    (job.target.files[0].offset.as_mib(), job.target.files[0].len.as_mib())
 }
 
 #[test]
@@ -24,10 +26,10 @@ fn sizes_and_offsets_in_zones() {
     assert_eq!(region(&format!("{ON_FILE} --rw=write --size=8z --offset=2z")), (2, 8));
     let line = format!("{ON_DEVICE} --rw=write --size=8z --offset_increment=8z --numjobs=3");
     let starts: Vec<u64> =
-        jobs(&machine(), &line).iter().map(|j| j.target.files[0].offset / MIB).collect();
+        jobs(&machine(), &line).iter().map(|j| j.target.files[0].offset.as_mib()).collect();
     assert_eq!(starts, [0, 256, 128], "the first instance, then the others backwards");
     let job = job(&machine(), &format!("{ON_DEVICE} --rw=write --size=8z --io_size=20z"));
-    assert_eq!(job.end.bytes, 320 * MIB);
+    assert_eq!(job.end.bytes, Bytes(320 * MIB));
 }
 
 #[test]
@@ -35,11 +37,11 @@ fn the_zones_of_a_file() {
     let zones = |line: &str| job(&machine(), line).target.files[0].zones;
     assert_eq!(
         zones(&format!("{ON_DEVICE} --rw=write")),
-        Some(Zones { size: 16 * MIB, emulated: None })
+        Some(Zones { size: Bytes(16 * MIB), emulated: None })
     );
     assert_eq!(
         zones(&format!("{ON_FILE} --rw=write --zonecapacity=768k")),
-        Some(Zones { size: MIB, emulated: Some(768 << 10) })
+        Some(Zones { size: Bytes(MIB), emulated: Some(Bytes(768 << 10)) })
     );
     assert_eq!(zones("--name=a --filename=/f"), None);
 }

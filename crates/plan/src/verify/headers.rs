@@ -36,7 +36,7 @@ pub(super) fn check_number(job: Reading, plan: &JobPlan, pass: VerifyPass) -> bo
 
 /// Whether fio regards the writes of a job as possibly overlapping. It ignores uneven distributions.
 fn may_overlap(job: Reading, plan: &JobPlan) -> bool {
-    let region = plan.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let region = plan.target.region();
     let steps = !matches!(plan.load.step, Step::None | Step::EveryNth(1));
     has_no_map(job, plan)
         || job.get(SOFTRANDOMMAP)

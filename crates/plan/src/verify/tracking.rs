@@ -7,7 +7,7 @@ use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval::header_and_digest;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::value::PatternPart;
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, JobIndex};
 
 use crate::model::{
     BlockSize, Distribution, FilePlan, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPass,
@@ -17,7 +17,7 @@ use crate::model::{
 /// Whether a job may write a block more than once in a loop.
 pub(super) fn rewrites(plan: &JobPlan) -> bool {
     let load = &plan.load;
-    let region = plan.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let region = plan.target.region();
     let at_random = load.random
         && (load.no_map
             || load.distribution != Distribution::Even
@@ -29,12 +29,12 @@ pub(super) fn rewrites(plan: &JobPlan) -> bool {
 /// with blocks that it has written.
 fn laps_differ(plan: &JobPlan) -> bool {
     let block = match plan.load.blocks[Dir::Write] {
-        BlockSize::Fixed(bytes) => u64::from(bytes.max(1)),
+        BlockSize::Fixed(bytes) => Bytes::from(bytes.max(1)),
         _ => return true,
     };
-    let whole = |sum: u64, len: u64| sum.saturating_add(len / block * block);
-    let pass = plan.target.files.iter().fold(0, |sum, file| whole(sum, file.len));
-    let region = plan.target.files.iter().fold(0u64, |sum, file| sum.saturating_add(file.len));
+    let whole = |sum: Bytes, len: Bytes| sum.saturating_add(len.round_down(block));
+    let pass = plan.target.files.iter().fold(Bytes::ZERO, |sum, file| whole(sum, file.len));
+    let region = plan.target.region();
     let ends_within = plan.end.bytes != pass || region != pass || plan.end.ios.is_some();
     plan.end.bytes > pass || plan.end.loops > 1 && ends_within
 }
@@ -84,10 +84,10 @@ pub(super) fn granule(plan: &JobPlan) -> u64 {
         divisor = common(divisor, bytes.unsigned_abs());
     }
     if let Some(strided) = load.strided {
-        divisor = common(common(divisor, strided.transfer), strided.range);
+        divisor = common(common(divisor, strided.transfer.0), strided.range.0);
     }
     let files = plan.target.files.iter();
-    files.fold(divisor, |all, file| common(all, file.offset)).max(1)
+    files.fold(divisor, |all, file| common(all, file.offset.0)).max(1)
 }
 
 /// The greatest common divisor. 0 is divisible by every number.
@@ -143,7 +143,8 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
 /// Whether two jobs with one file run at the same time, and one of them writes it.
 fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
     let (a, b) = (&plans[one], &plans[other]);
-    let waits = a.start.wait_for.contains(&other) || b.start.wait_for.contains(&one);
+    let waits =
+        a.start.wait_for.contains(&JobIndex(other)) || b.start.wait_for.contains(&JobIndex(one));
     one != other
         && a.identity.stonewall_group == b.identity.stonewall_group
         && !waits

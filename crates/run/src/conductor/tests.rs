@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use fiord_plan::{EnginePlan, ExitWhat};
-use fiord_types::{Dir, Nanos};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos};
 
 use super::*;
 use crate::events::queue::MOST_REPORTS;
@@ -33,7 +33,7 @@ impl Interrupts for At {
 fn jobs(n: usize) -> Vec<JobPlan> {
     let mut jobs = vec![JobPlan::plain(EnginePlan::Null, 1 << 20); n];
     for (index, job) in jobs.iter_mut().enumerate() {
-        job.identity.index = index;
+        job.identity.index = JobIndex(index);
         job.identity.name = format!("job{index}");
         job.reporting.stats = true;
         job.target.layout.serialize = true;
@@ -149,7 +149,7 @@ impl Interrupts for Counted {
 #[test]
 fn the_conductor_sleeps_while_jobs_run() {
     type Change = fn(&mut JobPlan);
-    let cases: [Change; 2] = [|_| {}, |job| job.end.ramp_size = u64::MAX];
+    let cases: [Change; 2] = [|_| {}, |job| job.end.ramp_size = Bytes::MAX];
     for change in cases {
         let mut jobs = jobs(1);
         forever(&mut jobs[0]);

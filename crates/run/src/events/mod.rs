@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
-use fiord_types::{Errno, Nanos};
+use fiord_types::{Bytes, Errno, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::error::JobError;
@@ -51,8 +51,8 @@ pub enum EventKind {
         job: String,
         /// Number of files.
         files: usize,
-        /// Total size of these files after the layout, bytes.
-        bytes: u64,
+        /// Total size of these files after the layout.
+        bytes: Bytes,
     },
     /// The layout before the run is complete; no job has started.
     LaidOut,

@@ -1,5 +1,5 @@
 use fiord_plan::EnginePlan;
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::*;
 use crate::scratch::Scratch;
@@ -10,13 +10,13 @@ fn job(path: std::path::PathBuf, size: u64) -> JobPlan {
     job.target.files = vec![FilePlan {
         path,
         kind: FileKind::Regular,
-        offset: 0,
-        len: size,
-        beyond: 0,
+        offset: Bytes::ZERO,
+        len: Bytes(size),
+        beyond: Bytes::ZERO,
         size_now: None,
         zones: None,
         size_needed: None,
-        extends: 0,
+        extends: Bytes::ZERO,
     }];
     job
 }
@@ -63,7 +63,7 @@ fn a_server_is_not_opened_as_a_file() {
 fn files_that_each_loop_removes_are_created_again() {
     let dir = Scratch::new();
     let mut job = job(dir.path().join("f"), 8192);
-    job.target.files[0].size_needed = Some(8192);
+    job.target.files[0].size_needed = Some(Bytes(8192));
     job.target.open.create = true;
     crate::layout::again(&job, &job.target.files[0]).unwrap();
     let mut files = FileSet::new(&job);

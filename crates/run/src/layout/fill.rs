@@ -142,16 +142,16 @@ pub(crate) fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Do
             if cancelled() {
                 return Ok(Done::Cancelled);
             }
-            let len = usize::try_from(end - at).unwrap_or(CHUNK).min(CHUNK);
-            match file.read_at(&mut buffer[..len], at) {
+            let len = usize::try_from((end - at).0).unwrap_or(CHUNK).min(CHUNK);
+            match file.read_at(&mut buffer[..len], at.0) {
                 // The file ends early: the job's own I/O will report that.
                 Ok(0) => break,
-                Ok(n) => at += n as u64,
+                Ok(n) => at += Bytes(n as u64),
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     let errno = Errno::of(&e);
                     let mut error = JobError::new(Stage::PreRead, errno, "").at(&plan.path);
-                    error.offset = Some(at);
+                    error.offset = Some(at.0);
                     return Err(error);
                 }
             }

@@ -72,16 +72,20 @@ impl<'a> Maker<'a> {
         if self.overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
-        let needed = plan.size_needed.unwrap_or(0);
+        let needed = plan.size_needed.unwrap_or(Bytes::ZERO);
         // With `fill_device` the user wants a full file system.
         if holds_data(self.job) && takes_its_size(&self.job.content) && !self.job.end.fill_device {
-            fits(plan, needed)?;
+            fits(plan, needed.0)?;
         }
         self.reach_directory(plan)?;
         let (file, created) = self.open(plan, present)?;
         let layout = &self.job.target.layout;
-        let allocated =
-            file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
+        let allocated = file::allocate(
+            file.as_fd(),
+            how(layout.fallocate),
+            present,
+            (needed - Bytes(present)).0,
+        );
         // Ignore a lack of space here: the write that follows reports it.
         if let Err(error) = allocated
             && error.errno != Errno::ENOSPC
@@ -92,7 +96,7 @@ impl<'a> Maker<'a> {
             );
             self.overseer.warning(&what);
         }
-        let written = present..needed;
+        let written = present..needed.0;
         if !holds_data(self.job) {
             return forget(plan, &file, &written).map(|()| Done::Complete);
         }

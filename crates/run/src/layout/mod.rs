@@ -33,7 +33,7 @@ pub(crate) trait Overseer {
     /// Whether the layout must stop now.
     fn cancelled(&mut self) -> bool;
     /// The layout is about to create or extend this many files, with this total size in bytes.
-    fn laying_out(&mut self, files: usize, bytes: u64);
+    fn laying_out(&mut self, files: usize, bytes: Bytes);
     /// The layout continues without something that the user asked for.
     fn warning(&mut self, what: &str);
 }
@@ -88,7 +88,7 @@ fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
         Err(e) if e.errno == Errno::ENOENT => return Ok(Some(0)),
         Err(e) => return Err(failed(Stage::Stat, plan, &e)),
     };
-    Ok((present < Bytes(needed)).then_some(present.0))
+    Ok((present < needed).then_some(present.0))
 }
 
 /// The job with smaller files, after a layout with `fill_device` ended early because the device was full.
@@ -101,10 +101,10 @@ pub(crate) fn shortened(job: &JobPlan) -> Option<JobPlan> {
     for plan in shorter.target.files.iter_mut().filter(|plan| plan.kind == FileKind::Regular) {
         // If stat fails here, the open that follows fails too and gives a better message.
         let Ok(facts) = file::facts(&plan.path) else { continue };
-        plan.len = plan.len.min(facts.size.saturating_sub(Bytes(plan.offset)).0);
+        plan.len = plan.len.min(facts.size.saturating_sub(plan.offset));
     }
-    let planned: u64 = job.target.files.iter().map(|plan| plan.len).sum();
-    let left: u64 = shorter.target.files.iter().map(|plan| plan.len).sum();
+    let planned = job.target.region();
+    let left = shorter.target.region();
     // A job that passes over its files more than once still does.
     if shorter.end.bytes <= planned {
         shorter.end.bytes = shorter.end.bytes.min(left);
@@ -119,7 +119,7 @@ pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
         fn cancelled(&mut self) -> bool {
             false
         }
-        fn laying_out(&mut self, _: usize, _: u64) {}
+        fn laying_out(&mut self, _: usize, _: Bytes) {}
         fn warning(&mut self, _: &str) {}
     }
     match needs(plan)? {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use fiord_plan::{EnginePlan, Fallocate, Mix};
 use fiord_sys::file::Open;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::make::fits;
 use super::*;
@@ -28,8 +28,8 @@ impl Overseer for Notes {
             }
         }
     }
-    fn laying_out(&mut self, files: usize, bytes: u64) {
-        self.laid_out.push((files, bytes));
+    fn laying_out(&mut self, files: usize, bytes: Bytes) {
+        self.laid_out.push((files, bytes.0));
     }
     fn warning(&mut self, what: &str) {
         self.warnings.push(what.to_owned());
@@ -44,12 +44,12 @@ fn job(dir: &Scratch, size: u64) -> JobPlan {
     job.target.files = vec![FilePlan {
         path: dir.path().join("deep/er/file"),
         kind: FileKind::Regular,
-        offset: 0,
-        len: size,
-        beyond: 0,
+        offset: Bytes::ZERO,
+        len: Bytes(size),
+        beyond: Bytes::ZERO,
         size_now: None,
-        size_needed: Some(size),
-        extends: 0,
+        size_needed: Some(Bytes(size)),
+        extends: Bytes::ZERO,
         zones: None,
     }];
     job
@@ -109,7 +109,7 @@ fn a_cancelled_layout_leaves_no_incomplete_file() {
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
     assert!(!path.exists());
     std::fs::write(&path, b"precious").unwrap();
-    job.target.files[0].size_now = Some(8);
+    job.target.files[0].size_now = Some(Bytes(8));
     let mut notes = Notes { patience: Some(4), ..Notes::default() };
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
@@ -189,7 +189,7 @@ fn a_device_with_a_holder_is_refused_even_if_nothing_is_mounted() {
         path: device.0.clone(),
         kind: FileKind::Block,
         size_needed: None,
-        extends: 0,
+        extends: Bytes::ZERO,
         ..job.target.files[0].clone()
     };
     refuse_mounted(&job).unwrap();

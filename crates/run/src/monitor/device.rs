@@ -53,7 +53,7 @@ impl DeviceActivity {
         let begun = plan.jobs.iter().zip(since).filter_map(|(job, since)| Some((since?, job)));
         if let Some((at, job)) = begun.min_by_key(|(at, _)| *at) {
             self.began = Some(at);
-            if job.end.ramp_time > Nanos::ZERO || job.end.ramp_size > 0 {
+            if job.end.ramp_time > Nanos::ZERO || job.end.ramp_size > Bytes::ZERO {
                 let _ = self.watch.restart();
             }
         }

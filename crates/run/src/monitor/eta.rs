@@ -50,7 +50,7 @@ fn seconds(ns: u64) -> u64 {
 /// The share of its work that a job has done, 0 to 1; `None` if the work has no limit.
 fn share(job: &JobPlan, at: &Standing) -> Option<f64> {
     let total = job.end.bytes.saturating_mul(job.end.loops.max(1));
-    let by_bytes = (total > 0).then(|| at.bytes.0 as f64 / total as f64);
+    let by_bytes = (total > Bytes::ZERO).then(|| at.bytes.as_f64() / total.as_f64());
     let by_ios = job.end.ios.filter(|n| *n > 0).map(|n| at.ios as f64 / n as f64);
     let most = [by_bytes, by_ios].into_iter().flatten().reduce(f64::max);
     most.map(|share| share.min(1.0))
@@ -124,7 +124,7 @@ mod tests {
         let mut by_work = job();
         by_work.end.time_based = false;
         by_work.end.runtime = None;
-        by_work.end.bytes = 1 << 20;
+        by_work.end.bytes = Bytes(1 << 20);
         // A quarter took one second: three more seconds.
         assert_eq!(estimate(&[by_work], &[at(1000)], SECOND).0, Some(3));
     }
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(estimate_job(&job(), &at(1000), SECOND), (Some(2), Some(1.0 / 3.0)));
         let mut by_work = job();
         by_work.end.time_based = false;
-        by_work.end.bytes = 1 << 20;
+        by_work.end.bytes = Bytes(1 << 20);
         assert_eq!(estimate_job(&by_work, &at(1000), SECOND), (Some(2), Some(0.25)));
         by_work.end.runtime = None;
         let waiting = Standing { running: None, ..at(0) };

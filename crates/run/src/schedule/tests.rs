@@ -1,12 +1,12 @@
 use fiord_plan::EnginePlan;
-use fiord_types::Nanos;
+use fiord_types::{JobIndex, Nanos};
 
 use super::*;
 
 fn jobs(n: usize) -> Vec<JobPlan> {
     let mut jobs = vec![JobPlan::plain(EnginePlan::Null, 1 << 20); n];
     for (index, job) in jobs.iter_mut().enumerate() {
-        job.identity.index = index;
+        job.identity.index = JobIndex(index);
     }
     jobs
 }
@@ -30,7 +30,7 @@ fn a_stonewall_waits_for_all_earlier_jobs() {
 fn a_delay_or_wait_for_delays_only_its_own_job() {
     let mut jobs = jobs(4);
     jobs[0].start.delay = (Nanos(1000), Nanos(1000));
-    jobs[1].start.wait_for = vec![3];
+    jobs[1].start.wait_for = vec![JobIndex(3)];
     let mut schedule = Schedule::new(&jobs);
     assert_eq!(schedule.start(0), [2, 3]);
     assert_eq!(schedule.next_start(), Some(1000));

@@ -379,10 +379,10 @@ impl File {
         let device = table.limit.filter(|_| !zoned.ignore_limits);
         let limit = device.into_iter().chain(zoned.max_open).min();
         let resets = zoned.resets.map(|resets| {
-            let threshold = (plan.len as f64 * resets.threshold) as u64;
+            let threshold = (plan.len.as_f64() * resets.threshold) as u64;
             (Bytes(threshold), resets.every)
         });
-        let id = job.identity.index as u32;
+        let id = job.identity.index.get() as u32;
         let sequential_writes = writes && !job.load.random;
         let user = ZoneUser {
             partly_written: if sequential_writes {
@@ -419,7 +419,7 @@ fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u
         |what: String| JobError::new(Stage::ZoneSetUp, Some(Errno::EINVAL), what).at(&plan.path);
     let zones = plan.zones.ok_or_else(|| no_zones(plan))?;
     let range = (plan.offset / zones.size, (plan.offset + plan.len) / zones.size);
-    if Bytes(zones.size) != table.zone_size || range.1 > table.views.len() as u64 {
+    if zones.size != table.zone_size || range.1 > table.views.len() as u64 {
         return Err(invalid(format!(
             "the job uses zones {} to {} of {} bytes, but the device has {} zones of {} bytes. To \
              fix: adapt zonesize, offset and size",

@@ -27,7 +27,7 @@ struct Entry {
     /// At least one job writes or trims.
     write: bool,
     /// End of the last byte that any job uses.
-    end: u64,
+    end: Bytes,
     table: OnceLock<Result<Arc<ZoneTable>, JobError>>,
 }
 
@@ -89,18 +89,12 @@ impl Entry {
             let (size, count) = (self.zones.size, self.end.div_ceil(self.zones.size));
             // If a job of this run writes, all zones start empty, as in fio.
             if self.write || self.kind != FileKind::Regular {
-                return Ok(ZoneTable::emulated(&self.path, Bytes(size), Bytes(capacity), count));
+                return Ok(ZoneTable::emulated(&self.path, size, capacity, count));
             }
             let written = contents(&self.path, size, capacity, count).map_err(|e| {
                 JobError::new(Stage::ZoneSetUp, e.errno, error_words(&e)).at(&self.path)
             })?;
-            let written: Vec<Bytes> = written.into_iter().map(Bytes).collect();
-            return Ok(ZoneTable::emulated_with(
-                &self.path,
-                Bytes(size),
-                Bytes(capacity),
-                &written,
-            ));
+            return Ok(ZoneTable::emulated_with(&self.path, size, capacity, &written));
         }
         let device = zone::ZonedNode::open(&self.path, self.write).map_err(|e| {
             JobError::new(
@@ -118,15 +112,20 @@ impl Entry {
 }
 
 /// Bytes written in each emulated zone of a file: from the start of the zone to the first hole.
-fn contents(path: &Path, size: u64, capacity: u64, count: u64) -> fiord_sys::Result<Vec<u64>> {
+fn contents(
+    path: &Path,
+    size: Bytes,
+    capacity: Bytes,
+    count: u64,
+) -> fiord_sys::Result<Vec<Bytes>> {
     let file = file::Open::read_only().open(path)?;
-    let parts = file::written(&file, 0, count * size)?;
+    let parts = file::written(&file, 0, (size * count).0)?;
     let mut parts = parts.iter().peekable();
     let held = |zone: u64| {
-        let start = zone * size;
+        let start = (size * zone).0;
         while parts.next_if(|part| part.end <= start).is_some() {}
         let part = parts.peek().filter(|part| part.contains(&start));
-        part.map_or(0, |part| (part.end - start).min(capacity))
+        part.map_or(Bytes::ZERO, |part| Bytes(part.end - start).min(capacity))
     };
     Ok((0..count).map(held).collect())
 }

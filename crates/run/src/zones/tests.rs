@@ -11,7 +11,7 @@ use fiord_load::{Io, IoAttributes};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{State, Zone, ZoneAction, ZonedDevice, ZonedFacts};
-use fiord_types::{Bytes, Dir, Errno, FileIndex};
+use fiord_types::{Bytes, Dir, Errno, FileIndex, JobIndex};
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;
@@ -56,14 +56,15 @@ const PLAIN: Zoned = Zoned {
 
 fn job(index: usize, zones: std::ops::Range<u64>, random: bool, zoned: Zoned) -> JobPlan {
     let mut job = JobPlan::plain(EnginePlan::Null, ZONE);
-    job.identity.index = index;
+    job.identity.index = JobIndex(index);
     job.depth.depth = 8;
     job.load.random = random;
     job.load.mix = Mix::Write;
     job.load.zoned = Some(zoned);
     let file = &mut job.target.files[0];
-    (file.offset, file.len) = (zones.start * ZONE, (zones.end - zones.start) * ZONE);
-    file.zones = Some(Zones { size: ZONE, emulated: None });
+    file.offset = Bytes(zones.start * ZONE);
+    file.len = Bytes((zones.end - zones.start) * ZONE);
+    file.zones = Some(Zones { size: Bytes(ZONE), emulated: None });
     job
 }
 
@@ -112,9 +113,9 @@ fn drive(
             (made + (flights.len() as u64) < ios && !free.is_empty()).then(|| {
                 let dir =
                     if way.reads && next(&mut seed) & 3 == 0 { Dir::Read } else { Dir::Write };
-                let blocks = file.len / u64::from(BLOCK);
-                let random = file.offset + next(&mut seed) % blocks * u64::from(BLOCK);
-                io(dir, if way.random { random } else { at })
+                let blocks = file.len / Bytes::from(BLOCK);
+                let random = file.offset + Bytes::from(BLOCK) * (next(&mut seed) % blocks);
+                io(dir, if way.random { random.0 } else { at.0 })
             })
         });
         if let Some(io) = io {
@@ -123,7 +124,7 @@ fn drive(
                     let slot = free.pop().unwrap();
                     placer.taken(slot);
                     if io.dir == Dir::Write {
-                        at = io.offset + u64::from(io.len);
+                        at = Bytes(io.offset + u64::from(io.len));
                     }
                     flights.push_back((slot, io));
                     continue;

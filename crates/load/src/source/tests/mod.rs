@@ -9,7 +9,7 @@ mod strided;
 mod totals;
 
 use fiord_plan::*;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, PerDir};
 
 use super::{SourceVisitor, with_source};
 use crate::{Next, Source};
@@ -25,7 +25,7 @@ fn job(words: &str) -> JobPlan {
             "io_size" => io_size = Some(bytes(value)),
             "nrfiles" => files = value.parse().unwrap(),
             "openfiles" => open = Some(value.parse().unwrap()),
-            "offset" => job.target.files[0].offset = bytes(value),
+            "offset" => job.target.files[0].offset = Bytes(bytes(value)),
             "number_ios" => job.end.ios = Some(value.parse().unwrap()),
             "loops" => job.end.loops = value.parse().unwrap(),
             "file_service_type" => job.target.service = service(value),
@@ -33,13 +33,13 @@ fn job(words: &str) -> JobPlan {
         }
     }
     let each = size / files;
-    let file = FilePlan { len: each, ..job.target.files[0].clone() };
+    let file = FilePlan { len: Bytes(each), ..job.target.files[0].clone() };
     job.target.files = vec![file; files as usize];
     job.target.open_files = open.unwrap_or(files as u32);
-    job.end.bytes = io_size.unwrap_or(each * files);
+    job.end.bytes = Bytes(io_size.unwrap_or(each * files));
     if let Some(plan) = job.load.sprandom {
         let block = job.load.blocks[Dir::Write].min();
-        job.end.bytes = files * plan.writes(each, block) * u64::from(block);
+        job.end.bytes = Bytes(files * plan.writes(each, block) * u64::from(block));
     }
     job
 }
@@ -102,8 +102,9 @@ fn load_word(load: &mut Load, name: &str, value: &str) {
         }
         "strided" => {
             let parts: Vec<u64> = value.split(':').map(bytes).collect();
-            let skip = ZoneSkip::Bytes(parts[2]);
-            load.strided = Some(Strided { transfer: parts[0], range: parts[1], skip });
+            let skip = ZoneSkip::Bytes(Bytes(parts[2]));
+            load.strided =
+                Some(Strided { transfer: Bytes(parts[0]), range: Bytes(parts[1]), skip });
         }
         "sprandom" => {
             let (regions, spare) = value.split_once(':').unwrap();
@@ -123,7 +124,7 @@ fn distribution(text: &str) -> Distribution {
         let (share, size) = part.split_once('/').unwrap();
         let size = match word {
             "zoned" => ZoneSize::Percent(size.parse().unwrap()),
-            _ => ZoneSize::Bytes(bytes(size)),
+            _ => ZoneSize::Bytes(Bytes(bytes(size))),
         };
         ZoneShare { share: share.parse().unwrap(), size }
     };

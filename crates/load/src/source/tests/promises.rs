@@ -111,13 +111,13 @@ proptest! {
         for next in &first {
             let Next::Io(io) = next else { continue };
             let file = &job.target.files[io.file];
-            prop_assert!(io.offset >= file.offset);
-            prop_assert!(io.offset + u64::from(io.len) <= file.offset + file.len);
+            prop_assert!(io.offset >= file.offset.0);
+            prop_assert!(io.offset + u64::from(io.len) <= (file.offset + file.len).0);
             let sizes = &job.load.blocks[io.dir];
             let pair = word.contains("trimwrite");
             prop_assert!(pair || (sizes.min()..=sizes.max()).contains(&io.len));
             if let (BlockSize::Fixed(bs), "randread" | "read") = (sizes, word) {
-                prop_assert_eq!((io.offset - file.offset) % u64::from(*bs), 0);
+                prop_assert_eq!((io.offset - file.offset.0) % u64::from(*bs), 0);
             }
         }
         prop_assert_eq!(first, said(&job, 100_000));

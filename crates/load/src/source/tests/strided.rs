@@ -1,6 +1,6 @@
 //! `zonemode=strided`: the orders are those of fio 3.42's I/O log for the same job.
 
-use fiord_types::FileIndex;
+use fiord_types::{Bytes, FileIndex};
 
 use super::{ios, job};
 
@@ -42,7 +42,7 @@ fn sequential_orders_are_those_of_fio() {
 fn strides_go_on_to_the_end_of_the_file() {
     let order = |words: &str, beyond: u64| {
         let mut job = job(&format!("bs=4k {words}"));
-        job.target.files[0].beyond = beyond << 10;
+        job.target.files[0].beyond = Bytes(beyond << 10);
         ios(&job).iter().map(|io| io.offset / 4096).collect::<Vec<_>>()
     };
     let strides = |zones: std::ops::Range<u64>, stride: u64, used: u64| -> Vec<u64> {

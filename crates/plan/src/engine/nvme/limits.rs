@@ -156,12 +156,12 @@ impl Limits<'_> {
             let near = value.next_multiple_of(block);
             self.error(option, what).help(format!("To fix: write `{}={near}`", option.name))
         };
-        if !self.file.offset.is_multiple_of(block) {
+        if !self.file.offset.is_multiple_of(Bytes(block)) {
             let option = match self.job.is_set(OFFSET) {
                 true => OFFSET.def(),
                 false => OFFSET_INCREMENT.def(),
             };
-            messages.push(whole(option, self.file.offset));
+            messages.push(whole(option, self.file.offset.0));
         }
         if self.job.is_set(BA) {
             let odd = self.used().map(|dir| self.load.align[dir]);

@@ -21,7 +21,7 @@ use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
-use fiord_types::{Nanos, PerDir};
+use fiord_types::{Bytes, Nanos, PerDir};
 
 use self::stages::StageTimes;
 use self::waiting::Waiting;
@@ -91,8 +91,8 @@ impl<'a> JobState<'a> {
         now: u64,
     ) -> Self {
         let end = &job.end;
-        let ramp = (end.ramp_time > Nanos::ZERO || end.ramp_size > 0)
-            .then(|| Ramp { until: now.saturating_add(end.ramp_time.0), bytes: end.ramp_size });
+        let ramp = (end.ramp_time > Nanos::ZERO || end.ramp_size > Bytes::ZERO)
+            .then(|| Ramp { until: now.saturating_add(end.ramp_time.0), bytes: end.ramp_size.0 });
         match ramp {
             Some(_) => control.set_phase(Phase::Ramp),
             None => control.begin_measuring(),

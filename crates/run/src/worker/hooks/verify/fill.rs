@@ -52,7 +52,7 @@ impl JobFormat {
             header_offset: header_offset as usize,
             pattern,
             seed: job.load.seed,
-            thread: (job.identity.index + 1) as u16,
+            thread: (job.identity.index.get() + 1) as u16,
         })
     }
 

@@ -86,7 +86,7 @@ impl TrackedMaps {
             |file| maps.map(file, granule).map_err(|e| JobError::from(e).during(Stage::SetUp));
         Ok(TrackedMaps {
             maps: files.iter().map(map).collect::<Result<_, _>>()?,
-            regions: files.iter().map(|file| (file.offset, file.offset + file.reach())).collect(),
+            regions: files.iter().map(|file| (file.offset.0, file.end().0)).collect(),
             admitted: None,
             watches: (0..job.depth.depth.max(1)).map(|_| None).collect(),
             cursor: (0, 0),

@@ -18,7 +18,7 @@ impl SavedState {
         name.truncate(63);
         let state = VerifyState {
             number: 0,
-            index: job.identity.index as u64,
+            index: job.identity.index.get() as u64,
             flag: 0,
             generators: [0; 48],
             name,

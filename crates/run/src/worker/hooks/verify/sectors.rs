@@ -49,7 +49,7 @@ impl SectorFormat {
             targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
             earlier: vec![Cell::new(None); job.target.files.len()],
             run: this_run(),
-            job: (job.identity.index + 1) as u16,
+            job: (job.identity.index.get() + 1) as u16,
         })
     }
 

@@ -220,7 +220,7 @@ fn blocks_of_several_sizes_at_random_offsets() {
             job.load.mix = Mix::ReadWrite { read_percent: 30 };
             job.load.blocks = PerDir::from_fn(|_| BlockSize::Range { min: 1024, max: 9 * 1024 });
             job.load.align = PerDir::all(1024);
-            job.end.bytes = 4 * SIZE;
+            job.end.bytes = Bytes(4 * SIZE);
             with_map(&mut job, 1024);
             plan(&mut job).method = method;
             plan(&mut job).interval =
@@ -239,7 +239,7 @@ fn a_lost_write_is_stale_data_of_the_block() {
         job.depth.depth = 4;
         job.load.random = true;
         job.load.no_map = true;
-        job.end.bytes = 16 * SIZE;
+        job.end.bytes = Bytes(16 * SIZE);
         job.reporting.continue_on_error.verification = true;
         with_map(&mut job, 4096);
         plan(&mut job).method = method;
