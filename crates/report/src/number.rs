@@ -1,4 +1,11 @@
-//! Numbers for people: a few digits and a unit prefix.
+//! Numbers for people: a few digits and a unit prefix; numbers of errors.
+
+use fiord_types::Errno;
+
+/// The number of an error in every format: 0 without an error.
+pub(crate) fn errno(error: Option<Errno>) -> i32 {
+    error.map_or(0, Errno::raw)
+}
 
 /// How a number is shortened, and its suffix.
 #[derive(Debug, Clone, Copy)]

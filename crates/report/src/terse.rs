@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use fiord_stat::report::*;
 
+use crate::number::errno;
+
 /// Number of percentile fields in every row, including unused ones.
 const PERCENTILE_FIELDS: usize = 20;
 
@@ -60,7 +62,7 @@ fn line(
     if version > TerseVersion::V2 {
         write!(out, ";{}", report.version)?;
     }
-    write!(out, ";{};{};{}", job.name, job.group_id, job.error)?;
+    write!(out, ";{};{};{}", job.name, job.group_id, errno(job.error))?;
     for d in &job.dirs {
         if d.kind != DirKind::Trim || version != TerseVersion::V3 {
             direction(job, d, version, out)?;
@@ -80,7 +82,7 @@ fn line(
         report.disks.iter().try_for_each(|d| disk(d, out))?;
     }
     if let Some(errors) = &job.errors {
-        write!(out, ";{};{}", errors.total, errors.first)?;
+        write!(out, ";{};{}", errors.total, errno(errors.first))?;
     }
     match &job.description {
         Some(text) if version == TerseVersion::V2 => writeln!(out, "\n;{text}"),

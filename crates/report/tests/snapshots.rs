@@ -4,7 +4,7 @@
 use fiord_report::TerseVersion;
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::report::*;
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Errno, Nanos};
 
 fn latency(base: u64) -> LatencySummary {
     LatencySummary {
@@ -72,7 +72,7 @@ fn job() -> JobReport {
         members: 2,
         pid: 4242,
         start: Nanos::from_millis(1_795_170_888_100),
-        error: 5,
+        error: Some(Errno::EIO),
         error_text: "file:/data/x, func=write, error=Input/output error".into(),
         elapsed: Nanos::from_secs(3),
         options: vec![("rw".into(), "write".into()), ("time_based".into(), String::new())],
@@ -92,7 +92,11 @@ fn job() -> JobReport {
         short: [0, 1, 0, 0],
         latency_us: [0.0, 0.0, 0.0, 0.0, 0.0, 90.0, 0.0, 0.0, 0.0, 0.0],
         latency_ms: [0.0, 0.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01],
-        errors: Some(ErrorReport { total: 1, first: 5, first_text: "Input/output error".into() }),
+        errors: Some(ErrorReport {
+            total: 1,
+            first: Some(Errno::EIO),
+            first_text: "Input/output error".into(),
+        }),
         latency_depth: 4,
         latency_target: Nanos::from_millis(10),
         latency_percentile: 99.0,
@@ -185,7 +189,7 @@ fn nothing_to_report() {
 #[test]
 fn jobs_that_did_nothing() {
     let dirs = vec![idle(DirKind::Read), idle(DirKind::Write), idle(DirKind::Trim)];
-    let jobs = vec![JobReport { dirs, issued: [0; 4], error: 0, ..job() }];
+    let jobs = vec![JobReport { dirs, issued: [0; 4], error: None, ..job() }];
     let groups = fiord_stat::job::groups(&jobs);
     let report = Report { jobs, groups, ..Report::default() };
     assert_eq!(

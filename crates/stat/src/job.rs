@@ -291,7 +291,6 @@ impl JobData {
         let all_issued: u64 = r.dirs.values().map(|d| d.issued).sum();
         let coarse = r.latency_buckets();
         // As in fio, 0 stands for no error.
-        let first_error = r.first_error.unwrap_or(Errno::from_raw(0));
         let latency = coarse.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];
         JobReport {
@@ -301,7 +300,7 @@ impl JobData {
             members: self.members,
             pid: self.pid,
             start: self.start,
-            error: self.error.map_or(0, Errno::raw),
+            error: self.error,
             failed: self.failed,
             error_text: self.error_words(error_text),
             eta: self.eta,
@@ -337,8 +336,8 @@ impl JobData {
             latency_ms: std::array::from_fn(|i| pick(20, i)),
             errors: s.continue_on_error.then(|| ErrorReport {
                 total: r.errors,
-                first: first_error.raw(),
-                first_text: error_text(first_error),
+                first: r.first_error,
+                first_text: error_text(r.first_error.unwrap_or(Errno::from_raw(0))),
             }),
             latency_depth: self.latency_depth,
             latency_target: s.latency_target,

@@ -66,7 +66,10 @@ fn groups_become_one_entry() {
     assert_eq!((entry.name.as_str(), entry.members), ("a", 2));
     assert_eq!(entry.description.as_deref(), Some("first"));
     assert_eq!(entry.options.len(), 1);
-    assert_eq!((entry.error, entry.error_text.as_str()), (5, "file:/x, func=read, error=error 5"));
+    assert_eq!(
+        (entry.error, entry.error_text.as_str()),
+        (Some(Errno::EIO), "file:/x, func=read, error=error 5")
+    );
     assert_eq!(
         (entry.runtime.as_millis(), entry.ctx, entry.usr_cpu),
         (150, 10, 100.0 * 20.0 / 150.0)

@@ -115,7 +115,7 @@ fn alone(entry: &Entry<'_>, views: &[&DeviceView]) -> bool {
 }
 
 fn finding(known: &After<'_>, entry: &Entry<'_>) -> Option<FindingBuilder> {
-    if entry.report.error != 0 || !entry.jobs.iter().all(|job| in_turn(job)) {
+    if entry.report.error.is_some() || !entry.jobs.iter().all(|job| in_turn(job)) {
         return None;
     }
     let mut views = devices(known, entry)?;

@@ -6,6 +6,7 @@ use fiord_types::Nanos;
 use super::document::{Value, integer, number, text};
 use super::verify;
 use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
+use crate::number::errno;
 
 /// Stands for an unknown remaining time.
 const NO_ETA: u64 = i32::MAX as u64;
@@ -17,7 +18,7 @@ pub(super) fn job(job: &JobReport, bins: bool) -> Value {
         ("jobname".into(), text(&job.name)),
         ("groupid".into(), integer(job.group_id)),
         ("job_start".into(), integer(job.start.as_millis())),
-        ("error".into(), integer(job.error)),
+        ("error".into(), integer(errno(job.error))),
         ("eta".into(), integer(job.eta.map_or(NO_ETA, Nanos::as_secs))),
         ("elapsed".into(), integer(job.elapsed.as_secs())),
     ];
@@ -168,7 +169,7 @@ fn distributions(job: &JobReport, keys: &mut Keys) {
 fn target(job: &JobReport, keys: &mut Keys) {
     if let Some(errors) = &job.errors {
         keys.push(("total_err".into(), integer(errors.total)));
-        keys.push(("first_error".into(), integer(errors.first)));
+        keys.push(("first_error".into(), integer(errno(errors.first))));
     }
     // Jobs that did nothing had no depth and no latency.
     if job.did_io() {

@@ -6,6 +6,7 @@ use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
 use super::{distribution, faults, latency, verify};
+use crate::number::errno;
 use crate::style;
 
 /// Writes the block, unless the job did nothing. `date` is the time of the report.
@@ -31,6 +32,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
     distribution::depths(job, out)?;
     if let Some(errors) = &job.errors {
         let ErrorReport { total, first, first_text } = errors;
+        let first = errno(*first);
         writeln!(out, "     errors    : total={total}, first_error={first}/<{first_text}>")?;
     }
     writeln!(
@@ -66,9 +68,10 @@ fn intended(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn title(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
-    let JobReport { name, group_id, members, error, pid, .. } = job;
+    let JobReport { name, group_id, members, pid, .. } = job;
+    let error = errno(job.error);
     write!(out, "{name}: (groupid={group_id}, jobs={members}): err={error:2}")?;
-    if *error != 0 {
+    if error != 0 {
         write!(out, " ({})", job.error_text)?;
     }
     writeln!(out, ": pid={pid}: {date}")?;

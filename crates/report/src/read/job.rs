@@ -25,10 +25,10 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
     let sync = SyncReport { total_ios: sync.whole("total_ios"), lat: latency(sync.get("lat_ns")) };
     let latency_ns: [f64; 10] = node.shares("latency_ns");
     let latency_us: [f64; 10] = node.shares("latency_us");
-    let error = i32::try_from(node.whole("error")).unwrap_or(i32::MAX);
+    let error = node.errno("error");
     let errors = node.find("total_err").map(|total| ErrorReport {
         total: total.integer(),
-        first: i32::try_from(node.whole("first_error")).unwrap_or(i32::MAX),
+        first: node.errno("first_error"),
         first_text: "Success".into(),
     });
     JobReport {
@@ -37,7 +37,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         group_id: node.small("groupid"),
         start: node.millis("job_start"),
         error,
-        failed: error != 0 && errors.as_ref().is_none_or(|errors| errors.total == 0),
+        failed: error.is_some() && errors.as_ref().is_none_or(|errors| errors.total == 0),
         eta: Some(node.whole("eta")).filter(|eta| *eta != NO_ETA).map(Nanos::from_secs),
         elapsed: Nanos::from_secs(node.whole("elapsed")),
         issued: issued(&dirs, &sync, configured.unified),

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Errno, Nanos};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// The largest integer that every JSON reader can represent. No run reaches it, and sums of such integers fit into
@@ -123,6 +123,12 @@ impl<'a> Node<'a> {
     /// A number that fits into 32 bits; the largest one if it does not.
     pub(super) fn small(self, key: &str) -> u32 {
         u32::try_from(self.whole(key)).unwrap_or(u32::MAX)
+    }
+
+    /// The number of an error; 0 means that there is none.
+    pub(super) fn errno(self, key: &str) -> Option<Errno> {
+        let number = i32::try_from(self.whole(key)).unwrap_or(i32::MAX);
+        (number != 0).then(|| Errno::from_raw(number))
     }
 
     /// Whether a number is above 0.

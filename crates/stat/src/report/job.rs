@@ -1,6 +1,6 @@
 //! The entry of a job.
 
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Errno, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::NumberStyle;
@@ -25,9 +25,8 @@ pub struct JobReport {
     pub pid: u32,
     /// When the job began, in whole milliseconds since 1970 or of the clock of `job_start_clock_id`.
     pub start: Nanos,
-    /// errno of the error that ended the job, else of the first error that it survived
-    /// (`continue_on_error`), else 0: no error.
-    pub error: i32,
+    /// The error that ended the job, else the first error that it survived (`continue_on_error`).
+    pub error: Option<Errno>,
     /// An error ended a job of this entry.
     #[serde(default)]
     pub failed: bool,
@@ -151,9 +150,9 @@ pub enum Unified {
 pub struct ErrorReport {
     /// Number of errors.
     pub total: u64,
-    /// errno of the first error.
-    pub first: i32,
-    /// Meaning of `first`, in words.
+    /// The first error.
+    pub first: Option<Errno>,
+    /// Meaning of `first`, in words; `Success` without an error.
     pub first_text: String,
 }
 
