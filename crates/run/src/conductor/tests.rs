@@ -120,8 +120,8 @@ fn a_failed_job_does_not_stop_the_others() {
     let result = run(plan, &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});
     assert_eq!(result.errors.len(), 1);
     assert_eq!(result.errors[0].0, 0);
-    assert_ne!(result.report.jobs[0].error, 0);
-    assert_eq!(result.report.jobs[1].error, 0);
+    assert!(result.report.jobs[0].error.is_some());
+    assert_eq!(result.report.jobs[1].error, None);
     assert_eq!(result.report.jobs[1].dirs[0].io_bytes.0, 1 << 20);
 }
 
