@@ -277,6 +277,7 @@ impl Resolver<'_> {
                 content,
                 crc,
                 verify: None,
+                informs_maps: false,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job, messages),
                 reporting: reporting::reporting(job, messages),

@@ -294,6 +294,10 @@ impl Files for FileSet<'_> {
         })
     }
 
+    fn is_open(&self, index: FileIndex) -> bool {
+        self.open[index].is_some()
+    }
+
     fn close(&mut self, index: FileIndex) -> Result<(), JobError> {
         self.plan(index)?;
         self.count_at_end(index);

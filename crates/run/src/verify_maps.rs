@@ -1,59 +1,257 @@
-//! The maps of targets that are verified. Jobs with the same target share a map.
+//! The maps of targets that are verified. Jobs that write the same format to a target share a map of it; the map of
+//! each format knows which blocks the other jobs have overwritten.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fiord_load::LoadError;
-use fiord_load::verify::WriteMap;
-use fiord_plan::{FilePlan, Plan, Tracking};
+use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, WriteMap, WriteValue};
+use fiord_plan::{BlockFormat, FileKind, FilePlan, JobPlan, Plan};
 use fiord_types::Bytes;
 
 /// The maps of a run.
 #[derive(Debug, Default)]
 pub(crate) struct VerifyMaps {
-    /// The end of the last region of a job, by path.
-    ends: HashMap<PathBuf, Bytes>,
-    /// Number of jobs that use a path of `ends`.
-    users: HashMap<PathBuf, usize>,
-    maps: Mutex<HashMap<PathBuf, Arc<WriteMap>>>,
+    /// The files that have maps, by path.
+    targets: HashMap<PathBuf, MappedTarget>,
+}
+
+/// A file that has maps.
+#[derive(Debug, Default)]
+struct MappedTarget {
+    /// The end of the last region of a job.
+    end: Bytes,
+    /// Number of jobs that use it.
+    users: usize,
+    /// The run makes the file, or a part of it.
+    made: bool,
+    maps: Mutex<Vec<FormatMap>>,
+}
+
+/// The map of one format.
+#[derive(Debug)]
+struct FormatMap {
+    format: BlockFormat,
+    granule: Bytes,
+    /// It gets memory when a job asks for it.
+    map: Option<Arc<WriteMap>>,
 }
 
 impl VerifyMaps {
-    /// The maps that the jobs of a plan need. They get memory when a job asks for them.
+    /// The maps that the jobs of a plan need.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let mut ends: HashMap<PathBuf, Bytes> = HashMap::new();
-        let mapped = plan.jobs.iter().filter(|job| {
-            let verify = job.verify.as_ref();
-            verify.is_some_and(|verify| matches!(verify.tracking, Tracking::Map { .. }))
-        });
-        for file in mapped.flat_map(|job| &job.target.files) {
-            let end = ends.entry(file.path.clone()).or_default();
-            *end = (*end).max(file.end());
+        let mut targets: HashMap<PathBuf, MappedTarget> = HashMap::new();
+        for (job, (format, granule)) in
+            plan.jobs.iter().filter_map(|job| Some((job, job.mapped_format()?)))
+        {
+            for file in &job.target.files {
+                let target = targets.entry(file.path.clone()).or_default();
+                target.end = target.end.max(file.offset.saturating_add(file.reach()));
+                let maps = target.maps.get_mut().unwrap_or_else(PoisonError::into_inner);
+                if !maps.iter().any(|known| known.format == format) {
+                    maps.push(FormatMap { format: format.clone(), granule, map: None });
+                }
+            }
         }
-        let mut users: HashMap<PathBuf, usize> = HashMap::new();
-        // Only of these: a run may have millions of files.
-        let files = plan.jobs.iter().flat_map(|job| &job.target.files);
-        for file in files.filter(|file| ends.contains_key(&file.path)) {
-            *users.entry(file.path.clone()).or_default() += 1;
+        if !targets.is_empty() {
+            for file in plan.jobs.iter().flat_map(|job| &job.target.files) {
+                if let Some(target) = targets.get_mut(&file.path) {
+                    target.users += 1;
+                    target.made |= is_made(file);
+                }
+            }
         }
-        VerifyMaps { ends, users, maps: Mutex::default() }
+        VerifyMaps { targets }
     }
 
     /// Whether several jobs use a file with a map.
     pub(crate) fn is_shared(&self, file: &FilePlan) -> bool {
-        self.users.get(&file.path).is_some_and(|users| *users > 1)
+        self.targets.get(&file.path).is_some_and(|target| target.users > 1)
     }
 
-    /// The map of a file.
-    pub(crate) fn map(&self, file: &FilePlan, granule: Bytes) -> Result<Arc<WriteMap>, LoadError> {
-        let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(map) = maps.get(&file.path) {
-            return Ok(Arc::clone(map));
-        }
-        let end = self.ends.get(&file.path).copied().unwrap_or_default().max(file.end());
-        let map = Arc::new(WriteMap::new(end, granule)?);
-        maps.insert(file.path.clone(), Arc::clone(&map));
-        Ok(map)
+    /// Whether the run makes a file with a map, so that it contains no data of an earlier run.
+    pub(crate) fn is_made(&self, file: &FilePlan) -> bool {
+        self.targets.get(&file.path).is_some_and(|target| target.made)
     }
+
+    /// The maps of each file of a job. Empty if the job neither has maps nor informs those of other jobs.
+    pub(crate) fn of_job(&self, job: &JobPlan) -> Result<Vec<TargetMaps>, LoadError> {
+        if job.mapped_format().is_none() && !job.informs_maps {
+            return Ok(Vec::new());
+        }
+        job.target.files.iter().map(|file| self.of_file(job, file)).collect()
+    }
+
+    fn of_file(&self, job: &JobPlan, file: &FilePlan) -> Result<TargetMaps, LoadError> {
+        let own = job.mapped_format();
+        let mut result = TargetMaps::default();
+        let Some(target) = self.targets.get(&file.path) else {
+            if let Some((_, granule)) = own {
+                // The plan of a test.
+                let end = file.offset + file.reach();
+                result.own = Some(Arc::new(WriteMap::new(end, granule)?));
+            }
+            return Ok(result);
+        };
+        let mut maps = target.maps.lock().unwrap_or_else(PoisonError::into_inner);
+        for FormatMap { format, granule, map } in maps.iter_mut() {
+            let map = match map {
+                Some(map) => map,
+                None => map.insert(Arc::new(WriteMap::new(target.end, *granule)?)),
+            };
+            match &own {
+                Some((own, _)) if own == format => result.own = Some(Arc::clone(map)),
+                _ => result.others.push(Arc::clone(map)),
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// The maps of one file, as one job uses them. A write claims its blocks in all of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TargetMaps {
+    /// The map of the job's own format. `None`: the job does not verify.
+    own: Option<Arc<WriteMap>>,
+    /// The maps of other formats. What this job writes is unknown to them.
+    others: Vec<Arc<WriteMap>>,
+}
+
+/// A claim on all maps of a file.
+#[must_use = "the blocks stay in flight until the claim is settled"]
+#[derive(Debug)]
+pub(crate) struct TargetClaim {
+    own: Option<Claimed>,
+    /// By map.
+    others: Vec<Claimed>,
+    /// The range consists of whole granules of the job's own map.
+    whole: bool,
+}
+
+impl TargetClaim {
+    /// The state that each granule of the job's own map had before the claim.
+    pub(crate) fn previous(&self) -> impl Iterator<Item = GranuleState> + '_ {
+        self.own.iter().flat_map(Claimed::previous)
+    }
+}
+
+impl TargetMaps {
+    /// The map of the job's own format.
+    pub(crate) fn own(&self) -> Option<&Arc<WriteMap>> {
+        self.own.as_ref()
+    }
+
+    /// Claims a range in all maps.
+    pub(crate) fn claim(&self, offset: u64, len: u64) -> Result<TargetClaim, ClaimRefused> {
+        let own = self.own.as_ref().map(|map| map.claim(offset, len)).transpose()?;
+        let mut claim = TargetClaim {
+            own,
+            others: Vec::with_capacity(self.others.len()),
+            whole: self.own.as_ref().is_none_or(|map| is_whole(map, offset, len)),
+        };
+        for map in &self.others {
+            // Other jobs may use a larger part of the file than those that verify it.
+            let Bytes(end) = map.bytes();
+            let (start, stop) = (offset.min(end), offset.saturating_add(len).min(end));
+            match map.claim(start, stop - start) {
+                Ok(claimed) => claim.others.push(claimed),
+                Err(refused) => {
+                    self.release(claim);
+                    return Err(refused);
+                }
+            }
+        }
+        Ok(claim)
+    }
+
+    /// Claims the part of a range that the maps contain.
+    pub(crate) fn claim_within(&self, start: u64, end: u64) -> Result<TargetClaim, ClaimRefused> {
+        let last = self.own.as_ref().map_or(end, |map| end.min(map.bytes().0));
+        self.claim(start.min(last), last.saturating_sub(start))
+    }
+
+    /// Whether no job has written, trimmed or claimed a block of a range.
+    pub(crate) fn is_untouched(&self, start: u64, end: u64) -> bool {
+        let touched = |state| state != GranuleState::NeverWritten;
+        let touches = |map: &Arc<WriteMap>| {
+            map.next_run(start, Bytes(1), touched).is_some_and(|run| run.offset < Bytes(end))
+        };
+        !self.own.iter().chain(&self.others).any(touches)
+    }
+
+    /// Whether a range contains writes of the job's format.
+    pub(crate) fn holds_own_writes(&self, start: u64, end: u64) -> bool {
+        let run = self.own.as_ref().and_then(|map| map.next_written(start, Bytes(1)));
+        run.is_some_and(|run| run.offset < Bytes(end))
+    }
+
+    /// Claims a range for a read. No job writes it meanwhile: all writers claim it in this map.
+    pub(crate) fn claim_for_read(
+        &self,
+        offset: u64,
+        len: u64,
+    ) -> Result<TargetClaim, ClaimRefused> {
+        let own = self.own.as_ref().map(|map| map.claim(offset, len)).transpose()?;
+        Ok(TargetClaim { own, others: Vec::new(), whole: true })
+    }
+
+    /// The write succeeded. `value` returns the value of each granule from its state before the claim.
+    pub(crate) fn complete(&self, claim: TargetClaim, value: &dyn Fn(GranuleState) -> WriteValue) {
+        let whole = claim.whole;
+        self.settle(claim, WriteMap::abandon, |map, claimed| match whole {
+            true => map.complete_each(claimed, value),
+            // A part of a granule belongs to another write.
+            false => map.abandon(claimed),
+        });
+    }
+
+    /// The trim succeeded.
+    pub(crate) fn trim(&self, claim: TargetClaim) {
+        let whole = claim.whole;
+        self.settle(claim, WriteMap::abandon, |map, claimed| match whole {
+            true => map.trim(claimed),
+            false => map.abandon(claimed),
+        });
+    }
+
+    /// The target has discarded the data of whole zones.
+    pub(crate) fn clear(&self, claim: TargetClaim) {
+        self.settle(claim, WriteMap::clear, WriteMap::clear);
+    }
+
+    /// The write or trim failed, or the job does not verify: the contents of the blocks are unknown.
+    pub(crate) fn abandon(&self, claim: TargetClaim) {
+        self.settle(claim, WriteMap::abandon, WriteMap::abandon);
+    }
+
+    /// The blocks contain what they contained before.
+    pub(crate) fn release(&self, claim: TargetClaim) {
+        self.settle(claim, WriteMap::release, WriteMap::release);
+    }
+
+    fn settle(
+        &self,
+        claim: TargetClaim,
+        others: impl Fn(&WriteMap, Claimed),
+        own: impl FnOnce(&WriteMap, Claimed),
+    ) {
+        if let (Some(map), Some(claimed)) = (&self.own, claim.own) {
+            own(map, claimed);
+        }
+        for (map, claimed) in self.others.iter().zip(claim.others) {
+            others(map, claimed);
+        }
+    }
+}
+
+/// Whether the run makes a file, or a part of it.
+fn is_made(file: &FilePlan) -> bool {
+    file.kind == FileKind::Regular && file.size_now.is_none_or(|size| size < file.end())
+}
+
+/// Whether a range consists of whole granules.
+fn is_whole(map: &WriteMap, offset: u64, len: u64) -> bool {
+    let (Bytes(granule), end) = (map.granule(), offset + len);
+    offset.is_multiple_of(granule) && (end.is_multiple_of(granule) || Bytes(end) == map.bytes())
 }

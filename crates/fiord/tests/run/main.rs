@@ -35,6 +35,7 @@ mod streams;
 mod sweep;
 mod verify;
 mod verify_faults;
+mod verify_modes;
 mod words;
 mod wrong;
 mod wrong_inputs;

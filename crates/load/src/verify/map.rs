@@ -18,8 +18,8 @@ use crate::LoadError;
 /// # Writes
 ///
 /// A writer [claims](Self::claim) all granules of a write before it fills the buffer, and settles the claim when the
-/// write completes: [`complete`](Self::complete), [`trim`](Self::trim), [`abandon`](Self::abandon) or
-/// [`release`](Self::release). A claim is exclusive, so writes that overlap are serialized, within a job and between
+/// write completes: [`complete`](Self::complete), [`trim`](Self::trim), [`clear`](Self::clear),
+/// [`abandon`](Self::abandon) or [`release`](Self::release). A claim is exclusive, so writes that overlap are serialized, within a job and between
 /// jobs. A claim that is refused takes nothing, so jobs cannot block each other: of the jobs that claim at one moment,
 /// the one that reaches the highest granule gets all of its granules.
 ///
@@ -145,6 +145,12 @@ impl WriteMap {
         Bytes(self.granule)
     }
 
+    /// Size of the target in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
     /// Claims all granules that a range of bytes touches.
     ///
     /// # Errors
@@ -211,6 +217,11 @@ impl WriteMap {
     /// The trim succeeded.
     pub fn trim(&self, claimed: Claimed) {
         self.settle(claimed.before.span, |_| splat(TRIMMED));
+    }
+
+    /// The target has discarded the data (a zone was reset): the granules count as never written.
+    pub fn clear(&self, claimed: Claimed) {
+        self.settle(claimed.before.span, |_| splat(NEVER_WRITTEN));
     }
 
     /// The write or trim failed, or it did not complete: what the granules contain is unknown.

@@ -39,6 +39,9 @@ pub struct JobPlan {
     pub crc: bool,
     /// `verify`: what the job verifies. `None`: nothing.
     pub verify: Option<VerifyPlan>,
+    /// The job verifies nothing, and other jobs verify files that it writes: it tells their maps which blocks it
+    /// overwrites.
+    pub informs_maps: bool,
     /// The I/O engine and its options.
     pub engine: EnginePlan,
     /// The queue depth and batch sizes.

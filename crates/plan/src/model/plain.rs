@@ -26,6 +26,7 @@ impl JobPlan {
             load: load(),
             crc: false,
             verify: None,
+            informs_maps: false,
             content: Content::Scramble,
             engine,
             depth: Depth {

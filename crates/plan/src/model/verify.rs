@@ -57,6 +57,15 @@ impl VerifyPlan {
     }
 }
 
+/// The format of a job's blocks. Jobs with equal formats can verify the blocks of each other.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockFormat {
+    method: VerifyMethod,
+    interval: Option<Bytes>,
+    header_offset: Bytes,
+    pattern: Option<VerifyPattern>,
+}
+
 /// What a job writes into each interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerifyMethod {
@@ -97,6 +106,22 @@ impl VerifyPass {
 }
 
 impl JobPlan {
+    /// Whether the job checks what an earlier run wrote, and writes nothing itself (`verify_only`).
+    #[must_use]
+    pub fn only_verifies(&self) -> bool {
+        self.verify.as_ref().is_some_and(|verify| verify.pass == VerifyPass::Only)
+    }
+
+    /// The format and granule of the maps in which the job records its writes. `None`: it has no maps.
+    #[must_use]
+    pub fn mapped_format(&self) -> Option<(BlockFormat, Bytes)> {
+        let verify = self.verify.as_ref().filter(|verify| verify.pass != VerifyPass::Only)?;
+        let Tracking::Map { granule } = verify.tracking else { return None };
+        let &VerifyPlan { method, interval, header_offset, .. } = verify;
+        let pattern = verify.pattern.clone();
+        Some((BlockFormat { method, interval, header_offset, pattern }, granule))
+    }
+
     /// Whether a pass of the job can know the number of the write in each header. A job that only reads does not;
     /// with several block sizes or `time_based`, fio does not either.
     #[must_use]

@@ -120,6 +120,51 @@ fn jobs_with_one_target_share_a_map() {
     }
 }
 
+/// A job that writes a file while a map of it is in use keeps the map up to date, even if it verifies nothing.
+#[test]
+fn jobs_that_overwrite_verified_blocks_say_so() {
+    let tracked = |line: &str| {
+        let line = format!("--size=1m --filename=f --bs=4k {line}");
+        let jobs = jobs(&Fake::empty().file("f", 1 << 20), &line);
+        let one = |job: &JobPlan| (job.mapped_format().is_some(), job.informs_maps);
+        jobs.iter().map(one).collect::<Vec<_>>()
+    };
+    let (map, informs, neither) = ((true, false), (false, true), (false, false));
+    const VERIFIES: &str = "--name=v --rw=write --verify=md5";
+    const SKEWED: &str = "--name=s --rw=randwrite --norandommap --verify=md5";
+    for (line, expected) in [
+        (format!("{VERIFIES} --name=w --rw=write"), vec![map, informs]),
+        (format!("{VERIFIES} --name=w --rw=trim --ioengine=sim"), vec![map, informs]),
+        (format!("{VERIFIES} --name=w --rw=read"), vec![neither, neither]),
+        (format!("{VERIFIES} --name=w --rw=write --stonewall"), vec![neither, neither]),
+        (format!("{SKEWED} --name=w --rw=write --stonewall"), vec![map, neither]),
+        (format!("--name=w --rw=write {SKEWED} --stonewall"), vec![neither, map]),
+        (
+            format!(
+                "{SKEWED} --name=w --rw=write --stonewall {VERIFIES} --stonewall {SKEWED} --stonewall"
+            ),
+            vec![map, informs, map, map],
+        ),
+    ] {
+        assert_eq!(tracked(&line), expected, "{line}");
+    }
+}
+
+#[test]
+fn granules_of_zones() {
+    let granule = |line: &str| {
+        let line = format!("--verify=md5 --rw=write --zonemode=zbd --zonesize=256k {line}");
+        match verify(&line).tracking {
+            Tracking::Map { granule } => granule.0,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(granule("--bs=64k"), 64 << 10);
+    assert_eq!(granule("--bs=60k"), 4096);
+    assert_eq!(granule("--bs=64k --zonecapacity=200k"), 64 << 10);
+    assert_eq!(granule("--bs=64k --zonecapacity=200k --write_zone_remainder=1"), 8192);
+}
+
 /// Which fields of a header fio 3.42 compared with those of the write: each line is an experiment in which another
 /// job overwrote the blocks before they were read back.
 #[test]

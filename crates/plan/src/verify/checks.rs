@@ -15,7 +15,7 @@ use fiord_job::option::table::{
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
 
-use super::tracking;
+use super::{sharing, tracking};
 use crate::load::blocks::size_option;
 use crate::machine::cpus;
 use crate::machine::survey::Survey;
@@ -191,7 +191,7 @@ pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Me
         if lacking.peek().is_none() {
             continue;
         }
-        let writers = plans.iter().filter(|other| tracking::writes(other));
+        let writers = plans.iter().filter(|other| sharing::writes(other));
         let written: HashSet<&Path> =
             writers.flat_map(|other| &other.target.files).map(|file| &*file.path).collect();
         let Some(file) = lacking.find(|file| !written.contains(&*file.path)) else { continue };

@@ -4,18 +4,20 @@
 //! |---|---|
 //! | what do the options mean together, and what are their defaults? | `options` |
 //! | how does a job know which write each block contains? | `tracking` |
+//! | which jobs must know about the writes of other jobs? | `sharing` |
 //! | which fields of a header must be those of the write? | `headers` |
 //! | which combinations of options are refused? | `checks` |
 
 mod checks;
 mod headers;
 mod options;
+mod sharing;
 mod tracking;
 
 pub(crate) use checks::files_exist;
 pub use options::fio_method;
 pub(crate) use options::verify;
-pub(crate) use tracking::share_targets;
+pub(crate) use sharing::share_targets;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{VERIFY, VERIFY_PATTERN};
@@ -48,20 +50,6 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
                 VERIFY_PATTERN.def(),
                 "a pattern of which parts may be overwritten",
             ),
-            (
-                plans.iter().any(|other| tracking::differ(plan, other)),
-                own,
-                "verification of a file by several jobs with different formats",
-            ),
-            (
-                verify.pass == VerifyPass::AfterWrites
-                    && matches!(verify.tracking, Tracking::Map { .. })
-                    && (plan.target.open_files as usize) < plan.target.files.len(),
-                own,
-                "verification with openfiles below the number of files, of writes that may overlap,",
-            ),
-            (plan.load.trim_ranges > 1, own, "verification with num_range"),
-            (plan.load.zoned.is_some(), own, "verification with zonemode=zbd"),
             (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
             (verify.compares_on_device, own, "option verify_mode=compare"),
         ];

@@ -1,18 +1,17 @@
 //! How a job knows which of its writes each block contains.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
-
 use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval::header_and_digest;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::value::PatternPart;
-use fiord_types::{Bytes, Dir, JobIndex};
+use fiord_types::{Bytes, Dir};
 
 use crate::model::{
-    BlockSize, Distribution, FilePlan, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPass,
-    VerifyPlan,
+    BlockSize, Distribution, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPlan,
 };
+
+/// The capacities of all zones of a device are multiples of this many bytes.
+const ZONE_UNIT: Bytes = Bytes(4096);
 
 /// Whether a job may write a block more than once in a loop.
 pub(super) fn rewrites(plan: &JobPlan) -> bool {
@@ -86,69 +85,26 @@ pub(super) fn granule(plan: &JobPlan) -> u64 {
     if let Some(strided) = load.strided {
         divisor = common(common(divisor, strided.transfer.0), strided.range.0);
     }
-    let files = plan.target.files.iter();
-    files.fold(divisor, |all, file| common(all, file.offset.0)).max(1)
+    for file in &plan.target.files {
+        divisor = common(divisor, file.offset.0);
+        if let Some(zones) = file.zones {
+            // Each zone begins with a write.
+            divisor = common(divisor, zones.size.0);
+            if load.zoned.is_some_and(|zoned| zoned.remainders) {
+                // The last write ends at the capacity, which only the run learns from a device.
+                divisor = common(divisor, zones.emulated.unwrap_or(ZONE_UNIT).0);
+            }
+        }
+    }
+    divisor.max(1)
 }
 
 /// The greatest common divisor. 0 is divisible by every number.
-fn common(mut a: u64, mut b: u64) -> u64 {
+pub(super) fn common(mut a: u64, mut b: u64) -> u64 {
     while b > 0 {
         (a, b) = (b, a % b);
     }
     a
-}
-
-/// Jobs that verify a file that another job writes at the same time share a map of it.
-pub(crate) fn share_targets(plans: &mut [JobPlan]) {
-    if plans.iter().all(|plan| plan.verify.is_none()) {
-        // A run may have millions of files.
-        return;
-    }
-    let mut users: HashMap<&Path, Vec<usize>> = HashMap::new();
-    for (index, plan) in plans.iter().enumerate() {
-        for file in &plan.target.files {
-            users.entry(&file.path).or_default().push(index);
-        }
-    }
-    // One granule for all of them: a job can share each of its files with other jobs.
-    let (mut shared, mut divisor) = (BTreeSet::<usize>::new(), 0);
-    for users in users.values().filter(|users| users.len() > 1) {
-        if !users.iter().any(|index| plans[*index].verify.is_some()) {
-            continue;
-        }
-        let disturbed = |one: &&usize| users.iter().any(|other| disturbs(plans, **one, *other));
-        let together: Vec<usize> = users.iter().filter(disturbed).copied().collect();
-        let writers = together.iter().filter(|index| writes(&plans[**index]));
-        divisor = writers.fold(divisor, |all, index| common(all, granule(&plans[*index])));
-        shared.extend(together);
-    }
-    for index in shared {
-        if let Some(verify) = &mut plans[index].verify
-            && verify.tracking != Tracking::Records
-        {
-            verify.tracking = Tracking::Map { granule: Bytes(divisor.max(1)) };
-        }
-    }
-    for verify in plans.iter_mut().filter_map(|plan| plan.verify.as_mut()) {
-        if let (Tracking::Map { granule }, VerifyMethod::Fio(method)) =
-            (verify.tracking, verify.method)
-            && method.has_header()
-        {
-            // What is left of a block after a part was overwritten has headers of its own.
-            verify.interval = verify.interval.map(|interval| Bytes(common(interval.0, granule.0)));
-        }
-    }
-}
-
-/// Whether two jobs with one file run at the same time, and one of them writes it.
-fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
-    let (a, b) = (&plans[one], &plans[other]);
-    let waits =
-        a.start.wait_for.contains(&JobIndex(other)) || b.start.wait_for.contains(&JobIndex(one));
-    one != other
-        && a.identity.stonewall_group == b.identity.stonewall_group
-        && !waits
-        && (writes(a) || writes(b))
 }
 
 /// Whether each interval has room for its header.
@@ -188,26 +144,4 @@ fn load_block(plan: &JobPlan) -> Option<Bytes> {
         BlockSize::Fixed(bytes) => Some(Bytes(u64::from(bytes))),
         _ => None,
     }
-}
-
-/// Whether two jobs that share a file write different formats to it.
-pub(super) fn differ(plan: &JobPlan, other: &JobPlan) -> bool {
-    let (Some(mine), Some(theirs)) = (&plan.verify, &other.verify) else { return false };
-    let mapped = |verify: &VerifyPlan| {
-        matches!(verify.tracking, Tracking::Map { .. }) && verify.pass != VerifyPass::Only
-    };
-    let format = |verify: &VerifyPlan| {
-        (verify.method, verify.interval, verify.header_offset, verify.pattern.clone())
-    };
-    let shares = |file: &FilePlan| other.target.files.iter().any(|one| one.path == file.path);
-    mapped(mine)
-        && mapped(theirs)
-        && format(mine) != format(theirs)
-        && plan.target.files.iter().any(shares)
-}
-
-/// Whether a job changes the data of its target.
-pub(super) fn writes(plan: &JobPlan) -> bool {
-    let only = plan.verify.as_ref().is_some_and(|verify| verify.pass == VerifyPass::Only);
-    plan.load.mix.changes_data() && !only
 }

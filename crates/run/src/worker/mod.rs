@@ -73,6 +73,10 @@ pub(crate) trait Files {
     fn count(&self) -> u32;
     /// Opens a file, or returns it if it is already open.
     fn open(&mut self, file: FileIndex) -> Result<Target, JobError>;
+    /// Whether a file is open.
+    fn is_open(&self, _file: FileIndex) -> bool {
+        true
+    }
     /// Closes a file. The engine has already detached it.
     fn close(&mut self, file: FileIndex) -> Result<(), JobError>;
     /// Drops cached pages (`invalidate`). Called after the last file of the set-up is open.

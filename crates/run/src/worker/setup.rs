@@ -12,7 +12,7 @@ use fiord_stat::slices::Slices;
 use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
-use super::hooks::{Hooks, Special, Verifier};
+use super::hooks::{Hooks, MapInformer, Special, Verifier};
 use super::layers::{Boxed, Layered};
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
@@ -271,8 +271,18 @@ fn set_up<E: Engine>(
     if payload.writes() {
         slots.iter_mut().for_each(|slot| payload.prepare(engine.buffer(slot)));
     }
-    let placer = around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
-    let verify = Verifier::of(job, around.outside).map_err(fail)?.map(Box::new);
+    let mut placer =
+        around.files.zones().and_then(|tables| Placer::new(job, tables)).map_err(fail)?;
+    let mut verify = Verifier::of(job, around.outside).map_err(fail)?.map(Box::new);
+    let informer = MapInformer::of(job, around.outside).map_err(fail)?;
+    if let Some(placer) = &mut placer {
+        let maps = around.outside.maps.of_job(job).map_err(JobError::from).map_err(fail)?;
+        match &mut verify {
+            Some(verify) => verify.join_zones(job, placer, maps),
+            None => placer.verify(job, maps, None),
+        }
+        .map_err(fail)?;
+    }
     // Otherwise the source says which file to open when.
     if opens_all(job) {
         open_all(engine, around.files).map_err(fail)?;
@@ -287,7 +297,7 @@ fn set_up<E: Engine>(
         return Err(Box::new(not_started(None)));
     }
     around.files.starting().map_err(fail)?;
-    Ok(Special { ticket: around.control.take_seat(), placer, verify })
+    Ok(Special { ticket: around.control.take_seat(), placer, verify, informer })
 }
 
 /// The bytes of a job's writes. `None` if it writes none, or if a hook makes them.

@@ -12,6 +12,7 @@
 //! | how much one pass over the zones writes | `lap.rs` |
 //! | where the I/Os of a job go, trims included | `placer.rs` |
 //! | where a read goes | `placer/reads.rs` |
+//! | what happens before a zone is reset whose data jobs verify | `placer/resets.rs` |
 //! | keeping the block layer informed about passthrough commands | `block_layer_sync.rs` |
 //!
 //! # Invariants
@@ -62,6 +63,6 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use placer::{Counts, Placer, ZonePlacement};
+pub(crate) use placer::{Counts, DoomedRange, Placer, ReadBack, ZonePlacement};
 pub(crate) use table::ZoneTable;
 pub(crate) use tables::ZoneTables;

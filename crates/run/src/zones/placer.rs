@@ -14,6 +14,10 @@ use super::table::{Filling, ZoneTable, ZoneUse, advice};
 use crate::error::{JobError, Stage};
 
 mod reads;
+mod resets;
+
+use resets::VerifiedZones;
+pub(crate) use resets::{DoomedRange, ReadBack};
 
 /// Counts of what a job did to zones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,6 +43,8 @@ pub(crate) enum ZonePlacement {
     Go(Io),
     /// The I/O is a zone reset. [`Placer::reset`] carries it out instead of the engine.
     Reset(Io),
+    /// Not now: the job must read back a zone before it is reset ([`ReadBack`]).
+    ReadBack,
     /// No zone takes the I/O now: call [`Placer::wait`], then try again.
     Busy,
     /// No zone from its offset on takes the I/O: the pass over the file is complete.
@@ -92,6 +98,7 @@ pub(crate) struct Placer {
     counts: Counts,
     /// File and table version of the last [`ZonePlacement::Busy`].
     seen: (FileIndex, u64),
+    verified: VerifiedZones,
 }
 
 impl Placer {
@@ -117,6 +124,7 @@ impl Placer {
             recover: zoned.recover,
             counts: Counts::default(),
             seen: (FileIndex(0), 0),
+            verified: VerifiedZones::default(),
         }))
     }
 
@@ -144,6 +152,9 @@ impl Placer {
                 Flight::Reset { .. } => ZonePlacement::Reset(io),
                 _ => ZonePlacement::Go(io),
             };
+        }
+        if let Some(stopped) = self.continue_reset() {
+            return stopped;
         }
         match io.dir {
             Dir::Read => self.place_read(io),
@@ -191,6 +202,7 @@ impl Placer {
                 append,
             ) {
                 PlacedWrite::Write { zone, offset, len } => {
+                    self.note_write(io.file, zone);
                     let flight = Flight::Write { file: io.file, zone, offset, len };
                     return self.go(Io { offset: offset.0, len: len.0 as u32, ..*io }, flight);
                 }
@@ -199,8 +211,8 @@ impl Placer {
                         .go(Io { offset: offset.0, len: len.0 as u32, ..*io }, Flight::None);
                 }
                 PlacedWrite::First(zone, action) => {
-                    if let Err(error) = self.carry_out(io.file, zone, action) {
-                        return ZonePlacement::Failed(error);
+                    if let Some(stopped) = self.prepare_zone(io.file, zone, action) {
+                        return stopped;
                     }
                 }
                 PlacedWrite::Busy(version) => {
@@ -348,6 +360,7 @@ impl Placer {
 impl Drop for Placer {
     /// Releases everything that unfinished I/Os occupy, so that no other job waits for it.
     fn drop(&mut self) {
+        self.cancel_pending();
         let ready = self.ready.take().map(|(_, flight)| (flight, false));
         let flights = self.flights.iter().map(|flight| (*flight, true));
         for (flight, made) in flights.chain(ready).collect::<Vec<_>>() {

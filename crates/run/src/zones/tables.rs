@@ -40,7 +40,7 @@ impl ZoneTables {
                 let Some(zones) = file.zones else { continue };
                 let identity = Identity::of(file);
                 let end = file.offset.saturating_add(file.len);
-                let write = !job.target.open.read_only;
+                let write = !job.target.open.read_only && !job.only_verifies();
                 match list.iter_mut().find(|entry| entry.identity == identity) {
                     Some(entry) => {
                         entry.end = entry.end.max(end);

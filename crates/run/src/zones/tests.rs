@@ -138,6 +138,7 @@ fn drive(
                 ZonePlacement::Displaced | ZonePlacement::Passed { .. } => at = file.offset,
                 ZonePlacement::NoData => {}
                 ZonePlacement::Reset(_) => unreachable!("no trims here"),
+                ZonePlacement::ReadBack => unreachable!("no job verifies"),
                 ZonePlacement::Failed(error) => panic!("{error}"),
             }
         }

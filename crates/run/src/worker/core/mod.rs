@@ -16,12 +16,13 @@ pub(super) mod stages;
 mod waiting;
 
 use fiord_engine::Time;
+use fiord_load::Next;
 use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
-use fiord_types::{Bytes, Nanos, PerDir};
+use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
 
 use self::stages::StageTimes;
 use self::waiting::Waiting;
@@ -46,6 +47,10 @@ pub(super) struct JobState<'a> {
     pub hooks: Hooks,
     /// What the next I/O waits for. Used only by loops with hooks.
     pub waiting: Waiting,
+    /// An operation of the source that waits, in a loop with hooks that issues one I/O at a time.
+    pub held: Option<Next>,
+    /// The file that a hook has opened to read it.
+    pub visited: Option<FileIndex>,
     /// Samples of what the thread's time goes to.
     pub stages: StageTimes,
     /// The loop issues one I/O at a time. [`JobState::add_derived_counts`] then adds the counters that
@@ -105,6 +110,8 @@ impl<'a> JobState<'a> {
         let mut state = JobState {
             hooks,
             waiting: Waiting::new(),
+            held: None,
+            visited: None,
             stages: StageTimes::new(job.record.shares && !job.engine.def().virtual_time),
             job,
             files,

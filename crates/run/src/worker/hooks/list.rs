@@ -15,7 +15,7 @@ use super::min_rate::RateFloor;
 use super::pacing::Pacing;
 use super::priorities::Priorities;
 use super::slices::SliceCounts;
-use super::verify::Verifier;
+use super::verify::{MapInformer, Verifier};
 use super::zones::Zones;
 use super::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
@@ -33,6 +33,8 @@ pub(crate) struct Special {
     pub placer: Option<Placer>,
     /// Verifies the writes.
     pub verify: Option<Box<Verifier>>,
+    /// Tells the maps of other jobs what the job overwrites.
+    pub informer: Option<MapInformer>,
 }
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
@@ -117,6 +119,7 @@ impl Hooks {
             || job.load.priorities.is_some()
             || job.load.zoned.is_some()
             || job.verify.is_some()
+            || job.informs_maps
     }
 
     /// The hooks of a job whose first I/O is due at `now`. `hertz`: CPU cycles per second, for `thinkcycles`.
@@ -133,6 +136,7 @@ impl Hooks {
             FlowShare::of(job, special.ticket).map(boxed),
             special.placer.map(|placer| boxed(Zones::new(placer))),
             special.verify.map(|verify| verify as Box<dyn Hook>),
+            special.informer.map(boxed),
             RateFloor::of(job, now).map(boxed),
             SliceCounts::of(job).map(boxed),
             Priorities::of(job).map(boxed),

@@ -52,7 +52,7 @@ use crate::error::JobError;
 use crate::zones::Counts;
 
 pub(super) use list::{Hooks, Special};
-pub(super) use verify::Verifier;
+pub(super) use verify::{MapInformer, Verifier};
 
 /// Marks a time that does not come, ns.
 pub(super) const NEVER: u64 = u64::MAX;
@@ -198,6 +198,10 @@ pub(super) enum Extra {
     /// Flushes a file and drops its cached pages (`invalidate`), so that reads get the bytes of the device. The
     /// flush does not count as a sync of the job. No op may be in flight.
     Settle(FileIndex),
+    /// Opens a file, unless it is open.
+    Visit(FileIndex),
+    /// Closes a file that the last [`Extra::Visit`] has opened. No op may be in flight.
+    Leave(FileIndex),
     /// Waits a moment for other jobs ([`Hook::wait`]), then asks again.
     Wait,
 }

@@ -40,6 +40,7 @@ impl Hook for Zones {
                 self.blocked = true;
                 Admission::Later(Delay::Event(NEVER))
             }
+            ZonePlacement::ReadBack => Admission::Later(Delay::Event(NEVER)),
             ZonePlacement::Displaced => Admission::Drop(Displaced::Over),
             ZonePlacement::Passed { lap } => Admission::Drop(Displaced::Passed { lap: lap.0 }),
             ZonePlacement::NoData if self.placer.writes_instead() => {

@@ -136,9 +136,12 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         {
             return step;
         }
-        let mut next = match self.state.hooks.direction(*now) {
-            Some(dir) => self.source.next_of(dir),
-            None => self.source.next(),
+        let mut next = match self.state.held.take() {
+            Some(held) => held,
+            None => match self.state.hooks.direction(*now) {
+                Some(dir) => self.source.next_of(dir),
+                None => self.source.next(),
+            },
         };
         let mut instead = None;
         loop {
@@ -156,7 +159,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                     *now = self.clock.now();
                     return NextStep::Issue(self.state.hooks.admitted());
                 }
-                Err(NotNow::Wait) if self.state.wait(self.clock, now) => {}
+                Err(NotNow::Wait) if self.state.wait(self.clock, now) => {
+                    if self.state.hooks.want(Events::EXTRA) {
+                        // It may wait for an op that a hook asks for.
+                        self.state.held = Some(next);
+                        return NextStep::Blocked;
+                    }
+                }
                 Err(NotNow::AskAgain) => match instead.take() {
                     Some(other) => next = other,
                     None => return NextStep::Blocked,

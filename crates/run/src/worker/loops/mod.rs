@@ -249,7 +249,14 @@ fn extra_io<E: Engine>(
                 Ok(())
             }
             Extra::Open(file) => attach(engine, state.files, file),
-            Extra::Close(file) => {
+            Extra::Visit(file) if state.files.is_open(file) => Ok(()),
+            Extra::Visit(file) => {
+                state.visited = Some(file);
+                attach(engine, state.files, file)
+            }
+            Extra::Leave(file) if state.visited != Some(file) => Ok(()),
+            Extra::Close(file) | Extra::Leave(file) => {
+                state.visited = None;
                 detach(engine, state.files, file).and_then(|()| state.files.close(file))
             }
             Extra::Settle(file) => {

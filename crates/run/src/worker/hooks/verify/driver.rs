@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use fiord_load::Io;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_types::{FileIndex, Nanos};
 
@@ -11,6 +12,8 @@ use super::pass::PassStep;
 use super::slot_use::WriteNumbers;
 use super::tally::Tally;
 use super::tracker::Tracker;
+use super::turns::FileTurns;
+use super::zones::ZoneReads;
 
 /// Decides which op a job that reads its writes back issues next.
 #[derive(Debug)]
@@ -24,6 +27,12 @@ pub(super) struct PassDriver {
     began: Option<u64>,
     /// Files that must be flushed and dropped from the cache before the pass over the map.
     settles: Range<u32>,
+    /// Opens the files of a pass that does not repeat the writes.
+    turns: FileTurns,
+    /// The read that is next when its file is open.
+    planned: Option<Io>,
+    /// Reads back zones before they are reset.
+    pub zone_reads: Option<ZoneReads>,
     /// Time of all passes that have ended, ns.
     read_back: u64,
     /// When the last read of a pass completed, ns.
@@ -40,6 +49,9 @@ impl PassDriver {
             in_flight: 0,
             began: None,
             settles: 0..0,
+            turns: FileTurns::new(stay_open, plan.pass != VerifyPass::Only),
+            planned: None,
+            zone_reads: None,
             read_back: 0,
             last_end: 0,
         }
@@ -54,9 +66,14 @@ impl PassDriver {
         ending: bool,
     ) -> Option<Extra> {
         if self.pass == VerifyPass::Reads {
-            return next_repeat(tracker, ending);
+            return self.next_repeat(tracker, ending);
         }
         if self.began.is_none() {
+            if let (Some(zones), Tracker::Map(maps)) = (&mut self.zone_reads, &mut *tracker)
+                && let Some(io) = zones.next(maps, self.in_flight == 0)
+            {
+                return Some(Extra::Io(io));
+            }
             let unwritten = numbers.loop_is_new() && self.pass != VerifyPass::Only;
             if !ending || unwritten {
                 return None;
@@ -89,32 +106,77 @@ impl PassDriver {
                 maps.begin_pass();
                 self.settles = 0..self.files;
             }
+            Tracker::Zones(walk) => walk.begin(),
         }
     }
 
     /// The next step of the pass. `written`: writes that were issued in all loops. `None`: not now, or never.
     fn step(&mut self, tracker: &mut Tracker, written: u64) -> Option<PassStep> {
         let idle = self.in_flight == 0;
-        match tracker {
-            Tracker::None => None,
-            Tracker::Replay(replay) => {
-                let all = self.pass == VerifyPass::Only;
-                replay.next(if all { u64::MAX } else { written }, idle)
+        if let Tracker::Replay(replay) = tracker {
+            let all = self.pass == VerifyPass::Only;
+            return replay.next(if all { u64::MAX } else { written }, idle);
+        }
+        if let Some(file) = self.settles.next() {
+            return Some(PassStep::Control(Extra::Settle(FileIndex(file))));
+        }
+        loop {
+            if self.turns.is_due() {
+                return idle.then(|| self.turns.control()).flatten().map(PassStep::Control);
             }
-            Tracker::Map(maps) => match self.settles.next() {
-                Some(file) => Some(PassStep::Control(Extra::Settle(FileIndex(file)))),
-                None => match maps.next() {
-                    MapStep::Read(io) => Some(PassStep::Read(io, None)),
-                    MapStep::Wait => idle.then_some(PassStep::Control(Extra::Wait)),
-                    MapStep::End => idle.then_some(PassStep::End),
+            let next = match self.planned.take() {
+                Some(io) => MapStep::Read(io),
+                None => match tracker {
+                    Tracker::Map(maps) => maps.next(),
+                    Tracker::Zones(walk) => walk.next().map_or(MapStep::End, MapStep::Read),
+                    Tracker::None | Tracker::Replay(_) => return None,
                 },
-            },
+            };
+            match next {
+                MapStep::Read(io) if self.turns.enter(io.file) => {
+                    return Some(PassStep::Read(io, None));
+                }
+                MapStep::Read(io) => self.planned = Some(io),
+                MapStep::Wait => return idle.then_some(PassStep::Control(Extra::Wait)),
+                MapStep::End if !idle => return None,
+                MapStep::End if self.turns.leave() => {}
+                MapStep::End => return Some(PassStep::End),
+            }
+        }
+    }
+
+    /// A read that must be repeated because other jobs wrote at the same time.
+    fn next_repeat(&mut self, tracker: &mut Tracker, ending: bool) -> Option<Extra> {
+        let Tracker::Map(maps) = tracker else { return None };
+        let idle = self.in_flight == 0;
+        // Otherwise its file may be closed now.
+        if !ending && self.files == 0 {
+            return None;
+        }
+        loop {
+            if self.turns.is_due() {
+                return idle.then(|| self.turns.control()).flatten();
+            }
+            let next = self.planned.take().map(MapStep::Read).or_else(|| maps.next_repeat());
+            match next {
+                Some(MapStep::Read(io)) if self.turns.enter(io.file) => {
+                    return Some(Extra::Io(io));
+                }
+                Some(MapStep::Read(io)) => self.planned = Some(io),
+                Some(MapStep::Wait) if ending && idle => return Some(Extra::Wait),
+                Some(MapStep::Wait) => return None,
+                Some(MapStep::End) | None if idle && self.turns.leave() => {}
+                Some(MapStep::End) | None => return None,
+            }
         }
     }
 
     fn end(&mut self, now: u64) {
         if let Some(began) = self.began.take() {
             self.read_back += now.saturating_sub(began);
+        }
+        if let Some(zones) = &self.zone_reads {
+            zones.pass_ended();
         }
     }
 
@@ -141,15 +203,5 @@ impl PassDriver {
     pub(super) fn read_back(&self) -> Nanos {
         let current = self.began.map_or(0, |began| self.last_end.saturating_sub(began));
         Nanos(self.read_back + current)
-    }
-}
-
-/// A read that must be repeated because other jobs wrote at the same time.
-fn next_repeat(tracker: &mut Tracker, ending: bool) -> Option<Extra> {
-    let Tracker::Map(maps) = tracker else { return None };
-    match maps.next_repeat()? {
-        MapStep::Read(io) => Some(Extra::Io(io)),
-        MapStep::Wait if ending => Some(Extra::Wait),
-        MapStep::Wait | MapStep::End => None,
     }
 }

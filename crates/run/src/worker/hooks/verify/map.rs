@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, MapSnapshot, WriteMap, WriteValue};
+use fiord_load::verify::{ClaimRefused, GranuleState, MapSnapshot, WriteMap, WriteValue};
 use fiord_load::{Io, IoAttributes};
 use fiord_plan::JobPlan;
 use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
 use crate::error::{JobError, Stage};
-use crate::verify_maps::VerifyMaps;
+use crate::verify_maps::{TargetClaim, TargetMaps, VerifyMaps};
 
 /// How long a job waits before it claims granules again that another job has claimed.
 const POLL: Duration = Duration::from_micros(50);
@@ -30,22 +30,26 @@ struct IoRange {
 #[derive(Debug)]
 enum Watch {
     /// A write or trim.
-    Write(Claimed),
+    Write(TargetClaim),
     /// A read whose granules other jobs may write.
     Read(MapSnapshot),
     /// A read that excludes writes.
-    Exclusive(Claimed),
+    Exclusive(TargetClaim),
 }
 
 /// The maps of a job's files, and its ops in flight.
 #[derive(Debug)]
 pub(super) struct TrackedMaps {
     /// By file.
-    maps: Vec<Arc<WriteMap>>,
+    maps: Vec<TargetMaps>,
+    /// The run has made the file, by file: it contains no data of an earlier run.
+    made: Vec<bool>,
+    /// Bytes of a zone, by file; `None`: the file has no zones.
+    zone_sizes: Vec<Option<u64>>,
     /// Start and end of the job's region, by file.
     regions: Vec<(u64, u64)>,
     /// The claim of the I/O that was admitted.
-    admitted: Option<(IoRange, Claimed)>,
+    admitted: Option<(IoRange, TargetClaim)>,
     /// By slot.
     watches: Vec<Option<(FileIndex, Watch)>>,
     /// Where the verify pass continues: file and offset.
@@ -55,7 +59,7 @@ pub(super) struct TrackedMaps {
     /// Reads to be repeated.
     repeats: VecDeque<IoRange>,
     /// The claim of the read that is issued next.
-    exclusive: Option<(IoRange, Claimed)>,
+    exclusive: Option<(IoRange, TargetClaim)>,
     /// Other jobs use some of the files.
     shared: bool,
 }
@@ -80,13 +84,16 @@ pub(super) enum ReadStates {
 }
 
 impl TrackedMaps {
-    pub(super) fn of(job: &JobPlan, maps: &VerifyMaps, granule: Bytes) -> Result<Self, JobError> {
+    pub(super) fn of(job: &JobPlan, maps: &VerifyMaps) -> Result<Self, JobError> {
         let files = &job.target.files;
-        let map =
-            |file| maps.map(file, granule).map_err(|e| JobError::from(e).during(Stage::SetUp));
         Ok(TrackedMaps {
-            maps: files.iter().map(map).collect::<Result<_, _>>()?,
-            regions: files.iter().map(|file| (file.offset.0, file.end().0)).collect(),
+            maps: maps.of_job(job).map_err(|e| JobError::from(e).during(Stage::SetUp))?,
+            made: files.iter().map(|file| maps.is_made(file)).collect(),
+            zone_sizes: files.iter().map(|file| file.zones.map(|zones| zones.size.0)).collect(),
+            regions: files
+                .iter()
+                .map(|file| (file.offset.0, (file.offset + file.reach()).0))
+                .collect(),
             admitted: None,
             watches: (0..job.depth.depth.max(1)).map(|_| None).collect(),
             cursor: (0, 0),
@@ -102,9 +109,19 @@ impl TrackedMaps {
         })
     }
 
+    /// Whether blocks of a file that no job has written contain data of an earlier run.
+    pub(super) fn has_earlier_data(&self, file: FileIndex) -> bool {
+        !self.made[file.get()]
+    }
+
     /// Bytes of a granule of a file.
     pub(super) fn granule(&self, file: FileIndex) -> u64 {
-        self.maps[file.get()].granule().0
+        self.own(file).map_or(1, |map| map.granule().0)
+    }
+
+    /// The map of the job's own format. A job that only informs other jobs has none.
+    fn own(&self, file: FileIndex) -> Option<&Arc<WriteMap>> {
+        self.maps[file.get()].own()
     }
 
     /// Claims the granules of a write or trim.
@@ -114,7 +131,8 @@ impl TrackedMaps {
             return Admission::AsDrawn;
         }
         self.release_admitted();
-        match self.maps[io.file.get()].claim(io.offset, u64::from(io.len)) {
+        let (start, len) = self.claimed_by(io);
+        match self.maps[io.file.get()].claim(start, len) {
             Ok(claimed) => {
                 self.admitted = Some((range, claimed));
                 Admission::AsDrawn
@@ -124,6 +142,14 @@ impl TrackedMaps {
                 let error = JobError::new(Stage::Io, None, refused.to_string());
                 Admission::Fail(Box::new(error))
             }
+        }
+    }
+
+    /// Start and length of what an I/O changes: a trim in a zone resets the whole zone.
+    fn claimed_by(&self, io: &Io) -> (u64, u64) {
+        match self.zone_sizes[io.file.get()] {
+            Some(size) if io.dir == Dir::Trim => (io.offset / size * size, size),
+            _ => (io.offset, u64::from(io.len)),
         }
     }
 
@@ -148,7 +174,10 @@ impl TrackedMaps {
     pub(super) fn read_issued(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
         let watch = match self.exclusive.take() {
             Some((_, claimed)) => Watch::Exclusive(claimed),
-            None => Watch::Read(self.maps[file.get()].snapshot(offset, u64::from(len))),
+            None => match self.own(file) {
+                Some(map) => Watch::Read(map.snapshot(offset, u64::from(len))),
+                None => return,
+            },
         };
         self.watches[slot as usize] = Some((file, watch));
     }
@@ -167,9 +196,14 @@ impl TrackedMaps {
         let map = &self.maps[file.get()];
         match value {
             _ if !succeeded => map.abandon(claimed),
-            Some(value) => map.complete_each(claimed, value),
+            Some(value) => map.complete(claimed, value),
             None => map.trim(claimed),
         }
+    }
+
+    /// A write or trim of a job that does not verify has ended.
+    pub(super) fn overwritten(&mut self, slot: u32) {
+        self.write_completed(slot, false, None);
     }
 
     /// A read has completed: returns the states of its granules. An exclusive read must be
@@ -178,7 +212,7 @@ impl TrackedMaps {
         let Some((file, watch)) = &self.watches[slot as usize] else {
             return ReadStates::Changed;
         };
-        let map = &self.maps[file.get()];
+        let Some(map) = self.own(*file) else { return ReadStates::Changed };
         match watch {
             Watch::Exclusive(claimed) => ReadStates::Known(claimed.previous().collect()),
             Watch::Read(before) if before.is_settled() && map.is_unchanged(before) => {
@@ -218,7 +252,7 @@ impl TrackedMaps {
     /// A read that must be repeated, if there is one.
     pub(super) fn next_repeat(&mut self) -> Option<MapStep> {
         let range = self.repeats.pop_front()?;
-        match self.maps[range.file.get()].claim(range.offset, u64::from(range.len)) {
+        match self.maps[range.file.get()].claim_for_read(range.offset, u64::from(range.len)) {
             Ok(claimed) => {
                 self.exclusive = Some((range, claimed));
                 Some(MapStep::Read(read_of(range)))
@@ -231,6 +265,19 @@ impl TrackedMaps {
         }
     }
 
+    /// A read of the job's own writes in a range. They begin at `from`, and the range ends at `end`.
+    pub(super) fn next_in(&self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
+        let run = self.own(file)?.next_written(from, Bytes(u64::from(self.most)))?;
+        let offset = run.offset.0.max(from);
+        let len = (run.offset.0 + run.len.0).min(end).checked_sub(offset).filter(|len| *len > 0)?;
+        Some(read_of(IoRange { file, offset, len: len.min(u64::from(self.most)) as u32 }))
+    }
+
+    /// Whether reads wait to be repeated.
+    pub(super) fn has_repeats(&self) -> bool {
+        !self.repeats.is_empty()
+    }
+
     /// The next step of the pass.
     pub(super) fn next(&mut self) -> MapStep {
         let mut waits = false;
@@ -241,7 +288,7 @@ impl TrackedMaps {
         }
         while let Some(&(start, end)) = self.regions.get(self.cursor.0) {
             let file = FileIndex::at(self.cursor.0);
-            let map = &self.maps[self.cursor.0];
+            let Some(map) = self.own(file) else { return MapStep::End };
             let from = self.cursor.1.max(start);
             let wanted = |state| matches!(state, GranuleState::Written(_) | GranuleState::InFlight);
             match map.next_run(from, Bytes(u64::from(self.most)), wanted) {

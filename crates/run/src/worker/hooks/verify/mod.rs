@@ -8,7 +8,10 @@
 //! | when does the verify pass begin and end, what comes next | `driver.rs` |
 //! | how does the job know which write a block contains | `tracker.rs` |
 //! | which blocks are read back, in which order | `pass.rs` |
+//! | which file is open meanwhile (`openfiles`) | `turns.rs` |
 //! | which write does a block contain, if blocks are written more than once | `map.rs` |
+//! | what must jobs without `verify` tell those that verify their files | `informer.rs` |
+//! | what is read back before a zone is reset, or instead of the writes of an earlier run | `zones.rs` |
 //! | what is known about a read | `known.rs` |
 //! | does a block contain what was written | `judge.rs`: `check.rs`, or `sectors.rs` |
 //! | how much was verified | `tally.rs` |
@@ -23,6 +26,7 @@ mod driver;
 mod dump;
 mod evidence;
 mod fill;
+mod informer;
 mod judge;
 mod known;
 mod map;
@@ -36,6 +40,10 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod turns;
+mod zones;
+
+pub(crate) use self::informer::MapInformer;
 
 use fiord_engine::Op;
 use fiord_load::Io;

@@ -12,6 +12,7 @@ use super::known::ReadKnowledge;
 use super::map::{ReadStates, TrackedMaps};
 use super::pass::Replay;
 use super::slot_use::SlotUse;
+use super::zones::ZoneWalk;
 use crate::error::JobError;
 
 /// How the job knows which write a block contains.
@@ -22,6 +23,8 @@ pub(super) enum Tracker {
     Replay(Box<Replay>),
     /// A map says so.
     Map(Box<TrackedMaps>),
+    /// It reads what an earlier run has written to the zones.
+    Zones(ZoneWalk),
 }
 
 impl Tracker {
@@ -34,10 +37,13 @@ impl Tracker {
             |settles| Ok(Tracker::Replay(Box::new(Replay::new(any_source(job)?, settles))));
         match (plan.pass, plan.tracking) {
             // The order of the writes is repeated without them.
+            (VerifyPass::Only, _) if job.load.zoned.is_some() => {
+                Ok(Tracker::Zones(ZoneWalk::default()))
+            }
             (VerifyPass::Only, _) => replay(false),
             (VerifyPass::AfterWrites, Tracking::Replay) => replay(true),
-            (_, Tracking::Map { granule }) => {
-                Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps, granule)?)))
+            (_, Tracking::Map { .. }) => {
+                Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps)?)))
             }
             _ => Ok(Tracker::None),
         }
@@ -80,7 +86,7 @@ impl Tracker {
         value: &dyn Fn(GranuleState) -> WriteValue,
     ) {
         match self {
-            Tracker::None => {}
+            Tracker::None | Tracker::Zones(_) => {}
             Tracker::Replay(replay) => {
                 if io.dir == Dir::Write && !succeeded {
                     replay.failed(number);
@@ -110,7 +116,8 @@ impl Tracker {
         match maps.read_states(slot) {
             ReadStates::Known(states) => {
                 let unwritten = |state: &GranuleState| *state == GranuleState::NeverWritten;
-                if pass == VerifyPass::Reads && states.iter().all(unwritten) {
+                let earlier = pass == VerifyPass::Reads && maps.has_earlier_data(read.file);
+                if earlier && states.iter().all(unwritten) {
                     return Some(ReadKnowledge::Nothing);
                 }
                 Some(ReadKnowledge::States { granule: maps.granule(read.file), states })

@@ -1,0 +1,158 @@
+//! Verification on zones, of trims, and of files that several jobs write in different ways: correct devices produce no
+//! report, whatever the options.
+
+use serde_json::Value;
+
+use crate::fiord::Place;
+
+/// Runs jobs that must not report anything, and returns their results.
+#[track_caller]
+fn jobs(place: &Place, line: &str) -> Vec<Value> {
+    let ran = place.run(&format!("{line} --output-format=json"));
+    assert_eq!((ran.status, &ran.err[..]), (Some(0), ""), "{line}");
+    ran.json()["jobs"].as_array().unwrap().clone()
+}
+
+/// I/Os of a direction.
+fn ios(job: &Value, dir: &str) -> u64 {
+    job[dir]["total_ios"].as_u64().unwrap()
+}
+
+/// Bytes written and verified.
+fn coverage(job: &Value) -> (u64, u64) {
+    let verify = &job["fiord"]["verify"];
+    let number = |name: &str| verify[name].as_u64().unwrap_or(0);
+    (number("written_bytes"), number("verified_bytes"))
+}
+
+/// Options of jobs that write each byte of four zones `passes` times. fio reads each zone back before it resets it.
+const ZONED: &[(&str, u64)] = &[
+    ("--rw=write", 1),
+    ("--rw=write --io_size=2m", 2),
+    ("--rw=write --loops=2", 2),
+    ("--rw=randwrite", 1),
+    ("--rw=randwrite --io_size=3m", 3),
+    ("--rw=randwrite --io_size=3m --zone_reset_threshold=.5 --zone_reset_frequency=.1", 3),
+    ("--rw=randwrite --norandommap --io_size=3m", 3),
+    ("--rw=randwrite --io_size=3m --max_open_zones=2", 3),
+];
+
+#[test]
+fn zones_are_read_back_before_they_are_reset() {
+    let place = Place::new();
+    let zones = "--name=v --filename=z --size=1m --zonemode=zbd --zonesize=256k";
+    for (options, passes) in ZONED {
+        for blocks in ["--bs=16k", "--bsrange=4k-32k"] {
+            for rest in ["--verify=crc32c", "--verify=fiord --ioengine=libaio --iodepth=8"] {
+                let line = format!("{zones} {options} {blocks} {rest}");
+                let job = &jobs(&place, &line)[0];
+                let (written, verified) = coverage(job);
+                assert!(verified == written && written >= passes << 20, "{line}: {verified}");
+                if blocks == "--bs=16k" {
+                    assert_eq!((ios(job, "write"), ios(job, "read")), (64 * passes, 64 * passes));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn zones_of_odd_blocks_mixes_and_trims_are_verified() {
+    let place = Place::new();
+    let zones = "--name=v --filename=z --size=1m --zonemode=zbd --zonesize=256k --verify=crc32c";
+    for options in [
+        "--rw=write --bs=20k --loops=2",
+        "--rw=write --bs=20k --zonecapacity=200k --write_zone_remainder=1",
+        "--rw=randwrite --bs=12k --io_size=2m --write_zone_remainder=1",
+        "--rw=randrw --bs=16k --io_size=3m",
+        "--rw=trimwrite --bs=256k --loops=3",
+        "--rw=randtrimwrite --bs=256k",
+        "--rw=write --bs=16k --do_verify=0",
+        "--rw=randwrite --bs=16k --nrfiles=3 --filename_format=z.$filenum --openfiles=1 --size=3m",
+    ] {
+        let job = &jobs(&place, &format!("{zones} {options}"))[0];
+        let (written, verified) = coverage(job);
+        assert!(written > 0, "{options}");
+        assert_eq!(verified == written, !options.contains("do_verify"), "{options}");
+    }
+}
+
+#[test]
+fn zones_that_an_earlier_run_wrote_are_verified() {
+    let place = Place::new();
+    let zones = "--name=v --filename=z --size=1m --zonemode=zbd --zonesize=256k --bs=16k \
+                 --verify=crc32c";
+    jobs(&place, &format!("{zones} --rw=randwrite --do_verify=0"));
+    for options in ["--rw=read", "--rw=randwrite --verify_only"] {
+        let job = &jobs(&place, &format!("{zones} {options}"))[0];
+        assert_eq!((ios(job, "read"), ios(job, "write")), (64, 0), "{options}");
+        assert_eq!(coverage(job), (1 << 20, 1 << 20), "{options}");
+    }
+    let mut bytes = std::fs::read(place.path("z")).unwrap();
+    bytes[300_000] ^= 1;
+    place.write("z", bytes);
+    for options in ["--rw=read", "--rw=randwrite --verify_only"] {
+        let ran = place.run(&format!("{zones} {options}"));
+        assert!(ran.status == Some(1) && ran.err.contains("offset 294912"), "{ran:?}");
+    }
+}
+
+/// What another job overwrites is neither verified nor reported.
+#[test]
+fn jobs_that_write_a_file_in_different_ways_do_not_report_each_other() {
+    let place = Place::new();
+    for zones in ["", "--zonemode=zbd --zonesize=256k"] {
+        let job = |name: &str, rest: &str| {
+            format!("--name={name} --filename=f --size=1m {zones} --loops=4 {rest} ")
+        };
+        let verifies = job("v", "--rw=randwrite --bs=4k --verify=crc32c --ioengine=libaio");
+        for others in [
+            job("w", "--rw=randwrite --bs=4k"),
+            job("w", "--rw=write --bs=20k"),
+            job("w", "--rw=randwrite --bs=8k --verify=md5"),
+            job("w", "--rw=randwrite --bs=8k --verify=fiord"),
+            job("w", "--rw=write --bs=8k --verify=pattern --verify_pattern=0x5a"),
+            job("w", "--rw=write --bs=8k --verify=null"),
+            job("w", "--rw=randread --bs=8k --verify=crc32c") + &job("x", "--rw=write --bs=4k"),
+        ] {
+            let line = format!("{verifies} {others}");
+            jobs(&place, &line);
+            std::fs::remove_file(place.path("f")).unwrap();
+        }
+    }
+}
+
+/// The map of a file lasts as long as the run.
+#[test]
+fn jobs_that_follow_each_other_know_what_was_overwritten() {
+    let place = Place::new();
+    let job = |name: &str, rest: &str| format!("--name={name} --filename=f --size=256k {rest} ");
+    let first = job("a", "--rw=write --io_size=512k --bs=4k --verify=crc32c");
+    for between in ["--rw=write --bs=4k", "--rw=randwrite --bs=6k --norandommap --verify=crc32c"] {
+        let line = first.clone()
+            + &job("b", &format!("--stonewall {between}"))
+            + &job("c", "--stonewall --rw=randwrite --norandommap --bs=4k --verify=crc32c")
+            + &job("d", "--rw=randread --bs=4k --verify=crc32c");
+        jobs(&place, &line);
+    }
+}
+
+#[test]
+fn writes_that_may_overlap_to_files_that_are_opened_one_by_one() {
+    let place = Place::new();
+    let line =
+        "--name=v --nrfiles=4 --filesize=64k --openfiles=1 --verify=crc32c --bs=4k --loops=2";
+    for engine in ["psync", "libaio --iodepth=4", "mmap", "io_uring --iodepth=8"] {
+        for options in [
+            "--rw=randwrite --norandommap",
+            "--rw=randwrite --norandommap --number_ios=21",
+            "--rw=randrw --random_distribution=zipf:1.1 --file_service_type=random:3",
+            "--rw=write --bsrange=4k-8k --numjobs=2 --filename_format=f.$filenum",
+        ] {
+            for job in jobs(&place, &format!("{line} {options} --ioengine={engine}")) {
+                let (written, verified) = coverage(&job);
+                assert!(verified > written / 4, "{options}: {verified} of {written}");
+            }
+        }
+    }
+}

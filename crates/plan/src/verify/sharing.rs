@@ -1,0 +1,125 @@
+//! Files that several jobs use, of which at least one verifies them.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+
+use fiord_types::{Bytes, JobIndex};
+
+use super::tracking::{common, granule};
+use crate::model::{JobPlan, Tracking, VerifyMethod};
+
+/// Chooses what jobs must know about the writes of each other. Jobs that verify a file that another job writes at the
+/// same time use a map of it. Once there is a map, every job that writes the file while the map is in use keeps it up
+/// to date, also a job that verifies nothing.
+pub(crate) fn share_targets(plans: &mut [JobPlan]) {
+    if plans.iter().all(|plan| plan.verify.is_none()) {
+        // A run may have millions of files.
+        return;
+    }
+    let mut users: HashMap<&Path, Vec<usize>> = HashMap::new();
+    for (index, plan) in plans.iter().enumerate() {
+        for file in &plan.target.files {
+            let users = users.entry(&file.path).or_default();
+            if users.last() != Some(&index) {
+                users.push(index);
+            }
+        }
+    }
+    let shared: Vec<Vec<usize>> = users
+        .into_values()
+        .filter(|users| users.len() > 1 && users.iter().any(|index| plans[*index].verify.is_some()))
+        .collect::<HashSet<_>>()
+        .into_iter()
+        .collect();
+    let mapped = jobs_with_maps(plans, &shared);
+    let informing: Vec<usize> = shared
+        .iter()
+        .flat_map(|users| writers_in_use(plans, users, &mapped))
+        .filter(|index| !mapped.contains(index))
+        .collect();
+    // One granule for all of them: a job can share each of its files with other jobs.
+    let together = shared.iter().filter(|users| users.iter().any(|index| mapped.contains(index)));
+    let writers: BTreeSet<usize> = together
+        .flatten()
+        .copied()
+        .filter(|index| writes(&plans[*index]) && sets_offsets(&plans[*index], &mapped, *index))
+        .collect();
+    let divisor = writers.iter().fold(0, |all, index| common(all, granule(&plans[*index])));
+    for index in &mapped {
+        let in_common = shared.iter().any(|users| users.contains(index));
+        if let Some(verify) = &mut plans[*index].verify
+            && verify.tracking != Tracking::Records
+            && in_common
+        {
+            verify.tracking = Tracking::Map { granule: Bytes(divisor.max(1)) };
+        }
+    }
+    for index in informing {
+        plans[index].informs_maps = true;
+    }
+    for verify in plans.iter_mut().filter_map(|plan| plan.verify.as_mut()) {
+        if let (Tracking::Map { granule }, VerifyMethod::Fio(method)) =
+            (verify.tracking, verify.method)
+            && method.has_header()
+        {
+            // What is left of a block after a part was overwritten has headers of its own.
+            verify.interval = verify.interval.map(|interval| Bytes(common(interval.0, granule.0)));
+        }
+    }
+}
+
+/// The jobs that need a map of their files. `shared`: the users of each file that several jobs use.
+fn jobs_with_maps(plans: &[JobPlan], shared: &[Vec<usize>]) -> HashSet<usize> {
+    let has_map = |index: &usize| {
+        let verify = plans[*index].verify.as_ref();
+        verify.is_some_and(|verify| verify.tracking != Tracking::Replay)
+    };
+    let mut mapped: HashSet<usize> = (0..plans.len()).filter(has_map).collect();
+    for users in shared {
+        let disturbed = |one: &&usize| users.iter().any(|other| disturbs(plans, **one, *other));
+        let verifying = users.iter().filter(|index| plans[**index].verify.is_some());
+        mapped.extend(verifying.filter(disturbed));
+    }
+    // A job that replays its writes must tell the maps of its files about them.
+    loop {
+        let known = mapped.len();
+        for users in shared {
+            let writers = writers_in_use(plans, users, &mapped);
+            mapped.extend(writers.into_iter().filter(|index| plans[*index].verify.is_some()));
+        }
+        if mapped.len() == known {
+            return mapped;
+        }
+    }
+}
+
+/// The users of a file that write it while a map of it is in use: from the first job with a map to the last one.
+fn writers_in_use(plans: &[JobPlan], users: &[usize], mapped: &HashSet<usize>) -> Vec<usize> {
+    let group = |index: &usize| plans[*index].identity.stonewall_group;
+    let groups = || users.iter().filter(|index| mapped.contains(index)).map(group);
+    let (Some(first), Some(last)) = (groups().min(), groups().max()) else { return Vec::new() };
+    let in_use = |index: &&usize| (first..=last).contains(&group(index));
+    users.iter().filter(in_use).copied().filter(|index| writes(&plans[*index])).collect()
+}
+
+/// Whether the writes of a job decide where those of jobs with maps begin: it has a map itself, or its writes move the
+/// write pointers of zones.
+fn sets_offsets(plan: &JobPlan, mapped: &HashSet<usize>, index: usize) -> bool {
+    mapped.contains(&index) || plan.load.zoned.is_some()
+}
+
+/// Whether two jobs with one file run at the same time, and one of them verifies what the other one writes.
+fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
+    let (a, b) = (&plans[one], &plans[other]);
+    let waits =
+        a.start.wait_for.contains(&JobIndex(other)) || b.start.wait_for.contains(&JobIndex(one));
+    one != other
+        && a.identity.stonewall_group == b.identity.stonewall_group
+        && !waits
+        && (writes(b) || writes(a) && b.verify.is_some())
+}
+
+/// Whether a job changes the data of its target.
+pub(super) fn writes(plan: &JobPlan) -> bool {
+    plan.load.mix.changes_data() && !plan.only_verifies()
+}

@@ -1,0 +1,55 @@
+//! Jobs with fewer `openfiles` than files: a pass over their maps or zones opens one file after another.
+
+use std::collections::VecDeque;
+
+use fiord_types::FileIndex;
+
+use super::super::Extra;
+
+/// Opens the file that a pass reads.
+#[derive(Debug)]
+pub(super) struct FileTurns {
+    /// All files are open all the time.
+    stay_open: bool,
+    /// Files must be flushed before they are read: the job writes.
+    settles: bool,
+    current: Option<FileIndex>,
+    controls: VecDeque<Extra>,
+}
+
+impl FileTurns {
+    pub(super) fn new(stay_open: bool, settles: bool) -> Self {
+        FileTurns { stay_open, settles, current: None, controls: VecDeque::new() }
+    }
+
+    /// Whether a file can be read. If not, the [controls](Self::control) make it so.
+    pub(super) fn enter(&mut self, file: FileIndex) -> bool {
+        if self.stay_open || self.current == Some(file) {
+            return true;
+        }
+        self.leave();
+        self.current = Some(file);
+        self.controls.push_back(Extra::Visit(file));
+        if self.settles {
+            self.controls.push_back(Extra::Settle(file));
+        }
+        false
+    }
+
+    /// The pass reads no more. False if there is nothing to close.
+    pub(super) fn leave(&mut self) -> bool {
+        let left = self.current.take();
+        self.controls.extend(left.map(Extra::Leave));
+        left.is_some()
+    }
+
+    /// Whether files must be opened or closed before the next read.
+    pub(super) fn is_due(&self) -> bool {
+        !self.controls.is_empty()
+    }
+
+    /// The next operation. No op may be in flight.
+    pub(super) fn control(&mut self) -> Option<Extra> {
+        self.controls.pop_front()
+    }
+}

@@ -1,0 +1,120 @@
+//! Verification on zones (`zonemode=zbd`): what a zone contains is read back before the zone is reset. A job that checks
+//! the data of an earlier run reads what the zones contain.
+
+use std::rc::Rc;
+
+use fiord_load::{Io, IoAttributes};
+use fiord_plan::{JobPlan, VerifyPass};
+use fiord_types::{Bytes, Dir, FileIndex};
+
+use super::Verifier;
+use super::map::{MapStep, TrackedMaps};
+use super::tracker::Tracker;
+use crate::error::JobError;
+use crate::verify_maps::TargetMaps;
+use crate::zones::{DoomedRange, Placer, ReadBack};
+
+/// Reads a zone back before it is reset.
+#[derive(Debug)]
+pub(super) struct ZoneReads {
+    request: Rc<ReadBack>,
+    /// The range that is read, and the offset of the next read.
+    current: Option<(DoomedRange, u64)>,
+}
+
+impl ZoneReads {
+    fn new(request: Rc<ReadBack>) -> Self {
+        ZoneReads { request, current: None }
+    }
+
+    /// The job has read all of its writes back.
+    pub(super) fn pass_ended(&self) {
+        self.request.all_done();
+    }
+
+    /// The next read. `idle`: no read is in flight. `None`: not now, or there is no more to read.
+    pub(super) fn next(&mut self, maps: &mut TrackedMaps, idle: bool) -> Option<Io> {
+        let range = self.request.wanted()?;
+        if let Some(MapStep::Read(io)) = maps.next_repeat() {
+            return Some(io);
+        }
+        let from = match self.current {
+            Some((current, from)) if current == range => from,
+            _ => range.start.0,
+        };
+        if let Some(io) = maps.next_in(range.file, from, range.end.0) {
+            self.current = Some((range, io.offset + u64::from(io.len)));
+            return Some(io);
+        }
+        self.current = Some((range, range.end.0));
+        if idle && !maps.has_repeats() {
+            self.current = None;
+            self.request.done();
+        }
+        None
+    }
+}
+
+/// Reads the data of an earlier run, zone after zone.
+#[derive(Debug, Default)]
+pub(super) struct ZoneWalk {
+    /// File, start and end of each range with data.
+    ranges: Vec<(FileIndex, Bytes, Bytes)>,
+    /// Range and offset in it of the next read.
+    at: (usize, u64),
+    /// Bytes of a read, and their divisor.
+    most: u64,
+    least: u64,
+}
+
+impl ZoneWalk {
+    /// `ranges`: start and end of the data of each zone.
+    fn new(job: &JobPlan, ranges: Vec<(FileIndex, Bytes, Bytes)>) -> Self {
+        let interval = job.verify.as_ref().and_then(|verify| verify.interval);
+        let most = u64::from(job.load.blocks[Dir::Write].max());
+        let least = interval.map_or(most, |interval| interval.0).max(1);
+        ZoneWalk { ranges, at: (0, 0), most, least }
+    }
+
+    /// The pass begins.
+    pub(super) fn begin(&mut self) {
+        self.at = (0, 0);
+    }
+
+    /// The next read.
+    pub(super) fn next(&mut self) -> Option<Io> {
+        loop {
+            let (range, position) = self.at;
+            let &(file, start, end) = self.ranges.get(range)?;
+            let room = (end - start).0 - position;
+            // The rest of a zone may be shorter than an interval.
+            let len = room.min(self.most) / self.least * self.least;
+            if len == 0 {
+                self.at = (range + 1, 0);
+                continue;
+            }
+            self.at.1 = position + len;
+            let (offset, attributes) = (start.0 + position, IoAttributes::PLAIN);
+            return Some(Io { dir: Dir::Read, file, offset, len: len as u32, attributes });
+        }
+    }
+}
+
+impl Verifier {
+    /// Connects the verification of a job on zones with its placer.
+    pub(crate) fn join_zones(
+        &mut self,
+        job: &JobPlan,
+        placer: &mut Placer,
+        maps: Vec<TargetMaps>,
+    ) -> Result<(), JobError> {
+        if let Tracker::Zones(walk) = &mut self.tracker {
+            *walk = ZoneWalk::new(job, placer.data());
+        }
+        let shared = self.tracker.is_shared();
+        let reads = self.pass == VerifyPass::AfterWrites;
+        let reads = reads.then(|| Rc::new(ReadBack::new(shared)));
+        self.driver.zone_reads = reads.clone().map(ZoneReads::new);
+        placer.verify(job, maps, reads)
+    }
+}
