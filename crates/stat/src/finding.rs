@@ -35,7 +35,7 @@ pub struct Unchecked {
     pub why: String,
 }
 
-/// One finding.
+/// One finding. Serialized, it is the object that the JSON of a report has under `findings`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Stable id in kebab case: `depth-ignored`.
@@ -43,6 +43,7 @@ pub struct Finding {
     /// How severe it is.
     pub severity: Severity,
     /// The job concerned; `None` for the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
     /// What is wrong, in one sentence.
     pub what: String,
@@ -53,10 +54,10 @@ pub struct Finding {
     #[serde(rename = "mend")]
     pub remedy: String,
     /// The documented name of the option concerned.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub option: Option<String>,
     /// Where the option is set; else where the job begins.
-    #[serde(default)]
+    #[serde(flatten)]
     pub location: Option<Location>,
 }
 

@@ -2,18 +2,12 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
-
-/// Returns the findings of a run's JSON report.
-#[must_use]
-pub fn read(document: &Value) -> Vec<Value> {
-    document["fiord"]["findings"].as_array().cloned().unwrap_or_default()
-}
+use fiord_stat::finding::Finding;
 
 /// A finding and the runs that have it.
 struct Shared<'a> {
     /// The finding as the first of these runs reports it.
-    finding: &'a Value,
+    finding: &'a Finding,
     runs: Vec<&'a str>,
 }
 
@@ -21,12 +15,12 @@ struct Shared<'a> {
 ///
 /// `runs` holds a label and the findings of each run.
 #[must_use]
-pub fn lines(runs: &[(String, &[Value])]) -> String {
+pub fn lines(runs: &[(String, &[Finding])]) -> String {
     let mut all: Vec<Shared<'_>> = Vec::new();
     for (run, findings) in runs {
         for finding in *findings {
             let same = |s: &&mut Shared<'_>| {
-                (&s.finding["id"], &s.finding["job"]) == (&finding["id"], &finding["job"])
+                (&s.finding.id, &s.finding.job) == (&finding.id, &finding.job)
             };
             match all.iter_mut().find(same) {
                 // One run can have several findings with the same id, about different targets.
@@ -38,16 +32,15 @@ pub fn lines(runs: &[(String, &[Value])]) -> String {
     }
     let mut text = String::new();
     for Shared { finding, runs: at } in &all {
-        let word = |key: &str| finding[key].as_str().unwrap_or_default();
         let at = match at.len() {
             n if n == runs.len() => "all runs".to_owned(),
             1..=4 => at.join("; "),
             n => format!("{n} of {} runs, first {}", runs.len(), at[0]),
         };
-        let (severity, id, what) = (word("severity"), word("id"), word("what"));
-        let _ = writeln!(text, "  {severity}: {id}: {what} ({at})");
-        if !word("mend").is_empty() {
-            let _ = writeln!(text, "      {}", fiord_stat::finding::to_fix(word("mend")));
+        let Finding { id, what, .. } = finding;
+        let _ = writeln!(text, "  {}: {id}: {what} ({at})", finding.severity.word());
+        if let Some(remedy) = finding.to_fix() {
+            let _ = writeln!(text, "      {remedy}");
         }
     }
     if text.is_empty() { text } else { format!("\nFindings:\n{text}") }
@@ -55,13 +48,22 @@ pub fn lines(runs: &[(String, &[Value])]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use fiord_stat::finding::Severity;
 
     use super::*;
 
     #[test]
     fn a_finding_of_several_runs_is_one_entry() {
-        let note = |id: &str, mend: &str| json!({"id": id, "severity": "note", "job": "a", "what": "w", "mend": mend});
+        let note = |id: &str, remedy: &str| Finding {
+            id: id.into(),
+            severity: Severity::Note,
+            job: Some("a".into()),
+            what: "w".into(),
+            evidence: String::new(),
+            remedy: remedy.into(),
+            option: None,
+            location: None,
+        };
         let both = [note("no-effect", "leave it out"), note("too-short", "")];
         let one = [note("no-effect", "leave it out")];
         let runs = [("iodepth=1".to_owned(), &both[..]), ("iodepth=2".to_owned(), &one[..])];

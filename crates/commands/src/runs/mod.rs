@@ -179,6 +179,8 @@ pub fn label(settings: &PointSettings) -> String {
 mod tests {
     use std::fs;
 
+    use fiord_report::ReadError;
+
     use super::*;
 
     /// A directory for the runs of a test.
@@ -217,7 +219,10 @@ mod tests {
         let (error, progress) = failed("true", "empty");
         assert!(matches!(
             error,
-            RunError::Failed { cause: Cause::Outcome(OutcomeError::Empty), .. }
+            RunError::Failed {
+                cause: Cause::Outcome(OutcomeError::Unreadable(ReadError::NoDocument)),
+                ..
+            }
         ));
         assert_eq!(progress, "failed\n");
     }

@@ -1,33 +1,30 @@
-//! Reads the JSON of a run and sums up the numbers of all its jobs.
+//! Reads the report of a run and sums up the numbers of all its jobs.
 
 use std::collections::BTreeMap;
 
+use fiord_report::ReadError;
+use fiord_stat::finding::Finding;
+use fiord_stat::report::{DirKind, JobReport, LatencySummary, Report};
+use fiord_types::{Bytes, Errno, Nanos};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use fiord_types::Bytes;
-
-use crate::runs::findings;
-
-/// Why the JSON of a run has no results.
+/// Why the output of a run has no results.
 #[derive(Debug, thiserror::Error)]
 pub enum OutcomeError {
-    /// The run wrote nothing.
-    #[error("invalid JSON: the output is empty")]
-    Empty,
-    /// The text is not a sequence of JSON documents.
-    #[error("invalid JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    /// The text is not a report.
+    #[error(transparent)]
+    Unreadable(#[from] ReadError),
     /// The report lists no jobs.
     #[error("the report has no jobs")]
     NoJobs,
     /// A job failed although the exit status of its run is 0.
-    #[error("job {job:?} failed with error {}", .error.map_or("unknown".into(), |e| e.to_string()))]
+    #[error("job {job:?} failed with error {}", .error.map_or(0, Errno::raw))]
     JobFailed {
         /// Name of the job.
         job: String,
-        /// Its errno; `None` if the report lacks it.
-        error: Option<i64>,
+        /// The error.
+        error: Option<Errno>,
     },
 }
 
@@ -43,19 +40,19 @@ pub struct PointOutcome {
     pub bw_bytes: Bytes,
     /// Mean completion latency in nanoseconds; `None` if not measured.
     pub mean_ns: Option<f64>,
-    /// Latencies at [`PERCENTILES`] in nanoseconds, from the merged histograms of all jobs; empty
-    /// without histograms.
-    pub percentiles_ns: Vec<u64>,
+    /// Latencies at [`PERCENTILES`], from the merged histograms of all jobs; empty without
+    /// histograms.
+    pub percentiles: Vec<Nanos>,
     /// Latencies from the intended start of each I/O; `None` without a rate.
     pub due: Option<Due>,
     /// IOPS by direction; `None` if the report mixes directions.
     pub dirs: Option<[f64; 3]>,
     /// CPU time as a percentage of one CPU.
     pub cpu_percent: f64,
-    /// Run time in milliseconds.
-    pub runtime_ms: u64,
-    /// Findings of the run, as in its JSON.
-    pub findings: Vec<Value>,
+    /// Run time, in whole milliseconds.
+    pub runtime: Nanos,
+    /// Findings of the run.
+    pub findings: Vec<Finding>,
 }
 
 /// Latencies from the intended start of each I/O.
@@ -63,15 +60,15 @@ pub struct PointOutcome {
 pub struct Due {
     /// Mean in nanoseconds.
     pub mean_ns: f64,
-    /// Latencies at [`PERCENTILES`] in nanoseconds.
-    pub percentiles_ns: Vec<u64>,
+    /// Latencies at [`PERCENTILES`].
+    pub percentiles: Vec<Nanos>,
 }
 
 impl PointOutcome {
     /// Returns mean and percentiles for JSON.
     #[must_use]
     pub fn latency(&self) -> Map<String, Value> {
-        latency(self.mean_ns, &self.percentiles_ns)
+        latency(self.mean_ns, &self.percentiles)
     }
 }
 
@@ -79,57 +76,41 @@ impl Due {
     /// Returns mean and percentiles for JSON.
     #[must_use]
     pub fn latency(&self) -> Map<String, Value> {
-        latency(Some(self.mean_ns), &self.percentiles_ns)
+        latency(Some(self.mean_ns), &self.percentiles)
     }
 }
 
-fn latency(mean: Option<f64>, percentiles: &[u64]) -> Map<String, Value> {
+fn latency(mean: Option<f64>, percentiles: &[Nanos]) -> Map<String, Value> {
     let mut latency = Map::new();
     latency.insert("mean".into(), json!(mean));
-    for (p, ns) in PERCENTILES.iter().zip(percentiles) {
-        latency.insert(format!("p{p}"), json!(ns));
+    for (p, time) in PERCENTILES.iter().zip(percentiles) {
+        latency.insert(format!("p{p}"), json!(time));
     }
     latency
 }
 
-/// Returns the final report of a run. A run that receives `SIGUSR1` writes an interim document for
-/// each signal before it.
-///
-/// # Errors
-/// The text is not a sequence of JSON documents, or is empty.
-pub fn final_document(text: &str) -> Result<Value, OutcomeError> {
-    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    Ok(documents.last().ok_or(OutcomeError::Empty)??)
-}
-
-/// Parses the `json+` output of a run.
+/// Reads the output of a run: JSON with histograms (`json+`).
 ///
 /// # Errors
 /// The text is not the report of a run, or a job failed.
 pub fn read(text: &str) -> Result<PointOutcome, OutcomeError> {
-    read_document(&final_document(text)?)
+    of_report(&fiord_report::read(text)?)
 }
 
-/// Reads the report of a run.
+/// Sums up the jobs of a report.
 ///
 /// # Errors
 /// The report has no jobs, or a job failed.
-pub fn read_document(document: &Value) -> Result<PointOutcome, OutcomeError> {
-    let jobs = document["jobs"].as_array().filter(|j| !j.is_empty()).ok_or(OutcomeError::NoJobs)?;
-    if let Some(failed) = jobs.iter().find(|j| has_failed(j)) {
-        let job = failed["jobname"].as_str().unwrap_or_default().to_owned();
-        return Err(OutcomeError::JobFailed { job, error: failed["error"].as_i64() });
+pub fn of_report(report: &Report) -> Result<PointOutcome, OutcomeError> {
+    if report.jobs.is_empty() {
+        return Err(OutcomeError::NoJobs);
+    }
+    if let Some(failed) = report.jobs.iter().find(|job| job.failed) {
+        return Err(OutcomeError::JobFailed { job: failed.name.clone(), error: failed.error });
     }
     let mut sums = Sums::default();
-    jobs.iter().for_each(|job| sums.add(job));
-    Ok(PointOutcome { findings: findings::read(document), ..sums.outcome() })
-}
-
-/// Whether a job failed although the exit status of its run is 0. With `continue_on_error`, `error`
-/// can also be the first error that the job survived.
-fn has_failed(job: &Value) -> bool {
-    let survived = job["total_err"].as_u64().is_some_and(|total| total > 0);
-    job["error"].as_i64() != Some(0) && !survived
+    report.jobs.iter().for_each(|job| sums.add(job));
+    Ok(PointOutcome { findings: report.extras.findings.clone(), ..sums.outcome() })
 }
 
 /// Sum of the latencies of one kind over all jobs.
@@ -137,19 +118,18 @@ fn has_failed(job: &Value) -> bool {
 struct Latencies {
     sum: f64,
     n: u64,
-    bins: BTreeMap<u64, u64>,
+    bins: BTreeMap<Nanos, u64>,
 }
 
 impl Latencies {
-    fn add(&mut self, v: &Value) {
-        let n = whole(&v["N"]);
-        self.sum += v["mean"].as_f64().unwrap_or(0.0) * n as f64;
-        self.n += n;
-        self.add_bins(v);
+    fn add(&mut self, latency: &LatencySummary) {
+        self.sum += latency.mean * latency.n as f64;
+        self.n += latency.n;
+        self.add_bins(latency);
     }
-    fn add_bins(&mut self, v: &Value) {
-        for (ns, n) in v["bins"].as_object().into_iter().flatten() {
-            *self.bins.entry(ns.parse().unwrap_or(0)).or_default() += whole(n);
+    fn add_bins(&mut self, latency: &LatencySummary) {
+        for (time, n) in &latency.bins {
+            *self.bins.entry(*time).or_default() += n;
         }
     }
     fn mean(&self) -> Option<f64> {
@@ -162,63 +142,56 @@ struct Sums {
     iops: f64,
     dirs: [f64; 3],
     mixed: bool,
-    bw: u64,
+    bw: Bytes,
     clat: Latencies,
     due: Latencies,
-    cpu_ms: f64,
-    runtime_ms: u64,
-}
-
-fn whole(v: &Value) -> u64 {
-    v.as_u64().unwrap_or(0)
+    /// CPU time, ns.
+    cpu: f64,
+    runtime: Nanos,
 }
 
 impl Sums {
-    fn add(&mut self, job: &Value) {
+    fn add(&mut self, job: &JobReport) {
         // With unified_rw_reporting=both, `mixed` is the sum of the other directions.
-        let apart = ["read", "write", "trim"];
-        self.mixed |= job.get("read").is_none();
-        let names: &[&str] = if job.get("read").is_some() { &apart } else { &["mixed"] };
-        for (i, name) in names.iter().enumerate() {
-            let dir = &job[*name];
-            let iops = dir["iops"].as_f64().unwrap_or(0.0);
-            self.iops += iops;
-            self.dirs[i] += iops;
-            self.bw += whole(&dir["bw_bytes"]);
-            self.runtime_ms = self.runtime_ms.max(whole(&dir["runtime"]));
-            match whole(&dir["clat_ns"]["N"]) {
-                0 => self.clat.add(&dir["lat_ns"]),
+        let mixed = job.dirs.iter().all(|row| row.kind == DirKind::Mixed);
+        self.mixed |= mixed;
+        let counts = |kind: DirKind| mixed || kind != DirKind::Mixed;
+        for row in job.dirs.iter().filter(|row| counts(row.kind)) {
+            self.iops += row.iops;
+            self.dirs[row.kind as usize % 3] += row.iops;
+            self.bw += row.bw;
+            self.runtime = self.runtime.max(row.runtime);
+            match row.clat.n {
+                0 => self.clat.add(&row.lat),
                 _ => {
-                    self.clat.add(&dir["clat_ns"]);
+                    self.clat.add(&row.clat);
                     // With lat_percentiles, only the total latency has a histogram.
-                    if dir["clat_ns"].get("bins").is_none() {
-                        self.clat.add_bins(&dir["lat_ns"]);
+                    if row.clat.bins.is_empty() {
+                        self.clat.add_bins(&row.lat);
                     }
                 }
             }
-            self.due.add(&job["fiord"]["intended_lat_ns"][*name]);
         }
-        let cpu = job["usr_cpu"].as_f64().unwrap_or(0.0) + job["sys_cpu"].as_f64().unwrap_or(0.0);
-        // job_runtime is the sum over the jobs of a group, so this is their total CPU time.
-        self.cpu_ms += cpu / 100.0 * whole(&job["job_runtime"]) as f64;
+        let due = job.intended.iter().filter(|(kind, _)| counts(*kind));
+        due.for_each(|(_, latency)| self.due.add(latency));
+        // The run time is the sum over the jobs of a group, so this is their total CPU time.
+        self.cpu += (job.usr_cpu + job.sys_cpu) / 100.0 * job.runtime.as_f64();
     }
 
     fn outcome(self) -> PointOutcome {
+        let due = |mean_ns| Due { mean_ns, percentiles: percentiles(&self.due.bins) };
         PointOutcome {
             iops: self.iops,
-            bw_bytes: Bytes(self.bw),
+            bw_bytes: self.bw,
             mean_ns: self.clat.mean(),
-            percentiles_ns: percentiles(&self.clat.bins),
-            due: self
-                .due
-                .mean()
-                .map(|mean_ns| Due { mean_ns, percentiles_ns: percentiles(&self.due.bins) }),
+            percentiles: percentiles(&self.clat.bins),
+            due: self.due.mean().map(due),
             dirs: (!self.mixed).then_some(self.dirs),
-            cpu_percent: match self.runtime_ms {
-                0 => 0.0,
-                ms => self.cpu_ms * 100.0 / ms as f64,
+            cpu_percent: match self.runtime {
+                Nanos::ZERO => 0.0,
+                time => self.cpu * 100.0 / time.as_f64(),
             },
-            runtime_ms: self.runtime_ms,
+            runtime: self.runtime,
             findings: Vec::new(),
         }
     }
@@ -226,18 +199,19 @@ impl Sums {
 
 /// Computes percentiles as the report does: the first bucket at which the cumulative count reaches
 /// the share of the total.
-fn percentiles(bins: &BTreeMap<u64, u64>) -> Vec<u64> {
+fn percentiles(bins: &BTreeMap<Nanos, u64>) -> Vec<Nanos> {
     let total: u64 = bins.values().sum();
     if total == 0 {
         return Vec::new();
     }
     let at = |p: f64| {
         let mut seen = 0;
-        let reached = |(_, n): &(&u64, &u64)| {
+        let reached = |(_, n): &(&Nanos, &u64)| {
             seen += **n;
             seen as f64 >= p / 100.0 * total as f64
         };
-        bins.iter().find(reached).or(bins.iter().next_back()).map_or(0, |(ns, _)| *ns)
+        let bin = bins.iter().find(reached).or(bins.iter().next_back());
+        bin.map_or(Nanos::ZERO, |(time, _)| *time)
     };
     PERCENTILES.map(at).to_vec()
 }
@@ -266,11 +240,33 @@ mod tests {
         let outcome = read(&format!("{{\"jobs\":[{},{}]}}", job(0), job(0))).unwrap();
         assert_eq!((outcome.iops, outcome.bw_bytes), (82.0, Bytes(80 * 4096)));
         assert_eq!(outcome.mean_ns, Some(175.0));
-        assert_eq!(outcome.percentiles_ns, [200, 200, 200]);
-        assert_eq!((outcome.cpu_percent, outcome.runtime_ms), (150.0, 2000));
+        assert_eq!(outcome.percentiles, [Nanos(200); 3]);
+        assert_eq!((outcome.cpu_percent, outcome.runtime), (150.0, Nanos::from_secs(2)));
         let failed = read(&format!("{{\"jobs\":[{}]}}", job(5))).unwrap_err();
         assert_eq!(failed.to_string(), "job \"a\" failed with error 5");
         assert!(read("{}").is_err() && read("{\"jobs\":[").is_err() && read("").is_err());
+        assert!(matches!(read("{\"jobs\":[]}"), Err(OutcomeError::NoJobs)));
+    }
+
+    #[test]
+    fn a_row_for_all_directions_counts_only_without_other_rows() {
+        let row = |name: &str, iops: u32| {
+            format!("\"{name}\":{{\"iops\":{iops}.0,\"clat_ns\":{{\"N\":2,\"mean\":{iops}.0}}}}")
+        };
+        let read = |rows: &[String]| {
+            let due = "\"fiord\":{\"intended_lat_ns\":{\"mixed\":{\"N\":1,\"mean\":7.0}}}";
+            let text = format!("{{\"jobs\":[{{\"error\":0,{},{due}}}]}}", rows.join(","));
+            read(&text).unwrap()
+        };
+        let both = read(&[row("read", 10), row("write", 20), row("mixed", 30)]);
+        assert_eq!(
+            (both.iops, both.dirs, both.mean_ns),
+            (30.0, Some([10.0, 20.0, 0.0]), Some(15.0))
+        );
+        assert_eq!(both.due, None);
+        let mixed = read(&[row("mixed", 30)]);
+        assert_eq!((mixed.iops, mixed.dirs, mixed.mean_ns), (30.0, None, Some(30.0)));
+        assert_eq!(mixed.due.map(|due| due.mean_ns), Some(7.0));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Reads the JSON of a step's run.
 
-use serde_json::Value;
-
+use fiord_stat::report::{DirKind, DirReport, JobReport};
 use fiord_types::Bytes;
 
 use crate::axis::PointSettings;
@@ -54,23 +53,23 @@ impl Row {
 /// # Errors
 /// The text is not the report of a run, or a job failed.
 pub fn read(step: &SuiteStep, file: &str, text: &str) -> Result<Row, OutcomeError> {
-    let mut document = outcome::final_document(text)?;
-    let written = |document: &Value| -> u64 {
-        let jobs = document["jobs"].as_array().into_iter().flatten();
-        jobs.filter_map(|job| job["write"]["bw_bytes"].as_u64()).sum()
-    };
-    let rate = step
-        .target
-        .map(|target| WriteRate { target: Bytes(target), written: Bytes(written(&document)) });
+    let mut report = fiord_report::read(text)?;
+    let writes = report.jobs.iter().filter_map(|job| direction(job, DirKind::Write));
+    let written = writes.map(|row| row.bw).sum();
+    let rate = step.target.map(|target| WriteRate { target: Bytes(target), written });
     // This also checks that no job failed.
-    let whole = outcome::read_document(&document)?;
+    let whole = outcome::of_report(&report)?;
     let outcome = match step.kind {
         StepKind::MeasureReads => {
-            let jobs = document["jobs"].as_array_mut().ok_or(OutcomeError::NoJobs)?;
-            jobs.retain(|job| job["read"]["total_ios"].as_u64().unwrap_or(0) > 0);
-            outcome::read_document(&document)?
+            let reads = |job: &JobReport| direction(job, DirKind::Read).map(|row| row.total_ios);
+            report.jobs.retain(|job| reads(job) > Some(0));
+            outcome::of_report(&report)?
         }
         StepKind::Measure | StepKind::Prepare => whole,
     };
     Ok(Row { settings: step.settings.clone(), outcome, rate, file: file.into() })
+}
+
+fn direction(job: &JobReport, kind: DirKind) -> Option<&DirReport> {
+    job.dirs.iter().find(|row| row.kind == kind)
 }

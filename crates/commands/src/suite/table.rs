@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fiord_stat::finding::Finding;
 use fiord_stat::units::BINARY_RATE;
 use serde_json::{Map, Value, json};
 
@@ -74,7 +75,7 @@ pub fn text(results: &SuiteResults) -> String {
         );
     }
     let rows = results.rows.iter();
-    let found: Vec<(String, &[Value])> =
+    let found: Vec<(String, &[Finding])> =
         rows.map(|row| (words(&row.settings), row.outcome.findings.as_slice())).collect();
     out += &findings::lines(&found);
     for left in results.left_out {
@@ -124,7 +125,7 @@ fn row(row: &Row) -> Value {
         "bw_bytes": outcome.bw_bytes,
         "clat_ns": if row.is_void() { Value::Null } else { outcome.latency().into() },
         "cpu_percent": outcome.cpu_percent,
-        "runtime_ms": outcome.runtime_ms,
+        "runtime_ms": outcome.runtime.as_millis(),
         "file": row.file,
     });
     if !outcome.findings.is_empty() {

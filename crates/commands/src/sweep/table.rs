@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use fiord_stat::finding::Finding;
 use fiord_stat::units;
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ pub fn table(results: &SweepResults) -> String {
 }
 
 /// Returns the findings of all runs with a label for each run.
-fn found(results: &SweepResults) -> Vec<(String, &[Value])> {
+fn found(results: &SweepResults) -> Vec<(String, &[Finding])> {
     let points = results.points.iter();
     let points = points.map(|(settings, outcome)| (axis::words(settings), outcome));
     let loads = results.loads.iter();
@@ -75,7 +76,7 @@ fn from_due(outcome: &PointOutcome) -> PointOutcome {
     let due = outcome.due.clone();
     PointOutcome {
         mean_ns: due.as_ref().map(|d| d.mean_ns),
-        percentiles_ns: due.map(|d| d.percentiles_ns).unwrap_or_default(),
+        percentiles: due.map(|d| d.percentiles).unwrap_or_default(),
         ..outcome.clone()
     }
 }
@@ -92,7 +93,7 @@ pub fn numbers(outcome: &PointOutcome) -> Vec<String> {
         outcome.mean_ns.map_or("-".into(), latency),
     ];
     for i in 0..PERCENTILES.len() {
-        row.push(outcome.percentiles_ns.get(i).map_or("-".into(), |ns| latency(*ns as f64)));
+        row.push(outcome.percentiles.get(i).map_or("-".into(), |time| latency(time.as_f64())));
     }
     row.push(format!("{:.0}%", outcome.cpu_percent));
     row
@@ -133,7 +134,7 @@ pub fn json(results: &SweepResults) -> String {
             point.insert("intended_lat_ns".into(), due.latency().into());
         }
         point.insert("cpu_percent".into(), json!(outcome.cpu_percent));
-        point.insert("runtime_ms".into(), json!(outcome.runtime_ms));
+        point.insert("runtime_ms".into(), json!(outcome.runtime.as_millis()));
         if !outcome.findings.is_empty() {
             point.insert("findings".into(), json!(outcome.findings));
         }
@@ -207,7 +208,7 @@ fn fields(outcome: &PointOutcome) -> Vec<String> {
     let mut row = vec![format!("{:.3}", outcome.iops), outcome.bw_bytes.to_string()];
     row.push(outcome.mean_ns.map_or(String::new(), |ns| format!("{ns:.3}")));
     for i in 0..PERCENTILES.len() {
-        row.push(outcome.percentiles_ns.get(i).map_or(String::new(), u64::to_string));
+        row.push(outcome.percentiles.get(i).map_or(String::new(), |time| time.0.to_string()));
     }
     row.push(format!("{:.2}", outcome.cpu_percent));
     row
@@ -223,7 +224,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::Bytes;
+    use fiord_types::{Bytes, Nanos};
 
     use super::*;
 
@@ -236,9 +237,9 @@ mod tests {
             iops,
             bw_bytes: Bytes(iops as u64 * 4096),
             mean_ns: Some(101_500.0),
-            percentiles_ns: vec![99_328, 120_000, 1_200_000],
+            percentiles: [99_328, 120_000, 1_200_000].map(Nanos).to_vec(),
             cpu_percent: 12.4,
-            runtime_ms: 1000,
+            runtime: Nanos::from_secs(1),
             ..PointOutcome::default()
         };
         let at =
@@ -248,7 +249,7 @@ mod tests {
             axes: vec![axis("bs", &["4k,8k"]), axis("iodepth", &["1", "2"])],
             points: vec![
                 (at("1"), outcome(9852.0)),
-                (at("2"), PointOutcome { mean_ns: None, percentiles_ns: vec![], ..outcome(1e6) }),
+                (at("2"), PointOutcome { mean_ns: None, percentiles: vec![], ..outcome(1e6) }),
             ],
             knees: vec![Knee {
                 along: "iodepth".into(),
