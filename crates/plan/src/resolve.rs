@@ -1,5 +1,7 @@
 //! Resolves job specifications to a plan.
 
+use std::path::Path;
+
 use fiord_job::Invocation;
 use fiord_job::command::MOST_JOBS;
 use fiord_job::diagnostic::Diagnostic;
@@ -39,6 +41,8 @@ pub struct PlanOptions<'a> {
     pub readonly: bool,
     /// `--max-jobs`: the largest number of job instances. `None`: the default limit.
     pub max_jobs: Option<u32>,
+    /// `--aux-path`: the directory of files about the state of runs. `None`: the current directory.
+    pub aux_path: Option<&'a Path>,
 }
 
 impl<'a> PlanOptions<'a> {
@@ -49,6 +53,7 @@ impl<'a> PlanOptions<'a> {
             globals: &invocation.globals,
             readonly: invocation.general.readonly,
             max_jobs: invocation.general.max_jobs,
+            aux_path: invocation.general.aux_path.as_deref().map(Path::new),
         }
     }
 }
@@ -107,6 +112,9 @@ pub fn resolve(
     run.unused.report(&jobs, &mut run.messages);
     zones::write_ranges(&jobs, &plans, &mut run.messages);
     verify::files_exist(&jobs, &plans, &mut run.messages);
+    let aux_path = options.aux_path.unwrap_or(Path::new("."));
+    verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
+    verify::refuse_shared(&jobs, &plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
         return Err(errors);

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 use fiord_engine::MachineClock;
-use fiord_formats::verify::state::VerifyState;
+use fiord_formats::verify::state::{self, VerifyState};
 use fiord_plan::{FileKind, JobPlan};
 use fiord_sys::file::FileGuard;
 use fiord_sys::shortage;
@@ -143,8 +143,7 @@ fn work(
 
 /// The file of a job's verify state, with the name that fio gives it.
 fn verify_state_path(run: &Run, job: &JobPlan) -> PathBuf {
-    let name = job.identity.name.replace('/', ".");
-    run.aux_path.join(format!("local-{name}-{}-verify.state", job.identity.index))
+    run.aux_path.join(state::file_name(&job.identity.name, job.identity.index.get() as u64))
 }
 
 /// Saves the state of a job's writes (`verify_state_save`).

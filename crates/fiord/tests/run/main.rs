@@ -36,6 +36,7 @@ mod sweep;
 mod verify;
 mod verify_faults;
 mod verify_modes;
+mod verify_states;
 mod words;
 mod wrong;
 mod wrong_inputs;

@@ -264,6 +264,7 @@ fn without_faults_no_combination_of_options_reports_a_bad_block() {
             draw(&["", "", "--randrepeat=0", "--blockalign=512", "--serialize_overlap=1"]),
             draw(&["", "", "--rate=8m", "--thinktime=50us", "--do_verify=0", "--openfiles=1"]),
             draw(&["", "", "", "--numjobs=3"]),
+            draw(&["", "", "--verify_backlog=7", "--verify_backlog=16 --verify_backlog_batch=5"]),
         ]
         .join(" ");
         let result = place.run(&line);
@@ -275,6 +276,37 @@ fn without_faults_no_combination_of_options_reports_a_bad_block() {
         ran += 1;
     }
     assert!(ran > jobs / 2, "{ran} of {jobs} jobs ran");
+}
+
+/// The numbers of reads and writes are those of fio 3.42.
+#[test]
+fn a_backlog_is_verified_between_the_writes() {
+    let place = Place::new();
+    for (options, expected) in [
+        ("--rw=write --verify_backlog=16", (64, 64)),
+        ("--rw=write --verify_backlog=16 --verify_backlog_batch=4", (64, 64)),
+        ("--rw=write --verify_backlog=16 --verify_backlog_batch=40", (64, 64)),
+        ("--rw=write --verify_backlog=10 --loops=2", (128, 128)),
+        ("--rw=write --verify_backlog=10 --io_size=100k", (25, 25)),
+        ("--rw=write --verify_backlog=10 --do_verify=0", (0, 64)),
+        ("--rw=write --verify_backlog=10 --ioengine=libaio --iodepth=8", (64, 64)),
+        ("--rw=write --verify_backlog=10 --time_based --runtime=100ms --rate_iops=200", (20, 20)),
+    ] {
+        let line = format!("--name=v --filename=f --size=256k --bs=4k --verify=crc32c {options}");
+        let json = place.run(&format!("{line} --output-format=json")).ok().json();
+        let ios = |dir: &str| json["jobs"][0][dir]["total_ios"].as_i64().unwrap();
+        if options.contains("time_based") {
+            let (reads, writes) = (ios("read"), ios("write"));
+            assert!(reads > 0 && reads % 10 == 0 && writes - reads < 20, "{reads} of {writes}");
+        } else {
+            assert_eq!((ios("read"), ios("write")), expected, "{options}");
+        }
+    }
+    let line =
+        "--name=v --nrfiles=4 --openfiles=2 --size=1m --rw=write --verify=md5 --verify_backlog=4";
+    let ran = place.run(line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("openfiles below the number of files"), "{ran:?}");
 }
 
 #[test]

@@ -82,6 +82,24 @@ fn each_fault_is_reported_as_its_class_and_no_other() {
     }
 }
 
+/// A backlog is read back while the job writes, and a fault is found then. A misdirected write to a block that has been
+/// read back already is not found there, so it is not among these.
+#[test]
+fn a_backlog_finds_each_fault() {
+    let place = Place::new();
+    let found = |fault: &str| {
+        !["misdirected_write", "swapped", "lost_after"].iter().any(|one| fault.starts_with(one))
+    };
+    for method in ["fiord", "crc32c"] {
+        for backlog in ["--verify_backlog=16 --iodepth=1", "--verify_backlog=24 --iodepth=8"] {
+            for (fault, class) in FAULTS.into_iter().filter(|(fault, _)| found(fault)) {
+                let line = format!("{TWICE} --verify={method} {backlog} --sim_faults={fault}");
+                expect(&place, &line, class);
+            }
+        }
+    }
+}
+
 /// Writes that are lost because no flush followed them leave older data.
 #[test]
 fn a_crash_makes_what_was_not_flushed_stale() {

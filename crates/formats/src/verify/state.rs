@@ -11,7 +11,7 @@
 //! | 32 to 39 | number of writes |
 //! | 40 to 47 | index of the job |
 //! | 48 to 55 | flag |
-//! | 56 to 103 | state of the random generators, which fio does not read |
+//! | 56 to 103 | state of the random generators, which fio does not read. fiord stores a [mark](FiordMark) there |
 //! | 104 to 167 | name of the job, padded with zeros |
 //! | from 168 | 8 bytes for each entry: the number of a write that is not complete; all ones in a free entry |
 
@@ -95,7 +95,77 @@ pub enum VerifyStateError {
     },
 }
 
+/// What fiord stores instead of the state of the random generators.
+///
+/// | bytes of the field | |
+/// |---|---|
+/// | 0 to 7 | `fiord` and the version 1 |
+/// | 8 to 15 | checksum of the order of the first writes |
+/// | 16 to 23 | writes issued, with any `verify_policy` |
+/// | from 24 | 0 |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FiordMark {
+    order: u64,
+    issued: u64,
+}
+
+impl FiordMark {
+    const START: [u8; 8] = *b"fiord\0\0\x01";
+
+    /// See [`order`](Self::order) and [`issued`](Self::issued).
+    #[must_use]
+    pub fn new(order: u64, issued: u64) -> Self {
+        FiordMark { order, issued }
+    }
+
+    /// Checksum of the places and lengths of the first writes. A job that writes other blocks, or in another order, has
+    /// another one.
+    #[must_use]
+    pub fn order(self) -> u64 {
+        self.order
+    }
+
+    /// Number of writes that were issued.
+    #[must_use]
+    pub fn issued(self) -> u64 {
+        self.issued
+    }
+
+    /// The bytes of the field.
+    #[must_use]
+    pub fn bytes(self) -> [u8; 48] {
+        let mut field = [0; 48];
+        for (at, bytes) in
+            [(0, Self::START), (8, self.order.to_le_bytes()), (16, self.issued.to_le_bytes())]
+        {
+            field[at..at + 8].copy_from_slice(&bytes);
+        }
+        field
+    }
+}
+
+/// The name of the state file of a job of this machine. It lies in the directory `--aux-path`.
+#[must_use]
+pub fn file_name(job: &str, index: u64) -> String {
+    format!("local-{}-{index}-verify.state", job.replace('/', "."))
+}
+
 impl VerifyState {
+    /// What fiord stored in the state. `None`: another program wrote it.
+    #[must_use]
+    pub fn mark(&self) -> Option<FiordMark> {
+        let (order, issued) = (u64_at(&self.generators, 8), u64_at(&self.generators, 16));
+        self.generators.starts_with(&FiordMark::START).then_some(FiordMark { order, issued })
+    }
+
+    /// The name under which a state is stored for a job: at most 63 bytes.
+    #[must_use]
+    pub fn stored_name(job: &str) -> Vec<u8> {
+        let mut name = job.as_bytes().to_vec();
+        name.truncate(NAME - 1);
+        name
+    }
+
     /// Reads a state file.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Failure;
+use fiord_types::Bytes;
 
 /// The kind of file at a path, after following symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,6 +192,11 @@ pub trait Facts {
     /// # Errors
     /// The file cannot be read, is too large, or is not UTF-8.
     fn text(&self, path: &Path) -> io::Result<String>;
+    /// The contents of a file that an earlier run saved.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has more than `most` bytes.
+    fn contents(&self, path: &Path, most: Bytes) -> io::Result<Vec<u8>>;
     /// The size of a memory page in bytes.
     fn page_size(&self) -> u64;
     /// The huge page sizes that the kernel offers, in bytes, ascending.

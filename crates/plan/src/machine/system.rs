@@ -177,14 +177,16 @@ impl Facts for Machine {
     }
 
     fn text(&self, path: &Path) -> io::Result<String> {
+        let contents = self.contents(path, Bytes(LARGEST_TEXT))?;
+        String::from_utf8(contents).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+    }
+
+    fn contents(&self, path: &Path, most: Bytes) -> io::Result<Vec<u8>> {
         let size = file::facts(path).map_err(to_io)?.size;
-        if size > Bytes(LARGEST_TEXT) {
-            return Err(io::Error::other(format!(
-                "it has {} bytes, more than {LARGEST_TEXT}",
-                size.0
-            )));
+        if size > most {
+            return Err(io::Error::other(format!("it has {} bytes, more than {}", size.0, most.0)));
         }
-        std::fs::read_to_string(path)
+        std::fs::read(path)
     }
 
     fn page_size(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! Verification of written data (`verify` and its options).
 
 use fiord_formats::verify::method::Method;
+use fiord_formats::verify::state::VerifyState;
 use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
@@ -43,8 +44,8 @@ pub struct VerifyPlan {
     pub policy: VerifyPolicy,
     /// `verify_state_save`: the job saves its state when it ends.
     pub saves_state: bool,
-    /// `verify_state_load`: the job verifies up to the saved state.
-    pub loads_state: bool,
+    /// `verify_state_load`: the saved state that says which writes are checked. `None`: all of them.
+    pub state: Option<VerifyState>,
     /// `verify_mode=compare`: the device compares, with commands of its own.
     pub compares_on_device: bool,
 }
@@ -91,7 +92,8 @@ pub enum VerifyPass {
     AfterWrites,
     /// `do_verify=0`: the job writes headers and checks nothing.
     WritesOnly,
-    /// `verify_only`: the job issues no writes and checks what an earlier run of the job wrote.
+    /// `verify_only`, or a job that only reads and loads a state: the job issues no I/Os of its own and checks what an
+    /// earlier run of the job wrote.
     Only,
     /// The job only reads, and checks each block that it reads.
     Reads,

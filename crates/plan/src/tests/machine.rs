@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fiord_sys::in_use::{DeviceUse, Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::ScsiDisk;
 use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ZoneFacts};
@@ -19,7 +19,7 @@ pub(crate) struct Fake {
     mounted: Vec<PathBuf>,
     secret: Vec<PathBuf>,
     streams: Vec<(PathBuf, u32)>,
-    texts: BTreeMap<PathBuf, String>,
+    contents: BTreeMap<PathBuf, Vec<u8>>,
     namespaces: BTreeMap<PathBuf, Result<nvme::NvmeDevice, Refused>>,
     zoned: Vec<(PathBuf, ZoneFacts)>,
 }
@@ -60,9 +60,13 @@ impl Fake {
         self.disk(path, 1 << 30)
     }
     /// Adds a text file.
-    pub(crate) fn text_file(mut self, path: &str, text: &str) -> Self {
-        self.texts.insert(path.into(), text.into());
-        self.file(path, text.len() as u64)
+    pub(crate) fn text_file(self, path: &str, text: &str) -> Self {
+        self.file_of(path, text.as_bytes())
+    }
+    /// Adds a regular file with these contents.
+    pub(crate) fn file_of(mut self, path: &str, contents: &[u8]) -> Self {
+        self.contents.insert(path.into(), contents.into());
+        self.file(path, contents.len() as u64)
     }
     /// Adds the generic character device of an NVMe namespace.
     pub(crate) fn namespace(mut self, path: &str, device: nvme::NvmeDevice) -> Self {
@@ -184,7 +188,11 @@ impl Facts for Fake {
         self.streams.iter().find(|s| s.0 == device).map(|s| s.1)
     }
     fn text(&self, path: &Path) -> io::Result<String> {
-        self.texts.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+        let contents = self.contents(path, Bytes(u64::MAX))?;
+        String::from_utf8(contents).map_err(io::Error::other)
+    }
+    fn contents(&self, path: &Path, _: Bytes) -> io::Result<Vec<u8>> {
+        self.contents.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
     fn page_size(&self) -> u64 {
         4096

@@ -1,6 +1,7 @@
 //! Verification: `verify` and its options.
 
 use fiord_formats::verify::method::Method;
+use fiord_formats::verify::state::VerifyState;
 use fiord_types::Bytes;
 
 use super::*;
@@ -237,4 +238,81 @@ fn missing_files_are_refused() {
         let written = "--name=w --filename=f --size=1m --rw=write --verify=md5 --do_verify=0";
         jobs(&Fake::empty(), &format!("{written} {line} --stonewall"));
     }
+}
+
+/// A state of the job `a`, the first of its run.
+fn state() -> VerifyState {
+    VerifyState {
+        number: 30,
+        index: 0,
+        flag: 0,
+        generators: [0; 48],
+        name: b"a".to_vec(),
+        incomplete: vec![None],
+    }
+}
+
+#[test]
+fn a_state_must_belong_to_its_job() {
+    let machine =
+        |bytes: &[u8]| Fake::empty().file("f", 1 << 20).file_of("./local-a-0-verify.state", bytes);
+    let line = |more: &str| {
+        format!("--name=a --filename=f --size=1m --verify=md5 --verify_state_load=1 {more}")
+    };
+    for rw in ["--rw=read", "--rw=write --verify_only"] {
+        let good = machine(&state().write().unwrap());
+        let verify = job(&good, &line(rw)).verify.unwrap();
+        assert_eq!((verify.pass, verify.state), (VerifyPass::Only, Some(state())), "{rw}");
+    }
+    let good = state().write().unwrap();
+    let other = |change: fn(&mut VerifyState)| {
+        let mut state = state();
+        change(&mut state);
+        state.write().unwrap()
+    };
+    let mut damaged = good.clone();
+    damaged[50] ^= 1;
+    for (bytes, more, what) in [
+        (Vec::new(), "--rw=read", "state has 0 bytes"),
+        (good[..100].to_vec(), "--rw=read", "is truncated"),
+        (damaged, "--rw=read", "bad checksum"),
+        ([8; 200].to_vec(), "--rw=read", "version"),
+        (other(|state| state.name = b"b".to_vec()), "--rw=read", "belongs to the job `b`"),
+        (other(|state| state.index = 3), "--rw=read", "belongs to job 3 of its run"),
+        (good.clone(), "--rw=randread", "fio wrote it"),
+        (good.clone(), "--rw=write", "would destroy the data"),
+        (good.clone(), "--rw=write --do_verify=0", "would destroy the data"),
+        (
+            good.clone(),
+            "--rw=write:4k --verify_only --verify_policy=fsynced",
+            "after the last flush",
+        ),
+    ] {
+        let found = error(&machine(&bytes), &line(more));
+        assert!(found.contains(what), "{more}: {found}");
+    }
+    let missing = error(&Fake::empty().file("f", 1 << 20), &line("--rw=read"));
+    assert!(missing.contains("`local-a-0-verify.state` cannot be used"), "{missing}");
+    // A random order does not matter if all blocks were written.
+    job(&machine(&other(|state| state.number = 256)), &line("--rw=randread"));
+    // Where nothing is verified, nothing is loaded.
+    jobs(&Fake::empty(), "--name=a --size=1m --verify_state_load=1 --rw=read");
+}
+
+#[test]
+fn jobs_that_share_blocks_need_states_without_open_ends() {
+    let machine = |open: bool| {
+        let state = |index: u64| {
+            let incomplete = vec![(open && index == 1).then_some(7)];
+            VerifyState { index, incomplete, ..state() }.write().unwrap()
+        };
+        Fake::empty()
+            .file("f", 1 << 20)
+            .file_of("./local-a-0-verify.state", &state(0))
+            .file_of("./local-a-1-verify.state", &state(1))
+    };
+    let line = "--name=a --filename=f --size=512k --rw=read --verify=md5 --verify_state_load=1 --numjobs=2";
+    jobs(&machine(false), line);
+    assert!(error(&machine(true), line).contains("may not have completed its writes"));
+    jobs(&machine(true), &format!("{line} --offset_increment=512k"));
 }

@@ -54,7 +54,7 @@ pub(super) fn check(
         );
     }
     cpus::refuse_offline(job, VERIFY_ASYNC_CPUS, &verify.cpus, survey.facts, messages);
-    if verify.pass == VerifyPass::Only && !job.get(DO_VERIFY) {
+    if job.get(VERIFY_ONLY) && verify.pass == VerifyPass::Only && !job.get(DO_VERIFY) {
         messages.push(
             job.error(
                 VERIFY_ONLY,
@@ -84,7 +84,7 @@ fn room_for_header(
     method: Method,
     messages: &mut Messages,
 ) {
-    let dir = if verify.pass == VerifyPass::Reads { Dir::Read } else { Dir::Write };
+    let dir = if plan.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
     let block = u64::from(plan.load.blocks[dir].min());
     let interval = verify.interval.map_or(block, |interval| interval.0.min(block));
     let needed = interval::header_and_digest(HeaderLayout::Current, method) as u64;

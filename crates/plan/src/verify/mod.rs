@@ -7,20 +7,23 @@
 //! | which jobs must know about the writes of other jobs? | `sharing` |
 //! | which fields of a header must be those of the write? | `headers` |
 //! | which combinations of options are refused? | `checks` |
+//! | which writes does a saved state describe? | `states` |
 
 mod checks;
 mod headers;
 mod options;
 mod sharing;
+mod states;
 mod tracking;
 
 pub(crate) use checks::files_exist;
 pub use options::fio_method;
 pub(crate) use options::verify;
 pub(crate) use sharing::share_targets;
+pub(crate) use states::{load_states, refuse_shared};
 
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::option::table::{VERIFY, VERIFY_PATTERN};
+use fiord_job::option::table::{VERIFY, VERIFY_BACKLOG, VERIFY_PATTERN};
 
 use crate::model::{JobPlan, Tracking, VerifyPass};
 use crate::options::reading::Reading;
@@ -49,6 +52,13 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
                 !tracking::pattern_fits(plan, verify),
                 VERIFY_PATTERN.def(),
                 "a pattern of which parts may be overwritten",
+            ),
+            (
+                verify.pass == VerifyPass::AfterWrites
+                    && verify.backlog.is_some()
+                    && (plan.target.open_files as usize) < plan.target.files.len(),
+                VERIFY_BACKLOG.def(),
+                "option verify_backlog with openfiles below the number of files",
             ),
             (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
             (verify.compares_on_device, own, "option verify_mode=compare"),

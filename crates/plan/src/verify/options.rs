@@ -56,7 +56,8 @@ pub(crate) fn verify(
         dump: job.get(VERIFY_DUMP),
         policy: job.get(VERIFY_POLICY),
         saves_state: job.get(VERIFY_STATE_SAVE) && pass != VerifyPass::Reads,
-        loads_state: job.get(VERIFY_STATE_LOAD),
+        // Loaded when the whole run is known.
+        state: None,
         compares_on_device: job.get(VERIFY_MODE) == VerifyMode::Compare,
     };
     checks::check(job, plan, &verify, survey, messages);
@@ -110,6 +111,8 @@ pub fn fio_method(word: Verify) -> Option<Method> {
 fn pass(job: Reading, mix: Mix) -> Option<VerifyPass> {
     match mix {
         Mix::Trim => None,
+        // The job stops at the last write of the state.
+        Mix::Read if job.get(VERIFY_STATE_LOAD) => Some(VerifyPass::Only),
         Mix::Read => Some(VerifyPass::Reads),
         _ if job.get(VERIFY_ONLY) => Some(VerifyPass::Only),
         _ if !job.get(DO_VERIFY) => Some(VerifyPass::WritesOnly),

@@ -38,6 +38,17 @@ fn laps_differ(plan: &JobPlan) -> bool {
     plan.end.bytes > pass || plan.end.loops > 1 && ends_within
 }
 
+/// The number of writes of a loop, for a job with one block size whose files consist of whole blocks. `None` if it is
+/// not known.
+pub(super) fn writes_of_loop(plan: &JobPlan) -> Option<u64> {
+    let dir = if plan.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
+    let BlockSize::Fixed(bytes) = plan.load.blocks[dir] else { return None };
+    let mixed = plan.load.mix.has(Dir::Write) && plan.load.mix.has(Dir::Read);
+    let files = plan.target.files.iter();
+    let blocks = files.fold(0u64, |sum, file| sum.saturating_add(file.len.0 / u64::from(bytes)));
+    (!mixed && plan.end.ios.is_none()).then_some(blocks)
+}
+
 /// The tracking of a job that has its target for itself.
 pub(super) fn of_job(plan: &JobPlan) -> Tracking {
     let load = &plan.load;

@@ -38,7 +38,7 @@ words! {
     /// The words of `verify_policy`.
     pub enum VerifyPolicy {
         Completed = new("completed", "all completed writes"),
-        Fsynced = later("fsynced", "only writes that a later flush made durable"),
+        Fsynced = new("fsynced", "only writes that a later flush made durable"),
     }
 }
 
@@ -59,7 +59,7 @@ options! {
         .default("1")
         .under("verify");
 
-    /// Which writes of a saved state a later check expects to find.
+    /// Which writes the saved state lists, so that a later check expects to find them.
     pub const VERIFY_POLICY: Opt<VerifyPolicy> =
         option("verify_policy", one_of(), "verify_policy=fsynced")
             .default("completed")
@@ -119,25 +119,24 @@ options! {
 
     /// Verifies after this many written blocks, instead of at the end.
     pub const VERIFY_BACKLOG: Opt<Option<u64>> =
-        option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify")
-        .later();
+        option("verify_backlog", COUNT64, "verify_backlog=1024").under("verify");
 
     /// How many blocks the job verifies each time. The default is `verify_backlog`.
     pub const VERIFY_BACKLOG_BATCH: Opt<Option<u32>> =
-        option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify")
-        .later();
+        option("verify_backlog_batch", COUNT, "verify_backlog_batch=512").under("verify");
 
     /// Finds the blocks to verify by generating the job's I/Os a second time, instead of keeping a
     /// record of them.
     pub const EXPERIMENTAL_VERIFY: Opt<bool> =
         option("experimental_verify", BOOL, "experimental_verify=1").under("verify");
 
-    /// Verifies only as far as the saved state of an earlier run.
+    /// Checks only the writes that the saved state of an earlier run lists as complete, in a job with `verify_only` or
+    /// one that only reads. Without the state, or with one of another job, the run is refused before any I/O.
     pub const VERIFY_STATE_LOAD: Opt<bool> =
-        option("verify_state_load", BOOL, "verify_state_load=1").under("verify")
-        .later();
+        option("verify_state_load", BOOL, "verify_state_load=1").under("verify");
 
-    /// Saves how far the job got if it ends before its writes are complete.
+    /// Saves which writes are complete when the job ends, in the file `local-JOB-INDEX-verify.state` of the directory
+    /// `--aux-path`.
     pub const VERIFY_STATE_SAVE: Opt<bool> =
         option("verify_state_save", BOOL, "verify_state_save=0")
             .default("1")

@@ -359,6 +359,11 @@ impl Hooks {
         self.issued.get(slot as usize).map(|io| &io.op)
     }
 
+    /// [`Hook::flushed`] of all hooks.
+    pub(crate) fn flushed(&mut self, file: FileIndex) {
+        self.list.iter_mut().for_each(|(_, hook)| hook.flushed(file));
+    }
+
     /// What the hooks say about the I/O that has just failed.
     pub(crate) fn explain(&mut self) -> Option<String> {
         self.list.iter_mut().find_map(|(_, hook)| hook.explain())

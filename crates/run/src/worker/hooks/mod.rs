@@ -323,6 +323,10 @@ pub(super) trait Hook {
         None
     }
 
+    /// The worker has flushed a file with nothing in flight, at the end of the job or for [`Extra::Settle`]: what was
+    /// written is durable.
+    fn flushed(&mut self, _file: FileIndex) {}
+
     /// Text to add to the error of the I/O that has just failed.
     fn explain(&mut self) -> Option<String> {
         None

@@ -83,7 +83,10 @@ pub(super) fn flush_alone<E: Engine>(
         None => Outcome::err(Errno::EAGAIN),
     };
     match outcome.get() {
-        Ok(_) => true,
+        Ok(_) => {
+            state.hooks.flushed(file);
+            true
+        }
         Err(_) => {
             let explanation = slot.as_ref().and_then(|slot| engine.explain(slot));
             state.last_flush_failed(explanation, &op, outcome);

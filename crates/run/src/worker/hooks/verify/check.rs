@@ -6,6 +6,7 @@ use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_formats::verify::write::ExpectedWrite;
 use fiord_load::verify::{GranuleState, WriteValue};
+use fiord_plan::{VerifyPass, VerifyPlan};
 use fiord_types::Bytes;
 
 use super::fill::JobFormat;
@@ -69,6 +70,8 @@ pub(super) struct IntervalChecker {
     format: JobFormat,
     checks_seed: bool,
     checks_number: bool,
+    /// The job wrote what it reads, so that a diagnosis can use the seed even if it is not checked.
+    knows_seed: bool,
     /// The bytes that a pattern gives for the whole I/O.
     expected: Vec<u8>,
     /// An interval with its header at its start.
@@ -76,9 +79,16 @@ pub(super) struct IntervalChecker {
 }
 
 impl IntervalChecker {
-    pub(super) fn new(format: JobFormat, checks_seed: bool, checks_number: bool) -> Self {
-        let (expected, moved) = (Vec::new(), Vec::new());
-        IntervalChecker { format, checks_seed, checks_number, expected, moved }
+    pub(super) fn new(format: JobFormat, plan: &VerifyPlan) -> Self {
+        let has_seed = format.pattern.is_none();
+        IntervalChecker {
+            format,
+            checks_seed: plan.checks_seed && has_seed,
+            checks_number: plan.checks_number,
+            knows_seed: plan.pass == VerifyPass::AfterWrites && has_seed,
+            expected: Vec::new(),
+            moved: Vec::new(),
+        }
     }
 
     /// Checks the bytes of a read at `offset`. Calls `bad` for each bad interval, until it returns false. Returns the
@@ -165,7 +175,12 @@ impl IntervalChecker {
         let mut extents = Vec::new();
         for (range, part) in known.parts(offset, data.len()) {
             let Some(clues) = self.clues(&part) else { continue };
-            let HeaderClues { seed, number, .. } = clues;
+            let HeaderClues { mut seed, number, .. } = clues;
+            if let KnownPart::Write { number, .. } = part
+                && self.knows_seed
+            {
+                seed = Some(self.format.seed_of(number));
+            }
             let expected = ExpectedWrite { offset: offset + range.start as u64, seed, number };
             let intervals = ExpectedIntervals {
                 format: self.format.contents(),

@@ -26,8 +26,7 @@ impl Contents {
         Ok(match plan.method {
             VerifyMethod::Fio(method) => {
                 let format = JobFormat::of(job, plan, method)?;
-                let seed = plan.checks_seed && format.pattern.is_none();
-                let checker = IntervalChecker::new(format.clone(), seed, plan.checks_number);
+                let checker = IntervalChecker::new(format.clone(), plan);
                 Contents::Intervals(format, Box::new(checker))
             }
             VerifyMethod::Fiord => Contents::Sectors(SectorFormat::of(job, plan)?),

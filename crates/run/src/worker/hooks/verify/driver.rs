@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fiord_load::Io;
-use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
+use fiord_plan::{Backlog, JobPlan, VerifyPass, VerifyPlan};
 use fiord_types::{FileIndex, Nanos};
 
 use super::super::Extra;
@@ -15,10 +15,19 @@ use super::tracker::Tracker;
 use super::turns::FileTurns;
 use super::zones::ZoneReads;
 
+/// `verify_backlog`: the job reads back a batch of its writes whenever enough are waiting for that.
+#[derive(Debug)]
+struct BacklogBatches {
+    plan: Backlog,
+    /// Reads left of the current batch.
+    left: u64,
+}
+
 /// Decides which op a job that reads its writes back issues next.
 #[derive(Debug)]
 pub(super) struct PassDriver {
     pass: VerifyPass,
+    backlog: Option<BacklogBatches>,
     /// Files that are open all the time.
     files: u32,
     /// Reads of the pass that are in flight.
@@ -45,6 +54,7 @@ impl PassDriver {
         let stay_open = job.target.open_files >= files;
         PassDriver {
             pass: plan.pass,
+            backlog: plan.backlog.map(|plan| BacklogBatches { plan, left: 0 }),
             files: if stay_open { files } else { 0 },
             in_flight: 0,
             began: None,
@@ -75,7 +85,10 @@ impl PassDriver {
                 return Some(Extra::Io(io));
             }
             let unwritten = numbers.loop_is_new() && self.pass != VerifyPass::Only;
-            if !ending || unwritten {
+            if !ending {
+                return self.next_of_backlog(tracker, numbers);
+            }
+            if unwritten {
                 return None;
             }
             self.begin(tracker, now);
@@ -90,11 +103,36 @@ impl PassDriver {
                 if ending {
                     self.end(now);
                     numbers.end_loop();
+                    if let Tracker::Replay(replay) = tracker {
+                        tally.uncertain(replay.take_uncertain());
+                    }
                     tally.pass_ended();
                 }
                 None
             }
         }
+    }
+
+    /// The next read of a batch (`verify_backlog`). `None`: the source goes on.
+    fn next_of_backlog(
+        &mut self,
+        tracker: &mut Tracker,
+        numbers: &mut WriteNumbers,
+    ) -> Option<Extra> {
+        let batches = self.backlog.as_mut()?;
+        if batches.left == 0 {
+            if tracker.unread(numbers) < batches.plan.writes {
+                return None;
+            }
+            batches.left = u64::from(batches.plan.batch);
+            if let Tracker::Replay(replay) = tracker {
+                replay.follow();
+            }
+        }
+        let (io, number) = tracker.next_unread(numbers)?;
+        batches.left -= 1;
+        numbers.reads_back(number);
+        Some(Extra::Io(io))
     }
 
     fn begin(&mut self, tracker: &mut Tracker, now: u64) {
@@ -178,6 +216,11 @@ impl PassDriver {
         if let Some(zones) = &self.zone_reads {
             zones.pass_ended();
         }
+    }
+
+    /// Whether the files have been flushed since their last write.
+    pub(super) fn has_flushed(&self) -> bool {
+        self.began.is_some() && self.pass == VerifyPass::AfterWrites
     }
 
     /// A read of the pass is issued.

@@ -19,7 +19,7 @@ pub(crate) struct MapInformer {
 impl MapInformer {
     /// The hook of a job; `None` if it informs no other job.
     pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
-        let make = || TrackedMaps::of(job, outside.maps).map(|maps| MapInformer { maps });
+        let make = || TrackedMaps::of(job, outside.maps, None).map(|maps| MapInformer { maps });
         job.informs_maps.then(make).transpose()
     }
 }

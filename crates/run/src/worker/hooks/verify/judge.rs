@@ -52,13 +52,15 @@ impl Judge {
         self.began.get_or_insert((now / 1_000_000_000) as u32);
     }
 
-    /// Judges the bytes of a read that succeeded. `used`: what its slot is used for.
+    /// Judges the bytes of a read that succeeded. `used`: what its slot is used for. `flushed`: the file was flushed
+    /// after its last write.
     pub(super) fn judge(
         &mut self,
         tracker: &mut Tracker,
         slot: u32,
         read: &JudgedRead<'_>,
         used: SlotUse,
+        flushed: bool,
     ) -> Disposition {
         // What an earlier run wrote has its generation.
         let used = if self.contents.knows(self.pass) { used } else { SlotUse::default() };
@@ -76,7 +78,7 @@ impl Judge {
             self.tally.verified(checked);
             return Disposition::Release;
         }
-        self.bad_read(tracker, slot, read, &knowledge)
+        self.bad_read(tracker, slot, read, &knowledge, flushed)
     }
 
     /// Reports a read that is bad, unless another write can have interfered: then it is read again.
@@ -87,6 +89,7 @@ impl Judge {
         slot: u32,
         read: &JudgedRead<'_>,
         knowledge: &ReadKnowledge,
+        flushed: bool,
     ) -> Disposition {
         if !tracker.judged(slot) {
             tracker.repeat(&read.op);
@@ -102,8 +105,7 @@ impl Judge {
         self.tally.verified(checked);
         let Some(first) = bad.first() else { return Disposition::Release };
         let mut extents = self.contents.diagnose(read, &known, self.began, &bad);
-        if self.pass == VerifyPass::AfterWrites {
-            // The pass flushes each file before it reads it.
+        if flushed {
             extents.iter_mut().for_each(|extent| extent.promise(Promise::Flushed));
         }
         for one in &bad {

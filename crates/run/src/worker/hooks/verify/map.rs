@@ -3,15 +3,17 @@
 //! changed meanwhile is repeated.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fiord_load::verify::{ClaimRefused, GranuleState, MapSnapshot, WriteMap, WriteValue};
 use fiord_load::{Io, IoAttributes};
-use fiord_plan::JobPlan;
+use fiord_plan::{Backlog, JobPlan};
 use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
+use super::ranges::FileRanges;
 use crate::error::{JobError, Stage};
 use crate::verify_maps::{TargetClaim, TargetMaps, VerifyMaps};
 
@@ -62,6 +64,38 @@ pub(super) struct TrackedMaps {
     exclusive: Option<(IoRange, TargetClaim)>,
     /// Other jobs use some of the files.
     shared: bool,
+    /// The writes that wait to be read back (`verify_backlog`).
+    backlog: Option<UnreadWrites>,
+}
+
+/// The writes of a job that were not read back since they completed. A later write replaces those that it overlaps.
+#[derive(Debug)]
+struct UnreadWrites {
+    ranges: FileRanges,
+    /// Most ranges that are kept.
+    most: usize,
+    /// Ranges were left out since the last pass.
+    overflowed: bool,
+    /// The current pass goes through the whole map, because ranges were left out.
+    reads_all: bool,
+}
+
+impl UnreadWrites {
+    fn new(backlog: Backlog) -> Self {
+        let most = usize::try_from(backlog.writes).unwrap_or(usize::MAX);
+        let most = most.saturating_mul(2).saturating_add(1024);
+        UnreadWrites { ranges: FileRanges::default(), most, overflowed: false, reads_all: false }
+    }
+
+    /// A write or trim of a range has completed. `wrote`: its data is known.
+    fn completed(&mut self, file: FileIndex, range: Range<u64>, wrote: bool) {
+        self.ranges.remove(file, range.clone());
+        if wrote && self.ranges.len() < self.most {
+            self.ranges.insert(file, range);
+        } else {
+            self.overflowed |= wrote;
+        }
+    }
 }
 
 /// The next step of a pass over the map.
@@ -84,7 +118,11 @@ pub(super) enum ReadStates {
 }
 
 impl TrackedMaps {
-    pub(super) fn of(job: &JobPlan, maps: &VerifyMaps) -> Result<Self, JobError> {
+    pub(super) fn of(
+        job: &JobPlan,
+        maps: &VerifyMaps,
+        backlog: Option<Backlog>,
+    ) -> Result<Self, JobError> {
         let files = &job.target.files;
         Ok(TrackedMaps {
             maps: maps.of_job(job).map_err(|e| JobError::from(e).during(Stage::SetUp))?,
@@ -106,6 +144,7 @@ impl TrackedMaps {
             repeats: VecDeque::new(),
             exclusive: None,
             shared: files.iter().any(|file| maps.is_shared(file)),
+            backlog: backlog.map(UnreadWrites::new),
         })
     }
 
@@ -187,12 +226,24 @@ impl TrackedMaps {
     pub(super) fn write_completed(
         &mut self,
         slot: u32,
+        range: Range<u64>,
         succeeded: bool,
         value: Option<&dyn Fn(GranuleState) -> WriteValue>,
     ) {
         let Some((file, Watch::Write(claimed))) = self.watches[slot as usize].take() else {
             return;
         };
+        if let Some(backlog) = &mut self.backlog {
+            let range = match self.zone_sizes[file.get()] {
+                // A trim in a zone resets the whole zone.
+                Some(size) if value.is_none() => {
+                    let zone = range.start / size * size;
+                    zone..zone + size
+                }
+                _ => range,
+            };
+            backlog.completed(file, range, succeeded && value.is_some());
+        }
         let map = &self.maps[file.get()];
         match value {
             _ if !succeeded => map.abandon(claimed),
@@ -203,7 +254,7 @@ impl TrackedMaps {
 
     /// A write or trim of a job that does not verify has ended.
     pub(super) fn overwritten(&mut self, slot: u32) {
-        self.write_completed(slot, false, None);
+        self.write_completed(slot, 0..0, false, None);
     }
 
     /// A read has completed: returns the states of its granules. An exclusive read must be
@@ -239,6 +290,26 @@ impl TrackedMaps {
         self.shared
     }
 
+    /// A read has met a write: reads again what is still to be read back, and keeps writes away meanwhile.
+    pub(super) fn changed(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
+        match (&mut self.backlog, self.watches[slot as usize].take()) {
+            // A write of the job itself waits to be read back, too.
+            (Some(backlog), Some((file, Watch::Read(before)))) if !self.shared => {
+                let Some(map) = self.maps[file.get()].own() else { return };
+                let now = map.snapshot(offset, u64::from(len));
+                let (granule, end) = (map.granule().0, offset + u64::from(len));
+                let starts = (offset / granule..).map(|index| index * granule);
+                for (start, (before, now)) in starts.zip(before.states().zip(now.states())) {
+                    if before == now && now != GranuleState::InFlight {
+                        let part = start.max(offset)..(start + granule).min(end);
+                        backlog.completed(file, part, true);
+                    }
+                }
+            }
+            _ => self.repeat(file, offset, len),
+        }
+    }
+
     /// Reads a range again, and keeps writes away meanwhile.
     pub(super) fn repeat(&mut self, file: FileIndex, offset: u64, len: u32) {
         self.repeats.push_back(IoRange { file, offset, len });
@@ -246,6 +317,13 @@ impl TrackedMaps {
 
     /// The pass over the map begins.
     pub(super) fn begin_pass(&mut self) {
+        if let Some(backlog) = &mut self.backlog {
+            backlog.reads_all = std::mem::take(&mut backlog.overflowed);
+            if backlog.reads_all {
+                // What waits is read with everything else.
+                backlog.ranges.clear();
+            }
+        }
         self.cursor = (0, self.regions.first().map_or(0, |region| region.0));
     }
 
@@ -286,9 +364,22 @@ impl TrackedMaps {
             Some(step) => return step,
             None => {}
         }
+        let read = match &self.backlog {
+            Some(backlog) if !backlog.reads_all => self.next_unread(),
+            _ => self.next_of_map(),
+        };
+        match read {
+            Some(read) => MapStep::Read(read),
+            None if waits => MapStep::Wait,
+            None => MapStep::End,
+        }
+    }
+
+    /// The next read of the pass over the whole map.
+    fn next_of_map(&mut self) -> Option<Io> {
         while let Some(&(start, end)) = self.regions.get(self.cursor.0) {
             let file = FileIndex::at(self.cursor.0);
-            let Some(map) = self.own(file) else { return MapStep::End };
+            let map = self.own(file)?;
             let from = self.cursor.1.max(start);
             let wanted = |state| matches!(state, GranuleState::Written(_) | GranuleState::InFlight);
             match map.next_run(from, Bytes(u64::from(self.most)), wanted) {
@@ -297,7 +388,7 @@ impl TrackedMaps {
                     let offset = run.offset.0.max(from);
                     self.cursor.1 = stop;
                     let len = (stop - offset).min(u64::from(self.most)) as u32;
-                    return MapStep::Read(read_of(IoRange { file, offset, len }));
+                    return Some(read_of(IoRange { file, offset, len }));
                 }
                 _ => {
                     let next = self.cursor.0 + 1;
@@ -305,7 +396,22 @@ impl TrackedMaps {
                 }
             }
         }
-        if waits { MapStep::Wait } else { MapStep::End }
+        None
+    }
+
+    /// Number of writes that wait to be read back (`verify_backlog`).
+    pub(super) fn unread(&self) -> u64 {
+        self.backlog.as_ref().map_or(0, |backlog| backlog.ranges.len() as u64)
+    }
+
+    /// The next of them. `None`: not now.
+    pub(super) fn next_unread(&mut self) -> Option<Io> {
+        if let Some(MapStep::Read(io)) = self.next_repeat() {
+            return Some(io);
+        }
+        let (file, range) = self.backlog.as_mut()?.ranges.pop_first()?;
+        let len = (range.end - range.start) as u32;
+        Some(read_of(IoRange { file, offset: range.start, len }))
     }
 
     /// Waits a moment for other jobs.

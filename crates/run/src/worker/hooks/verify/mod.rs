@@ -9,6 +9,7 @@
 //! | how does the job know which write a block contains | `tracker.rs` |
 //! | which blocks are read back, in which order | `pass.rs` |
 //! | which file is open meanwhile (`openfiles`) | `turns.rs` |
+//! | which writes of an earlier run are checked (`verify_state_load`) | `expected.rs` |
 //! | which write does a block contain, if blocks are written more than once | `map.rs` |
 //! | what must jobs without `verify` tell those that verify their files | `informer.rs` |
 //! | what is read back before a zone is reset, or instead of the writes of an earlier run | `zones.rs` |
@@ -25,6 +26,7 @@ mod contents;
 mod driver;
 mod dump;
 mod evidence;
+mod expected;
 mod fill;
 mod informer;
 mod judge;
@@ -32,6 +34,7 @@ mod known;
 mod map;
 mod pass;
 mod policy;
+mod ranges;
 mod reread;
 mod saved;
 mod sectors;
@@ -50,7 +53,7 @@ use fiord_load::Io;
 use fiord_load::verify::GranuleState;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_stat::recorder::Recorder;
-use fiord_types::Dir;
+use fiord_types::{Dir, FileIndex};
 
 use self::contents::Contents;
 use self::driver::PassDriver;
@@ -89,7 +92,7 @@ impl Verifier {
             judge: Judge::of(job, plan, outside)?,
             tracker: Tracker::of(job, plan, outside)?,
             driver: PassDriver::of(job, plan),
-            saved: SavedState::of(job, plan),
+            saved: SavedState::of(job, plan)?,
         }))
     }
 
@@ -104,7 +107,8 @@ impl Verifier {
         if end.succeeded && self.checks(io) {
             let read = JudgedRead { op, data };
             let used = self.numbers.of(io.slot);
-            return self.judge.judge(&mut self.tracker, io.slot, &read, used);
+            let flushed = self.driver.has_flushed();
+            return self.judge.judge(&mut self.tracker, io.slot, &read, used, flushed);
         }
         self.tracker.judged(io.slot);
         if let (true, Err(errno)) = (self.checks(io), end.outcome.get()) {
@@ -116,6 +120,7 @@ impl Verifier {
     /// A write or trim has completed.
     fn write_completed(&mut self, io: &IssuedIo, succeeded: bool) {
         let number = self.numbers.of(io.slot).number().unwrap_or(0);
+        self.numbers.write_ended(io.slot);
         if io.dir == Dir::Write {
             self.judge.tally.written(u64::from(whole(&io.op).len), succeeded);
             if !succeeded && let Some(saved) = &mut self.saved {
@@ -143,6 +148,7 @@ impl Hook for Verifier {
             | Events::ADMIT.only_if(map)
             | Events::ISSUED
             | Events::COMPLETED
+            | Events::FLUSHES.only_if(self.saved.as_ref().is_some_and(SavedState::follows_flushes))
             | Events::DATA.only_if(self.pass != VerifyPass::WritesOnly)
     }
 
@@ -172,6 +178,17 @@ impl Hook for Verifier {
     }
 
     fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
+        if io.flush {
+            if let Some(saved) = &mut self.saved {
+                saved.flush_issued(io, self.numbers.oldest_in_flight());
+            }
+            return;
+        }
+        if io.dir == Dir::Write
+            && let Some(saved) = &mut self.saved
+        {
+            saved.write_issued(io.op.file, self.numbers.issued_writes());
+        }
         self.numbers.issued(io);
         if io.extra {
             self.driver.read_issued();
@@ -186,6 +203,12 @@ impl Hook for Verifier {
         end: &Completed,
         _recorder: &mut Recorder,
     ) -> Disposition {
+        if io.flush {
+            if let Some(saved) = &mut self.saved {
+                saved.flush_completed(io, end.succeeded);
+            }
+            return Disposition::Release;
+        }
         if io.extra {
             self.driver.read_completed(end.end);
         }
@@ -195,6 +218,12 @@ impl Hook for Verifier {
                 self.write_completed(io, end.succeeded);
                 Disposition::Release
             }
+        }
+    }
+
+    fn flushed(&mut self, file: FileIndex) {
+        if let Some(saved) = &mut self.saved {
+            saved.flushed(file);
         }
     }
 

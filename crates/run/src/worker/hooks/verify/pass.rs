@@ -7,11 +7,19 @@ use fiord_load::{AnySource, Io, IoAttributes, Next, Source};
 use fiord_types::{Dir, FileIndex};
 
 use super::super::Extra;
+use super::expected::ExpectedWrites;
+use super::slot_use::WriteNumbers;
 
 /// Repeats the writes of the job's loops.
 #[derive(Debug)]
 pub(super) struct Replay {
     source: AnySource,
+    /// Direction of the I/Os that are read back: reads if the job only reads, and stands for one that wrote.
+    dir: Dir,
+    /// The writes of an earlier run that are checked; `None`: all.
+    expected: Option<ExpectedWrites>,
+    /// Bytes of writes that were left out because they may be incomplete.
+    uncertain: u64,
     /// Number of the next write that the source draws.
     next: u64,
     /// The loop has been read back: the source must be restarted before the next one.
@@ -40,6 +48,9 @@ impl Replay {
     pub(super) fn new(source: AnySource, settles: bool) -> Self {
         Replay {
             source,
+            dir: Dir::Write,
+            expected: None,
+            uncertain: 0,
             next: 0,
             ended: false,
             failed: HashSet::new(),
@@ -48,17 +59,41 @@ impl Replay {
         }
     }
 
+    /// For data that an earlier run wrote with I/Os of this direction. `expected`: the writes that are checked.
+    pub(super) fn of_earlier_run(
+        source: AnySource,
+        dir: Dir,
+        expected: Option<ExpectedWrites>,
+    ) -> Self {
+        Replay { dir, expected, ..Replay::new(source, false) }
+    }
+
+    /// Number of the next write that is read back.
+    pub(super) fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// Returns and forgets the bytes of writes that were left out because they may be incomplete.
+    pub(super) fn take_uncertain(&mut self) -> u64 {
+        std::mem::take(&mut self.uncertain)
+    }
+
     /// A write failed.
     pub(super) fn failed(&mut self, number: u64) {
         self.failed.insert(number);
     }
 
-    /// The pass over a loop begins. `files`: those that stay open.
-    pub(super) fn begin(&mut self, files: u32) {
+    /// Follows the job to its next loop, if the last one has been read back.
+    pub(super) fn follow(&mut self) {
         if std::mem::take(&mut self.ended) {
             while self.source.next() != Next::End {}
             self.source.restart();
         }
+    }
+
+    /// The pass over a loop begins. `files`: those that stay open.
+    pub(super) fn begin(&mut self, files: u32) {
+        self.follow();
         if self.settles {
             self.controls.extend((0..files).map(FileIndex).map(Extra::Settle));
         }
@@ -66,17 +101,15 @@ impl Replay {
 
     /// The next step. `written`: writes that were issued in all loops. `idle`: no op is in flight. `None`: not now.
     pub(super) fn next(&mut self, written: u64, idle: bool) -> Option<PassStep> {
+        let written =
+            self.expected.as_ref().map_or(written, |expected| written.min(expected.number()));
         loop {
             if !self.controls.is_empty() {
                 return idle.then(|| self.controls.pop_front().map(PassStep::Control)).flatten();
             }
             match if self.next < written { self.source.next() } else { Next::End } {
-                Next::Io(write) if write.dir == Dir::Write => {
-                    let number = self.next;
-                    self.next += 1;
-                    if !self.failed.remove(&number) {
-                        let attributes = IoAttributes::PLAIN;
-                        let read = Io { dir: Dir::Read, attributes, ..write };
+                Next::Io(io) if io.dir == self.dir => {
+                    if let Some((read, number)) = self.read_back(io) {
                         return Some(PassStep::Read(read, Some(number)));
                     }
                 }
@@ -94,5 +127,34 @@ impl Replay {
                 }
             }
         }
+    }
+
+    /// The next write to read back while the job still writes, and its number (`verify_backlog`). `None`: there is none,
+    /// or it is in flight. All files of the job are open.
+    pub(super) fn next_unread(&mut self, numbers: &WriteNumbers) -> Option<(Io, u64)> {
+        while self.next < numbers.issued_writes() && !numbers.is_in_flight(self.next) {
+            match self.source.next() {
+                Next::Io(io) if io.dir == self.dir => {
+                    if let Some(read) = self.read_back(io) {
+                        return Some(read);
+                    }
+                }
+                Next::End => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Numbers a write, and returns the read of it. `None`: it is not read back.
+    fn read_back(&mut self, write: Io) -> Option<(Io, u64)> {
+        let number = self.next;
+        self.next += 1;
+        if self.expected.as_ref().is_some_and(|expected| !expected.is_certain(&write)) {
+            self.uncertain += u64::from(write.len);
+            return None;
+        }
+        let read = Io { dir: Dir::Read, attributes: IoAttributes::PLAIN, ..write };
+        (!self.failed.remove(&number)).then_some((read, number))
     }
 }

@@ -11,6 +11,8 @@ use super::sectors;
 pub(super) struct SlotUse {
     number: Option<u64>,
     generation: u16,
+    /// The write is in flight.
+    writing: bool,
 }
 
 impl SlotUse {
@@ -40,6 +42,7 @@ pub(super) struct WriteNumbers {
     slots: Vec<SlotUse>,
     /// The write that the next op reads back.
     reading: Option<u64>,
+    writes_in_flight: u32,
 }
 
 impl WriteNumbers {
@@ -52,6 +55,7 @@ impl WriteNumbers {
             generation: WriteValue::of_generation(0),
             slots: vec![SlotUse::default(); slots as usize],
             reading: None,
+            writes_in_flight: 0,
         }
     }
 
@@ -87,14 +91,34 @@ impl WriteNumbers {
             (Dir::Trim, _) => None,
         };
         let generation = self.generation();
+        let writing = io.dir == Dir::Write;
+        self.writes_in_flight += u32::from(writing);
         if let Some(slot) = self.slots.get_mut(io.slot as usize) {
-            *slot = SlotUse { number, generation };
+            *slot = SlotUse { number, generation, writing };
         }
     }
 
     /// What the current, or else the last, op of a slot uses it for.
     pub(super) fn of(&self, slot: u32) -> SlotUse {
         self.slots.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// The write in a slot has completed, or it failed.
+    pub(super) fn write_ended(&mut self, slot: u32) {
+        if let Some(slot) = self.slots.get_mut(slot as usize) {
+            self.writes_in_flight -= u32::from(std::mem::take(&mut slot.writing));
+        }
+    }
+
+    /// Whether the write with this number is in flight.
+    pub(super) fn is_in_flight(&self, number: u64) -> bool {
+        let is = |slot: &SlotUse| slot.writing && slot.number == Some(number);
+        self.writes_in_flight > 0 && self.slots.iter().any(is)
+    }
+
+    /// The lowest number of a write in flight.
+    pub(super) fn oldest_in_flight(&self) -> Option<u64> {
+        self.slots.iter().filter(|slot| slot.writing).filter_map(|slot| slot.number).min()
     }
 
     /// The loop has ended, and what it wrote has been read back.

@@ -42,6 +42,15 @@ impl Tally {
         }
     }
 
+    /// So many bytes of an earlier run were not checked, because their writes may be incomplete.
+    pub(super) fn uncertain(&mut self, bytes: u64) {
+        if bytes > 0 {
+            let coverage = &mut self.results.coverage;
+            coverage.written = coverage.written.saturating_add(Bytes(bytes));
+            coverage.skip(Unverified::InFlight, Bytes(bytes));
+        }
+    }
+
     /// A bad extent, and what further reads of it showed. Returns the extent before it if that is complete now.
     pub(super) fn bad(
         &mut self,

@@ -3,8 +3,8 @@ use fiord_formats::verify::method::Method;
 use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{
-    BlockSize, EnginePlan, JobPlan, Mix, SimPlan, Think, Tracking, VerifyMethod, VerifyPass,
-    VerifyPattern, VerifyPlan,
+    Backlog, BlockSize, EnginePlan, JobPlan, Mix, SimPlan, Think, Tracking, VerifyMethod,
+    VerifyPass, VerifyPattern, VerifyPlan,
 };
 use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
@@ -37,7 +37,7 @@ fn job(method: Method, options: &[(&str, &str)]) -> JobPlan {
         dump: false,
         policy: VerifyPolicy::Completed,
         saves_state: false,
-        loads_state: false,
+        state: None,
         compares_on_device: false,
     });
     job
@@ -228,6 +228,51 @@ fn blocks_of_several_sizes_at_random_offsets() {
             let result = run_plain(&job);
             assert_eq!(result.error, None, "{method:?} at depth {depth}");
             assert!(result.recorder.dirs[Dir::Read].bytes > Bytes(SIZE));
+        }
+    }
+}
+
+#[test]
+fn a_backlog_is_read_back_between_the_writes() {
+    for (writes, batch) in [(10, 10), (16, 4), (16, 40), (1000, 1000), (1, 1)] {
+        for (depth, map, loops) in [(1, false, 2), (1, true, 1), (8, false, 1), (8, true, 2)] {
+            let mut job = job(Method::Crc32c, &[]);
+            (job.depth.depth, job.end.loops) = (depth, loops);
+            job.load.random = true;
+            job.load.repeat = false;
+            if map {
+                with_map(&mut job, 4096);
+            }
+            plan(&mut job).backlog = Some(Backlog { writes, batch });
+            let result = run_plain(&job);
+            let case = format!("{writes}, {batch}, depth {depth}, map {map}");
+            assert_eq!(result.error, None, "{case}");
+            // A backlog that grows without bounds is left to the pass over the whole map.
+            let writes = 64 * loops;
+            assert_eq!(ios(&result), (writes, writes), "{case}");
+            let coverage = result.verify.unwrap().coverage;
+            assert_eq!(coverage.verified, Bytes(writes * 4096), "{case}");
+        }
+    }
+}
+
+#[test]
+fn blocks_that_are_overwritten_before_they_are_read_back_are_read_once() {
+    for (writes, batch) in [(16, 16), (16, 1)] {
+        for depth in [1, 16] {
+            let mut job = job(Method::Meta, &[]);
+            job.depth.depth = depth;
+            job.load.random = true;
+            job.load.no_map = true;
+            job.end.bytes = Bytes(64 * SIZE);
+            with_map(&mut job, 4096);
+            plan(&mut job).backlog = Some(Backlog { writes, batch });
+            let result = run_plain(&job);
+            assert_eq!(result.error, None);
+            let (reads, writes) = ios(&result);
+            assert_eq!(writes, 64 * 64);
+            assert!((1000..4096).contains(&reads), "{reads} at depth {depth}");
+            assert!(!result.verify.unwrap().coverage.is_incomplete());
         }
     }
 }

@@ -8,10 +8,11 @@ use fiord_types::Dir;
 
 use super::super::super::Outside;
 use super::super::{Admission, IssuedIo};
+use super::expected::ExpectedWrites;
 use super::known::ReadKnowledge;
 use super::map::{ReadStates, TrackedMaps};
 use super::pass::Replay;
-use super::slot_use::SlotUse;
+use super::slot_use::{SlotUse, WriteNumbers};
 use super::zones::ZoneWalk;
 use crate::error::JobError;
 
@@ -33,17 +34,25 @@ impl Tracker {
         plan: &VerifyPlan,
         outside: &Outside,
     ) -> Result<Self, JobError> {
-        let replay =
-            |settles| Ok(Tracker::Replay(Box::new(Replay::new(any_source(job)?, settles))));
         match (plan.pass, plan.tracking) {
             // The order of the writes is repeated without them.
             (VerifyPass::Only, _) if job.load.zoned.is_some() => {
                 Ok(Tracker::Zones(ZoneWalk::default()))
             }
-            (VerifyPass::Only, _) => replay(false),
-            (VerifyPass::AfterWrites, Tracking::Replay) => replay(true),
+            (VerifyPass::Only, _) => {
+                let dir = if job.load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
+                let state = plan.state.as_ref();
+                let expected =
+                    state.map(|state| ExpectedWrites::of(state, job, dir)).transpose()?;
+                let replay = Replay::of_earlier_run(any_source(job)?, dir, expected);
+                Ok(Tracker::Replay(Box::new(replay)))
+            }
+            (VerifyPass::AfterWrites, Tracking::Replay) => {
+                Ok(Tracker::Replay(Box::new(Replay::new(any_source(job)?, true))))
+            }
             (_, Tracking::Map { .. }) => {
-                Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps)?)))
+                let backlog = plan.backlog.filter(|_| plan.pass == VerifyPass::AfterWrites);
+                Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps, backlog)?)))
             }
             _ => Ok(Tracker::None),
         }
@@ -52,6 +61,26 @@ impl Tracker {
     /// Whether a map says which write a block contains.
     pub(super) fn has_map(&self) -> bool {
         matches!(self, Tracker::Map(_))
+    }
+
+    /// Number of writes that wait to be read back (`verify_backlog`).
+    pub(super) fn unread(&self, numbers: &WriteNumbers) -> u64 {
+        match self {
+            Tracker::None | Tracker::Zones(_) => 0,
+            Tracker::Replay(replay) => numbers.issued_writes() - replay.next_number(),
+            Tracker::Map(maps) => maps.unread(),
+        }
+    }
+
+    /// The next of them, and its number if it is known. `None`: not now.
+    pub(super) fn next_unread(&mut self, numbers: &WriteNumbers) -> Option<(Io, Option<u64>)> {
+        match self {
+            Tracker::None | Tracker::Zones(_) => None,
+            Tracker::Replay(replay) => {
+                replay.next_unread(numbers).map(|(io, number)| (io, Some(number)))
+            }
+            Tracker::Map(maps) => maps.next_unread().map(|io| (io, None)),
+        }
     }
 
     /// Whether other jobs may write to the files, too.
@@ -94,7 +123,9 @@ impl Tracker {
             }
             Tracker::Map(maps) => {
                 let value = (io.dir == Dir::Write).then_some(value);
-                maps.write_completed(io.slot, succeeded, value);
+                let start = io.op.offset - u64::from(io.op.at);
+                let range = start..io.op.offset + u64::from(io.op.len);
+                maps.write_completed(io.slot, range, succeeded, value);
             }
         }
     }
@@ -123,8 +154,7 @@ impl Tracker {
                 Some(ReadKnowledge::States { granule: maps.granule(read.file), states })
             }
             ReadStates::Changed => {
-                maps.judged(slot);
-                self.repeat(read);
+                maps.changed(slot, read.file, read.offset, read.len);
                 None
             }
         }
