@@ -1,5 +1,7 @@
 //! Exact fractions, so that `(1.5*1m)` and `(10/4*2)` are computed without rounding errors.
 
+use fiord_types::common_divisor;
+
 /// A fraction in lowest terms with a positive denominator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rational {
@@ -16,7 +18,7 @@ impl Rational {
         if den == 0 {
             return None;
         }
-        let g = gcd(num.unsigned_abs(), den.unsigned_abs());
+        let g = common_divisor(num.unsigned_abs(), den.unsigned_abs());
         let g = i128::try_from(g).ok()?;
         Some(Rational { num: num / g, den: den / g })
     }
@@ -82,11 +84,4 @@ impl Rational {
     pub fn is_zero(self) -> bool {
         self.num == 0
     }
-}
-
-fn gcd(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a.max(1)
 }

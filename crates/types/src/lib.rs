@@ -9,6 +9,7 @@
 //! | how long is a time? | `nanos` |
 //! | what happens when a time or an amount overflows? | `quantity` |
 //! | which job, file or zone? | `index` |
+//! | which number divides two numbers? | `divisor` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -24,6 +25,7 @@
 
 mod bytes;
 mod direction;
+mod divisor;
 mod errno;
 mod index;
 mod nanos;
@@ -31,6 +33,7 @@ mod quantity;
 
 pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
+pub use divisor::common_divisor;
 pub use errno::Errno;
 pub use index::{FileIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;

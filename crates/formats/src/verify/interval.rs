@@ -1,5 +1,7 @@
 //! Intervals: their length, the place of their header, and how they are sealed and checked.
 
+use fiord_types::common_divisor;
+
 use super::header::{Corruption, DigestMismatch, Expected, HeaderLayout, VerifyHeader};
 use super::method::{Digest, Method};
 
@@ -43,11 +45,7 @@ pub fn length(configured: Option<u32>, smallest: u32, largest: u32) -> u32 {
     if interval > 0 && divides(smallest) && divides(largest) {
         return interval;
     }
-    let (mut divisor, mut rest) = (smallest, largest);
-    while rest > 0 {
-        (divisor, rest) = (rest, divisor % rest);
-    }
-    divisor
+    common_divisor(smallest, largest)
 }
 
 /// Bytes that the header and the digest take.

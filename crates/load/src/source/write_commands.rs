@@ -1,6 +1,7 @@
 //! Choice of the write command (`write_mode` with shares).
 
 use fiord_plan::{Load, WriteCommand};
+use fiord_types::common_divisor;
 
 use crate::rng::{Purpose, Rng};
 
@@ -17,7 +18,8 @@ pub(super) struct WriteCommandMix {
 impl WriteCommandMix {
     /// The write commands of a load. `None` if all writes use the plain command.
     pub(super) fn new(load: &Load) -> Option<Self> {
-        let unit = load.write_commands.iter().fold(0, |unit, (_, share)| divisor(unit, *share));
+        let shares = load.write_commands.iter().map(|(_, share)| *share);
+        let unit = shares.fold(0, common_divisor);
         let deck: Vec<WriteCommand> = load
             .write_commands
             .iter()
@@ -44,11 +46,6 @@ impl WriteCommandMix {
         self.dealt += 1;
         self.deck[self.dealt - 1]
     }
-}
-
-/// Greatest common divisor.
-fn divisor(a: u8, b: u8) -> u8 {
-    if b == 0 { a } else { divisor(b, a % b) }
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn room_for_header(
 
 /// Refuses writes with `verify=fiord` that do not consist of whole sectors.
 fn whole_sectors(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
-    let Some(Bytes(sector)) = verify.interval else { return };
+    let Some(sector) = verify.interval else { return };
     let granule = tracking::granule(plan);
     if plan.load.unaligned || !granule.is_multiple_of(sector) {
         messages.push(

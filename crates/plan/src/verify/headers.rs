@@ -5,19 +5,23 @@ use fiord_job::option::table::{
     VERIFY_WRITE_SEQUENCE,
 };
 
-use super::options::backlog;
 use crate::load::blocks::off_grid;
-use crate::model::{JobPlan, Step, VerifyPass};
+use crate::model::{Backlog, JobPlan, Step, VerifyPass};
 use crate::options::reading::Reading;
 
 /// Whether the seed of each header must be that of the write (`verify_header_seed`).
-pub(super) fn check_seed(job: Reading, plan: &JobPlan, pass: VerifyPass) -> bool {
+pub(super) fn check_seed(
+    job: Reading,
+    plan: &JobPlan,
+    pass: VerifyPass,
+    backlog: Option<&Backlog>,
+) -> bool {
     if job.is_set(VERIFY_HEADER_SEED) {
         return job.get(VERIFY_HEADER_SEED);
     }
     let earlier_run = matches!(pass, VerifyPass::Reads | VerifyPass::Only);
     let resets = plan.load.zoned.is_some_and(|zoned| zoned.resets.is_some());
-    !(earlier_run || resets || backlog(job).is_some() || may_overlap(job, plan))
+    !(earlier_run || resets || backlog.is_some() || may_overlap(job, plan))
 }
 
 /// Whether the number of each header must be that of the write (`verify_write_sequence`).

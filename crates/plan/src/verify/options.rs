@@ -38,17 +38,17 @@ pub(crate) fn verify(
     // As in fio, a job whose engine moves no data issues its reads and checks nothing.
     let has_data = plan.engine != EnginePlan::Null;
     let method = if has_data { method } else { VerifyMethod::Fio(Method::Null) };
-    let pattern = pattern(job);
+    let (pattern, backlog) = (pattern(job), backlog(job));
     let verify = VerifyPlan {
         method,
         interval: interval(job, method, plan, survey),
         header_offset: job.get(VERIFY_OFFSET).unwrap_or(Bytes::ZERO),
         pattern,
-        checks_seed: headers::check_seed(job, plan, pass),
+        checks_seed: headers::check_seed(job, plan, pass, backlog.as_ref()),
         checks_number: headers::check_number(job, plan, pass),
         pass,
         tracking: tracking::of_job(plan),
-        backlog: backlog(job),
+        backlog,
         trims: trims(job),
         threads: job.get(VERIFY_ASYNC),
         cpus: job.get(VERIFY_ASYNC_CPUS).unwrap_or_default(),
@@ -146,7 +146,7 @@ fn sector(plan: &JobPlan, survey: &mut Survey) -> u32 {
     blocks.max().unwrap_or(SECTOR).max(SECTOR)
 }
 
-pub(super) fn backlog(job: Reading) -> Option<Backlog> {
+fn backlog(job: Reading) -> Option<Backlog> {
     let writes = job.get(VERIFY_BACKLOG).filter(|writes| *writes > 0)?;
     let all = u32::try_from(writes).unwrap_or(u32::MAX);
     let batch = job.get(VERIFY_BACKLOG_BATCH).filter(|batch| *batch > 0).unwrap_or(all);

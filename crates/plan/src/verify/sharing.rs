@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use fiord_types::{Bytes, JobIndex};
+use fiord_types::{Bytes, JobIndex, common_divisor};
 
-use super::tracking::{common, granule};
+use super::tracking::granule;
 use crate::model::{JobPlan, Tracking, VerifyMethod};
 
 /// Chooses what jobs must know about the writes of each other. Jobs that verify a file that another job writes at the
@@ -44,14 +44,15 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
         .copied()
         .filter(|index| writes(&plans[*index]) && sets_offsets(&plans[*index], &mapped, *index))
         .collect();
-    let divisor = writers.iter().fold(0, |all, index| common(all, granule(&plans[*index])));
+    let granules = writers.iter().map(|index| granule(&plans[*index]));
+    let divisor = granules.fold(Bytes::ZERO, common_divisor);
     for index in &mapped {
         let in_common = shared.iter().any(|users| users.contains(index));
         if let Some(verify) = &mut plans[*index].verify
             && verify.tracking != Tracking::Records
             && in_common
         {
-            verify.tracking = Tracking::Map { granule: Bytes(divisor.max(1)) };
+            verify.tracking = Tracking::Map { granule: divisor.max(Bytes(1)) };
         }
     }
     for index in informing {
@@ -63,7 +64,7 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
             && method.has_header()
         {
             // What is left of a block after a part was overwritten has headers of its own.
-            verify.interval = verify.interval.map(|interval| Bytes(common(interval.0, granule.0)));
+            verify.interval = verify.interval.map(|interval| common_divisor(interval, granule));
         }
     }
 }

@@ -4,7 +4,7 @@ use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval::header_and_digest;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::value::PatternPart;
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, common_divisor};
 
 use crate::model::{
     BlockSize, Distribution, JobPlan, Mix, Step, Tracking, VerifyMethod, VerifyPlan,
@@ -65,57 +65,50 @@ pub(super) fn of_job(plan: &JobPlan) -> Tracking {
         || rated
         || load.random && differing && load.mix.has(Dir::Write);
     if depends || varied || rewrites(plan) || laps_differ(plan) {
-        return Tracking::Map { granule: Bytes(granule(plan)) };
+        return Tracking::Map { granule: granule(plan) };
     }
     Tracking::Replay
 }
 
 /// The largest number of bytes that divides every offset and length of the job's writes and trims, or of the reads of a
 /// job that only reads.
-pub(super) fn granule(plan: &JobPlan) -> u64 {
+pub(super) fn granule(plan: &JobPlan) -> Bytes {
     let load = &plan.load;
-    let mut divisor = 0;
+    let mut divisor = Bytes::ZERO;
+    let mut divides = |bytes: Bytes| divisor = common_divisor(divisor, bytes);
     let changes = load.mix.changes_data();
     for dir in load.mix.dirs().filter(|dir| *dir != Dir::Read || !changes) {
         match &load.blocks[dir] {
-            BlockSize::Fixed(bytes) => divisor = common(divisor, u64::from(*bytes)),
+            BlockSize::Fixed(bytes) => divides((*bytes).into()),
             // Sizes are multiples of the smallest one.
-            BlockSize::Range { min, .. } => divisor = common(divisor, u64::from(*min)),
+            BlockSize::Range { min, .. } => divides((*min).into()),
             BlockSize::Split(list) => {
-                divisor =
-                    list.iter().fold(divisor, |all, (bytes, _)| common(all, u64::from(*bytes)));
+                list.iter().for_each(|(bytes, _)| divides((*bytes).into()));
             }
         }
         if load.random {
-            divisor = common(divisor, load.align[dir]);
+            divides(Bytes(load.align[dir]));
         }
     }
     if let Step::Skip(bytes) = load.step {
-        divisor = common(divisor, bytes.unsigned_abs());
+        divides(Bytes(bytes.unsigned_abs()));
     }
     if let Some(strided) = load.strided {
-        divisor = common(common(divisor, strided.transfer.0), strided.range.0);
+        divides(strided.transfer);
+        divides(strided.range);
     }
     for file in &plan.target.files {
-        divisor = common(divisor, file.offset.0);
+        divides(file.offset);
         if let Some(zones) = file.zones {
             // Each zone begins with a write.
-            divisor = common(divisor, zones.size.0);
+            divides(zones.size);
             if load.zoned.is_some_and(|zoned| zoned.remainders) {
                 // The last write ends at the capacity, which only the run learns from a device.
-                divisor = common(divisor, zones.emulated.unwrap_or(ZONE_UNIT).0);
+                divides(zones.emulated.unwrap_or(ZONE_UNIT));
             }
         }
     }
-    divisor.max(1)
-}
-
-/// The greatest common divisor. 0 is divisible by every number.
-pub(super) fn common(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+    divisor.max(Bytes(1))
 }
 
 /// Whether each interval has room for its header.
