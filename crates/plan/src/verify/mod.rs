@@ -23,7 +23,7 @@ pub(crate) use sharing::share_targets;
 pub(crate) use states::{load_states, refuse_shared};
 
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::option::table::{VERIFY, VERIFY_BACKLOG, VERIFY_PATTERN};
+use fiord_job::option::table::{VERIFY, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_STATE_LOAD};
 
 use crate::model::{JobPlan, Tracking, VerifyPass};
 use crate::options::reading::Reading;
@@ -59,6 +59,11 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
                     && (plan.target.open_files as usize) < plan.target.files.len(),
                 VERIFY_BACKLOG.def(),
                 "option verify_backlog with openfiles below the number of files",
+            ),
+            (
+                plan.load.zoned.is_some() && verify.state.is_some(),
+                VERIFY_STATE_LOAD.def(),
+                "option verify_state_load with zonemode=zbd",
             ),
             (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
             (verify.compares_on_device, own, "option verify_mode=compare"),

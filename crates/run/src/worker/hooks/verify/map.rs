@@ -234,14 +234,6 @@ impl TrackedMaps {
             return;
         };
         if let Some(backlog) = &mut self.backlog {
-            let range = match self.zone_sizes[file.get()] {
-                // A trim in a zone resets the whole zone.
-                Some(size) if value.is_none() => {
-                    let zone = range.start / size * size;
-                    zone..zone + size
-                }
-                _ => range,
-            };
             backlog.completed(file, range, succeeded && value.is_some());
         }
         let map = &self.maps[file.get()];
@@ -379,7 +371,7 @@ impl TrackedMaps {
     fn next_of_map(&mut self) -> Option<Io> {
         while let Some(&(start, end)) = self.regions.get(self.cursor.0) {
             let file = FileIndex::at(self.cursor.0);
-            let map = self.own(file)?;
+            let map = self.maps[file.get()].own()?;
             let from = self.cursor.1.max(start);
             let wanted = |state| matches!(state, GranuleState::Written(_) | GranuleState::InFlight);
             match map.next_run(from, Bytes(u64::from(self.most)), wanted) {
@@ -409,9 +401,15 @@ impl TrackedMaps {
         if let Some(MapStep::Read(io)) = self.next_repeat() {
             return Some(io);
         }
-        let (file, range) = self.backlog.as_mut()?.ranges.pop_first()?;
-        let len = (range.end - range.start) as u32;
-        Some(read_of(IoRange { file, offset: range.start, len }))
+        loop {
+            let (file, range) = self.backlog.as_mut()?.ranges.pop_first()?;
+            // The rest was reset, or other jobs have overwritten it.
+            if let Some(io) = self.next_in(file, range.start, range.end) {
+                let rest = io.offset + u64::from(io.len)..range.end;
+                self.backlog.as_mut()?.ranges.insert(file, rest);
+                return Some(io);
+            }
+        }
     }
 
     /// Waits a moment for other jobs.

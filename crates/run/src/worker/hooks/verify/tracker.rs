@@ -52,7 +52,8 @@ impl Tracker {
             }
             (_, Tracking::Map { .. }) => {
                 let backlog = plan.backlog.filter(|_| plan.pass == VerifyPass::AfterWrites);
-                Ok(Tracker::Map(Box::new(TrackedMaps::of(job, outside.maps, backlog)?)))
+                let maps = TrackedMaps::of(job, outside.maps, backlog)?;
+                Ok(Tracker::Map(Box::new(maps)))
             }
             _ => Ok(Tracker::None),
         }
