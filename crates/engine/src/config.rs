@@ -12,7 +12,7 @@ use crate::sim::SharedDisk;
 /// configurations behave alike.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
-    /// Number of slots (`iodepth`), at least 1.
+    /// Number of slots, at least 1: `iodepth`, and those for reads that wait to be checked (`verify_async`).
     pub slots: u32,
     /// Length of each slot's buffer: the largest block of the job. 0 for a job that only
     /// trims.
@@ -68,7 +68,7 @@ impl EngineConfig {
             .map(|dir| job.load.blocks[dir].max())
             .max();
         EngineConfig {
-            slots: job.depth.depth.max(1),
+            slots: job.slots(),
             buffer_bytes: Bytes(u64::from(bytes.unwrap_or(0))),
             files: u32::try_from(job.target.files.len()).unwrap_or(u32::MAX).max(1),
             held: job.target.open_files as usize >= job.target.files.len()

@@ -51,6 +51,12 @@ pub struct VerifyPlan {
 }
 
 impl VerifyPlan {
+    /// Whether the job checks what it reads.
+    #[must_use]
+    pub fn checks(&self) -> bool {
+        self.fills() && self.pass != VerifyPass::WritesOnly
+    }
+
     /// Whether verification generates the contents of the writes, instead of the buffer options of the job.
     #[must_use]
     pub fn fills(&self) -> bool {
@@ -122,6 +128,25 @@ impl JobPlan {
         let &VerifyPlan { method, interval, header_offset, .. } = verify;
         let pattern = verify.pattern.clone();
         Some((BlockFormat { method, interval, header_offset, pattern }, granule))
+    }
+
+    /// Slots of the job's engine: `iodepth`, and with `verify_async` others for reads that wait to be checked.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.depth.depth.max(1).saturating_add(self.spare_slots())
+    }
+
+    /// Slots for reads that wait to be checked by other threads (`verify_async`).
+    #[must_use]
+    pub fn spare_slots(&self) -> u32 {
+        /// Bytes that wait for each thread: it must not run out of work while the job gathers more.
+        const WAITING: u32 = 384 << 10;
+        let Some(verify) = self.verify.as_ref().filter(|verify| verify.checks()) else { return 0 };
+        let largest = self.load.blocks.values().map(BlockSize::max).max().unwrap_or(0);
+        // With `io_submit_mode=offload`, each slot has a thread.
+        let most = if self.pace.offload { 2 } else { 96 };
+        let each = (WAITING / largest.max(1)).clamp(2, most);
+        verify.threads.saturating_mul(each).min(1 << 14)
     }
 
     /// Whether a pass of the job can know the number of the write in each header. A job that only reads does not;

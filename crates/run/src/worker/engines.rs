@@ -72,7 +72,7 @@ macro_rules! any {
 
 macro_rules! traced {
     (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
-        let traced = Traced::new($tracer, $around.job.depth.depth.max(1));
+        let traced = Traced::new($tracer, $around.job.slots());
         let engine = fiord_engine::$engine::new($config).map(|engine| Layered::new(engine, traced));
         with_engine::<_, ONE>(engine, $around)
     }};
@@ -83,7 +83,7 @@ macro_rules! traced {
 
 macro_rules! offload {
     (calls $engine:ident, $config:ident, $job:ident) => {
-        Some(Offload::new($config, $job.depth.depth.max(1), fiord_engine::$engine::new).map(boxed))
+        Some(Offload::new($config, $job.slots(), fiord_engine::$engine::new).map(boxed))
     };
     ($kind:ident $engine:ident, $config:ident, $job:ident) => {
         None

@@ -55,7 +55,7 @@ pub(super) fn with_boxed<const LOOPS: u8>(
     around: Surroundings,
     tracer: Option<Tracer>,
 ) -> WorkerResult {
-    let slots = around.job.depth.depth.max(1);
+    let slots = around.job.slots();
     let engine = engine.map(|engine| match tracer {
         Some(tracer) => Layered::new(Layered::new(engine, Traced::new(tracer, slots)), ()),
         None => engine,

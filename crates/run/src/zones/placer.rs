@@ -114,7 +114,7 @@ impl Placer {
         let files = files.map(|(plan, table)| File::new(job, plan, table));
         Ok(Some(Placer {
             files: files.collect::<Result<_, _>>()?,
-            flights: vec![Flight::None; job.depth.depth.max(1) as usize],
+            flights: vec![Flight::None; job.slots() as usize],
             ready: None,
             random: job.load.random,
             mixed: matches!(job.load.mix, Mix::ReadWrite { read_percent } if read_percent < 100),

@@ -102,11 +102,11 @@ options! {
         .default("0")
         .under("verify");
 
-    /// The number of helper threads that verify blocks. With 0, the worker verifies them.
+    /// The number of helper threads that verify blocks. With 0, the job's own thread verifies them. Each helper thread
+    /// needs memory for the blocks that wait for it: about 384 KiB, or two blocks.
     pub const VERIFY_ASYNC: Opt<u32> = option("verify_async", COUNT, "verify_async=4")
         .default("0")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// The CPUs on which the helper threads of `verify_async` may run.
     pub const VERIFY_ASYNC_CPUS: Opt<Option<Vec<u32>>> = option(
@@ -114,8 +114,7 @@ options! {
         custom("CPU numbers and ranges", &Reader(read::cpu_set)),
         "verify_async_cpus=4-7",
     )
-    .under("verify_async")
-        .later();
+    .under("verify_async");
 
     /// Verifies after this many written blocks, instead of at the end.
     pub const VERIFY_BACKLOG: Opt<Option<u64>> =

@@ -73,7 +73,7 @@ impl JobState<'_> {
     /// A slot in the place of one that a hook holds. Waits until there is one.
     pub(crate) fn another_slot(&mut self) -> FreeSlot {
         loop {
-            if let Some(slot) = self.hooks.another_slot() {
+            if let Some(slot) = self.hooks.spare_slot().or_else(|| self.released_slot()) {
                 return slot;
             }
             self.hooks.wait();
@@ -83,11 +83,20 @@ impl JobState<'_> {
     /// Waits until hooks hold no slots.
     pub(crate) fn reclaim_held_slots(&mut self) {
         while self.hooks.held() > 0 {
-            match self.hooks.released() {
+            match self.released_slot() {
                 Some(slot) => self.hooks.keep(slot),
                 None => self.hooks.wait(),
             }
         }
+    }
+
+    /// A slot that a hook has released. Handles the answer of the hook to its op.
+    pub(crate) fn released_slot(&mut self) -> Option<FreeSlot> {
+        let (slot, is_answered) = self.hooks.released()?;
+        if is_answered {
+            self.handle_answers(slot.index());
+        }
+        Some(slot)
     }
 
     /// All slots except the one that the loop uses, when the hooks have released theirs.

@@ -11,7 +11,8 @@ use crate::worker::hooks::{Delay, NEVER};
 
 /// The longest sleep, ns. A job notices within this time that it must stop.
 const LONGEST_SLEEP: u64 = 50_000_000;
-/// The longest sleep while hooks hold slots, ns. A slot that was released is used again within this time.
+/// The longest sleep while hooks hold slots that the loop needs, ns. It uses a slot that was released again within
+/// this time.
 const HELD_SLEEP: u64 = 100_000;
 /// Longest part of a wait that is spent busy-waiting to hit the due time, ns. A later wake-up is the machine's
 /// fault, and a longer busy-wait would cost too much CPU time.
@@ -150,7 +151,7 @@ impl JobState<'_> {
     #[inline]
     pub(crate) fn limit_wait(&mut self, clock: &impl Time, want: &mut Want) -> bool {
         self.waiting.aim = 0;
-        if (self.waiting.wake == NEVER && self.hooks.held() == 0) || want.min == 0 {
+        if (self.waiting.wake == NEVER && !self.hooks.are_short_of_slots()) || want.min == 0 {
             return true;
         }
         let now = clock.now();
@@ -160,7 +161,7 @@ impl JobState<'_> {
 
     /// When the worker must look around again, although it waits for something else.
     fn next_look(&self, now: u64) -> u64 {
-        let longest = if self.hooks.held() > 0 { HELD_SLEEP } else { LONGEST_SLEEP };
+        let longest = if self.hooks.are_short_of_slots() { HELD_SLEEP } else { LONGEST_SLEEP };
         self.next_event(now).min(now + longest)
     }
 }

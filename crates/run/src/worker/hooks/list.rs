@@ -19,7 +19,7 @@ use super::verify::{MapInformer, Verifier};
 use super::zones::Zones;
 use super::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
-    NEVER,
+    NEVER, ReleasedSlot,
 };
 use crate::error::JobError;
 use crate::zones::Placer;
@@ -59,8 +59,10 @@ pub(crate) struct Hooks {
     survived: Option<(Box<JobError>, bool)>,
     /// Slots that hooks hold.
     held: u32,
-    /// Free slots of a loop that uses one at a time. They take the places of those that are held.
+    /// Free slots that the loop does not use. They take the places of those that are held.
     spare: Vec<FreeSlot>,
+    /// Number of slots that the loop has lent.
+    lent: u32,
 }
 
 impl Hooks {
@@ -109,6 +111,7 @@ impl Hooks {
             survived: None,
             held: 0,
             spare: Vec::new(),
+            lent: 0,
         }
     }
 
@@ -142,7 +145,7 @@ impl Hooks {
             Priorities::of(job).map(boxed),
             MaxLatency::of(job).map(boxed),
         ];
-        Hooks::new(list.into_iter().flatten().collect(), job.depth.depth.max(1))
+        Hooks::new(list.into_iter().flatten().collect(), job.slots())
     }
 
     /// Whether a hook wants one of these events.
@@ -326,7 +329,14 @@ impl Hooks {
 
     /// Lends the hooks the slots that a loop does not use while they hold none.
     pub(crate) fn lend(&mut self, slots: Vec<FreeSlot>) {
+        self.lent = slots.len() as u32;
         self.spare = slots;
+    }
+
+    /// Whether hooks hold slots that the loop needs, because it has lent too few.
+    #[inline(always)]
+    pub(crate) fn are_short_of_slots(&self) -> bool {
+        self.held > self.lent
     }
 
     /// Returns the slots that the loop has lent.
@@ -334,9 +344,9 @@ impl Hooks {
         std::mem::take(&mut self.spare)
     }
 
-    /// A slot in the place of one that is held: one that was lent, or one that was released.
-    pub(crate) fn another_slot(&mut self) -> Option<FreeSlot> {
-        self.spare.pop().or_else(|| self.released())
+    /// A slot that the loop has lent, in the place of one that is held.
+    pub(crate) fn spare_slot(&mut self) -> Option<FreeSlot> {
+        self.spare.pop()
     }
 
     /// Keeps a slot that was released for later.
@@ -344,14 +354,22 @@ impl Hooks {
         self.spare.push(slot);
     }
 
-    /// A slot that a hook has released.
-    pub(crate) fn released(&mut self) -> Option<FreeSlot> {
+    /// A slot that a hook has released, and whether there is an answer to its op. Then the caller asks for the
+    /// [failure](Hooks::take_failure).
+    pub(crate) fn released(&mut self) -> Option<(FreeSlot, bool)> {
         if self.held == 0 {
             return None;
         }
-        let slot = self.list.iter_mut().find_map(|(_, hook)| hook.released())?;
+        let ReleasedSlot { slot, verdict } =
+            self.list.iter_mut().find_map(|(_, hook)| hook.released())?;
         self.held -= 1;
-        Some(slot)
+        match verdict {
+            Disposition::Release | Disposition::Hold => return Some((slot, false)),
+            Disposition::Fail(error) => self.failure = self.failure.take().or(Some(error)),
+            Disposition::Survive(error) => self.survived = Some((error, false)),
+            Disposition::End(error) => self.survived = Some((error, true)),
+        }
+        Some((slot, true))
     }
 
     /// The current, or else the last, op of a slot.

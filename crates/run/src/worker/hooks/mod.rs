@@ -213,7 +213,6 @@ pub(super) enum Disposition {
     Release,
     /// The slot stays in use: [`Hook::hold`] gets it. At most one hook of a job may answer so, and only if the op
     /// succeeded.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no built-in hook reads buffers later yet"))]
     Hold,
     /// The job fails.
     Fail(Box<JobError>),
@@ -221,6 +220,14 @@ pub(super) enum Disposition {
     Survive(Box<JobError>),
     /// The error counts, and the job ends without an error of its own.
     End(Box<JobError>),
+}
+
+/// A slot that a hook has held.
+#[derive(Debug)]
+pub(super) struct ReleasedSlot {
+    pub slot: FreeSlot,
+    /// What follows from its op; anything but [`Disposition::Hold`].
+    pub verdict: Disposition,
 }
 
 /// Result of [`Hook::check`].
@@ -319,7 +326,7 @@ pub(super) trait Hook {
 
     /// Returns a slot that this hook held and that is free again. The worker asks in every round of its loop
     /// while the hook holds slots. The job ends only when all slots were returned.
-    fn released(&mut self) -> Option<FreeSlot> {
+    fn released(&mut self) -> Option<ReleasedSlot> {
         None
     }
 

@@ -142,7 +142,7 @@ fn succeeded<E: Engine>(
         slots.free.push(slot);
     } else if let Some(holder) = state.handle_answers(index) {
         state.hooks.hold(holder, engine.hold(slot));
-        slots.held();
+        slots.held(index, state.hooks.spare_slot());
     } else {
         slots.free.push(slot);
     }

@@ -126,6 +126,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
     /// The next step, when the hooks let it go. Waits for that.
     fn next_managed(&mut self, slot: &mut Option<FreeSlot>, now: &mut u64) -> NextStep {
+        if self.state.hooks.held() > 0 {
+            while let Some(released) = self.state.released_slot() {
+                self.state.hooks.keep(released);
+            }
+            if self.state.error.is_some() {
+                return NextStep::Stop;
+            }
+        }
         while !self.state.ready(self.clock, now, 0) {
             if !self.state.wait(self.clock, now) {
                 return NextStep::Stop;

@@ -19,8 +19,12 @@ use crate::error::{JobError, Stage};
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
     pub(crate) fn run_queued<M: Mode>(&mut self) {
+        let mut slots = std::mem::take(&mut self.slots);
+        let all = slots.len();
+        let depth = self.state.job.depth.depth.max(1) as usize;
+        self.state.hooks.lend(slots.split_off(depth.min(all)));
         let mut at = LoopState {
-            slots: Slots::new(std::mem::take(&mut self.slots)),
+            slots: Slots::new(slots, all),
             batching: Batching::of(&self.state.job.depth),
             held: None,
             now: self.clock.now(),
@@ -32,6 +36,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
                     && !burst::keep_house_queued::<M::Sampled, E>(&mut self.dyn_parts(), &mut at));
         }
         self.slots = at.slots.free;
+        self.slots.extend(self.state.hooks.take_spare());
     }
 }
 
@@ -89,8 +94,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Takes back the slots that hooks have released. `ended`: the loop issues no more I/Os.
     #[inline(never)]
     fn take_released(&mut self, slots: &mut Slots, ended: bool) {
-        while let Some(slot) = self.state.hooks.released() {
-            slots.released(slot);
+        while let Some(slot) = self.state.released_slot() {
+            if let Some(spare) = slots.released(slot) {
+                self.state.hooks.keep(spare);
+            }
         }
         if ended {
             self.state.waiting.note(Delay::Completion);

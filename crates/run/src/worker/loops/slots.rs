@@ -45,13 +45,16 @@ pub(super) struct Slots {
     pub refused: Option<Slot>,
     /// The completions of the last reap.
     pub done: Completions,
-    /// Slots that no hook holds.
+    /// Slots of the loop that no hook holds.
     usable: usize,
+    /// Slots of the loop: `iodepth`.
+    depth: usize,
 }
 
 impl Slots {
-    /// With no op in flight. `free`: all slots, in the order of their indices.
-    pub(super) fn new(mut free: Vec<FreeSlot>) -> Self {
+    /// With no op in flight. `free`: the first slots, in the order of their indices. `all`: number of slots of the
+    /// engine.
+    pub(super) fn new(mut free: Vec<FreeSlot>, all: usize) -> Self {
         let depth = free.len();
         free.reverse();
         let nothing = Op {
@@ -65,13 +68,14 @@ impl Slots {
         let idle = InFlight { op: nothing, start: 0, issue: 0, short: false };
         Slots {
             free,
-            flights: vec![idle; depth],
+            flights: vec![idle; all],
             fresh: Vec::with_capacity(depth),
             fresh_data: 0,
             filled: false,
             refused: None,
             done: Completions::with_capacity(depth as u32),
             usable: depth,
+            depth,
         }
     }
 
@@ -81,15 +85,24 @@ impl Slots {
         (self.usable - self.free.len()) as u32
     }
 
-    /// The op of a slot has completed, and a hook holds the slot.
-    pub(super) fn held(&mut self) {
-        self.usable -= 1;
+    /// The op of a slot has completed, and a hook holds the slot. `spare` takes its place.
+    pub(super) fn held(&mut self, slot: Slot, spare: Option<FreeSlot>) {
+        // It overlaps no other op any more.
+        self.flights[slot as usize].op.kind = OpKind::Fsync;
+        match spare {
+            Some(spare) => self.free.push(spare),
+            None => self.usable -= 1,
+        }
     }
 
-    /// A hook has released a slot.
-    pub(super) fn released(&mut self, slot: FreeSlot) {
+    /// A hook has released a slot. Returns it if the loop has all its slots.
+    pub(super) fn released(&mut self, slot: FreeSlot) -> Option<FreeSlot> {
+        if self.usable == self.depth {
+            return Some(slot);
+        }
         self.usable += 1;
         self.free.push(slot);
+        None
     }
 
     /// Takes the slot of the op that the engine refused.

@@ -10,7 +10,9 @@ use std::time::Duration;
 use fiord_engine::Sim;
 use fiord_types::{Dir, Errno, Nanos};
 
-use super::hooks::{Admission, Completed, Delay, Disposition, Events, Extra, Hook, IssuedIo};
+use super::hooks::{
+    Admission, Completed, Delay, Disposition, Events, Extra, Hook, IssuedIo, ReleasedSlot,
+};
 use super::loops::mode::Managed;
 use super::*;
 
@@ -358,11 +360,11 @@ impl Hook for ReadBack {
         self.checker.send((slot, self.held)).unwrap();
         self.most_held.set(self.most_held.get() + 1);
     }
-    fn released(&mut self) -> Option<FreeSlot> {
+    fn released(&mut self) -> Option<ReleasedSlot> {
         while let Ok(checked) = self.checked.try_recv() {
             self.take(checked);
         }
-        self.ready.pop().map(HeldSlot::release)
+        self.ready.pop().map(good)
     }
     fn wait(&mut self) {
         if let Ok(checked) = self.checked.recv_timeout(Duration::from_millis(50)) {
@@ -393,6 +395,11 @@ fn a_verifying_hook_reads_back_each_block_while_its_slot_is_held() {
     }
 }
 
+/// A slot that was held, and whose op was good.
+fn good(slot: HeldSlot) -> ReleasedSlot {
+    ReleasedSlot { slot: slot.release(), verdict: Disposition::Release }
+}
+
 /// Holds the slot of every I/O until the job has ended, or until no slot is left.
 struct Hoarder {
     held: Vec<HeldSlot>,
@@ -416,10 +423,10 @@ impl Hook for Hoarder {
     fn hold(&mut self, slot: HeldSlot) {
         self.held.push(slot);
     }
-    fn released(&mut self) -> Option<FreeSlot> {
+    fn released(&mut self) -> Option<ReleasedSlot> {
         if self.held.len() == self.slots || self.ending {
             self.ending = self.held.len() > 1;
-            return self.held.pop().map(HeldSlot::release);
+            return self.held.pop().map(good);
         }
         None
     }

@@ -14,6 +14,7 @@ use super::sectors::SectorFormat;
 use crate::error::JobError;
 
 /// What writes contain.
+#[derive(Clone)]
 pub(super) enum Contents {
     /// fio's formats.
     Intervals(JobFormat, Box<IntervalChecker>),

@@ -7,11 +7,11 @@ use fiord_types::{Bytes, Errno};
 
 use super::super::super::Outside;
 use super::super::Disposition;
+use super::checkers::{HeldRead, WaitingRead};
 use super::contents::Contents;
 use super::evidence::BadDataEvidence;
-use super::known::{KnownWrite, ReadKnowledge};
+use super::known::KnownWrite;
 use super::policy::{ErrorPolicy, JudgedRead};
-use super::slot_use::SlotUse;
 use super::tally::Tally;
 use super::tracker::Tracker;
 use crate::error::JobError;
@@ -52,50 +52,56 @@ impl Judge {
         self.began.get_or_insert((now / 1_000_000_000) as u32);
     }
 
-    /// Judges the bytes of a read that succeeded. `used`: what its slot is used for. `flushed`: the file was flushed
-    /// after its last write.
+    /// Whether the job can know which write a read returns. What an earlier run wrote has its generation.
+    pub(super) fn knows(&self) -> bool {
+        self.contents.knows(self.pass)
+    }
+
+    /// Judges the bytes of a read that succeeded.
+    #[inline]
     pub(super) fn judge(
         &mut self,
         tracker: &mut Tracker,
-        slot: u32,
         read: &JudgedRead<'_>,
-        used: SlotUse,
-        flushed: bool,
+        wait: &WaitingRead,
     ) -> Disposition {
-        // What an earlier run wrote has its generation.
-        let used = if self.contents.knows(self.pass) { used } else { SlotUse::default() };
-        let Some(knowledge) = tracker.knowledge(slot, &read.op, used, self.pass) else {
-            return Disposition::Release;
-        };
-        let known = knowledge.as_known();
         let mut good = true;
-        let checked = self.contents.check(read, &known, &mut |_| {
+        let checked = self.contents.check(read, &wait.knowledge.as_known(), &mut |_| {
             good = false;
             false
         });
         if good {
-            tracker.judged(slot);
             self.tally.verified(checked);
             return Disposition::Release;
         }
-        self.bad_read(tracker, slot, read, &knowledge, flushed)
+        self.bad_read(tracker, read, wait)
+    }
+
+    /// Judges a read that was checked by another thread.
+    pub(super) fn judge_held(&mut self, tracker: &mut Tracker, held: &HeldRead) -> Disposition {
+        match held.good() {
+            Some(checked) => {
+                self.tally.verified(checked);
+                Disposition::Release
+            }
+            None => self.judge(tracker, &held.read(), &held.wait),
+        }
     }
 
     /// Reports a read that is bad, unless another write can have interfered: then it is read again.
     #[cold]
+    #[inline(never)]
     fn bad_read(
         &mut self,
         tracker: &mut Tracker,
-        slot: u32,
         read: &JudgedRead<'_>,
-        knowledge: &ReadKnowledge,
-        flushed: bool,
+        wait: &WaitingRead,
     ) -> Disposition {
-        if !tracker.judged(slot) {
+        if !wait.is_final {
             tracker.repeat(&read.op);
             return Disposition::Release;
         }
-        let known = knowledge.as_known();
+        let known = wait.knowledge.as_known();
         let mut bad = Vec::new();
         let fatal = self.policy.is_fatal();
         let checked = self.contents.check(read, &known, &mut |one| {
@@ -105,7 +111,7 @@ impl Judge {
         self.tally.verified(checked);
         let Some(first) = bad.first() else { return Disposition::Release };
         let mut extents = self.contents.diagnose(read, &known, self.began, &bad);
-        if flushed {
+        if wait.is_flushed {
             extents.iter_mut().for_each(|extent| extent.promise(Promise::Flushed));
         }
         for one in &bad {

@@ -133,7 +133,7 @@ impl TrackedMaps {
                 .map(|file| (file.offset.0, (file.offset + file.reach()).0))
                 .collect(),
             admitted: None,
-            watches: (0..job.depth.depth.max(1)).map(|_| None).collect(),
+            watches: (0..job.slots()).map(|_| None).collect(),
             cursor: (0, 0),
             most: [Dir::Write, Dir::Read]
                 .into_iter()

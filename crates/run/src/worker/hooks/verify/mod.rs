@@ -15,6 +15,7 @@
 //! | what is read back before a zone is reset, or instead of the writes of an earlier run | `zones.rs` |
 //! | what is known about a read | `known.rs` |
 //! | does a block contain what was written | `judge.rs`: `check.rs`, or `sectors.rs` |
+//! | which threads check it (`verify_async`) | `checkers.rs` |
 //! | how much was verified | `tally.rs` |
 //! | what is done about bad data: re-reads, a list of extents | `evidence.rs`, `reread.rs` |
 //! | what happens if a block is bad | `policy.rs` |
@@ -22,6 +23,7 @@
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
 mod check;
+mod checkers;
 mod contents;
 mod driver;
 mod dump;
@@ -48,23 +50,26 @@ mod zones;
 
 pub(crate) use self::informer::MapInformer;
 
-use fiord_engine::Op;
+use fiord_engine::{HeldSlot, Op};
 use fiord_load::Io;
 use fiord_load::verify::GranuleState;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex};
 
+use self::checkers::{CheckerThreads, WaitingRead};
 use self::contents::Contents;
 use self::driver::PassDriver;
 use self::judge::Judge;
 use self::known::KnownWrite;
 use self::policy::JudgedRead;
 use self::saved::SavedState;
-use self::slot_use::WriteNumbers;
+use self::slot_use::{SlotUse, WriteNumbers};
 use self::tracker::Tracker;
 use super::super::Outside;
-use super::{Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo};
+use super::{
+    Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo, ReleasedSlot,
+};
 use crate::error::JobError;
 
 /// Verifies the I/Os of one job.
@@ -74,6 +79,10 @@ pub(crate) struct Verifier {
     tracker: Tracker,
     driver: PassDriver,
     judge: Judge,
+    /// `verify_async`.
+    threads: Option<CheckerThreads>,
+    /// What is known about the read whose slot is held next.
+    to_hold: Option<WaitingRead>,
     saved: Option<SavedState>,
 }
 
@@ -86,10 +95,13 @@ impl Verifier {
     /// The hook of a job; `None` if the job verifies nothing.
     pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
         let Some(plan) = &job.verify else { return Ok(None) };
+        let judge = Judge::of(job, plan, outside)?;
         Ok(Some(Verifier {
             pass: plan.pass,
-            numbers: WriteNumbers::new(job.depth.depth.max(1), plan.pass == VerifyPass::Reads),
-            judge: Judge::of(job, plan, outside)?,
+            threads: CheckerThreads::start(job, plan, &judge.contents)?,
+            to_hold: None,
+            numbers: WriteNumbers::new(job.slots(), plan.pass == VerifyPass::Reads),
+            judge,
             tracker: Tracker::of(job, plan, outside)?,
             driver: PassDriver::of(job, plan),
             saved: SavedState::of(job, plan)?,
@@ -105,10 +117,21 @@ impl Verifier {
     fn read_completed(&mut self, io: &IssuedIo, data: &[u8], end: &Completed) -> Disposition {
         let op = whole(&io.op);
         if end.succeeded && self.checks(io) {
-            let read = JudgedRead { op, data };
-            let used = self.numbers.of(io.slot);
-            let flushed = self.driver.has_flushed();
-            return self.judge.judge(&mut self.tracker, io.slot, &read, used, flushed);
+            let used =
+                if self.judge.knows() { self.numbers.of(io.slot) } else { SlotUse::default() };
+            let Some(knowledge) = self.tracker.knowledge(io.slot, &op, used, self.pass) else {
+                return Disposition::Release;
+            };
+            let is_final = self.tracker.judged(io.slot);
+            let is_flushed = self.driver.has_flushed();
+            let wait = WaitingRead { op, knowledge, is_final, is_flushed, end: end.end };
+            if let Some(threads) = &mut self.threads
+                && threads.can_take(end.end)
+            {
+                self.to_hold = Some(wait);
+                return Disposition::Hold;
+            }
+            return self.judge.judge(&mut self.tracker, &JudgedRead { op, data }, &wait);
         }
         self.tracker.judged(io.slot);
         if let (true, Err(errno)) = (self.checks(io), end.outcome.get()) {
@@ -221,6 +244,18 @@ impl Hook for Verifier {
         }
     }
 
+    fn hold(&mut self, slot: HeldSlot) {
+        if let (Some(threads), Some(wait)) = (&mut self.threads, self.to_hold.take()) {
+            threads.take(slot, wait);
+        }
+    }
+
+    fn released(&mut self) -> Option<ReleasedSlot> {
+        let held = self.threads.as_mut()?.next_checked()?;
+        let verdict = self.judge.judge_held(&mut self.tracker, &held);
+        Some(ReleasedSlot { slot: held.slot.release(), verdict })
+    }
+
     fn flushed(&mut self, file: FileIndex) {
         if let Some(saved) = &mut self.saved {
             saved.flushed(file);
@@ -228,7 +263,10 @@ impl Hook for Verifier {
     }
 
     fn wait(&mut self) {
-        self.tracker.wait();
+        match &mut self.threads {
+            Some(threads) if threads.has_unchecked() => threads.wait(&mut self.judge.contents),
+            _ => self.tracker.wait(),
+        }
     }
 
     fn restart(&mut self, now: u64) {

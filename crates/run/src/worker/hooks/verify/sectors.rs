@@ -1,10 +1,10 @@
 //! `verify=fiord`: each sector identifies its target, address, run, job and generation.
 
-use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_formats::verify::diagnosis::{ExpectedSectors, Promise, SectorState};
@@ -29,8 +29,9 @@ pub(super) struct SectorFormat {
     flags: SectorFlags,
     /// By file.
     targets: Vec<TargetId>,
-    /// By file: the target that the data of an earlier run states.
-    earlier: Vec<Cell<Option<TargetId>>>,
+    /// By file: the target that the data of an earlier run states; 0 before the first read. All threads of the job share
+    /// them.
+    earlier: Arc<[AtomicU64]>,
     run: RunId,
     job: u16,
 }
@@ -47,7 +48,7 @@ impl SectorFormat {
             size,
             flags: if durable { SectorFlags::DURABLE } else { SectorFlags::NONE },
             targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
-            earlier: vec![Cell::new(None); job.target.files.len()],
+            earlier: job.target.files.iter().map(|_| AtomicU64::new(0)).collect(),
             run: this_run(),
             job: (job.identity.index.get() + 1) as u16,
         })
@@ -166,9 +167,14 @@ impl SectorFormat {
     fn earlier_target(&self, file: FileIndex, found: TargetId) -> TargetId {
         let Some(earlier) = self.earlier.get(file.get()) else { return found };
         let own = self.target(file);
-        let target = if found == own { own } else { earlier.get().unwrap_or(found) };
-        earlier.set(Some(target));
-        target
+        if found == own {
+            earlier.store(own.0, Ordering::Relaxed);
+            return own;
+        }
+        match earlier.compare_exchange(0, found.0, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => found,
+            Err(first) => TargetId(first),
+        }
     }
 
     fn target(&self, file: FileIndex) -> TargetId {
