@@ -1,76 +1,122 @@
 //! The journal of a run with `verify=fiord` (`verify_journal`): which writes a target had received, acknowledged and
 //! flushed before a crash.
 //!
-//! The journal lies on another disk than the target. A write is recorded before it is issued (an intent), its
-//! completion and flushes after them. Records are collected into blocks, and a block is durable before any write
-//! is issued that it announces. So after a crash:
+//! The journal lies on another disk than the target. Before a job issues a write, a record that announces it is
+//! durable in the journal (an intent). A job announces its next writes in groups, and records the issue and the
+//! completion of each write, and flushes, when they happen; these records become durable a little later. So after a
+//! crash:
 //!
-//! - every write that can be on the target is in the journal;
+//! - every write that can be on the target is announced in the journal;
 //! - a completion or flush that is missing only makes the check more lenient.
 //!
-//! | bytes of the file | field |
+//! # The file
+//!
+//! It begins with a header of 4096 bytes ([`JournalHeader`]). Journal blocks follow, each at a multiple of 4096 bytes.
+//! The writer makes one block durable before it writes the next, so a crash can damage only the last one. Integers are
+//! little endian.
+//!
+//! | bytes of the header | field |
 //! |---|---|
 //! | 0 to 7 | magic `FRDJRNL1` |
 //! | 8 to 15 | [`TargetId`] |
 //! | 16 to 23 | [`RunId`] |
-//! | 24 to 31 | bytes of a block of the target, at least 512: a divisor of all offsets and lengths |
-//! | 32 to 39 | checksum of bytes 0 to 31 |
-//! | from 40 | journal blocks |
+//! | 24 to 31 | bytes of a block of the target: a divisor of all offsets and lengths |
+//! | 32 to 39 | bytes of a sector of the target, at least 512 |
+//! | 40 to 47 | size of the target in bytes |
+//! | 48 to 55 | flags; 1: a crash of the job can tear a sector (`ioengine=mmap`) |
+//! | 56 to 57 | length of the path of the target; 0 if the header has no room for it |
+//! | from 58 | the path |
+//! | 4088 to 4095 | checksum of the bytes before it |
 //!
 //! | bytes of a journal block | field |
 //! |---|---|
 //! | 0 to 3 | magic `FJBL` |
 //! | 4 to 7 | length of the records in bytes |
 //! | 8 to 15 | number of the block, from 0 |
-//! | 16 to 23 | checksum of bytes 0 to 15 and of the records |
-//! | from 24 | records |
+//! | 16 to 23 | checksum of the [`RunId`], of bytes 0 to 15 and of the records |
+//! | from 24 | records, then zeros up to a multiple of 4096 |
 //!
-//! A record begins with its kind in one byte: 1 intent (job u16, number u64, offset u64, length u32), 2 write completed
-//! and 3 write failed (job u16, number u64), 4 flush issued and 5 flush completed (its number u64). Integers are little
-//! endian.
+//! | kind of a record, one byte | fields |
+//! |---|---|
+//! | 1: writes announced | job u16, number of the first u64, count u32, then for each offset u64 and length u32 |
+//! | 2: the next write of a job issued | job u16 |
+//! | 3, 4: write completed; 4: it was durable when acknowledged | job u16, number u64 |
+//! | 5: write failed | job u16, number u64 |
+//! | 6, 7: flush issued, flush completed | number of the flush u64 |
 
-use super::sector::{RunId, SectorWriter, TargetId};
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::sector::{RunId, SectorSize, SectorWriter, TargetId};
 
 /// The first bytes of a journal.
 pub const JOURNAL_MAGIC: [u8; 8] = *b"FRDJRNL1";
-/// Length of the header of the file.
-pub const JOURNAL_HEADER: usize = 40;
+/// Length of the header, and the alignment of journal blocks, in bytes.
+pub const JOURNAL_UNIT: usize = 4096;
 
 const BLOCK_MAGIC: [u8; 4] = *b"FJBL";
 const BLOCK_HEADER: usize = 24;
-/// Smallest block of a target in bytes. It bounds how many blocks an intent can name.
-const SMALLEST_BLOCK: u64 = 512;
+/// Where the path begins, and where the checksum of the header is.
+const PATH: usize = 58;
+const CHECKSUM: usize = JOURNAL_UNIT - 8;
+/// Flag of the header.
+const SECTORS_MAY_TEAR: u64 = 1;
 /// Most bytes of records in a block. A reader needs no more memory than this for a block.
 const MOST_RECORDS: usize = 1 << 20;
+/// Bytes of the longest record without the list of an announcement.
+const LONGEST_RECORD: usize = 32;
+/// Bytes of an announced write in a record.
+const ANNOUNCED: usize = 12;
 
 /// The start of a journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalHeader {
     /// The target of the run.
     pub target: TargetId,
     /// The run.
     pub run: RunId,
-    /// Bytes of a block of the target: a divisor of all offsets and lengths.
+    /// Bytes of a block of the target: a divisor of all offsets and lengths, and a multiple of `sector`.
     pub block: u64,
+    /// The sectors of the target.
+    pub sector: SectorSize,
+    /// Size of the target in bytes.
+    pub size: u64,
+    /// A crash of the job can leave a part of a sector.
+    pub sectors_may_tear: bool,
+    /// The path of the target in the run. Empty if it was too long.
+    pub path: PathBuf,
+}
+
+/// A write that was announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AnnouncedWrite {
+    /// Its offset in the target, in bytes.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub length: u32,
 }
 
 /// An event of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JournalRecord {
-    /// A write is about to be issued.
-    Intent {
-        /// The write.
-        writer: SectorWriter,
-        /// Its offset in the target, in bytes.
-        offset: u64,
-        /// Its length in bytes.
-        length: u32,
+    /// A job may issue this write from now on. Announced again, the later announcement is valid.
+    Announced(SectorWriter, AnnouncedWrite),
+    /// The job issues its next write: their numbers count from 0.
+    Issued {
+        /// The job.
+        job: u16,
     },
     /// The target acknowledged a write.
-    Completed(SectorWriter),
+    Completed {
+        /// The write.
+        writer: SectorWriter,
+        /// It was durable then, without a flush.
+        durable: bool,
+    },
     /// A write failed, so it may be on the target or not.
     Failed(SectorWriter),
-    /// A flush is about to be issued. It covers the writes that were completed before.
+    /// A flush is about to be issued. It covers the writes that completed before this record.
     FlushIssued(u64),
     /// The target acknowledged the flush with this number.
     FlushCompleted(u64),
@@ -80,19 +126,8 @@ pub enum JournalRecord {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
     /// The file does not begin like a journal.
-    #[error("the file is not a journal of fiord: its header is missing or damaged")]
+    #[error("it is not a journal of fiord: its header is missing or damaged")]
     NotAJournal,
-    /// The journal is of another target.
-    #[error(
-        "the journal is of target {found}, and the target that was opened is {expected}. \
-         To fix: name the target of the run"
-    )]
-    OtherTarget {
-        /// The target that was opened.
-        expected: TargetId,
-        /// The target of the journal.
-        found: TargetId,
-    },
     /// A block of the journal is damaged, and others follow it.
     #[error(
         "the journal is damaged at byte {at}, before its end: its own disk has lost data, so it does not say what \
@@ -107,14 +142,20 @@ pub enum JournalError {
 impl JournalHeader {
     /// The bytes at the start of the file.
     #[must_use]
-    pub fn write(&self) -> [u8; JOURNAL_HEADER] {
-        let mut bytes = [0; JOURNAL_HEADER];
-        let fields = [u64::from_le_bytes(JOURNAL_MAGIC), self.target.0, self.run.0, self.block];
-        for (to, field) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(fields) {
-            *to = field.to_le_bytes();
+    pub fn write(&self) -> Vec<u8> {
+        let path = self.path.as_os_str().as_bytes();
+        let path = if path.len() <= CHECKSUM - PATH { path } else { &[] };
+        let mut bytes = JOURNAL_MAGIC.to_vec();
+        let flags = if self.sectors_may_tear { SECTORS_MAY_TEAR } else { 0 };
+        let sector = self.sector.bytes() as u64;
+        for field in [self.target.0, self.run.0, self.block, sector, self.size, flags] {
+            bytes.extend(field.to_le_bytes());
         }
-        let sum = sum_of(&[&bytes[..32]]);
-        bytes[32..].copy_from_slice(&sum.to_le_bytes());
+        bytes.extend((path.len() as u16).to_le_bytes());
+        bytes.extend(path);
+        bytes.resize(CHECKSUM, 0);
+        let sum = sum_of(&[&bytes]);
+        bytes.extend(sum.to_le_bytes());
         bytes
     }
 
@@ -123,27 +164,35 @@ impl JournalHeader {
     /// # Errors
     /// It is not the start of a journal.
     pub fn read(bytes: &[u8]) -> Result<Self, JournalError> {
-        let bytes: &[u8; JOURNAL_HEADER] = bytes.first_chunk().ok_or(JournalError::NotAJournal)?;
-        let field = |at: usize| number(&bytes[at..]);
-        let header =
-            JournalHeader { target: TargetId(field(8)), run: RunId(field(16)), block: field(24) };
-        let intact = bytes[..8] == JOURNAL_MAGIC && field(32) == sum_of(&[&bytes[..32]]);
-        if intact && header.block >= SMALLEST_BLOCK {
-            Ok(header)
-        } else {
-            Err(JournalError::NotAJournal)
+        let bytes: &[u8; JOURNAL_UNIT] = bytes.first_chunk().ok_or(JournalError::NotAJournal)?;
+        let field = |at: usize| number(&bytes[at..at + 8]);
+        let intact =
+            bytes[..8] == JOURNAL_MAGIC && field(CHECKSUM) == sum_of(&[&bytes[..CHECKSUM]]);
+        let length = number(&bytes[56..58]) as usize;
+        let path = bytes[..CHECKSUM].get(PATH..PATH + length);
+        let block = field(24);
+        match (SectorSize::new(field(32)), path) {
+            (Some(sector), Some(path))
+                if intact && block > 0 && block.is_multiple_of(sector.bytes() as u64) =>
+            {
+                Ok(JournalHeader {
+                    target: TargetId(field(8)),
+                    run: RunId(field(16)),
+                    block,
+                    sector,
+                    size: field(40),
+                    sectors_may_tear: field(48) & SECTORS_MAY_TEAR != 0,
+                    path: OsString::from_vec(path.to_vec()).into(),
+                })
+            }
+            _ => Err(JournalError::NotAJournal),
         }
     }
 
-    /// Checks that the journal is of `target`.
-    ///
-    /// # Errors
-    /// It is of another one.
-    pub fn check_target(&self, target: TargetId) -> Result<(), JournalError> {
-        match self.target == target {
-            true => Ok(()),
-            false => Err(JournalError::OtherTarget { expected: target, found: self.target }),
-        }
+    /// The path of the target in the run, if the journal has it.
+    #[must_use]
+    pub fn target_path(&self) -> Option<&Path> {
+        (!self.path.as_os_str().is_empty()).then_some(&*self.path)
     }
 }
 
@@ -151,75 +200,140 @@ impl JournalHeader {
 ///
 /// ```
 /// use fiord_formats::verify::journal::{JournalEnd, JournalReader, JournalRecord, JournalWriter};
+/// use fiord_formats::verify::sector::RunId;
 ///
-/// let mut writer = JournalWriter::default();
+/// let mut writer = JournalWriter::new(RunId(7));
 /// writer.add(JournalRecord::FlushIssued(0));
 /// writer.add(JournalRecord::FlushCompleted(0));
-/// let block = writer.take_block().expect("there are records");
-/// assert_eq!(writer.take_block(), None);
+/// let mut block = Vec::new();
+/// assert!(writer.take_block(&mut block));
+/// assert!(!writer.take_block(&mut block), "there are no more records");
 ///
-/// let mut reader = JournalReader::default();
+/// let mut reader = JournalReader::new(RunId(7));
 /// reader.push(&block);
-/// let records = reader.next_block()?.expect("the block is complete");
+/// let mut records = Vec::new();
+/// assert!(reader.next_block(&mut records)?);
 /// assert_eq!(records, [JournalRecord::FlushIssued(0), JournalRecord::FlushCompleted(0)]);
 /// assert_eq!(reader.end()?, JournalEnd::Complete);
 /// # Ok::<(), fiord_formats::verify::journal::JournalError>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct JournalWriter {
+    run: RunId,
+    /// Records that no block contains yet.
     records: Vec<u8>,
+    /// Lengths of those that fill whole blocks: no record lies in two blocks.
+    whole: Vec<usize>,
+    /// Bytes of `records` after the last whole block.
+    rest: usize,
     blocks: u64,
 }
 
 impl JournalWriter {
-    /// Adds a record. An intent must be in a block that is durable before its write is issued.
-    pub fn add(&mut self, record: JournalRecord) {
-        let (kind, writer) = match record {
-            JournalRecord::Intent { writer, .. } => (1, Some(writer)),
-            JournalRecord::Completed(writer) => (2, Some(writer)),
-            JournalRecord::Failed(writer) => (3, Some(writer)),
-            JournalRecord::FlushIssued(_) => (4, None),
-            JournalRecord::FlushCompleted(_) => (5, None),
-        };
-        self.records.push(kind);
-        if let Some(writer) = writer {
-            self.records.extend(writer.job.to_le_bytes());
-            self.records.extend(writer.number.to_le_bytes());
-        }
-        match record {
-            JournalRecord::Intent { offset, length, .. } => {
-                self.records.extend(offset.to_le_bytes());
-                self.records.extend(length.to_le_bytes());
-            }
-            JournalRecord::FlushIssued(flush) | JournalRecord::FlushCompleted(flush) => {
-                self.records.extend(flush.to_le_bytes());
-            }
-            JournalRecord::Completed(_) | JournalRecord::Failed(_) => {}
-        }
-    }
-
-    /// Whether the records should be written now, because a block has no room for many more.
+    /// A writer of the journal of a run.
     #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.records.len() >= MOST_RECORDS - 64
+    pub fn new(run: RunId) -> Self {
+        JournalWriter { run, records: Vec::new(), whole: Vec::new(), rest: 0, blocks: 0 }
     }
 
-    /// The next block, with all records that were added since the last one; `None` if there are none.
-    pub fn take_block(&mut self) -> Option<Vec<u8>> {
-        if self.records.is_empty() {
-            return None;
+    /// Adds a record. An announcement must be in a block that is durable before its write is issued.
+    #[inline]
+    pub fn add(&mut self, record: JournalRecord) {
+        let before = self.records.len();
+        match record {
+            JournalRecord::Announced(writer, write) => self.announce(writer, &[write]),
+            JournalRecord::Issued { job } => {
+                let [low, high] = job.to_le_bytes();
+                self.records.extend_from_slice(&[2, low, high]);
+            }
+            JournalRecord::Completed { writer, durable } => {
+                self.add_writer(if durable { 4 } else { 3 }, writer);
+            }
+            JournalRecord::Failed(writer) => self.add_writer(5, writer),
+            JournalRecord::FlushIssued(flush) => self.add_flush(6, flush),
+            JournalRecord::FlushCompleted(flush) => self.add_flush(7, flush),
         }
-        let records = std::mem::take(&mut self.records);
-        let mut block = Vec::with_capacity(BLOCK_HEADER + records.len());
-        block.extend(BLOCK_MAGIC);
-        block.extend((records.len() as u32).to_le_bytes());
-        block.extend(self.blocks.to_le_bytes());
-        let sum = sum_of(&[&block, &records]);
-        block.extend(sum.to_le_bytes());
-        block.extend(records);
-        self.blocks += 1;
-        Some(block)
+        if !matches!(record, JournalRecord::Announced(..)) {
+            self.added(before);
+        }
     }
+
+    /// Announces writes of a job with consecutive numbers from that of `first`.
+    pub fn announce(&mut self, first: SectorWriter, writes: &[AnnouncedWrite]) {
+        let most = (MOST_RECORDS - LONGEST_RECORD) / ANNOUNCED;
+        let mut first = first;
+        for part in writes.chunks(most) {
+            let before = self.records.len();
+            self.add_writer(1, first);
+            self.records.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            for write in part {
+                self.records.extend_from_slice(&write.offset.to_le_bytes());
+                self.records.extend_from_slice(&write.length.to_le_bytes());
+            }
+            first.number = first.number.wrapping_add(part.len() as u64);
+            self.added(before);
+        }
+    }
+
+    /// Bytes of records that no block contains yet.
+    #[must_use]
+    pub fn pending_bytes(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Appends the next block to `block`; false if there are no records. A writer makes each block durable before it
+    /// writes the next one.
+    pub fn take_block(&mut self, block: &mut Vec<u8>) -> bool {
+        let length = match self.whole.is_empty() {
+            true => self.records.len(),
+            false => self.whole.remove(0),
+        };
+        if length == 0 {
+            return false;
+        }
+        if self.whole.is_empty() && length == self.records.len() {
+            self.rest = 0;
+        }
+        let start = block.len();
+        block.extend_from_slice(&BLOCK_MAGIC);
+        block.extend_from_slice(&(length as u32).to_le_bytes());
+        block.extend_from_slice(&self.blocks.to_le_bytes());
+        let records = &self.records[..length];
+        let sum = sum_of(&[&self.run.0.to_le_bytes(), &block[start..], records]);
+        block.extend_from_slice(&sum.to_le_bytes());
+        block.extend_from_slice(records);
+        block.resize(start + size_of_block(length), 0);
+        self.records.drain(..length);
+        self.blocks += 1;
+        true
+    }
+
+    fn add_writer(&mut self, kind: u8, writer: SectorWriter) {
+        let mut bytes = [kind; 11];
+        bytes[1..3].copy_from_slice(&writer.job.to_le_bytes());
+        bytes[3..].copy_from_slice(&writer.number.to_le_bytes());
+        self.records.extend_from_slice(&bytes);
+    }
+
+    fn add_flush(&mut self, kind: u8, flush: u64) {
+        self.records.push(kind);
+        self.records.extend_from_slice(&flush.to_le_bytes());
+    }
+
+    /// The records from `before` on are one record.
+    fn added(&mut self, before: usize) {
+        let length = self.records.len() - before;
+        if self.rest + length > MOST_RECORDS {
+            self.whole.push(self.rest);
+            self.rest = 0;
+        }
+        self.rest += length;
+    }
+}
+
+/// Bytes of a block in the file.
+fn size_of_block(records: usize) -> usize {
+    (BLOCK_HEADER + records).next_multiple_of(JOURNAL_UNIT)
 }
 
 /// How a journal ends.
@@ -227,7 +341,7 @@ impl JournalWriter {
 pub enum JournalEnd {
     /// After a block.
     Complete,
-    /// Within a block, as after a power cut. No write of that block was issued, so nothing is missing.
+    /// Within a block, as after a power cut. No write that only this block announces was issued, so nothing is missing.
     Torn {
         /// Bytes of the file that contain whole blocks.
         at: u64,
@@ -235,37 +349,60 @@ pub enum JournalEnd {
 }
 
 /// Reads the blocks of a journal, after its header.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct JournalReader {
+    run: RunId,
     bytes: Vec<u8>,
+    /// Position in `bytes` of the next block.
+    next: usize,
     /// Bytes of whole blocks before `bytes`.
     read: u64,
     blocks: u64,
 }
 
 impl JournalReader {
+    /// A reader of the journal of a run.
+    #[must_use]
+    pub fn new(run: RunId) -> Self {
+        JournalReader { run, bytes: Vec::new(), next: 0, read: 0, blocks: 0 }
+    }
+
     /// Adds bytes of the file, in order. Read all blocks before adding more, so that memory is bounded.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.read += self.next as u64;
+        self.bytes.drain(..self.next);
+        self.next = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The records of the next block. `None`: more bytes are needed, or the journal ends here.
+    /// Whether more bytes of the file can contain another block, or show that the journal is damaged.
+    #[must_use]
+    pub fn wants_more(&self) -> bool {
+        self.rest().len() < 2 * size_of_block(MOST_RECORDS)
+    }
+
+    /// Replaces `records` by those of the next block. False: more bytes are needed, or the journal ends here.
     ///
     /// # Errors
     /// A damaged block, and an intact block follows it.
-    pub fn next_block(&mut self) -> Result<Option<Vec<JournalRecord>>, JournalError> {
-        let Some(length) = self.block_length() else { return self.nothing_or_damaged() };
-        if self.bytes.len() < length {
-            return Ok(None);
+    pub fn next_block(&mut self, records: &mut Vec<JournalRecord>) -> Result<bool, JournalError> {
+        records.clear();
+        let rest = &self.bytes[self.next..];
+        if let Some(size) = block_size(rest)
+            && rest.len() < size
+        {
+            return Ok(false);
         }
-        match self.parse(&self.bytes[..length], self.blocks) {
-            Some(records) => {
-                self.bytes.drain(..length);
-                self.read += length as u64;
+        match self.parse(rest, self.blocks, records) {
+            Some(size) => {
+                self.next += size;
                 self.blocks += 1;
-                Ok(Some(records))
+                Ok(true)
             }
-            None => self.nothing_or_damaged(),
+            None => {
+                records.clear();
+                self.check_behind().map(|()| false)
+            }
         }
     }
 
@@ -274,86 +411,113 @@ impl JournalReader {
     /// # Errors
     /// A damaged block, and an intact block follows it.
     pub fn end(&self) -> Result<JournalEnd, JournalError> {
-        if self.bytes.is_empty() {
-            return Ok(JournalEnd::Complete);
-        }
-        let at = self.read + JOURNAL_HEADER as u64;
-        if self.has_block_behind() {
-            return Err(JournalError::Damaged { at });
-        }
-        Ok(JournalEnd::Torn { at })
-    }
-
-    /// Length of the block at the start of the bytes; `None` if no block begins here or its header is incomplete.
-    fn block_length(&self) -> Option<usize> {
-        let header: &[u8; BLOCK_HEADER] = self.bytes.first_chunk()?;
-        let length = number(&header[4..]) as u32 as usize;
-        let block = header[..4] == BLOCK_MAGIC && length <= MOST_RECORDS;
-        block.then_some(BLOCK_HEADER + length)
-    }
-
-    fn nothing_or_damaged(&self) -> Result<Option<Vec<JournalRecord>>, JournalError> {
-        match self.has_block_behind() {
-            true => Err(JournalError::Damaged { at: self.read + JOURNAL_HEADER as u64 }),
-            false => Ok(None),
-        }
-    }
-
-    /// Whether an intact block with a later number follows in the bytes.
-    fn has_block_behind(&self) -> bool {
-        (1..self.bytes.len()).any(|at| {
-            let rest = &self.bytes[at..];
-            rest.starts_with(&BLOCK_MAGIC)
-                && rest.len() >= BLOCK_HEADER
-                && rest
-                    .get(..BLOCK_HEADER + (number(&rest[4..]) as u32 as usize).min(MOST_RECORDS))
-                    .is_some_and(|block| self.parse(block, number(&rest[8..])).is_some())
+        self.check_behind()?;
+        let rest = self.rest();
+        // A device contains something else after the journal.
+        let begins = rest.starts_with(&BLOCK_MAGIC) && rest.len() >= 16;
+        let own = begins && number(&rest[8..16]) == self.blocks;
+        let short = !rest.is_empty() && rest.len() < JOURNAL_UNIT;
+        Ok(match own || short {
+            true => JournalEnd::Torn { at: self.at() },
+            false => JournalEnd::Complete,
         })
     }
 
-    /// The records of a whole block; `None` if it is damaged.
-    fn parse(&self, block: &[u8], expected: u64) -> Option<Vec<JournalRecord>> {
-        let (header, mut records) = block.split_at_checked(BLOCK_HEADER)?;
-        let intact = number(&header[8..]) == expected
-            && number(&header[16..]) == sum_of(&[&header[..16], records]);
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.next..]
+    }
+
+    fn at(&self) -> u64 {
+        self.read + (self.next + JOURNAL_UNIT) as u64
+    }
+
+    /// Fails if an intact block with a later number follows in the bytes.
+    fn check_behind(&self) -> Result<(), JournalError> {
+        let rest = self.rest();
+        for at in (JOURNAL_UNIT..rest.len()).step_by(JOURNAL_UNIT) {
+            let block = &rest[at..];
+            let later = block.len() >= BLOCK_HEADER
+                && number(&block[8..16]) > self.blocks
+                && self.parse(block, number(&block[8..16]), &mut Vec::new()).is_some();
+            if later {
+                return Err(JournalError::Damaged { at: self.at() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of the block at the start of `bytes`, whose records are appended; `None` if it is damaged.
+    fn parse(&self, bytes: &[u8], expected: u64, into: &mut Vec<JournalRecord>) -> Option<usize> {
+        let size = block_size(bytes)?;
+        let header: &[u8; BLOCK_HEADER] = bytes.first_chunk()?;
+        let length = number(&header[4..8]) as usize;
+        let mut records = bytes.get(BLOCK_HEADER..BLOCK_HEADER + length)?;
+        let padding = bytes.get(BLOCK_HEADER + length..size)?;
+        let sum = sum_of(&[&self.run.0.to_le_bytes(), &header[..16], records]);
+        let intact = number(&header[8..16]) == expected
+            && number(&header[16..]) == sum
+            && padding.iter().all(|byte| *byte == 0);
         if !intact {
             return None;
         }
-        let mut list = Vec::new();
         while !records.is_empty() {
-            list.push(record(&mut records)?);
+            record(&mut records, into)?;
         }
-        Some(list)
+        Some(size)
     }
 }
 
-/// Takes a record from the start of `bytes`; `None` if there is none.
-fn record(bytes: &mut &[u8]) -> Option<JournalRecord> {
-    let (kind, rest) = bytes.split_first()?;
-    let length = match kind {
-        1 => 22,
-        2 | 3 => 10,
-        4 | 5 => 8,
-        _ => return None,
-    };
-    let (fields, rest) = rest.split_at_checked(length)?;
-    let writer =
-        |fields: &[u8]| SectorWriter { job: number(fields) as u16, number: number(&fields[2..]) };
-    *bytes = rest;
-    Some(match kind {
-        1 => JournalRecord::Intent {
-            writer: writer(fields),
-            offset: number(&fields[10..]),
-            length: number(&fields[18..]) as u32,
-        },
-        2 => JournalRecord::Completed(writer(fields)),
-        3 => JournalRecord::Failed(writer(fields)),
-        4 => JournalRecord::FlushIssued(number(fields)),
-        _ => JournalRecord::FlushCompleted(number(fields)),
-    })
+/// Size of the block at the start of the bytes; `None` if no block begins here or its header is incomplete.
+fn block_size(bytes: &[u8]) -> Option<usize> {
+    let header: &[u8; BLOCK_HEADER] = bytes.first_chunk()?;
+    let length = number(&header[4..8]) as usize;
+    let block = header[..4] == BLOCK_MAGIC && (1..=MOST_RECORDS).contains(&length);
+    block.then(|| size_of_block(length))
 }
 
-/// The little-endian integer of up to 8 bytes at the start of `bytes`.
+/// Takes a record from the start of `bytes`; `None` if there is none.
+fn record(bytes: &mut &[u8], into: &mut Vec<JournalRecord>) -> Option<()> {
+    let kind = take(bytes, 1)?[0];
+    let record = match kind {
+        1 => {
+            let writer = writer(take(bytes, 10)?);
+            let count = number(take(bytes, 4)?) as usize;
+            let list = take(bytes, count.checked_mul(ANNOUNCED)?)?;
+            let writes = list.as_chunks::<ANNOUNCED>().0;
+            for (i, fields) in writes.iter().enumerate() {
+                let (offset, length) = (number(&fields[..8]), number(&fields[8..]) as u32);
+                let number = writer.number.wrapping_add(i as u64);
+                let writer = SectorWriter { number, ..writer };
+                let write = AnnouncedWrite { offset, length };
+                into.push(JournalRecord::Announced(writer, write));
+            }
+            return Some(());
+        }
+        2 => JournalRecord::Issued { job: number(take(bytes, 2)?) as u16 },
+        3 | 4 => {
+            let writer = writer(take(bytes, 10)?);
+            JournalRecord::Completed { writer, durable: kind == 4 }
+        }
+        5 => JournalRecord::Failed(writer(take(bytes, 10)?)),
+        6 => JournalRecord::FlushIssued(number(take(bytes, 8)?)),
+        7 => JournalRecord::FlushCompleted(number(take(bytes, 8)?)),
+        _ => return None,
+    };
+    into.push(record);
+    Some(())
+}
+
+fn take<'b>(bytes: &mut &'b [u8], length: usize) -> Option<&'b [u8]> {
+    let (taken, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(taken)
+}
+
+fn writer(fields: &[u8]) -> SectorWriter {
+    SectorWriter { job: number(&fields[..2]) as u16, number: number(&fields[2..]) }
+}
+
+/// The little-endian integer of up to 8 bytes.
 fn number(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     word.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);

@@ -4,16 +4,30 @@ use proptest::prelude::*;
 
 use super::*;
 
-const HEADER: JournalHeader =
-    JournalHeader { target: TargetId(0x1234), run: RunId(0x5678), block: 4096 };
+const RUN: RunId = RunId(0x5678);
+
+fn header() -> JournalHeader {
+    JournalHeader {
+        target: TargetId(0x1234),
+        run: RUN,
+        block: 4096,
+        sector: SectorSize::MIN,
+        size: 1 << 40,
+        sectors_may_tear: true,
+        path: PathBuf::from("/dev/sdx"),
+    }
+}
 
 fn any_record() -> impl Strategy<Value = JournalRecord> {
     let writer =
         (any::<u16>(), any::<u64>()).prop_map(|(job, number)| SectorWriter { job, number });
     prop_oneof![
-        (writer.clone(), any::<u64>(), any::<u32>())
-            .prop_map(|(writer, offset, length)| JournalRecord::Intent { writer, offset, length }),
-        writer.clone().prop_map(JournalRecord::Completed),
+        (writer.clone(), any::<u64>(), any::<u32>()).prop_map(|(writer, offset, length)| {
+            JournalRecord::Announced(writer, AnnouncedWrite { offset, length })
+        }),
+        any::<u16>().prop_map(|job| JournalRecord::Issued { job }),
+        (writer.clone(), any::<bool>())
+            .prop_map(|(writer, durable)| JournalRecord::Completed { writer, durable }),
         writer.prop_map(JournalRecord::Failed),
         any::<u64>().prop_map(JournalRecord::FlushIssued),
         any::<u64>().prop_map(JournalRecord::FlushCompleted),
@@ -21,25 +35,27 @@ fn any_record() -> impl Strategy<Value = JournalRecord> {
 }
 
 fn blocks(records: &[Vec<JournalRecord>]) -> Vec<Vec<u8>> {
-    let mut writer = JournalWriter::default();
+    let mut writer = JournalWriter::new(RUN);
     let mut blocks = Vec::new();
     for records in records {
         records.iter().for_each(|record| writer.add(*record));
-        blocks.extend(writer.take_block());
+        let mut block = Vec::new();
+        assert!(writer.take_block(&mut block));
+        blocks.push(block);
     }
     blocks
 }
 
 /// All blocks that can be read, and how the journal ends.
 fn read(bytes: &[u8]) -> (Vec<Vec<JournalRecord>>, Result<JournalEnd, JournalError>) {
-    let mut reader = JournalReader::default();
-    let mut all = Vec::new();
-    for part in bytes.chunks(97) {
+    let mut reader = JournalReader::new(RUN);
+    let (mut all, mut records) = (Vec::new(), Vec::new());
+    for part in bytes.chunks(3097) {
         reader.push(part);
         loop {
-            match reader.next_block() {
-                Ok(Some(records)) => all.push(records),
-                Ok(None) => break,
+            match reader.next_block(&mut records) {
+                Ok(true) => all.push(records.clone()),
+                Ok(false) => break,
                 Err(e) => return (all, Err(e)),
             }
         }
@@ -49,19 +65,62 @@ fn read(bytes: &[u8]) -> (Vec<Vec<JournalRecord>>, Result<JournalEnd, JournalErr
 
 #[test]
 fn headers() {
-    let bytes = HEADER.write();
-    assert_eq!(JournalHeader::read(&bytes), Ok(HEADER));
-    assert_eq!(HEADER.check_target(TargetId(0x1234)), Ok(()));
-    let other = HEADER.check_target(TargetId(7)).unwrap_err();
-    assert!(other.to_string().contains("of target 0000000000001234"), "{other}");
-    for length in 0..JOURNAL_HEADER {
+    let bytes = header().write();
+    assert_eq!(bytes.len(), JOURNAL_UNIT);
+    assert_eq!(JournalHeader::read(&bytes), Ok(header()));
+    for length in 0..JOURNAL_UNIT {
         assert_eq!(JournalHeader::read(&bytes[..length]), Err(JournalError::NotAJournal));
     }
-    for bit in 0..JOURNAL_HEADER * 8 {
-        let mut damaged = bytes;
+    for bit in (0..80 * 8).chain(4080 * 8..4096 * 8) {
+        let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(JournalHeader::read(&damaged), Err(JournalError::NotAJournal));
     }
+    let long = JournalHeader { path: PathBuf::from("x".repeat(4095)), ..header() };
+    assert_eq!(JournalHeader::read(&long.write()).unwrap().target_path(), None);
+}
+
+/// The rest of a device can contain the journal of an earlier run.
+#[test]
+fn blocks_of_another_run_are_ignored() {
+    let mut other = JournalWriter::new(RunId(9));
+    other.add(JournalRecord::FlushIssued(0));
+    let mut bytes = blocks(&[vec![JournalRecord::FlushIssued(4)]]).concat();
+    for _ in 0..2 {
+        other.add(JournalRecord::FlushIssued(1));
+        other.take_block(&mut bytes);
+    }
+    let (found, end) = read(&bytes);
+    assert_eq!(found, [[JournalRecord::FlushIssued(4)]]);
+    assert!(matches!(end, Ok(_)), "{end:?}");
+}
+
+/// Blocks have at most a megabyte of records, and no record lies in two of them.
+#[test]
+fn many_records_fill_several_blocks() {
+    let mut writer = JournalWriter::new(RUN);
+    let writes: Vec<AnnouncedWrite> =
+        (0..200_000).map(|i| AnnouncedWrite { offset: i * 4096, length: 4096 }).collect();
+    writer.announce(SectorWriter { job: 1, number: 5 }, &writes);
+    for number in 0..100_000 {
+        writer.add(JournalRecord::Completed {
+            writer: SectorWriter { job: 1, number },
+            durable: false,
+        });
+    }
+    let mut bytes = Vec::new();
+    let mut count = 0;
+    while writer.take_block(&mut bytes) {
+        count += 1;
+    }
+    assert_eq!(count, 4);
+    assert_eq!(writer.pending_bytes(), 0);
+    let (found, end) = read(&bytes);
+    assert_eq!(end, Ok(JournalEnd::Complete));
+    let all = found.concat();
+    assert_eq!(all.len(), 300_000);
+    let last = SectorWriter { job: 1, number: 200_004 };
+    assert_eq!(all[199_999], JournalRecord::Announced(last, writes[199_999]));
 }
 
 #[test]
@@ -70,20 +129,20 @@ fn a_damaged_block_before_others_is_an_error() {
     let all = [flush(0), flush(1), flush(2)];
     let blocks = blocks(&all);
     let first = blocks[0].len();
-    for bit in 0..blocks[1].len() * 8 {
+    for bit in (0..60 * 8).chain([4095 * 8]) {
         let mut bytes = blocks.concat();
         bytes[first + bit / 8] ^= 1 << (bit % 8);
         let (records, end) = read(&bytes);
         assert_eq!(records, all[..1]);
-        let at = (JOURNAL_HEADER + first) as u64;
+        let at = (JOURNAL_UNIT + first) as u64;
         assert_eq!(end, Err(JournalError::Damaged { at }), "bit {bit}");
     }
     // The last block may be damaged by a power cut.
     let mut bytes = blocks.concat();
-    *bytes.last_mut().unwrap() ^= 1;
+    bytes[2 * first + 30] ^= 1;
     let (records, end) = read(&bytes);
     assert_eq!(records, all[..2]);
-    let at = (JOURNAL_HEADER + first * 2) as u64;
+    let at = (JOURNAL_UNIT + first * 2) as u64;
     assert_eq!(end, Ok(JournalEnd::Torn { at }));
 }
 
@@ -114,7 +173,7 @@ proptest! {
         }
         let (found, end) = read(&bytes[..cut]);
         prop_assert_eq!(&found[..], &records[..whole]);
-        let torn = JournalEnd::Torn { at: (JOURNAL_HEADER + length) as u64 };
+        let torn = JournalEnd::Torn { at: (JOURNAL_UNIT + length) as u64 };
         prop_assert_eq!(end, Ok(if cut == length { JournalEnd::Complete } else { torn }));
     }
 
