@@ -433,6 +433,7 @@ _fiord() {
         --trim_backlog_batch=
         --verify_extents=
         --verify_complete=
+        --verify_journal=
         --verifysort=
         --verifysort_nr=
         --steadystate=

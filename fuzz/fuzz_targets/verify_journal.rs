@@ -4,6 +4,7 @@
 use fiord_formats::verify::crash::{CrashTable, JournalSummary};
 use fiord_formats::verify::journal::{JOURNAL_UNIT, JournalHeader, JournalReader, JournalWriter};
 use fiord_formats::verify::sector::RunId;
+use fiord_types::Bytes;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -24,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
 
     let mut summary = JournalSummary::default();
     all.iter().for_each(|record| summary.apply(*record));
-    let mut table = CrashTable::new(&summary, 4096, 0..1 << 16);
+    let mut table = CrashTable::new(&summary, Bytes(4096), 0..1 << 16);
     all.iter().for_each(|record| table.apply(*record));
     table.finish();
     let _ = table.next_run(0, 16);

@@ -8,6 +8,7 @@
 //! | `fiord devices`: which disks does the machine have, and which links do they share | [`devices`] |
 //! | `fiord precondition`: how is a device filled before a measurement | [`precondition`] |
 //! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
+//! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //!
 //! What they share:
 //!
@@ -55,4 +56,5 @@ pub mod state_file;
 pub mod suite;
 pub mod sweep;
 pub mod target;
+pub mod verify;
 pub mod zones;

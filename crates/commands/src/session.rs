@@ -41,6 +41,8 @@ pub enum CommandEnd {
     Done,
     /// The user interrupted it; the same command resumes it.
     Stopped,
+    /// A target has lost or damaged data. The results say so.
+    DataLost,
     /// Some of its targets failed. The errors are already reported.
     Failed,
 }
@@ -56,7 +58,7 @@ pub enum ShowProgress {
     Never,
 }
 
-/// Output format of `fiord zones` and `fiord suite`.
+/// Output format of `fiord zones`, `fiord suite` and `fiord verify`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CommandFormat {
     /// A table for people.

@@ -10,6 +10,7 @@
 //! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
 //! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
+//! | 250 | `fiord verify`: flushed data is lost, or data is damaged; if it could not check that: 1 |
 //! | 251 | all jobs succeeded, but a job with `verify_complete` verified less than it wrote |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
 //! | 253 | `fiord check`: a result of these jobs would be invalid |
@@ -36,6 +37,8 @@ pub enum Exit {
     Failure,
     /// Number of failed jobs.
     Failed(usize),
+    /// A target has lost or damaged data.
+    DataLost,
     /// All jobs succeeded, but one verified less than it wrote.
     Unverified,
     /// The result would be suspect.
@@ -58,6 +61,7 @@ impl Exit {
             Exit::Failed(jobs) => jobs.clamp(1, 127) as u8,
             Exit::Signalled => 128,
             Exit::ReaderGone => 141,
+            Exit::DataLost => 250,
             Exit::Unverified => 251,
             Exit::Suspect => 252,
             Exit::Invalid => 253,
@@ -87,10 +91,11 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
 
-    const OTHERS: [Exit; 6] = [
+    const OTHERS: [Exit; 7] = [
         Exit::Success,
         Exit::Signalled,
         Exit::ReaderGone,
+        Exit::DataLost,
         Exit::Unverified,
         Exit::Suspect,
         Exit::Invalid,

@@ -1,6 +1,6 @@
 //! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
 //! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`,
-//! `fiord precondition`.
+//! `fiord precondition`, `fiord verify`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
@@ -14,7 +14,7 @@ use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
-use fiord_commands::{devices, precondition, skew, suite, sweep, zones};
+use fiord_commands::{devices, precondition, skew, suite, sweep, verify, zones};
 use fiord_job::load::Machine;
 use fiord_job::suggest;
 use fiord_sys::terminal;
@@ -23,8 +23,8 @@ use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, sink};
 
-const NAMES: [&str; 8] =
-    ["check", "options", "sweep", "skew", "zones", "suite", "devices", "precondition"];
+const NAMES: [&str; 9] =
+    ["check", "options", "sweep", "skew", "zones", "suite", "devices", "precondition", "verify"];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -53,6 +53,8 @@ enum Command {
     Devices(devices::DevicesArgs),
     /// Fill devices with data before a measurement.
     Precondition(precondition::PreconditionArgs),
+    /// Check a drive or file after a crash: is everything there that it had flushed.
+    Verify(verify::VerifyArgs),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -96,6 +98,9 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
             return Some(conclude(|session| zones::run(&args, session, colours())));
         }
         Ok(Line { command: Command::Precondition(args) }) => return Some(fill(&args)),
+        Ok(Line { command: Command::Verify(args) }) => {
+            return Some(conclude(|session| verify::run(&args, session)));
+        }
         Ok(Line { command: Command::Devices(args) }) => {
             return Some(conclude(|session| devices::run(&args, session)));
         }
@@ -116,6 +121,7 @@ fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<CommandEnd, E>)
         Ok(CommandEnd::Done) => Exit::Success,
         Ok(CommandEnd::Stopped) => Exit::Signalled,
         Ok(CommandEnd::Failed) => Exit::Failure,
+        Ok(CommandEnd::DataLost) => Exit::DataLost,
         Err(error) => {
             sink::complain(&format!("fiord: {error}\n"));
             Exit::Failure

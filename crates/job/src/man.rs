@@ -71,6 +71,10 @@ A third signal (for subcommands: a second one) ended the program immediately, wi
 .B 141
 All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
+.B 250
+.B fiord verify
+found that data which had been flushed is lost, or that data is damaged.
+.TP
 .B 251
 All jobs succeeded, but a job with verify_complete verified less than it wrote.
 .TP

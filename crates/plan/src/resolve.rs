@@ -115,6 +115,7 @@ pub fn resolve(
     let aux_path = options.aux_path.unwrap_or(Path::new("."));
     verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
     verify::refuse_shared(&jobs, &plans, &mut run.messages);
+    verify::share_journals(&jobs, &mut plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {
         return Err(errors);
@@ -286,6 +287,7 @@ impl Resolver<'_> {
                 crc,
                 verify: None,
                 informs_maps: false,
+                journal: None,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job, messages),
                 reporting: reporting::reporting(job, messages),
@@ -323,6 +325,7 @@ impl Resolver<'_> {
         };
         plan.target.files = planned;
         plan.verify = verify::verify(*job, &plan, survey, messages);
+        plan.journal = verify::journal(*job, &plan, messages);
         if instance == 0 {
             self.unused.check(*job, &plan);
         }

@@ -30,6 +30,7 @@ use fiord_sys::clock;
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
 use crate::events::{EventKind, EventSender};
+use crate::journal::Journals;
 use crate::layout;
 use crate::lock::FileLocks;
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter};
@@ -81,6 +82,7 @@ pub fn run(
         simulated: SimDisks::of(&plan.jobs),
         verify_maps: VerifyMaps::of(&plan),
         verify_extents: ExtentLists::default(),
+        journals: Journals::default(),
         debug: options.debug.clone(),
     });
     raise_limits(&plan);

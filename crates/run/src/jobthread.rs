@@ -114,6 +114,7 @@ fn work(
         Arc::new(move |what| send(&sender, Message::BadBlock { index, what }))
     };
     let ready = || send(sender, Message::Ready);
+    let warn = |what| send(sender, Message::Warning { index, what });
     let outside = Outside {
         ready: &ready,
         debug,
@@ -121,6 +122,8 @@ fn work(
         aux_path: &run.aux_path,
         maps: &run.verify_maps,
         extents: &run.verify_extents,
+        journals: &run.journals,
+        warn: &warn,
     };
     let worker = worker::run(job, clock, &mut files, control, live, &outside);
     if let Some(state) = &worker.verify_state {

@@ -36,6 +36,7 @@
 //! | which clock times a job | `timebase.rs` |
 //! | which maps do jobs share that verify a target | `verify_maps.rs` |
 //! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
+//! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
 //! | the inner loop | `worker/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
@@ -60,6 +61,7 @@ pub mod events;
 mod files;
 mod guard;
 mod jobthread;
+mod journal;
 mod layout;
 mod lock;
 mod monitor;

@@ -16,6 +16,7 @@ use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::events::CommandTime;
 use crate::files::Cached;
+use crate::journal::Journals;
 use crate::layout::Done;
 use crate::lock::FileLocks;
 use crate::steady::{self, SteadyMember};
@@ -83,6 +84,8 @@ pub(crate) struct Run {
     pub verify_maps: VerifyMaps,
     /// The lists of corrupt extents (`verify_extents`).
     pub verify_extents: ExtentLists,
+    /// `verify_journal`.
+    pub journals: Journals,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
 }

@@ -2,6 +2,7 @@
 
 mod contents;
 mod coverage;
+mod crashes;
 mod debug;
 mod depth;
 mod diagnoses;

@@ -22,7 +22,7 @@
 //! | 16 to 23 | [`RunId`] |
 //! | 24 to 31 | bytes of a block of the target: a divisor of all offsets and lengths |
 //! | 32 to 39 | bytes of a sector of the target, at least 512 |
-//! | 40 to 47 | size of the target in bytes |
+//! | 40 to 47 | size of the target in bytes; 0: unknown |
 //! | 48 to 55 | flags; 1: a crash of the job can tear a sector (`ioengine=mmap`) |
 //! | 56 to 57 | length of the path of the target; 0 if the header has no room for it |
 //! | from 58 | the path |
@@ -47,6 +47,8 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+
+use fiord_types::Bytes;
 
 use super::sector::{RunId, SectorSize, SectorWriter, TargetId};
 
@@ -77,11 +79,11 @@ pub struct JournalHeader {
     /// The run.
     pub run: RunId,
     /// Bytes of a block of the target: a divisor of all offsets and lengths, and a multiple of `sector`.
-    pub block: u64,
+    pub block: Bytes,
     /// The sectors of the target.
     pub sector: SectorSize,
-    /// Size of the target in bytes.
-    pub size: u64,
+    /// Size of the target; 0: unknown, because the target is a file.
+    pub size: Bytes,
     /// A crash of the job can leave a part of a sector.
     pub sectors_may_tear: bool,
     /// The path of the target in the run. Empty if it was too long.
@@ -91,10 +93,10 @@ pub struct JournalHeader {
 /// A write that was announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AnnouncedWrite {
-    /// Its offset in the target, in bytes.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub length: u32,
+    /// Where it begins in the target.
+    pub start: Bytes,
+    /// Its length, below 4 GiB.
+    pub length: Bytes,
 }
 
 /// An event of a run.
@@ -148,7 +150,7 @@ impl JournalHeader {
         let mut bytes = JOURNAL_MAGIC.to_vec();
         let flags = if self.sectors_may_tear { SECTORS_MAY_TEAR } else { 0 };
         let sector = self.sector.bytes() as u64;
-        for field in [self.target.0, self.run.0, self.block, sector, self.size, flags] {
+        for field in [self.target.0, self.run.0, self.block.0, sector, self.size.0, flags] {
             bytes.extend(field.to_le_bytes());
         }
         bytes.extend((path.len() as u16).to_le_bytes());
@@ -178,9 +180,9 @@ impl JournalHeader {
                 Ok(JournalHeader {
                     target: TargetId(field(8)),
                     run: RunId(field(16)),
-                    block,
+                    block: Bytes(block),
                     sector,
-                    size: field(40),
+                    size: Bytes(field(40)),
                     sectors_may_tear: field(48) & SECTORS_MAY_TEAR != 0,
                     path: OsString::from_vec(path.to_vec()).into(),
                 })
@@ -267,8 +269,8 @@ impl JournalWriter {
             self.add_writer(1, first);
             self.records.extend_from_slice(&(part.len() as u32).to_le_bytes());
             for write in part {
-                self.records.extend_from_slice(&write.offset.to_le_bytes());
-                self.records.extend_from_slice(&write.length.to_le_bytes());
+                self.records.extend_from_slice(&write.start.0.to_le_bytes());
+                self.records.extend_from_slice(&(write.length.0 as u32).to_le_bytes());
             }
             first.number = first.number.wrapping_add(part.len() as u64);
             self.added(before);
@@ -485,10 +487,10 @@ fn record(bytes: &mut &[u8], into: &mut Vec<JournalRecord>) -> Option<()> {
             let list = take(bytes, count.checked_mul(ANNOUNCED)?)?;
             let writes = list.as_chunks::<ANNOUNCED>().0;
             for (i, fields) in writes.iter().enumerate() {
-                let (offset, length) = (number(&fields[..8]), number(&fields[8..]) as u32);
+                let (start, length) = (Bytes(number(&fields[..8])), Bytes(number(&fields[8..])));
                 let number = writer.number.wrapping_add(i as u64);
                 let writer = SectorWriter { number, ..writer };
-                let write = AnnouncedWrite { offset, length };
+                let write = AnnouncedWrite { start, length };
                 into.push(JournalRecord::Announced(writer, write));
             }
             return Some(());

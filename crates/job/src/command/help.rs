@@ -24,6 +24,7 @@ pub const SUBCOMMANDS: &[(&str, &str)] = &[
     ("suite", "Run a benchmark suite on a device, or list the suites"),
     ("devices", "Show disks: properties, PCIe links, health and users"),
     ("precondition", "Fill devices with data before a measurement"),
+    ("verify", "Check a drive or file after a crash: is everything there that it had flushed"),
 ];
 
 /// The text of `--help`.

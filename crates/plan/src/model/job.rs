@@ -3,8 +3,8 @@
 use fiord_types::{Bytes, JobIndex, Nanos};
 
 use super::{
-    Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, Load, Pace, Process, Record,
-    Reporting, Step, Target, VerifyPlan,
+    Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, JournalPlan, Load, Pace, Process,
+    Record, Reporting, Step, Target, VerifyPlan,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -42,6 +42,8 @@ pub struct JobPlan {
     /// The job verifies nothing, and other jobs verify files that it writes: it tells their maps which blocks it
     /// overwrites.
     pub informs_maps: bool,
+    /// `verify_journal`: the job records its writes for a check after a crash. `None`: it does not.
+    pub journal: Option<JournalPlan>,
     /// The I/O engine and its options.
     pub engine: EnginePlan,
     /// The queue depth and batch sizes.

@@ -27,6 +27,7 @@ impl JobPlan {
             crc: false,
             verify: None,
             informs_maps: false,
+            journal: None,
             content: Content::Scramble,
             engine,
             depth: Depth {

@@ -1,5 +1,7 @@
 //! Verification of written data (`verify` and its options).
 
+use std::path::PathBuf;
+
 use fiord_formats::verify::method::Method;
 use fiord_formats::verify::state::VerifyState;
 use fiord_job::option::table::VerifyPolicy;
@@ -111,6 +113,21 @@ impl VerifyPass {
     pub fn reads_back(self) -> bool {
         matches!(self, VerifyPass::AfterWrites | VerifyPass::Only)
     }
+}
+
+/// `verify_journal`: a record of the writes of a job, for a check after a crash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalPlan {
+    /// The file or block device of the journal.
+    pub file: PathBuf,
+    /// A divisor of all offsets and lengths of the writes of all jobs with this journal; a multiple of `sector`.
+    pub block: Bytes,
+    /// Length of a sector of `verify=fiord`.
+    pub sector: Bytes,
+    /// Writes are durable when the target acknowledges them (`sync`, `writefua`).
+    pub durable_writes: bool,
+    /// A crash of the job can leave a part of a sector, because the CPU writes the target (`ioengine=mmap`).
+    pub sectors_may_tear: bool,
 }
 
 impl JobPlan {

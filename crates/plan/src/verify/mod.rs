@@ -8,15 +8,18 @@
 //! | which fields of a header must be those of the write? | `headers` |
 //! | which combinations of options are refused? | `checks` |
 //! | which writes does a saved state describe? | `states` |
+//! | which jobs record their writes for a check after a crash? | `journal` |
 
 mod checks;
 mod headers;
+mod journal;
 mod options;
 mod sharing;
 mod states;
 mod tracking;
 
 pub(crate) use checks::files_exist;
+pub(crate) use journal::{journal, share_journals};
 pub use options::fio_method;
 pub(crate) use options::verify;
 pub(crate) use sharing::share_targets;

@@ -110,7 +110,7 @@ fn sets_offsets(plan: &JobPlan, mapped: &HashSet<usize>, index: usize) -> bool {
 }
 
 /// Whether two jobs with one file run at the same time, and one of them verifies what the other one writes.
-fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
+pub(super) fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
     let (a, b) = (&plans[one], &plans[other]);
     let waits =
         a.start.wait_for.contains(&JobIndex(other)) || b.start.wait_for.contains(&JobIndex(one));

@@ -43,6 +43,7 @@ use fiord_types::{FileIndex, Nanos};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::journal::Journals;
 use crate::lock::FileLock;
 use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
@@ -64,6 +65,10 @@ pub(crate) struct Outside<'a> {
     pub maps: &'a VerifyMaps,
     /// The lists of corrupt extents of the run (`verify_extents`).
     pub extents: &'a ExtentLists,
+    /// The journals of the run (`verify_journal`).
+    pub journals: &'a Journals,
+    /// Receives warnings about the job.
+    pub warn: &'a dyn Fn(String),
 }
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer

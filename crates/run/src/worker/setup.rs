@@ -12,7 +12,7 @@ use fiord_stat::slices::Slices;
 use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
-use super::hooks::{Hooks, MapInformer, Special, Verifier};
+use super::hooks::{Hooks, MapInformer, Special, Verifier, WriteJournal};
 use super::layers::{Boxed, Layered};
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
@@ -283,6 +283,7 @@ fn set_up<E: Engine>(
         }
         .map_err(fail)?;
     }
+    let journal = WriteJournal::of(job, around.outside).map_err(fail)?;
     // Otherwise the source says which file to open when.
     if opens_all(job) {
         open_all(engine, around.files).map_err(fail)?;
@@ -297,7 +298,7 @@ fn set_up<E: Engine>(
         return Err(Box::new(not_started(None)));
     }
     around.files.starting().map_err(fail)?;
-    Ok(Special { ticket: around.control.take_seat(), placer, verify, informer })
+    Ok(Special { ticket: around.control.take_seat(), placer, journal, verify, informer })
 }
 
 /// The bytes of a job's writes. `None` if it writes none, or if a hook makes them.

@@ -66,7 +66,16 @@ fn nowhere() -> Outside<'static> {
     let maps = Box::leak(Box::default());
     let extents = Box::leak(Box::default());
     let aux_path = Path::new("");
-    Outside { ready: &|| (), debug: None, bad_block: Arc::new(drop), aux_path, maps, extents }
+    Outside {
+        ready: &|| (),
+        debug: None,
+        bad_block: Arc::new(drop),
+        aux_path,
+        maps,
+        extents,
+        journals: Box::leak(Box::default()),
+        warn: &drop,
+    }
 }
 
 #[test]

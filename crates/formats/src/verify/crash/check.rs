@@ -153,10 +153,10 @@ impl<'a> CrashCheck<'a> {
         window: &dyn Fn(u64) -> Option<BlockWindow>,
         bad: &mut dyn FnMut(BadExtent, CrashFault),
     ) {
-        let block = usize::try_from(self.header.block).unwrap_or(usize::MAX);
+        let block = usize::try_from(self.header.block.0).unwrap_or(usize::MAX);
         for (i, found) in data.chunks_exact(block).enumerate() {
-            let address = start + i as u64 * self.header.block;
-            if let Some(window) = window(address / self.header.block) {
+            let address = start + i as u64 * self.header.block.0;
+            if let Some(window) = window(address / self.header.block.0) {
                 self.check_block(address, found, window, bad);
             }
         }
@@ -350,7 +350,7 @@ impl<'a> CrashCheck<'a> {
                 headers.first().is_some_and(older),
             );
             let (start, length) = (Bytes(address), Bytes(self.atomic));
-            self.tally.corrupt += self.atomic.div_ceil(self.header.block);
+            self.tally.corrupt += self.atomic.div_ceil(self.header.block.0);
             bad(BadExtent { start, length, diagnosis: Diagnosis::Torn(tear) }, CrashFault::Corrupt);
         }
     }

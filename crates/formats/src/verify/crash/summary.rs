@@ -34,9 +34,9 @@ impl JournalSummary {
         match record {
             JournalRecord::Announced(writer, write) => {
                 self.order.announced(writer);
-                let end = write.offset.saturating_add(u64::from(write.length));
-                let (low, high) = self.span.unwrap_or((write.offset, end));
-                self.span = Some((low.min(write.offset), high.max(end)));
+                let end = write.start.saturating_add(write.length).0;
+                let (low, high) = self.span.unwrap_or((write.start.0, end));
+                self.span = Some((low.min(write.start.0), high.max(end)));
             }
             JournalRecord::Issued { job } => self.order.issued(job),
             JournalRecord::Completed { durable, .. } => {

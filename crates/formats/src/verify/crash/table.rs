@@ -3,6 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+use fiord_types::Bytes;
+
 use super::super::journal::{AnnouncedWrite, JournalRecord};
 use super::super::sector::SectorWriter;
 use super::order::Ordinal;
@@ -58,14 +60,14 @@ impl<'s> CrashTable<'s> {
     /// Most blocks of a part: their table takes 256 MiB at most.
     pub const MOST_BLOCKS: u64 = 32 << 20;
 
-    /// An empty table of a part of the target. `block`: bytes of a block; `part`: in blocks.
+    /// An empty table of a part of the target. `block`: length of a block; `part`: in blocks.
     #[must_use]
-    pub fn new(summary: &'s JournalSummary, block: u64, part: Range<u64>) -> Self {
+    pub fn new(summary: &'s JournalSummary, block: Bytes, part: Range<u64>) -> Self {
         let part = part.start..part.end.min(part.start.saturating_add(Self::MOST_BLOCKS));
         let pages = (part.end.saturating_sub(part.start) as usize).div_ceil(PAGE);
         CrashTable {
             summary,
-            block: block.max(1),
+            block: block.0.max(1),
             part,
             pages: vec![None; pages],
             open: HashMap::new(),
@@ -160,11 +162,9 @@ impl<'s> CrashTable<'s> {
 
     /// Changes the entries of the blocks of a write that lie in the part.
     fn change(&mut self, write: AnnouncedWrite, change: impl Fn(u64) -> u64) {
-        if write.length == 0 {
-            return;
-        }
-        let last = write.offset.saturating_add(u64::from(write.length) - 1);
-        let first = (write.offset / self.block).max(self.part.start);
+        let Some(length) = write.length.0.checked_sub(1) else { return };
+        let last = write.start.0.saturating_add(length);
+        let first = (write.start.0 / self.block).max(self.part.start);
         let end = (last / self.block).saturating_add(1).min(self.part.end);
         for block in first..end {
             let at = (block - self.part.start) as usize;

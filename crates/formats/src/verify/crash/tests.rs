@@ -17,9 +17,9 @@ fn header() -> JournalHeader {
     JournalHeader {
         target: TargetId(3),
         run: RunId::new(9, 9),
-        block: BLOCK,
+        block: Bytes(BLOCK),
         sector: SectorSize::MIN,
-        size: BLOCK * BLOCKS,
+        size: Bytes(BLOCK * BLOCKS),
         sectors_may_tear: false,
         path: PathBuf::from("/dev/sdx"),
     }
@@ -70,7 +70,10 @@ impl Device {
         self.next[usize::from(job)] += 1;
         let writer = SectorWriter { job, number };
         let (offset, length) = (block * BLOCK, (blocks * BLOCK) as u32);
-        self.journal.push(JournalRecord::Announced(writer, AnnouncedWrite { offset, length }));
+        self.journal.push(JournalRecord::Announced(
+            writer,
+            AnnouncedWrite { start: Bytes(offset), length: Bytes(u64::from(length)) },
+        ));
         self.journal.push(JournalRecord::Issued { job });
         (writer, offset, Device::data(writer, offset, length))
     }
@@ -112,7 +115,7 @@ fn check(journal: &[JournalRecord], medium: &[u8], atomic: u64) -> ([u64; 4], Ve
     let mut classes = Vec::new();
     // Two parts, as of a large target.
     for part in [0..3, 3..BLOCKS] {
-        let mut table = CrashTable::new(&summary, BLOCK, part);
+        let mut table = CrashTable::new(&summary, Bytes(BLOCK), part);
         journal.iter().for_each(|record| table.apply(*record));
         table.finish();
         let mut from = 0;
@@ -260,7 +263,7 @@ fn several_jobs() {
 #[test]
 fn absurd_records() {
     let writer = SectorWriter { job: 65535, number: u64::MAX };
-    let write = AnnouncedWrite { offset: u64::MAX, length: u32::MAX };
+    let write = AnnouncedWrite { start: Bytes(u64::MAX), length: Bytes(u64::from(u32::MAX)) };
     let journal = [
         JournalRecord::Announced(writer, write),
         JournalRecord::Announced(SectorWriter { number: 0, ..writer }, write),

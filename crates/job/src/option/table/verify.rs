@@ -194,6 +194,16 @@ options! {
         .under("verify")
         .since("fiord");
 
+    /// Records in this file which writes the target has received, acknowledged and flushed, so that
+    /// `fiord verify --journal=FILE` can check the target after a power cut, a crash or a kill: nothing
+    /// that was acknowledged and flushed may be missing. The file, or block device, must be on another
+    /// disk than the target. Needs `verify=fiord`, and one target. Jobs with the same target share the
+    /// journal.
+    pub const VERIFY_JOURNAL: Opt<Option<String>> =
+        option("verify_journal", TEXT, "verify_journal=/other/disk/journal")
+            .under("verify")
+            .since("fiord");
+
     /// Formerly sorted the blocks to verify by offset. fiord accepts it so that old job files run.
     pub const VERIFYSORT: Opt<Option<u32>> = option("verifysort", COUNT, "verifysort=1")
         .under("verify")

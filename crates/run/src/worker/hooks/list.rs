@@ -9,6 +9,7 @@ use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::super::loops::ops::direction;
 use super::flow::FlowShare;
+use super::journal::WriteJournal;
 use super::latency_target::DepthSearch;
 use super::max_latency::MaxLatency;
 use super::min_rate::RateFloor;
@@ -31,6 +32,8 @@ pub(crate) struct Special {
     pub ticket: Option<FlowTicket>,
     /// Places the I/Os in zones.
     pub placer: Option<Placer>,
+    /// Records the writes for a check after a crash.
+    pub journal: Option<WriteJournal>,
     /// Verifies the writes.
     pub verify: Option<Box<Verifier>>,
     /// Tells the maps of other jobs what the job overwrites.
@@ -138,6 +141,8 @@ impl Hooks {
             Pacing::of(job, hertz, now).map(boxed),
             FlowShare::of(job, special.ticket).map(boxed),
             special.placer.map(|placer| boxed(Zones::new(placer))),
+            // A write is recorded as completed before another job may write its blocks.
+            special.journal.map(boxed),
             special.verify.map(|verify| verify as Box<dyn Hook>),
             special.informer.map(boxed),
             RateFloor::of(job, now).map(boxed),

@@ -14,6 +14,7 @@
 //! | latencies by priority | `priorities.rs` |
 //! | `zonemode=zbd` | `zones.rs` |
 //! | `verify` | `verify/` |
+//! | `verify_journal` | `journal.rs` |
 //!
 //! # The life of an I/O
 //!
@@ -29,6 +30,7 @@
 //! I/O, and begin again later.
 
 mod flow;
+mod journal;
 mod latency_target;
 mod list;
 mod max_latency;
@@ -51,6 +53,7 @@ use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 use crate::error::JobError;
 use crate::zones::Counts;
 
+pub(super) use journal::WriteJournal;
 pub(super) use list::{Hooks, Special};
 pub(super) use verify::{MapInformer, Verifier};
 

@@ -5,7 +5,10 @@ use fiord_engine::{
 };
 use fiord_types::{Dir, Errno, FileIndex};
 
+use fiord_stat::recorder::Times;
+
 use super::super::core::JobState;
+use super::super::hooks::Completed;
 use super::detach;
 use crate::control::Phase;
 use crate::error::JobError;
@@ -60,7 +63,7 @@ pub(super) fn close<E: Engine>(
 }
 
 /// An fsync with nothing else in flight. False when it failed. It belongs to the end of the run and not
-/// to the load, so it does not count as a sync of the job, as in fio.
+/// to the load, so it does not count as a sync of the job, as in fio. Hooks see it without times.
 pub(super) fn flush_alone<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
@@ -69,6 +72,10 @@ pub(super) fn flush_alone<E: Engine>(
 ) -> bool {
     let op =
         Op { kind: OpKind::Fsync, file, offset: 0, len: 0, at: 0, attributes: IoAttributes::PLAIN };
+    let index = slot.as_ref().map(FreeSlot::index);
+    if let Some(index) = index {
+        state.hooks.issued(index, &op, &mut [], 0);
+    }
     let outcome = match slot.take().map(|slot| engine.queue(slot, &op)) {
         Some(Queued::Done(free, outcome)) => {
             *slot = Some(free);
@@ -82,6 +89,14 @@ pub(super) fn flush_alone<E: Engine>(
         // A slot was lost, and the job has failed.
         None => Outcome::err(Errno::EAGAIN),
     };
+    if let Some(index) = index {
+        let times = Times::default();
+        let completed = match outcome.get() {
+            Ok(_) => Completed::ok(0, times, 0),
+            Err(_) => Completed::failed(outcome, times, 0),
+        };
+        state.hooks.completed(index, &[], &completed, &mut state.recorder);
+    }
     match outcome.get() {
         Ok(_) => {
             state.hooks.flushed(file);

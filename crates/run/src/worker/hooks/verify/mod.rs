@@ -64,6 +64,7 @@ use self::judge::Judge;
 use self::known::KnownWrite;
 use self::policy::JudgedRead;
 use self::saved::SavedState;
+pub(super) use self::sectors::{target_id, this_run};
 use self::slot_use::{SlotUse, WriteNumbers};
 use self::tracker::Tracker;
 use super::super::Outside;

@@ -234,7 +234,7 @@ pub(super) fn number_of(value: WriteValue) -> u16 {
 
 /// Identifies a target by its path: the first bytes of the MD5 of it. Later versions must compute the same number,
 /// because it is stored on the target.
-fn target_id(path: &Path) -> TargetId {
+pub(in crate::worker::hooks) fn target_id(path: &Path) -> TargetId {
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let digest = Method::Md5.digest(path.as_os_str().as_bytes());
     let first = digest.as_bytes().first_chunk().copied().unwrap_or_default();
@@ -242,7 +242,7 @@ fn target_id(path: &Path) -> TargetId {
 }
 
 /// Identifies this run.
-fn this_run() -> RunId {
+pub(in crate::worker::hooks) fn this_run() -> RunId {
     static RUN: OnceLock<RunId> = OnceLock::new();
     *RUN.get_or_init(|| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

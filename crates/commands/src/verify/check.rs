@@ -1,0 +1,206 @@
+//! Compares the blocks that a journal names with the target.
+
+use std::io::Write;
+use std::ops::Range;
+
+use fiord_formats::verify::crash::{
+    BlockWindow, CrashCheck, CrashFault, CrashTable, CrashTally, FlushBefore, JournalSummary,
+    OutOfOrder,
+};
+use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis};
+use fiord_formats::verify::recheck::{REREADS, Recheck, Reread, RereadConclusion};
+use fiord_stat::verify::{FileExtent, VerifyResults};
+use fiord_types::{Bytes, Errno};
+
+use super::error::VerifyError;
+use super::journal::JournalFile;
+use super::read::TargetReader;
+use super::run::Extents;
+
+/// Most bytes of a read.
+const CHUNK: u64 = 1 << 20;
+/// Most bad blocks that are read again. A broken drive is slow, and further reads add no evidence.
+const MOST_REREAD: u32 = 100;
+
+/// What a check found.
+#[derive(Debug, Clone)]
+pub(super) struct CrashFindings {
+    pub results: VerifyResults,
+    pub tally: CrashTally,
+    out_of_order: u64,
+}
+
+impl CrashFindings {
+    /// Lost blocks although a write from after their flush is there.
+    pub(super) fn out_of_order(&self) -> u64 {
+        self.out_of_order
+    }
+}
+
+/// Checks a target.
+pub(super) struct TargetCheck<'a> {
+    pub journal: &'a JournalFile,
+    pub summary: &'a JournalSummary,
+    pub reader: &'a mut TargetReader,
+    /// The name of the target in reports.
+    pub name: &'a str,
+    pub atomic: Bytes,
+    pub extents: &'a mut Extents,
+}
+
+/// The state of a check.
+struct CheckState<'a> {
+    check: CrashCheck<'a>,
+    results: VerifyResults,
+    rereads: u32,
+}
+
+impl TargetCheck<'_> {
+    /// Reads all blocks that the journal names.
+    pub(super) fn run(&mut self) -> Result<CrashFindings, VerifyError> {
+        let header = &self.journal.header;
+        let block = header.block.0;
+        let order = self.summary.order();
+        let mut state = CheckState {
+            check: CrashCheck::new(header, order, self.atomic),
+            results: VerifyResults::default(),
+            rereads: MOST_REREAD,
+        };
+        let (low, high) = self.summary.span().unwrap_or((0, 0));
+        let mut part = low / block..high.div_ceil(block);
+        while part.start < part.end {
+            let mut table = CrashTable::new(self.summary, header.block, part.clone());
+            self.journal.each(&mut |record| table.apply(record))?;
+            table.finish();
+            self.part(&table, &mut state)?;
+            part.start = table.part().end;
+        }
+        let complete = state.results.finish();
+        self.extents.add(complete)?;
+        if let Some(writer) = state.check.tally().unannounced() {
+            return Err(VerifyError::Incomplete { journal: self.journal.path.clone(), writer });
+        }
+        let missing = state.check.tally_mut().take_missing();
+        let mut out_of_order = 0;
+        if let (Some(newest), false) = (state.check.tally().newest(), missing.is_empty()) {
+            let mut flushes = FlushBefore::new(newest);
+            self.journal.each(&mut |record| flushes.apply(record))?;
+            let mut misorder = OutOfOrder::new(flushes, order, missing);
+            self.journal.each(&mut |record| misorder.apply(record))?;
+            out_of_order = misorder.blocks();
+        }
+        let tally = state.check.tally().clone();
+        Ok(CrashFindings { results: state.results, tally, out_of_order })
+    }
+
+    /// Reads the blocks of a table.
+    fn part(&mut self, table: &CrashTable, state: &mut CheckState) -> Result<(), VerifyError> {
+        let block = self.journal.header.block.0;
+        let most = (CHUNK / block).max(1);
+        let unit = (self.atomic.0 / block).max(1);
+        let mut from = table.part().start;
+        while let Some(run) = table.next_run(from, most) {
+            // Units of the target are not divided, unless they are longer than a read.
+            let whole = run.end - run.end % unit;
+            let end = if whole > run.start { whole } else { run.end };
+            self.blocks(run.start..end, table, state)?;
+            from = end;
+        }
+        Ok(())
+    }
+
+    /// Reads consecutive blocks. If that fails, reads each of them.
+    fn blocks(
+        &mut self,
+        blocks: Range<u64>,
+        table: &CrashTable,
+        state: &mut CheckState,
+    ) -> Result<(), VerifyError> {
+        let size = self.journal.header.block.0;
+        let start = blocks.start * size;
+        let length = ((blocks.end - blocks.start) * size) as usize;
+        let mut bad = Vec::new();
+        let window = |block| table.window(block);
+        match self.reader.read(start, length) {
+            Ok(data) => {
+                state.check.check(start, data, &window, &mut |extent, fault| {
+                    bad.push((extent, fault));
+                });
+            }
+            Err(_) if blocks.end - blocks.start > 1 => {
+                for block in blocks {
+                    self.blocks(block..block + 1, table, state)?;
+                }
+                return Ok(());
+            }
+            Err(error) => {
+                let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+                if let Some(window) = window(blocks.start) {
+                    state.check.unreadable(window);
+                }
+                let diagnosis = Diagnosis::ReadError { errno };
+                let extent = BadExtent { start: Bytes(start), length: Bytes(size), diagnosis };
+                bad.push((extent, CrashFault::Corrupt));
+            }
+        }
+        for (extent, _) in bad {
+            let reread = self.reread(&extent, table, state);
+            let complete = state.results.add(self.name, extent, reread);
+            self.extents.add(complete)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the blocks of a bad extent again.
+    fn reread(
+        &mut self,
+        extent: &BadExtent,
+        table: &CrashTable,
+        state: &mut CheckState,
+    ) -> Option<RereadConclusion> {
+        state.rereads = state.rereads.checked_sub(1)?;
+        let size = self.journal.header.block.0;
+        let start = extent.start.0 - extent.start.0 % size;
+        let length = usize::try_from((extent.end().0 - start).next_multiple_of(size)).ok()?;
+        let mut recheck = Recheck::new(self.reader.is_cached(), REREADS);
+        let mut first: Option<Vec<u8>> = None;
+        let window = |block| -> Option<BlockWindow> { table.window(block) };
+        while recheck.wants_another() {
+            let result = match self.reader.read(start, length) {
+                Err(_) => Reread::Failed,
+                Ok(data) => {
+                    let mut right = true;
+                    let order = self.summary.order();
+                    CrashCheck::new(&self.journal.header, order, self.atomic).check(
+                        start,
+                        data,
+                        &window,
+                        &mut |_, _| right = false,
+                    );
+                    match &first {
+                        _ if right => Reread::Right,
+                        Some(first) if first != data => Reread::Other,
+                        _ => {
+                            first.get_or_insert_with(|| data.to_vec());
+                            Reread::Same
+                        }
+                    }
+                }
+            };
+            recheck.add(result);
+        }
+        recheck.conclusion()
+    }
+}
+
+impl Extents {
+    /// Adds a bad extent to the list.
+    fn add(&mut self, extent: Option<FileExtent>) -> Result<(), VerifyError> {
+        if let (Some((path, file)), Some(extent)) = (&mut self.list, extent) {
+            let line = format!("{extent}\n");
+            file.write_all(line.as_bytes())
+                .map_err(|source| VerifyError::Extents { path: path.clone(), source })?;
+        }
+        Ok(())
+    }
+}

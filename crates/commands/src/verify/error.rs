@@ -1,0 +1,99 @@
+//! Why a target cannot be checked.
+
+use std::io;
+use std::path::PathBuf;
+
+use fiord_formats::verify::journal::JournalError;
+use fiord_formats::verify::sector::SectorWriter;
+
+use crate::session::CannotPrint;
+use crate::target::TargetError;
+
+/// Why a target cannot be checked. It may be right or wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The journal or the target cannot be opened.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The journal or the target cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The file is not a journal, or it is damaged.
+    #[error("{path}: {source}. To fix: name the file of verify_journal")]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: JournalError,
+    },
+    /// The journal does not name its target.
+    #[error("{journal} does not name its target. To fix: add the target to the command line")]
+    NoTarget {
+        /// The journal.
+        journal: PathBuf,
+    },
+    /// A directory, a pipe or a character device.
+    #[error(
+        "{target} is neither a block device nor a regular file. To fix: name the block device of the target"
+    )]
+    NotStorage {
+        /// Path as typed.
+        target: PathBuf,
+    },
+    /// The device is not that of the run.
+    #[error(
+        "{target} has {found} bytes, and the target of the journal had {expected} bytes. To fix: name the target of \
+         the run, which was {path}"
+    )]
+    TooSmall {
+        /// Path as typed.
+        target: PathBuf,
+        /// Its size.
+        found: u64,
+        /// The size of the target of the run.
+        expected: u64,
+        /// The path of the target of the run.
+        path: String,
+    },
+    /// The target contains nothing of the run, and nothing else shows that it is the target of the run.
+    #[error(
+        "{target} contains no data of the run of this journal, whose target was {path}: it may be another device. \
+         To fix: name the target of the run; if this is it, add --same-target"
+    )]
+    OtherTarget {
+        /// Path as typed.
+        target: PathBuf,
+        /// The path of the target of the run.
+        path: String,
+    },
+    /// The journal lacks its end.
+    #[error(
+        "the target contains write {} of job {} of the run, which the journal {journal} does not announce: the disk of \
+         the journal has lost the end of the journal, so it does not say what the target must contain", .writer.number,
+        .writer.job
+    )]
+    Incomplete {
+        /// The journal.
+        journal: PathBuf,
+        /// The write.
+        writer: SectorWriter,
+    },
+    /// The list of bad extents cannot be written.
+    #[error(
+        "cannot write the list of bad extents: {path}: {source}. To fix: use another file for --extents"
+    )]
+    Extents {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The result cannot be written.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}

@@ -1,0 +1,80 @@
+//! Reads a journal, as often as it is needed: its records are not kept.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use fiord_formats::verify::journal::{
+    JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord,
+};
+use fiord_sys::file::Open;
+
+use super::error::VerifyError;
+use crate::target::TargetError;
+
+/// Bytes that are read together.
+const CHUNK: usize = 1 << 20;
+
+/// An open journal.
+#[derive(Debug)]
+pub(super) struct JournalFile {
+    pub path: PathBuf,
+    pub header: JournalHeader,
+    file: File,
+}
+
+impl JournalFile {
+    /// Opens a journal and reads its header.
+    pub(super) fn open(path: &Path) -> Result<Self, VerifyError> {
+        let file = Open::read_only().open(path).map_err(|e| TargetError::new(path, e))?;
+        let file = File::from(file);
+        let mut start = vec![0; JOURNAL_UNIT];
+        let length = read_at(&file, &mut start, 0)
+            .map_err(|source| VerifyError::Read { path: path.into(), source })?;
+        let header = JournalHeader::read(&start[..length])
+            .map_err(|source| VerifyError::Journal { path: path.into(), source })?;
+        Ok(JournalFile { path: path.into(), header, file })
+    }
+
+    /// Passes all records to `apply`, in order.
+    pub(super) fn each(
+        &self,
+        apply: &mut dyn FnMut(JournalRecord),
+    ) -> Result<JournalEnd, VerifyError> {
+        let damaged = |source| VerifyError::Journal { path: self.path.clone(), source };
+        let mut reader = JournalReader::new(self.header.run);
+        let (mut chunk, mut records) = (vec![0; CHUNK], Vec::new());
+        let mut at = JOURNAL_UNIT as u64;
+        loop {
+            while reader.next_block(&mut records).map_err(damaged)? {
+                records.drain(..).for_each(&mut *apply);
+            }
+            if !reader.wants_more() {
+                break;
+            }
+            let length = read_at(&self.file, &mut chunk, at)
+                .map_err(|source| VerifyError::Read { path: self.path.clone(), source })?;
+            if length == 0 {
+                break;
+            }
+            reader.push(&chunk[..length]);
+            at += length as u64;
+        }
+        reader.end().map_err(damaged)
+    }
+}
+
+/// Reads until the buffer is full or the file ends. Returns the number of bytes.
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read_at(&mut buffer[length..], offset + length as u64) {
+            Ok(0) => break,
+            Ok(bytes) => length += bytes,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(length)
+}
