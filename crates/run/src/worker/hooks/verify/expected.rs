@@ -13,9 +13,9 @@ use crate::error::{JobError, Stage};
 
 /// Checksums of the places and lengths of the first writes of a job: of none, of the first one, and so on.
 #[derive(Debug, Clone)]
-pub(super) struct WriteOrder(Vec<u64>);
+pub(super) struct OrderSums(Vec<u64>);
 
-impl WriteOrder {
+impl OrderSums {
     /// The order in which a source draws its I/Os of a direction.
     pub(super) fn of(source: &mut dyn Source, dir: Dir) -> Self {
         /// Most writes that the checksum covers.
@@ -35,7 +35,7 @@ impl WriteOrder {
                 _ => {}
             }
         }
-        WriteOrder(list)
+        OrderSums(list)
     }
 
     /// The checksum of the order of so many writes.
@@ -61,7 +61,7 @@ impl ExpectedWrites {
     /// The state belongs to a job that wrote other blocks, or in another order.
     pub(super) fn of(state: &VerifyState, job: &JobPlan, dir: Dir) -> Result<Self, JobError> {
         if let Some(mark) = state.mark()
-            && WriteOrder::of(&mut any_source(job)?, dir).of_first(mark.issued()) != mark.order()
+            && OrderSums::of(&mut any_source(job)?, dir).of_first(mark.issued()) != mark.order()
         {
             let detail = "the state of verify_state_load belongs to a job that wrote other blocks, or in another \
                           order. To fix: use the block sizes, offsets, size, rw and randseed of that job";

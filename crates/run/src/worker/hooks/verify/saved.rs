@@ -8,14 +8,14 @@ use fiord_plan::{JobPlan, SyncMode, VerifyPass, VerifyPlan};
 use fiord_types::{Dir, FileIndex};
 
 use super::super::IssuedIo;
-use super::expected::WriteOrder;
+use super::expected::OrderSums;
 use crate::error::JobError;
 
 /// Collects the state of one job.
 #[derive(Debug, Clone)]
 pub(super) struct SavedState {
     state: VerifyState,
-    order: WriteOrder,
+    order: OrderSums,
     /// `verify_policy=fsynced`, by file.
     flushes: Option<Vec<FileFlushes>>,
 }
@@ -48,7 +48,7 @@ impl SavedState {
         let synchronous = job.target.open.sync != SyncMode::None;
         let follows = plan.policy == VerifyPolicy::Fsynced && !synchronous;
         let flushes = follows.then(|| vec![FileFlushes::default(); job.target.files.len()]);
-        let order = WriteOrder::of(&mut any_source(job)?, Dir::Write);
+        let order = OrderSums::of(&mut any_source(job)?, Dir::Write);
         Ok(Some(SavedState { state, order, flushes }))
     }
 
