@@ -18,9 +18,9 @@ fuzz_target!(|text: &str| {
         Err(error) => is_inside(text, &error),
         Ok(parts) => {
             let part = |part| match part {
-                PatternPart::Bytes(bytes) => pattern::PatternPart::Bytes(bytes),
-                PatternPart::Offset => pattern::PatternPart::Offset,
-                PatternPart::File(name) => pattern::PatternPart::Bytes(name.into_bytes()),
+                PatternPart::Bytes(bytes) => pattern::ResolvedPart::Bytes(bytes),
+                PatternPart::Offset => pattern::ResolvedPart::Offset,
+                PatternPart::File(name) => pattern::ResolvedPart::Bytes(name.into_bytes()),
             };
             let parts = parts.into_iter().map(part).collect();
             if let Some(pattern) = BodyPattern::new(parts, 512) {

@@ -3,7 +3,7 @@
 
 use fiord_formats::verify::diagnosis::{ExpectedIntervals, Promise};
 use fiord_formats::verify::method::Method;
-use fiord_formats::verify::pattern::{BodyPattern, PatternPart};
+use fiord_formats::verify::pattern::{BodyPattern, ResolvedPart};
 use fiord_formats::verify::write::{ExpectedWrite, WriteFormat, WriteIdentity};
 use fiord_types::Bytes;
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     // The first bytes choose the format and what the reader expects.
     let Some(([method, interval, choice], found)) = bytes.split_first_chunk() else { return };
     let method = Method::ALL[*method as usize % Method::ALL.len()];
-    let parts = vec![PatternPart::Bytes(vec![*choice, 7]), PatternPart::Offset];
+    let parts = vec![ResolvedPart::Bytes(vec![*choice, 7]), ResolvedPart::Offset];
     let pattern = BodyPattern::new(parts, u64::from(choice & 4) * 64);
     let pattern = pattern.filter(|_| choice & 1 != 0 || method == Method::Pattern);
     let interval = u32::from(*interval) * 64;

@@ -17,7 +17,7 @@ struct Limit {
 }
 
 const LIMITS: &[Limit] = &[
-    Limit { what: "public fields that are bare integers", most: 456, find: bare_integers },
+    Limit { what: "public fields that are bare integers", most: 455, find: bare_integers },
     Limit { what: "options looked up by name outside crates/job", most: 0, find: lookups },
     Limit { what: "engine names outside the registry", most: 44, find: engine_names },
     Limit {
@@ -33,7 +33,7 @@ const LIMITS: &[Limit] = &[
 ];
 
 /// The largest number of public type names that are defined more than once.
-const MOST_NAMES_TWICE: usize = 25;
+const MOST_NAMES_TWICE: usize = 4;
 
 /// One file of the product.
 struct Source {

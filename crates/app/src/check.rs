@@ -3,7 +3,7 @@
 use fiord_doctor::{CollectedFindings, Machine, Typed};
 use fiord_job::command::Action;
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::load::Machine as Loader;
+use fiord_job::load::MachineLoader;
 use fiord_plan::{Resolved, resolve_invocation};
 
 /// Results of a check.
@@ -20,7 +20,7 @@ pub struct CheckedJobs {
 /// Checks the jobs that the arguments of a run describe.
 pub fn check(args: &[String]) -> CheckedJobs {
     let wrong = |errors| CheckedJobs { errors, ..CheckedJobs::default() };
-    let invocation = match fiord_job::invocation(args, &mut Loader) {
+    let invocation = match fiord_job::invocation(args, &mut MachineLoader) {
         Ok(invocation) => invocation,
         Err(errors) => return wrong(errors),
     };
@@ -30,7 +30,7 @@ pub fn check(args: &[String]) -> CheckedJobs {
             "name a job file, or give the options of a job: fiord check --name=a --rw=read …";
         return wrong(vec![error.help(help)]);
     }
-    match resolve_invocation(&invocation, &fiord_plan::machine::system::Machine) {
+    match resolve_invocation(&invocation, &fiord_plan::machine::system::SystemFacts) {
         Ok(Resolved { plan, warnings }) => {
             let machine = Machine::survey(&plan);
             let typed = Typed { specs: &invocation.jobs, notes: &warnings };

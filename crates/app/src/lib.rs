@@ -12,13 +12,13 @@
 //!
 //! ```
 //! use fiord_app::{Prepared, RunSettings};
-//! use fiord_job::load::Machine;
+//! use fiord_job::load::MachineLoader;
 //! use fiord_run::NoInterrupts;
 //! use fiord_run::events::EventSender;
 //! use fiord_types::Bytes;
 //!
 //! let line = ["--name=a", "--ioengine=null", "--size=1m", "--rw=read"].map(String::from);
-//! let invocation = fiord_job::invocation(&line, &mut Machine).unwrap();
+//! let invocation = fiord_job::invocation(&line, &mut MachineLoader).unwrap();
 //! let jobs = Prepared::of(&invocation).unwrap();
 //! let outcome = jobs.run(RunSettings::default(), &EventSender::ignored(), &mut NoInterrupts, &|| false);
 //! assert_eq!(outcome.report.jobs[0].dirs[0].io_bytes, Bytes(1 << 20));

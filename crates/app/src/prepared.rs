@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fiord_doctor::{CollectedFindings, Typed};
 use fiord_job::command::{Findings, Invocation};
 use fiord_job::diagnostic::Diagnostic;
-use fiord_plan::machine::system::Machine;
+use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Plan, Resolved, resolve_invocation};
 use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
@@ -72,7 +72,7 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// What is wrong with the jobs, or unsupported.
     pub fn of(invocation: &'a Invocation) -> Result<Self, Vec<Diagnostic>> {
-        let Resolved { plan, warnings } = resolve_invocation(invocation, &Machine)?;
+        let Resolved { plan, warnings } = resolve_invocation(invocation, &SystemFacts)?;
         Ok(Prepared { invocation, plan: Arc::new(plan), warnings })
     }
 

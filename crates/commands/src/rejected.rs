@@ -3,7 +3,7 @@
 use fiord_job::Invocation;
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Loader;
-use fiord_plan::machine::system::Machine;
+use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Plan, PlanOptions};
 
 /// The errors of a job. They point at the option and line.
@@ -42,7 +42,7 @@ pub fn check_supported(invocation: &Invocation) -> Result<(), Rejected> {
 /// # Errors
 /// What the machine or the device does not permit.
 pub fn plan(invocation: &Invocation) -> Result<Plan, Rejected> {
-    fiord_plan::resolve(&invocation.jobs, PlanOptions::of(invocation), &Machine)
+    fiord_plan::resolve(&invocation.jobs, PlanOptions::of(invocation), &SystemFacts)
         .map(|resolved| resolved.plan)
         .map_err(Rejected)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fiord_job::load::Machine;
+use fiord_job::load::MachineLoader;
 use fiord_load::skew::Curve;
 use fiord_plan::JobPlan;
 use fiord_stat::units;
@@ -94,7 +94,7 @@ impl SkewArgs {
                 format!("--random_distribution={}", distribution.as_deref().unwrap_or("random")),
             ],
         };
-        Ok(rejected::plan(&rejected::parse(&args, &mut Machine)?)?.jobs)
+        Ok(rejected::plan(&rejected::parse(&args, &mut MachineLoader)?)?.jobs)
     }
 }
 

@@ -21,9 +21,9 @@
 //! use fiord_doctor::{Machine, Typed};
 //!
 //! let arguments = ["--name=a", "--ioengine=psync", "--iodepth=32", "--size=1m"].map(String::from);
-//! let invocation = fiord_job::invocation(&arguments, &mut fiord_job::load::Machine).unwrap();
+//! let invocation = fiord_job::invocation(&arguments, &mut fiord_job::load::MachineLoader).unwrap();
 //! let resolved =
-//!     fiord_plan::resolve_invocation(&invocation, &fiord_plan::machine::system::Machine).unwrap();
+//!     fiord_plan::resolve_invocation(&invocation, &fiord_plan::machine::system::SystemFacts).unwrap();
 //! let typed = Typed { specs: &invocation.jobs, notes: &resolved.warnings };
 //!
 //! let findings = fiord_doctor::ahead(&resolved.plan, typed, &Machine::survey(&resolved.plan));

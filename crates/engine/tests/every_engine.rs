@@ -7,7 +7,7 @@ use fiord_engine::{
 };
 use fiord_job::option::def::Support;
 use fiord_job::option::table;
-use fiord_plan::machine::system::Machine;
+use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{EngineAccess, EngineDef, EnginePlan};
 use fiord_types::{Errno, FileIndex};
 use scratch::{LoopDevice, Scratch, attach, one};
@@ -253,7 +253,7 @@ fn planned((name, options): (&str, &str)) -> EnginePlan {
     let job = format!("--name=a --size=4k --filename=none --ioengine={name} {options}");
     let args: Vec<String> = job.split_whitespace().map(String::from).collect();
     let invocation = fiord_job::invocation(&args, &mut fiord_job::load::Memory::default()).unwrap();
-    let resolved = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap();
+    let resolved = fiord_plan::resolve_invocation(&invocation, &SystemFacts).unwrap();
     resolved.plan.jobs[0].engine.clone()
 }
 

@@ -1,7 +1,7 @@
 //! Random sequences of calls: every op that an engine accepts completes exactly once.
 
 use fiord_engine::sim::SimOptions;
-use fiord_engine::sim::random::Distribution;
+use fiord_engine::sim::random::LatencyDistribution;
 mod scratch;
 
 use fiord_engine::{
@@ -110,15 +110,17 @@ fn bounded(outcome: Outcome, len: u32) -> bool {
     outcome.get().map_or_else(|errno| errno.raw() > 0, |bytes| bytes <= len)
 }
 
-fn latency() -> impl Strategy<Value = Distribution> {
+fn latency() -> impl Strategy<Value = LatencyDistribution> {
     let time = 0u64..1_000_000;
     prop_oneof![
-        time.clone().prop_map(Distribution::Constant),
-        (time.clone(), time.clone()).prop_map(|(a, b)| Distribution::Uniform(a.min(b), a.max(b))),
+        time.clone().prop_map(LatencyDistribution::Constant),
         (time.clone(), time.clone())
-            .prop_map(|(mean, deviation)| Distribution::Normal { mean, deviation }),
-        time.clone().prop_map(Distribution::Exponential),
-        (time, 0.0..3.0f64).prop_map(|(median, sigma)| Distribution::Lognormal { median, sigma }),
+            .prop_map(|(a, b)| LatencyDistribution::Uniform(a.min(b), a.max(b))),
+        (time.clone(), time.clone())
+            .prop_map(|(mean, deviation)| LatencyDistribution::Normal { mean, deviation }),
+        time.clone().prop_map(LatencyDistribution::Exponential),
+        (time, 0.0..3.0f64)
+            .prop_map(|(median, sigma)| LatencyDistribution::Lognormal { median, sigma }),
     ]
 }
 

@@ -7,7 +7,7 @@ use fiord_app::status_file::StatusFile;
 use fiord_app::{Prepared, RunSettings};
 use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
-use fiord_job::load::Machine;
+use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
 use fiord_run::events::{EventSender, observe};
 use fiord_sys::terminal;
@@ -22,7 +22,7 @@ use crate::subcommand;
 
 /// Runs the program with the arguments, without the name of the program.
 pub(crate) fn run(args: &[String]) -> Exit {
-    let invocation = match fiord_job::invocation(args, &mut Machine) {
+    let invocation = match fiord_job::invocation(args, &mut MachineLoader) {
         Ok(invocation) => invocation,
         Err(errors) => {
             let exit = refuse(&errors);

@@ -15,7 +15,7 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{devices, precondition, skew, suite, sweep, verify, zones};
-use fiord_job::load::Machine;
+use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
 use fiord_sys::terminal;
 
@@ -144,7 +144,7 @@ fn launch<E: Display>(
         }
     };
     let (version, progress) = (&fiord_job::version(), &mut *progress(eta));
-    let launcher = Launcher { program, version, loader: &mut Machine, progress };
+    let launcher = Launcher { program, version, loader: &mut MachineLoader, progress };
     conclude(|session| run(session, launcher))
 }
 

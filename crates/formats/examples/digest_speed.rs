@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use fiord_formats::verify::body::Body;
 use fiord_formats::verify::method::Method;
-use fiord_formats::verify::pattern::{BodyPattern, PatternPart};
+use fiord_formats::verify::pattern::{BodyPattern, ResolvedPart};
 use fiord_formats::verify::write::{ExpectedWrite, WriteFormat, WriteIdentity};
 
 const LENGTH: usize = 128 << 10;
@@ -43,7 +43,7 @@ fn main() {
     let copied = vec![1; LENGTH];
     let copy = speed(|buffer| buffer.copy_from_slice(&copied));
     println!("body {body:.2}, memcpy {copy:.2}");
-    for parts in [vec![PatternPart::Offset], vec![PatternPart::Bytes(vec![1; 77])]] {
+    for parts in [vec![ResolvedPart::Offset], vec![ResolvedPart::Bytes(vec![1; 77])]] {
         for interval in [0, 512, 4096] {
             let pattern = BodyPattern::new(parts.clone(), interval).expect("it has bytes");
             let fill = speed(|buffer| pattern.fill(7, buffer));

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::load::Loader;
 use crate::scan::{Item, scan};
 use crate::section::RawSection;
-use crate::spec::{Place, Source};
+use crate::spec::{Place, SourceText};
 
 /// The maximum depth of nested includes.
 const MAX_DEPTH: usize = 16;
@@ -71,7 +71,7 @@ impl Reader<'_> {
             Ok(text) => (text, false),
             Err(e) => (String::from_utf8_lossy(e.as_bytes()).into_owned(), true),
         };
-        let source = Arc::new(Source { name: file.clone(), text });
+        let source = Arc::new(SourceText { name: file.clone(), text });
         let (items, wrong) = scan(&source);
         self.wrong.extend(wrong);
         self.open.push(file);

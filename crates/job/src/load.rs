@@ -44,9 +44,9 @@ fn limited(from: impl Read) -> io::Result<Vec<u8>> {
 
 /// The real machine: its file system, environment and `/proc`.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Machine;
+pub struct MachineLoader;
 
-impl Loader for Machine {
+impl Loader for MachineLoader {
     fn read(&mut self, file: &str) -> io::Result<Vec<u8>> {
         if file == "-" { limited(io::stdin().lock()) } else { limited(std::fs::File::open(file)?) }
     }

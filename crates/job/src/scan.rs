@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::spec::{Place, Source};
+use crate::spec::{Place, SourceText};
 
 /// A section, option or include of a job file.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ pub struct RawOption {
     /// The byte range of the value in the source. Empty if there is no value.
     pub text_span: Range<usize>,
     /// The source of name and value.
-    pub source: Arc<Source>,
+    pub source: Arc<SourceText>,
     /// Whether `${VAR}` in the value is a variable. True in job files; false on the command line,
     /// where the shell has already expanded variables.
     pub variables: bool,
@@ -82,7 +82,7 @@ impl RawOption {
 
 /// Scans a text. Reports invalid lines and returns the items of all other lines.
 #[must_use]
-pub fn scan(source: &Arc<Source>) -> (Vec<Item>, Vec<Diagnostic>) {
+pub fn scan(source: &Arc<SourceText>) -> (Vec<Item>, Vec<Diagnostic>) {
     let (mut items, mut wrong) = (Vec::new(), Vec::new());
     let mut at = 0;
     for line in source.text.split_inclusive('\n') {
@@ -102,7 +102,11 @@ fn without_comment(line: &str) -> &str {
     &line[..line.find([';', '#']).unwrap_or(line.len())]
 }
 
-fn line_item(source: &Arc<Source>, line: &str, at: usize) -> Result<Option<Item>, Box<Diagnostic>> {
+fn line_item(
+    source: &Arc<SourceText>,
+    line: &str,
+    at: usize,
+) -> Result<Option<Item>, Box<Diagnostic>> {
     let body = without_comment(line);
     let lead = body.len() - body.trim_start().len();
     let body = body.trim();
@@ -200,8 +204,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn source(text: &str) -> Arc<Source> {
-        Arc::new(Source { name: "t".into(), text: text.into() })
+    fn source(text: &str) -> Arc<SourceText> {
+        Arc::new(SourceText { name: "t".into(), text: text.into() })
     }
 
     fn options(text: &str) -> Vec<(String, Option<String>)> {

@@ -10,18 +10,18 @@ use crate::option::value::{Bases, Value};
 
 /// A text that contains options: a job file, an included file or the command line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceText {
     /// The path of the file as given, `-` for standard input, or `command line`.
     pub name: String,
     /// The whole text.
     pub text: String,
 }
 
-/// A place in a [`Source`].
+/// A place in a [`SourceText`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The text.
-    pub source: Arc<Source>,
+    pub source: Arc<SourceText>,
     /// The byte range in the text.
     pub span: std::ops::Range<usize>,
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use fiord_job::load::{Machine, Memory};
+use fiord_job::load::{MachineLoader, Memory};
 use fiord_job::{Action, Invocation, invocation};
 
 /// The job of the golden `showcmd` case; `compat/README.md` describes it.
@@ -94,7 +94,7 @@ fn the_installed_fio_prints_the_same_command_lines() {
     let file = dir.join("job.fio").to_string_lossy().into_owned();
     for job in SAME {
         std::fs::write(&file, job).unwrap();
-        let ours = invocation(&["--showcmd".into(), file.clone()], &mut Machine).unwrap();
+        let ours = invocation(&["--showcmd".into(), file.clone()], &mut MachineLoader).unwrap();
         let Action::ShowCmd(ours) = ours.action else { panic!("{:?}", ours.action) };
         let Ok(theirs) = Command::new("fio").arg("--showcmd").arg(&file).output() else { break };
         let theirs = String::from_utf8_lossy(&theirs.stdout);

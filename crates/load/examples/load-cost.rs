@@ -130,7 +130,7 @@ fn memset_cost(bytes: usize) -> f64 {
 /// Prints the cost of every content for some block sizes, in nanoseconds and relative to `memset`:
 /// the median of seven rounds in which the contents take turns.
 fn contents() -> Result<(), Box<dyn std::error::Error>> {
-    use fiord_plan::{Compress, Content as Kind, Dedupe, Shape};
+    use fiord_plan::{Compress, ContentPlan as Kind, Dedupe, Shape};
     let compress = Compress { percent: 50, chunk: Bytes(512), pattern: vec![] };
     let dedupe = Dedupe { percent: 50, working_set: None, global: false, blocks: 1 << 20 };
     let shaped = |compress: Option<&Compress>, dedupe: Option<&Dedupe>| {

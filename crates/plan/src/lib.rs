@@ -21,17 +21,18 @@
 //! `resolve` uses all directories. The others use only those above them in this table.
 //!
 //! ```
-//! use fiord_plan::machine::system::Machine;
+//! use fiord_plan::machine::system::SystemFacts;
+//! use fiord_types::Bytes;
 //!
 //! let arguments = ["--name=a", "--ioengine=null", "--rw=randread", "--size=1m", "--runtime=2s", "--numjobs=2"];
 //! let arguments = arguments.map(String::from);
-//! let invocation = fiord_job::invocation(&arguments, &mut fiord_job::load::Machine).unwrap();
-//! let plan = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap().plan;
+//! let invocation = fiord_job::invocation(&arguments, &mut fiord_job::load::MachineLoader).unwrap();
+//! let plan = fiord_plan::resolve_invocation(&invocation, &SystemFacts).unwrap().plan;
 //!
 //! assert_eq!(plan.jobs.len(), 2);
 //! let job = &plan.jobs[0];
 //! assert!(job.load.random);
-//! assert_eq!(job.target.files[0].len, 1 << 20);
+//! assert_eq!(job.target.files[0].len, Bytes::from_mib(1));
 //! ```
 
 #![forbid(unsafe_code)]

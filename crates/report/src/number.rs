@@ -9,18 +9,18 @@ pub(crate) fn errno(error: Option<Errno>) -> i32 {
 
 /// How a number is shortened, and its suffix.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct NumberShape {
     /// Number of digits to keep.
     pub figures: u32,
     /// 1000, or 1024 (then `Ki` follows instead of `k`).
     pub base: u32,
     /// Suffix after the unit letter.
-    pub unit: Unit,
+    pub unit: NumberUnit,
 }
 
 /// The counted quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum NumberUnit {
     /// A number without a unit.
     None,
     /// Bytes.
@@ -31,13 +31,13 @@ pub(crate) enum Unit {
     BitsPerSecond,
 }
 
-impl Unit {
+impl NumberUnit {
     fn text(self) -> &'static str {
         match self {
-            Unit::None => "",
-            Unit::Bytes => "B",
-            Unit::BytesPerSecond => "B/s",
-            Unit::BitsPerSecond => "bit/s",
+            NumberUnit::None => "",
+            NumberUnit::Bytes => "B",
+            NumberUnit::BytesPerSecond => "B/s",
+            NumberUnit::BitsPerSecond => "bit/s",
         }
     }
 }
@@ -47,7 +47,7 @@ const BINARY_LETTERS: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// Formats the number with the smallest unit prefix for which its whole part has at most `figures` digits,
 /// and with as many decimals as fit into `figures` characters together with the point.
-pub(crate) fn scaled(number: u64, shape: Shape) -> String {
+pub(crate) fn scaled(number: u64, shape: NumberShape) -> String {
     let base = u128::from(shape.base);
     let figures = shape.figures.clamp(1, 20);
     let (mut divisor, mut step) = (1u128, 0);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     fn bytes(number: u64, figures: u32) -> String {
-        scaled(number, Shape { figures, base: 1024, unit: Unit::Bytes })
+        scaled(number, NumberShape { figures, base: 1024, unit: NumberUnit::Bytes })
     }
 
     #[test]
@@ -119,10 +119,10 @@ mod tests {
     }
     #[test]
     fn decimal_units() {
-        let shape = Shape { figures: 4, base: 1000, unit: Unit::Bytes };
+        let shape = NumberShape { figures: 4, base: 1000, unit: NumberUnit::Bytes };
         assert_eq!(scaled(10000, shape), "10.0kB");
         assert_eq!(scaled(9999999, shape), "10000kB");
-        let count = |n| scaled(n, Shape { figures: 6, base: 1000, unit: Unit::None });
+        let count = |n| scaled(n, NumberShape { figures: 6, base: 1000, unit: NumberUnit::None });
         assert_eq!(count(1_182_400), "1182.4k");
         assert_eq!(count(2_000_000_000), "2000.0M");
         assert_eq!(count(20_000_000_000), "20000M");

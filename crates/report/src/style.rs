@@ -3,21 +3,25 @@
 use fiord_stat::report::NumberStyle;
 use fiord_types::Bytes;
 
-use crate::number::{Shape, Unit, scaled};
+use crate::number::{NumberShape, NumberUnit, scaled};
 
 /// Formats a count without a unit: `23.0k`.
 pub(crate) fn count(number: u64, style: NumberStyle) -> String {
-    scaled(number, Shape { figures: style.figures, base: 1000, unit: Unit::None })
+    scaled(number, NumberShape { figures: style.figures, base: 1000, unit: NumberUnit::None })
 }
 
 /// Formats a size in the job's base: `8192KiB`.
 pub(crate) fn size(bytes: Bytes, style: NumberStyle) -> String {
-    scaled(bytes.0, Shape { figures: style.figures, base: own_base(style), unit: Unit::Bytes })
+    scaled(
+        bytes.0,
+        NumberShape { figures: style.figures, base: own_base(style), unit: NumberUnit::Bytes },
+    )
 }
 
 /// Formats a size in the job's base and in the other base: `("8192KiB", "8389kB")`.
 pub(crate) fn sizes(bytes: Bytes, style: NumberStyle) -> (String, String) {
-    let other = Shape { figures: style.figures, base: other_base(style), unit: Unit::Bytes };
+    let other =
+        NumberShape { figures: style.figures, base: other_base(style), unit: NumberUnit::Bytes };
     (size(bytes, style), scaled(bytes.0, other))
 }
 
@@ -35,16 +39,17 @@ pub(crate) fn rates(bytes: Bytes, style: NumberStyle) -> (String, String) {
 /// direction also has a row.
 pub(crate) fn bare_rates(bytes: Bytes, style: NumberStyle) -> (String, String) {
     let number = if style.bits { bytes.0.saturating_mul(8) } else { bytes.0 };
-    let with = |base| scaled(number, Shape { figures: style.figures, base, unit: Unit::None });
+    let with =
+        |base| scaled(number, NumberShape { figures: style.figures, base, unit: NumberUnit::None });
     (with(own_base(style)), with(other_base(style)))
 }
 
 fn rate_in(bytes: Bytes, style: NumberStyle, base: u32) -> String {
     let (number, unit) = match style.bits {
-        true => (bytes.0.saturating_mul(8), Unit::BitsPerSecond),
-        false => (bytes.0, Unit::BytesPerSecond),
+        true => (bytes.0.saturating_mul(8), NumberUnit::BitsPerSecond),
+        false => (bytes.0, NumberUnit::BytesPerSecond),
     };
-    scaled(number, Shape { figures: style.figures, base, unit })
+    scaled(number, NumberShape { figures: style.figures, base, unit })
 }
 
 fn own_base(style: NumberStyle) -> u32 {

@@ -6,7 +6,7 @@ use std::io::Read;
 use fiord_job::option::value::PatternPart;
 use fiord_load::AnyContent;
 use fiord_load::content::pattern::with_files;
-use fiord_plan::{Content, JobPlan, Shape};
+use fiord_plan::{ContentPlan, JobPlan, Shape};
 use fiord_types::{Dir, Errno};
 
 use crate::error::{JobError, Stage};
@@ -14,19 +14,21 @@ use crate::error::{JobError, Stage};
 /// Creates the generator of `content` for the writes of a job; see [`AnyContent::instead`] for `salt`.
 pub(crate) fn content_of(
     job: &JobPlan,
-    content: &Content,
+    content: &ContentPlan,
     salt: u64,
 ) -> Result<AnyContent, JobError> {
     let largest = job.load.blocks[Dir::Write].max();
     let read = |path: &str| first_bytes(path, largest);
     let made = match content {
-        Content::Pattern(parts) => {
-            AnyContent::instead(job, &Content::Pattern(with_files(parts, read)?), salt)
+        ContentPlan::Pattern(parts) => {
+            AnyContent::instead(job, &ContentPlan::Pattern(with_files(parts, read)?), salt)
         }
-        Content::Shaped(Shape { compress: Some(compress), .. }) if !compress.pattern.is_empty() => {
+        ContentPlan::Shaped(Shape { compress: Some(compress), .. })
+            if !compress.pattern.is_empty() =>
+        {
             let pattern = with_files(&compress.pattern, read)?;
             let mut content = content.clone();
-            if let Content::Shaped(Shape { compress: Some(compress), .. }) = &mut content {
+            if let ContentPlan::Shaped(Shape { compress: Some(compress), .. }) = &mut content {
                 compress.pattern = pattern;
             }
             AnyContent::instead(job, &content, salt)

@@ -8,13 +8,13 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use fiord_plan::machine::system::Machine;
+//! use fiord_plan::machine::system::SystemFacts;
 //! use fiord_run::events::EventSender;
 //! use fiord_run::{NoInterrupts, RunOptions, run};
 //!
 //! let line = ["--name=a", "--ioengine=sim", "--rw=randread", "--size=1m", "--runtime=1s", "--time_based"];
-//! let invocation = fiord_job::invocation(&line.map(String::from), &mut fiord_job::load::Machine).unwrap();
-//! let plan = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap().plan;
+//! let invocation = fiord_job::invocation(&line.map(String::from), &mut fiord_job::load::MachineLoader).unwrap();
+//! let plan = fiord_plan::resolve_invocation(&invocation, &SystemFacts).unwrap().plan;
 //!
 //! let options = RunOptions::new("fiord");
 //! let result = run(Arc::new(plan), &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});

@@ -7,11 +7,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fiord_plan::{JobPlan, SteadyMeasure, SteadyPlan, SteadyRule};
+use fiord_plan::{JobPlan, SteadyPlan};
 use fiord_stat::recorder::Recorder;
 use fiord_stat::report::SteadyState;
-use fiord_stat::steady::window::Limit;
-use fiord_stat::steady::{Criterion, Group, IntervalCounts, Measure, Rule};
+use fiord_stat::steady::{Criterion, Group, IntervalCounts};
 use fiord_types::{Bytes, Nanos};
 
 /// Jobs that reach steady state, and end, together.
@@ -71,7 +70,8 @@ pub(crate) fn memberships(jobs: &[JobPlan]) -> Vec<Option<SteadyMember>> {
             true => (index..jobs.len()).filter(|i| joins(&jobs[*i])).collect(),
             false => vec![index],
         };
-        let samples = Group::new(criterion(plan), plan.samples as usize, members.len());
+        let criterion = Criterion { measure: plan.measure, rule: plan.rule };
+        let samples = Group::new(criterion, plan.samples as usize, members.len());
         let group = Arc::new(SteadyGroup {
             samples: Mutex::new(samples),
             attained: AtomicBool::new(false),
@@ -82,23 +82,6 @@ pub(crate) fn memberships(jobs: &[JobPlan]) -> Vec<Option<SteadyMember>> {
         }
     }
     out
-}
-
-fn criterion(plan: &SteadyPlan) -> Criterion {
-    Criterion {
-        measure: match plan.measure {
-            SteadyMeasure::Iops => Measure::Iops,
-            SteadyMeasure::Bandwidth => Measure::Bandwidth,
-            SteadyMeasure::Latency => Measure::Latency,
-        },
-        rule: match plan.rule {
-            SteadyRule::Deviation { limit: value, percent } => {
-                Rule::Deviation(Limit { value, percent })
-            }
-            SteadyRule::Slope { limit: value, percent } => Rule::Slope(Limit { value, percent }),
-            SteadyRule::Pts => Rule::Pts,
-        },
-    }
 }
 
 /// Totals of a recorder at one time.

@@ -10,6 +10,7 @@
 //! | what happens when a time or an amount overflows? | `quantity` |
 //! | which job, file or zone? | `index` |
 //! | which number divides two numbers? | `divisor` |
+//! | when do results count as steady? | `steady` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -30,6 +31,7 @@ mod errno;
 mod index;
 mod nanos;
 mod quantity;
+mod steady;
 
 pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
@@ -37,3 +39,4 @@ pub use divisor::common_divisor;
 pub use errno::Errno;
 pub use index::{FileIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
+pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

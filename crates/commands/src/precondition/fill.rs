@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use fiord_app::{Prepared, RunOutcome, RunSettings};
-use fiord_job::load::Machine;
+use fiord_job::load::MachineLoader;
 use fiord_run::error::JobError;
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_run::{Interrupt, Interrupts};
@@ -238,7 +238,7 @@ impl DeviceFiller<'_> {
         line: &[String],
         extent: Option<(Bytes, Bytes)>,
     ) -> Result<RunOutcome, FillError> {
-        let invocation = rejected::parse(line, &mut Machine)?;
+        let invocation = rejected::parse(line, &mut MachineLoader)?;
         let jobs = Prepared::of(&invocation).map_err(Rejected)?;
         let mut interrupts = Flag { stop: self.stop, asked: false };
         let settings = RunSettings { progress: Some(UPDATE.0), ..RunSettings::default() };

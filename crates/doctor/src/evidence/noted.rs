@@ -49,8 +49,8 @@ fn quoted(place: &Place) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fiord_job::load::Machine as Loader;
-    use fiord_plan::machine::system::Machine;
+    use fiord_job::load::MachineLoader;
+    use fiord_plan::machine::system::SystemFacts;
     use fiord_stat::finding::{Location, Severity};
 
     use crate::Typed;
@@ -58,8 +58,8 @@ mod tests {
 
     fn notes(line: &str) -> CollectedFindings {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let invocation = fiord_job::invocation(&args, &mut Loader).unwrap();
-        let resolved = fiord_plan::resolve_invocation(&invocation, &Machine).unwrap();
+        let invocation = fiord_job::invocation(&args, &mut MachineLoader).unwrap();
+        let resolved = fiord_plan::resolve_invocation(&invocation, &SystemFacts).unwrap();
         let typed = Typed { specs: &invocation.jobs, notes: &resolved.warnings };
         crate::notes(&resolved.plan, typed)
     }

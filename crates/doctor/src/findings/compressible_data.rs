@@ -1,7 +1,7 @@
 //! `compressible-data`: writes that storage can make smaller than they look.
 
 use fiord_job::option::table::{BUFFER_PATTERN, SCRAMBLE_BUFFERS, VERIFY_PATTERN, ZERO_BUFFERS};
-use fiord_plan::{Content, JobPlan};
+use fiord_plan::{ContentPlan, JobPlan};
 use fiord_stat::finding::Severity;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
@@ -46,14 +46,14 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         }
         // The bytes of verification neither compress nor repeat.
         _ if verify.is_some() => return None,
-        Content::Zero => ("only zeros", "zeros need not be stored", ZERO_BUFFERS.def()),
-        Content::Pattern(_) => ("one pattern", PATTERN, BUFFER_PATTERN.def()),
-        Content::Fixed => {
+        ContentPlan::Zero => ("only zeros", "zeros need not be stored", ZERO_BUFFERS.def()),
+        ContentPlan::Pattern(_) => ("one pattern", PATTERN, BUFFER_PATTERN.def()),
+        ContentPlan::Fixed => {
             let why = "each buffer is filled once and written repeatedly; storage that deduplicates \
                        keeps equal blocks once";
             ("the same blocks repeatedly", why, SCRAMBLE_BUFFERS.def())
         }
-        Content::Scramble | Content::Refill | Content::Shaped(_) => return None,
+        ContentPlan::Scramble | ContentPlan::Refill | ContentPlan::Shaped(_) => return None,
     };
     let name = &job.identity.name;
     let finding = CHECK
@@ -63,7 +63,9 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
             _ if verify.is_some() => {
                 "leave out verify_pattern, so that each block gets its own random bytes".to_owned()
             }
-            Content::Fixed => "set scramble_buffers=1 (the default), or refill_buffers".to_owned(),
+            ContentPlan::Fixed => {
+                "set scramble_buffers=1 (the default), or refill_buffers".to_owned()
+            }
             _ => format!("use refill_buffers instead of {}", option.name),
         })
         .option(option);

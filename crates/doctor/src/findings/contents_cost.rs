@@ -5,7 +5,7 @@ use fiord_job::option::table::{
     BUFFER_COMPRESS_PERCENTAGE, BUFFER_CRC, BUFFER_PATTERN, DEDUPE_PERCENTAGE, REFILL_BUFFERS,
     SCRAMBLE_BUFFERS, VERIFY,
 };
-use fiord_plan::{Content, JobPlan, VerifyPlan};
+use fiord_plan::{ContentPlan, JobPlan, VerifyPlan};
 use fiord_stat::finding::Severity;
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_types::{Dir, Nanos};
@@ -74,7 +74,7 @@ fn finding(entry: &Entry<'_>, shares: &TimeShares) -> Option<FindingBuilder> {
     let job = *entry.jobs.iter().find(|job| real(job) && job.load.writes_data())?;
     let (contents, waiting) = (contents(entry, shares), shares.share(LoopStage::Waiting));
     let spare = entry.jobs.iter().any(|job| overlaps(job)) && contents < waiting;
-    let told_from = if job.content == Content::Scramble { TOLD_OF_DEFAULT } else { TOLD };
+    let told_from = if job.content == ContentPlan::Scramble { TOLD_OF_DEFAULT } else { TOLD };
     if contents < told_from || spare || shares.rounds < ROUNDS {
         return None;
     }
@@ -130,19 +130,19 @@ fn cause(job: &JobPlan) -> Option<(&'static OptionDef, &'static str)> {
         return Some((BUFFER_CRC.def(), MORE));
     }
     match &job.content {
-        Content::Refill => {
+        ContentPlan::Refill => {
             let marked = job.load.blocks[Dir::Write].min() >= MARKED;
             Some((REFILL_BUFFERS.def(), if marked { DEFAULT } else { MORE }))
         }
-        Content::Shaped(shape) if shape.compress.is_some() => {
+        ContentPlan::Shaped(shape) if shape.compress.is_some() => {
             Some((BUFFER_COMPRESS_PERCENTAGE.def(), SHAPED))
         }
-        Content::Shaped(_) => Some((DEDUPE_PERCENTAGE.def(), SHAPED)),
-        Content::Scramble => Some((SCRAMBLE_BUFFERS.def(), MORE)),
-        Content::Pattern(_) => {
+        ContentPlan::Shaped(_) => Some((DEDUPE_PERCENTAGE.def(), SHAPED)),
+        ContentPlan::Scramble => Some((SCRAMBLE_BUFFERS.def(), MORE)),
+        ContentPlan::Pattern(_) => {
             Some((BUFFER_PATTERN.def(), "use a pattern without an offset in it"))
         }
-        Content::Fixed | Content::Zero => None,
+        ContentPlan::Fixed | ContentPlan::Zero => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Helpers for unit tests: they make a plan from a command line and run one check.
 
-use fiord_job::load::Machine as Loader;
+use fiord_job::load::MachineLoader;
 use fiord_job::spec::JobSpec;
 use fiord_plan::{Plan, PlanOptions};
 use fiord_stat::finding::Finding;
@@ -13,8 +13,8 @@ use crate::machine::Machine;
 /// Returns the plan of a command line, and its options as written.
 pub(crate) fn plan(line: &str) -> (Plan, Vec<JobSpec>) {
     let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    let invocation = fiord_job::invocation(&args, &mut Loader).expect("a command line");
-    let machine = fiord_plan::machine::system::Machine;
+    let invocation = fiord_job::invocation(&args, &mut MachineLoader).expect("a command line");
+    let machine = fiord_plan::machine::system::SystemFacts;
     let resolved = fiord_plan::resolve(&invocation.jobs, PlanOptions::of(&invocation), &machine);
     (resolved.expect("a plan").plan, invocation.jobs)
 }

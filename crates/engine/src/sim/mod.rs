@@ -43,7 +43,7 @@ const POLL_COST: u64 = 100;
 
 /// One op as the device saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Access {
+pub struct DeviceAccess {
     /// Slot of the op.
     pub slot: Slot,
     /// The op.
@@ -57,7 +57,7 @@ pub struct Access {
 }
 
 /// All ops that the device saw, in the order of submission. The engine and its user share the list.
-pub type Trace = Rc<RefCell<Vec<Access>>>;
+pub type Trace = Rc<RefCell<Vec<DeviceAccess>>>;
 
 /// The `sim` engine.
 #[derive(Debug)]
@@ -275,7 +275,7 @@ impl Sim {
             let ended = self.end_of(op.kind);
             let outcome = self.carry_out(&mut slot, &op);
             if let Some(trace) = &self.trace {
-                let access = Access { slot: slot.index(), op, submitted, ended, outcome };
+                let access = DeviceAccess { slot: slot.index(), op, submitted, ended, outcome };
                 trace.borrow_mut().push(access);
             }
             self.in_flight.push(Reverse((ended, self.count, slot.index())));

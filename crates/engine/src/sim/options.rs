@@ -6,7 +6,7 @@
 use fiord_plan::{FaultEffect, FaultTrigger, SimCrash, SimFault, SimPlan};
 use fiord_types::{Bytes, Errno};
 
-use super::random::Distribution;
+use super::random::LatencyDistribution;
 use crate::EngineError;
 
 /// Options of the simulated device.
@@ -16,7 +16,7 @@ pub struct SimOptions {
     pub seed: u64,
     /// `sim_latency`, or `sim_read_latency`, `sim_write_latency`, `sim_trim_latency` and
     /// `sim_sync_latency`, in this order.
-    pub latency: [Distribution; 4],
+    pub latency: [LatencyDistribution; 4],
     /// `sim_size`: size of the device in bytes; 0: unlimited.
     pub size: u64,
     /// `sim_channels`: number of I/Os that the device serves at a time; 0: unlimited.
@@ -67,7 +67,7 @@ impl Default for SimOptions {
     fn default() -> Self {
         SimOptions {
             seed: 1,
-            latency: [Distribution::Constant(100_000); 4],
+            latency: [LatencyDistribution::Constant(100_000); 4],
             size: 0,
             channels: 64,
             error_rate: 0.0,
@@ -242,7 +242,7 @@ fn size(name: &str, text: &str) -> Result<u64, EngineError> {
 
 /// Parses `constant:T`, `uniform:T-T`, `normal:T,T`, `exponential:T` or `lognormal:T,SIGMA`.
 /// Between two parameters `:`, `,` and `-` are equivalent.
-fn distribution(name: &str, text: &str) -> Result<Distribution, EngineError> {
+fn distribution(name: &str, text: &str) -> Result<LatencyDistribution, EngineError> {
     const RIGHT: &str = "constant:100us, uniform:50us-150us, normal:100us,20us, exponential:100us \
                          or lognormal:100us,0.5";
     let error = || wrong(name, text, RIGHT);
@@ -252,19 +252,21 @@ fn distribution(name: &str, text: &str) -> Result<Distribution, EngineError> {
     let second = parts.next();
     let second_time = || second.and_then(|part| time_text(part, 1000)).ok_or_else(error);
     let made = match (word.trim(), second) {
-        ("constant", None) => Distribution::Constant(first),
-        ("exponential", None) => Distribution::Exponential(first),
-        ("uniform", Some(_)) => Distribution::Uniform(first, second_time()?),
-        ("normal", Some(_)) => Distribution::Normal { mean: first, deviation: second_time()? },
+        ("constant", None) => LatencyDistribution::Constant(first),
+        ("exponential", None) => LatencyDistribution::Exponential(first),
+        ("uniform", Some(_)) => LatencyDistribution::Uniform(first, second_time()?),
+        ("normal", Some(_)) => {
+            LatencyDistribution::Normal { mean: first, deviation: second_time()? }
+        }
         ("lognormal", Some(part)) => {
             let sigma: Option<f64> = part.trim().parse().ok();
             let sigma = sigma.filter(|sigma| (0.0..=10.0).contains(sigma)).ok_or_else(error)?;
-            Distribution::Lognormal { median: first, sigma }
+            LatencyDistribution::Lognormal { median: first, sigma }
         }
         _ => return Err(error()),
     };
     match made {
-        Distribution::Uniform(low, high) if low > high => Err(error()),
+        LatencyDistribution::Uniform(low, high) if low > high => Err(error()),
         made => Ok(made),
     }
 }
@@ -340,10 +342,10 @@ mod tests {
         assert_eq!(
             options.latency,
             [
-                Distribution::Lognormal { median: 90_000, sigma: 0.4 },
-                Distribution::Uniform(50_000, 150_000),
-                Distribution::Normal { mean: 1_000_000, deviation: 100_000 },
-                Distribution::Exponential(2_000_000),
+                LatencyDistribution::Lognormal { median: 90_000, sigma: 0.4 },
+                LatencyDistribution::Uniform(50_000, 150_000),
+                LatencyDistribution::Normal { mean: 1_000_000, deviation: 100_000 },
+                LatencyDistribution::Exponential(2_000_000),
             ]
         );
         assert_eq!((options.size, options.channels), (1 << 40, 8));

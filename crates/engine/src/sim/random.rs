@@ -58,7 +58,7 @@ impl Random {
 
 /// Distribution of a latency. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Distribution {
+pub enum LatencyDistribution {
     /// Always this time.
     Constant(u64),
     /// Uniform between two times, inclusive.
@@ -81,19 +81,21 @@ pub enum Distribution {
     },
 }
 
-impl Distribution {
+impl LatencyDistribution {
     /// Draws a latency in nanoseconds.
     pub fn draw(&self, random: &mut Random) -> u64 {
         match *self {
-            Distribution::Constant(ns) => ns,
-            Distribution::Uniform(low, high) => low + random.below((high - low).saturating_add(1)),
-            Distribution::Normal { mean, deviation } => {
+            LatencyDistribution::Constant(ns) => ns,
+            LatencyDistribution::Uniform(low, high) => {
+                low + random.below((high - low).saturating_add(1))
+            }
+            LatencyDistribution::Normal { mean, deviation } => {
                 (mean as f64 + deviation as f64 * random.normal()).round() as u64
             }
-            Distribution::Exponential(mean) => {
+            LatencyDistribution::Exponential(mean) => {
                 (-(1.0 - random.fraction()).ln() * mean as f64).round() as u64
             }
-            Distribution::Lognormal { median, sigma } => {
+            LatencyDistribution::Lognormal { median, sigma } => {
                 (median as f64 * (sigma * random.normal()).exp()).round() as u64
             }
         }

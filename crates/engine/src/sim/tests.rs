@@ -2,7 +2,7 @@ use fiord_plan::EnginePlan;
 use fiord_types::Errno;
 
 use super::options::Fault;
-use super::random::Distribution;
+use super::random::LatencyDistribution;
 use super::*;
 use crate::IoAttributes;
 
@@ -135,7 +135,7 @@ fn a_stall_holds_up_what_is_under_way() {
 #[test]
 fn equal_seeds_give_equal_runs() {
     let options = SimOptions {
-        latency: [Distribution::Lognormal { median: 90_000, sigma: 0.5 }; 4],
+        latency: [LatencyDistribution::Lognormal { median: 90_000, sigma: 0.5 }; 4],
         error_rate: 5.0,
         short_rate: 5.0,
         ..Default::default()
@@ -153,16 +153,16 @@ fn equal_seeds_give_equal_runs() {
 #[test]
 fn distributions_have_the_moments_they_promise() {
     let mut random = Random::new(1);
-    let mut mean_of = |distribution: Distribution| {
+    let mut mean_of = |distribution: LatencyDistribution| {
         (0..200_000).map(|_| distribution.draw(&mut random)).sum::<u64>() as f64 / 200_000.0
     };
     for (distribution, mean) in [
-        (Distribution::Constant(100_000), 100_000.0),
-        (Distribution::Uniform(50_000, 150_000), 100_000.0),
-        (Distribution::Normal { mean: 100_000, deviation: 20_000 }, 100_000.0),
-        (Distribution::Exponential(100_000), 100_000.0),
+        (LatencyDistribution::Constant(100_000), 100_000.0),
+        (LatencyDistribution::Uniform(50_000, 150_000), 100_000.0),
+        (LatencyDistribution::Normal { mean: 100_000, deviation: 20_000 }, 100_000.0),
+        (LatencyDistribution::Exponential(100_000), 100_000.0),
         (
-            Distribution::Lognormal { median: 100_000, sigma: 0.5 },
+            LatencyDistribution::Lognormal { median: 100_000, sigma: 0.5 },
             100_000.0 * (0.5f64 * 0.5 / 2.0).exp(),
         ),
     ] {

@@ -4,7 +4,7 @@ use super::body::{self, Difference};
 
 /// A part of a pattern: what the job file says, with files replaced by their contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PatternPart {
+pub enum ResolvedPart {
     /// These bytes: text, numbers, or the contents of a file.
     Bytes(Vec<u8>),
     /// `%o`: the offset in 8 bytes, in little-endian order.
@@ -28,12 +28,12 @@ const COPIED: usize = 4096;
 impl BodyPattern {
     /// A pattern; `None` if it has no bytes. An `interval` of 0 means one piece for each write.
     #[must_use]
-    pub fn new(parts: Vec<PatternPart>, interval: u64) -> Option<Self> {
+    pub fn new(parts: Vec<ResolvedPart>, interval: u64) -> Option<Self> {
         let (mut once, mut offsets) = (Vec::new(), Vec::new());
         for part in parts {
             match part {
-                PatternPart::Bytes(bytes) => once.extend(bytes),
-                PatternPart::Offset => {
+                ResolvedPart::Bytes(bytes) => once.extend(bytes),
+                ResolvedPart::Offset => {
                     offsets.push(once.len());
                     once.extend([0; 8]);
                 }

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
 use super::interval::{self, IntervalError, check, exchange, header_and_digest, seal};
 use super::method::Method;
-use super::pattern::{BodyPattern, PatternPart};
+use super::pattern::{BodyPattern, ResolvedPart};
 use super::state::{VerifyState, VerifyStateError};
 
 /// Methods that have a header.
@@ -189,17 +189,17 @@ fn the_interval_divides_the_smallest_and_the_largest_write() {
 
 #[test]
 fn patterns_equal_those_of_fio() {
-    let text = |text: &[u8]| PatternPart::Bytes(text.to_vec());
+    let text = |text: &[u8]| ResolvedPart::Bytes(text.to_vec());
     let cases = [
         (
             // 0xff%o"abcd"-12
-            vec![text(b"\xff"), PatternPart::Offset, text(b"abcd\xf4\xff\xff\xff")],
+            vec![text(b"\xff"), ResolvedPart::Offset, text(b"abcd\xf4\xff\xff\xff")],
             0,
             b"\xff\0\x04\0\0\0\0\0\0abcd\xf4\xff\xff\xff\xff\0\x04\0\0\0\0\0\0abcd\xf4\xff\xff".to_vec(),
         ),
         (
             // 0x1234567%o in pieces of 20 bytes
-            vec![text(b"\x01\x23\x45\x67"), PatternPart::Offset],
+            vec![text(b"\x01\x23\x45\x67"), ResolvedPart::Offset],
             20,
             b"\x01\x23\x45\x67\0\x04\0\0\0\0\0\0\x01\x23\x45\x67\0\x04\0\0\x01\x23\x45\x67\x14\x04\0"
                 .to_vec(),

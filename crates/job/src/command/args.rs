@@ -13,7 +13,7 @@ use crate::option::table::{self, IOENGINE, NAME, PROFILE};
 use crate::profile::{self, PROFILES, RawProfile};
 use crate::scan::RawOption;
 use crate::section::RawSection;
-use crate::spec::{Place, Source};
+use crate::spec::{Place, SourceText};
 use crate::suggest;
 
 /// A general option or a job file from the command line.
@@ -98,7 +98,7 @@ pub fn read(args: &[String]) -> Arguments {
 
 /// Joins the arguments with spaces into one source text, so that messages can show places in it.
 /// Also returns the byte offset of each argument.
-fn source_of(args: &[String]) -> (Arc<Source>, Vec<usize>) {
+fn source_of(args: &[String]) -> (Arc<SourceText>, Vec<usize>) {
     let mut text = String::new();
     let mut starts = Vec::with_capacity(args.len());
     for arg in args {
@@ -108,7 +108,7 @@ fn source_of(args: &[String]) -> (Arc<Source>, Vec<usize>) {
         starts.push(text.len());
         text.push_str(arg);
     }
-    (Arc::new(Source { name: "command line".into(), text }), starts)
+    (Arc::new(SourceText { name: "command line".into(), text }), starts)
 }
 
 /// The general option of a letter with its value attached, such as `-oFILE`.
@@ -121,7 +121,7 @@ fn short_option_with_value(name: &str, dashes: usize) -> Option<&'static Command
 
 struct Reader<'a> {
     args: &'a [String],
-    source: Arc<Source>,
+    source: Arc<SourceText>,
     spans: Vec<usize>,
     at: usize,
     /// The most recently named engine. It decides which engine options exist.

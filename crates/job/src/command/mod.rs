@@ -21,7 +21,7 @@ use crate::section::RawSection;
 use crate::spec::{JobSpec, Place, Setting};
 use crate::suggest;
 use args::ParsedArgument;
-use showcmd::Step;
+use showcmd::CommandPart;
 use table::CommandDef;
 
 /// The default limit on job instances per run, because each instance is a thread. `--max-jobs` can
@@ -127,7 +127,7 @@ struct Reading {
     command_globals: Vec<Setting>,
     globals: Vec<Setting>,
     /// For `--showcmd`: the steps of the command line and of each job file.
-    lines: Vec<Vec<Step>>,
+    lines: Vec<Vec<CommandPart>>,
     sections_seen: Vec<String>,
     profile: Option<&'static ProfileDef>,
     wrong: Vec<Diagnostic>,
@@ -220,7 +220,7 @@ impl Reading {
         self.command_globals = assembler.globals().to_vec();
         self.globals = self.command_globals.clone();
         self.wrong.append(&mut assembler.wrong);
-        if steps.iter().any(|s| matches!(s, Step::Open(name) if name != "global")) {
+        if steps.iter().any(|s| matches!(s, CommandPart::Open(name) if name != "global")) {
             self.lines.push(steps);
         }
     }
@@ -230,12 +230,12 @@ impl Reading {
         let (sections, bad) = file::sections(&name, named, loader);
         self.wrong.extend(bad);
         let mut assembler = Assembler::new(&*loader, self.command_globals.clone());
-        let mut steps: Vec<Step> = self
+        let mut steps: Vec<CommandPart> = self
             .command_globals
             .iter()
             .filter(|s| s.def != NAME.def())
             .cloned()
-            .map(Step::Set)
+            .map(CommandPart::Set)
             .collect();
         let mut new_group = number > 0;
         for section in &sections {
@@ -276,23 +276,23 @@ impl Reading {
         assembler: &mut Assembler,
         section: &RawSection,
         new_group: bool,
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<CommandPart>,
     ) -> bool {
         let before = assembler.globals().len();
         let job = assembler.section(section, new_group);
         let Some(job) = job else {
             // Defaults that change after a job need a section of their own.
-            if steps.iter().any(|s| matches!(s, Step::Open(_))) {
-                steps.push(Step::Open("global".into()));
+            if steps.iter().any(|s| matches!(s, CommandPart::Open(_))) {
+                steps.push(CommandPart::Open("global".into()));
             }
             // Without `name`, which would start a job.
             let new = assembler.globals()[before..].iter().filter(|s| s.def != NAME.def());
-            steps.extend(new.cloned().map(Step::Set));
+            steps.extend(new.cloned().map(CommandPart::Set));
             return false;
         };
-        steps.push(Step::Open(job.name.clone()));
+        steps.push(CommandPart::Open(job.name.clone()));
         let own = job.settings.iter().filter(|s| !s.global && s.def != NAME.def());
-        steps.extend(own.cloned().map(Step::Set));
+        steps.extend(own.cloned().map(CommandPart::Set));
         self.jobs.push(job);
         true
     }

@@ -7,7 +7,7 @@ use crate::spec::Setting;
 
 /// A part of the command line: a job starts, or an option is set.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum CommandPart {
     /// `--name=JOB`. The name is `global` if defaults change after a job.
     Open(String),
     /// One job option.
@@ -18,12 +18,12 @@ pub enum Step {
 /// with `fio`, so that it can be compared, and ends with a space. Values are in quotes only if a
 /// shell needs them.
 #[must_use]
-pub fn line(steps: &[Step]) -> String {
+pub fn line(steps: &[CommandPart]) -> String {
     let mut out = String::from("fio ");
     for step in steps {
         let _ = match step {
-            Step::Open(name) => write!(out, "--name={} ", quoted(name)),
-            Step::Set(s) => match &s.text {
+            CommandPart::Open(name) => write!(out, "--name={} ", quoted(name)),
+            CommandPart::Set(s) => match &s.text {
                 None => write!(out, "--{} ", s.def.name),
                 // fio always quotes this option.
                 Some(t) if s.def == DESCRIPTION.def() => {

@@ -21,7 +21,7 @@ use crate::option::parse;
 use crate::option::value::{Bases, Value};
 use crate::scan::RawOption;
 use crate::section::RawSection;
-use crate::spec::{Place, Source};
+use crate::spec::{Place, SourceText};
 
 /// A profile.
 #[derive(Debug, Clone, Copy)]
@@ -157,7 +157,7 @@ impl Description {
             }
             spans.push(list);
         }
-        let source = Arc::new(Source { name: format!("profile {profile}"), text });
+        let source = Arc::new(SourceText { name: format!("profile {profile}"), text });
         let made = self.sections.into_iter().zip(spans);
         made.map(|((name, options), spans)| {
             let place = Place { source: source.clone(), span: spans[0].0.clone() };

@@ -60,9 +60,10 @@ mod tests {
 
     #[test]
     fn every_block_of_every_content_ends_with_its_checksum() {
-        let kinds = [fiord_plan::Content::Zero, fiord_plan::Content::Fixed];
-        let kinds =
-            kinds.into_iter().chain([fiord_plan::Content::Scramble, fiord_plan::Content::Refill]);
+        let kinds = [fiord_plan::ContentPlan::Zero, fiord_plan::ContentPlan::Fixed];
+        let kinds = kinds
+            .into_iter()
+            .chain([fiord_plan::ContentPlan::Scramble, fiord_plan::ContentPlan::Refill]);
         for content in kinds {
             let plain = JobPlan::plain(EnginePlan::Null, 1 << 20);
             let job = JobPlan { content, crc: true, ..plain };

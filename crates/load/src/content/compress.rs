@@ -9,7 +9,7 @@
 use fiord_plan::Compress;
 
 use super::duplicates::BLOCK;
-use super::pattern::Pattern;
+use super::pattern::RepeatedPattern;
 use crate::{Content, LoadError};
 
 /// Smallest chunk in bytes. Below it LZ4 and zstd differ too much for one layout to suit both,
@@ -21,16 +21,16 @@ const WORTHWHILE: usize = 8;
 
 /// Where the random bytes of each chunk end, and what follows them.
 #[derive(Debug, Clone)]
-pub struct Layout {
+pub struct CompressibleLayout {
     /// Share of random bytes, in per cent.
     random: usize,
     chunk: usize,
-    pattern: Option<Pattern>,
+    pattern: Option<RepeatedPattern>,
     /// The compressible bytes of the longest chunk so far, without the values of `%o`.
     tile: Vec<u8>,
 }
 
-impl Layout {
+impl CompressibleLayout {
     /// The layout of a plan, with chunks of at most `most` bytes.
     ///
     /// # Errors
@@ -44,10 +44,10 @@ impl Layout {
         let pattern = if compress.pattern.is_empty() {
             None
         } else {
-            Some(Pattern::new(&compress.pattern, true)?)
+            Some(RepeatedPattern::new(&compress.pattern, true)?)
         };
         let random = 100 - usize::from(compress.percent.min(100));
-        Ok(Layout { random, chunk, pattern, tile: Vec::new() })
+        Ok(CompressibleLayout { random, chunk, pattern, tile: Vec::new() })
     }
 
     /// Length in bytes of as many whole chunks as fit into `most`, at least one.
@@ -66,7 +66,7 @@ impl Layout {
                 pattern.prepare(&mut self.tile);
             }
         }
-        let Layout { random, chunk, pattern, tile } = self;
+        let CompressibleLayout { random, chunk, pattern, tile } = self;
         // Bytes that still have to be compressible, in hundredths of a byte.
         let mut owed = 0;
         for chunk in buffer.chunks_mut(*chunk) {

@@ -16,7 +16,7 @@ mod tests;
 use checked::Checked;
 use fiord_plan::{BlockSize, JobPlan};
 use fiord_types::Dir;
-use pattern::Pattern;
+use pattern::RepeatedPattern;
 use random::Refill;
 use scramble::Scramble;
 use shape::Shaped;
@@ -35,7 +35,7 @@ pub enum AnyContent {
     Fixed(Fixed),
     Scramble(Scramble),
     Refill(Refill),
-    Pattern(Pattern),
+    Pattern(RepeatedPattern),
     Shaped(Box<Shaped>),
     Checked(Box<Checked>),
 }
@@ -62,25 +62,25 @@ impl AnyContent {
     /// The pattern is empty, or a file of the pattern was not read.
     pub fn instead(
         job: &JobPlan,
-        content: &fiord_plan::Content,
+        content: &fiord_plan::ContentPlan,
         salt: u64,
     ) -> Result<Self, LoadError> {
         let lanes = random::Lanes::new(job.load.seed ^ salt, job.identity.index.0 as u64);
         // Reads of the job overwrite the buffers.
         let put_back = job.load.mix.has(Dir::Read) && job.load.mix.has(Dir::Write);
         let content = match content {
-            fiord_plan::Content::Zero => AnyContent::Zero(Zero { put_back }),
-            fiord_plan::Content::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
-            fiord_plan::Content::Scramble => {
+            fiord_plan::ContentPlan::Zero => AnyContent::Zero(Zero { put_back }),
+            fiord_plan::ContentPlan::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
+            fiord_plan::ContentPlan::Scramble => {
                 let sizes = &job.load.blocks[Dir::Write];
                 let one_size = matches!(sizes, BlockSize::Fixed(_));
                 AnyContent::Scramble(Scramble::new(lanes, put_back, one_size))
             }
-            fiord_plan::Content::Refill => AnyContent::Refill(Refill::new(lanes)),
-            fiord_plan::Content::Pattern(parts) => {
-                AnyContent::Pattern(Pattern::new(parts, put_back)?)
+            fiord_plan::ContentPlan::Refill => AnyContent::Refill(Refill::new(lanes)),
+            fiord_plan::ContentPlan::Pattern(parts) => {
+                AnyContent::Pattern(RepeatedPattern::new(parts, put_back)?)
             }
-            fiord_plan::Content::Shaped(shape) => {
+            fiord_plan::ContentPlan::Shaped(shape) => {
                 AnyContent::Shaped(Box::new(Shaped::new(shape, lanes, salt)?))
             }
         };

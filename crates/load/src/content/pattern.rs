@@ -6,7 +6,7 @@ use crate::{Content, Io, LoadError};
 
 /// The bytes of one repetition, and the positions in it that hold the offset of the I/O.
 #[derive(Debug, Clone)]
-pub struct Pattern {
+pub struct RepeatedPattern {
     bytes: Vec<u8>,
     /// Positions of `%o`, 8 bytes each.
     offsets: Vec<usize>,
@@ -14,7 +14,7 @@ pub struct Pattern {
     put_back: bool,
 }
 
-impl Pattern {
+impl RepeatedPattern {
     /// The pattern of a plan. `put_back`: the job also reads into the buffers.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Pattern {
         if bytes.is_empty() {
             Err(LoadError::NoPattern)
         } else {
-            Ok(Pattern { bytes, offsets, put_back })
+            Ok(RepeatedPattern { bytes, offsets, put_back })
         }
     }
 
@@ -80,7 +80,7 @@ pub fn with_files<E>(
     parts.iter().map(resolve).collect()
 }
 
-impl Content for Pattern {
+impl Content for RepeatedPattern {
     fn prepare(&mut self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(self.bytes.len()) {
             chunk.copy_from_slice(&self.bytes[..chunk.len()]);

@@ -3,7 +3,7 @@
 
 use fiord_plan::Shape;
 
-use super::compress::Layout;
+use super::compress::CompressibleLayout;
 use super::duplicates::{BLOCK, Duplicates};
 use super::random::Lanes;
 use crate::{Content, Io, LoadError};
@@ -21,7 +21,7 @@ pub struct Shaped {
 #[derive(Debug, Clone)]
 struct Blocks {
     lanes: Lanes,
-    layout: Option<Layout>,
+    layout: Option<CompressibleLayout>,
 }
 
 impl Shaped {
@@ -34,7 +34,7 @@ impl Shaped {
     pub fn new(shape: &Shape, mut own: Lanes, shared: u64) -> Result<Self, LoadError> {
         let most = if shape.dedupe.is_some() { BLOCK } else { usize::MAX };
         let layout = match &shape.compress {
-            Some(compress) => Some(Layout::new(compress, most)?),
+            Some(compress) => Some(CompressibleLayout::new(compress, most)?),
             None => None,
         };
         let duplicates = shape.dedupe.as_ref().map(|dedupe| {

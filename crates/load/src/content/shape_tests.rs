@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
-use fiord_plan::{Compress, Content as Kind, Dedupe, EnginePlan, JobPlan, Shape};
+use fiord_plan::{Compress, ContentPlan as Kind, Dedupe, EnginePlan, JobPlan, Shape};
 use fiord_types::{Dir, FileIndex, JobIndex};
 
 use super::AnyContent;

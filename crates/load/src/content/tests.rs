@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
-use fiord_plan::{Content as Kind, EnginePlan, JobPlan};
+use fiord_plan::{ContentPlan as Kind, EnginePlan, JobPlan};
 use fiord_types::{Dir, FileIndex, JobIndex, PerDir};
 
 use super::{AnyContent, pattern};

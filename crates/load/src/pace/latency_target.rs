@@ -31,7 +31,7 @@ pub struct LatencyTarget {
 
 /// Result of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WindowResult {
     /// Continue at the same depth.
     GoOn,
     /// Continue at another depth. The measurements at the last depth are dropped.
@@ -101,9 +101,9 @@ impl LatencyTarget {
     }
 
     /// Evaluates the window if it has ended.
-    pub fn check(&mut self, now: u64) -> Verdict {
+    pub fn check(&mut self, now: u64) -> WindowResult {
         if now < self.ends || self.total == 0 {
-            return Verdict::GoOn;
+            return WindowResult::GoOn;
         }
         let kept = u128::from(self.total - self.late) * 1_000_000
             >= u128::from(self.share_ppm) * u128::from(self.total);
@@ -114,7 +114,7 @@ impl LatencyTarget {
         verdict
     }
 
-    fn search(&mut self, kept: bool) -> Verdict {
+    fn search(&mut self, kept: bool) -> WindowResult {
         let before = self.depth;
         if kept {
             self.good = self.depth;
@@ -127,13 +127,13 @@ impl LatencyTarget {
         }
         if kept && (self.confirming || self.good + 1 >= self.bad) {
             self.found = true;
-            return if self.keep_on { Verdict::GoOn } else { Verdict::Found };
+            return if self.keep_on { WindowResult::GoOn } else { WindowResult::Found };
         }
         self.confirming = false;
         if self.depth == 1 && !kept {
             // There is no smaller depth to try.
             self.bad = 2;
-            return Verdict::GoOn;
+            return WindowResult::GoOn;
         }
         if self.good + 1 >= self.bad {
             self.depth = self.good.max(1);
@@ -142,14 +142,14 @@ impl LatencyTarget {
             self.depth = (self.good + (self.bad - self.good) / 2).max(1);
         }
         match () {
-            () if self.depth == before => Verdict::GoOn,
-            () if self.keep_on => Verdict::Adjusted,
-            () => Verdict::Another,
+            () if self.depth == before => WindowResult::GoOn,
+            () if self.keep_on => WindowResult::Adjusted,
+            () => WindowResult::Another,
         }
     }
 
     /// Adjusts the depth after the search: lowers it at once, raises it after `PATIENCE` windows.
-    fn adjust(&mut self, kept: bool) -> Verdict {
+    fn adjust(&mut self, kept: bool) -> WindowResult {
         let before = self.depth;
         if !kept {
             self.streak = 0;
@@ -161,6 +161,6 @@ impl LatencyTarget {
                 self.depth += 1;
             }
         }
-        if self.depth == before { Verdict::GoOn } else { Verdict::Adjusted }
+        if self.depth == before { WindowResult::GoOn } else { WindowResult::Adjusted }
     }
 }

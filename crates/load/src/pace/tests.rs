@@ -4,7 +4,7 @@ use fiord_plan::*;
 use fiord_types::{Dir, Nanos, PerDir};
 use proptest::prelude::*;
 
-use super::latency_target::Verdict;
+use super::latency_target::WindowResult;
 use super::linear::Linear;
 use super::poisson::Exponential;
 use super::think::Thought;
@@ -231,7 +231,7 @@ fn the_search_finds_the_largest_depth() {
             }
             now += 10;
             windows += 1;
-            if target.check(now) == Verdict::Found {
+            if target.check(now) == WindowResult::Found {
                 break;
             }
             assert!(windows < 12, "no end for {knee}");
@@ -254,7 +254,7 @@ fn a_target_out_of_reach_is_tried_at_depth_one() {
     let mut target = LatencyTarget::new(&job, 0).unwrap();
     for window in 1..50 {
         (0..9).for_each(|_| target.ended(2));
-        assert_ne!(target.check(window * 10), Verdict::Found);
+        assert_ne!(target.check(window * 10), WindowResult::Found);
     }
     assert_eq!(target.depth(), 1);
 }
@@ -275,7 +275,7 @@ fn latency_run_follows_the_device() {
         for _ in 0..400 {
             (0..40).for_each(|_| target.ended(if target.depth() > knee { 10 } else { 1 }));
             now += 10;
-            assert_ne!(target.check(now), Verdict::Found);
+            assert_ne!(target.check(now), WindowResult::Found);
         }
         assert!(
             target.depth() <= knee + 1 && target.depth() + 4 > knee,

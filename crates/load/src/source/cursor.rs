@@ -5,7 +5,7 @@ use fiord_types::{Bytes, Dir, PerDir};
 
 use super::offsets::{RandomOffsets, Rules};
 use super::sizes::Sizes;
-use super::strided::Zones;
+use super::strided::StridedZones;
 use crate::rng::{Purpose, Rng};
 use crate::{Displaced, Io, LoadError};
 
@@ -61,7 +61,7 @@ pub(super) struct FileCursor {
     /// `trimwrite`: the block that was trimmed and will be written.
     trimmed: Option<(u64, u32)>,
     /// State of `zonemode=strided`.
-    zones: Option<Box<Zones>>,
+    zones: Option<Box<StridedZones>>,
     /// `zonemode=zbd`: no zone takes more in this pass.
     spent: bool,
     /// `zonemode=zbd`: bytes moved in this pass, and the number of bytes at which the file is done.
@@ -300,7 +300,7 @@ impl FileCursor {
         file: &FilePlan,
         index: usize,
     ) -> Result<Self, LoadError> {
-        let zones = generator.strided.map(|plan| Box::new(Zones::new(plan, file.len.0)));
+        let zones = generator.strided.map(|plan| Box::new(StridedZones::new(plan, file.len.0)));
         let room = zones.as_ref().map_or(file.len, |zones| Bytes(zones.room(file.reach().0)));
         let offsets = match generator.random {
             true => Some(Box::new(RandomOffsets::new(&generator.rules, room.0, index)?)),

@@ -11,7 +11,7 @@ use crate::rng::Rng;
 
 /// The files of a job that are not done.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub(super) struct FilesInService {
     /// Files that came into service in this pass, in order. With `random`, files that are done are
     /// removed; otherwise they stay, and `next` leads past them.
     active: Vec<FileIndex>,
@@ -38,7 +38,7 @@ pub(super) struct Files {
     open: Option<Vec<bool>>,
 }
 
-impl Files {
+impl FilesInService {
     /// The files of a job. At least one of them must hold a block.
     pub(super) fn new(job: &JobPlan, rng: &mut Rng) -> Self {
         let target = &job.target;
@@ -54,7 +54,7 @@ impl Files {
             FileService::Skewed(skew) => Some(SkewedFiles::new(skew, count as u64, job.load.seed)),
             _ => None,
         };
-        let mut files = Files {
+        let mut files = FilesInService {
             active: Vec::with_capacity(limit),
             next: Vec::new(),
             order: (0..count as u32).map(FileIndex).collect(),

@@ -7,9 +7,9 @@ use fiord_types::{Bytes, Dir, FileIndex, PerDir};
 use super::attributes::AttributeSource;
 use super::cursor::{FileCursor, OffsetGenerator};
 use super::directions::Directions;
-use super::files::Files;
+use super::files::FilesInService;
 use super::flushes::Flushes;
-use super::limits::Limits;
+use super::limits::JobLimits;
 use super::ranges::Ranges;
 use super::sizes::Sizes;
 use crate::rng::{Purpose, Rng};
@@ -18,9 +18,9 @@ use crate::{Displaced, Io, IoAttributes, LoadError, Next, Source};
 /// A source for any load.
 #[derive(Debug, Clone)]
 pub struct General {
-    limits: Limits,
+    limits: JobLimits,
     flushes: Flushes,
-    files: Files,
+    files: FilesInService,
     directions: Directions,
     generator: OffsetGenerator,
     cursors: Vec<FileCursor>,
@@ -65,9 +65,9 @@ impl General {
         check(job, &sizes)?;
         let largest = load.mix.dirs().map(|dir| sizes[dir].max()).max().unwrap_or(0);
         let smallest = load.mix.dirs().map(|dir| sizes[dir].min()).min().unwrap_or(0);
-        let limits = Limits::new(job, smallest, largest);
+        let limits = JobLimits::new(job, smallest, largest);
         let mut file_rng = Rng::new(load.seed, Purpose::File, 0);
-        let files = Files::new(job, &mut file_rng);
+        let files = FilesInService::new(job, &mut file_rng);
         let count = job.target.files.len();
         let one_by_one = job.target.service == FileService::Sequential && count > 1
             || (job.target.open_files as usize) < count;

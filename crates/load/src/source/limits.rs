@@ -17,7 +17,7 @@ use fiord_types::{Bytes, Dir};
 
 /// Counts I/Os and bytes against the limits of a job.
 #[derive(Debug, Clone)]
-pub(super) struct Limits {
+pub(super) struct JobLimits {
     /// Bytes and I/Os of one loop.
     loop_bytes: u64,
     loop_ios: u64,
@@ -40,7 +40,7 @@ pub(super) struct Limits {
     timed: bool,
 }
 
-impl Limits {
+impl JobLimits {
     /// Limits of a job whose blocks have `smallest` to `largest` bytes.
     pub(super) fn new(job: &JobPlan, smallest: u32, largest: u32) -> Self {
         let asked = Asked::new(job, smallest);
@@ -50,7 +50,7 @@ impl Limits {
         let loop_ios = if timed { u64::MAX } else { job.end.ios.unwrap_or(u64::MAX) };
         // The limit counts blocks, and an I/O may consist of several.
         let loop_ios = loop_ios.saturating_mul(job.load.trim_ranges.max(1).into());
-        Limits {
+        JobLimits {
             loop_bytes,
             loop_ios,
             until_bytes: loop_bytes,

@@ -8,7 +8,7 @@
 use fiord_plan::{BlockSize, Distribution, JobPlan, Mix};
 use fiord_types::{Bytes, Dir, FileIndex};
 
-use super::limits::Limits;
+use super::limits::JobLimits;
 use super::permute::Permutation;
 use super::sizes::Sizes;
 use crate::rng::{Purpose, Rng};
@@ -26,7 +26,7 @@ pub struct Mixed {
     reads: u64,
     ways: [DirectionRules; 2],
     order: Option<Order>,
-    limits: Limits,
+    limits: JobLimits,
     offset_rng: Rng,
     pick_rng: Rng,
     seed: u64,
@@ -140,7 +140,7 @@ impl Mixed {
             reads: (u64::from(percent) << 32) / 100,
             ways,
             order,
-            limits: Limits::new(job, smallest, largest),
+            limits: JobLimits::new(job, smallest, largest),
             offset_rng: Rng::new(load.seed, Purpose::Offset, 0),
             pick_rng: Rng::new(load.seed, Purpose::Direction, 0),
             seed: load.seed,

@@ -31,7 +31,7 @@ use flushes::Flushes;
 use general::General;
 use limits::Asked;
 use mixed::Mixed;
-use plain::{Permuted, Region, Sequential, SkewedRandom, Uniform};
+use plain::{Permuted, PlainRegion, Sequential, SkewedRandom, Uniform};
 use spread::Skewed;
 
 use crate::rng::{Purpose, Rng};
@@ -131,7 +131,7 @@ fn is_special(load: &Load) -> bool {
 }
 
 /// The region of a plain source; `None` if the job needs another source.
-fn plain_region(job: &JobPlan) -> Option<Region> {
+fn plain_region(job: &JobPlan) -> Option<PlainRegion> {
     let load = &job.load;
     let dir = match load.mix {
         Mix::Read => Dir::Read,
@@ -149,7 +149,7 @@ fn plain_region(job: &JobPlan) -> Option<Region> {
     }
     let ios = plain_ios(job, file, blocks, block)?;
     let reports_passes = job.drops_cache_each_pass();
-    Some(Region {
+    Some(PlainRegion {
         dir,
         file: FileIndex(0),
         start: file.offset.0,

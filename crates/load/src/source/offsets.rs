@@ -7,7 +7,7 @@ use super::bitmap::Bitmap;
 use super::permute::Permutation;
 use super::sizes::Sizes;
 use super::sprandom::Walk;
-use super::spread::{Sequence, Skewed, Zoned};
+use super::spread::{Sequence, Skewed, ZonedDistribution};
 use crate::LoadError;
 use crate::rng::{Purpose, Rng};
 
@@ -111,7 +111,8 @@ impl Rules {
                 Some(Memory::Skewed(Box::new(all)))
             }
             Distribution::Zoned(zones) => {
-                let new = |dir| Zoned::new(&zones[dir], len, places(dir), self.align[dir]);
+                let new =
+                    |dir| ZonedDistribution::new(&zones[dir], len, places(dir), self.align[dir]);
                 Some(Memory::Zoned(Box::new(PerDir::from_fn(new))))
             }
             Distribution::Sequence { .. } => Some(Memory::Sequence),
@@ -160,7 +161,7 @@ enum Memory {
     Map(Bitmap),
     /// One distribution per direction.
     Skewed(Box<PerDir<Skewed>>),
-    Zoned(Box<PerDir<Zoned>>),
+    Zoned(Box<PerDir<ZonedDistribution>>),
     Sequence,
     Walk(Box<Walk>),
 }

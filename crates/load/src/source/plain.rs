@@ -10,7 +10,7 @@ use crate::{Io, IoAttributes, Next, Source};
 
 /// What a plain source needs to know of its job.
 #[derive(Debug, Clone, Copy)]
-pub struct Region {
+pub struct PlainRegion {
     /// Direction of all I/Os.
     pub dir: Dir,
     /// Index of the file.
@@ -27,7 +27,7 @@ pub struct Region {
     pub reports_passes: bool,
 }
 
-impl Region {
+impl PlainRegion {
     #[inline]
     fn io(&self, offset: u64) -> Next {
         Next::Io(Io {
@@ -43,7 +43,7 @@ impl Region {
 /// Consecutive blocks. After the last block of the region it starts over.
 #[derive(Debug, Clone)]
 pub struct Sequential {
-    region: Region,
+    region: PlainRegion,
     offset: u64,
     end: u64,
     /// I/Os left in this pass if the source reports the end of each pass; otherwise in this loop.
@@ -54,7 +54,7 @@ pub struct Sequential {
 
 impl Sequential {
     /// Starts at the first block of the region.
-    pub fn new(region: Region) -> Self {
+    pub fn new(region: PlainRegion) -> Self {
         let end = region.start + region.blocks * u64::from(region.block);
         let left = if region.reports_passes { region.ios.min(region.blocks) } else { region.ios };
         Sequential { region, offset: region.start, end, left, rest: region.ios - left }
@@ -95,7 +95,7 @@ impl Source for Sequential {
 /// Every block once, in random order; then every block once again.
 #[derive(Debug, Clone)]
 pub struct Permuted {
-    region: Region,
+    region: PlainRegion,
     order: Permutation,
     left: u64,
     /// Generator for the order of the next pass; `None`: all passes have the same order
@@ -107,7 +107,7 @@ pub struct Permuted {
 
 impl Permuted {
     /// Draws the first order. `repeat`: every pass has the same order.
-    pub fn new(region: Region, mut rng: Rng, repeat: bool) -> Self {
+    pub fn new(region: PlainRegion, mut rng: Rng, repeat: bool) -> Self {
         let order = Permutation::new(region.blocks, &mut rng);
         let rng = (!repeat).then_some(rng);
         Permuted { region, order, left: region.ios, rng, pass: region.blocks }
@@ -149,14 +149,14 @@ impl Source for Permuted {
 /// Any block at any time, all equally likely (`norandommap`).
 #[derive(Debug, Clone)]
 pub struct Uniform {
-    region: Region,
+    region: PlainRegion,
     rng: Rng,
     left: u64,
 }
 
 impl Uniform {
     /// Draws from `rng`.
-    pub fn new(region: Region, rng: Rng) -> Self {
+    pub fn new(region: PlainRegion, rng: Rng) -> Self {
         Uniform { region, rng, left: region.ios }
     }
 }
@@ -182,7 +182,7 @@ impl Source for Uniform {
 /// `normal`).
 #[derive(Debug, Clone)]
 pub struct SkewedRandom {
-    region: Region,
+    region: PlainRegion,
     skewed: Skewed,
     rng: Rng,
     left: u64,
@@ -190,7 +190,7 @@ pub struct SkewedRandom {
 
 impl SkewedRandom {
     /// Draws from `rng`.
-    pub fn new(region: Region, skewed: Skewed, rng: Rng) -> Self {
+    pub fn new(region: PlainRegion, skewed: Skewed, rng: Rng) -> Self {
         SkewedRandom { region, skewed, rng, left: region.ios }
     }
 }

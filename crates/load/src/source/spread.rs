@@ -88,12 +88,12 @@ impl SkewedFiles {
 
 /// Zones of a range with a share of the I/O each.
 #[derive(Debug, Clone)]
-pub(super) struct Zoned {
+pub(super) struct ZonedDistribution {
     /// For each per cent of the I/O: first block and number of blocks of its zone.
     picks: Box<[(u64, u64)]>,
 }
 
-impl Zoned {
+impl ZonedDistribution {
     /// Zones of a range of `len` bytes with `blocks` whole blocks of `block` bytes. Without zones
     /// the whole range is one zone.
     pub(super) fn new(zones: &[ZoneShare], len: u64, blocks: u64, block: u64) -> Self {
@@ -122,7 +122,7 @@ impl Zoned {
         if picks.is_empty() {
             picks.push((0, blocks));
         }
-        Zoned { picks: picks.into() }
+        ZonedDistribution { picks: picks.into() }
     }
 
     /// Draws a block.

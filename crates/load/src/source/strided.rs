@@ -11,7 +11,7 @@ use fiord_types::Bytes;
 
 /// The zones of one file.
 #[derive(Debug, Clone)]
-pub(super) struct Zones {
+pub(super) struct StridedZones {
     transfer: u64,
     range: u64,
     /// Distance in bytes from the start of one zone to the start of the next.
@@ -22,7 +22,7 @@ pub(super) struct Zones {
     moved: u64,
 }
 
-impl Zones {
+impl StridedZones {
     /// Zones of a region of `len` bytes. A `zoneskip` in per cent is a share of `len`.
     pub(super) fn new(plan: Strided, len: u64) -> Self {
         let skip = match plan.skip {
@@ -30,7 +30,7 @@ impl Zones {
             ZoneSkip::Percent(percent) => Bytes((percent / 100.0 * len as f64) as u64),
         };
         let stride = plan.range.saturating_add(skip).max(Bytes(1));
-        Zones {
+        StridedZones {
             transfer: plan.transfer.0,
             range: plan.range.0,
             stride: stride.0,

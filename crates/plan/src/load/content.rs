@@ -13,7 +13,7 @@ use fiord_types::{Bytes, Dir, PerDir};
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::{BlockSize, Compress, Content, Dedupe, JobPlan, Mix, Shape};
+use crate::model::{BlockSize, Compress, ContentPlan, Dedupe, JobPlan, Mix, Shape};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -27,7 +27,7 @@ pub(crate) fn content(
     blocks: &PerDir<BlockSize>,
     mix: Mix,
     messages: &mut Messages,
-) -> Content {
+) -> ContentPlan {
     let unchecked = unchecked_pattern(job);
     let pattern = unchecked.or(job.get(BUFFER_PATTERN)).unwrap_or_default();
     if mix.has(Dir::Write) {
@@ -53,17 +53,17 @@ pub(crate) fn content(
         }
     };
     if compress.is_some() || dedupe.is_some() {
-        Content::Shaped(Shape { compress, dedupe })
+        ContentPlan::Shaped(Shape { compress, dedupe })
     } else if plain {
-        Content::Pattern(pattern)
+        ContentPlan::Pattern(pattern)
     } else if job.get(ZERO_BUFFERS) {
-        Content::Zero
+        ContentPlan::Zero
     } else if job.get(REFILL_BUFFERS) {
-        Content::Refill
+        ContentPlan::Refill
     } else if job.get(SCRAMBLE_BUFFERS) {
-        Content::Scramble
+        ContentPlan::Scramble
     } else {
-        Content::Fixed
+        ContentPlan::Fixed
     }
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn count_blocks(jobs: &mut [JobPlan]) {
     let shared = shared.fold(0u64, |sum, job| sum.saturating_add(blocks(job)));
     for job in jobs {
         let own = blocks(job);
-        if let Content::Shaped(Shape { dedupe: Some(dedupe), .. }) = &mut job.content {
+        if let ContentPlan::Shaped(Shape { dedupe: Some(dedupe), .. }) = &mut job.content {
             dedupe.blocks = if dedupe.global { shared } else { own };
         }
     }
@@ -186,7 +186,7 @@ pub(crate) fn count_blocks(jobs: &mut [JobPlan]) {
 
 fn dedupe_of(job: &JobPlan) -> Option<&Dedupe> {
     match &job.content {
-        Content::Shaped(Shape { dedupe, .. }) => dedupe.as_ref(),
+        ContentPlan::Shaped(Shape { dedupe, .. }) => dedupe.as_ref(),
         _ => None,
     }
 }

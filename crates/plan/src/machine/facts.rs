@@ -120,11 +120,11 @@ pub enum NotScsi {
 /// ```
 /// use std::path::Path;
 ///
-/// use fiord_plan::machine::system::Machine;
+/// use fiord_plan::machine::system::SystemFacts;
 /// use fiord_plan::{Facts, FoundKind};
 ///
-/// assert_eq!(Machine.look(Path::new("/dev/null")).unwrap().kind, FoundKind::Char);
-/// assert!(!Machine.cpus().is_empty());
+/// assert_eq!(SystemFacts.look(Path::new("/dev/null")).unwrap().kind, FoundKind::Char);
+/// assert!(!SystemFacts.cpus().is_empty());
 /// ```
 pub trait Facts {
     /// The file at a path, after following symbolic links.

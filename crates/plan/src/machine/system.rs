@@ -16,7 +16,7 @@ use crate::machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiD
 
 /// The machine that this process runs on.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Machine;
+pub struct SystemFacts;
 
 /// The largest text file to read, in bytes; placement schemes are smaller.
 const LARGEST_TEXT: u64 = 16 << 20;
@@ -40,7 +40,7 @@ fn node(path: &Path) -> Option<file::Device> {
     file::facts(path).ok()?.node
 }
 
-impl Facts for Machine {
+impl Facts for SystemFacts {
     fn look(&self, path: &Path) -> io::Result<Found> {
         let facts = file::facts(path).map_err(to_io)?;
         let kind = match facts.kind {
@@ -252,9 +252,9 @@ mod tests {
         std::fs::write(base.join("in/b"), [0; 10]).unwrap();
         std::fs::write(base.join("a"), []).unwrap();
         std::os::unix::fs::symlink("a", base.join("link")).unwrap();
-        let listed = Machine.list(&base);
-        let found = Machine.look(&base.join("in/b"));
-        let free = Machine.free_space(&base.join("not/there/yet"));
+        let listed = SystemFacts.list(&base);
+        let found = SystemFacts.look(&base.join("in/b"));
+        let free = SystemFacts.free_space(&base.join("not/there/yet"));
         std::fs::remove_dir_all(&base).unwrap();
         assert_eq!(listed.unwrap(), [base.join("a"), base.join("in/b")]);
         let found = found.unwrap();
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn facts_of_this_machine_are_plausible() {
-        let machine = Machine;
+        let machine = SystemFacts;
         assert!(!machine.cpus().is_empty());
         assert!(machine.page_size().is_power_of_two());
         assert_eq!(machine.look(Path::new("/")).unwrap().kind, FoundKind::Directory);

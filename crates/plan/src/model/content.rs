@@ -5,7 +5,7 @@ use fiord_types::Bytes;
 
 /// How a job fills its write buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentPlan {
     /// Zeros (`zero_buffers`).
     Zero,
     /// Random bytes, filled in once per buffer and changed in a few places before each write.

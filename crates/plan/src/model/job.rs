@@ -1,10 +1,10 @@
 //! The plan of a run and of its job instances: identity, start and end.
 
-use fiord_types::{Bytes, JobIndex, Nanos};
+use fiord_types::{Bytes, JobIndex, Nanos, SteadyMeasure, SteadyRule};
 
 use super::{
-    Content, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, JournalPlan, Load, Pace, Process,
-    Record, Reporting, Step, Target, VerifyPlan,
+    ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, JournalPlan, Load, Pace,
+    Process, Record, Reporting, Step, Target, VerifyPlan,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -33,7 +33,7 @@ pub struct JobPlan {
     /// Directions, offsets and block sizes of the I/Os.
     pub load: Load,
     /// The contents of write buffers.
-    pub content: Content,
+    pub content: ContentPlan,
     /// `buffer_crc`: the last four bytes of each written block are the CRC-32C of the bytes before
     /// them.
     pub crc: bool,
@@ -168,38 +168,4 @@ pub struct SteadyPlan {
     pub samples: u32,
     /// `steadystate_ramp_time`: time of the measured part before the first interval.
     pub ramp: Nanos,
-}
-
-/// The measure that `steadystate` checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SteadyMeasure {
-    /// I/Os per second.
-    Iops,
-    /// Bytes per second.
-    Bandwidth,
-    /// Mean completion latency in nanoseconds.
-    Latency,
-}
-
-/// The rule of a `steadystate` criterion. A limit is a percentage of the mean, or an absolute value
-/// in the unit of the [`SteadyMeasure`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum SteadyRule {
-    /// No sample in the window deviates from the mean by more than the limit.
-    Deviation {
-        /// The largest permitted value.
-        limit: f64,
-        /// `limit` is a percentage of the mean.
-        percent: bool,
-    },
-    /// The regression line through the window changes by no more than the limit per sample.
-    Slope {
-        /// The largest permitted value.
-        limit: f64,
-        /// `limit` is a percentage of the mean.
-        percent: bool,
-    },
-    /// `pts`: limits on range and slope over five rounds, as in the SNIA Performance Test
-    /// Specification.
-    Pts,
 }

@@ -28,7 +28,7 @@ impl JobPlan {
             verify: None,
             informs_maps: false,
             journal: None,
-            content: Content::Scramble,
+            content: ContentPlan::Scramble,
             engine,
             depth: Depth {
                 depth: 1,

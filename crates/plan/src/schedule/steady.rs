@@ -5,9 +5,9 @@ use fiord_job::option::table::{
     DISABLE_CLAT, GTOD_REDUCE, STEADYSTATE, STEADYSTATE_CHECK_INTERVAL, STEADYSTATE_DURATION,
     STEADYSTATE_RAMP_TIME, SteadyCriterion,
 };
-use fiord_types::Nanos;
+use fiord_types::{Nanos, SteadyLimit, SteadyMeasure, SteadyRule};
 
-use crate::model::{SteadyMeasure, SteadyPlan, SteadyRule};
+use crate::model::SteadyPlan;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -99,9 +99,10 @@ fn criterion(
     };
     let spec = format!("{word}:{limit:.6}{}", if percent { "%" } else { "" });
     let slope = [SteadyCriterion::IopsSlope, SteadyCriterion::BwSlope, SteadyCriterion::LatSlope];
+    let limit = SteadyLimit { value: limit, percent };
     let rule = match slope.contains(&state) {
-        true => SteadyRule::Slope { limit, percent },
-        false => SteadyRule::Deviation { limit, percent },
+        true => SteadyRule::Slope(limit),
+        false => SteadyRule::Deviation(limit),
     };
     Some((measure, rule, spec))
 }

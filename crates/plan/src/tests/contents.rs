@@ -5,7 +5,7 @@ use fiord_types::Bytes;
 use super::*;
 use crate::model::*;
 
-fn content(line: &str) -> Content {
+fn content(line: &str) -> ContentPlan {
     job(&Fake::empty(), &format!("--name=a --size=8m --rw=write {line}")).content
 }
 
@@ -21,23 +21,29 @@ fn compressible_and_duplicate_shares_take_precedence() {
     for more in ["", "--refill_buffers=0", "--scramble_buffers=0"] {
         assert_eq!(
             content(&format!("--buffer_compress_percentage=50 {more}")),
-            Content::Shaped(Shape { compress: compress(Bytes(512)), dedupe: None })
+            ContentPlan::Shaped(Shape { compress: compress(Bytes(512)), dedupe: None })
         );
     }
     let dedupe = Dedupe { percent: 30, working_set: None, global: false, blocks: 2048 };
     assert_eq!(
         content("--buffer_compress_percentage=50 --buffer_compress_chunk=0 --dedupe_percentage=30"),
-        Content::Shaped(Shape { compress: compress(Bytes::ZERO), dedupe: Some(dedupe.clone()) })
+        ContentPlan::Shaped(Shape {
+            compress: compress(Bytes::ZERO),
+            dedupe: Some(dedupe.clone())
+        })
     );
     let set = Dedupe { working_set: Some(5), ..dedupe };
     assert_eq!(
         content("--dedupe_percentage=30 --dedupe_mode=working_set"),
-        Content::Shaped(Shape { compress: None, dedupe: Some(set) })
+        ContentPlan::Shaped(Shape { compress: None, dedupe: Some(set) })
     );
-    assert_eq!(content("--buffer_compress_percentage=0 --dedupe_percentage=0"), Content::Scramble);
+    assert_eq!(
+        content("--buffer_compress_percentage=0 --dedupe_percentage=0"),
+        ContentPlan::Scramble
+    );
     assert!(matches!(
         content("--buffer_compress_percentage=50 --buffer_pattern=0xabcd"),
-        Content::Shaped(Shape { compress: Some(c), .. }) if c.pattern.len() == 1
+        ContentPlan::Shaped(Shape { compress: Some(c), .. }) if c.pattern.len() == 1
     ));
 }
 
@@ -46,7 +52,7 @@ fn compressible_and_duplicate_shares_take_precedence() {
 fn counts_the_blocks_that_jobs_will_write() {
     let blocks = |line: &str| -> Vec<u64> {
         let of = |job: JobPlan| match job.content {
-            Content::Shaped(Shape { dedupe: Some(dedupe), .. }) => dedupe.blocks,
+            ContentPlan::Shaped(Shape { dedupe: Some(dedupe), .. }) => dedupe.blocks,
             _ => 0,
         };
         jobs(&Fake::empty(), line).into_iter().map(of).collect()

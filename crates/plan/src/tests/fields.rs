@@ -1,6 +1,6 @@
 //! Options that set one field of the plan.
 
-use fiord_types::{Bytes, Dir, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir, SteadyLimit, SteadyMeasure, SteadyRule};
 
 use super::*;
 use crate::model::*;
@@ -248,10 +248,13 @@ fn targets() {
 #[test]
 fn contents_and_memory() {
     check(&[
-        ("--scramble_buffers=0", |j| j.content == Content::Fixed),
-        ("--refill_buffers", |j| j.content == Content::Refill),
-        ("--zero_buffers --refill_buffers", |j| j.content == Content::Zero),
-        ("--buffer_pattern=0xff", |j| matches!(&j.content, Content::Pattern(p) if p.len() == 1)),
+        ("--scramble_buffers=0", |j| j.content == ContentPlan::Fixed),
+        ("--refill_buffers", |j| j.content == ContentPlan::Refill),
+        ("--zero_buffers --refill_buffers", |j| j.content == ContentPlan::Zero),
+        (
+            "--buffer_pattern=0xff",
+            |j| matches!(&j.content, ContentPlan::Pattern(p) if p.len() == 1),
+        ),
         ("--mem=mmaphuge:/huge/f", |j| {
             j.process.memory == Memory::MmapHuge { file: Some("/huge/f".into()), page: None }
         }),
@@ -417,7 +420,7 @@ fn steady_state() {
     let line = "--ss=iops_slope:0.3% --ss_dur=1800 --ss_ramp=60 --ss_interval=30";
     let plan = steady(&job(&Fake::empty(), &format!("--name=a --size=1m {line}")));
     assert_eq!(plan.measure, SteadyMeasure::Iops);
-    assert_eq!(plan.rule, SteadyRule::Slope { limit: 0.3, percent: true });
+    assert_eq!(plan.rule, SteadyRule::Slope(SteadyLimit { value: 0.3, percent: true }));
     assert_eq!(
         (plan.interval, plan.samples, plan.ramp),
         (Nanos::from_secs(30), 60, Nanos::from_secs(60))
@@ -430,7 +433,7 @@ fn steady_state() {
         ("--ss=lat:500 --ss_dur=2", |j| {
             j.end.steady.as_ref().is_some_and(|s| {
                 s.measure == SteadyMeasure::Latency
-                    && s.rule == SteadyRule::Deviation { limit: 500.0, percent: false }
+                    && s.rule == SteadyRule::Deviation(SteadyLimit { value: 500.0, percent: false })
             })
         }),
         ("--ss=pts", |j| {

@@ -25,7 +25,7 @@ fn a_plain_job() {
     assert_eq!(job.end.bytes, Bytes(1 << 20));
     assert_eq!(job.end.loops, 1);
     assert_eq!(job.depth.depth, 4);
-    assert_eq!(job.content, Content::Scramble);
+    assert_eq!(job.content, ContentPlan::Scramble);
     assert!(job.record.clat && job.record.lat && job.record.slat);
     assert_eq!(job.record.percentiles.len(), 17);
     assert_eq!(job.reporting.kb_base, 1024);

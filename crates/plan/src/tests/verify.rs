@@ -221,7 +221,7 @@ fn a_pattern_without_checks_is_a_content() {
     for (line, verifies) in [("--verify=0", false), ("--verify=null", true)] {
         let line = format!("--name=a --size=1m --rw=write --verify_pattern=0xff {line}");
         let job = job(&Fake::empty(), &line);
-        assert!(matches!(job.content, Content::Pattern(_)), "{line}: {:?}", job.content);
+        assert!(matches!(job.content, ContentPlan::Pattern(_)), "{line}: {:?}", job.content);
         assert_eq!(job.verify.is_some(), verifies, "{line}");
     }
 }

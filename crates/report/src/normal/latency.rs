@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fiord_stat::report::LatencySummary;
 use fiord_types::Nanos;
 
-use crate::number::{Shape, Unit, scaled};
+use crate::number::{NumberShape, NumberUnit, scaled};
 
 const UNITS: [&str; 3] = ["nsec", "usec", "msec"];
 
@@ -22,7 +22,7 @@ pub(super) fn line(name: &str, summary: &LatencySummary, out: &mut dyn Write) ->
         (min, max, mean, dev) = (min / 1000, max / 1000, mean / 1000.0, dev / 1000.0);
         unit += 1;
     }
-    let short = |n| scaled(n, Shape { figures: 6, base: 1000, unit: Unit::None });
+    let short = |n| scaled(n, NumberShape { figures: 6, base: 1000, unit: NumberUnit::None });
     writeln!(
         out,
         "{name:>8} ({}): min={}, max={}, avg={mean:5.2}, stdev={dev:5.2}",

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
 use fiord_load::{AnyContent, Content as _, Io, IoAttributes};
-use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
+use fiord_plan::{ContentPlan, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, FileGuard, Open};
 use fiord_types::{Bytes, Dir, Errno, FileIndex};
 
@@ -32,8 +32,8 @@ impl Filler {
     /// A filler with the contents of `job`.
     pub(super) fn new(job: &JobPlan) -> Result<Self, JobError> {
         // Data that the job only reads is unique, so that storage finds no duplicates.
-        let random = matches!(job.content, Content::Fixed | Content::Scramble);
-        let content = if random { &Content::Refill } else { &job.content };
+        let random = matches!(job.content, ContentPlan::Fixed | ContentPlan::Scramble);
+        let content = if random { &ContentPlan::Refill } else { &job.content };
         let mut content = content_of(job, content, 0)?;
         let mut buffer = vec![0u8; CHUNK];
         content.prepare(&mut buffer);

@@ -17,7 +17,7 @@ mod fill;
 mod make;
 mod mounted;
 
-use fiord_plan::{Content, FileKind, FilePlan, JobPlan};
+use fiord_plan::{ContentPlan, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
 use fiord_types::{Bytes, Dir, Errno};
 
@@ -139,10 +139,10 @@ fn holds_data(job: &JobPlan) -> bool {
 }
 
 /// Whether the contents need their full size on storage that compresses or deduplicates (btrfs, ZFS, VDO).
-fn takes_its_size(content: &Content) -> bool {
+fn takes_its_size(content: &ContentPlan) -> bool {
     match content {
-        Content::Zero | Content::Pattern(_) | Content::Shaped(_) => false,
-        Content::Scramble | Content::Fixed | Content::Refill => true,
+        ContentPlan::Zero | ContentPlan::Pattern(_) | ContentPlan::Shaped(_) => false,
+        ContentPlan::Scramble | ContentPlan::Fixed | ContentPlan::Refill => true,
     }
 }
 

@@ -59,7 +59,7 @@ fn job(dir: &Scratch, size: u64) -> JobPlan {
 fn a_file_to_read_is_written_and_holds_no_zeroes() {
     let dir = Scratch::new();
     let mut job = job(&dir, (3 << 20) + 5);
-    job.content = fiord_plan::Content::Scramble;
+    job.content = fiord_plan::ContentPlan::Scramble;
     let mut notes = Notes::default();
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Complete);
     assert_eq!(notes.laid_out, [(1, (3 << 20) + 5)]);
@@ -234,12 +234,14 @@ fn a_file_with_compressible_contents_may_be_larger_than_its_file_system() {
     job.target.layout.fallocate = Fallocate::None;
     let refused = prepare(&job, &mut Notes::default()).unwrap_err();
     assert!(refused.to_string().contains("use a smaller size"), "{refused}");
-    for content in [Content::Zero, Content::Pattern(Vec::new())] {
+    for content in [ContentPlan::Zero, ContentPlan::Pattern(Vec::new())] {
         assert!(!takes_its_size(&content), "{content:?}");
     }
-    assert!([Content::Scramble, Content::Fixed, Content::Refill].iter().all(takes_its_size));
+    assert!(
+        [ContentPlan::Scramble, ContentPlan::Fixed, ContentPlan::Refill].iter().all(takes_its_size)
+    );
     // The layout starts, and the test cancels it.
-    job.content = Content::Zero;
+    job.content = ContentPlan::Zero;
     let mut notes = Notes { patience: Some(2), ..Notes::default() };
     assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
 }

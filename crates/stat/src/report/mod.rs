@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 pub use direction::{DirKind, DirReport, LatencySummary, PriorityReport, RateSummary};
 pub use disk::{DiskCounts, DiskReport};
 pub use extras::{CachedUnderDirect, ClockReport, CoreBandwidth, Extras, SpecReport};
+pub use fiord_types::SteadyMeasure;
 pub use generator::{Ceiling, GeneratorReport, JobShares};
 pub use group::{GroupDir, GroupReport};
 pub use job::{ErrorReport, JobReport, SyncReport, Unified};
-pub use steady::{SteadyKind, SteadyMeasure, SteadyState};
+pub use steady::{SteadyKind, SteadyState};
 
 /// The version of this data model. It increases when a field changes its meaning.
 pub const SCHEMA: u32 = 1;

@@ -1,21 +1,9 @@
 //! The result of `steadystate`.
 
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Nanos, SteadyMeasure};
 use serde::{Deserialize, Serialize};
 
 use crate::time_units::Seconds;
-
-/// The quantity that `steadystate` checks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SteadyMeasure {
-    /// I/Os per second.
-    #[default]
-    Iops,
-    /// Bytes per second.
-    Bandwidth,
-    /// The mean completion latency.
-    Latency,
-}
 
 /// The rule by which `steadystate` decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

@@ -124,12 +124,12 @@ fn together(parts: &[IntervalCounts]) -> Sample {
 
 #[cfg(test)]
 mod tests {
-    use super::super::window::{Limit, Measure, Rule};
     use super::*;
+    use fiord_types::{SteadyLimit, SteadyMeasure, SteadyRule};
 
     fn group(members: usize) -> Group {
-        let rule = Rule::Deviation(Limit { value: 1.0, percent: true });
-        Group::new(Criterion { measure: Measure::Iops, rule }, 2, members)
+        let rule = SteadyRule::Deviation(SteadyLimit { value: 1.0, percent: true });
+        Group::new(Criterion { measure: SteadyMeasure::Iops, rule }, 2, members)
     }
     fn part(ios: u64) -> IntervalCounts {
         let length = Nanos::from_millis(500);

@@ -13,4 +13,4 @@ pub mod group;
 pub mod window;
 
 pub use group::{Group, IntervalCounts};
-pub use window::{Criterion, Measure, Rule, Sample, Window};
+pub use window::{Criterion, Sample, Window};

@@ -2,49 +2,23 @@
 
 use std::collections::VecDeque;
 
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Nanos, SteadyLimit, SteadyMeasure, SteadyRule};
 
 use super::fit;
-use crate::report::{SteadyKind, SteadyMeasure, SteadyState};
-
-/// The quantity that is checked.
-pub type Measure = SteadyMeasure;
-
-/// The rule for steady state.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rule {
-    /// Every sample is closer to the mean than the limit.
-    Deviation(Limit),
-    /// The least squares line rises or falls by less than the limit per sample.
-    Slope(Limit),
-    /// Steady state as in the SNIA Solid State Storage Performance Test Specification: over the window, the
-    /// range is within 20 % of the mean, and the least squares line rises or falls by at most 10 % of the mean
-    /// from the first to the last sample.
-    Pts,
-}
+use crate::report::{SteadyKind, SteadyState};
 
 /// Largest range that the specification permits, percent of the mean.
 pub const PTS_RANGE: f64 = 20.0;
 /// Largest rise or fall of the line over the window that the specification permits, percent of the mean.
 pub const PTS_SLOPE: f64 = 10.0;
 
-/// A limit for steady state.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limit {
-    /// The value.
-    pub value: f64,
-    /// True: `value` is a percentage of the mean. False: it is in the unit of the measure: I/Os per second, bytes
-    /// per second, nanoseconds.
-    pub percent: bool,
-}
-
 /// The quantity and the rule for steady state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criterion {
     /// The quantity.
-    pub measure: Measure,
+    pub measure: SteadyMeasure,
     /// The rule.
-    pub rule: Rule,
+    pub rule: SteadyRule,
 }
 
 /// The rates and the latency of one interval.
@@ -94,11 +68,11 @@ impl Window {
         self.attained
     }
 
-    fn values(&self, measure: Measure) -> Vec<f64> {
+    fn values(&self, measure: SteadyMeasure) -> Vec<f64> {
         let of = |s: &Sample| match measure {
-            Measure::Iops => s.iops as f64,
-            Measure::Bandwidth => s.bw.0 as f64,
-            Measure::Latency => s.lat.0 as f64,
+            SteadyMeasure::Iops => s.iops as f64,
+            SteadyMeasure::Bandwidth => s.bw.0 as f64,
+            SteadyMeasure::Latency => s.lat.0 as f64,
         };
         self.samples.iter().map(of).collect()
     }
@@ -110,14 +84,14 @@ impl Window {
         if mean <= 0.0 {
             return false;
         }
-        let within = |what: f64, limit: Limit| match limit.percent {
+        let within = |what: f64, limit: SteadyLimit| match limit.percent {
             true => fit::percent(what.abs(), mean) < limit.value,
             false => what.abs() < limit.value,
         };
         match self.criterion.rule {
-            Rule::Deviation(limit) => within(fit::deviation(&values), limit),
-            Rule::Slope(limit) => within(fit::slope(&values), limit),
-            Rule::Pts => {
+            SteadyRule::Deviation(limit) => within(fit::deviation(&values), limit),
+            SteadyRule::Slope(limit) => within(fit::slope(&values), limit),
+            SteadyRule::Pts => {
                 fit::percent(fit::range(&values), mean) <= PTS_RANGE
                     && fit::percent(excursion(&values).abs(), mean) <= PTS_SLOPE
             }
@@ -132,19 +106,19 @@ impl Window {
         let full = self.samples.len() == self.size;
         let judged = if full { values.as_slice() } else { &[] };
         let mean = fit::mean(judged);
-        let share = |what: f64, limit: Limit| match limit.percent {
+        let share = |what: f64, limit: SteadyLimit| match limit.percent {
             true => fit::percent(what, mean),
             false => what,
         };
         let (deviation, slope) = (fit::deviation(judged), fit::slope(judged));
         let (kind, percent, criterion, max_deviation, slope) = match self.criterion.rule {
-            Rule::Deviation(limit) => {
+            SteadyRule::Deviation(limit) => {
                 (SteadyKind::Deviation, limit.percent, share(deviation, limit), deviation, 0.0)
             }
-            Rule::Slope(limit) => {
+            SteadyRule::Slope(limit) => {
                 (SteadyKind::Slope, limit.percent, share(slope, limit), 0.0, slope)
             }
-            Rule::Pts => {
+            SteadyRule::Pts => {
                 let range = fit::percent(fit::range(judged), mean);
                 let line = fit::percent(excursion(judged), mean);
                 (SteadyKind::Pts { slope_percent: line }, true, range, deviation, slope)
@@ -184,41 +158,41 @@ fn excursion(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    fn window(measure: Measure, rule: Rule, values: &[u64]) -> Window {
+    fn window(measure: SteadyMeasure, rule: SteadyRule, values: &[u64]) -> Window {
         let mut window = Window::new(Criterion { measure, rule }, values.len());
         for v in values {
             let sample = match measure {
-                Measure::Iops => Sample { iops: *v, ..Sample::default() },
-                Measure::Bandwidth => Sample { bw: Bytes(*v), ..Sample::default() },
-                Measure::Latency => Sample { lat: Nanos(*v), ..Sample::default() },
+                SteadyMeasure::Iops => Sample { iops: *v, ..Sample::default() },
+                SteadyMeasure::Bandwidth => Sample { bw: Bytes(*v), ..Sample::default() },
+                SteadyMeasure::Latency => Sample { lat: Nanos(*v), ..Sample::default() },
             };
             window.push(sample);
         }
         window
     }
-    const fn percent(value: f64) -> Limit {
-        Limit { value, percent: true }
+    const fn percent(value: f64) -> SteadyLimit {
+        SteadyLimit { value, percent: true }
     }
-    const fn fixed(value: f64) -> Limit {
-        Limit { value, percent: false }
+    const fn fixed(value: f64) -> SteadyLimit {
+        SteadyLimit { value, percent: false }
     }
 
     /// The expected numbers are what fio 3.42 printed for these samples.
     #[test]
     fn the_numbers_equal_those_of_fio() {
-        let slope = Rule::Slope(percent(0.5));
-        let report = window(Measure::Iops, slope, &[3002, 3000, 2995])
+        let slope = SteadyRule::Slope(percent(0.5));
+        let report = window(SteadyMeasure::Iops, slope, &[3002, 3000, 2995])
             .report(String::new(), Nanos::from_secs(3));
         assert!(report.attained);
         assert_eq!(format!("{:.6} {:.6}", report.criterion, report.slope), "-0.116706 -3.500000");
         assert_eq!((report.iops_mean, report.max_deviation), (2999, 0.0));
-        let deviation = Rule::Deviation(percent(50.0));
-        let report = window(Measure::Iops, deviation, &[3964, 5002])
+        let deviation = SteadyRule::Deviation(percent(50.0));
+        let report = window(SteadyMeasure::Iops, deviation, &[3964, 5002])
             .report(String::new(), Nanos::from_secs(2));
         let shown = format!("{:.6} {:.6}", report.criterion, report.max_deviation);
         assert_eq!(shown, "11.577069 519.000000");
         let values = [12_357_713, 12_226_609, 12_378_112];
-        let report = window(Measure::Bandwidth, Rule::Deviation(percent(0.0)), &values);
+        let report = window(SteadyMeasure::Bandwidth, SteadyRule::Deviation(percent(0.0)), &values);
         assert!(!report.attained());
         let report = report.report(String::new(), Nanos::from_secs(3));
         let shown = format!("{:.6} {:.6}", report.criterion, report.max_deviation);
@@ -227,20 +201,24 @@ mod tests {
 
     #[test]
     fn limits_are_numbers_or_percentages() {
-        let iops = |rule| window(Measure::Iops, rule, &[1000, 1010, 1020]).attained();
-        assert!(iops(Rule::Deviation(fixed(10.1))) && !iops(Rule::Deviation(fixed(10.0))));
-        assert!(iops(Rule::Deviation(percent(1.0))) && !iops(Rule::Deviation(percent(0.9))));
-        assert!(iops(Rule::Slope(fixed(10.1))) && !iops(Rule::Slope(fixed(10.0))));
-        assert!(iops(Rule::Slope(percent(1.0))) && !iops(Rule::Slope(percent(0.9))));
+        let iops = |rule| window(SteadyMeasure::Iops, rule, &[1000, 1010, 1020]).attained();
+        assert!(
+            iops(SteadyRule::Deviation(fixed(10.1))) && !iops(SteadyRule::Deviation(fixed(10.0)))
+        );
+        assert!(
+            iops(SteadyRule::Deviation(percent(1.0))) && !iops(SteadyRule::Deviation(percent(0.9)))
+        );
+        assert!(iops(SteadyRule::Slope(fixed(10.1))) && !iops(SteadyRule::Slope(fixed(10.0))));
+        assert!(iops(SteadyRule::Slope(percent(1.0))) && !iops(SteadyRule::Slope(percent(0.9))));
         // A line that falls as steeply.
-        let lat = |rule| window(Measure::Latency, rule, &[1020, 1010, 1000]).attained();
-        assert!(lat(Rule::Slope(fixed(10.1))) && !lat(Rule::Slope(fixed(10.0))));
+        let lat = |rule| window(SteadyMeasure::Latency, rule, &[1020, 1010, 1000]).attained();
+        assert!(lat(SteadyRule::Slope(fixed(10.1))) && !lat(SteadyRule::Slope(fixed(10.0))));
     }
 
     #[test]
     fn only_the_last_samples_count_and_an_attained_state_stays() {
-        let rule = Rule::Deviation(percent(1.0));
-        let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 3);
+        let rule = SteadyRule::Deviation(percent(1.0));
+        let mut window = Window::new(Criterion { measure: SteadyMeasure::Iops, rule }, 3);
         let attained: Vec<bool> = [9000, 5000, 1000, 1001, 1002, 5]
             .map(|iops| window.push(Sample { iops, ..Sample::default() }))
             .to_vec();
@@ -251,8 +229,8 @@ mod tests {
 
     #[test]
     fn a_window_that_is_not_full_has_no_verdict() {
-        let rule = Rule::Deviation(percent(50.0));
-        let mut window = Window::new(Criterion { measure: Measure::Iops, rule }, 4);
+        let rule = SteadyRule::Deviation(percent(50.0));
+        let mut window = Window::new(Criterion { measure: SteadyMeasure::Iops, rule }, 4);
         window.push(Sample { iops: 10, ..Sample::default() });
         window.push(Sample { iops: 20, ..Sample::default() });
         let report = window.report(String::new(), Nanos::from_secs(4));
@@ -262,20 +240,24 @@ mod tests {
 
     #[test]
     fn a_job_without_io_is_not_steady() {
-        assert!(!window(Measure::Iops, Rule::Deviation(percent(50.0)), &[0, 0, 0]).attained());
-        assert!(!window(Measure::Iops, Rule::Pts, &[0; 5]).attained());
+        assert!(
+            !window(SteadyMeasure::Iops, SteadyRule::Deviation(percent(50.0)), &[0, 0, 0])
+                .attained()
+        );
+        assert!(!window(SteadyMeasure::Iops, SteadyRule::Pts, &[0; 5]).attained());
     }
 
     #[test]
     fn pts_wants_both_a_small_range_and_a_flat_line() {
-        let pts = |values: [u64; 5]| window(Measure::Iops, Rule::Pts, &values).attained();
+        let pts =
+            |values: [u64; 5]| window(SteadyMeasure::Iops, SteadyRule::Pts, &values).attained();
         // 20 % from the smallest to the largest, no slope.
         assert!(pts([900, 1100, 1000, 1100, 900]));
         assert!(!pts([899, 1100, 1000, 1100, 900]));
         // A line that rises by 10 % of the mean over the window.
         assert!(pts([950, 975, 1000, 1025, 1050]));
         assert!(!pts([949, 975, 1000, 1025, 1051]));
-        let report = window(Measure::Iops, Rule::Pts, &[950, 975, 1000, 1025, 1050]);
+        let report = window(SteadyMeasure::Iops, SteadyRule::Pts, &[950, 975, 1000, 1025, 1050]);
         let report = report.report("pts".into(), Nanos::from_secs(5));
         assert_eq!((report.criterion, report.slope), (10.0, 25.0));
         assert_eq!(report.kind, SteadyKind::Pts { slope_percent: 10.0 });

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::super::pattern::{BodyPattern, PatternPart};
+use super::super::super::pattern::{BodyPattern, ResolvedPart};
 use super::super::super::write::WriteIdentity;
 use super::super::FaultClass;
 use super::*;
@@ -12,8 +12,8 @@ const LENGTH: usize = 16384;
 
 fn format(method: Method, interval: u32) -> WriteFormat {
     let pattern = match method {
-        Method::PatternHdr => vec![PatternPart::Bytes(b"fiord".to_vec())],
-        Method::Pattern => vec![PatternPart::Bytes(vec![0xa5; 56]), PatternPart::Offset],
+        Method::PatternHdr => vec![ResolvedPart::Bytes(b"fiord".to_vec())],
+        Method::Pattern => vec![ResolvedPart::Bytes(vec![0xa5; 56]), ResolvedPart::Offset],
         _ => Vec::new(),
     };
     WriteFormat::new(method, interval, 0, BodyPattern::new(pattern, 0)).expect("it fits")

@@ -1,21 +1,21 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::verify::pattern::PatternPart;
+use crate::verify::pattern::ResolvedPart;
 
 /// A job's format, the length of a write, and the number of bytes that its headers take.
 #[derive(Debug, Clone)]
 struct Case {
     format: WriteFormat,
-    parts: Vec<PatternPart>,
+    parts: Vec<ResolvedPart>,
     piece: u64,
     length: usize,
 }
 
-fn parts() -> impl Strategy<Value = Vec<PatternPart>> {
+fn parts() -> impl Strategy<Value = Vec<ResolvedPart>> {
     let part = prop_oneof![
-        prop::collection::vec(any::<u8>(), 1..40).prop_map(PatternPart::Bytes),
-        Just(PatternPart::Offset),
+        prop::collection::vec(any::<u8>(), 1..40).prop_map(ResolvedPart::Bytes),
+        Just(ResolvedPart::Offset),
     ];
     prop::collection::vec(part, 0..4)
 }
@@ -49,14 +49,14 @@ const EXPECTED: ExpectedWrite =
     ExpectedWrite { offset: ID.offset, seed: Some(ID.seed), number: Some(ID.number) };
 
 /// The bytes of a pattern, one after the other.
-fn naive(parts: &[PatternPart], piece: u64, offset: u64, length: usize) -> Vec<u8> {
+fn naive(parts: &[ResolvedPart], piece: u64, offset: u64, length: usize) -> Vec<u8> {
     let piece = if piece == 0 { length } else { piece as usize };
     let mut all = Vec::new();
     while all.len() < length {
         let start = (offset + all.len() as u64).to_le_bytes();
         let once = parts.iter().flat_map(|part| match part {
-            PatternPart::Bytes(bytes) => bytes.clone(),
-            PatternPart::Offset => start.to_vec(),
+            ResolvedPart::Bytes(bytes) => bytes.clone(),
+            ResolvedPart::Offset => start.to_vec(),
         });
         let once: Vec<u8> = once.collect();
         all.extend(once.iter().copied().cycle().take(piece.min(length - all.len())));

@@ -24,7 +24,7 @@ use crate::options::reading::Reading;
 const MOST_BLOCKS: u64 = 1 << 16;
 
 /// The properties of a job that the limits of a namespace apply to, and one of its files.
-pub(super) struct Limits<'a> {
+pub(super) struct LimitedJob<'a> {
     pub(super) job: Reading<'a>,
     pub(super) load: &'a Load,
     pub(super) file: &'a FilePlan,
@@ -43,7 +43,7 @@ struct Most {
     help: &'static str,
 }
 
-impl Limits<'_> {
+impl LimitedJob<'_> {
     /// Adds one error for everything that the namespace does not support.
     pub(super) fn check(&self, target: &NvmeTarget, polled: bool, messages: &mut Messages) {
         self.blocks(target, messages);

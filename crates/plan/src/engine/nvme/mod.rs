@@ -221,7 +221,8 @@ pub(crate) fn targets(
             split: None,
         };
         let page = survey.facts.page_size();
-        let limits = limits::Limits { job, load, file, memory, page, deallocate: nvme.deallocate };
+        let limits =
+            limits::LimitedJob { job, load, file, memory, page, deallocate: nvme.deallocate };
         limits.check(&target, plan.ring.hipri, messages);
         protection::buffer(job, load, &target, messages);
         protection::unchecked_tag(job, &target, messages);

@@ -12,7 +12,7 @@ use super::{Delay, Events, Hook, IssuedIo};
 const FLOW_NAP: u64 = 50_000;
 
 /// The share of one job in its flow.
-pub(super) struct FlowShare {
+pub(super) struct FlowHook {
     ticket: FlowTicket,
     /// Time between two checks, ns.
     nap: u64,
@@ -20,7 +20,7 @@ pub(super) struct FlowShare {
     ahead: bool,
 }
 
-impl FlowShare {
+impl FlowHook {
     /// The share of a job, which joins its flow; `None` without a flow.
     pub(super) fn of(job: &JobPlan, ticket: Option<FlowTicket>) -> Option<Self> {
         let mut ticket = ticket?;
@@ -29,11 +29,11 @@ impl FlowShare {
             .pace
             .flow
             .map_or(0, |flow| if flow.sleep > Nanos::ZERO { flow.sleep.0 } else { FLOW_NAP });
-        Some(FlowShare { ticket, nap, ahead: false })
+        Some(FlowHook { ticket, nap, ahead: false })
     }
 }
 
-impl Hook for FlowShare {
+impl Hook for FlowHook {
     fn events(&self) -> Events {
         Events::READY | Events::ISSUED
     }

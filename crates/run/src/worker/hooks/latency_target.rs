@@ -1,7 +1,7 @@
 //! `latency_target`. [`LatencyTarget`] searches for the depth; this hook keeps it.
 
 use fiord_load::pace::LatencyTarget;
-use fiord_load::pace::latency_target::Verdict;
+use fiord_load::pace::latency_target::WindowResult;
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
 use fiord_types::PerDir;
@@ -46,9 +46,9 @@ impl Hook for DepthSearch {
 
     fn check(&mut self, now: u64, _totals: PerDir<(u64, u64)>) -> Check {
         match self.0.check(now) {
-            Verdict::GoOn | Verdict::Adjusted => Check::GoOn,
-            Verdict::Another => Check::MeasureAgain,
-            Verdict::Found => Check::End,
+            WindowResult::GoOn | WindowResult::Adjusted => Check::GoOn,
+            WindowResult::Another => Check::MeasureAgain,
+            WindowResult::Found => Check::End,
         }
     }
 

@@ -8,16 +8,16 @@ use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::super::loops::ops::direction;
-use super::flow::FlowShare;
+use super::flow::FlowHook;
 use super::journal::WriteJournal;
 use super::latency_target::DepthSearch;
 use super::max_latency::MaxLatency;
 use super::min_rate::RateFloor;
 use super::pacing::Pacing;
-use super::priorities::Priorities;
+use super::priorities::PriorityLatencies;
 use super::slices::SliceCounts;
 use super::verify::{MapInformer, Verifier};
-use super::zones::Zones;
+use super::zones::ZoneHook;
 use super::{
     Admission, Check, Completed, Delay, Disposition, Events, Extra, Hook, HookResults, IssuedIo,
     NEVER, ReleasedSlot,
@@ -139,15 +139,15 @@ impl Hooks {
         let list = [
             DepthSearch::of(job, now).map(boxed),
             Pacing::of(job, hertz, now).map(boxed),
-            FlowShare::of(job, special.ticket).map(boxed),
-            special.placer.map(|placer| boxed(Zones::new(placer))),
+            FlowHook::of(job, special.ticket).map(boxed),
+            special.placer.map(|placer| boxed(ZoneHook::new(placer))),
             // A write is recorded as completed before another job may write its blocks.
             special.journal.map(boxed),
             special.verify.map(|verify| verify as Box<dyn Hook>),
             special.informer.map(boxed),
             RateFloor::of(job, now).map(boxed),
             SliceCounts::of(job).map(boxed),
-            Priorities::of(job).map(boxed),
+            PriorityLatencies::of(job).map(boxed),
             MaxLatency::of(job).map(boxed),
         ];
         Hooks::new(list.into_iter().flatten().collect(), job.slots())

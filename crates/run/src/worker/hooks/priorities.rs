@@ -6,16 +6,16 @@ use fiord_stat::recorder::Recorder;
 use super::{Completed, Disposition, Events, Hook, IssuedIo};
 
 /// Counts the latency of each I/O by its priority.
-pub(super) struct Priorities;
+pub(super) struct PriorityLatencies;
 
-impl Priorities {
+impl PriorityLatencies {
     /// `None` for a job whose I/Os all have its own priority.
     pub(super) fn of(job: &JobPlan) -> Option<Self> {
-        job.load.priorities.as_ref().map(|_| Priorities)
+        job.load.priorities.as_ref().map(|_| PriorityLatencies)
     }
 }
 
-impl Hook for Priorities {
+impl Hook for PriorityLatencies {
     fn events(&self) -> Events {
         Events::COMPLETED
     }

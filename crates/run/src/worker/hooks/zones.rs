@@ -10,7 +10,7 @@ use crate::error::JobError;
 use crate::zones::{Placer, ZonePlacement};
 
 /// Places the I/Os of one job in zones.
-pub(super) struct Zones {
+pub(super) struct ZoneHook {
     placer: Placer,
     /// The last I/O waits for its zone.
     blocked: bool,
@@ -18,14 +18,14 @@ pub(super) struct Zones {
     zone: String,
 }
 
-impl Zones {
+impl ZoneHook {
     /// A hook for a job with this placer.
     pub(super) fn new(placer: Placer) -> Self {
-        Zones { placer, blocked: false, zone: String::new() }
+        ZoneHook { placer, blocked: false, zone: String::new() }
     }
 }
 
-impl Hook for Zones {
+impl Hook for ZoneHook {
     fn events(&self) -> Events {
         Events::ADMIT | Events::ISSUED | Events::CARRY_OUT | Events::COMPLETED
     }

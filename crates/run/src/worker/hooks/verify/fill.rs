@@ -149,8 +149,8 @@ impl JobFormat {
 fn body_pattern(pattern: &VerifyPattern, most: u32) -> Result<BodyPattern, JobError> {
     let parts = whole_pattern(&pattern.parts, most)?;
     let parts = parts.into_iter().filter_map(|part| match part {
-        PatternPart::Bytes(bytes) => Some(pattern::PatternPart::Bytes(bytes)),
-        PatternPart::Offset => Some(pattern::PatternPart::Offset),
+        PatternPart::Bytes(bytes) => Some(pattern::ResolvedPart::Bytes(bytes)),
+        PatternPart::Offset => Some(pattern::ResolvedPart::Offset),
         // Replaced above.
         PatternPart::File(_) => None,
     });
