@@ -7,7 +7,7 @@ use fiord_job::command::MOST_JOBS;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{DESCRIPTION, NUMJOBS, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
-use fiord_types::{Bytes, JobIndex};
+use fiord_types::{Bytes, Dir, JobIndex};
 
 use crate::engine::{depth, nvme, scsi};
 use crate::load::placement::PlacementOptions;
@@ -245,6 +245,7 @@ impl Resolver<'_> {
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
         blocks::warn_off_grid(job, &load, messages);
+        blocks::trimmed_and_written(job, &load, messages);
         nvme::check(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
         sprandom::combinations(job, &load, messages);
@@ -256,6 +257,7 @@ impl Resolver<'_> {
         let open = OpenPlan { generated: naming.is_generated(), ..open };
         let usage = Usage {
             mix: load.mix,
+            trims: load.mix.has(Dir::Trim) || verify::trims_writes(job, load.mix),
             engine: job.spec.engine(),
             largest: blocks.values().map(|block| block.max()).max().unwrap_or(0),
             stated: usage::stated(job),

@@ -47,7 +47,7 @@ impl VerifyMaps {
         {
             for file in &job.target.files {
                 let target = targets.entry(file.path.clone()).or_default();
-                target.end = target.end.max(file.offset.saturating_add(file.reach()));
+                target.end = target.end.max(file.end());
                 let maps = target.maps.get_mut().unwrap_or_else(PoisonError::into_inner);
                 if !maps.iter().any(|known| known.format == format) {
                     maps.push(FormatMap { format: format.clone(), granule, map: None });
@@ -89,8 +89,7 @@ impl VerifyMaps {
         let Some(target) = self.targets.get(&file.path) else {
             if let Some((_, granule)) = own {
                 // The plan of a test.
-                let end = file.offset + file.reach();
-                result.own = Some(Arc::new(WriteMap::new(end, granule)?));
+                result.own = Some(Arc::new(WriteMap::new(file.end(), granule)?));
             }
             return Ok(result);
         };
@@ -215,9 +214,9 @@ impl TargetMaps {
         });
     }
 
-    /// The target has discarded the data of whole zones.
-    pub(crate) fn clear(&self, claim: TargetClaim) {
-        self.settle(claim, WriteMap::clear, WriteMap::clear);
+    /// The target has discarded the data of a zone.
+    pub(crate) fn discard(&self, claim: TargetClaim) {
+        self.settle(claim, WriteMap::trim, WriteMap::trim);
     }
 
     /// The write or trim failed, or the job does not verify: the contents of the blocks are unknown.

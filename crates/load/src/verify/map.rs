@@ -18,8 +18,8 @@ use crate::LoadError;
 /// # Writes
 ///
 /// A writer [claims](Self::claim) all granules of a write before it fills the buffer, and settles the claim when the
-/// write completes: [`complete`](Self::complete), [`trim`](Self::trim), [`clear`](Self::clear),
-/// [`abandon`](Self::abandon) or [`release`](Self::release). A claim is exclusive, so writes that overlap are serialized, within a job and between
+/// write completes: [`complete`](Self::complete), [`trim`](Self::trim), [`abandon`](Self::abandon) or
+/// [`release`](Self::release). A claim is exclusive, so writes that overlap are serialized, within a job and between
 /// jobs. A claim that is refused takes nothing, so jobs cannot block each other: of the jobs that claim at one moment,
 /// the one that reaches the highest granule gets all of its granules.
 ///
@@ -214,14 +214,9 @@ impl WriteMap {
         });
     }
 
-    /// The trim succeeded.
+    /// The trim succeeded, or a zone with the granules was reset.
     pub fn trim(&self, claimed: Claimed) {
         self.settle(claimed.before.span, |_| splat(TRIMMED));
-    }
-
-    /// The target has discarded the data (a zone was reset): the granules count as never written.
-    pub fn clear(&self, claimed: Claimed) {
-        self.settle(claimed.before.span, |_| splat(NEVER_WRITTEN));
     }
 
     /// The write or trim failed, or it did not complete: what the granules contain is unknown.

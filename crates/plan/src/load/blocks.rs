@@ -2,7 +2,7 @@
 
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{BA, BS, BSRANGE, BSSPLIT, NORANDOMMAP};
-use fiord_types::PerDir;
+use fiord_types::{Dir, PerDir};
 
 use crate::model::{BlockSize, Load, Mix};
 use crate::options::messages::Messages;
@@ -92,6 +92,15 @@ pub(crate) fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) 
             BA,
             "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",
         ));
+    }
+}
+
+/// Refuses `rw=trimwrite` with different block sizes: each write goes to the block that was trimmed before it.
+pub(crate) fn trimmed_and_written(job: Reading, load: &Load, messages: &mut Messages) {
+    if load.mix == Mix::TrimWrite && load.blocks[Dir::Trim] != load.blocks[Dir::Write] {
+        let what = "each write of `rw=trimwrite` fills the block that was trimmed before it, so both need equal block sizes";
+        let help = "To fix: give writes and trims one block size, as in `bs=64k`";
+        messages.push(job.error(size_option(job), what).help(help));
     }
 }
 

@@ -8,8 +8,8 @@ use fiord_job::option::handle::{Opt, WordEnum};
 use fiord_job::option::table::{
     CONTINUE_ON_ERROR, EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS, IO_SUBMIT_MODE,
     IOENGINE, IoSubmitMode, JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES, READ_BEYOND_WP,
-    RECOVER_ZBD_WRITE_ERROR, RW, ToleratedErrors, WRITE_ZONE_REMAINDER, ZONE_RESET_FREQUENCY,
-    ZONE_RESET_THRESHOLD, ZONEMODE, ZONESIZE, ZoneMode, nvme, sg,
+    RECOVER_ZBD_WRITE_ERROR, RW, TRIM_PERCENTAGE, ToleratedErrors, WRITE_ZONE_REMAINDER,
+    ZONE_RESET_FREQUENCY, ZONE_RESET_THRESHOLD, ZONEMODE, ZONESIZE, ZoneMode, nvme, sg,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
@@ -20,6 +20,7 @@ use crate::model::{
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::verify;
 
 /// Whether the job sets `zonemode=zbd`.
 pub(crate) fn wanted(job: Reading) -> bool {
@@ -122,6 +123,10 @@ pub(crate) fn combinations(
         let what = "zonemode=zbd does not support experimental verify: it would read at other \
                     offsets than it wrote";
         refuse(EXPERIMENTAL_VERIFY.def(), what, "To fix: leave out `experimental_verify`");
+    }
+    if verify::trims_writes(job, load.mix) {
+        let what = "a zone can only be reset as a whole, so a job cannot trim a part of its blocks";
+        refuse(TRIM_PERCENTAGE.def(), what, "To fix: leave out `trim_percentage`");
     }
     if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
         let what = "writes from separate threads cannot be kept in the order of a zone";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
-    ALLOW_FILE_CREATE, BS, CREATE_ON_OPEN, DIRECTORY, FILENAME, FILETYPE, RW,
+    ALLOW_FILE_CREATE, BS, CREATE_ON_OPEN, DIRECTORY, FILENAME, FILETYPE, RW, TRIM_PERCENTAGE,
 };
 use fiord_types::Dir;
 
@@ -134,8 +134,8 @@ fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) 
         ));
         return None;
     }
-    if usage.mix.has(Dir::Trim) && !zones::wanted(job) {
-        messages.push(no_trims(job, path));
+    if usage.trims && !zones::wanted(job) {
+        messages.push(no_trims(job, path, usage));
         return None;
     }
     if !job.get(ALLOW_FILE_CREATE) {
@@ -243,8 +243,8 @@ fn may_use(
         }
         // NVMe and SCSI generic devices, raw flash.
         FoundKind::Char => not_in_use(job, path, usage, survey, messages),
-        FoundKind::Regular if usage.mix.has(Dir::Trim) && !zones::wanted(job) => {
-            messages.push(no_trims(job, path));
+        FoundKind::Regular if usage.trims && !zones::wanted(job) => {
+            messages.push(no_trims(job, path, usage));
             None
         }
         _ => Some(()),
@@ -252,9 +252,13 @@ fn may_use(
 }
 
 /// The error for trims of a regular file.
-fn no_trims(job: Reading, path: &Path) -> Diagnostic {
+fn no_trims(job: Reading, path: &Path, usage: Usage) -> Diagnostic {
     let shown = path.display();
     let what = format!("`{shown}` is a regular file, and only block devices can be trimmed");
+    if !usage.mix.has(Dir::Trim) {
+        let help = "To fix: name a block device, or leave out `trim_percentage`";
+        return job.error(TRIM_PERCENTAGE, what).help(help);
+    }
     job.error(RW, what).help("To fix: name a block device, or use `rw=write`")
 }
 

@@ -10,6 +10,8 @@ use crate::options::reading::Reading;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
     pub(crate) mix: Mix,
+    /// The job trims: all of its targets must be able to.
+    pub(crate) trims: bool,
     /// What the engine can do.
     pub(crate) engine: &'static EngineDef,
     /// The largest block size in bytes.

@@ -21,6 +21,7 @@ mod tracking;
 pub(crate) use checks::files_exist;
 pub(crate) use journal::{journal, share_journals};
 pub use options::fio_method;
+pub(crate) use options::trims_writes;
 pub(crate) use options::verify;
 pub(crate) use sharing::share_targets;
 pub(crate) use states::{load_states, refuse_shared};

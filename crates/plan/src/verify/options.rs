@@ -4,10 +4,11 @@ use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::table::nvme::{VERIFY_MODE, VerifyMode};
 use fiord_job::option::table::{
-    DO_VERIFY, TRIM_BACKLOG, TRIM_BACKLOG_BATCH, TRIM_PERCENTAGE, TRIM_VERIFY_ZERO, VERIFY,
-    VERIFY_ASYNC, VERIFY_ASYNC_CPUS, VERIFY_BACKLOG, VERIFY_BACKLOG_BATCH, VERIFY_DUMP,
-    VERIFY_FATAL, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY, VERIFY_PATTERN,
-    VERIFY_PATTERN_INTERVAL, VERIFY_POLICY, VERIFY_STATE_LOAD, VERIFY_STATE_SAVE, Verify,
+    DO_VERIFY, EXPERIMENTAL_VERIFY, TRIM_BACKLOG, TRIM_BACKLOG_BATCH, TRIM_PERCENTAGE,
+    TRIM_VERIFY_ZERO, VERIFY, VERIFY_ASYNC, VERIFY_ASYNC_CPUS, VERIFY_BACKLOG,
+    VERIFY_BACKLOG_BATCH, VERIFY_DUMP, VERIFY_FATAL, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
+    VERIFY_PATTERN, VERIFY_PATTERN_INTERVAL, VERIFY_POLICY, VERIFY_STATE_LOAD, VERIFY_STATE_SAVE,
+    Verify,
 };
 use fiord_types::{Bytes, Dir};
 
@@ -47,7 +48,7 @@ pub(crate) fn verify(
         checks_seed: headers::check_seed(job, plan, pass, backlog.as_ref()),
         checks_number: headers::check_number(job, plan, pass),
         pass,
-        tracking: tracking::of_job(plan),
+        tracking: tracking::of_job(plan, trims(job).is_some()),
         backlog,
         trims: trims(job),
         threads: job.get(VERIFY_ASYNC),
@@ -153,9 +154,18 @@ fn backlog(job: Reading) -> Option<Backlog> {
     Some(Backlog { writes, batch })
 }
 
-/// The trims of a job: percentage and backlog are both needed.
+/// Whether a job trims blocks that it has written.
+pub(crate) fn trims_writes(job: Reading, mix: Mix) -> bool {
+    let writes = mix.has(Dir::Write) && !job.get(VERIFY_ONLY);
+    writes && method(job).is_some() && trims(job).is_some()
+}
+
+/// The trims of a job: percentage and backlog are both needed. With `experimental_verify`, fio trims nothing.
 fn trims(job: Reading) -> Option<VerifyTrims> {
     let percent = Some(job.get(TRIM_PERCENTAGE)).filter(|percent| *percent > 0)?;
+    if job.get(EXPERIMENTAL_VERIFY) {
+        return None;
+    }
     let backlog = job.get(TRIM_BACKLOG).filter(|backlog| *backlog > 0)?;
     let all = u32::try_from(backlog).unwrap_or(u32::MAX);
     let batch = job.get(TRIM_BACKLOG_BATCH).filter(|batch| *batch > 0).unwrap_or(all);

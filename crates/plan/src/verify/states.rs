@@ -138,7 +138,7 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
             help: "To fix: use the state of this job, or run the jobs in the order in which they ran",
         });
     }
-    let once = tracking::of_job(plan) == Tracking::Replay;
+    let once = tracking::of_job(plan, false) == Tracking::Replay;
     match state.mark() {
         None if plan.load.random && !is_complete(&state, plan) => Err(Unusable {
             why: "fio wrote it, and fio draws random offsets in another order than fiord, so the blocks that were \
@@ -157,7 +157,7 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
 /// Whether all writes of a job that writes each block once are complete.
 fn is_complete(state: &VerifyState, plan: &JobPlan) -> bool {
     let all = tracking::writes_of_loop(plan);
-    let once = tracking::of_job(plan) == Tracking::Replay;
+    let once = tracking::of_job(plan, false) == Tracking::Replay;
     once && all.is_some_and(|all| state.number >= all)
         && state.incomplete.iter().all(Option::is_none)
 }

@@ -49,8 +49,8 @@ pub(super) fn writes_of_loop(plan: &JobPlan) -> Option<u64> {
     (!mixed && plan.end.ios.is_none()).then_some(blocks)
 }
 
-/// The tracking of a job that has its target for itself.
-pub(super) fn of_job(plan: &JobPlan) -> Tracking {
+/// The tracking of a job that has its target for itself. `trims`: it trims a part of what it writes.
+pub(super) fn of_job(plan: &JobPlan, trims: bool) -> Tracking {
     let load = &plan.load;
     if load.unaligned {
         return Tracking::Records;
@@ -60,6 +60,7 @@ pub(super) fn of_job(plan: &JobPlan) -> Tracking {
     let rated = matches!(load.mix, Mix::ReadWrite { .. })
         && plan.pace.rate.values().any(|rate| rate.is_some());
     let depends = load.mix == Mix::TrimWrite
+        || trims
         || load.strided.is_some()
         || load.zoned.is_some()
         || rated

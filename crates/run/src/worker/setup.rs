@@ -351,7 +351,10 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     let at_once_or_gathered = at_once || job.engine.def().in_flight == DepthSupport::Combined;
     let wanted = wanted_axes(&job.record, at_once_or_gathered);
     let reads_back = job.verify.as_ref().is_some_and(|verify| verify.pass.reads_back());
-    let mixed = |dir: &Dir| job.load.mix.has(*dir) || (*dir == Dir::Read && reads_back);
+    let trims = job.verify.as_ref().is_some_and(|verify| verify.trims.is_some());
+    let mixed = |dir: &Dir| {
+        job.load.mix.has(*dir) || *dir == Dir::Read && reads_back || *dir == Dir::Trim && trims
+    };
     let dirs: Vec<Dir> = Dir::ALL.into_iter().filter(mixed).collect();
     let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
     recorder.axes = wanted;

@@ -159,25 +159,21 @@ options! {
     /// The percentage of written blocks that the job trims before it verifies them.
     pub const TRIM_PERCENTAGE: Opt<u8> = option("trim_percentage", PERCENT, "trim_percentage=10")
         .default("0")
-        .under("verify")
-        .later();
+        .under("verify");
 
     /// Whether trimmed blocks must read as zeros.
     pub const TRIM_VERIFY_ZERO: Opt<bool> = option("trim_verify_zero", BOOL, "trim_verify_zero=0")
         .default("1")
-        .under("trim_percentage")
-        .later();
+        .under("trim_percentage");
 
     /// Trims after this many written blocks.
     pub const TRIM_BACKLOG: Opt<Option<u64>> = option("trim_backlog", COUNT64, "trim_backlog=1024")
-        .under("trim_percentage")
-        .later();
+        .under("trim_percentage");
 
     /// How many blocks the job trims each time.
     pub const TRIM_BACKLOG_BATCH: Opt<Option<u32>> =
         option("trim_backlog_batch", COUNT, "trim_backlog_batch=64")
-            .under("trim_percentage")
-        .later();
+            .under("trim_percentage");
 
     /// Writes a list of all corrupt extents to this file, one line for each: file, offset, length, class
     /// and explanation. The report shows only the first ten of each class in full. Jobs with the same

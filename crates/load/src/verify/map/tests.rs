@@ -34,7 +34,6 @@ enum Settle {
     Complete(u8),
     Next,
     Trim,
-    Clear,
     Abandon,
     Release,
 }
@@ -45,7 +44,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         4 => (1..=WriteValue::COUNT).prop_map(Settle::Complete),
         3 => Just(Settle::Next),
         1 => Just(Settle::Trim),
-        1 => Just(Settle::Clear),
         1 => Just(Settle::Abandon),
         2 => Just(Settle::Release),
     ];
@@ -102,7 +100,6 @@ impl Model {
             Settle::Complete(byte) => map.complete(claimed, value(*byte)),
             Settle::Next => map.complete_each(claimed, next),
             Settle::Trim => map.trim(claimed),
-            Settle::Clear => map.clear(claimed),
             Settle::Abandon => map.abandon(claimed),
             Settle::Release => map.release(claimed),
         }
@@ -111,7 +108,6 @@ impl Model {
                 Settle::Complete(byte) => GranuleState::Written(value(*byte)),
                 Settle::Next => GranuleState::Written(next(before)),
                 Settle::Trim => GranuleState::Trimmed,
-                Settle::Clear => GranuleState::NeverWritten,
                 Settle::Abandon => GranuleState::Unknown,
                 Settle::Release => before,
             };

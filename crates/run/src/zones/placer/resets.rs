@@ -223,7 +223,7 @@ impl Placer {
                 if let Some(read_back) = &self.verified.read_back {
                     read_back.unread.borrow_mut().remove(&(file, start));
                 }
-                maps.clear(claim);
+                maps.discard(claim);
             }
             Err(_) => maps.abandon(claim),
         }

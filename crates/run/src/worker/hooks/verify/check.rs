@@ -11,6 +11,7 @@ use fiord_types::Bytes;
 
 use super::fill::JobFormat;
 use super::known::{KnownPart, KnownWrite};
+use super::trims::TrimmedBlocks;
 
 /// An interval that does not contain what was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,13 @@ pub(super) enum BadContents {
     /// The block is intact, but it is not the newest one.
     #[error("write {number} of thread {thread} is there, and a later write is missing")]
     Stale { number: u64, thread: u16 },
+    /// A trimmed block is not zero.
+    #[error("byte {position} of the read is {found:#04x}, but its block was trimmed")]
+    Trimmed {
+        /// Position in the I/O.
+        position: u64,
+        found: u8,
+    },
     /// Sectors of `verify=fiord`.
     #[error("{0}")]
     Sectors(BadExtent),
@@ -72,6 +80,7 @@ pub(super) struct IntervalChecker {
     checks_number: bool,
     /// The job wrote what it reads, so that a diagnosis can use the seed even if it is not checked.
     knows_seed: bool,
+    pub trimmed: TrimmedBlocks,
     /// The bytes that a pattern gives for the whole I/O.
     expected: Vec<u8>,
     /// An interval with its header at its start.
@@ -86,6 +95,7 @@ impl IntervalChecker {
             checks_seed: plan.checks_seed && has_seed,
             checks_number: plan.checks_number,
             knows_seed: plan.pass == VerifyPass::AfterWrites && has_seed,
+            trimmed: TrimmedBlocks::of(plan),
             expected: Vec::new(),
             moved: Vec::new(),
         }

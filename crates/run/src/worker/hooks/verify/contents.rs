@@ -11,6 +11,7 @@ use super::fill::JobFormat;
 use super::known::KnownWrite;
 use super::policy::JudgedRead;
 use super::sectors::SectorFormat;
+use super::trims::{self, TrimmedBlocks};
 use crate::error::JobError;
 
 /// What writes contain.
@@ -53,22 +54,48 @@ impl Contents {
                 WriteValue::of_number(number, u32::from(format.thread()))
             }
             (Contents::Sectors(_), GranuleState::Written(value)) => value.next(),
-            (Contents::Sectors(_), GranuleState::Unknown) => WriteValue::of_number(number, 0),
+            // The generation before is unknown. This one should differ from it.
+            (Contents::Sectors(_), GranuleState::Unknown | GranuleState::Trimmed) => {
+                WriteValue::of_number(number, 0)
+            }
             (Contents::Sectors(_), _) => WriteValue::of_generation(0),
         }
     }
 
+    /// How trimmed blocks are checked.
+    pub(super) fn trimmed(&self) -> TrimmedBlocks {
+        match self {
+            Contents::Intervals(_, checker) => checker.trimmed,
+            Contents::Sectors(format) => format.trimmed,
+        }
+    }
+
+    /// Checks the bytes of a read. Calls `bad` for each bad part, until it returns false. Returns the number of bytes
+    /// that were checked.
     pub(super) fn check(
         &mut self,
         read: &JudgedRead<'_>,
         known: &KnownWrite<'_>,
         bad: &mut dyn FnMut(BadRead) -> bool,
     ) -> u64 {
-        match self {
-            Contents::Intervals(_, checker) => checker.check(read.op.offset, read.data, known, bad),
-            Contents::Sectors(format) => {
-                format.check(read.op.file, read.op.offset, read.data, known, bad)
-            }
+        let trimmed = self.trimmed();
+        if trimmed.explain(read.data) {
+            return read.data.len() as u64;
+        }
+        let mut more = true;
+        let mut found = |one| {
+            more = bad(one);
+            more
+        };
+        let found: &mut dyn FnMut(BadRead) -> bool = &mut found;
+        let (offset, data) = (read.op.offset, read.data);
+        let checked = match self {
+            Contents::Intervals(_, checker) => checker.check(offset, data, known, found),
+            Contents::Sectors(format) => format.check(read.op.file, offset, data, known, found),
+        };
+        match more && trimmed.must_read_zero() {
+            true => checked + trimmed.check(offset, data, known, bad),
+            false => checked,
         }
     }
 
@@ -97,6 +124,19 @@ impl Contents {
 
     /// Says what is wrong with a read that has bad intervals.
     pub(super) fn diagnose(
+        &self,
+        read: &JudgedRead<'_>,
+        known: &KnownWrite<'_>,
+        began: Option<u32>,
+        bad: &[BadRead],
+    ) -> Vec<BadExtent> {
+        let mut extents = trims::diagnose(read, bad);
+        extents.extend(self.diagnose_written(read, known, began, bad));
+        extents.sort_by_key(|extent| extent.start);
+        extents
+    }
+
+    fn diagnose_written(
         &self,
         read: &JudgedRead<'_>,
         known: &KnownWrite<'_>,

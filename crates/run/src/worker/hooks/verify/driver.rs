@@ -75,6 +75,9 @@ impl PassDriver {
         now: u64,
         ending: bool,
     ) -> Option<Extra> {
+        if self.pass == VerifyPass::WritesOnly {
+            return None;
+        }
         if self.pass == VerifyPass::Reads {
             return self.next_repeat(tracker, ending);
         }
@@ -221,6 +224,11 @@ impl PassDriver {
     /// Whether the files have been flushed since their last write.
     pub(super) fn has_flushed(&self) -> bool {
         self.began.is_some() && self.pass == VerifyPass::AfterWrites
+    }
+
+    /// Whether the job reads its writes back.
+    pub(super) fn is_reading(&self) -> bool {
+        self.began.is_some()
     }
 
     /// A read of the pass is issued.

@@ -52,6 +52,13 @@ impl Judge {
         self.began.get_or_insert((now / 1_000_000_000) as u32);
     }
 
+    /// A trim has discarded so many bytes of writes.
+    pub(super) fn trimmed(&mut self, bytes: Bytes) {
+        if !self.contents.trimmed().must_read_zero() {
+            self.tally.trimmed(bytes);
+        }
+    }
+
     /// Whether the job can know which write a read returns. What an earlier run wrote has its generation.
     pub(super) fn knows(&self) -> bool {
         self.contents.knows(self.pass)

@@ -14,6 +14,7 @@ use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
 use super::ranges::FileRanges;
+use super::trims::TrimmedBlocks;
 use crate::error::{JobError, Stage};
 use crate::verify_maps::{TargetClaim, TargetMaps, VerifyMaps};
 
@@ -66,6 +67,8 @@ pub(super) struct TrackedMaps {
     shared: bool,
     /// The writes that wait to be read back (`verify_backlog`).
     backlog: Option<UnreadWrites>,
+    /// Trimmed blocks are read back, too.
+    reads_trimmed: bool,
 }
 
 /// The writes of a job that were not read back since they completed. A later write replaces those that it overlaps.
@@ -128,10 +131,7 @@ impl TrackedMaps {
             maps: maps.of_job(job).map_err(|e| JobError::from(e).during(Stage::SetUp))?,
             made: files.iter().map(|file| maps.is_made(file)).collect(),
             zone_sizes: files.iter().map(|file| file.zones.map(|zones| zones.size.0)).collect(),
-            regions: files
-                .iter()
-                .map(|file| (file.offset.0, (file.offset + file.reach()).0))
-                .collect(),
+            regions: files.iter().map(|file| (file.offset.0, file.end().0)).collect(),
             admitted: None,
             watches: (0..job.slots()).map(|_| None).collect(),
             cursor: (0, 0),
@@ -145,6 +145,10 @@ impl TrackedMaps {
             exclusive: None,
             shared: files.iter().any(|file| maps.is_shared(file)),
             backlog: backlog.map(UnreadWrites::new),
+            reads_trimmed: job
+                .verify
+                .as_ref()
+                .is_some_and(|plan| TrimmedBlocks::of(plan).must_read_zero()),
         })
     }
 
@@ -222,26 +226,42 @@ impl TrackedMaps {
     }
 
     /// A write or trim has completed. `value` returns the value of each granule from its state before, or `None` for
-    /// a trim.
+    /// a trim. Returns the bytes of writes that a trim has discarded.
     pub(super) fn write_completed(
         &mut self,
         slot: u32,
         range: Range<u64>,
         succeeded: bool,
         value: Option<&dyn Fn(GranuleState) -> WriteValue>,
-    ) {
+    ) -> Bytes {
         let Some((file, Watch::Write(claimed))) = self.watches[slot as usize].take() else {
-            return;
+            return Bytes::ZERO;
         };
+        let mut trimmed = Bytes::ZERO;
         if let Some(backlog) = &mut self.backlog {
-            backlog.completed(file, range, succeeded && value.is_some());
+            let range = match self.zone_sizes[file.get()] {
+                // A trim in a zone resets the whole zone.
+                Some(size) if value.is_none() => {
+                    let zone = range.start / size * size;
+                    zone..zone + size
+                }
+                _ => range,
+            };
+            let known = value.is_some() || self.reads_trimmed;
+            backlog.completed(file, range, succeeded && known);
         }
         let map = &self.maps[file.get()];
         match value {
             _ if !succeeded => map.abandon(claimed),
             Some(value) => map.complete(claimed, value),
-            None => map.trim(claimed),
+            None => {
+                let written = |state: &GranuleState| matches!(state, GranuleState::Written(_));
+                let granules = claimed.previous().filter(written).count() as u64;
+                trimmed = Bytes(granules * map.own().map_or(0, |map| map.granule().0));
+                map.trim(claimed);
+            }
         }
+        trimmed
     }
 
     /// A write or trim of a job that does not verify has ended.
@@ -336,7 +356,15 @@ impl TrackedMaps {
     }
 
     /// A read of the job's own writes in a range. They begin at `from`, and the range ends at `end`.
-    pub(super) fn next_in(&self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
+    pub(super) fn next_in(&mut self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
+        if let Some(backlog) = &mut self.backlog {
+            let unread = backlog.ranges.pop_within(file, from..end);
+            if !backlog.overflowed {
+                let range = unread?;
+                let len = (range.end - range.start) as u32;
+                return Some(read_of(IoRange { file, offset: range.start, len }));
+            }
+        }
         let run = self.own(file)?.next_written(from, Bytes(u64::from(self.most)))?;
         let offset = run.offset.0.max(from);
         let len = (run.offset.0 + run.len.0).min(end).checked_sub(offset).filter(|len| *len > 0)?;
@@ -373,7 +401,12 @@ impl TrackedMaps {
             let file = FileIndex::at(self.cursor.0);
             let map = self.maps[file.get()].own()?;
             let from = self.cursor.1.max(start);
-            let wanted = |state| matches!(state, GranuleState::Written(_) | GranuleState::InFlight);
+            let trimmed = self.reads_trimmed;
+            let wanted = |state| match state {
+                GranuleState::Written(_) | GranuleState::InFlight => true,
+                GranuleState::Trimmed => trimmed,
+                GranuleState::NeverWritten | GranuleState::Unknown => false,
+            };
             match map.next_run(from, Bytes(u64::from(self.most)), wanted) {
                 Some(run) if run.offset.0 < end => {
                     let stop = (run.offset.0 + run.len.0).min(end);
@@ -394,6 +427,13 @@ impl TrackedMaps {
     /// Number of writes that wait to be read back (`verify_backlog`).
     pub(super) fn unread(&self) -> u64 {
         self.backlog.as_ref().map_or(0, |backlog| backlog.ranges.len() as u64)
+    }
+
+    /// Whether a block waits to be read back. Without `verify_backlog`, all blocks do until the end of the loop.
+    pub(super) fn is_unread(&self, io: &Io) -> bool {
+        let range = io.offset..io.offset + u64::from(io.len);
+        let unread = |backlog: &UnreadWrites| backlog.ranges.overlaps(io.file, &range);
+        self.backlog.as_ref().is_none_or(unread)
     }
 
     /// The next of them. `None`: not now.

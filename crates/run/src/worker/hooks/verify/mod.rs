@@ -11,6 +11,7 @@
 //! | which file is open meanwhile (`openfiles`) | `turns.rs` |
 //! | which writes of an earlier run are checked (`verify_state_load`) | `expected.rs` |
 //! | which write does a block contain, if blocks are written more than once | `map.rs` |
+//! | which blocks are trimmed, and how are they checked (`trim_percentage`) | `trims.rs` |
 //! | what must jobs without `verify` tell those that verify their files | `informer.rs` |
 //! | what is read back before a zone is reset, or instead of the writes of an earlier run | `zones.rs` |
 //! | what is known about a read | `known.rs` |
@@ -45,6 +46,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod trims;
 mod turns;
 mod zones;
 
@@ -67,6 +69,7 @@ use self::saved::SavedState;
 pub(super) use self::sectors::{target_id, this_run};
 use self::slot_use::{SlotUse, WriteNumbers};
 use self::tracker::Tracker;
+use self::trims::TrimQueue;
 use super::super::Outside;
 use super::{
     Admission, Completed, Disposition, Events, Extra, Hook, HookResults, IssuedIo, ReleasedSlot,
@@ -85,6 +88,7 @@ pub(crate) struct Verifier {
     /// What is known about the read whose slot is held next.
     to_hold: Option<WaitingRead>,
     saved: Option<SavedState>,
+    trims: Option<TrimQueue>,
 }
 
 impl Verifier {
@@ -106,6 +110,7 @@ impl Verifier {
             tracker: Tracker::of(job, plan, outside)?,
             driver: PassDriver::of(job, plan),
             saved: SavedState::of(job, plan)?,
+            trims: TrimQueue::of(job, plan),
         }))
     }
 
@@ -153,7 +158,14 @@ impl Verifier {
         }
         let contents = &self.judge.contents;
         let value = |before| contents.value(number, before);
-        self.tracker.write_completed(io, succeeded, number, &value);
+        let trimmed = self.tracker.write_completed(io, succeeded, number, &value);
+        self.judge.trimmed(trimmed);
+        if let Some(trims) = &mut self.trims
+            && io.dir == Dir::Write
+            && succeeded
+        {
+            trims.written(number, &whole(&io.op));
+        }
     }
 }
 
@@ -168,7 +180,7 @@ impl Hook for Verifier {
         let map = self.tracker.has_map();
         let reads_back = self.pass.reads_back() || (map && self.pass == VerifyPass::Reads);
         Events::FILL.only_if(fills)
-            | Events::EXTRA.only_if(reads_back)
+            | Events::EXTRA.only_if(reads_back || self.trims.is_some())
             | Events::ADMIT.only_if(map)
             | Events::ISSUED
             | Events::COMPLETED
@@ -177,8 +189,29 @@ impl Hook for Verifier {
     }
 
     fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
-        let Verifier { tracker, numbers, judge, .. } = self;
-        self.driver.next((tracker, numbers, &mut judge.tally), now, ending)
+        let Verifier { tracker, numbers, judge, trims, .. } = self;
+        let mut trim = |tracker: &mut Tracker| match (&mut *trims, tracker) {
+            (Some(trims), Tracker::Map(maps)) => trims.next(maps).map(Extra::Io),
+            _ => None,
+        };
+        if ending
+            && !self.driver.is_reading()
+            && let Some(trim) = trim(tracker)
+        {
+            return Some(trim);
+        }
+        let next = self.driver.next((tracker, numbers, &mut judge.tally), now, ending);
+        // As in fio, a batch of `verify_backlog` comes before the trims.
+        if next.is_none() && !ending {
+            return trim(tracker);
+        }
+        if let Some(trims) = trims
+            && ending
+            && next.is_none()
+        {
+            trims.end_loop();
+        }
+        next
     }
 
     fn admit(&mut self, io: &mut Io) -> Admission {

@@ -44,6 +44,17 @@ impl FileRanges {
         self.last_overlap(file, range).is_some()
     }
 
+    /// Removes the first range within another one and returns it.
+    pub(super) fn pop_within(&mut self, file: FileIndex, within: Range<u64>) -> Option<Range<u64>> {
+        let ((_, start), end) = self.ends.range((file, within.start)..(file, within.end)).next()?;
+        let found = *start..*end;
+        self.ends.remove(&(file, found.start));
+        if found.end > within.end {
+            self.ends.insert((file, within.end), found.end);
+        }
+        Some(found.start..found.end.min(within.end))
+    }
+
     /// Removes the first range and returns it.
     pub(super) fn pop_first(&mut self) -> Option<(FileIndex, Range<u64>)> {
         let ((file, start), end) = self.ends.pop_first()?;

@@ -20,6 +20,7 @@ use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::check::{BadContents, BadRead};
 use super::known::{KnownPart, KnownWrite};
+use super::trims::TrimmedBlocks;
 use crate::error::{JobError, Stage};
 
 /// Writes and checks the sectors of one job.
@@ -34,6 +35,7 @@ pub(super) struct SectorFormat {
     earlier: Arc<[AtomicU64]>,
     run: RunId,
     job: u16,
+    pub trimmed: TrimmedBlocks,
 }
 
 impl SectorFormat {
@@ -46,6 +48,7 @@ impl SectorFormat {
         let durable = job.target.open.sync != SyncMode::None;
         Ok(SectorFormat {
             size,
+            trimmed: TrimmedBlocks::of(plan),
             flags: if durable { SectorFlags::DURABLE } else { SectorFlags::NONE },
             targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
             earlier: job.target.files.iter().map(|_| AtomicU64::new(0)).collect(),

@@ -13,13 +13,16 @@ use fiord_types::Bytes;
 pub(super) struct Tally {
     results: VerifyResults,
     pass: VerifyPass,
+    /// Bytes of writes that trims have discarded. Some may have been verified before.
+    trimmed: Bytes,
     /// Nothing was written since the last pass.
     settled: bool,
 }
 
 impl Tally {
     pub(super) fn new(pass: VerifyPass) -> Self {
-        Tally { results: VerifyResults::default(), pass, settled: true }
+        let (results, trimmed) = (VerifyResults::default(), Bytes::ZERO);
+        Tally { results, pass, trimmed, settled: true }
     }
 
     /// A write of this length has completed.
@@ -30,6 +33,11 @@ impl Tally {
             coverage.skip(Unverified::Failed, Bytes(bytes));
         }
         self.settled = false;
+    }
+
+    /// A trim has discarded so many bytes of writes.
+    pub(super) fn trimmed(&mut self, bytes: Bytes) {
+        self.trimmed = self.trimmed.saturating_add(bytes);
     }
 
     /// These bytes were checked.
@@ -74,6 +82,7 @@ impl Tally {
     /// Measuring begins now.
     pub(super) fn restart(&mut self) {
         self.results.coverage = VerifyResults::default().coverage;
+        self.trimmed = Bytes::ZERO;
     }
 
     /// The results so far.
@@ -85,6 +94,11 @@ impl Tally {
         let skipped = coverage.unverified.values().fold(0, |sum, bytes| sum + bytes.0);
         let known = Bytes(coverage.verified.0.saturating_add(skipped));
         let rest = coverage.written.saturating_sub(known);
+        let trimmed = rest.min(self.trimmed);
+        if trimmed > Bytes::ZERO {
+            coverage.skip(Unverified::Trimmed, trimmed);
+        }
+        let rest = rest.saturating_sub(trimmed);
         let why = match self.pass {
             VerifyPass::WritesOnly => Unverified::NotAsked,
             _ if self.settled => Unverified::Overwritten,

@@ -4,7 +4,7 @@ use fiord_engine::Op;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_load::{Io, any_source};
 use fiord_plan::{JobPlan, Tracking, VerifyPass, VerifyPlan};
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir};
 
 use super::super::super::Outside;
 use super::super::{Admission, IssuedIo};
@@ -108,13 +108,14 @@ impl Tracker {
     }
 
     /// A write or trim has completed. `value` returns the value of each granule of a write from its state before.
+    /// Returns the bytes of writes that a trim has discarded.
     pub(super) fn write_completed(
         &mut self,
         io: &IssuedIo,
         succeeded: bool,
         number: u64,
         value: &dyn Fn(GranuleState) -> WriteValue,
-    ) {
+    ) -> Bytes {
         match self {
             Tracker::None | Tracker::Zones(_) => {}
             Tracker::Replay(replay) => {
@@ -126,9 +127,10 @@ impl Tracker {
                 let value = (io.dir == Dir::Write).then_some(value);
                 let start = io.op.offset - u64::from(io.op.at);
                 let range = start..io.op.offset + u64::from(io.op.len);
-                maps.write_completed(io.slot, range, succeeded, value);
+                return maps.write_completed(io.slot, range, succeeded, value);
             }
         }
+        Bytes::ZERO
     }
 
     /// What is known about a read that has completed. `None`: other jobs wrote at the same time, so it is read again
