@@ -9,7 +9,7 @@ use fiord_engine::{
     Outcome, Queued, Sim, Slot, Time, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, FaultEffect, FaultTrigger, IoUringPlan, SimFault};
-use fiord_types::{Bytes, FileIndex};
+use fiord_types::{Bytes, FileIndex, Nanos};
 use proptest::prelude::*;
 use scratch::{Scratch, attach};
 
@@ -133,9 +133,9 @@ prop_compose! {
         short_rate in 0.0..100.0f64,
         torn_rate in 0.0..100.0f64,
         stalls in prop::collection::vec((0u64..2_000_000, 0u64..1_000_000), 0..3),
-        size in prop_oneof![Just(0u64), 4000u64..10_000],
-        submit_cost in 0u64..1000,
-        complete_cost in 0u64..1000,
+        size in prop_oneof![Just(0u64), 4000u64..10_000].prop_map(Bytes),
+        submit_cost in (0u64..1000).prop_map(Nanos),
+        complete_cost in (0u64..1000).prop_map(Nanos),
     ) -> SimOptions {
         let effect = FaultEffect::Torn { sectors: None, unit: Bytes(512) };
         let trigger = FaultTrigger { rate: Some(torn_rate), ..FaultTrigger::default() };

@@ -10,7 +10,7 @@ use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,
 };
 use fiord_sys::file::{self, CacheUse, Lifetime, Open};
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 use crate::error::{JobError, Stage, failed};
 use crate::guard::guard;
@@ -151,7 +151,7 @@ impl<'p> FileSet<'p> {
         if size >= end {
             return Ok(());
         }
-        file::truncate(fd, end.0).map_err(|e| failed(Stage::Truncate, plan, &e))
+        file::truncate(fd, end).map_err(|e| failed(Stage::Truncate, plan, &e))
     }
 
     /// Gives the kernel advice and hints about an open file (`fadvise_hint`, `write_hint`).
@@ -167,7 +167,7 @@ impl<'p> FileSet<'p> {
             Advice::NoReuse => Some(file::PageCacheAdvice::NoReuse),
         };
         if let Some(advice) = advice {
-            file::advise(fd.as_fd(), plan.offset.0, plan.reach().0, advice)
+            file::advise(fd.as_fd(), plan.offset, plan.reach(), advice)
                 .map_err(|e| failed(Stage::Advise, plan, &e))?;
         }
         if let Some(hint) = how.write_hint.filter(|_| seekable) {
@@ -242,7 +242,7 @@ impl<'p> FileSet<'p> {
         if !target.open.invalidate || target.layout.pre_read || !plan.kind.has_path() {
             return Ok(());
         }
-        file::drop_cache(fd.as_fd(), plan.offset.0, plan.reach().0)
+        file::drop_cache(fd.as_fd(), plan.offset, plan.reach())
             .map(drop)
             .map_err(|e| failed(Stage::Invalidate, plan, &e))
     }
@@ -252,8 +252,8 @@ impl<'p> FileSet<'p> {
 /// any cached page makes every direct write look for pages, and the kernel drops only whole devices.
 fn cached_pages(plan: &FilePlan, fd: &OwnedFd) -> Option<CacheUse> {
     let (offset, len) = match plan.kind {
-        FileKind::Block => (0, 0),
-        _ => (plan.offset.0, plan.reach().0),
+        FileKind::Block => (Bytes::ZERO, Bytes::ZERO),
+        _ => (plan.offset, plan.reach()),
     };
     file::cached_pages(fd, offset, len).ok()
 }

@@ -14,7 +14,7 @@ use fiord_formats::verify::journal::{JOURNAL_UNIT, JournalHeader, JournalRecord,
 use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open};
 use fiord_sys::node::Device;
 use fiord_sys::{block, in_use};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use crate::error::{JobError, Stage};
 
@@ -112,7 +112,7 @@ impl Journals {
         let opened = FileGuard::typed().open(how, path).map_err(failed)?;
         let identity = identity(&file::facts_of(&opened.fd).map_err(failed)?);
         if !is_device {
-            file::truncate(&opened.fd, 0).map_err(failed)?;
+            file::truncate(&opened.fd, Bytes::ZERO).map_err(failed)?;
         }
         let file = File::from(opened.fd);
         let start = file.write_all_at(&header.write(), 0).and_then(|()| file.sync_all());

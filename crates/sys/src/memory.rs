@@ -420,7 +420,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("fiord-left-{}", std::process::id()));
         let how = crate::file::Open::read_write().create(true);
         let left = crate::file::FileGuard::buffer_file().open(how, &path).unwrap();
-        crate::file::truncate(&left.fd, 4096).unwrap();
+        crate::file::truncate(&left.fd, Bytes(4096)).unwrap();
         if !crate::file::is_buffer_file(&left.fd) {
             std::fs::remove_file(&path).unwrap();
             return eprintln!("skipped: no extended attributes here");

@@ -73,7 +73,7 @@ fn sizes(path: &Path) {
     let facts = file::facts(path).unwrap();
     assert_eq!(facts.kind, InodeType::Block);
     let node = facts.node.unwrap();
-    assert_eq!(file::target_size(path).unwrap(), Some(SIZE));
+    assert_eq!(file::target_size(path).unwrap(), Some(Bytes(SIZE)));
     assert_eq!(block::sysfs_size(node), Some(SIZE));
     assert_eq!(block::name(node).unwrap(), path.file_name().unwrap().to_str().unwrap());
     let fd = Open::read_only().open(path).unwrap();
@@ -111,8 +111,8 @@ fn contents(path: &Path) {
     let file = std::fs::File::from(fd);
     file.write_all_at(&[7; 65536], 0).unwrap();
     file::fsync(&file).unwrap();
-    assert!(file::drop_cache(&file, 0, 0).unwrap());
-    if let Ok(pages) = file::cached_pages(&file, 0, SIZE) {
+    assert!(file::drop_cache(&file, Bytes::ZERO, Bytes::ZERO).unwrap());
+    if let Ok(pages) = file::cached_pages(&file, Bytes::ZERO, Bytes(SIZE)) {
         assert_eq!(pages.cached, 0, "{pages:?}");
     }
     let mut back = [0; 4096];

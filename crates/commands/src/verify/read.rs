@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, Open};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::error::VerifyError;
 use super::journal::read_at;
@@ -52,7 +52,7 @@ impl TargetReader {
         let buffer = &mut self.memory[aligned..][..whole];
         if !self.direct {
             // Where this is not possible, the data comes from the page cache, as after a kill.
-            let _ = file::drop_cache(&self.file, start, whole as u64);
+            let _ = file::drop_cache(&self.file, Bytes(start), Bytes(whole as u64));
         }
         let filled = match read_at(&self.file, buffer, start) {
             // The file system has direct I/O, but not at the end of the file.

@@ -70,9 +70,9 @@ fn check_identity(target: &Path, journal: &JournalFile) -> Result<bool, VerifyEr
     let found = facts(target)?;
     let header = &journal.header;
     let size = match found.kind {
-        InodeType::Block => {
-            file::target_size(target).map_err(|e| TargetError::new(target, e))?.unwrap_or(0)
-        }
+        InodeType::Block => file::target_size(target)
+            .map_err(|e| TargetError::new(target, e))?
+            .map_or(0, |size| size.0),
         // A crash may leave a file shorter than the run has made it.
         InodeType::Regular => u64::MAX,
         _ => return Err(VerifyError::NotStorage { target: target.into() }),

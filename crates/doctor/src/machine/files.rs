@@ -234,7 +234,7 @@ fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
         FileKind::Block if used.direct && used.order < CLOSELY => {
             let open = Open::read_only().nonblocking(true).open(&state.path);
             // All of the device: any cached page makes every direct write slower.
-            let count = |fd: OwnedFd| file::cached_pages(fd, 0, 0);
+            let count = |fd: OwnedFd| file::cached_pages(fd, Bytes::ZERO, Bytes::ZERO);
             state.cache = open.and_then(count).map_err(|e| cache_gap(&e));
         }
         _ => {}
@@ -257,7 +257,7 @@ fn examine_open_file(state: &mut FileState, used: &Use) {
                 && kernel().is_ok_and(|kernel| kernel >= BTRFS_FALLS_BACK)
                 && !file::is_nocow(&fd).unwrap_or(false)
                 && has_checksums(&state.path);
-            state.cache = file::cached_pages(&fd, from.0, (to - from).0).map_err(|e| cache_gap(&e));
+            state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
             state.data = Some(data(&fd, used.read.unwrap_or(used.all)));
         }
         Err(unavailable) => {
@@ -283,8 +283,8 @@ fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
 }
 
 fn data(fd: &OwnedFd, (from, to): (Bytes, Bytes)) -> Evidence<WrittenData> {
-    match file::data_bytes(fd, from.0, to.0, PIECES) {
-        Ok(Some(bytes)) => Ok(WrittenData { from, to, bytes: Bytes(bytes) }),
+    match file::data_bytes(fd, from, to, PIECES) {
+        Ok(Some(bytes)) => Ok(WrittenData { from, to, bytes }),
         Ok(None) => Err(Unavailable(format!("the file has more than {PIECES} extents"))),
         Err(error) => Err(Unavailable::of(&error)),
     }

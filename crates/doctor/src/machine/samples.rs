@@ -104,20 +104,20 @@ fn removed(plan: &Plan) -> impl Iterator<Item = &Path> {
 fn zeros(path: &Path, from: Bytes, len: Bytes, until: Instant) -> Evidence<(u64, u64)> {
     let fd = Open::read_only().open(path).map_err(|e| Unavailable::of(&e))?;
     // Without read-ahead, a block costs one read of the device.
-    let _ = file::advise(&fd, from.0, len.0, PageCacheAdvice::Random);
+    let _ = file::advise(&fd, from, len, PageCacheAdvice::Random);
     let mut file = std::fs::File::from(fd);
-    let blocks = (len.0 / BLOCK as u64).max(1);
+    let block_bytes = Bytes(BLOCK as u64);
+    let blocks = (len / block_bytes).max(1);
     let (mut looked, mut zero) = (0, 0);
     for i in 0..BLOCKS.min(blocks) {
         // Spread over the range. The odd step avoids the boundaries that data is often aligned to.
-        let at = from.0 + (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks))) * BLOCK as u64;
+        let at = from + block_bytes * (blocks * (2 * i + 1) / (2 * BLOCKS.min(blocks)));
         let mut block = [0u8; BLOCK];
-        let cached =
-            file::cached_pages(&file, at, BLOCK as u64).is_ok_and(|pages| pages.cached > 0);
-        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read(&mut block));
+        let cached = file::cached_pages(&file, at, block_bytes).is_ok_and(|pages| pages.cached > 0);
+        let read = file.seek(SeekFrom::Start(at.0)).and_then(|_| file.read(&mut block));
         let n = read.map_err(|e| Unavailable(e.to_string()))?;
         if !cached {
-            let _ = file::advise(&file, at, BLOCK as u64, PageCacheAdvice::DontNeed);
+            let _ = file::advise(&file, at, block_bytes, PageCacheAdvice::DontNeed);
         }
         looked += u64::from(n > 0);
         zero += u64::from(n > 0 && block[..n].iter().all(|byte| *byte == 0));

@@ -125,7 +125,7 @@ impl Injector {
             crash: options.crash,
             random: random(0),
             unpaired: None,
-            size: if options.size > 0 { options.size } else { u64::MAX },
+            size: if options.size > Bytes::ZERO { options.size.0 } else { u64::MAX },
             altered: Vec::new(),
             log: FaultLog::default(),
         }))

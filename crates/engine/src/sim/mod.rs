@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Bytes, Errno, FileIndex};
 
 pub use clock::SimClock;
 pub use faults::{FaultLog, InjectedFault};
@@ -166,8 +166,8 @@ impl Sim {
         }
         let mut len = u64::from(op.len);
         let placed = matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim);
-        if self.options.size > 0 && placed {
-            let room = self.options.size.saturating_sub(op.offset);
+        if self.options.size > Bytes::ZERO && placed {
+            let room = self.options.size.0.saturating_sub(op.offset);
             if room == 0 && len > 0 {
                 let write = op.kind == OpKind::Write;
                 return Outcome::err(if write { Errno::ENOSPC } else { Errno::EIO });
@@ -266,7 +266,7 @@ impl Sim {
         let mut queued = std::mem::take(&mut self.queued);
         let count = queued.len() as u32;
         for (mut slot, op) in queued.drain(..) {
-            self.clock.pass(self.options.submit_cost);
+            self.clock.pass(self.options.submit_cost.0);
             self.count += 1;
             if self.injector.is_some() {
                 self.crash_if_due(&op);
@@ -369,7 +369,7 @@ impl Engine for Sim {
                 done.push(slot, outcome);
             }
             taken += 1;
-            self.clock.pass(self.options.complete_cost);
+            self.clock.pass(self.options.complete_cost.0);
         }
         if taken == 0 && want.min == 0 {
             self.clock.pass(POLL_COST);

@@ -4,7 +4,7 @@
 //! Sizes may end in `k`, `m`, `g` or `t` (powers of 1024).
 
 use fiord_plan::{FaultEffect, FaultTrigger, SimCrash, SimFault, SimPlan};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use super::random::LatencyDistribution;
 use crate::EngineError;
@@ -17,8 +17,8 @@ pub struct SimOptions {
     /// `sim_latency`, or `sim_read_latency`, `sim_write_latency`, `sim_trim_latency` and
     /// `sim_sync_latency`, in this order.
     pub latency: [LatencyDistribution; 4],
-    /// `sim_size`: size of the device in bytes; 0: unlimited.
-    pub size: u64,
+    /// `sim_size`: size of the device; 0: unlimited.
+    pub size: Bytes,
     /// `sim_channels`: number of I/Os that the device serves at a time; 0: unlimited.
     pub channels: u32,
     /// `sim_error_rate`: percentage of I/Os that fail with `EIO`.
@@ -34,11 +34,10 @@ pub struct SimOptions {
     pub faults: Vec<SimFault>,
     /// `sim_crash`.
     pub crash: Option<SimCrash>,
-    /// `sim_submit_cost`: time that the submission of an op takes from the submitter, in
-    /// nanoseconds.
-    pub submit_cost: u64,
-    /// `sim_complete_cost`: time that a completion takes from the reaper, in nanoseconds.
-    pub complete_cost: u64,
+    /// `sim_submit_cost`: time that the submission of an op takes from the submitter.
+    pub submit_cost: Nanos,
+    /// `sim_complete_cost`: time that a completion takes from the reaper.
+    pub complete_cost: Nanos,
     /// `sim_store`: the device stores what is written and returns it to reads.
     pub store: bool,
     /// `sim_real_time`: the device runs on real time.
@@ -68,7 +67,7 @@ impl Default for SimOptions {
         SimOptions {
             seed: 1,
             latency: [LatencyDistribution::Constant(100_000); 4],
-            size: 0,
+            size: Bytes::ZERO,
             channels: 64,
             error_rate: 0.0,
             errors: Vec::new(),
@@ -76,8 +75,8 @@ impl Default for SimOptions {
             stalls: Vec::new(),
             faults: Vec::new(),
             crash: None,
-            submit_cost: 0,
-            complete_cost: 0,
+            submit_cost: Nanos::ZERO,
+            complete_cost: Nanos::ZERO,
             store: false,
             real_time: false,
         }
@@ -137,7 +136,7 @@ impl SimOptions {
             "sim_write_latency" => self.latency[1] = distribution(name, text)?,
             "sim_trim_latency" => self.latency[2] = distribution(name, text)?,
             "sim_sync_latency" => self.latency[3] = distribution(name, text)?,
-            "sim_size" => self.size = size(name, text)?,
+            "sim_size" => self.size = Bytes(size(name, text)?),
             "sim_channels" => {
                 self.channels = u32::try_from(number(name, text)?)
                     .map_err(|_| wrong(name, text, "a number below 4294967296"))?;
@@ -153,8 +152,8 @@ impl SimOptions {
             "sim_lost_rate" => {
                 self.faults.extend(at_rate(FaultEffect::Lost, percent(name, text)?));
             }
-            "sim_submit_cost" => self.submit_cost = time(name, text)?,
-            "sim_complete_cost" => self.complete_cost = time(name, text)?,
+            "sim_submit_cost" => self.submit_cost = Nanos(time(name, text)?),
+            "sim_complete_cost" => self.complete_cost = Nanos(time(name, text)?),
             "sim_store" => self.store = number(name, text)? != 0,
             "sim_real_time" => self.real_time = number(name, text)? != 0,
             other => return Ok(Some(other)),
@@ -348,7 +347,7 @@ mod tests {
                 LatencyDistribution::Exponential(2_000_000),
             ]
         );
-        assert_eq!((options.size, options.channels), (1 << 40, 8));
+        assert_eq!((options.size, options.channels), (Bytes(1 << 40), 8));
         assert_eq!(
             options.errors,
             [
@@ -361,7 +360,7 @@ mod tests {
             options.stalls,
             [(SECOND, 10_000), (2 * SECOND, SECOND / 2), (3 * SECOND, SECOND)]
         );
-        assert_eq!((options.submit_cost, options.complete_cost), (300, 1000));
+        assert_eq!((options.submit_cost, options.complete_cost), (Nanos(300), Nanos(1000)));
         assert_eq!(options.faults[0].trigger.rate, Some(2.5));
     }
 

@@ -1,5 +1,5 @@
 use fiord_plan::EnginePlan;
-use fiord_types::Errno;
+use fiord_types::{Errno, Nanos};
 
 use super::options::Fault;
 use super::random::LatencyDistribution;
@@ -80,7 +80,8 @@ fn channels_limit_how_many_ops_are_served_at_a_time() {
 
 #[test]
 fn costs_pass_time() {
-    let costs = SimOptions { submit_cost: 300, complete_cost: 50, ..Default::default() };
+    let costs =
+        SimOptions { submit_cost: Nanos(300), complete_cost: Nanos(50), ..Default::default() };
     let (mut sim, free) = sim(4, costs);
     let clock = sim.clock();
     let start = clock.now();
@@ -178,7 +179,7 @@ fn faults_strike_where_and_when_the_options_say() {
         Fault { errno: Errno::ENODEV, on: FaultOn::Op(4) },
     ];
     let (mut sim, mut free) =
-        sim(1, SimOptions { errors, size: 4 * 4096 + 512, ..Default::default() });
+        sim(1, SimOptions { errors, size: Bytes(4 * 4096 + 512), ..Default::default() });
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 0)), Outcome::ok(BLOCK));
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 1)), Outcome::err(Errno::EIO));
     assert_eq!(one(&mut sim, &mut free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));

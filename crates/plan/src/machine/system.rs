@@ -52,9 +52,9 @@ impl Facts for SystemFacts {
         };
         let size = match kind {
             FoundKind::Regular => facts.size,
-            FoundKind::Block => Bytes(file::target_size(path).map_err(to_io)?.unwrap_or(0)),
+            FoundKind::Block => file::target_size(path).map_err(to_io)?.unwrap_or_default(),
             // A character device that reports no size has none.
-            FoundKind::Char => Bytes(file::target_size(path).ok().flatten().unwrap_or(0)),
+            FoundKind::Char => file::target_size(path).ok().flatten().unwrap_or_default(),
             FoundKind::Pipe | FoundKind::Directory => Bytes::ZERO,
         };
         let access = |mode| rustix::fs::access(path, mode).is_ok();

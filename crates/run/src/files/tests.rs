@@ -90,7 +90,7 @@ fn pages_that_other_jobs_cache_during_set_up_are_dropped_before_the_first_io() {
     let fd = files.open(FileIndex(0)).unwrap().fd.unwrap();
     file::fsync(&fd).unwrap();
     files.ready().unwrap();
-    let pages = || file::cached_pages(&fd, 0, 1 << 20).map(|pages| pages.cached);
+    let pages = || file::cached_pages(&fd, Bytes::ZERO, Bytes(1 << 20)).map(|pages| pages.cached);
     if pages() != Ok(0) {
         return eprintln!("skipped: cachestat(2) needs Linux 6.5, and pages must go when dropped");
     }

@@ -48,7 +48,7 @@ impl Filler {
         &mut self,
         plan: &FilePlan,
         (file, created): (&File, bool),
-        range: Range<u64>,
+        range: Range<Bytes>,
         overseer: &mut dyn Overseer,
     ) -> Result<Done, JobError> {
         let start = range.start;
@@ -62,7 +62,7 @@ impl Filler {
 }
 
 /// Undoes an incomplete layout: removes a file that it created, truncates one that it extended.
-fn take_back(guard: FileGuard, plan: &FilePlan, (file, created): (&File, bool), old_size: u64) {
+fn take_back(guard: FileGuard, plan: &FilePlan, (file, created): (&File, bool), old_size: Bytes) {
     // The caller reports the first error; a failure here adds nothing.
     if created {
         let _ = guard.remove(&plan.path);
@@ -74,7 +74,7 @@ fn take_back(guard: FileGuard, plan: &FilePlan, (file, created): (&File, bool), 
 struct Writer<'a> {
     file: &'a File,
     plan: &'a FilePlan,
-    range: Range<u64>,
+    range: Range<Bytes>,
     fill_device: bool,
     overseer: &'a mut dyn Overseer,
 }
@@ -86,29 +86,29 @@ impl Writer<'_> {
             if self.overseer.cancelled() {
                 return Ok(Done::Cancelled);
             }
-            let len = usize::try_from(self.range.end - at).unwrap_or(CHUNK).min(CHUNK);
+            let len = usize::try_from((self.range.end - at).0).unwrap_or(CHUNK).min(CHUNK);
             let io = Io {
                 dir: Dir::Write,
                 file: FileIndex(0),
-                offset: at,
+                offset: at.0,
                 len: len as u32,
                 attributes: IoAttributes::PLAIN,
             };
             let chunk = &mut with.buffer[..len];
             with.content.fill(chunk, &io);
-            if let Err(error) = self.file.write_all_at(chunk, at) {
+            if let Err(error) = self.file.write_all_at(chunk, at.0) {
                 return self.stopped(at, &error);
             }
-            at += len as u64;
+            at += Bytes(len as u64);
         }
         Ok(Done::Complete)
     }
 
-    fn stopped(&self, at: u64, error: &std::io::Error) -> Result<Done, JobError> {
+    fn stopped(&self, at: Bytes, error: &std::io::Error) -> Result<Done, JobError> {
         let errno = Errno::of(error);
         if errno == Some(Errno::ENOSPC) && self.fill_device {
             // The file ends where the device is full. Space allocated beyond that holds no data: cut it off.
-            let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(Bytes(at)).0);
+            let written = file::facts_of(self.file).map_or(at, |facts| facts.size.min(at));
             return file::truncate(self.file.as_fd(), written)
                 .map(|()| Done::Complete)
                 .map_err(|e| failed(Stage::Truncate, self.plan, &e));
@@ -116,13 +116,13 @@ impl Writer<'_> {
         let detail = if errno == Some(Errno::ENOSPC) {
             format!(
                 "no space left while laying out the file; {} MiB are missing. To fix: free space, or lower size=",
-                (self.range.end - at).div_ceil(1 << 20)
+                (self.range.end - at).div_ceil(Bytes::from_mib(1))
             )
         } else {
             "while laying out the file".into()
         };
         let mut job_error = JobError::new(Stage::Write, errno, detail).at(&self.plan.path);
-        job_error.offset = Some(at);
+        job_error.offset = Some(at.0);
         Err(job_error)
     }
 }

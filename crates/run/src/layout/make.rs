@@ -20,10 +20,10 @@ use crate::guard::guard;
 /// Most files that are written but not flushed yet. They stay open until the flush.
 pub(crate) const BATCH: usize = 64;
 /// Most bytes that are written but not flushed yet, so that large files are flushed one at a time.
-const BATCH_BYTES: u64 = 16 << 20;
-/// Files up to this size, bytes, are not compared with the size of their file system: a job may have very
+const BATCH_BYTES: Bytes = Bytes::from_mib(16);
+/// Files up to this size are not compared with the size of their file system: a job may have very
 /// many of them.
-const SMALL: u64 = 1 << 20;
+const SMALL: Bytes = Bytes::from_mib(1);
 
 /// Makes the files of one job.
 pub(super) struct Maker<'a> {
@@ -35,7 +35,7 @@ pub(super) struct Maker<'a> {
     directory: Option<PathBuf>,
     creator: Creator,
     unflushed: Vec<Unflushed<'a>>,
-    unflushed_bytes: u64,
+    unflushed_bytes: Bytes,
     /// Most files that may be unflushed.
     batch: usize,
 }
@@ -44,7 +44,7 @@ pub(super) struct Maker<'a> {
 struct Unflushed<'a> {
     plan: &'a FilePlan,
     file: File,
-    written: Range<u64>,
+    written: Range<Bytes>,
 }
 
 impl<'a> Maker<'a> {
@@ -62,30 +62,26 @@ impl<'a> Maker<'a> {
             directory: None,
             creator: Creator::new(guard(job)),
             unflushed: Vec::new(),
-            unflushed_bytes: 0,
+            unflushed_bytes: Bytes::ZERO,
             batch,
         }
     }
 
     /// Creates or extends a file that has `present` bytes, which are fewer than the job needs.
-    pub(super) fn make(&mut self, plan: &'a FilePlan, present: u64) -> Result<Done, JobError> {
+    pub(super) fn make(&mut self, plan: &'a FilePlan, present: Bytes) -> Result<Done, JobError> {
         if self.overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
         let needed = plan.size_needed.unwrap_or(Bytes::ZERO);
         // With `fill_device` the user wants a full file system.
         if holds_data(self.job) && takes_its_size(&self.job.content) && !self.job.end.fill_device {
-            fits(plan, needed.0)?;
+            fits(plan, needed)?;
         }
         self.reach_directory(plan)?;
         let (file, created) = self.open(plan, present)?;
         let layout = &self.job.target.layout;
-        let allocated = file::allocate(
-            file.as_fd(),
-            how(layout.fallocate),
-            present,
-            (needed - Bytes(present)).0,
-        );
+        let allocated =
+            file::allocate(file.as_fd(), how(layout.fallocate), present, needed - present);
         // Ignore a lack of space here: the write that follows reports it.
         if let Err(error) = allocated
             && error.errno != Errno::ENOSPC
@@ -96,7 +92,7 @@ impl<'a> Maker<'a> {
             );
             self.overseer.warning(&what);
         }
-        let written = present..needed.0;
+        let written = present..needed;
         if !holds_data(self.job) {
             return forget(plan, &file, &written).map(|()| Done::Complete);
         }
@@ -116,7 +112,7 @@ impl<'a> Maker<'a> {
         &mut self,
         plan: &FilePlan,
         file: (&File, bool),
-        range: Range<u64>,
+        range: Range<Bytes>,
     ) -> Result<Done, JobError> {
         let filler = match &mut self.filler {
             Some(filler) => filler,
@@ -138,7 +134,7 @@ impl<'a> Maker<'a> {
     }
 
     fn flush(&mut self) -> Result<(), JobError> {
-        self.unflushed_bytes = 0;
+        self.unflushed_bytes = Bytes::ZERO;
         if self.unflushed.len() > 1 {
             // Start the write-back of all files before waiting for the first. `fsync` reports the errors.
             let start = RangeSync { write: true, ..RangeSync::default() };
@@ -175,11 +171,11 @@ impl<'a> Maker<'a> {
     }
 
     /// Opens a file. The flag says whether this created it.
-    fn open(&mut self, plan: &FilePlan, present: u64) -> Result<(File, bool), JobError> {
+    fn open(&mut self, plan: &FilePlan, present: Bytes) -> Result<(File, bool), JobError> {
         let create = self.job.target.open.create;
         let how = Open::write_only().create(create).mode(0o644);
         let opened = match present {
-            0 => self.creator.open(how, &plan.path),
+            Bytes::ZERO => self.creator.open(how, &plan.path),
             _ => guard(self.job).open(how, &plan.path),
         };
         let Opened { fd, created } = opened.map_err(|e| {
@@ -201,7 +197,7 @@ impl<'a> Maker<'a> {
 }
 
 /// Drops the pages of the range that was laid out from the page cache.
-fn forget(plan: &FilePlan, file: &File, range: &Range<u64>) -> Result<(), JobError> {
+fn forget(plan: &FilePlan, file: &File, range: &Range<Bytes>) -> Result<(), JobError> {
     file::advise(file, range.start, range.end - range.start, file::PageCacheAdvice::DontNeed)
         .map_err(|e| failed(Stage::Advise, plan, &e))
 }
@@ -209,13 +205,13 @@ fn forget(plan: &FilePlan, file: &File, range: &Range<u64>) -> Result<(), JobErr
 /// Refuses a file that is larger than its whole file system. Finding this out by writing would fill the
 /// disk and leave no space for other programs. Free space is not checked, because it may change before the
 /// write needs it.
-pub(super) fn fits(plan: &FilePlan, needed: u64) -> Result<(), JobError> {
+pub(super) fn fits(plan: &FilePlan, needed: Bytes) -> Result<(), JobError> {
     if needed <= SMALL {
         return Ok(());
     }
     let Ok(space) = file::space_for(&plan.path) else { return Ok(()) };
     // Some file systems, such as network file systems, report no size.
-    if space.total == Bytes::ZERO || Bytes(needed) <= space.total {
+    if space.total == Bytes::ZERO || needed <= space.total {
         return Ok(());
     }
     let detail = format!(

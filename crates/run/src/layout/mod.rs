@@ -77,18 +77,18 @@ pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
     maker.finish().map(|()| Done::Complete)
 }
 
-/// The present size of a file, bytes, if it is smaller than the job needs.
-fn needs(plan: &FilePlan) -> Result<Option<u64>, JobError> {
+/// The present size of a file, if it is smaller than the job needs.
+fn needs(plan: &FilePlan) -> Result<Option<Bytes>, JobError> {
     let (FileKind::Regular, Some(needed)) = (plan.kind, plan.size_needed) else {
         return Ok(None);
     };
     // Do not take the size from the plan: another job may have created the file since.
     let present = match file::facts(&plan.path) {
         Ok(facts) => facts.size,
-        Err(e) if e.errno == Errno::ENOENT => return Ok(Some(0)),
+        Err(e) if e.errno == Errno::ENOENT => return Ok(Some(Bytes::ZERO)),
         Err(e) => return Err(failed(Stage::Stat, plan, &e)),
     };
-    Ok((present < needed).then_some(present.0))
+    Ok((present < needed).then_some(present))
 }
 
 /// The job with smaller files, after a layout with `fill_device` ended early because the device was full.

@@ -150,8 +150,12 @@ fn a_full_device_is_an_error_that_says_what_to_do() {
     let dir = Scratch::new();
     let job = job(&dir, 1 << 20);
     let mut filler = fill::Filler::new(&job).unwrap();
-    let error =
-        filler.write(&job.target.files[0], (&full, false), 0..1 << 20, &mut Notes::default());
+    let error = filler.write(
+        &job.target.files[0],
+        (&full, false),
+        Bytes::ZERO..Bytes(1 << 20),
+        &mut Notes::default(),
+    );
     let error = error.unwrap_err();
     assert_eq!((error.errno, error.offset), (Some(Errno::ENOSPC), Some(0)));
     assert!(error.to_string().contains("1 MiB are missing"), "{error}");
@@ -220,10 +224,10 @@ fn free_space_is_that_of_the_target_of_a_link() {
     std::os::unix::fs::symlink("/proc/self/task/new", &dangling).unwrap();
     let mut job = job(&dir, 1 << 60);
     let here = job.target.files[0].clone();
-    assert_eq!(fits(&here, 1 << 60).unwrap_err().errno, Some(Errno::ENOSPC));
+    assert_eq!(fits(&here, Bytes(1 << 60)).unwrap_err().errno, Some(Errno::ENOSPC));
     for path in [link, dangling] {
         job.target.files[0].path = path;
-        fits(&job.target.files[0], 1 << 60).unwrap();
+        fits(&job.target.files[0], Bytes(1 << 60)).unwrap();
     }
 }
 

@@ -119,13 +119,13 @@ fn contents(
     count: u64,
 ) -> fiord_sys::Result<Vec<Bytes>> {
     let file = file::Open::read_only().open(path)?;
-    let parts = file::written(&file, 0, (size * count).0)?;
+    let parts = file::written(&file, Bytes::ZERO, size * count)?;
     let mut parts = parts.iter().peekable();
     let held = |zone: u64| {
-        let start = (size * zone).0;
+        let start = size * zone;
         while parts.next_if(|part| part.end <= start).is_some() {}
         let part = parts.peek().filter(|part| part.contains(&start));
-        part.map_or(Bytes::ZERO, |part| Bytes(part.end - start).min(capacity))
+        part.map_or(Bytes::ZERO, |part| (part.end - start).min(capacity))
     };
     Ok((0..count).map(held).collect())
 }

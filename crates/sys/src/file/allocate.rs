@@ -22,7 +22,7 @@ pub enum Preallocate {
     Truncate,
 }
 
-/// Allocates `length` bytes from `offset`. Returns whether it did anything: `false` for
+/// Allocates `length` from `offset` on. Returns whether it did anything: `false` for
 /// [`Preallocate::None`], for a length of 0, and for [`Preallocate::Native`] if the file system does
 /// not support it.
 ///
@@ -32,10 +32,10 @@ pub enum Preallocate {
 /// `EFBIG` if a number exceeds the kernel's signed offset or a file size limit; `ENOSPC` if the
 /// file system is full; `EOPNOTSUPP` for [`Preallocate::Keep`] if the file system does not support
 /// it.
-pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> Result<bool> {
+pub fn allocate(file: impl AsFd, how: Preallocate, offset: Bytes, length: Bytes) -> Result<bool> {
     let fd = file.as_fd().as_raw_fd();
     let (start, len) = (signed("fallocate", offset)?, signed("fallocate", length)?);
-    if length == 0 {
+    if length == Bytes::ZERO {
         return Ok(false);
     }
     match how {
@@ -62,7 +62,7 @@ pub fn allocate(file: impl AsFd, how: Preallocate, offset: u64, length: u64) -> 
         }
         Preallocate::Truncate => {
             let end = offset.saturating_add(length);
-            if super::facts_of(&file)?.size < Bytes(end) {
+            if super::facts_of(&file)?.size < end {
                 truncate(&file, end)?;
             }
         }
@@ -74,17 +74,17 @@ fn unsupported(errno: Errno) -> bool {
     matches!(errno, Errno::EOPNOTSUPP | Errno::ENOSYS | Errno::EINVAL | Errno::ENODEV)
 }
 
-/// Sets the size of a file in bytes. The added part reads as zeroes and has no blocks.
+/// Sets the size of a file. The added part reads as zeroes and has no blocks.
 ///
 /// # Errors
 /// Those of `ftruncate(2)`; `EFBIG` if the size exceeds the kernel's signed offset.
-pub fn truncate(file: impl AsFd, size: u64) -> Result<()> {
+pub fn truncate(file: impl AsFd, size: Bytes) -> Result<()> {
     let size = signed("ftruncate", size)?;
     // SAFETY: integers only; the descriptor is open while borrowed.
     retry("ftruncate", || unsafe { libc::ftruncate(file.as_fd().as_raw_fd(), size) }).map(drop)
 }
 
 /// Converts a byte count to the kernel's signed offset; `EFBIG` if it does not fit.
-pub(super) fn signed(op: &'static str, bytes: u64) -> Result<i64> {
-    check(op, i64::try_from(bytes).unwrap_or(-1)).map_err(|_| Error::new(op, Errno::EFBIG))
+pub(super) fn signed(op: &'static str, bytes: Bytes) -> Result<i64> {
+    check(op, i64::try_from(bytes.0).unwrap_or(-1)).map_err(|_| Error::new(op, Errno::EFBIG))
 }

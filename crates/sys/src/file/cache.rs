@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::allocate::signed;
 use super::facts::{InodeType, facts_of};
@@ -30,7 +30,12 @@ pub enum PageCacheAdvice {
 ///
 /// # Errors
 /// Those of `posix_fadvise(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
-pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: PageCacheAdvice) -> Result<()> {
+pub fn advise(
+    file: impl AsFd,
+    offset: Bytes,
+    length: Bytes,
+    advice: PageCacheAdvice,
+) -> Result<()> {
     let op = "posix_fadvise";
     let advice = match advice {
         PageCacheAdvice::Normal => libc::POSIX_FADV_NORMAL,
@@ -48,7 +53,7 @@ pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: PageCacheAdvice
     }
 }
 
-/// Drops the cached pages of `length` bytes from `offset` (0: to the end of the file), so that the
+/// Drops the cached pages of `length` from `offset` on (0: to the end of the file), so that the
 /// next read goes to the device.
 ///
 /// - Regular file: `POSIX_FADV_DONTNEED`. It drops clean pages only; sync first to drop dirty ones.
@@ -60,7 +65,7 @@ pub fn advise(file: impl AsFd, offset: u64, length: u64, advice: PageCacheAdvice
 ///
 /// # Errors
 /// Those of `fstat(2)`, `BLKFLSBUF` and `posix_fadvise(2)`.
-pub fn drop_cache(file: impl AsFd, offset: u64, length: u64) -> Result<bool> {
+pub fn drop_cache(file: impl AsFd, offset: Bytes, length: Bytes) -> Result<bool> {
     match facts_of(&file)?.kind {
         InodeType::Regular => {
             advise(&file, offset, length, PageCacheAdvice::DontNeed)?;
@@ -94,16 +99,16 @@ pub struct CacheUse {
     pub recently_evicted: u64,
 }
 
-/// Returns the page cache use of `length` bytes from `offset` (0: to the end of the file), from
+/// Returns the page cache use of `length` from `offset` on (0: to the end of the file), from
 /// `cachestat(2)` (Linux 6.5).
 ///
 /// # Errors
 /// `ENOSYS` before Linux 6.5; `EPERM` if the caller neither owns nor may write the file (since
 /// 6.14).
-pub fn cached_pages(file: impl AsFd, offset: u64, length: u64) -> Result<CacheUse> {
+pub fn cached_pages(file: impl AsFd, offset: Bytes, length: Bytes) -> Result<CacheUse> {
     /// System calls after 424 have one number on all architectures.
     const SYS_CACHESTAT: libc::c_long = 451;
-    let range = [offset, length];
+    let range = [offset.0, length.0];
     let mut pages = [0u64; 5];
     // SAFETY: the kernel reads a `struct cachestat_range` (two u64) and writes a
     // `struct cachestat` (five u64); both arrays have that layout and outlive the call.

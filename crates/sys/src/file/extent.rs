@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::allocate::signed;
 use crate::Result;
@@ -17,7 +17,7 @@ use crate::error::check;
 ///
 /// # Errors
 /// Those of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
-pub fn next_data(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
+pub fn next_data(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
     seek("lseek SEEK_DATA", file, offset, libc::SEEK_DATA)
 }
 
@@ -28,19 +28,19 @@ pub fn next_data(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
 ///
 /// # Errors
 /// Those of `lseek(2)`; `EFBIG` if the offset exceeds the kernel's signed offset.
-pub fn next_hole(file: impl AsFd, offset: u64) -> Result<Option<u64>> {
+pub fn next_hole(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
     seek("lseek SEEK_HOLE", file, offset, libc::SEEK_HOLE)
 }
 
-/// Counts the bytes of `from..to` that may hold data, with [`next_data`] and [`next_hole`]. `None`
+/// Returns how much of `from..to` may hold data, with [`next_data`] and [`next_hole`]. `None`
 /// if they lie in more than `most` pieces, because counting them would take long.
 ///
 /// Moves the descriptor's file position.
 ///
 /// # Errors
 /// Those of [`next_data`].
-pub fn data_bytes(file: impl AsFd, from: u64, to: u64, most: usize) -> Result<Option<u64>> {
-    let mut bytes = 0;
+pub fn data_bytes(file: impl AsFd, from: Bytes, to: Bytes, most: usize) -> Result<Option<Bytes>> {
+    let mut bytes = Bytes::ZERO;
     let mut at = from;
     for _ in 0..most {
         let Some(data) = next_data(&file, at)?.filter(|data| *data < to) else {
@@ -65,15 +65,15 @@ pub fn data_bytes(file: impl AsFd, from: u64, to: u64, most: usize) -> Result<Op
 ///
 /// # Errors
 /// Those of `fstat(2)`, `FS_IOC_FIEMAP` and [`next_data`].
-pub fn written(file: impl AsFd, from: u64, to: u64) -> Result<Vec<Range<u64>>> {
-    let mut parts: Vec<Range<u64>> = Vec::new();
-    let mut add = |part: Range<u64>| match parts.last_mut() {
+pub fn written(file: impl AsFd, from: Bytes, to: Bytes) -> Result<Vec<Range<Bytes>>> {
+    let mut parts: Vec<Range<Bytes>> = Vec::new();
+    let mut add = |part: Range<Bytes>| match parts.last_mut() {
         _ if part.is_empty() => {}
         Some(last) if last.end == part.start => last.end = part.end,
         _ => parts.push(part),
     };
     // Extents end at block boundaries; the file may end earlier.
-    let to = to.min(super::facts_of(&file)?.size.0);
+    let to = to.min(super::facts_of(&file)?.size);
     let mut at = from;
     while at < to {
         let extents = match Extents::of(&file, at, to - at) {
@@ -86,13 +86,14 @@ pub fn written(file: impl AsFd, from: u64, to: u64) -> Result<Vec<Range<u64>>> {
             other => other?,
         };
         for extent in extents.list() {
-            let end = extent.logical.saturating_add(extent.length).min(to);
+            let start = Bytes(extent.logical);
+            let end = start.saturating_add(Bytes(extent.length)).min(to);
             if extent.flags & EXTENT_UNWRITTEN == 0 {
-                add(extent.logical.max(at)..end);
+                add(start.max(at)..end);
             }
         }
         match extents.list().last() {
-            Some(last) if last.flags & EXTENT_LAST == 0 => at = last.logical + last.length,
+            Some(last) if last.flags & EXTENT_LAST == 0 => at = Bytes(last.logical + last.length),
             _ => break,
         }
     }
@@ -133,10 +134,10 @@ struct Extents {
 
 impl Extents {
     /// Reads the first extents of a range.
-    fn of(file: impl AsFd, start: u64, length: u64) -> Result<Extents> {
+    fn of(file: impl AsFd, start: Bytes, length: Bytes) -> Result<Extents> {
         let mut found = Extents {
-            start,
-            length,
+            start: start.0,
+            length: length.0,
             flags: FLAG_SYNC,
             mapped: 0,
             count: 64,
@@ -156,12 +157,12 @@ impl Extents {
     }
 }
 
-fn seek(op: &'static str, file: impl AsFd, offset: u64, whence: i32) -> Result<Option<u64>> {
+fn seek(op: &'static str, file: impl AsFd, offset: Bytes, whence: i32) -> Result<Option<Bytes>> {
     let offset = signed(op, offset)?;
     // SAFETY: integers only; the descriptor is open while borrowed.
     let at = check(op, unsafe { libc::lseek(file.as_fd().as_raw_fd(), offset, whence) });
     match at {
-        Ok(at) => Ok(Some(at as u64)),
+        Ok(at) => Ok(Some(Bytes(at as u64))),
         Err(error) if error.errno == Errno::ENXIO => Ok(None),
         Err(error) => Err(error),
     }

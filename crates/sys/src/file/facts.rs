@@ -144,7 +144,7 @@ pub fn exists(path: &Path) -> Result<bool> {
     }
 }
 
-/// Returns the number of bytes that I/O can address: the length of a file, the capacity of a block
+/// Returns how much I/O can address: the length of a file, the capacity of a block
 /// device, or the size of a character device that has one (see [`block::char_size`]). `None` for
 /// files without a size: pipes, sockets, `/dev/zero`, directories.
 ///
@@ -152,18 +152,18 @@ pub fn exists(path: &Path) -> Result<bool> {
 ///
 /// # Errors
 /// Those of `stat(2)`; if sysfs does not know a block device, those of opening it.
-pub fn target_size(path: &Path) -> Result<Option<u64>> {
+pub fn target_size(path: &Path) -> Result<Option<Bytes>> {
     let facts = facts(path)?;
     match (facts.kind, facts.node) {
-        (InodeType::Regular, _) => Ok(Some(facts.size.0)),
+        (InodeType::Regular, _) => Ok(Some(facts.size)),
         (InodeType::Block, Some(node)) => match block::sysfs_size(node) {
-            Some(size) => Ok(Some(size)),
+            Some(size) => Ok(Some(Bytes(size))),
             None => {
                 let fd = super::Open::read_only().open(path)?;
-                block::size(&fd).map(Some).map_err(|error| error.at(path))
+                block::size(&fd).map(|size| Some(Bytes(size))).map_err(|error| error.at(path))
             }
         },
-        (InodeType::Char, Some(node)) => Ok(block::char_size(node)),
+        (InodeType::Char, Some(node)) => Ok(block::char_size(node).map(Bytes)),
         _ => Ok(None),
     }
 }

@@ -20,7 +20,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
 use super::mark::{self, MarkPurpose};
 use super::{FileFacts, InodeType, Open, facts_of, system, truncate};
@@ -128,7 +128,7 @@ impl FileGuard {
         let Opened { fd, created } =
             self.open(Open::write_only().create(true).mode(0o666), path)?;
         if !created && facts_of(&fd)?.kind == InodeType::Regular {
-            truncate(&fd, 0).map_err(|error| error.at(path))?;
+            truncate(&fd, Bytes::ZERO).map_err(|error| error.at(path))?;
         }
         Ok(File::from(fd))
     }

@@ -2,6 +2,8 @@
 
 use std::os::fd::{AsFd, AsRawFd};
 
+use fiord_types::Bytes;
+
 use super::allocate::signed;
 use crate::Result;
 use crate::error::retry;
@@ -69,7 +71,7 @@ impl RangeSync {
 ///
 /// # Errors
 /// Those of `sync_file_range(2)`; `EFBIG` if a number exceeds the kernel's signed offset.
-pub fn sync_range(file: impl AsFd, offset: u64, length: u64, how: RangeSync) -> Result<()> {
+pub fn sync_range(file: impl AsFd, offset: Bytes, length: Bytes, how: RangeSync) -> Result<()> {
     let op = "sync_file_range";
     let (offset, length) = (signed(op, offset)?, signed(op, length)?);
     let fd = file.as_fd();

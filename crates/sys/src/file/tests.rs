@@ -43,12 +43,12 @@ fn facts_name_the_kind_of_each_file() {
 fn files_have_a_size_and_devices_without_capacity_none() {
     let scratch = Scratch::new("sizes");
     let fd = scratch.open();
-    truncate(&fd, 12345).unwrap();
-    assert_eq!(target_size(&scratch.0).unwrap(), Some(12345));
+    truncate(&fd, Bytes(12345)).unwrap();
+    assert_eq!(target_size(&scratch.0).unwrap(), Some(Bytes(12345)));
     assert_eq!(facts_of(&fd).unwrap().size, Bytes(12345));
     assert_eq!(target_size(Path::new("/dev/zero")).unwrap(), None);
     assert_eq!(target_size(Path::new("/")).unwrap(), None);
-    assert_eq!(truncate(&fd, u64::MAX).unwrap_err().errno, Errno::EFBIG);
+    assert_eq!(truncate(&fd, Bytes::MAX).unwrap_err().errno, Errno::EFBIG);
     let room = space(&scratch.0).unwrap();
     assert!(room.total >= room.free && room.free >= room.available);
 }
@@ -70,19 +70,19 @@ fn each_preallocation_mode_sets_the_size_it_promises() {
     let scratch = Scratch::new("allocate");
     let fd = scratch.open();
     let size = || facts_of(&fd).unwrap().size;
-    assert!(!allocate(&fd, Preallocate::None, 0, 4096).unwrap());
+    assert!(!allocate(&fd, Preallocate::None, Bytes::ZERO, Bytes(4096)).unwrap());
     assert_eq!(size(), Bytes::ZERO);
-    assert!(allocate(&fd, Preallocate::Truncate, 0, 8192).unwrap());
+    assert!(allocate(&fd, Preallocate::Truncate, Bytes::ZERO, Bytes(8192)).unwrap());
     assert_eq!(size(), Bytes(8192));
-    assert!(allocate(&fd, Preallocate::Truncate, 0, 4096).unwrap());
+    assert!(allocate(&fd, Preallocate::Truncate, Bytes::ZERO, Bytes(4096)).unwrap());
     assert_eq!(size(), Bytes(8192), "truncate never shortens");
-    assert!(allocate(&fd, Preallocate::Posix, 0, 65536).unwrap());
+    assert!(allocate(&fd, Preallocate::Posix, Bytes::ZERO, Bytes(65536)).unwrap());
     assert_eq!(size(), Bytes(65536));
-    match allocate(&fd, Preallocate::Keep, 65536, 65536) {
+    match allocate(&fd, Preallocate::Keep, Bytes(65536), Bytes(65536)) {
         Ok(_) => assert_eq!(size(), Bytes(65536)),
         Err(error) => assert_eq!(error.errno, Errno::EOPNOTSUPP, "{error}"),
     }
-    if allocate(&fd, Preallocate::Native, 0, 131_072).unwrap() {
+    if allocate(&fd, Preallocate::Native, Bytes::ZERO, Bytes(131_072)).unwrap() {
         assert_eq!(size(), Bytes(131_072));
     }
 }
@@ -114,11 +114,11 @@ fn open_applies_each_flag() {
 fn data_is_synced_and_dropped_from_the_cache() {
     let scratch = Scratch::new("sync");
     let fd = scratch.open();
-    allocate(&fd, Preallocate::Truncate, 0, 65536).unwrap();
+    allocate(&fd, Preallocate::Truncate, Bytes::ZERO, Bytes(65536)).unwrap();
     std::fs::write(&scratch.0, vec![1u8; 65536]).unwrap();
     let all = RangeSync { wait_before: true, write: true, wait_after: true };
     assert_eq!(all.bits(), 7);
-    sync_range(&fd, 0, 0, all).unwrap();
+    sync_range(&fd, Bytes::ZERO, Bytes::ZERO, all).unwrap();
     fdatasync(&fd).unwrap();
     fsync(&fd).unwrap();
     for advice in [
@@ -128,46 +128,47 @@ fn data_is_synced_and_dropped_from_the_cache() {
         PageCacheAdvice::NoReuse,
         PageCacheAdvice::WillNeed,
     ] {
-        advise(&fd, 0, 0, advice).unwrap();
+        advise(&fd, Bytes::ZERO, Bytes::ZERO, advice).unwrap();
     }
-    match cached_pages(&fd, 0, 65536) {
+    match cached_pages(&fd, Bytes::ZERO, Bytes(65536)) {
         Ok(pages) => assert!(pages.cached > 0, "{pages:?}"),
         Err(error) => assert!(matches!(error.errno, Errno::ENOSYS | Errno::EPERM), "{error}"),
     }
-    assert!(drop_cache(&fd, 0, 0).unwrap());
+    assert!(drop_cache(&fd, Bytes::ZERO, Bytes::ZERO).unwrap());
     let null = Open::read_only().open(Path::new("/dev/null")).unwrap();
-    assert!(!drop_cache(&null, 0, 0).unwrap());
+    assert!(!drop_cache(&null, Bytes::ZERO, Bytes::ZERO).unwrap());
 }
 
 #[test]
 fn a_truncated_file_is_one_hole() {
     let scratch = Scratch::new("holes");
     let fd = scratch.open();
-    truncate(&fd, 1 << 20).unwrap();
-    match next_data(&fd, 0).unwrap() {
-        None => assert_eq!(next_hole(&fd, 0).unwrap(), Some(0)),
-        Some(at) => assert_eq!(at, 0, "a file system without holes reports data at once"),
+    truncate(&fd, Bytes(1 << 20)).unwrap();
+    match next_data(&fd, Bytes::ZERO).unwrap() {
+        None => assert_eq!(next_hole(&fd, Bytes::ZERO).unwrap(), Some(Bytes::ZERO)),
+        Some(at) => assert_eq!(at, Bytes::ZERO, "a file system without holes reports data at once"),
     }
-    assert_eq!(next_data(&fd, 1 << 20).unwrap(), None);
+    assert_eq!(next_data(&fd, Bytes(1 << 20)).unwrap(), None);
 }
 
 #[test]
 fn written_returns_exactly_the_written_parts() {
     let scratch = Scratch::new("written");
     let file = std::fs::File::from(scratch.open());
-    allocate(&file, Preallocate::Native, 0, 1 << 20).unwrap();
-    truncate(&file, 1 << 20).unwrap();
-    assert!(written(&file, 0, 1 << 20).unwrap().is_empty());
+    allocate(&file, Preallocate::Native, Bytes::ZERO, Bytes(1 << 20)).unwrap();
+    truncate(&file, Bytes(1 << 20)).unwrap();
+    assert!(written(&file, Bytes::ZERO, Bytes(1 << 20)).unwrap().is_empty());
     file.write_all_at(&[1; 100 << 10], 0).unwrap();
     file.write_all_at(&[1; 64 << 10], 512 << 10).unwrap();
-    let parts = written(&file, 0, u64::MAX).unwrap();
-    assert_eq!(parts, [0..100 << 10, 512 << 10..576 << 10]);
+    let parts = written(&file, Bytes::ZERO, Bytes::MAX).unwrap();
+    let kib = |from, to| Bytes::from_kib(from)..Bytes::from_kib(to);
+    assert_eq!(parts, [kib(0, 100), kib(512, 576)]);
     assert_eq!(
-        written(&file, 64 << 10, 520 << 10).unwrap(),
-        [64 << 10..100 << 10, 512 << 10..520 << 10]
+        written(&file, Bytes(64 << 10), Bytes(520 << 10)).unwrap(),
+        [kib(64, 100), kib(512, 520)]
     );
-    truncate(&file, 98_000).unwrap();
-    assert_eq!(written(&file, 0, 1 << 20).unwrap()[0], 0..98_000);
+    truncate(&file, Bytes(98_000)).unwrap();
+    assert_eq!(written(&file, Bytes::ZERO, Bytes(1 << 20)).unwrap()[0], Bytes::ZERO..Bytes(98_000));
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl BufferRange {
         drop(files);
         let range = BufferRange { key, start: Bytes(start), file };
         if file::facts_of(&range.file)?.size < Bytes(end) {
-            file::truncate(&range.file, end).map_err(|error| error.at(path))?;
+            file::truncate(&range.file, Bytes(end)).map_err(|error| error.at(path))?;
         }
         Ok(range)
     }
@@ -105,7 +105,7 @@ impl Drop for BufferRange {
         // No caller could handle a failure here, and another program may have removed the file.
         let _ = match used.after {
             After::Kept => Ok(()),
-            After::Empty => file::truncate(&used.file, 0),
+            After::Empty => file::truncate(&used.file, Bytes::ZERO),
             After::Removed => remove(&used.path, self.key),
         };
     }

@@ -177,15 +177,15 @@ fn header(plan: &JournalPlan, target: &Path, kind: FileKind) -> Result<JournalHe
     })?;
     // A file may grow during the run.
     let size = match kind {
-        FileKind::Regular => 0,
-        _ => file::target_size(target).ok().flatten().unwrap_or(0),
+        FileKind::Regular => Bytes::ZERO,
+        _ => file::target_size(target).ok().flatten().unwrap_or_default(),
     };
     Ok(JournalHeader {
         target: target_id(target),
         run: this_run(),
         block: plan.block,
         sector,
-        size: Bytes(size),
+        size,
         sectors_may_tear: plan.sectors_may_tear,
         path: whole_path(target),
     })
