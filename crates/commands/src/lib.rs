@@ -7,6 +7,7 @@
 //! | `fiord zones`: which zones does a device have, and how are they reset | [`zones`] |
 //! | `fiord devices`: which disks does the machine have, and which links do they share | [`devices`] |
 //! | `fiord precondition`: how is a device filled before a measurement | [`precondition`] |
+//! | `fiord powercut`: does a device keep what it had promised when its power fails | [`powercut`] |
 //! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //!
@@ -47,6 +48,7 @@ pub mod axis;
 pub mod columns;
 pub mod consent;
 pub mod devices;
+pub mod powercut;
 pub mod precondition;
 pub mod rejected;
 pub mod runs;

@@ -70,7 +70,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), FileError> {
     file.write_all(text.as_bytes()).map_err(FileError::io(path))
 }
 
-/// Replaces a JSON file atomically. `guard` says where it may be.
+/// Replaces a JSON file atomically and durably. `guard` says where it may be.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -82,5 +82,9 @@ pub fn replace(guard: FileGuard, path: &Path, value: &impl Serialize) -> Result<
     let new = PathBuf::from(new);
     let mut file = guard.replace(&new)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(FileError::io(&new))?;
-    Ok(guard.rename(&new, path)?)
+    guard.rename(&new, path)?;
+    // The new name is durable when its directory is.
+    let directory = path.parent().filter(|path| !path.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    fs::File::open(directory).and_then(|file| file.sync_all()).map_err(FileError::io(directory))
 }

@@ -10,7 +10,7 @@
 //! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
 //! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
-//! | 250 | `fiord verify`: flushed data is lost, or data is damaged; if it could not check that: 1 |
+//! | 250 | `fiord verify`, `fiord powercut`: flushed data is lost, or data is damaged; if that could not be checked: 1 |
 //! | 251 | all jobs succeeded, but a job with `verify_complete` verified less than it wrote |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
 //! | 253 | `fiord check`: a result of these jobs would be invalid |

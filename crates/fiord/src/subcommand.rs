@@ -1,6 +1,6 @@
 //! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
 //! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`,
-//! `fiord precondition`, `fiord verify`.
+//! `fiord precondition`, `fiord verify`, `fiord powercut`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
@@ -14,7 +14,7 @@ use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
-use fiord_commands::{devices, precondition, skew, suite, sweep, verify, zones};
+use fiord_commands::{devices, powercut, precondition, skew, suite, sweep, verify, zones};
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
 use fiord_sys::terminal;
@@ -23,8 +23,18 @@ use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, sink};
 
-const NAMES: [&str; 9] =
-    ["check", "options", "sweep", "skew", "zones", "suite", "devices", "precondition", "verify"];
+const NAMES: [&str; 10] = [
+    "check",
+    "options",
+    "sweep",
+    "skew",
+    "zones",
+    "suite",
+    "devices",
+    "precondition",
+    "verify",
+    "powercut",
+];
 
 #[derive(Debug, Parser)]
 #[command(name = "fiord")]
@@ -55,6 +65,8 @@ enum Command {
     Precondition(precondition::PreconditionArgs),
     /// Check a drive or file after a crash: is everything there that it had flushed.
     Verify(verify::VerifyArgs),
+    /// Cut the power of a device in the middle of writes and check what it kept.
+    Powercut(powercut::PowercutArgs),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -92,6 +104,11 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Suite(args) }) => {
             return Some(launch(args.eta, |session, launcher| {
                 suite::run(&args, session, launcher)
+            }));
+        }
+        Ok(Line { command: Command::Powercut(args) }) => {
+            return Some(launch(args.eta, |session, launcher| {
+                powercut::run(&args, session, launcher)
             }));
         }
         Ok(Line { command: Command::Zones(args) }) => {

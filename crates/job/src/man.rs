@@ -73,6 +73,8 @@ All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
 .B 250
 .B fiord verify
+or
+.B fiord powercut
 found that data which had been flushed is lost, or that data is damaged.
 .TP
 .B 251

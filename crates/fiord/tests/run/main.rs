@@ -25,6 +25,7 @@ mod output;
 mod pace;
 mod percentiles;
 mod places;
+mod powercut;
 mod priorities;
 mod profile;
 mod safety;

@@ -25,6 +25,7 @@ pub const SUBCOMMANDS: &[(&str, &str)] = &[
     ("devices", "Show disks: properties, PCIe links, health and users"),
     ("precondition", "Fill devices with data before a measurement"),
     ("verify", "Check a drive or file after a crash: is everything there that it had flushed"),
+    ("powercut", "Cut the power of a device in the middle of writes and check what it kept"),
 ];
 
 /// The text of `--help`.

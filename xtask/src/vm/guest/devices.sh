@@ -56,7 +56,7 @@ dm_target() {
 
 # ram_disk NUMBER: an empty RAM disk of 64 MiB, /dev/ramNUMBER; each device that needs one has its own number.
 ram_disk() {
-    modprobe brd rd_nr=8 rd_size=65536
+    modprobe brd rd_nr=10 rd_size=65536
     wait_for test -b "/dev/ram$1"
     blkdiscard -f "/dev/ram$1"
 }
