@@ -106,6 +106,12 @@ impl Coverage {
         }
     }
 
+    /// The job ended after an error, before it had read everything.
+    pub fn job_failed(&mut self) {
+        let rest = self.unverified.remove(&Unverified::RuntimeEnded);
+        self.skip(Unverified::JobFailed, rest.unwrap_or_default());
+    }
+
     /// Whether the job verified less than it could have: data that is still on the target was not checked.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {

@@ -136,6 +136,16 @@ fn a_bad_block_ends_the_job_with_error_84() {
             (Some(84), Some(ios))
         );
     }
+    // What the job has not read when it ends is not the fault of `runtime`.
+    let line =
+        format!("{job} --rw=write --size=1m --ioengine=sim --sim_store=1 --sim_lost_rate=50");
+    for rest in ["", "--continue_on_error=verify --verify_fatal=1"] {
+        let ran = place.run(&format!("{line} {rest} --output-format=json"));
+        let verify = ran.json()["jobs"][0]["fiord"]["verify"].clone();
+        let left = &verify["unverified_bytes"];
+        assert!(left["job-failed"].as_u64() > Some(0), "{verify}");
+        assert!(left["runtime-ended"].is_null(), "{verify}");
+    }
     let ran = place.run(&format!("{read} --continue_on_error=verify"));
     assert_eq!(ran.status, Some(0), "{ran:?}");
     let job = &ran.json()["jobs"][0];

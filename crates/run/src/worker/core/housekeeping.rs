@@ -148,7 +148,13 @@ impl JobState<'_> {
 
     /// The results at `now`, without errors and shares.
     fn result_with(&self, recorder: Recorder, now: u64) -> WorkerResult {
-        let results = self.hooks.results();
+        let mut results = self.hooks.results();
+        let fatal = self.job.verify.as_ref().is_some_and(|verify| verify.fatal);
+        if let Some(verify) = &mut results.verify
+            && (self.error.is_some() || fatal && self.survived.is_some())
+        {
+            verify.coverage.job_failed();
+        }
         WorkerResult {
             recorder,
             runtime: Nanos(now.saturating_sub(self.begin)),
@@ -199,11 +205,12 @@ impl JobState<'_> {
         self.publish();
         self.control.end_snapshots();
         let recorder = std::mem::take(&mut self.recorder);
+        let result = self.result_with(recorder, now);
         WorkerResult {
             shares: self.stages.result(now.saturating_sub(self.begin)),
             error: self.error.take(),
             survived: self.survived.take(),
-            ..self.result_with(recorder, now)
+            ..result
         }
     }
 }

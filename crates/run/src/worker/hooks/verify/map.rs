@@ -356,7 +356,21 @@ impl TrackedMaps {
     }
 
     /// A read of the job's own writes in a range. They begin at `from`, and the range ends at `end`.
-    pub(super) fn next_in(&mut self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
+    fn next_in(&self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
+        let trimmed = self.reads_trimmed;
+        let wanted = |state| match state {
+            GranuleState::Written(_) => true,
+            GranuleState::Trimmed => trimmed,
+            _ => false,
+        };
+        let run = self.own(file)?.next_run(from, Bytes(u64::from(self.most)), wanted)?;
+        let offset = run.offset.0.max(from);
+        let len = (run.offset.0 + run.len.0).min(end).checked_sub(offset).filter(|len| *len > 0)?;
+        Some(read_of(IoRange { file, offset, len: len.min(u64::from(self.most)) as u32 }))
+    }
+
+    /// The next read of those that must precede the reset of a zone.
+    pub(super) fn next_of_zone(&mut self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
         if let Some(backlog) = &mut self.backlog {
             let unread = backlog.ranges.pop_within(file, from..end);
             if !backlog.overflowed {
@@ -365,21 +379,7 @@ impl TrackedMaps {
                 return Some(read_of(IoRange { file, offset: range.start, len }));
             }
         }
-        self.next_known_in(file, from, end)
-    }
-
-    /// Like [`next_in`](Self::next_in), for what the map knows: writes, and trims that are read back.
-    fn next_known_in(&self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
-        let trimmed = self.reads_trimmed;
-        let known = |state| match state {
-            GranuleState::Written(_) => true,
-            GranuleState::Trimmed => trimmed,
-            _ => false,
-        };
-        let run = self.own(file)?.next_run(from, Bytes(u64::from(self.most)), known)?;
-        let offset = run.offset.0.max(from);
-        let len = (run.offset.0 + run.len.0).min(end).checked_sub(offset).filter(|len| *len > 0)?;
-        Some(read_of(IoRange { file, offset, len: len.min(u64::from(self.most)) as u32 }))
+        self.next_in(file, from, end)
     }
 
     /// Whether reads wait to be repeated.
@@ -455,7 +455,7 @@ impl TrackedMaps {
         loop {
             let (file, range) = self.backlog.as_mut()?.ranges.pop_first()?;
             // The rest was reset, or other jobs have overwritten it.
-            if let Some(io) = self.next_known_in(file, range.start, range.end) {
+            if let Some(io) = self.next_in(file, range.start, range.end) {
                 let rest = io.offset + u64::from(io.len)..range.end;
                 self.backlog.as_mut()?.ranges.insert(file, rest);
                 return Some(io);

@@ -42,7 +42,7 @@ impl ZoneReads {
             Some((current, from)) if current == range => from,
             _ => range.start.0,
         };
-        if let Some(io) = maps.next_in(range.file, from, range.end.0) {
+        if let Some(io) = maps.next_of_zone(range.file, from, range.end.0) {
             self.current = Some((range, io.offset + u64::from(io.len)));
             return Some(io);
         }
