@@ -20,6 +20,7 @@
 //! | a directory tree that stands for a machine in tests | [`root`] |
 //! | random bytes at memory speed | [`random_fill`] |
 //! | loops over memory with the widest vectors of this CPU | [`vectors`] |
+//! | SHA-512 with the instructions of this CPU | [`sha512`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers from every source | [`memory`] |
 //! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
@@ -78,6 +79,7 @@ pub mod process;
 pub mod random_fill;
 pub mod root;
 pub mod scsi;
+pub mod sha512;
 pub mod shortage;
 pub mod signal;
 pub mod standard_output;

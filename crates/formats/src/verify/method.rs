@@ -202,8 +202,12 @@ const SHA256_STATE: [u32; 8] = [
 fn sha256(data: &[u8]) -> [u8; 64] {
     let mut state = SHA256_STATE;
     let (blocks, rest) = data.as_chunks::<64>();
-    for block in blocks {
-        sha2::compress256(&mut state, std::slice::from_ref(block.into()));
+    // One call for many blocks keeps the state in registers.
+    let mut batch = [sha2::digest::generic_array::GenericArray::default(); 32];
+    for blocks in blocks.chunks(batch.len()) {
+        let batch = &mut batch[..blocks.len()];
+        batch.iter_mut().zip(blocks).for_each(|(to, block)| to.copy_from_slice(block));
+        sha2::compress256(&mut state, batch);
     }
     let mut last = [0; 64];
     last[..rest.len()].copy_from_slice(rest);
@@ -220,14 +224,71 @@ fn sha256(data: &[u8]) -> [u8; 64] {
     last
 }
 
+/// The initial state of SHA-512 (FIPS 180-4, 5.3.5).
+const SHA512_STATE: [u64; 8] = [
+    0x6a09_e667_f3bc_c908,
+    0xbb67_ae85_84ca_a73b,
+    0x3c6e_f372_fe94_f82b,
+    0xa54f_f53a_5f1d_36f1,
+    0x510e_527f_ade6_82d1,
+    0x9b05_688c_2b3e_6c1f,
+    0x1f83_d9ab_fb41_bd6b,
+    0x5be0_cd19_137e_2179,
+];
+
 fn sha512(data: &[u8]) -> [u8; 128] {
+    let mut state = SHA512_STATE;
+    let (blocks, rest) = data.as_chunks::<128>();
+    compress512(&mut state, blocks);
     let mut last = [0; 128];
-    let rest = data.as_chunks::<128>().1;
-    if rest.len() < 112 {
-        last[..rest.len()].copy_from_slice(rest);
-        last[rest.len()] = 0x80;
+    last[..rest.len()].copy_from_slice(rest);
+    last[rest.len()] = 0x80;
+    if rest.len() >= 112 {
+        compress512(&mut state, &[last]);
+        last = [0; 128];
     }
     last[112..].copy_from_slice(&(data.len() as u128 * 8).to_be_bytes());
-    last[..64].copy_from_slice(&sha2::Sha512::digest(data));
+    compress512(&mut state, &[last]);
+    for (bytes, word) in last.as_chunks_mut::<8>().0.iter_mut().zip(state) {
+        *bytes = word.to_be_bytes();
+    }
     last
+}
+
+fn compress512(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
+    if !fiord_sys::sha512::compress(state, blocks) {
+        for block in blocks {
+            sha2::compress512(state, std::slice::from_ref(block.into()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use sha2::Digest as _;
+
+    proptest! {
+        #[test]
+        fn sha512_equals_another_implementation(data in prop::collection::vec(any::<u8>(), 0..700)) {
+            let expected: [u8; 64] = sha2::Sha512::digest(&data).into();
+            prop_assert_eq!(&super::sha512(&data)[..64], expected);
+        }
+
+        #[test]
+        fn sha256_does_not_depend_on_the_batches(data in prop::collection::vec(any::<u8>(), 2000..4500)) {
+            // The low bytes of the state after all whole blocks, one block at a time.
+            let mut state = super::SHA256_STATE;
+            let (blocks, rest) = data.as_chunks::<64>();
+            for block in blocks {
+                sha2::compress256(&mut state, std::slice::from_ref(block.into()));
+            }
+            let whole = &data[..data.len() - rest.len()];
+            let mut last = [0; 64];
+            last[0] = 0x80;
+            last[56..].copy_from_slice(&(whole.len() as u64 * 8).to_le_bytes());
+            sha2::compress256(&mut state, std::slice::from_ref((&last).into()));
+            prop_assert_eq!(&super::sha256(whole)[..8], state.map(|word| word as u8));
+        }
+    }
 }
