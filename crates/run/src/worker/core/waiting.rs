@@ -7,7 +7,7 @@ use fiord_stat::delays::ThreadDelays;
 use fiord_types::{Dir, Nanos};
 
 use super::JobState;
-use crate::worker::hooks::{Delay, NEVER};
+use crate::worker::hooks::{Delay, Events, NEVER};
 
 /// The longest sleep, ns. A job notices within this time that it must stop.
 const LONGEST_SLEEP: u64 = 50_000_000;
@@ -98,8 +98,12 @@ impl Waiting {
 
 impl JobState<'_> {
     /// Whether the hooks permit another I/O with `in_flight` I/Os in flight. If not, notes what it waits for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
+        !self.hooks.want(Events::READY) || self.hooks_ready(clock, now, in_flight)
+    }
+
+    fn hooks_ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
         loop {
             match self.hooks.ready(*now, in_flight) {
                 Delay::None => return true,

@@ -42,7 +42,11 @@ pub(crate) struct Special {
 
 /// The hooks of one job, and the ops that they have seen as issued and not yet as completed.
 pub(crate) struct Hooks {
-    list: Vec<(Events, Box<dyn Hook>)>,
+    /// The first hook. Most jobs with hooks have only this one. The loops call it directly, and have a call for the
+    /// others, because a loop over hooks takes registers from the loop around it.
+    first: Entry,
+    /// The other hooks.
+    others: Vec<Entry>,
     /// All events that a hook of the list wants.
     wanted: Events,
     /// The op of each slot, by index.
@@ -68,6 +72,18 @@ pub(crate) struct Hooks {
     lent: u32,
 }
 
+/// A hook and the methods to call.
+type Entry = (Events, Box<dyn Hook>);
+
+/// Takes the first place if a job has no hooks.
+struct NoHook;
+
+impl Hook for NoHook {
+    fn events(&self) -> Events {
+        Events::NONE
+    }
+}
+
 impl Hooks {
     /// No hooks, for a plain loop.
     pub(crate) fn none() -> Self {
@@ -76,7 +92,9 @@ impl Hooks {
 
     /// These hooks, which are called in this order, for a job with `slots` slots.
     pub(crate) fn new(list: Vec<Box<dyn Hook>>, slots: u32) -> Self {
-        let list: Vec<_> = list.into_iter().map(|hook| (hook.events(), hook)).collect();
+        let mut list = list.into_iter().map(|hook| (hook.events(), hook));
+        let first = list.next().unwrap_or_else(|| (Events::NONE, Box::new(NoHook)));
+        let others: Vec<_> = list.collect();
         let op = Op {
             kind: OpKind::Read,
             file: FileIndex(0),
@@ -96,8 +114,9 @@ impl Hooks {
             start: 0,
         };
         Hooks {
-            wanted: list.iter().fold(Events::NONE, |all, (events, _)| all | *events),
-            list,
+            wanted: others.iter().fold(first.0, |all, (events, _)| all | *events),
+            first,
+            others,
             issued: vec![idle; slots as usize],
             next_seq: 0,
             admitted: Io {
@@ -162,23 +181,42 @@ impl Hooks {
     /// [`Hook::ready`] of all hooks, up to the first that delays the I/O.
     #[inline]
     pub(crate) fn ready(&mut self, now: u64, in_flight: u32) -> Delay {
-        if self.want(Events::READY) && !self.prolonged {
-            for (events, hook) in &mut self.list {
-                if events.has(Events::READY) {
-                    let delay = hook.ready(now, in_flight);
-                    if delay != Delay::None {
-                        return delay;
-                    }
-                }
+        if self.prolonged {
+            return Delay::None;
+        }
+        let (events, hook) = &mut self.first;
+        if events.has(Events::READY) {
+            let delay = hook.ready(now, in_flight);
+            if delay != Delay::None {
+                return delay;
             }
         }
-        Delay::None
+        match self.others.is_empty() {
+            true => Delay::None,
+            false => self.others_ready(now, in_flight),
+        }
+    }
+
+    #[inline(never)]
+    fn others_ready(&mut self, now: u64, in_flight: u32) -> Delay {
+        let hooks = self.others.iter_mut().filter(|(events, _)| events.has(Events::READY));
+        let mut delays = hooks.map(|(_, hook)| hook.ready(now, in_flight));
+        delays.find(|delay| *delay != Delay::None).unwrap_or(Delay::None)
+    }
+
+    /// All hooks, in their order.
+    fn all(&mut self) -> impl Iterator<Item = &mut Entry> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// The hooks that want an event, in their order.
+    fn that_want(&mut self, event: Events) -> impl Iterator<Item = &mut Box<dyn Hook>> {
+        self.all().filter(move |(events, _)| events.has(event)).map(|(_, hook)| hook)
     }
 
     /// [`Hook::extra`] of the first hook that asks for an op, which must be issued next.
     pub(crate) fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
-        let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::EXTRA));
-        let extra = hooks.find_map(|(_, hook)| hook.extra(now, ending));
+        let extra = self.that_want(Events::EXTRA).find_map(|hook| hook.extra(now, ending));
         self.extra = matches!(extra, Some(Extra::Io(_)));
         if ending {
             self.prolonged = extra.is_some();
@@ -188,9 +226,7 @@ impl Hooks {
 
     /// [`Hook::fill`] of the hook that fills the buffers of writes.
     pub(crate) fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
-        for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::FILL)) {
-            hook.fill(io, data, now);
-        }
+        self.that_want(Events::FILL).for_each(|hook| hook.fill(io, data, now));
     }
 
     /// Whether the next op is one that a hook asked for.
@@ -205,37 +241,47 @@ impl Hooks {
         if !self.want(Events::DIRECTION) {
             return None;
         }
-        let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::DIRECTION));
-        hooks.find_map(|(_, hook)| hook.direction(now))
+        self.that_want(Events::DIRECTION).find_map(|hook| hook.direction(now))
     }
 
     /// [`Hook::due`] of all hooks, up to the first that delays the I/O.
     #[inline]
     pub(crate) fn due(&mut self, dir: Dir, now: u64) -> Delay {
-        if self.want(Events::DUE) {
-            for (events, hook) in &mut self.list {
-                if events.has(Events::DUE) {
-                    let delay = hook.due(dir, now);
-                    if delay != Delay::None {
-                        return delay;
-                    }
-                }
+        if !self.want(Events::DUE) {
+            return Delay::None;
+        }
+        let (events, hook) = &mut self.first;
+        if events.has(Events::DUE) {
+            let delay = hook.due(dir, now);
+            if delay != Delay::None {
+                return delay;
             }
         }
-        Delay::None
+        match self.others.is_empty() {
+            true => Delay::None,
+            false => self.others_due(dir, now),
+        }
+    }
+
+    #[inline(never)]
+    fn others_due(&mut self, dir: Dir, now: u64) -> Delay {
+        let hooks = self.others.iter_mut().filter(|(events, _)| events.has(Events::DUE));
+        let mut delays = hooks.map(|(_, hook)| hook.due(dir, now));
+        delays.find(|delay| *delay != Delay::None).unwrap_or(Delay::None)
     }
 
     /// Offers an I/O: [`Hook::admit`] of all hooks, up to the first that does not admit it.
     pub(crate) fn admit(&mut self, drawn: Io) -> Admission {
-        self.admitted = drawn;
+        let mut io = drawn;
         let mut answer = Admission::AsDrawn;
-        for (_, hook) in self.list.iter_mut().filter(|(events, _)| events.has(Events::ADMIT)) {
-            match hook.admit(&mut self.admitted) {
+        for hook in self.that_want(Events::ADMIT) {
+            match hook.admit(&mut io) {
                 Admission::AsDrawn => {}
                 Admission::Placed => answer = Admission::Placed,
                 other => return other,
             }
         }
+        self.admitted = io;
         answer
     }
 
@@ -263,17 +309,27 @@ impl Hooks {
         };
         self.next_seq += 1;
         let event = if flush { Events::FLUSHES } else { Events::ISSUED };
-        for (events, hook) in &mut self.list {
-            if events.has(event) {
-                hook.issued(io, data);
-            }
+        let (events, hook) = &mut self.first;
+        if events.has(event) {
+            hook.issued(io, data);
+        }
+        if !self.others.is_empty() {
+            self.others_issued(slot, event, data);
+        }
+    }
+
+    #[inline(never)]
+    fn others_issued(&mut self, slot: Slot, event: Events, data: &mut [u8]) {
+        let Some(io) = self.issued.get_mut(slot as usize) else { return };
+        for (_, hook) in self.others.iter_mut().filter(|(events, _)| events.has(event)) {
+            hook.issued(io, data);
         }
     }
 
     /// [`Hook::carry_out`] of the first hook that carries out the op.
     pub(crate) fn carry_out(&mut self, slot: Slot) -> Option<Result<(), JobError>> {
         let io = self.issued.get(slot as usize)?;
-        let mut hooks = self.list.iter_mut().filter(|(events, _)| events.has(Events::CARRY_OUT));
+        let mut hooks = std::iter::once(&mut self.first).chain(&mut self.others);
         hooks.find_map(|(_, hook)| hook.carry_out(io))
     }
 
@@ -289,20 +345,52 @@ impl Hooks {
     ) -> bool {
         let Some(io) = self.issued.get(slot as usize) else { return true };
         let event = if io.flush { Events::FLUSHES } else { Events::COMPLETED };
+        let (events, hook) = &mut self.first;
         let mut released = true;
-        for (index, (events, hook)) in self.list.iter_mut().enumerate() {
+        if events.has(event) {
+            let answer = hook.completed(io, data, end, recorder);
+            released = matches!(answer, Disposition::Release) || self.keep_answer(0, answer);
+        }
+        if !self.others.is_empty() {
+            released &= self.others_completed((slot, event), data, end, recorder);
+        }
+        released
+    }
+
+    #[inline(never)]
+    fn others_completed(
+        &mut self,
+        (slot, event): (Slot, Events),
+        data: &[u8],
+        end: &Completed,
+        recorder: &mut Recorder,
+    ) -> bool {
+        let mut released = true;
+        for index in 0..self.others.len() {
+            let Some(io) = self.issued.get(slot as usize) else { return true };
+            let (events, hook) = &mut self.others[index];
             if events.has(event) {
-                match hook.completed(io, data, end, recorder) {
-                    Disposition::Release => continue,
-                    Disposition::Hold => self.holder = Some(index),
-                    Disposition::Fail(error) => self.failure = self.failure.take().or(Some(error)),
-                    Disposition::Survive(error) => self.survived = Some((error, false)),
-                    Disposition::End(error) => self.survived = Some((error, true)),
-                }
-                released = false;
+                let answer = hook.completed(io, data, end, recorder);
+                released &=
+                    matches!(answer, Disposition::Release) || self.keep_answer(index + 1, answer);
             }
         }
         released
+    }
+
+    /// Keeps what a hook answered to a completion. `index`: its place among all hooks. False unless it releases the
+    /// slot.
+    #[cold]
+    #[inline(never)]
+    fn keep_answer(&mut self, index: usize, answer: Disposition) -> bool {
+        match answer {
+            Disposition::Release => return true,
+            Disposition::Hold => self.holder = Some(index),
+            Disposition::Fail(error) => self.failure = self.failure.take().or(Some(error)),
+            Disposition::Survive(error) => self.survived = Some((error, false)),
+            Disposition::End(error) => self.survived = Some((error, true)),
+        }
+        false
     }
 
     /// The first error with which a hook answered the last completion.
@@ -322,7 +410,10 @@ impl Hooks {
 
     /// Gives a slot to the hook that holds it.
     pub(crate) fn hold(&mut self, holder: usize, slot: HeldSlot) {
-        self.list[holder].1.hold(slot);
+        match holder.checked_sub(1) {
+            Some(index) => self.others[index].1.hold(slot),
+            None => self.first.1.hold(slot),
+        }
         self.held += 1;
     }
 
@@ -365,8 +456,7 @@ impl Hooks {
         if self.held == 0 {
             return None;
         }
-        let ReleasedSlot { slot, verdict } =
-            self.list.iter_mut().find_map(|(_, hook)| hook.released())?;
+        let ReleasedSlot { slot, verdict } = self.all().find_map(|(_, hook)| hook.released())?;
         self.held -= 1;
         match verdict {
             Disposition::Release | Disposition::Hold => return Some((slot, false)),
@@ -384,39 +474,41 @@ impl Hooks {
 
     /// [`Hook::flushed`] of all hooks.
     pub(crate) fn flushed(&mut self, file: FileIndex) {
-        self.list.iter_mut().for_each(|(_, hook)| hook.flushed(file));
+        self.all().for_each(|(_, hook)| hook.flushed(file));
     }
 
     /// What the hooks say about the I/O that has just failed.
     pub(crate) fn explain(&mut self) -> Option<String> {
-        self.list.iter_mut().find_map(|(_, hook)| hook.explain())
+        self.all().find_map(|(_, hook)| hook.explain())
     }
 
     /// [`Hook::wait`] of all hooks.
     pub(crate) fn wait(&mut self) {
-        self.list.iter_mut().for_each(|(_, hook)| hook.wait());
+        self.all().for_each(|(_, hook)| hook.wait());
     }
 
     /// When the next check is due; [`NEVER`] if no hook checks anything.
     pub(crate) fn next_check(&self) -> u64 {
-        self.list.iter().map(|(_, hook)| hook.next_check()).min().unwrap_or(NEVER)
+        let others = self.others.iter().map(|(_, hook)| hook.next_check());
+        others.fold(self.first.1.next_check(), u64::min)
     }
 
     /// [`Hook::check`] of all hooks, up to the first that wants a change.
     pub(crate) fn check(&mut self, now: u64, totals: PerDir<(u64, u64)>) -> Check {
-        let mut checks = self.list.iter_mut().map(|(_, hook)| hook.check(now, totals));
+        let mut checks = self.all().map(|(_, hook)| hook.check(now, totals));
         checks.find(|check| *check != Check::GoOn).unwrap_or(Check::GoOn)
     }
 
     /// Measuring begins now.
     pub(crate) fn restart(&mut self, now: u64) {
-        self.list.iter_mut().for_each(|(_, hook)| hook.restart(now));
+        self.all().for_each(|(_, hook)| hook.restart(now));
     }
 
     /// What the hooks add to the result of the job.
     pub(crate) fn results(&self) -> HookResults {
         let mut results = HookResults::default();
-        self.list.iter().for_each(|(_, hook)| hook.add_results(&mut results));
+        self.first.1.add_results(&mut results);
+        self.others.iter().for_each(|(_, hook)| hook.add_results(&mut results));
         results
     }
 }

@@ -161,11 +161,16 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     #[inline(always)]
     fn fill_buffer<M: Mode>(&mut self, slot: &mut FreeSlot, io: Io, now: u64) -> bool {
         if M::HOOKS && self.state.hooks.want(Events::FILL) {
+            let io = Io { ..io };
             self.state.hooks.fill(&io, &mut self.engine.buffer(slot)[..io.len as usize], now);
             return true;
         }
-        self.payload.writes()
-            && self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
+        if !self.payload.writes() {
+            return false;
+        }
+        // A copy, so that only this path has the I/O in memory.
+        let io = Io { ..io };
+        self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
     }
 
     /// The time: exact if the loop measures latencies.
