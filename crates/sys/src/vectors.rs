@@ -1,6 +1,6 @@
 //! Loops over memory, compiled for the widest vectors that the CPU has.
 
-/// A loop that [`widest`] compiles a second time.
+/// A loop that [`widest`] compiles for several widths.
 pub trait VectorWork {
     /// What the loop returns.
     type Output;
@@ -10,7 +10,7 @@ pub trait VectorWork {
     fn run(self) -> Self::Output;
 }
 
-/// Runs `work` with AVX2 if this CPU has it.
+/// Runs `work` with AVX-512 or AVX2 if this CPU has it.
 ///
 /// ```
 /// use fiord_sys::vectors::{VectorWork, widest};
@@ -28,10 +28,23 @@ pub trait VectorWork {
 #[inline]
 pub fn widest<W: VectorWork>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the CPU has AVX2.
-        return unsafe { with_avx2(work) };
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx512f") && has!("avx512vl") && has!("avx512dq") && has!("avx512bw") {
+            // SAFETY: the CPU has all features with which the function is compiled.
+            return unsafe { with_avx512(work) };
+        }
+        if has!("avx2") {
+            // SAFETY: the CPU has AVX2.
+            return unsafe { with_avx2(work) };
+        }
     }
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw")]
+fn with_avx512<W: VectorWork>(work: W) -> W::Output {
     work.run()
 }
 

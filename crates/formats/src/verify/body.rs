@@ -1,5 +1,7 @@
 //! The bytes of a write without a pattern, computed from the seed in its headers.
 
+use fiord_sys::vectors::{self, VectorWork};
+
 /// The factor by which a lane advances after each word.
 const FACTOR: u64 = 0x61c8_8646_80b5_83eb;
 /// The factors of the seed with which the four lanes start.
@@ -79,23 +81,10 @@ impl Body {
         majority.winner()
     }
 
-    /// Writes whole turns from the turn of this index on. The factors of the lanes make the second, third and
-    /// fourth word of a turn sums of the first one.
+    /// Writes whole turns from the turn of this index on.
     fn fill_turns(&self, index: u64, buffer: &mut [u8]) {
-        let mut first = self.seed.wrapping_mul(factor_power(index));
-        let mut second = first.wrapping_mul(FACTOR);
-        let square = FACTOR.wrapping_mul(FACTOR);
-        let (pairs, rest) = buffer.as_chunks_mut::<{ 2 * TURN as usize }>();
-        for pair in pairs {
-            let (low, high) = pair.split_at_mut(TURN as usize);
-            write_turn(low, first);
-            write_turn(high, second);
-            first = first.wrapping_mul(square);
-            second = second.wrapping_mul(square);
-        }
-        if !rest.is_empty() {
-            write_turn(rest, first);
-        }
+        let first = self.seed.wrapping_mul(factor_power(index));
+        vectors::widest(Turns { first, buffer });
     }
 
     fn fill_words(&self, position: u64, buffer: &mut [u8]) {
@@ -160,16 +149,61 @@ pub(super) fn first_difference(
     None
 }
 
-/// Writes the four words of a turn, whose first word is `word`.
-#[inline(always)]
-fn write_turn(turn: &mut [u8], word: u64) {
-    let double = word.wrapping_add(word);
-    let triple = double.wrapping_add(word);
-    let words = [word, double, triple, double.wrapping_add(triple)];
-    for (bytes, word) in turn.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-        *bytes = word.to_le_bytes();
+/// Whole turns, the first of which begins with the word `first`.
+struct Turns<'b> {
+    first: u64,
+    buffer: &'b mut [u8],
+}
+
+/// Turns in a vector of 512 bits.
+const WIDE: usize = 2;
+/// Vectors that are computed at a time. Each multiplication waits for the one before it in its vector.
+const VECTORS: usize = 4;
+
+impl VectorWork for Turns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut vectors: [[u64; 4 * WIDE]; VECTORS] = std::array::from_fn(|v| {
+            std::array::from_fn(|i| {
+                let start = self.first.wrapping_mul(POWERS[WIDE * v + i / 4]);
+                start.wrapping_mul(LANES[i % 4])
+            })
+        });
+        let (chunks, rest) = self.buffer.as_chunks_mut::<{ 32 * WIDE * VECTORS }>();
+        let count = chunks.len();
+        for chunk in chunks {
+            for (bytes, words) in
+                chunk.as_chunks_mut::<{ 32 * WIDE }>().0.iter_mut().zip(&mut vectors)
+            {
+                for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+                    *bytes = word.to_le_bytes();
+                    *word = word.wrapping_mul(POWERS[WIDE * VECTORS]);
+                }
+            }
+        }
+        // Not from the vectors: if their place in memory mattered, they would not stay in registers.
+        let turns = count * WIDE * VECTORS;
+        let mut word = self.first.wrapping_mul(factor_power(turns as u64));
+        for turn in rest.as_chunks_mut::<32>().0 {
+            let words = LANES.map(|lane| word.wrapping_mul(lane).to_le_bytes());
+            turn.copy_from_slice(words.as_flattened());
+            word = word.wrapping_mul(FACTOR);
+        }
     }
 }
+
+/// The first powers of [`FACTOR`].
+const POWERS: [u64; WIDE * VECTORS + 1] = {
+    let mut powers = [1u64; WIDE * VECTORS + 1];
+    let mut i = 1;
+    while i < powers.len() {
+        powers[i] = powers[i - 1].wrapping_mul(FACTOR);
+        i += 1;
+    }
+    powers
+};
 
 /// The lanes before a word of a body.
 struct Words {
