@@ -67,6 +67,29 @@ fn four_terabytes_with_a_map_take_no_memory() {
     }
 }
 
+/// The memory does not depend on the number of writes, except that a map is in memory where it was changed. So the
+/// job with a map writes enough to change nearly all of its pages.
+#[test]
+fn verification_of_a_tebibyte_in_small_blocks_takes_little_memory() {
+    let place = Place::new();
+    let jobs = [
+        ("--rw=write --verify=fiord --sim_store=1 --number_ios=2000", 64),
+        ("--rw=randwrite --verify=crc32c --sim_store=1 --number_ios=2000", 64),
+        ("--rw=randwrite --norandommap --verify=fiord --do_verify=0 --number_ios=150000", 320),
+    ];
+    for (job, mib) in jobs {
+        let line = format!(
+            "--name=a --ioengine=sim --size=1t --bs=4k {job} --verify_state_save=0 \
+             --output-format=json"
+        );
+        let (document, bytes) = watched(&place, &line);
+        let (_, error, dirs) = &work(&document)[0];
+        assert!(*error == 0 && dirs[1].1 > 0, "{job}: {error} {dirs:?}");
+        assert!(bytes < mib << 20, "{job}: {bytes}");
+        println!("{job}: {} MiB", bytes >> 20);
+    }
+}
+
 /// CPU time of a run in user and kernel mode, in seconds.
 fn cpu_seconds(place: &Place, line: &str) -> f64 {
     let script = format!("TIMEFORMAT='%U %S'; time {} {line} >out", env!("CARGO_BIN_EXE_fiord"));
