@@ -20,7 +20,7 @@
 //! | a directory tree that stands for a machine in tests | [`root`] |
 //! | random bytes at memory speed | [`random_fill`] |
 //! | loops over memory with the widest vectors of this CPU | [`vectors`] |
-//! | SHA-512 with the instructions of this CPU | [`sha512`] |
+//! | SHA-512 and MD5 with the instructions of this CPU | [`sha512`], [`md5_lanes`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers from every source | [`memory`] |
 //! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
@@ -70,6 +70,7 @@ pub mod huge_pages;
 pub mod in_use;
 pub mod limits;
 pub mod mapping;
+pub mod md5_lanes;
 pub mod memory;
 pub mod mount;
 pub mod node;

@@ -77,12 +77,21 @@ pub fn exchange(interval: &mut [u8], taken: usize, offset: usize) -> Result<(), 
 /// # Errors
 /// The interval is too short for both.
 pub fn seal(interval: &mut [u8], header: &VerifyHeader) -> Result<(), IntervalError> {
+    seal_with(interval, header, None)
+}
+
+/// [`seal`] with a digest of the data after it that the caller has computed.
+pub(super) fn seal_with(
+    interval: &mut [u8],
+    header: &VerifyHeader,
+    digest: Option<Digest>,
+) -> Result<(), IntervalError> {
     let start = header.layout.header_length();
     let needed = header_and_digest(header.layout, header.method);
     let length = interval.len();
     let too_short = IntervalError::TooShort { length, needed };
     let data = interval.get(needed..).ok_or(too_short)?;
-    let digest = header.method.digest(data);
+    let digest = digest.unwrap_or_else(|| header.method.digest(data));
     header.write(interval).map_err(|_| too_short)?;
     interval[start..needed].copy_from_slice(digest.as_bytes());
     Ok(())

@@ -77,9 +77,12 @@ const SINES: [[u32; 16]; 4] = [
     ],
 ];
 
+/// The state before the first block.
+pub(super) const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+
 /// The MD5 digest of `data`.
 pub(super) fn digest(data: &[u8]) -> [u8; 16] {
-    let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    let mut state = START;
     // If the compiler knew the constants, it would add them after the newest word.
     let sines = std::hint::black_box(&SINES);
     let (blocks, rest) = data.as_chunks::<64>();
@@ -95,6 +98,11 @@ pub(super) fn digest(data: &[u8]) -> [u8; 16] {
     }
     last[56..].copy_from_slice(&(data.len() as u64).wrapping_mul(8).to_le_bytes());
     compress(&mut state, sines, &last);
+    bytes(state)
+}
+
+/// The digest with this state after the last block.
+pub(super) fn bytes(state: [u32; 4]) -> [u8; 16] {
     let mut digest = [0; 16];
     for (bytes, word) in digest.as_chunks_mut::<4>().0.iter_mut().zip(state) {
         *bytes = word.to_le_bytes();

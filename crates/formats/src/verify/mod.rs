@@ -12,6 +12,7 @@
 //! | which writes does a state file expect on the target | [`state`] |
 //! | how long is an interval, where is its header, and how is it sealed and checked | [`interval`] |
 //! | how is a whole write made and checked | [`write`](mod@write) |
+//! | which digests are computed before their writes | [`ahead`] |
 //! | what does a sector of `verify=fiord` contain | [`sector`] |
 //! | why is data wrong: torn, stale, misdirected, … | [`diagnosis`] |
 //! | which writes had a target received and flushed before a crash | [`journal`] |
@@ -37,6 +38,7 @@
 //! # Ok::<(), fiord_formats::verify::interval::IntervalError>(())
 //! ```
 
+pub mod ahead;
 pub mod body;
 pub mod crash;
 pub mod diagnosis;

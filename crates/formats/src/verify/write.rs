@@ -1,9 +1,10 @@
 //! Whole writes: all intervals of a write are made, and checked, in one call.
 
+use super::ahead::DigestsAhead;
 use super::body::Body;
 use super::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
-use super::interval::{self, IntervalError, exchange, header_and_digest, seal};
-use super::method::Method;
+use super::interval::{self, IntervalError, exchange, header_and_digest, seal_with};
+use super::method::{Digest, Method};
 use super::pattern::BodyPattern;
 
 /// What the writes of a job contain.
@@ -112,6 +113,39 @@ impl WriteFormat {
     /// An interval is too short for its header and digest. Without `bs_unaligned`, [`WriteFormat::new`] finds
     /// that out.
     pub fn seal_write(&self, id: &WriteIdentity, write: &mut [u8]) -> Result<(), IntervalError> {
+        self.seal(id, write, None)
+    }
+
+    /// [`WriteFormat::seal_write`] for a job that knows the seeds of its next writes, so that their digests can be
+    /// computed together. `seed_of`: the seed of the write with a number. `ahead` belongs to the job.
+    ///
+    /// # Errors
+    /// See [`WriteFormat::seal_write`].
+    pub fn seal_next_write(
+        &self,
+        id: &WriteIdentity,
+        write: &mut [u8],
+        ahead: &mut DigestsAhead,
+        seed_of: &dyn Fn(u64) -> u64,
+    ) -> Result<(), IntervalError> {
+        let length = write.len();
+        let needed = header_and_digest(HeaderLayout::Current, self.method);
+        let digest = match (self.method, &self.pattern) {
+            (Method::Md5, None) if length >= needed && self.step(length) >= length => {
+                ahead.md5(id.number, (needed, length), seed_of)
+            }
+            _ => None,
+        };
+        self.seal(id, write, digest)
+    }
+
+    /// Makes a whole write. `digest`: that of its only interval, if the caller knows it.
+    fn seal(
+        &self,
+        id: &WriteIdentity,
+        write: &mut [u8],
+        digest: Option<Digest>,
+    ) -> Result<(), IntervalError> {
         if self.method == Method::Null {
             return Ok(());
         }
@@ -136,7 +170,7 @@ impl WriteFormat {
         };
         for interval in write.chunks_mut(self.step(write.len())) {
             header.length = interval.len() as u32;
-            seal(interval, &header)?;
+            seal_with(interval, &header, digest)?;
             exchange(interval, needed, self.header_offset)?;
             header.offset += u64::from(header.length);
         }

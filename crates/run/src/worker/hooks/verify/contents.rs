@@ -101,7 +101,7 @@ impl Contents {
 
     /// Fills the buffer of a write. `number`: writes that the job issued before. `now`: ns.
     pub(super) fn fill(
-        &self,
+        &mut self,
         number: u64,
         io: &Io,
         data: &mut [u8],

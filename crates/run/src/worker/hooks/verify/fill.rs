@@ -1,5 +1,6 @@
 //! The bytes of writes that are verified: a body, and in each interval a header with a digest.
 
+use fiord_formats::verify::ahead::DigestsAhead;
 use fiord_formats::verify::body::Body;
 use fiord_formats::verify::header::{HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval::{self, IntervalError};
@@ -27,6 +28,7 @@ pub(super) struct JobFormat {
     /// Seed of the job, from which the seed of each write derives.
     seed: u64,
     thread: u16,
+    ahead: Box<DigestsAhead>,
 }
 
 impl JobFormat {
@@ -53,6 +55,7 @@ impl JobFormat {
             pattern,
             seed: job.load.seed,
             thread: (job.identity.index.get() + 1) as u16,
+            ahead: Box::default(),
         })
     }
 
@@ -68,13 +71,11 @@ impl JobFormat {
 
     /// The seed of the body of a write. It is odd, so that no body consists of zeros.
     pub(super) fn seed_of(&self, number: u64) -> u64 {
-        let mut state = self.seed;
-        let mut state = splitmix(&mut state) ^ number;
-        splitmix(&mut state) | 1
+        seed_of(self.seed, number)
     }
 
     /// Fills the buffer of a write. `number`: writes that the job issued before. `now`: ns.
-    pub(super) fn fill(&self, number: u64, offset: u64, data: &mut [u8], now: u64) {
+    pub(super) fn fill(&mut self, number: u64, offset: u64, data: &mut [u8], now: u64) {
         let identity = WriteIdentity {
             offset,
             seed: self.seed_of(number),
@@ -84,7 +85,9 @@ impl JobFormat {
             nanos: (now % 1_000_000_000) as u32,
         };
         // The shortest interval has room for its header: `of` has checked that.
-        let _ = self.contents.seal_write(&identity, data);
+        let seed = self.seed;
+        let seeds = |number| seed_of(seed, number);
+        let _ = self.contents.seal_next_write(&identity, data, &mut self.ahead, &seeds);
     }
 
     /// Moves the header of an interval to its place, or back.
@@ -143,6 +146,13 @@ impl JobFormat {
             let _ = self.exchange(interval, HeaderLayout::Current);
         }
     }
+}
+
+/// The seed of the body of a write of a job with this seed.
+fn seed_of(job: u64, number: u64) -> u64 {
+    let mut state = job;
+    let mut state = splitmix(&mut state) ^ number;
+    splitmix(&mut state) | 1
 }
 
 /// The pattern of a job, with the contents of its files. `most`: length of the longest write.

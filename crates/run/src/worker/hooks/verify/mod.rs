@@ -231,7 +231,7 @@ impl Hook for Verifier {
             }
             _ => KnownWrite::Write { number, generation: self.numbers.generation() },
         };
-        contents.fill(number, io, data, now, &known);
+        self.judge.contents.fill(number, io, data, now, &known);
     }
 
     fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
