@@ -27,6 +27,11 @@ macro_rules! index {
             pub fn at(position: usize) -> Self {
                 $Index(<$integer>::try_from(position).unwrap_or(<$integer>::MAX))
             }
+            /// The indexes from this one to `end`, without `end`.
+            #[inline]
+            pub fn to(self, end: Self) -> impl DoubleEndedIterator<Item = Self> + Clone {
+                (self.0..end.0).map($Index)
+            }
         }
 
         impl fmt::Display for $Index {
@@ -109,5 +114,7 @@ mod tests {
         assert_eq!(FileIndex::at(2), FileIndex(2));
         assert_eq!(FileIndex::at(usize::MAX), FileIndex(u32::MAX));
         assert_eq!(format!("{:>3}", JobIndex(7)), "  7");
+        assert!(FileIndex(2).to(FileIndex(4)).eq([FileIndex(2), FileIndex(3)]));
+        assert_eq!(ZoneIndex(3).to(ZoneIndex(2)).next(), None);
     }
 }

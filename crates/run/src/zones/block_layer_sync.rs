@@ -12,13 +12,13 @@ use std::sync::{Mutex, PoisonError};
 use fiord_plan::FileKind;
 use fiord_sys::zone::{Zone, ZoneAction, ZonedDevice, ZonedNode};
 use fiord_sys::{block, file};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, ZoneIndex};
 
 /// The block device of a namespace, and the zones whose write pointers the block layer may keep.
 #[derive(Debug)]
 pub(super) struct BlockLayerSync {
     device: Box<dyn ZonedDevice>,
-    zones: Mutex<Vec<u32>>,
+    zones: Mutex<Vec<ZoneIndex>>,
 }
 
 impl BlockLayerSync {
@@ -35,12 +35,15 @@ impl BlockLayerSync {
 
     pub(super) fn new(device: Box<dyn ZonedDevice>, zones: &[Zone]) -> BlockLayerSync {
         let partly = zones.iter().zip(0..).filter(|(zone, _)| is_partly_written(zone));
-        BlockLayerSync { device, zones: Mutex::new(partly.map(|(_, number)| number).collect()) }
+        BlockLayerSync {
+            device,
+            zones: Mutex::new(partly.map(|(_, number)| ZoneIndex(number)).collect()),
+        }
     }
 
     /// Repeats a reset or finish of a zone on the block device. An error is ignored: it leaves the block layer
     /// as it was.
-    pub(super) fn follow(&self, action: ZoneAction, zone: u32, start: Bytes, len: Bytes) {
+    pub(super) fn follow(&self, action: ZoneAction, zone: ZoneIndex, start: Bytes, len: Bytes) {
         if !matches!(action, ZoneAction::Reset | ZoneAction::Finish) {
             return;
         }

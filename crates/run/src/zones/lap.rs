@@ -1,6 +1,6 @@
 //! How many bytes a sequential job writes in one pass over its zones.
 
-use fiord_types::Bytes;
+use fiord_types::{Bytes, ZoneIndex};
 
 use super::open_zones::ZoneUser;
 use super::table::{ZoneTable, ZoneUse};
@@ -10,7 +10,7 @@ impl ZoneTable {
     /// started and was not reset since takes only the rest.
     pub(super) fn lap(&self, user: &ZoneUser) -> Bytes {
         let min = user.min;
-        let takes = |zone: u32| {
+        let takes = |zone: ZoneIndex| {
             let view = self.view(zone);
             let room = view.limit - view.start;
             match view.usage() {
@@ -21,25 +21,29 @@ impl ZoneTable {
                 _ => room.round_down(min),
             }
         };
-        let all: Bytes = (user.first..user.end).map(takes).sum();
+        let all: Bytes = user.first.to(user.end).map(takes).sum();
         let states = self.lock();
-        let unchanged = |zone: u32, resets: u32| states.zones[zone as usize].resets == resets;
+        let unchanged = |zone: ZoneIndex, resets: u32| states.zones[zone].resets == resets;
         let before =
             user.partly_written.iter().filter(|(zone, _, resets)| unchanged(*zone, *resets));
         all.saturating_sub(before.map(|(_, bytes, _)| *bytes).sum())
     }
 
     /// The zones of a range that are written in part: zone, bytes, and resets in this run.
-    pub(super) fn partly_written(&self, first: u32, end: u32) -> Vec<(u32, Bytes, u32)> {
+    pub(super) fn partly_written(
+        &self,
+        first: ZoneIndex,
+        end: ZoneIndex,
+    ) -> Vec<(ZoneIndex, Bytes, u32)> {
         let states = self.lock();
-        let written = |zone: u32| {
-            let (view, state) = (self.view(zone), &states.zones[zone as usize]);
+        let written = |zone: ZoneIndex| {
+            let (view, state) = (self.view(zone), &states.zones[zone]);
             let bytes = state.pointer.saturating_sub(view.start);
             let partly = view.usage() == ZoneUse::Sequential
                 && bytes > Bytes::ZERO
                 && state.pointer < view.limit;
             partly.then_some((zone, bytes, state.resets))
         };
-        (first..end).filter_map(written).collect()
+        first.to(end).filter_map(written).collect()
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{State, Zone, ZoneAction};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, JobIndex, ZoneIndex};
 
 use super::table::{ZoneState, ZoneStates, ZoneTable, ZoneUse};
 use crate::error::{JobError, Stage};
@@ -15,7 +15,7 @@ const STALLED: Duration = Duration::from_secs(120);
 #[derive(Debug, Clone)]
 pub(super) struct ZoneUser {
     /// Index of the job in the plan.
-    pub id: u32,
+    pub id: JobIndex,
     /// The job writes sequentially: it fills one zone after another.
     pub sequential: bool,
     /// Smallest write.
@@ -29,10 +29,10 @@ pub(super) struct ZoneUser {
     /// Most open-zone slots on the device, of all jobs together.
     pub limit: Option<u32>,
     /// First zone of the job's range; `end` is the zone after the last.
-    pub first: u32,
-    pub end: u32,
+    pub first: ZoneIndex,
+    pub end: ZoneIndex,
     /// Zones that were partly written when the job started: zone, bytes, and resets in this run until then.
-    pub partly_written: Vec<(u32, Bytes, u32)>,
+    pub partly_written: Vec<(ZoneIndex, Bytes, u32)>,
     /// `zone_reset_threshold`, and the number of writes between two resets above it.
     pub resets: Option<(Bytes, u64)>,
     /// Writes since the last such reset.
@@ -40,7 +40,7 @@ pub(super) struct ZoneUser {
     /// The current write has reset a zone that was not full.
     pub early_reset: bool,
     /// The zone that the job waits to reset.
-    pub resetting: Option<u32>,
+    pub resetting: Option<ZoneIndex>,
     /// When the job began to wait for an open-zone slot.
     pub queued: Option<Instant>,
 }
@@ -49,11 +49,11 @@ pub(super) struct ZoneUser {
 #[derive(Debug)]
 pub(super) enum PlacedWrite {
     /// Write at this offset. The write pointer has advanced.
-    Write { zone: u32, offset: Bytes, len: Bytes },
+    Write { zone: ZoneIndex, offset: Bytes, len: Bytes },
     /// Write at this offset, in a zone without a write pointer.
     Anywhere { offset: Bytes, len: Bytes },
     /// Carry out this action first, then try again. The zone is marked as `working`.
-    First(u32, ZoneAction),
+    First(ZoneIndex, ZoneAction),
     /// Wait until the version of the table differs from this.
     Busy(u64),
     /// No zone from this offset on takes the write.
@@ -65,8 +65,8 @@ pub(super) enum PlacedWrite {
 /// Result of a request for an open-zone slot.
 enum Grant {
     Yes,
-    Instead(u32),
-    First(u32, ZoneAction),
+    Instead(ZoneIndex),
+    First(ZoneIndex, ZoneAction),
     Busy,
     Fail(String),
 }
@@ -83,7 +83,7 @@ impl ZoneUser {
         }
     }
 
-    fn has(&self, zone: u32) -> bool {
+    fn has(&self, zone: ZoneIndex) -> bool {
         (self.first..self.end).contains(&zone)
     }
 }
@@ -116,7 +116,7 @@ impl ZoneTable {
 
     /// Prepares a zone for a reset by a trim. The error is the version to wait on: I/Os in the zone must
     /// complete first.
-    pub(super) fn request_reset(&self, user: &mut ZoneUser, zone: u32) -> Result<(), u64> {
+    pub(super) fn request_reset(&self, user: &mut ZoneUser, zone: ZoneIndex) -> Result<(), u64> {
         let mut states = self.lock();
         let mut locked = LockedTable { table: self, states: &mut states, user, append: false };
         let before = locked.user.resetting.take();
@@ -131,10 +131,15 @@ impl ZoneTable {
     }
 
     /// Records a successful write. Returns an action that its zone now needs.
-    pub(super) fn written(&self, user: &ZoneUser, zone: u32, offset: Bytes) -> Option<ZoneAction> {
+    pub(super) fn written(
+        &self,
+        user: &ZoneUser,
+        zone: ZoneIndex,
+        offset: Bytes,
+    ) -> Option<ZoneAction> {
         let mut states = self.lock();
         let limit = self.view(zone).limit;
-        let state = &mut states.zones[zone as usize];
+        let state = &mut states.zones[zone];
         state.end_write(offset);
         let pointer = state.pointer;
         let valid = state.writes.iter().copied().min().unwrap_or(pointer);
@@ -147,7 +152,7 @@ impl ZoneTable {
         if idle && pointer >= limit {
             self.release_slot(&mut states, zone);
         } else if idle && user.fit(user.min, limit - pointer).is_none() {
-            let state = &mut states.zones[zone as usize];
+            let state = &mut states.zones[zone];
             if !state.working && state.resetting.is_none() {
                 state.working = true;
                 follow_up = Some(ZoneAction::Finish);
@@ -162,13 +167,13 @@ impl ZoneTable {
     /// read-only or offline, or if the device cannot report it.
     pub(super) fn write_failed(
         &self,
-        zone: u32,
+        zone: ZoneIndex,
         (offset, len): (Bytes, Bytes),
         errno: Option<Errno>,
     ) -> Result<(Bytes, Bytes), JobError> {
         let others_append = {
             let mut states = self.lock();
-            let state = &mut states.zones[zone as usize];
+            let state = &mut states.zones[zone];
             state.end_write(offset);
             let others_append = state.appending && !state.writes.is_empty();
             if others_append {
@@ -184,7 +189,7 @@ impl ZoneTable {
         let found = self.query_device(zone);
         let mut states = self.lock();
         let limit = self.view(zone).limit;
-        let state = &mut states.zones[zone as usize];
+        let state = &mut states.zones[zone];
         state.working &= others_append;
         if let Ok(Some(Zone { state: state @ (State::ReadOnly | State::Offline), .. })) = found {
             self.retire(&mut states, zone);
@@ -215,9 +220,9 @@ impl ZoneTable {
     }
 
     /// Takes back a write that was placed but never submitted.
-    pub(super) fn write_cancelled(&self, zone: u32, offset: Bytes, len: Bytes) {
+    pub(super) fn write_cancelled(&self, zone: ZoneIndex, offset: Bytes, len: Bytes) {
         let mut states = self.lock();
-        let state = &mut states.zones[zone as usize];
+        let state = &mut states.zones[zone];
         state.end_write(offset);
         if state.writes.is_empty() {
             state.pointer = state.pointer.min(offset);
@@ -232,10 +237,10 @@ impl ZoneTable {
     /// Removes a job that has ended. Its open zones stay open until another job needs a slot.
     pub(super) fn leave(&self, user: &ZoneUser) {
         let mut states = self.lock();
-        let left: Vec<u32> = states.open.to_vec();
+        let left: Vec<ZoneIndex> = states.open.to_vec();
         for zone in left {
             let view = self.view(zone);
-            let state = &mut states.zones[zone as usize];
+            let state = &mut states.zones[zone];
             if state.holder != Some(user.id) {
                 continue;
             }
@@ -246,7 +251,7 @@ impl ZoneTable {
             }
         }
         if let Some(zone) = user.resetting {
-            let state = &mut states.zones[zone as usize];
+            let state = &mut states.zones[zone];
             if state.resetting == Some(user.id) {
                 state.resetting = None;
                 self.reopen(zone);
@@ -259,8 +264,8 @@ impl ZoneTable {
 }
 
 impl LockedTable<'_> {
-    fn state(&mut self, zone: u32) -> &mut ZoneState {
-        &mut self.states.zones[zone as usize]
+    fn state(&mut self, zone: ZoneIndex) -> &mut ZoneState {
+        &mut self.states.zones[zone]
     }
 
     fn busy(&self) -> PlacedWrite {
@@ -268,7 +273,7 @@ impl LockedTable<'_> {
     }
 
     /// Whether no other job is changing the zone or waiting to reset it.
-    fn is_free(&mut self, zone: u32) -> bool {
+    fn is_free(&mut self, zone: ZoneIndex) -> bool {
         let id = self.user.id;
         let state = self.state(zone);
         !state.working && state.resetting.is_none_or(|other| other == id)
@@ -276,14 +281,14 @@ impl LockedTable<'_> {
 
     /// Whether a zone accepts this write in addition to those in flight: if the zone is emulated, or if the
     /// device chooses the offsets of all of them (zone append).
-    fn takes_many(&self, zone: u32) -> bool {
-        let state = &self.states.zones[zone as usize];
+    fn takes_many(&self, zone: ZoneIndex) -> bool {
+        let state = &self.states.zones[zone];
         self.table.device.is_none() || self.append && state.appending
     }
 
     /// Withdraws the requests that the job no longer waits for: a pending reset (`before`) and its place in the
     /// queue. So a job that blocks the reads of a zone waits only for the I/Os in that zone.
-    fn settle(&mut self, before: Option<u32>, placement: &PlacedWrite) {
+    fn settle(&mut self, before: Option<ZoneIndex>, placement: &PlacedWrite) {
         let id = self.user.id;
         if let Some(zone) = before
             && self.user.resetting != Some(zone)
@@ -359,7 +364,7 @@ impl LockedTable<'_> {
     /// The result if no zone from this offset on takes a write.
     fn no_zone_left(&self) -> PlacedWrite {
         let dead = |zone| self.table.view(zone).usage() == ZoneUse::Dead;
-        if (self.user.first..self.user.end).all(dead) {
+        if self.user.first.to(self.user.end).all(dead) {
             return PlacedWrite::Fail(
                 "all zones of the job's range are read-only or offline".into(),
             );
@@ -368,7 +373,7 @@ impl LockedTable<'_> {
     }
 
     /// Where a sequential write at `at` goes: into this zone, or to the start of the next zone that takes it.
-    fn onward(&mut self, mut at: Bytes) -> Option<(u32, Bytes)> {
+    fn onward(&mut self, mut at: Bytes) -> Option<(ZoneIndex, Bytes)> {
         loop {
             let zone = self.table.zone_of(at);
             if !self.user.has(zone) {
@@ -392,28 +397,28 @@ impl LockedTable<'_> {
     }
 
     /// The zone of a random offset, or the next zone that is usable.
-    fn around(&mut self, at: Bytes, len: Bytes) -> Option<(u32, Bytes)> {
+    fn around(&mut self, at: Bytes, len: Bytes) -> Option<(ZoneIndex, Bytes)> {
         // A block that crosses into the next zone belongs to that zone, so that each zone gets its share.
         let last = self.table.zone_of(at + len.max(Bytes(1)) - Bytes(1));
-        let zone = last.min(self.user.end - 1);
+        let zone = last.min(ZoneIndex(self.user.end.0 - 1));
         let at = at.max(self.table.view(zone).start);
-        let takes = |zone: &u32| self.table.view(*zone).usage() != ZoneUse::Dead;
+        let takes = |zone: &ZoneIndex| self.table.view(*zone).usage() != ZoneUse::Dead;
         if takes(&zone) {
             return Some((zone, at));
         }
-        let found = (zone..self.user.end).chain(self.user.first..zone).find(takes)?;
+        let found = zone.to(self.user.end).chain(self.user.first.to(zone)).find(takes)?;
         Some((found, self.table.view(found).start))
     }
 
     /// Whether the job holds as many slots as `job_max_open_zones` permits.
     fn at_own_limit(&self) -> bool {
         let Some(most) = self.user.own_limit else { return false };
-        let mine = |zone: &&u32| self.states.zones[**zone as usize].holder == Some(self.user.id);
+        let mine = |zone: &&ZoneIndex| self.states.zones[**zone].holder == Some(self.user.id);
         self.states.open.iter().filter(mine).count() >= most as usize
     }
 
     /// Requests an open-zone slot for a zone that has none.
-    fn place_for(&mut self, zone: u32, at: Bytes) -> Grant {
+    fn place_for(&mut self, zone: ZoneIndex, at: Bytes) -> Grant {
         let id = self.user.id;
         let at_own_limit = self.at_own_limit();
         let ahead = self.states.queue.iter().position(|other| *other == id);
@@ -450,8 +455,8 @@ impl LockedTable<'_> {
     /// blocks or, if the job fills zones in order, one that no job writes.
     fn make_room(&mut self, own: bool) -> Option<Grant> {
         let (user, states) = (&*self.user, &*self.states);
-        let idle = |zone: &&u32| {
-            let state = &states.zones[**zone as usize];
+        let idle = |zone: &&ZoneIndex| {
+            let state = &states.zones[**zone];
             let room = self.table.view(**zone).limit - state.pointer;
             let mine = state.holder == Some(user.id);
             let useless = user.fit(user.min, room).is_none();
@@ -467,8 +472,8 @@ impl LockedTable<'_> {
     /// Uses another zone of the range that already holds a slot.
     fn share(&mut self, at: Bytes, own: bool) -> Option<Grant> {
         let (user, states) = (&*self.user, &*self.states);
-        let mine = |zone: &u32| {
-            let state = &states.zones[*zone as usize];
+        let mine = |zone: &ZoneIndex| {
+            let state = &states.zones[*zone];
             let room = self.table.view(*zone).limit - state.pointer;
             user.has(*zone)
                 && (!own || state.holder == Some(user.id))
@@ -476,11 +481,10 @@ impl LockedTable<'_> {
                 && state.resetting.is_none()
                 && user.fit(user.min, room).is_some()
         };
-        let found: Vec<u32> = states.open.iter().copied().filter(mine).collect();
+        let found: Vec<ZoneIndex> = states.open.iter().copied().filter(mine).collect();
         let first = (at / user.min.max(Bytes(1)) % found.len().max(1) as u64) as usize;
-        let ready = |zone: &&u32| {
-            states.zones[**zone as usize].writes.is_empty() || self.takes_many(**zone)
-        };
+        let ready =
+            |zone: &&ZoneIndex| states.zones[**zone].writes.is_empty() || self.takes_many(**zone);
         let (before, after) = found.split_at(first.min(found.len()));
         match after.iter().chain(before).find(ready) {
             Some(&zone) => {
@@ -499,8 +503,8 @@ impl LockedTable<'_> {
     /// waits for the jobs that write.
     fn evict(&mut self) -> Grant {
         let states = &*self.states;
-        let left = |zone: &&u32| {
-            let state = &states.zones[**zone as usize];
+        let left = |zone: &&ZoneIndex| {
+            let state = &states.zones[**zone];
             let idle = state.writes.is_empty() && !state.working && state.resetting.is_none();
             state.holder.is_none() && !state.foreign && idle
         };
@@ -510,8 +514,8 @@ impl LockedTable<'_> {
             self.state(zone).working = true;
             return Grant::First(zone, action);
         }
-        let lives = |zone: &u32| {
-            let state = &states.zones[*zone as usize];
+        let lives = |zone: &ZoneIndex| {
+            let state = &states.zones[*zone];
             let idle = state.writes.is_empty() && !state.working && state.resetting.is_none();
             state.holder.is_some() || !idle
         };
@@ -556,11 +560,11 @@ impl LockedTable<'_> {
 
     /// Whether the current write resets its zone first although the zone is not full. Evaluated at each attempt,
     /// because another job may have reset the zone while this one waited.
-    fn reset_is_due(&mut self, zone: u32) -> bool {
+    fn reset_is_due(&mut self, zone: ZoneIndex) -> bool {
         let Some((_, every)) = self.user.resets else { return false };
         self.user.writes + 1 >= every
             && !self.user.early_reset
-            && self.states.zones[zone as usize].pointer > self.table.view(zone).start
+            && self.states.zones[zone].pointer > self.table.view(zone).start
             && self.is_filled()
     }
 
@@ -575,7 +579,7 @@ impl LockedTable<'_> {
     }
 
     /// Begins a reset: blocks new reads and writes of the zone, and waits for those in flight.
-    fn reset(&mut self, zone: u32) -> PlacedWrite {
+    fn reset(&mut self, zone: ZoneIndex) -> PlacedWrite {
         let id = self.user.id;
         self.state(zone).resetting = Some(id);
         self.user.resetting = Some(zone);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fiord_load::Io;
 use fiord_plan::{FilePlan, JobPlan, Mix, WriteCommand};
 use fiord_sys::zone::ZoneAction;
-use fiord_types::{Bytes, Dir, Errno, FileIndex};
+use fiord_types::{Bytes, Dir, Errno, FileIndex, ZoneIndex};
 
 use super::open_zones::{PlacedWrite, ZoneUser};
 use super::table::{Filling, ZoneTable, ZoneUse, advice};
@@ -66,11 +66,11 @@ enum Flight {
     /// Nothing.
     None,
     /// A pin of the zone.
-    Read { file: FileIndex, zone: u32 },
+    Read { file: FileIndex, zone: ZoneIndex },
     /// A part of the zone.
-    Write { file: FileIndex, zone: u32, offset: Bytes, len: Bytes },
+    Write { file: FileIndex, zone: ZoneIndex, offset: Bytes, len: Bytes },
     /// The whole zone.
-    Reset { file: FileIndex, zone: u32, data: bool },
+    Reset { file: FileIndex, zone: ZoneIndex, data: bool },
 }
 
 /// A file of the job.
@@ -79,7 +79,7 @@ struct File {
     table: Arc<ZoneTable>,
     user: ZoneUser,
     /// Zones that held data at the last scan.
-    known: Vec<u32>,
+    known: Vec<ZoneIndex>,
 }
 
 /// Places the I/Os of one job.
@@ -235,7 +235,7 @@ impl Placer {
     fn carry_out(
         &mut self,
         file: FileIndex,
-        zone: u32,
+        zone: ZoneIndex,
         action: ZoneAction,
     ) -> Result<(), Box<JobError>> {
         let table = &self.files[file].table;
@@ -255,8 +255,8 @@ impl Placer {
         let zone = file.table.zone_of(Bytes(io.offset));
         let zone = if self.random && !self.pairs {
             let (first, end) = (file.user.first, file.user.end);
-            let full = |zone: &u32| file.table.has_data(*zone);
-            match (zone..end).chain(first..zone).find(full) {
+            let full = |zone: &ZoneIndex| file.table.has_data(*zone);
+            match zone.to(end).chain(first.to(zone)).find(full) {
                 Some(zone) => zone,
                 None => return ZonePlacement::Displaced,
             }
@@ -308,7 +308,7 @@ impl Placer {
         }
     }
 
-    fn wrote(&mut self, file: FileIndex, zone: u32, offset: Bytes) -> Result<(), JobError> {
+    fn wrote(&mut self, file: FileIndex, zone: ZoneIndex, offset: Bytes) -> Result<(), JobError> {
         let of = &self.files[file];
         match of.table.written(&of.user, zone, offset) {
             Some(action) => self.carry_out(file, zone, action).map_err(|error| *error),
@@ -395,7 +395,7 @@ impl File {
             let threshold = (plan.len.as_f64() * resets.threshold) as u64;
             (Bytes(threshold), resets.every)
         });
-        let id = job.identity.index.get() as u32;
+        let id = job.identity.index;
         let sequential_writes = writes && !job.load.random;
         let user = ZoneUser {
             partly_written: if sequential_writes {
@@ -427,7 +427,11 @@ impl File {
 
 /// The zones of a file that a job uses: the first one, and the end. Fails if the device has other zones, or if
 /// the largest block of the job does not fit into one of them.
-fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u32), JobError> {
+fn zones_of(
+    job: &JobPlan,
+    plan: &FilePlan,
+    table: &ZoneTable,
+) -> Result<(ZoneIndex, ZoneIndex), JobError> {
     let invalid =
         |what: String| JobError::new(Stage::ZoneSetUp, Some(Errno::EINVAL), what).at(&plan.path);
     let zones = plan.zones.ok_or_else(|| no_zones(plan))?;
@@ -443,10 +447,10 @@ fn zones_of(job: &JobPlan, plan: &FilePlan, table: &ZoneTable) -> Result<(u32, u
             table.zone_size
         )));
     }
-    let (first, end) = (range.0 as u32, range.1 as u32);
+    let (first, end) = (ZoneIndex(range.0 as u32), ZoneIndex(range.1 as u32));
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
     let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
-    let small = (first..end).map(|zone| (zone, table.view(zone))).find(|(_, view)| {
+    let small = first.to(end).map(|zone| (zone, table.view(zone))).find(|(_, view)| {
         view.usage() == ZoneUse::Sequential && view.limit - view.start < Bytes(u64::from(most))
     });
     if let Some((zone, view)) = small {
@@ -466,7 +470,7 @@ fn no_zones(plan: &FilePlan) -> JobError {
 
 impl ZoneTable {
     /// Whether a zone holds data that can be read.
-    fn has_data(&self, zone: u32) -> bool {
+    fn has_data(&self, zone: ZoneIndex) -> bool {
         let view = self.view(zone);
         view.usage() == ZoneUse::Sequential && view.valid.load(Ordering::Acquire) > view.start.0
     }
@@ -481,15 +485,15 @@ impl ZoneTable {
         states.writers.push((user.id, user.first, user.end));
         let known = states.fillings.iter().any(|f| (f.first, f.end) == (user.first, user.end));
         if user.resets.is_some() && !known {
-            let bytes = (user.first..user.end).map(|zone| states.zones[zone as usize].filled).sum();
+            let bytes = user.first.to(user.end).map(|zone| states.zones[zone].filled).sum();
             states.fillings.push(Filling { first: user.first, end: user.end, bytes });
         }
     }
 
     /// Releases the slot of a zone that a trim has reset and that no job writes.
-    fn reset_done(&self, zone: u32) {
+    fn reset_done(&self, zone: ZoneIndex) {
         let mut states = self.lock();
-        let state = &states.zones[zone as usize];
+        let state = &states.zones[zone];
         if state.writes.is_empty() && state.pointer == self.view(zone).start && !state.working {
             self.release_slot(&mut states, zone);
             self.notify(&mut states);
@@ -497,9 +501,9 @@ impl ZoneTable {
     }
 
     /// Cancels the pending reset of a zone.
-    fn cancel_reset(&self, zone: u32) {
+    fn cancel_reset(&self, zone: ZoneIndex) {
         let mut states = self.lock();
-        let state = &mut states.zones[zone as usize];
+        let state = &mut states.zones[zone];
         (state.working, state.resetting) = (false, None);
         self.reopen(zone);
         self.notify(&mut states);

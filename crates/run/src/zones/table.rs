@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{State, Zone, ZoneAction, ZoneType, ZonedDevice};
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, JobIndex, ZoneIndex};
 
 use super::block_layer_sync::BlockLayerSync;
 use super::tables::error_words;
@@ -69,11 +69,11 @@ pub(super) struct ZoneState {
     /// A thread is resetting, finishing or closing the zone, or reading its state from the device.
     pub working: bool,
     /// The job that waits to reset the zone.
-    pub resetting: Option<u32>,
+    pub resetting: Option<JobIndex>,
     /// The zone holds an open-zone slot.
     pub open: bool,
     /// The job that opened the zone; `None` if that job has ended, or if the zone was open before the run.
-    pub holder: Option<u32>,
+    pub holder: Option<JobIndex>,
     /// The zone was open before the run.
     pub foreign: bool,
 }
@@ -91,8 +91,8 @@ impl ZoneState {
 /// Bytes written in a range of zones, for `zone_reset_threshold`.
 #[derive(Debug)]
 pub(super) struct Filling {
-    pub first: u32,
-    pub end: u32,
+    pub first: ZoneIndex,
+    pub end: ZoneIndex,
     pub bytes: Bytes,
 }
 
@@ -101,12 +101,12 @@ pub(super) struct Filling {
 pub(super) struct ZoneStates {
     pub zones: Vec<ZoneState>,
     /// Zones that hold an open-zone slot, in the order in which they were opened.
-    pub open: Vec<u32>,
+    pub open: Vec<ZoneIndex>,
     /// Jobs that wait for an open-zone slot, in the order of their requests.
-    pub queue: VecDeque<u32>,
+    pub queue: VecDeque<JobIndex>,
     pub fillings: Vec<Filling>,
     /// Jobs that write: index in the plan, first zone, end zone.
-    pub writers: Vec<(u32, u32, u32)>,
+    pub writers: Vec<(JobIndex, ZoneIndex, ZoneIndex)>,
     /// Incremented at every change that a job may wait for.
     pub version: u64,
     sleepers: u32,
@@ -157,7 +157,7 @@ impl ZoneTable {
         for (index, zone) in zones.iter().enumerate().filter(|(_, zone)| counts(zone.state)) {
             if limit.is_some() && zone.is_sequential() {
                 (states.zones[index].open, states.zones[index].foreign) = (true, true);
-                states.open.push(index as u32);
+                states.open.push(ZoneIndex::at(index));
             }
         }
         Ok(table)
@@ -258,13 +258,13 @@ impl ZoneTable {
 
     /// The zone that contains the byte at `at`.
     #[inline]
-    pub(super) fn zone_of(&self, at: Bytes) -> u32 {
-        (at / self.zone_size) as u32
+    pub(super) fn zone_of(&self, at: Bytes) -> ZoneIndex {
+        ZoneIndex((at / self.zone_size) as u32)
     }
 
     #[inline]
-    pub(super) fn view(&self, zone: u32) -> &ZoneView {
-        &self.views[zone as usize]
+    pub(super) fn view(&self, zone: ZoneIndex) -> &ZoneView {
+        &self.views[zone]
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, ZoneStates> {
@@ -296,7 +296,7 @@ impl ZoneTable {
 
     /// Pins a zone for a read. False if a reset of the zone is pending.
     #[inline]
-    pub(super) fn pin(&self, zone: u32) -> bool {
+    pub(super) fn pin(&self, zone: ZoneIndex) -> bool {
         // Acquire: a later load of `valid` sees a value that is not older than the pin.
         let before = self.view(zone).pins.fetch_add(1, Ordering::Acquire);
         if before & CLOSED != 0 {
@@ -308,7 +308,7 @@ impl ZoneTable {
 
     /// Ends the pin of a read.
     #[inline]
-    pub(super) fn unpin(&self, zone: u32) {
+    pub(super) fn unpin(&self, zone: ZoneIndex) {
         let before = self.view(zone).pins.fetch_sub(1, Ordering::Release);
         if before == CLOSED | 1 {
             let mut states = self.lock();
@@ -317,23 +317,23 @@ impl ZoneTable {
     }
 
     /// Blocks new reads of a zone until [`ZoneTable::reopen`]. True if no read is in flight.
-    pub(super) fn shut(&self, zone: u32) -> bool {
+    pub(super) fn shut(&self, zone: ZoneIndex) -> bool {
         self.view(zone).pins.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED == 0
     }
 
     /// Allows reads of a zone again.
-    pub(super) fn reopen(&self, zone: u32) {
+    pub(super) fn reopen(&self, zone: ZoneIndex) {
         self.view(zone).pins.fetch_and(!CLOSED, Ordering::Release);
     }
 
     /// Sets the end of the data that may be read in a zone.
-    pub(super) fn set_valid(&self, zone: u32, valid: Bytes) {
+    pub(super) fn set_valid(&self, zone: ZoneIndex, valid: Bytes) {
         self.view(zone).valid.store(valid.0, Ordering::Release);
     }
 
     /// Updates the byte counts after a write or a reset has changed a zone's write pointer.
-    pub(super) fn account(&self, states: &mut ZoneStates, zone: u32) {
-        let state = &mut states.zones[zone as usize];
+    pub(super) fn account(&self, states: &mut ZoneStates, zone: ZoneIndex) {
+        let state = &mut states.zones[zone];
         let filled = state.pointer - self.view(zone).start;
         let before = std::mem::replace(&mut state.filled, filled);
         for filling in &mut states.fillings {
@@ -344,8 +344,8 @@ impl ZoneTable {
     }
 
     /// Releases a zone's open-zone slot.
-    pub(super) fn release_slot(&self, states: &mut ZoneStates, zone: u32) {
-        let state = &mut states.zones[zone as usize];
+    pub(super) fn release_slot(&self, states: &mut ZoneStates, zone: ZoneIndex) {
+        let state = &mut states.zones[zone];
         if std::mem::take(&mut state.open) {
             (state.holder, state.foreign) = (None, false);
             states.open.retain(|other| *other != zone);
@@ -354,7 +354,7 @@ impl ZoneTable {
     }
 
     /// Takes a zone out of use because the device made it read-only or offline.
-    pub(super) fn retire(&self, states: &mut ZoneStates, zone: u32) {
+    pub(super) fn retire(&self, states: &mut ZoneStates, zone: ZoneIndex) {
         self.view(zone).dead.store(true, Ordering::Relaxed);
         self.release_slot(states, zone);
         self.notify(states);
@@ -362,7 +362,7 @@ impl ZoneTable {
 
     /// Carries out an action on a zone that is marked as `working`, and clears the mark. A zone that is reset
     /// keeps its slot, because the job is about to write it.
-    pub(super) fn carry_out(&self, zone: u32, action: ZoneAction) -> Result<(), JobError> {
+    pub(super) fn carry_out(&self, zone: ZoneIndex, action: ZoneAction) -> Result<(), JobError> {
         let view = self.view(zone);
         let done = match &self.device {
             Some(device) => device.manage(action, view.start, self.zone_size),
@@ -372,7 +372,7 @@ impl ZoneTable {
             block_layer.follow(action, zone, view.start, self.zone_size);
         }
         let mut states = self.lock();
-        let state = &mut states.zones[zone as usize];
+        let state = &mut states.zones[zone];
         (state.working, state.resetting) = (false, None);
         if done.is_ok() {
             match action {
@@ -400,7 +400,7 @@ impl ZoneTable {
     }
 
     /// Reads the state of a zone from the device after a write failed. `None` for emulated zones.
-    pub(super) fn query_device(&self, zone: u32) -> Result<Option<Zone>, JobError> {
+    pub(super) fn query_device(&self, zone: ZoneIndex) -> Result<Option<Zone>, JobError> {
         let Some(device) = &self.device else { return Ok(None) };
         let found = device.zone(self.view(zone).start.0);
         found
@@ -412,7 +412,7 @@ impl ZoneTable {
     pub(super) fn error(
         &self,
         stage: Stage,
-        zone: u32,
+        zone: ZoneIndex,
         errno: impl Into<Option<Errno>>,
         detail: impl AsRef<str>,
     ) -> JobError {
@@ -429,9 +429,9 @@ impl ZoneTable {
     }
 
     /// Describes a zone for messages.
-    pub(super) fn describe(&self, zone: u32) -> String {
+    pub(super) fn describe(&self, zone: ZoneIndex) -> String {
         let view = self.view(zone);
-        let pointer = self.lock().zones[zone as usize].pointer;
+        let pointer = self.lock().zones[zone].pointer;
         format!(
             "zone {zone} of {}: bytes {} to {}, write pointer {pointer}",
             self.views.len(),

@@ -11,7 +11,7 @@ use fiord_load::{Io, IoAttributes};
 use fiord_plan::{EnginePlan, JobPlan, Mix, Resets, WriteCommand, Zoned, Zones};
 use fiord_sys::zone::fake::Fake;
 use fiord_sys::zone::{State, Zone, ZoneAction, ZonedDevice, ZonedFacts};
-use fiord_types::{Bytes, Dir, Errno, FileIndex, JobIndex};
+use fiord_types::{Bytes, Dir, Errno, FileIndex, JobIndex, ZoneIndex};
 use proptest::prelude::*;
 
 use super::block_layer_sync::BlockLayerSync;
@@ -230,7 +230,7 @@ fn the_block_layer_sees_one_reset_of_each_zone_that_it_wrote() {
     let shared = |fake: &Arc<Fake>| Box::new(Shared(Arc::clone(fake)));
     let block_layer = |zones: &[Zone]| Some(BlockLayerSync::new(shared(block), zones));
     let table = ZoneTable::of_device(Path::new("fake"), shared(fake), block_layer).unwrap();
-    for zone in [0, 1, 1] {
+    for zone in [0, 1, 1].map(ZoneIndex) {
         table.carry_out(zone, ZoneAction::Reset).unwrap();
     }
     assert_eq!(block.zones().unwrap()[1].write_pointer, Bytes(ZONE));
@@ -272,9 +272,9 @@ fn a_device_zone_has_one_write_in_flight_and_an_emulated_zone_many() {
     }
     // A completed write after one in flight is not valid data yet.
     many.ended(1).unwrap();
-    assert_eq!(emulated.view(0).valid.load(Ordering::Acquire), 0);
+    assert_eq!(emulated.view(ZoneIndex(0)).valid.load(Ordering::Acquire), 0);
     many.ended(0).unwrap();
-    assert_eq!(emulated.view(0).valid.load(Ordering::Acquire), 2 * u64::from(BLOCK));
+    assert_eq!(emulated.view(ZoneIndex(0)).valid.load(Ordering::Acquire), 2 * u64::from(BLOCK));
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn an_append_after_a_failed_one_is_counted_separately() {
     placer.ended(2).unwrap();
     let states = table.lock();
     assert_eq!((states.zones[0].pointer, states.zones[0].writes.len()), (Bytes(8192), 0));
-    assert_eq!(table.view(0).valid.load(Ordering::Relaxed), 8192);
+    assert_eq!(table.view(ZoneIndex(0)).valid.load(Ordering::Relaxed), 8192);
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use fiord_load::Io;
-use fiord_types::Bytes;
+use fiord_types::{Bytes, ZoneIndex};
 
 use super::{Flight, Placer, ZonePlacement};
 use crate::zones::open_zones::ZoneUser;
@@ -12,7 +12,7 @@ use crate::zones::table::{CLOSED, ZoneTable, ZoneUse};
 /// Result of looking for data to read.
 enum Found {
     /// Zone, offset, length.
-    At(u32, u64, u32),
+    At(ZoneIndex, u64, u32),
     /// A reset of the zone is pending.
     Shut,
     Nothing,
@@ -70,7 +70,7 @@ impl Placer {
             if !next {
                 break;
             }
-            zone += 1;
+            zone = ZoneIndex(zone.0 + 1);
             at = (view.start + file.table.zone_size).0;
         }
         let view = file.table.view(zone);
@@ -125,9 +125,9 @@ impl Placer {
         let file = &self.files[io.file];
         let (first, end) = (file.user.first, file.user.end);
         let start = file.table.zone_of(Bytes(io.offset)).max(first);
-        let again = if self.mixed { first..end } else { 0..0 };
+        let again = first.to(if self.mixed { end } else { first });
         let mut shut = false;
-        for (turn, zone) in (start..end).chain(again).enumerate() {
+        for (turn, zone) in start.to(end).chain(again).enumerate() {
             let view = file.table.view(zone);
             let at = if turn == 0 { io.offset } else { view.start.0 };
             match file.table.read_from(zone, at, io.len, self.min_read) {
@@ -151,13 +151,13 @@ impl ZoneTable {
     }
 
     /// Zones of the job's range that hold at least `len` bytes of data.
-    fn with_data(&self, user: &ZoneUser, len: u32) -> Vec<u32> {
-        let holds = |zone: &u32| {
+    fn with_data(&self, user: &ZoneUser, len: u32) -> Vec<ZoneIndex> {
+        let holds = |zone: &ZoneIndex| {
             let view = self.view(*zone);
             let valid = view.valid.load(Ordering::Acquire);
             view.usage() != ZoneUse::Dead && valid - view.start.0 >= u64::from(len)
         };
-        (user.first..user.end).filter(holds).collect()
+        user.first.to(user.end).filter(holds).collect()
     }
 
     fn holds_data(&self, user: &ZoneUser, len: u32) -> bool {
@@ -166,7 +166,7 @@ impl ZoneTable {
 
     /// Finds data in `zone` near the position that `at` has in its own zone, and pins the zone. If the zone holds
     /// less than `len` bytes, shortens the read to a multiple of `least`.
-    fn read_in(&self, zone: u32, at: u64, len: u32, least: u32) -> Found {
+    fn read_in(&self, zone: ZoneIndex, at: u64, len: u32, least: u32) -> Found {
         let view = self.view(zone);
         let (size, least) = (u64::from(len.max(1)), u64::from(least.max(1)));
         match view.usage() {
@@ -201,7 +201,7 @@ impl ZoneTable {
 
     /// Finds data for a read at `at` and pins the zone. If less than `len` bytes are valid, shortens the read to
     /// a multiple of `min`.
-    fn read_from(&self, zone: u32, at: u64, len: u32, min: u32) -> Found {
+    fn read_from(&self, zone: ZoneIndex, at: u64, len: u32, min: u32) -> Found {
         let view = self.view(zone);
         if view.usage() == ZoneUse::Dead {
             return Found::Nothing;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use fiord_load::verify::ClaimRefused;
 use fiord_plan::{JobPlan, VerifyPass};
 use fiord_sys::zone::ZoneAction;
-use fiord_types::{Bytes, FileIndex};
+use fiord_types::{Bytes, FileIndex, ZoneIndex};
 
 use super::{Placer, ZonePlacement};
 use crate::error::JobError;
@@ -91,7 +91,7 @@ pub(crate) struct VerifiedZones {
     /// The job reads its writes back.
     read_back: Option<Rc<ReadBack>>,
     /// The reset that waits.
-    pending: Option<(FileIndex, u32)>,
+    pending: Option<(FileIndex, ZoneIndex)>,
 }
 
 /// How far the reset of a zone got.
@@ -129,7 +129,7 @@ impl Placer {
         let files = (0..self.files.len()).map(FileIndex::at);
         let of_file = |index: FileIndex| {
             let file = &self.files[index];
-            let zones = (file.user.first..file.user.end).filter(|zone| file.table.has_data(*zone));
+            let zones = file.user.first.to(file.user.end).filter(|zone| file.table.has_data(*zone));
             zones.map(move |zone| {
                 let view = file.table.view(zone);
                 (index, view.start, Bytes(view.valid.load(Ordering::Acquire)))
@@ -140,7 +140,7 @@ impl Placer {
 
     fn discard_older_data(&mut self, index: FileIndex) -> Result<(), JobError> {
         let file = &mut self.files[index];
-        for zone in file.user.first..file.user.end {
+        for zone in file.user.first.to(file.user.end) {
             let view = file.table.view(zone);
             let (start, end) = (view.start, view.start + file.table.zone_size);
             let untouched = |maps: &TargetMaps| maps.is_untouched(start.0, end.0);
@@ -156,7 +156,7 @@ impl Placer {
     }
 
     /// Remembers that the job writes to a zone.
-    pub(super) fn note_write(&self, file: FileIndex, zone: u32) {
+    pub(super) fn note_write(&self, file: FileIndex, zone: ZoneIndex) {
         if let Some(read_back) = &self.verified.read_back {
             let start = self.files[file].table.view(zone).start;
             read_back.unread.borrow_mut().insert((file, start));
@@ -167,7 +167,7 @@ impl Placer {
     pub(super) fn prepare_zone(
         &mut self,
         file: FileIndex,
-        zone: u32,
+        zone: ZoneIndex,
         action: ZoneAction,
     ) -> Option<ZonePlacement> {
         if action != ZoneAction::Reset {
@@ -198,7 +198,11 @@ impl Placer {
         }
     }
 
-    fn try_reset(&mut self, file: FileIndex, zone: u32) -> Result<ResetProgress, Box<JobError>> {
+    fn try_reset(
+        &mut self,
+        file: FileIndex,
+        zone: ZoneIndex,
+    ) -> Result<ResetProgress, Box<JobError>> {
         let table = &self.files[file].table;
         let view = table.view(zone);
         let (start, end) = (view.start, view.start + table.zone_size);
