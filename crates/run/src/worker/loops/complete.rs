@@ -131,20 +131,37 @@ fn succeeded<E: Engine>(
     now: u64,
 ) {
     let index = slot.index();
+    match holder_after_success(state, engine, &mut slot, op, times, now) {
+        Some(holder) => {
+            state.hooks.hold(holder, engine.hold(slot));
+            slots.held(index, state.hooks.spare_slot());
+        }
+        None => slots.free.push(slot),
+    }
+}
+
+/// Tells the hooks that an op succeeded. Returns the hook that holds its slot; `None`: the slot is free. `op`: the last
+/// part of it.
+#[inline(always)]
+pub(super) fn holder_after_success<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    slot: &mut FreeSlot,
+    op: &Op,
+    times: Times,
+    now: u64,
+) -> Option<usize> {
+    let index = slot.index();
     let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
     let bytes = if moves { op.at + op.len } else { 0 };
     let data = match state.hooks.want(Events::DATA) {
-        true => &engine.buffer(&mut slot)[..bytes as usize],
+        true => &engine.buffer(slot)[..bytes as usize],
         false => &[],
     };
     let completed = Completed::ok(bytes, times, now);
-    if state.hooks.completed(index, data, &completed, &mut state.recorder) {
-        slots.free.push(slot);
-    } else if let Some(holder) = state.handle_answers(index) {
-        state.hooks.hold(holder, engine.hold(slot));
-        slots.held(index, state.hooks.spare_slot());
-    } else {
-        slots.free.push(slot);
+    match state.hooks.completed(index, data, &completed, &mut state.recorder) {
+        true => None,
+        false => state.handle_answers(index),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The loop of engines that complete each I/O before the next is queued: one I/O, one clock read.
 
-use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
+use fiord_engine::{Engine, FreeSlot, Op, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::Times;
 use fiord_stat::shares::LoopStage;
@@ -8,6 +8,7 @@ use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
+use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
@@ -294,17 +295,7 @@ fn succeeded<E: Engine>(
     times: Times,
     end: u64,
 ) -> FreeSlot {
-    let index = slot.index();
-    let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
-    let bytes = if moves { op.at + op.len } else { 0 };
-    let data = match state.hooks.want(Events::DATA) {
-        true => &engine.buffer(&mut slot)[..bytes as usize],
-        false => &[],
-    };
-    let completed = Completed::ok(bytes, times, end);
-    if !state.hooks.completed(index, data, &completed, &mut state.recorder)
-        && let Some(holder) = state.handle_answers(index)
-    {
+    if let Some(holder) = holder_after_success(state, engine, &mut slot, op, times, end) {
         state.hooks.hold(holder, engine.hold(slot));
         return state.another_slot();
     }
