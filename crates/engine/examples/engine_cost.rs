@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FileKind, IoAttributes, IoUring, Libaio, Null, Op, OpKind,
-    Psync, Queued, Target, Want,
+    Attachment, Completions, Engine, EngineConfig, FileKind, IoAttributes, IoUring, Libaio, Null,
+    Op, OpKind, Psync, Queued, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use fiord_types::{Bytes, FileIndex};
@@ -20,7 +20,8 @@ fn drive<E: Engine>(mut engine: E, depth: u32, ops: u64, path: Option<&String>) 
         let file = file.expect("the file cannot be opened");
         let fd = Some(Arc::new(file.into()));
         let kind = FileKind::Regular;
-        let target = Target { fd, kind, offset: Bytes::ZERO, len: Bytes(1 << 20), read_only: true };
+        let target =
+            Attachment { fd, kind, offset: Bytes::ZERO, len: Bytes(1 << 20), read_only: true };
         engine.attach(FileIndex(0), &target).expect("the file cannot be attached");
     }
     let op = Op {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fiord_types::FileIndex;
 
-use crate::{EngineError, FileKind, Target};
+use crate::{Attachment, EngineError, FileKind};
 
 /// An attached file.
 #[derive(Debug, Clone)]
@@ -31,7 +31,11 @@ impl AttachedFiles {
         AttachedFiles { table: vec![NOTHING; count as usize] }
     }
 
-    pub(crate) fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    pub(crate) fn attach(
+        &mut self,
+        file: FileIndex,
+        target: &Attachment,
+    ) -> Result<(), EngineError> {
         let count = self.table.len();
         let Some(entry) = self.table.get_mut(file.get()) else {
             return Err(EngineError::plain(format!(

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use fiord_types::Errno;
 
-use crate::{EngineError, FileKind, Target};
+use crate::{Attachment, EngineError, FileKind};
 
 /// Polls for the completion. Kernels since 4.6 accept the flag and ignore it where the device has
 /// no polling queues.
@@ -37,7 +37,7 @@ pub(crate) fn of(uncached: bool, nowait: bool, atomic: bool) -> (i32, i32) {
 /// # Errors
 ///
 /// A flag is not supported; the error names it and the option to drop.
-pub(crate) fn check(target: &Target, flags: i32) -> Result<(), EngineError> {
+pub(crate) fn check(target: &Attachment, flags: i32) -> Result<(), EngineError> {
     let Some(fd) = target.fd.as_ref() else { return Ok(()) };
     if flags & RWF_ATOMIC != 0 && !target.read_only {
         check_atomic(fd)?;

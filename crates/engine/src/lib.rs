@@ -274,7 +274,7 @@ pub struct Want {
 
 /// An open file or device, as an engine sees it.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct Attachment {
     /// The file descriptor. An engine may keep a clone while the file is attached. `None` for
     /// engines that use no file.
     pub fd: Option<Arc<OwnedFd>>,
@@ -428,7 +428,7 @@ pub trait Engine {
     /// # Errors
     ///
     /// The engine cannot do the job's I/O on this file.
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError>;
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
     /// Removes a file. The caller makes sure that no op on it is in flight.
     ///
     /// # Errors

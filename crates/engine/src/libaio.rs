@@ -15,8 +15,8 @@ use crate::buffers::Buffers;
 use crate::files::AttachedFiles;
 use crate::flags;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
-    Outcome, Queued, Slot, Target, Want, dataless, syscall,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Slot, Want, dataless, syscall,
 };
 
 /// `struct iocb` (`linux/aio_abi.h`).
@@ -322,7 +322,7 @@ impl Engine for Libaio {
         self.clock
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
         flags::check(target, self.write_flags)
     }

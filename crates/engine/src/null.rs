@@ -4,8 +4,8 @@ use fiord_types::FileIndex;
 
 use crate::buffers::Buffers;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
-    Outcome, Queued, Slot, Target, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Slot, Want,
 };
 
 /// The `null` engine. With one slot it is synchronous; with more, every op is pending until it is
@@ -55,7 +55,7 @@ impl Engine for Null {
         self.clock
     }
 
-    fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
         Ok(())
     }
 

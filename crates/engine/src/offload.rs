@@ -15,8 +15,8 @@ use fiord_types::{Errno, FileIndex};
 
 use crate::slot::SlotPool;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, Op, Outcome,
-    Queued, Slot, Target, Time, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, Op,
+    Outcome, Queued, Slot, Time, Want,
 };
 
 /// Stack size in bytes of a thread that issues one system call at a time.
@@ -38,7 +38,7 @@ pub struct Offload<E: Engine> {
     slots: Vec<Unit<E>>,
     returns: Receiver<Return<E>>,
     /// Every file that was attached or detached, in order, until all slots know of it.
-    changes: Vec<(FileIndex, Option<Target>)>,
+    changes: Vec<(FileIndex, Option<Attachment>)>,
     unsent: Vec<Slot>,
     in_flight: u32,
     /// A thread has ended in the middle of an op, which will never complete.
@@ -161,7 +161,7 @@ impl<E> Drop for Thread<E> {
 
 impl<E: Engine> Unit<E> {
     /// Attaches and detaches the files that changed while the thread had the engine.
-    fn catch_up(&mut self, changes: &[(FileIndex, Option<Target>)]) -> Result<(), EngineError> {
+    fn catch_up(&mut self, changes: &[(FileIndex, Option<Attachment>)]) -> Result<(), EngineError> {
         let Some((engine, _)) = &mut self.engine else { return Ok(()) };
         for (file, target) in &changes[self.known.min(changes.len())..] {
             self.known += 1;
@@ -183,7 +183,7 @@ impl<E: Engine> Unit<E> {
 
 /// Opens the same file again for one slot. The calls of several slots on one open file would move
 /// each other's position.
-fn with_own_position(target: &Target) -> Result<Target, EngineError> {
+fn with_own_position(target: &Attachment) -> Result<Attachment, EngineError> {
     let fd = match &target.fd {
         Some(fd) if matches!(target.kind, FileKind::Regular | FileKind::Block) => fd,
         _ => return Ok(target.clone()),
@@ -197,7 +197,7 @@ fn with_own_position(target: &Target) -> Result<Target, EngineError> {
         ),
         errno: Some(error.errno),
     })?;
-    Ok(Target { fd: Some(Arc::new(own)), ..target.clone() })
+    Ok(Attachment { fd: Some(Arc::new(own)), ..target.clone() })
 }
 
 /// Starts the thread of a slot.
@@ -241,7 +241,7 @@ impl<E: Engine + Send + 'static> Engine for Offload<E> {
         self.clock.clone()
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         self.changes.push((file, Some(target.clone())));
         self.slots.iter_mut().try_for_each(|unit| unit.catch_up(&self.changes))
     }
@@ -343,7 +343,7 @@ mod tests {
         fn clock(&self) -> MachineClock {
             MachineClock::best()
         }
-        fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
+        fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
             Ok(())
         }
         fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FileKind, FreeSlot, IoAttributes, IoUring, Libaio, Mmap, Op,
-    OpKind, Outcome, Psync, Pvsync2, Queued, Target, Vsync, Want,
+    Attachment, Completions, Engine, EngineConfig, FileKind, FreeSlot, IoAttributes, IoUring,
+    Libaio, Mmap, Op, OpKind, Outcome, Psync, Pvsync2, Queued, Vsync, Want,
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use fiord_types::{Bytes, Errno, FileIndex};
@@ -138,7 +138,7 @@ fn a_timed_wait_ends_and_takes_nothing_away() {
     for plan in [uring(|_| {}), uring(|p| p.sqpoll = true), uring(|p| p.register_files = true)] {
         let (read, mut write) = std::io::pipe().unwrap();
         let fd = Some(Arc::new(OwnedFd::from(read)));
-        let pipe = Target {
+        let pipe = Attachment {
             fd,
             kind: FileKind::Pipe,
             offset: Bytes::ZERO,
@@ -204,7 +204,7 @@ fn nothing_holds_a_registered_file_once_the_engine_is_gone() {
         let mut engine =
             IoUring::new(&config(uring(|p| p.register_files = register_files), 4)).unwrap();
         let fd = Some(Arc::new(OwnedFd::from(writer)));
-        let target = Target {
+        let target = Attachment {
             fd,
             kind: FileKind::Pipe,
             offset: Bytes::ZERO,

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use fiord_engine::Target as Attachment;
+use fiord_engine::Attachment;
 use fiord_engine::sim::{SharedDisk, SimDisks};
 use fiord_plan::{
     Advice, EngineAccess, FileKind, FilePlan, JobPlan, LockFile, SyncMode, WriteHint,

@@ -17,8 +17,8 @@ use fiord_types::{Errno, FileIndex};
 use crate::buffers::Buffers;
 use crate::flags;
 use crate::{
-    Completions, Engine, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
-    Outcome, Queued, Slot, Target, Want, dataless,
+    Attachment, Completions, Engine, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
+    OpKind, Outcome, Queued, Slot, Want, dataless,
 };
 use abi::*;
 use driver::{CompletionMode, RingDriver};
@@ -210,7 +210,7 @@ impl Engine for IoUring {
         self.mode.clock
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         let all = self.read.op_flags | self.write.op_flags;
         flags::check(target, all as i32)?;
         self.files.attach(&self.ring, file, target)

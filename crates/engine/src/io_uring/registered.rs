@@ -10,7 +10,7 @@ use super::entry::{Completion, Submission};
 use super::ring::Ring;
 use crate::buffers::Buffers;
 use crate::files::AttachedFiles;
-use crate::{EngineConfig, EngineError, FileKind, Target};
+use crate::{Attachment, EngineConfig, EngineError, FileKind};
 
 /// Largest buffer that the kernel registers (1 GiB).
 const MAX_REGISTERED: usize = 1 << 30;
@@ -165,7 +165,7 @@ impl RingFiles {
         &mut self,
         ring: &Ring<S, C>,
         file: FileIndex,
-        target: &Target,
+        target: &Attachment,
     ) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
         self.update(ring, file)

@@ -31,8 +31,8 @@ use crate::io_uring::extras::RingExtras;
 use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
 use crate::{
-    Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind, Outcome,
-    Queued, Slot, Target, TrimRange, Want,
+    Attachment, Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, TrimRange, Want,
 };
 use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use deallocate::RangeLists;
@@ -327,7 +327,7 @@ impl Engine for IoUringCmd {
         self.mode.clock
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         let known = self.known.get(file.get()).copied();
         let known = known.ok_or_else(|| {
             EngineError::plain(format!("file {file} is no namespace of the plan"))

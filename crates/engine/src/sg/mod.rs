@@ -16,8 +16,8 @@ use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
-    OpKind, Outcome, Queued, Slot, Target, Time, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
+    MachineClock, Op, OpKind, Outcome, Queued, Slot, Time, Want,
 };
 use command::{CommandBuilder, DataPhase, Request};
 
@@ -310,7 +310,7 @@ impl Engine for Sg {
         self.clock
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         let Some(fd) = target.fd.clone() else {
             return Err(EngineError::plain("ioengine=sg needs a SCSI device"));
         };

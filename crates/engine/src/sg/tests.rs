@@ -11,9 +11,9 @@ fn engine(plan: SgPlan) -> Sg {
     Sg::new(&EngineConfig::plain(EnginePlan::Sg(plan), 2, 4096)).unwrap()
 }
 
-fn file(path: &str, kind: FileKind) -> Target {
+fn file(path: &str, kind: FileKind) -> Attachment {
     let fd = std::fs::File::open(path).unwrap();
-    Target {
+    Attachment {
         fd: Some(Arc::new(fd.into())),
         kind,
         offset: Bytes::ZERO,

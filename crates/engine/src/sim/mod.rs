@@ -28,8 +28,8 @@ pub use store::{SharedDisk, SimDisks};
 
 use crate::buffers::Buffers;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, Op, OpKind, Outcome,
-    Queued, Slot, Target, Time, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, Op, OpKind,
+    Outcome, Queued, Slot, Time, Want,
 };
 use faults::Injector;
 use options::FaultOn;
@@ -311,7 +311,7 @@ impl Engine for Sim {
         self.clock.clone()
     }
 
-    fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use fiord_sys::mapping::{AccessPattern, Mapping, MappingAccess};
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::{File, Span, Transfer};
-use crate::{EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, Target, dataless};
+use crate::{Attachment, EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, dataless};
 
 /// Most bytes of a file that are mapped at a time: so many that the window seldom moves, and so few
 /// that a thousand jobs fit into the address space (128 TiB).
@@ -42,7 +42,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn new(target: &Target, fd: &Arc<OwnedFd>) -> Self {
+    fn new(target: &Attachment, fd: &Arc<OwnedFd>) -> Self {
         Mapped {
             fd: fd.clone(),
             access: if target.read_only { MappingAccess::Read } else { MappingAccess::Write },
@@ -246,7 +246,11 @@ impl Transfer for MmapCalls {
         Ok(MmapCalls { files, huge, pattern: config.pattern })
     }
 
-    fn attached(&mut self, file: FileIndex, target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(
+        &mut self,
+        file: FileIndex,
+        target: Option<&Attachment>,
+    ) -> Result<(), EngineError> {
         let advice = (self.huge, self.pattern);
         let Some(place) = self.files.get_mut(file.get()) else { return Ok(()) };
         *place = None;

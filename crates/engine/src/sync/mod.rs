@@ -17,8 +17,8 @@ use fiord_types::{Errno, FileIndex};
 use crate::buffers::Buffers;
 use crate::files::AttachedFiles;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
-    OpKind, Outcome, Queued, Target, Want, dataless,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
+    MachineClock, Op, OpKind, Outcome, Queued, Want, dataless,
 };
 
 /// `ioengine=psync`.
@@ -54,7 +54,11 @@ pub trait Transfer: Sized {
     /// # Errors
     ///
     /// The system call cannot work on this file.
-    fn attached(&mut self, _file: FileIndex, _target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(
+        &mut self,
+        _file: FileIndex,
+        _target: Option<&Attachment>,
+    ) -> Result<(), EngineError> {
         Ok(())
     }
 
@@ -141,7 +145,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         self.clock
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
         self.transfer.attached(file, Some(target))
     }

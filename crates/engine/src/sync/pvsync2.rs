@@ -6,7 +6,7 @@ use fiord_types::FileIndex;
 use super::{File, Span, Transfer};
 use crate::error::raw_result;
 use crate::flags::{self, RWF_HIPRI};
-use crate::{EngineConfig, EngineError, Target};
+use crate::{Attachment, EngineConfig, EngineError};
 
 /// The system calls `preadv2(2)` and `pwritev2(2)`, and their flags.
 #[derive(Debug)]
@@ -50,7 +50,11 @@ impl Transfer for Pvsync2Calls {
         Ok(Pvsync2Calls { read_flags, write_flags, hipri_percent, draw: 0x9e37_79b9 })
     }
 
-    fn attached(&mut self, _file: FileIndex, target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(
+        &mut self,
+        _file: FileIndex,
+        target: Option<&Attachment>,
+    ) -> Result<(), EngineError> {
         target.map_or(Ok(()), |target| flags::check(target, self.write_flags))
     }
 

@@ -5,7 +5,7 @@ use fiord_types::FileIndex;
 
 use super::{File, Span, Transfer};
 use crate::error::raw_result;
-use crate::{EngineConfig, EngineError, FileKind, Target};
+use crate::{Attachment, EngineConfig, EngineError, FileKind};
 
 /// The system calls `read(2)` and `write(2)`, and the position of each file.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Position {
 
 impl Position {
     /// Position of a file that was just attached or detached.
-    pub(super) fn of(target: Option<&Target>) -> Self {
+    pub(super) fn of(target: Option<&Attachment>) -> Self {
         match target {
             Some(target) if target.kind == FileKind::Pipe => Position::None,
             _ => Position::Unknown,
@@ -60,7 +60,11 @@ impl Transfer for SyncCalls {
         Ok(SyncCalls { positions: vec![Position::Unknown; config.files as usize] })
     }
 
-    fn attached(&mut self, file: FileIndex, target: Option<&Target>) -> Result<(), EngineError> {
+    fn attached(
+        &mut self,
+        file: FileIndex,
+        target: Option<&Attachment>,
+    ) -> Result<(), EngineError> {
         if let Some(position) = self.positions.get_mut(file.get()) {
             *position = Position::of(target);
         }

@@ -11,8 +11,8 @@ use crate::buffers::Buffers;
 use crate::error::raw_result;
 use crate::files::AttachedFiles;
 use crate::{
-    Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
-    Outcome, Queued, Target, Want, dataless,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Want, dataless,
 };
 
 /// `IOV_MAX` of Linux (`UIO_MAXIOV`).
@@ -161,7 +161,7 @@ impl Engine for Vsync {
         self.clock
     }
 
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         self.files.attach(file, target)?;
         self.positions[file] = Position::of(Some(target));
         Ok(())

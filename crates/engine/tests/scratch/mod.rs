@@ -10,7 +10,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fiord_engine::{Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Target, Want};
+use fiord_engine::{
+    Attachment, Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Want,
+};
 use fiord_types::{Bytes, FileIndex};
 
 /// A regular file that is removed when the test ends.
@@ -30,9 +32,9 @@ impl Scratch {
     }
 
     /// The file as an engine sees it.
-    pub(crate) fn target(&self, len: u64, read_only: bool) -> Target {
+    pub(crate) fn target(&self, len: u64, read_only: bool) -> Attachment {
         let file = OpenOptions::new().read(true).write(!read_only).open(&self.path).unwrap();
-        Target {
+        Attachment {
             fd: Some(Arc::new(OwnedFd::from(file))),
             kind: FileKind::Regular,
             offset: Bytes::ZERO,
@@ -73,10 +75,10 @@ impl LoopDevice {
     }
 
     /// The device as an engine sees it, opened for direct I/O.
-    pub(crate) fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Attachment {
         let mut open = OpenOptions::new();
         let file = open.read(true).write(true).custom_flags(libc::O_DIRECT).open(&self.path);
-        Target {
+        Attachment {
             fd: Some(Arc::new(OwnedFd::from(file.unwrap()))),
             kind: FileKind::Block,
             offset: Bytes::ZERO,
@@ -93,14 +95,20 @@ impl Drop for LoopDevice {
 }
 
 /// A character device as an engine sees it.
-pub(crate) fn device_target(path: &str) -> Target {
+pub(crate) fn device_target(path: &str) -> Attachment {
     let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
     let fd = Some(Arc::new(OwnedFd::from(file)));
-    Target { fd, kind: FileKind::Char, offset: Bytes::ZERO, len: Bytes(1 << 30), read_only: false }
+    Attachment {
+        fd,
+        kind: FileKind::Char,
+        offset: Bytes::ZERO,
+        len: Bytes(1 << 30),
+        read_only: false,
+    }
 }
 
 /// Attaches a file. Fails the test if that fails.
-pub(crate) fn attach<E: Engine>(engine: &mut E, file: FileIndex, target: &Target) {
+pub(crate) fn attach<E: Engine>(engine: &mut E, file: FileIndex, target: &Attachment) {
     engine.attach(file, target).unwrap();
 }
 

@@ -2,8 +2,8 @@
 //! go to the engine below.
 
 use fiord_engine::{
-    Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op, Queued,
-    Target, Time, TrimRange, Want,
+    Attachment, Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op,
+    Queued, Time, TrimRange, Want,
 };
 use fiord_types::FileIndex;
 
@@ -11,7 +11,7 @@ use fiord_types::FileIndex;
 pub(super) trait AnyEngine<C = MachineClock> {
     fn completes_at_once(&self) -> bool;
     fn clock(&self) -> C;
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError>;
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     fn take_slots(&mut self) -> Vec<FreeSlot>;
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
@@ -32,7 +32,7 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     fn clock(&self) -> E::Clock {
         Engine::clock(self)
     }
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         Engine::attach(self, file, target)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
@@ -117,7 +117,7 @@ impl<L: Layer, C: Time> Engine for Layered<L, C> {
     fn clock(&self) -> C {
         self.below.clock()
     }
-    fn attach(&mut self, file: FileIndex, target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         self.below.attach(file, target)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {

@@ -32,7 +32,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fiord_engine::sim::SharedDisk;
-use fiord_engine::{FaultLog, Target};
+use fiord_engine::{Attachment, FaultLog};
 use fiord_formats::verify::state::VerifyState;
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
@@ -77,7 +77,7 @@ pub(crate) trait Files {
     /// How many files the job has.
     fn count(&self) -> u32;
     /// Opens a file, or returns it if it is already open.
-    fn open(&mut self, file: FileIndex) -> Result<Target, JobError>;
+    fn open(&mut self, file: FileIndex) -> Result<Attachment, JobError>;
     /// Whether a file is open.
     fn is_open(&self, _file: FileIndex) -> bool {
         true

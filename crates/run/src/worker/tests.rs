@@ -6,8 +6,8 @@ mod sampled;
 use std::path::Path;
 
 use fiord_engine::{
-    Buffers, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
-    MachineClock, Op, OpKind, Outcome, Queued, Slot, Target, Time, Want,
+    Attachment, Buffers, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot,
+    HeldSlot, MachineClock, Op, OpKind, Outcome, Queued, Slot, Time, Want,
 };
 use fiord_load::{Flush, Io, IoAttributes, Next, Source};
 use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
@@ -29,8 +29,8 @@ impl Files for NoFiles {
     fn count(&self) -> u32 {
         self.0
     }
-    fn open(&mut self, _file: FileIndex) -> Result<Target, JobError> {
-        Ok(Target {
+    fn open(&mut self, _file: FileIndex) -> Result<Attachment, JobError> {
+        Ok(Attachment {
             fd: None,
             kind: FileKind::Virtual,
             offset: Bytes::ZERO,
@@ -179,7 +179,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     fn clock(&self) -> Hand {
         self.clock.clone()
     }
-    fn attach(&mut self, _file: FileIndex, _target: &Target) -> Result<(), EngineError> {
+    fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
         Ok(())
     }
     fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
