@@ -1,6 +1,8 @@
 //! Verification: what fiord and fio write for each other, corrupted files, and what a run reports about them.
 
 use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use crate::fiord::{Place, Ran};
 
@@ -275,6 +277,7 @@ fn without_faults_no_combination_of_options_reports_a_bad_block() {
             draw(&["", "", "--rate=8m", "--thinktime=50us", "--do_verify=0", "--openfiles=1"]),
             draw(&["", "", "", "--numjobs=3"]),
             draw(&["", "", "--verify_backlog=7", "--verify_backlog=16 --verify_backlog_batch=5"]),
+            draw(&["", "", "", "--verify_async=1", "--verify_async=3"]),
         ]
         .join(" ");
         let result = place.run(&line);
@@ -317,6 +320,76 @@ fn a_backlog_is_verified_between_the_writes() {
     let ran = place.run(line);
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.err.contains("openfiles below the number of files"), "{ran:?}");
+}
+
+/// Threads that check what was read change no result.
+#[test]
+fn threads_check_as_the_job_itself_does() {
+    let place = Place::new();
+    let job = "--name=v --filename=f --size=256k --bs=4k --verify=crc32c --output-format=json";
+    place.run(&format!("{job} --rw=write")).ok();
+    for at in [5000, 9000, 40000] {
+        corrupt(&place, "f", at);
+    }
+    let read = format!("{job} --rw=read --continue_on_error=verify --verify_dump=1");
+    for engine in [
+        "psync",
+        "sync --iodepth=4",
+        "mmap",
+        "libaio --iodepth=1",
+        "libaio --iodepth=16",
+        "io_uring --iodepth=4",
+        "psync --iodepth=4 --io_submit_mode=offload",
+        "vsync",
+    ] {
+        for threads in ["", "--verify_async=1", "--verify_async=3 --verify_async_cpus=0"] {
+            let line = format!("{read} --ioengine={engine} {threads}");
+            let ran = place.run(&line);
+            assert_eq!(ran.status, Some(0), "{line}: {ran:?}");
+            let json = ran.json();
+            let job = &json["jobs"][0];
+            assert_eq!(job["total_err"], 3, "{line}: {job}");
+            assert_eq!(
+                (&job["error"], &job["read"]["total_ios"]),
+                (&84.into(), &64.into()),
+                "{line}"
+            );
+            let verify = &job["fiord"]["verify"];
+            assert_eq!(verify["faults"]["bit-flips"]["bytes"], 3 * 4096, "{line}: {verify}");
+            assert_eq!(verify["verified_bytes"], 256 << 10, "{line}: {verify}");
+            assert_eq!(
+                ran.err.matches("verify=crc32c failed on f at").count(),
+                3,
+                "{line}: {ran:?}"
+            );
+            for offset in [4096, 8192, 36864] {
+                std::fs::remove_file(place.path(&format!("f.{offset}.received"))).unwrap();
+            }
+        }
+        let ran = place.run(&format!("{job} --rw=read --ioengine={engine} --verify_async=1"));
+        assert_eq!((ran.status, ran.json()["jobs"][0]["error"].as_i64()), (Some(1), Some(84)));
+    }
+}
+
+/// A job whose threads have work left ends at its run time, and when it is interrupted.
+#[test]
+fn threads_end_with_their_job() {
+    let place = Place::new();
+    let job = "--name=v --filename=f --size=4m --verify=sha512 --verify_async=2";
+    place.run(&format!("{job} --rw=write --bs=64k")).ok();
+    let read = format!("{job} --rw=read --bs=64k --time_based");
+    for engine in ["psync", "io_uring --iodepth=16"] {
+        let line = format!("{read} --ioengine={engine} --runtime=200ms --output-format=json");
+        let json = place.run(&line).ok().json();
+        let job = &json["jobs"][0];
+        let bytes = job["read"]["io_bytes"].as_u64();
+        assert_eq!(job["fiord"]["verify"]["verified_bytes"].as_u64(), bytes, "{line}");
+        let child = place.start(&format!("{read} --ioengine={engine} --runtime=60"));
+        std::thread::sleep(Duration::from_millis(300));
+        let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.code().is_some(), "{output:?}");
+    }
 }
 
 #[test]

@@ -71,7 +71,14 @@ fn expect(place: &Place, line: &str, class: &str) {
 #[test]
 fn each_fault_is_reported_as_its_class_and_no_other() {
     let place = Place::new();
-    for method in ["fiord", "crc32c", "sha256", "crc64 --verify_interval=512"] {
+    for method in [
+        "fiord",
+        "crc32c",
+        "sha256",
+        "crc64 --verify_interval=512",
+        "fiord --verify_async=1",
+        "crc32c --verify_async=2",
+    ] {
         for depth in [1, 4, 32] {
             for (fault, class) in FAULTS {
                 let line =
@@ -91,7 +98,11 @@ fn a_backlog_finds_each_fault() {
         !["misdirected_write", "swapped", "lost_after"].iter().any(|one| fault.starts_with(one))
     };
     for method in ["fiord", "crc32c"] {
-        for backlog in ["--verify_backlog=16 --iodepth=1", "--verify_backlog=24 --iodepth=8"] {
+        for backlog in [
+            "--verify_backlog=16 --iodepth=1",
+            "--verify_backlog=24 --iodepth=8",
+            "--verify_backlog=16 --iodepth=4 --verify_async=2",
+        ] {
             for (fault, class) in FAULTS.into_iter().filter(|(fault, _)| found(fault)) {
                 let line = format!("{TWICE} --verify={method} {backlog} --sim_faults={fault}");
                 expect(&place, &line, class);

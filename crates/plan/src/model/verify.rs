@@ -153,13 +153,19 @@ impl JobPlan {
         self.depth.depth.max(1).saturating_add(self.spare_slots())
     }
 
+    /// Bytes of the largest block of the job.
+    #[must_use]
+    pub fn largest_block(&self) -> u32 {
+        self.load.blocks.values().map(BlockSize::max).max().unwrap_or(0)
+    }
+
     /// Slots for reads that wait to be checked by other threads (`verify_async`).
     #[must_use]
     pub fn spare_slots(&self) -> u32 {
         /// Bytes that wait for each thread: it must not run out of work while the job gathers more.
         const WAITING: u32 = 384 << 10;
         let Some(verify) = self.verify.as_ref().filter(|verify| verify.checks()) else { return 0 };
-        let largest = self.load.blocks.values().map(BlockSize::max).max().unwrap_or(0);
+        let largest = self.largest_block();
         // With `io_submit_mode=offload`, each slot has a thread.
         let most = if self.pace.offload { 2 } else { 96 };
         let each = (WAITING / largest.max(1)).clamp(2, most);

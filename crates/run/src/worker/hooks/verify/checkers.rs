@@ -1,22 +1,23 @@
 //! The threads that check what was read (`verify_async`).
 //!
 //! The job gives them reads in batches, so that the cost of waking a thread is shared by many reads. It waits for
-//! them only at the end: when all of its spare slots are with them, it checks its reads itself.
+//! them only at the end: when all of its spare slots are with them, it checks its reads itself. It also checks reads
+//! itself whose check takes less time than to move their data to another CPU.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use fiord_engine::{HeldSlot, Op};
+use fiord_engine::{HeldSlot, IoAttributes, Op, OpKind};
 use fiord_plan::{JobPlan, VerifyPlan};
 use fiord_sys::cpu::{self, CpuSet};
-use fiord_types::Errno;
+use fiord_types::{Errno, FileIndex};
 
 use super::contents::Contents;
-use super::known::ReadKnowledge;
+use super::known::{KnownWrite, ReadKnowledge};
 use super::policy::JudgedRead;
 use crate::error::{JobError, Stage};
 
@@ -24,6 +25,9 @@ use crate::error::{JobError, Stage};
 const BATCH: usize = 128 << 10;
 /// Longest time that a read waits for its batch, ns.
 const PATIENCE: u64 = 1_000_000;
+/// A read whose check takes less time than this is not given to a thread: moving its data to another CPU takes about as
+/// long.
+const WORTHWHILE: Duration = Duration::from_micros(2);
 /// Longest time that the job waits for the threads before it looks around.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
@@ -140,6 +144,32 @@ impl Exchange {
     }
 }
 
+/// Bytes of the shortest read whose check takes a [worthwhile](WORTHWHILE) time. `largest`: bytes of the largest one.
+/// Measures how long the check takes.
+fn worthwhile(mut contents: Contents, largest: u32) -> u32 {
+    let largest = largest.min(1 << 20);
+    let mut data = vec![0; largest as usize];
+    let op = Op {
+        kind: OpKind::Read,
+        file: FileIndex(0),
+        offset: 0,
+        len: largest,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    };
+    let known = KnownWrite::Write { number: 0, generation: 1 };
+    contents.fill(0, (op.file, op.offset), &mut data, 0, &known);
+    let read = JudgedRead { op, data: &data };
+    let mut check = || {
+        let start = Instant::now();
+        contents.check(&read, &known, &mut |_| true);
+        start.elapsed()
+    };
+    let fastest = (0..3).map(|_| check()).min().unwrap_or_default();
+    let bytes = WORTHWHILE.as_nanos() * u128::from(largest) / fastest.as_nanos().max(1);
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 /// The threads of one job, and the reads that they check.
 pub(super) struct CheckerThreads {
     exchange: Arc<Exchange>,
@@ -155,6 +185,8 @@ pub(super) struct CheckerThreads {
     unchecked: u32,
     /// Most reads that may be unchecked: the spare slots of the job.
     most: u32,
+    /// Bytes of the shortest read that is worth a thread.
+    shortest: u32,
 }
 
 impl CheckerThreads {
@@ -180,6 +212,7 @@ impl CheckerThreads {
             lists: Vec::new(),
             unchecked: 0,
             most,
+            shortest: worthwhile(contents.clone(), job.largest_block()),
         };
         let cpus: CpuSet = plan.cpus.iter().map(|cpu| *cpu as usize).collect();
         for number in 0..plan.threads {
@@ -203,9 +236,12 @@ impl CheckerThreads {
         Ok(Some(threads))
     }
 
-    /// Whether the threads can take another read, which completed at `now`, ns.
+    /// Whether the threads can take another read of so many bytes, which completed at `now`, ns.
     #[inline]
-    pub(super) fn can_take(&mut self, now: u64) -> bool {
+    pub(super) fn can_take(&mut self, bytes: u32, now: u64) -> bool {
+        if bytes < self.shortest {
+            return false;
+        }
         if self.batch.first().is_some_and(|first| first.wait.end.saturating_add(PATIENCE) < now) {
             self.hand_over();
         }

@@ -2,9 +2,9 @@
 
 use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
-use fiord_load::Io;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};
+use fiord_types::FileIndex;
 
 use super::check::{BadContents, BadRead, IntervalChecker};
 use super::fill::JobFormat;
@@ -99,18 +99,18 @@ impl Contents {
         }
     }
 
-    /// Fills the buffer of a write. `number`: writes that the job issued before. `now`: ns.
+    /// Fills the buffer of a write at an offset of a file. `number`: writes that the job issued before. `now`: ns.
     pub(super) fn fill(
         &mut self,
         number: u64,
-        io: &Io,
+        (file, offset): (FileIndex, u64),
         data: &mut [u8],
         now: u64,
         known: &KnownWrite<'_>,
     ) {
         match self {
-            Contents::Intervals(format, _) => format.fill(number, io.offset, data, now),
-            Contents::Sectors(format) => format.fill(io.file, number, io.offset, data, known),
+            Contents::Intervals(format, _) => format.fill(number, offset, data, now),
+            Contents::Sectors(format) => format.fill(file, number, offset, data, known),
         }
     }
 

@@ -128,8 +128,9 @@ impl Judge {
             };
             self.policy.report(*read, one, &extents, expected.as_deref());
         }
-        // Writes of other jobs could interfere with further reads.
-        self.keep_evidence(read, &known, extents, !tracker.is_shared());
+        // Later writes of the job, or of other jobs, could interfere with further reads.
+        let alone = !tracker.has_map() || wait.is_flushed && !tracker.is_shared();
+        self.keep_evidence(read, &known, extents, alone);
         self.policy.consequence(*read, first)
     }
 

@@ -1,5 +1,7 @@
 //! What a job knows about the data that it reads.
 
+use std::ops::Range;
+
 use fiord_load::verify::GranuleState;
 
 /// What is known about the write, or the writes, of a read.
@@ -32,24 +34,34 @@ impl KnownWrite<'_> {
     }
 
     /// The parts of a read of `len` bytes at `offset` whose knowledge differs, as ranges of positions.
+    #[inline]
     pub(super) fn parts(
         &self,
         offset: u64,
         len: usize,
-    ) -> Vec<(std::ops::Range<usize>, KnownPart)> {
+    ) -> impl Iterator<Item = (Range<usize>, KnownPart)> {
+        let known = *self;
+        let count = match known {
+            KnownWrite::States { states, .. } => states.len(),
+            KnownWrite::Nothing | KnownWrite::Write { .. } => 1,
+        };
+        (0..count).map(move |index| known.part(index, offset, len))
+    }
+
+    #[inline]
+    fn part(&self, index: usize, offset: u64, len: usize) -> (Range<usize>, KnownPart) {
         match *self {
-            KnownWrite::Nothing => vec![(0..len, KnownPart::Nothing)],
+            KnownWrite::Nothing => (0..len, KnownPart::Nothing),
             KnownWrite::Write { number, generation } => {
-                vec![(0..len, KnownPart::Write { number, generation })]
+                (0..len, KnownPart::Write { number, generation })
             }
             KnownWrite::States { granule, states } => {
-                let first = offset / granule;
-                let place =
-                    |index: u64| ((index * granule).saturating_sub(offset) as usize).min(len);
-                let part = |(index, state): (u64, &GranuleState)| {
-                    (place(index)..place(index + 1), KnownPart::State(*state))
+                let first = offset / granule + index as u64;
+                let place = |index: u64| {
+                    let start = index.saturating_mul(granule).saturating_sub(offset);
+                    usize::try_from(start).unwrap_or(usize::MAX).min(len)
                 };
-                (first..).zip(states).map(part).collect()
+                (place(first)..place(first + 1), KnownPart::State(states[index]))
             }
         }
     }

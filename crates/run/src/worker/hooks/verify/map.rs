@@ -63,6 +63,8 @@ pub(super) struct TrackedMaps {
     repeats: VecDeque<IoRange>,
     /// The claim of the read that is issued next.
     exclusive: Option<(IoRange, TargetClaim)>,
+    /// Empty lists of states, whose memory is used again.
+    lists: Vec<Vec<GranuleState>>,
     /// Other jobs use some of the files.
     shared: bool,
     /// The writes that wait to be read back (`verify_backlog`).
@@ -143,6 +145,7 @@ impl TrackedMaps {
                 .unwrap_or(0),
             repeats: VecDeque::new(),
             exclusive: None,
+            lists: Vec::new(),
             shared: files.iter().any(|file| maps.is_shared(file)),
             backlog: backlog.map(UnreadWrites::new),
             reads_trimmed: job
@@ -202,9 +205,22 @@ impl TrackedMaps {
         }
     }
 
-    /// The states that the granules of the admitted write had before it.
-    pub(super) fn before_write(&self) -> Vec<GranuleState> {
-        self.admitted.as_ref().map_or(Vec::new(), |(_, claimed)| claimed.previous().collect())
+    /// The states of the granules of the admitted write: `after` returns them from those before it.
+    pub(super) fn after_write(
+        &mut self,
+        after: impl Fn(GranuleState) -> GranuleState,
+    ) -> Vec<GranuleState> {
+        let mut states = self.lists.pop().unwrap_or_default();
+        if let Some((_, claimed)) = &self.admitted {
+            states.extend(claimed.previous().map(after));
+        }
+        states
+    }
+
+    /// Takes back a list of states, to use its memory again.
+    pub(super) fn take_back(&mut self, mut states: Vec<GranuleState>) {
+        states.clear();
+        self.lists.push(states);
     }
 
     /// The admitted I/O is issued in this slot.
@@ -275,14 +291,19 @@ impl TrackedMaps {
         let Some((file, watch)) = &self.watches[slot as usize] else {
             return ReadStates::Changed;
         };
-        let Some(map) = self.own(*file) else { return ReadStates::Changed };
+        let Some(map) = self.maps[file.get()].own() else { return ReadStates::Changed };
+        let mut states = self.lists.pop().unwrap_or_default();
         match watch {
-            Watch::Exclusive(claimed) => ReadStates::Known(claimed.previous().collect()),
+            Watch::Exclusive(claimed) => states.extend(claimed.previous()),
             Watch::Read(before) if before.is_settled() && map.is_unchanged(before) => {
-                ReadStates::Known(before.states().collect())
+                states.extend(before.states());
             }
-            _ => ReadStates::Changed,
+            _ => {
+                self.lists.push(states);
+                return ReadStates::Changed;
+            }
         }
+        ReadStates::Known(states)
     }
 
     /// A read has been judged, or it failed. Returns whether a bad result is final, because no write can have

@@ -132,12 +132,15 @@ impl Verifier {
             let is_flushed = self.driver.has_flushed();
             let wait = WaitingRead { op, knowledge, is_final, is_flushed, end: end.end };
             if let Some(threads) = &mut self.threads
-                && threads.can_take(end.end)
+                && threads.can_take(op.len, end.end)
             {
                 self.to_hold = Some(wait);
                 return Disposition::Hold;
             }
-            return self.judge.judge(&mut self.tracker, &JudgedRead { op, data }, &wait);
+            let read = JudgedRead { op, data };
+            let disposition = self.judge.judge(&mut self.tracker, &read, &wait);
+            self.tracker.take_back(wait.knowledge);
+            return disposition;
         }
         self.tracker.judged(io.slot);
         if let (true, Err(errno)) = (self.checks(io), end.outcome.get()) {
@@ -221,17 +224,19 @@ impl Hook for Verifier {
     fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
         self.judge.filled(now);
         let number = self.numbers.issued_writes();
-        let contents = &self.judge.contents;
-        let states;
-        let known = match (contents, &self.tracker) {
-            (Contents::Sectors(_), Tracker::Map(maps)) => {
-                let next = |state| GranuleState::Written(contents.value(number, state));
-                states = maps.before_write().into_iter().map(next).collect::<Vec<_>>();
-                KnownWrite::States { granule: maps.granule(io.file), states: &states }
-            }
-            _ => KnownWrite::Write { number, generation: self.numbers.generation() },
-        };
-        self.judge.contents.fill(number, io, data, now, &known);
+        let place = (io.file, io.offset);
+        let contents = &mut self.judge.contents;
+        if let (Contents::Sectors(_), Tracker::Map(maps)) = (&*contents, &mut self.tracker) {
+            let next = |state| GranuleState::Written(contents.value(number, state));
+            let states = maps.after_write(next);
+            let granule = maps.granule(io.file);
+            let known = KnownWrite::States { granule, states: &states };
+            contents.fill(number, place, data, now, &known);
+            maps.take_back(states);
+            return;
+        }
+        let known = KnownWrite::Write { number, generation: self.numbers.generation() };
+        contents.fill(number, place, data, now, &known);
     }
 
     fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
@@ -287,6 +292,7 @@ impl Hook for Verifier {
     fn released(&mut self) -> Option<ReleasedSlot> {
         let held = self.threads.as_mut()?.next_checked()?;
         let verdict = self.judge.judge_held(&mut self.tracker, &held);
+        self.tracker.take_back(held.wait.knowledge);
         Some(ReleasedSlot { slot: held.slot.release(), verdict })
     }
 

@@ -121,7 +121,7 @@ impl SectorFormat {
         known: &KnownWrite<'_>,
         bad: &mut dyn FnMut(BadRead) -> bool,
     ) {
-        let parts = known.parts(offset, data.len());
+        let parts: Vec<_> = known.parts(offset, data.len()).collect();
         let state = |address: u64| {
             let position = address.saturating_sub(offset) as usize;
             let part = parts.iter().find(|(range, _)| range.contains(&position));

@@ -278,6 +278,52 @@ fn blocks_that_are_overwritten_before_they_are_read_back_are_read_once() {
 }
 
 #[test]
+fn threads_check_what_was_read() {
+    for (threads, depth) in [(1, 1), (1, 8), (3, 1), (3, 16)] {
+        for map in [false, true] {
+            let mut job = job(Method::Crc32c, &[]);
+            job.depth.depth = depth;
+            job.load.random = true;
+            job.end.loops = 2;
+            if map {
+                job.load.no_map = true;
+                with_map(&mut job, 4096);
+            }
+            plan(&mut job).threads = threads;
+            let result = run_plain(&job);
+            let case = format!("{threads} threads, depth {depth}, map {map}");
+            assert_eq!(result.error, None, "{case}");
+            let (reads, writes) = ios(&result);
+            assert_eq!(writes, 2 * 64, "{case}");
+            let coverage = result.verify.unwrap().coverage;
+            assert_eq!(coverage.verified, Bytes(reads * 4096), "{case}");
+            assert!(!coverage.is_incomplete(), "{case}: {coverage:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_find_all_bad_blocks() {
+    for threads in [0, 1, 2] {
+        for depth in [1, 8] {
+            let mut job = job(Method::Crc32c, &[("sim_lost_rate", "20")]);
+            job.depth.depth = depth;
+            job.reporting.continue_on_error.verification = true;
+            plan(&mut job).threads = threads;
+            let result = run_plain(&job);
+            assert_eq!(result.survived.unwrap().errno, Some(Errno::EILSEQ));
+            let bad =
+                result.verify.unwrap().counts().values().fold(0, |sum, count| sum + count.bytes.0);
+            assert_eq!(result.recorder.errors, bad / 4096, "{threads} threads, depth {depth}");
+            assert_eq!(result.recorder.dirs[Dir::Read].ios, 64);
+            job.reporting.continue_on_error.verification = false;
+            let result = run_plain(&job);
+            assert_eq!(result.error.unwrap().errno, Some(Errno::EILSEQ));
+        }
+    }
+}
+
+#[test]
 fn a_lost_write_is_stale_data_of_the_block() {
     for method in [VerifyMethod::Fio(Method::Crc32c), VerifyMethod::Fiord] {
         let mut job = job(Method::Crc32c, &[("sim_lost_rate", "10")]);

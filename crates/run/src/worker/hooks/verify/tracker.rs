@@ -172,6 +172,14 @@ impl Tracker {
         }
     }
 
+    /// Takes back the memory of what was known about a read.
+    #[inline]
+    pub(super) fn take_back(&mut self, knowledge: ReadKnowledge) {
+        if let (Tracker::Map(maps), ReadKnowledge::States { states, .. }) = (self, knowledge) {
+            maps.take_back(states);
+        }
+    }
+
     /// Reads again what a read has read, and keeps writes away meanwhile.
     pub(super) fn repeat(&mut self, read: &Op) {
         if let Tracker::Map(maps) = self {
