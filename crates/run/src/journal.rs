@@ -116,6 +116,12 @@ impl Journals {
         }
         let file = File::from(opened.fd);
         let start = file.write_all_at(&header.write(), 0).and_then(|()| file.sync_all());
+        if opened.created {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let directory = file::open_directory(directory.unwrap_or(Path::new(".")));
+            // The new name must survive, too. Where this is not possible, a crash may remove it.
+            let _ = directory.and_then(file::fsync);
+        }
         start.map_err(|error| refuse(errno_of(&error), &error.to_string()))?;
         let warning = target.filter(|target| is_on_disk_of(target, path)).map(|target| {
             format!(

@@ -50,6 +50,11 @@ impl Place {
         self.dir.join("many")
     }
 
+    /// The journal of rows with `--verify_journal=journal.dat`.
+    fn journal(&self) -> PathBuf {
+        self.dir.join("journal.dat")
+    }
+
     fn backing(&self) -> PathBuf {
         self.dir.join("loop.dat")
     }
@@ -94,7 +99,7 @@ impl Drop for Place {
         if let Some(device) = &self.device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }
-        for file in [self.file(), self.sealed(), self.layout(), self.backing()] {
+        for file in [self.file(), self.sealed(), self.layout(), self.journal(), self.backing()] {
             let _ = std::fs::remove_file(file);
         }
         if self.made {

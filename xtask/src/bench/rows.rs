@@ -14,6 +14,11 @@ const VERIFIED_RANDOM: &str =
     "--ioengine=psync --rw=randwrite --bs=4k --verify=crc32c --do_verify=0 FILE";
 const VERIFIED_WRITE: &str = "--ioengine=psync --rw=write --bs=128k --do_verify=0 FILE";
 const VERIFIED_READ: &str = "--ioengine=psync --rw=read --bs=128k SEALED";
+const SYNCED: &str =
+    "--ioengine=psync --rw=randwrite --bs=4k --verify=fiord --do_verify=0 --fsync=256 FILE";
+const QUEUED: &str = "--ioengine=io_uring --iodepth=32 --rw=randwrite --bs=4k --verify=fiord --do_verify=0 \
+                      --fsync=256 FILE";
+const JOURNAL: &str = "--verify_journal=journal.dat";
 const NO_STATE: &str = "--verify_state_save=0";
 
 /// The comparison of a row in which the checksum takes most of the time.
@@ -377,6 +382,18 @@ pub(super) const ROWS: &[Row] = &[
         what: Rate,
         job: Job(&[VERIFIED_READ, "--verify=fiord"]),
         than: &[(Itself("plain reads", Job(&[VERIFIED_READ])), AtLeast(0.9))],
+    },
+    Row {
+        name: "verify_journal, psync random write 4 KiB, fsync=256",
+        what: Rate,
+        job: Job(&[SYNCED, NO_STATE, JOURNAL]),
+        than: &[(Itself("without journal", Job(&[SYNCED, NO_STATE])), AtLeast(0.5))],
+    },
+    Row {
+        name: "verify_journal, io_uring depth 32 random write 4 KiB, fsync=256",
+        what: Rate,
+        job: Job(&[QUEUED, NO_STATE, JOURNAL]),
+        than: &[(Itself("without journal", Job(&[QUEUED, NO_STATE])), AtLeast(0.5))],
     },
     Row {
         name: "verify=sha256, write 128 KiB, without read pass",

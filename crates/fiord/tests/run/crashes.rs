@@ -17,6 +17,7 @@ const KILLED: &[&str] = &[
     "--ioengine=io_uring --iodepth=8 --numjobs=3 --bsrange=4k-64k --fdatasync=20",
     "--ioengine=mmap --fsync=16",
     "--rw=write --bs=128k --fsync=4 --numjobs=2",
+    "--do_verify=1 --verify_backlog=64 --verify_async=1 --fsync=16 --ioengine=io_uring --iodepth=4",
     "--rw=randrw --bssplit=4k/50:8k/50 --fsync=8 --norandommap=0",
 ];
 

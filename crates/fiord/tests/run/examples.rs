@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::fiord::{Place, Ran, work};
 
 /// Values of the variables in the examples. Files that the test creates replace the devices.
-pub(crate) const VARIABLES: [(&str, &str); 8] = [
+pub(crate) const VARIABLES: [(&str, &str); 9] = [
     ("ZONED", "a.dat"),
     ("DEVICE_A", "a.dat"),
     ("DEVICE_B", "b.dat"),
@@ -16,6 +16,7 @@ pub(crate) const VARIABLES: [(&str, &str); 8] = [
     ("DEVICES", "a.dat:b.dat"),
     ("TARGET", "a.dat"),
     ("NAMESPACE", "a.dat"),
+    ("JOURNAL", "journal.dat"),
 ];
 
 fn examples() -> Vec<(String, String)> {

@@ -316,3 +316,69 @@ fn jobs_that_share_blocks_need_states_without_open_ends() {
     assert!(error(&machine(true), line).contains("may not have completed its writes"));
     jobs(&machine(true), &format!("{line} --offset_increment=512k"));
 }
+
+#[test]
+fn journals() {
+    let journal = |line: &str| {
+        let line =
+            format!("--name=a --filename=f --size=1m --verify=fiord --verify_journal=j {line}");
+        job(&Fake::empty().file("f", 1 << 20), &line).journal
+    };
+    let plain = journal("--rw=randwrite --bs=4k").unwrap();
+    assert_eq!(plain.file, std::path::Path::new("j"));
+    assert_eq!((plain.block, plain.sector), (Bytes(4096), Bytes(512)));
+    assert!(!plain.durable_writes && !plain.sectors_may_tear);
+    assert_eq!(journal("--rw=write --bsrange=1k-8k").unwrap().block, Bytes(1024));
+    assert!(journal("--rw=write --sync=1").unwrap().durable_writes);
+    let mapped = journal("--rw=write --sync=1 --ioengine=mmap").unwrap();
+    assert!(mapped.sectors_may_tear && !mapped.durable_writes, "O_SYNC does not concern mappings");
+    // Jobs that write nothing need no journal.
+    assert_eq!(journal("--rw=randread"), None);
+    assert_eq!(journal("--rw=write --verify_only"), None);
+
+    let both = "--filename=f --size=1m --verify=fiord --verify_journal=j --rw=write --name=a --bs=8k --name=b --bs=12k";
+    let blocks = jobs(&Fake::empty(), both).into_iter().map(|job| job.journal.unwrap().block);
+    assert_eq!(blocks.collect::<Vec<_>>(), [Bytes(4096); 2]);
+}
+
+#[test]
+fn impossible_journals_are_refused() {
+    let journal = "--verify=fiord --verify_journal=j";
+    for (line, expected) in [
+        ("--rw=write --verify=crc32c --verify_journal=j", "blocks that state their write"),
+        (
+            "--rw=write --nrfiles=2 --verify=fiord --verify_journal=j",
+            "one target, and the job has several",
+        ),
+        ("--rw=randtrimwrite --filename=/dev/d --verify=fiord --verify_journal=j", "trims"),
+        ("--rw=write --unlink=1 --verify=fiord --verify_journal=j", "removes the file"),
+        (
+            "--rw=write --ioengine=sim --verify=fiord --verify_journal=j",
+            "keeps its data after a crash",
+        ),
+        ("--rw=write --filename=j --verify=fiord --verify_journal=j", "is the target of the job"),
+        (
+            "--rw=write --numjobs=2 --verify=fiord --verify_journal=j",
+            "records the writes of another target",
+        ),
+        (
+            &*format!("--filename=f --rw=write --ioengine=mmap --numjobs=2 {journal}"),
+            "cannot share its journal",
+        ),
+        (
+            &*format!("--filename=f --rw=write {journal} --name=b --verify=0"),
+            "another job writes to the target and does not record it",
+        ),
+        (
+            &*format!("--filename=f --rw=write {journal} --name=b --verify_journal=k"),
+            "another job writes to the target and does not record it",
+        ),
+    ] {
+        let machine = Fake::empty().disk("/dev/d", 1 << 20);
+        let found = error(&machine, &format!("--size=1m --name=a {line}"));
+        assert!(found.contains(expected), "{line}: {found}");
+    }
+    // The second job begins when the first one has ended.
+    let line = "--filename=f --size=1m --rw=write --verify=fiord --name=a --verify_journal=j --name=b --stonewall";
+    jobs(&Fake::empty(), line);
+}

@@ -94,7 +94,14 @@ pub(crate) fn share_journals(jobs: &[Reading], plans: &mut [JobPlan], messages: 
         for (at, other) in plans.iter().enumerate() {
             let same_journal = file(plan) == file(other);
             let same_target = other.target.files.iter().any(|file| file.path == *target);
-            if same_journal && same_target {
+            let maps = plan.journal.as_ref().is_some_and(|journal| journal.sectors_may_tear);
+            if same_journal && same_target && maps && at != index {
+                // It flushes its own region, and the check takes a flush for one of the whole target.
+                problem = Some((
+                    "a job with `ioengine=mmap` cannot share its journal with other jobs",
+                    "use `ioengine=psync`",
+                ));
+            } else if same_journal && same_target {
                 block = common_divisor(block, tracking::granule(other));
             } else if same_journal {
                 problem = Some((
