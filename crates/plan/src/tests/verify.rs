@@ -366,11 +366,13 @@ fn impossible_journals_are_refused() {
             "cannot share its journal",
         ),
         (
-            &*format!("--filename=f --rw=write {journal} --name=b --verify=0"),
+            &*format!("--filename=f --rw=write {journal} --name=b --filename=f --rw=write"),
             "another job writes to the target and does not record it",
         ),
         (
-            &*format!("--filename=f --rw=write {journal} --name=b --verify_journal=k"),
+            &*format!(
+                "--filename=f --rw=write {journal} --name=b --filename=f --rw=write --verify=fiord --verify_journal=k"
+            ),
             "another job writes to the target and does not record it",
         ),
     ] {

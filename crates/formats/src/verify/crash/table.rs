@@ -1,6 +1,6 @@
 //! What each block of a part of the target must contain.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use fiord_types::Bytes;
@@ -28,8 +28,8 @@ pub struct CrashTable<'s> {
     part: Range<u64>,
     /// For each block its flags, and 1 plus the place of the last flushed write.
     pages: Vec<Option<Box<[u64; PAGE]>>>,
-    /// The writes of each job that have not completed.
-    open: HashMap<u16, OpenWrites>,
+    /// By job: the writes that have not completed.
+    open: Vec<OpenWrites>,
     /// Records that were read.
     position: u64,
     /// Writes that were issued.
@@ -70,7 +70,7 @@ impl<'s> CrashTable<'s> {
             block: block.0.max(1),
             part,
             pages: vec![None; pages],
-            open: HashMap::new(),
+            open: Vec::new(),
             position: 0,
             issued: 0,
         }
@@ -88,7 +88,7 @@ impl<'s> CrashTable<'s> {
         self.position += 1;
         match record {
             JournalRecord::Announced(writer, write) => {
-                let open = self.open.entry(writer.job).or_default();
+                let open = self.open_of(writer.job);
                 if open.announce(writer.number, write) {
                     self.change(write, |entry| entry | NAMED);
                 }
@@ -96,7 +96,7 @@ impl<'s> CrashTable<'s> {
             JournalRecord::Issued { job } => {
                 let ordinal = Ordinal(self.issued);
                 self.issued += 1;
-                self.open.entry(job).or_default().issue(ordinal);
+                self.open_of(job).issue(ordinal);
             }
             JournalRecord::Completed { writer, durable } => {
                 let Some((write, ordinal)) = self.close(writer) else { return };
@@ -119,7 +119,7 @@ impl<'s> CrashTable<'s> {
 
     /// All records have been applied.
     pub fn finish(&mut self) {
-        for (_, open) in std::mem::take(&mut self.open) {
+        for open in std::mem::take(&mut self.open) {
             for (write, _) in open.writes.into_iter().flatten() {
                 self.change(write, |entry| entry | PENDING);
             }
@@ -156,8 +156,16 @@ impl<'s> CrashTable<'s> {
         None
     }
 
+    fn open_of(&mut self, job: u16) -> &mut OpenWrites {
+        let index = usize::from(job);
+        if self.open.len() <= index {
+            self.open.resize_with(index + 1, OpenWrites::default);
+        }
+        &mut self.open[index]
+    }
+
     fn close(&mut self, writer: SectorWriter) -> Option<(AnnouncedWrite, Ordinal)> {
-        self.open.get_mut(&writer.job)?.close(writer.number)
+        self.open.get_mut(usize::from(writer.job))?.close(writer.number)
     }
 
     /// Changes the entries of the blocks of a write that lie in the part.
