@@ -150,11 +150,11 @@ impl RoundRunner<'_> {
         let by_hand = settings.method == CutMethod::Manual;
         if by_hand {
             let path = settings.target.path.display();
+            // A writer that goes on after the power has returned could flush on a drive that has lost its cache.
             let _ = writeln!(
                 self.prompt,
-                "round {round}: cut the power of {path} now, and restore it within {}. Or cut the power of this \
+                "round {round}: cut the power of {path} now, and do not restore it yet. Or cut the power of this \
                  machine; after its restart, {}.",
-                clock(settings.wait),
                 self.resume
             );
             // Without power, the writes fail, and the writer ends.
@@ -162,6 +162,11 @@ impl RoundRunner<'_> {
             if status.is_none() || self.stops_soon() {
                 return Ok(None);
             }
+            let limit = clock(settings.wait);
+            let _ = writeln!(
+                self.prompt,
+                "The writes to {path} have failed. If its power is off, restore it now, within {limit}."
+            );
         } else if self.ended_early(writer, duration(settings.cut_time(round)))? {
             return Ok(None);
         }

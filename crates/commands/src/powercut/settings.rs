@@ -133,8 +133,8 @@ pub enum WrongSetting {
     Range(String),
     /// `--cut=COMMAND` without `--restore`.
     #[error(
-        "--cut='{0}' needs a command that restores the power. To fix: --restore='COMMAND', or --restore=true if the \
-         power returns without one"
+        "--cut='{0}' needs a command that restores the power. To fix: --restore='COMMAND', or --restore=true if \
+         nothing has to be done"
     )]
     NoRestore(String),
     /// `--restore` without a command that cuts.

@@ -16,7 +16,7 @@ fn place() -> Place {
 }
 
 /// Options of two short rounds.
-const TWO: &str = "--after=600ms..900ms --rounds=2";
+const TWO: &str = "--after=600ms..900ms --rounds=2 --linger=10ms";
 /// Options of a round that lasts until the test ends it.
 const LONG: &str = "--after=100 --rounds=1 --cut=kill";
 
@@ -26,7 +26,7 @@ fn powercut(place: &Place, line: &str, more: &[&str]) -> Ran {
 }
 
 fn command(place: &Place, line: &str, more: &[&str]) -> Command {
-    let line = format!("powercut t --dir=d --yes --linger=10ms --seed=5 {line}");
+    let line = format!("powercut t --dir=d --yes --seed=5 {line}");
     let mut command = place.command(&line);
     command.args(more);
     command
@@ -122,7 +122,7 @@ fn the_user_s_load_is_written_to_the_target() {
 #[test]
 fn a_target_that_does_not_return_is_checked_later() {
     let place = place();
-    let line = "--after=600ms --rounds=1 --restore=true --wait=300ms";
+    let line = "--after=600ms --rounds=1 --linger=10ms --restore=true --wait=300ms";
     let ran = powercut(&place, line, &["--cut=mv t away"]);
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(
@@ -158,6 +158,31 @@ fn ctrl_c_ends_the_writer_and_the_round_is_repeated() {
 }
 
 #[test]
+fn ctrl_c_after_the_cut_restores_the_power() {
+    let place = place();
+    let line = "--after=600ms --rounds=1 --linger=100 --wait=60";
+    let commands = ["--cut=mv t away", "--restore=mv away t; echo on >restored"];
+    let mut line = command(&place, line, &commands);
+    line.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = line.spawn().unwrap();
+    let from = Instant::now();
+    while !place.path("away").exists() {
+        assert!(from.elapsed() < Duration::from_secs(60), "the power is not cut");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "INT");
+    let ran = end(child, Duration::from_secs(60));
+    assert_eq!(ran.status, Some(128), "{ran:?}");
+    assert_eq!(std::fs::read(place.path("restored")).unwrap(), b"on\n");
+    // The cut is not lost: the round is checked, and its power is restored again.
+    place.write("restored", "");
+    std::fs::rename(place.path("t"), place.path("away")).unwrap();
+    let ran = resume(&place, "");
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.out.contains("1 of 1 rounds: 1 passed"), "{ran:?}");
+}
+
+#[test]
 fn a_killed_powercut_resumes_with_the_check() {
     let place = place();
     let mut line = command(&place, LONG, &[]);
@@ -189,8 +214,7 @@ fn a_loop_device_whose_file_is_an_older_copy() {
     let Some(disk) = Loop::new(&place, 4 << 20) else { return };
     place.write("old", vec![0u8; 4 << 20]);
     let run = |restore: &str, dir: &str| {
-        let line =
-            format!("powercut {} {dir} --cut=true --yes --linger=10ms {TWO} --stop", disk.path());
+        let line = format!("powercut {} {dir} --cut=true --yes {TWO} --stop", disk.path());
         Ran::from(place.command(&line).arg(restore).output().unwrap())
     };
     let ran = run("--restore=dd if=old of=image conv=notrunc bs=1M", "--dir=older");
