@@ -19,7 +19,7 @@ powercut() {
     cut=$2
     check "the device works" ./flakey 1 0
     status=0
-    fiord powercut /dev/fiord/dmflakey --cut="./flakey $cut" --restore="./flakey 1 0" --after=500ms..1s --linger=500ms \
+    fiord powercut /dev/fiord/dmflakey --cut="./flakey $cut" --restore="./flakey 1 0" --after=1..2 --linger=1s \
         --rounds=1 --seed=1 --dir="$name" --yes --format=json >"$name.json" 2>"$name.err" || status=$?
     shown "$name.err"
 }

@@ -16,7 +16,7 @@ fn place() -> Place {
 }
 
 /// Options of two short rounds.
-const TWO: &str = "--after=600ms..900ms --rounds=2 --linger=10ms";
+const TWO: &str = "--after=1s..1300ms --rounds=2 --linger=10ms";
 /// Options of a round that lasts until the test ends it.
 const LONG: &str = "--after=100 --rounds=1 --cut=kill";
 
@@ -122,7 +122,7 @@ fn the_user_s_load_is_written_to_the_target() {
 #[test]
 fn a_target_that_does_not_return_is_checked_later() {
     let place = place();
-    let line = "--after=600ms --rounds=1 --linger=10ms --restore=true --wait=300ms";
+    let line = "--after=1s --rounds=1 --linger=10ms --restore=true --wait=300ms";
     let ran = powercut(&place, line, &["--cut=mv t away"]);
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(
@@ -160,7 +160,7 @@ fn ctrl_c_ends_the_writer_and_the_round_is_repeated() {
 #[test]
 fn ctrl_c_after_the_cut_restores_the_power() {
     let place = place();
-    let line = "--after=600ms --rounds=1 --linger=100 --wait=60";
+    let line = "--after=1s --rounds=1 --linger=100 --wait=60";
     let commands = ["--cut=mv t away", "--restore=mv away t; echo on >restored"];
     let mut line = command(&place, line, &commands);
     line.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
