@@ -2,12 +2,13 @@
 //! each format knows which blocks the other jobs have overwritten.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fiord_load::LoadError;
-use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, WriteMap, WriteValue};
-use fiord_plan::{BlockFormat, FileKind, FilePlan, JobPlan, Plan};
+use fiord_load::verify::{ClaimRefused, Claimed, GranuleState, WriteMap, WriteRecords, WriteValue};
+use fiord_plan::{BlockFormat, FileKind, FilePlan, JobPlan, MOST_RECORDS, Plan};
 use fiord_types::Bytes;
 
 /// The maps of a run.
@@ -35,7 +36,27 @@ struct FormatMap {
     format: BlockFormat,
     granule: Bytes,
     /// It gets memory when a job asks for it.
-    map: Option<Arc<WriteMap>>,
+    map: Option<Arc<TrackedWrites>>,
+}
+
+/// What is known about the writes of one format.
+#[derive(Debug)]
+pub(crate) struct TrackedWrites {
+    pub map: WriteMap,
+    /// The writes themselves, if the map alone does not say where each block begins. Then the map says only which parts
+    /// of the target change.
+    pub records: Option<WriteRecords>,
+}
+
+impl TrackedWrites {
+    fn new(end: Bytes, format: &BlockFormat, granule: Bytes) -> Result<Arc<Self>, LoadError> {
+        let records = format.has_records().then(|| WriteRecords::new(MOST_RECORDS as usize));
+        Ok(Arc::new(TrackedWrites { map: WriteMap::new(end, granule)?, records }))
+    }
+
+    fn forget(&self, range: &Range<u64>) -> u64 {
+        self.records.as_ref().map_or(0, |records| records.remove(range.clone()))
+    }
 }
 
 impl VerifyMaps {
@@ -87,9 +108,9 @@ impl VerifyMaps {
         let own = job.mapped_format();
         let mut result = TargetMaps::default();
         let Some(target) = self.targets.get(&file.path) else {
-            if let Some((_, granule)) = own {
+            if let Some((format, granule)) = own {
                 // The plan of a test.
-                result.own = Some(Arc::new(WriteMap::new(file.end(), granule)?));
+                result.own = Some(TrackedWrites::new(file.end(), &format, granule)?);
             }
             return Ok(result);
         };
@@ -97,7 +118,7 @@ impl VerifyMaps {
         for FormatMap { format, granule, map } in maps.iter_mut() {
             let map = match map {
                 Some(map) => map,
-                None => map.insert(Arc::new(WriteMap::new(target.end, *granule)?)),
+                None => map.insert(TrackedWrites::new(target.end, format, *granule)?),
             };
             match &own {
                 Some((own, _)) if own == format => result.own = Some(Arc::clone(map)),
@@ -112,9 +133,9 @@ impl VerifyMaps {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TargetMaps {
     /// The map of the job's own format. `None`: the job does not verify.
-    own: Option<Arc<WriteMap>>,
+    own: Option<Arc<TrackedWrites>>,
     /// The maps of other formats. What this job writes is unknown to them.
-    others: Vec<Arc<WriteMap>>,
+    others: Vec<Arc<TrackedWrites>>,
 }
 
 /// A claim on all maps of a file.
@@ -124,6 +145,7 @@ pub(crate) struct TargetClaim {
     own: Option<Claimed>,
     /// By map.
     others: Vec<Claimed>,
+    range: Range<u64>,
     /// The range consists of whole granules of the job's own map.
     whole: bool,
 }
@@ -137,19 +159,26 @@ impl TargetClaim {
 
 impl TargetMaps {
     /// The map of the job's own format.
-    pub(crate) fn own(&self) -> Option<&Arc<WriteMap>> {
-        self.own.as_ref()
+    pub(crate) fn own(&self) -> Option<&WriteMap> {
+        self.own.as_ref().map(|own| &own.map)
+    }
+
+    /// The records of the job's own format, if it has any.
+    pub(crate) fn records(&self) -> Option<&WriteRecords> {
+        self.own.as_ref()?.records.as_ref()
     }
 
     /// Claims a range in all maps.
     pub(crate) fn claim(&self, offset: u64, len: u64) -> Result<TargetClaim, ClaimRefused> {
-        let own = self.own.as_ref().map(|map| map.claim(offset, len)).transpose()?;
+        let own = self.own().map(|map| map.claim(offset, len)).transpose()?;
+        let whole = |own: &TrackedWrites| own.records.is_some() || is_whole(&own.map, offset, len);
         let mut claim = TargetClaim {
             own,
             others: Vec::with_capacity(self.others.len()),
-            whole: self.own.as_ref().is_none_or(|map| is_whole(map, offset, len)),
+            range: offset..offset.saturating_add(len),
+            whole: self.own.as_ref().is_none_or(|own| whole(own)),
         };
-        for map in &self.others {
+        for map in self.others.iter().map(|other| &other.map) {
             // Other jobs may use a larger part of the file than those that verify it.
             let Bytes(end) = map.bytes();
             let (start, stop) = (offset.min(end), offset.saturating_add(len).min(end));
@@ -166,22 +195,25 @@ impl TargetMaps {
 
     /// Claims the part of a range that the maps contain.
     pub(crate) fn claim_within(&self, start: u64, end: u64) -> Result<TargetClaim, ClaimRefused> {
-        let last = self.own.as_ref().map_or(end, |map| end.min(map.bytes().0));
+        let last = self.own().map_or(end, |map| end.min(map.bytes().0));
         self.claim(start.min(last), last.saturating_sub(start))
     }
 
     /// Whether no job has written, trimmed or claimed a block of a range.
     pub(crate) fn is_untouched(&self, start: u64, end: u64) -> bool {
         let touched = |state| state != GranuleState::NeverWritten;
-        let touches = |map: &Arc<WriteMap>| {
-            map.next_run(start, Bytes(1), touched).is_some_and(|run| run.offset < Bytes(end))
+        let touches = |tracked: &Arc<TrackedWrites>| {
+            tracked
+                .map
+                .next_run(start, Bytes(1), touched)
+                .is_some_and(|run| run.offset < Bytes(end))
         };
         !self.own.iter().chain(&self.others).any(touches)
     }
 
     /// Whether a range contains writes of the job's format.
     pub(crate) fn holds_own_writes(&self, start: u64, end: u64) -> bool {
-        let run = self.own.as_ref().and_then(|map| map.next_written(start, Bytes(1)));
+        let run = self.own().and_then(|map| map.next_written(start, Bytes(1)));
         run.is_some_and(|run| run.offset < Bytes(end))
     }
 
@@ -191,13 +223,17 @@ impl TargetMaps {
         offset: u64,
         len: u64,
     ) -> Result<TargetClaim, ClaimRefused> {
-        let own = self.own.as_ref().map(|map| map.claim(offset, len)).transpose()?;
-        Ok(TargetClaim { own, others: Vec::new(), whole: true })
+        let own = self.own().map(|map| map.claim(offset, len)).transpose()?;
+        Ok(TargetClaim { own, others: Vec::new(), range: 0..0, whole: true })
     }
 
     /// The write succeeded. `value` returns the value of each granule from its state before the claim.
     pub(crate) fn complete(&self, claim: TargetClaim, value: &dyn Fn(GranuleState) -> WriteValue) {
         let whole = claim.whole;
+        self.forget(&claim);
+        if let Some(records) = self.records() {
+            records.insert(claim.range.clone(), value(GranuleState::NeverWritten));
+        }
         self.settle(claim, WriteMap::abandon, |map, claimed| match whole {
             true => map.complete_each(claimed, value),
             // A part of a granule belongs to another write.
@@ -205,22 +241,33 @@ impl TargetMaps {
         });
     }
 
-    /// The trim succeeded.
-    pub(crate) fn trim(&self, claim: TargetClaim) {
+    /// The trim succeeded. Returns the bytes of writes that it has discarded.
+    pub(crate) fn trim(&self, claim: TargetClaim) -> Bytes {
         let whole = claim.whole;
+        let recorded = self.forget(&claim);
+        let trimmed = match (self.records(), self.own()) {
+            (None, Some(map)) => {
+                let written = |state: &GranuleState| matches!(state, GranuleState::Written(_));
+                map.granule() * claim.previous().filter(written).count() as u64
+            }
+            _ => recorded,
+        };
         self.settle(claim, WriteMap::abandon, |map, claimed| match whole {
             true => map.trim(claimed),
             false => map.abandon(claimed),
         });
+        trimmed
     }
 
     /// The target has discarded the data of a zone.
     pub(crate) fn discard(&self, claim: TargetClaim) {
+        self.forget(&claim);
         self.settle(claim, WriteMap::trim, WriteMap::trim);
     }
 
     /// The write or trim failed, or the job does not verify: the contents of the blocks are unknown.
     pub(crate) fn abandon(&self, claim: TargetClaim) {
+        self.forget(&claim);
         self.settle(claim, WriteMap::abandon, WriteMap::abandon);
     }
 
@@ -229,17 +276,25 @@ impl TargetMaps {
         self.settle(claim, WriteMap::release, WriteMap::release);
     }
 
+    /// Removes the records of what a claim covers. Returns the bytes of those of the job's own format.
+    fn forget(&self, claim: &TargetClaim) -> Bytes {
+        self.others.iter().for_each(|other| {
+            other.forget(&claim.range);
+        });
+        Bytes(self.own.as_ref().map_or(0, |own| own.forget(&claim.range)))
+    }
+
     fn settle(
         &self,
         claim: TargetClaim,
         others: impl Fn(&WriteMap, Claimed),
         own: impl FnOnce(&WriteMap, Claimed),
     ) {
-        if let (Some(map), Some(claimed)) = (&self.own, claim.own) {
+        if let (Some(map), Some(claimed)) = (self.own(), claim.own) {
             own(map, claimed);
         }
-        for (map, claimed) in self.others.iter().zip(claim.others) {
-            others(map, claimed);
+        for (other, claimed) in self.others.iter().zip(claim.others) {
+            others(&other.map, claimed);
         }
     }
 }

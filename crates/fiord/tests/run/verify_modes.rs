@@ -208,3 +208,40 @@ fn blocks_are_trimmed_and_then_written() {
     let ran = place.run(&format!("{job} --rw=trimwrite --bs=64k,64k,128k"));
     assert!(ran.err.contains("both need equal block sizes"), "{ran:?}");
 }
+
+/// Blocks that overlap in parts without a header, at any offset, or with a pattern of unknown start.
+#[test]
+fn blocks_of_any_length_at_any_offset() {
+    let place = Place::new();
+    let job = "--name=v --filename=f --size=512k";
+    for options in [
+        "--rw=write --verify=crc32c --bs_unaligned --bsrange=100-9000 --loops=2",
+        "--rw=randwrite --verify=crc32c --bs_unaligned --bsrange=1k-16k --norandommap --io_size=1m",
+        "--rw=randwrite --verify=md5 --bs=8k --blockalign=16 --ioengine=libaio --iodepth=8",
+        "--rw=randrw --verify=pattern --verify_pattern=%o\"abc\" --bsrange=4k-16k --norandommap",
+        "--rw=randwrite --verify_pattern=%o\"abc\" --bsrange=4k-16k --norandommap --numjobs=2",
+        "--rw=write --verify=crc32c --bs_unaligned --bsrange=100-9000 --verify_backlog=7",
+    ] {
+        for job in jobs(&place, &format!("{job} {options}")) {
+            let (written, verified) = coverage(&job);
+            assert!(verified > written / 8, "{options}: {verified} of {written}");
+        }
+    }
+    let other = "--name=w --filename=f --size=512k --rw=randwrite --bs=4k --verify=crc32c";
+    for options in ["--rw=randwrite --bs=4k", "--rw=randwrite --bs=8k --blockalign=32 --verify=md5"]
+    {
+        let line = "--verify=crc32c --bs_unaligned --bsrange=1k-16k --rw=randwrite --loops=3";
+        jobs(
+            &place,
+            &format!("{job} {line} --name=w --filename=f --size=512k --loops=3 {options}"),
+        );
+    }
+    let unaligned = "--rw=randwrite --verify=crc32c --blockalign=16 --bs=8k";
+    jobs(&place, &format!("{job} {unaligned} {other}"));
+    // A block that was lost is found.
+    let line = "--rw=randwrite --verify=crc32c --bs=8k --blockalign=16 --ioengine=sim --sim_store=1 --sim_lost_rate=20";
+    let ran = place.run(&format!("{job} {line}"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let ran = place.run("--name=v --filename=g --size=8g --rw=write --verify=md5 --bs_unaligned --bsrange=512-1k --ioengine=sim");
+    assert!(ran.err.contains("at most 4194304 records are kept"), "{ran:?}");
+}

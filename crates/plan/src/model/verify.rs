@@ -69,11 +69,26 @@ impl VerifyPlan {
 /// The format of a job's blocks. Jobs with equal formats can verify the blocks of each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlockFormat {
+    records: bool,
     method: VerifyMethod,
     interval: Option<Bytes>,
     header_offset: Bytes,
     pattern: Option<VerifyPattern>,
 }
+
+impl BlockFormat {
+    /// Whether each write has a record ([`Tracking::Records`]).
+    #[must_use]
+    pub fn has_records(&self) -> bool {
+        self.records
+    }
+}
+
+/// The most writes of a file of which records are kept ([`Tracking::Records`]). They need about 40 bytes each.
+pub const MOST_RECORDS: u64 = 1 << 22;
+
+/// Bytes of the target for each byte of the map that says which parts change, with [`Tracking::Records`].
+const RECORDS_GRANULE: Bytes = Bytes(4096);
 
 /// What a job writes into each interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,10 +156,14 @@ impl JobPlan {
     #[must_use]
     pub fn mapped_format(&self) -> Option<(BlockFormat, Bytes)> {
         let verify = self.verify.as_ref().filter(|verify| verify.pass != VerifyPass::Only)?;
-        let Tracking::Map { granule } = verify.tracking else { return None };
+        let (granule, records) = match verify.tracking {
+            Tracking::Replay => return None,
+            Tracking::Map { granule } => (granule, false),
+            Tracking::Records => (RECORDS_GRANULE, true),
+        };
         let &VerifyPlan { method, interval, header_offset, .. } = verify;
         let pattern = verify.pattern.clone();
-        Some((BlockFormat { method, interval, header_offset, pattern }, granule))
+        Some((BlockFormat { records, method, interval, header_offset, pattern }, granule))
     }
 
     /// Slots of the job's engine: `iodepth`, and with `verify_async` others for reads that wait to be checked.
@@ -194,7 +213,8 @@ pub enum Tracking {
         /// Bytes of the target for each byte of the map: a divisor of all offsets and block sizes.
         granule: Bytes,
     },
-    /// One record for each write: blocks of any size at any offset (`bs_unaligned`).
+    /// One record for each write: blocks of any length at any offset (`bs_unaligned`), blocks that may be overwritten in
+    /// parts that have no header, and patterns of which parts may be overwritten.
     Records,
 }
 

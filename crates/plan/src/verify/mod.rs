@@ -27,9 +27,12 @@ pub(crate) use sharing::share_targets;
 pub(crate) use states::{load_states, refuse_shared};
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{VERIFY, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_STATE_LOAD};
 
-use crate::model::{JobPlan, Tracking, VerifyPass};
+use fiord_types::Dir;
+
+use crate::model::{JobPlan, MOST_RECORDS, Tracking, VerifyPass, VerifyPlan};
 use crate::options::reading::Reading;
 
 /// An error for each job that verifies in a way that is not supported yet.
@@ -40,23 +43,8 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
         let Some(verify) = &plan.verify else { continue };
         let job = &jobs[plan.identity.section];
         let own = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
-        let writes = verify.pass != VerifyPass::Reads;
+        errors.extend(too_many_records(job, own, plan, verify));
         let missing = [
-            (
-                writes && verify.tracking == Tracking::Records,
-                own,
-                "verification of writes of any length at any offset (bs_unaligned)",
-            ),
-            (
-                !tracking::headers_fit(verify),
-                own,
-                "verification of writes that may overlap in parts shorter than a header",
-            ),
-            (
-                !tracking::pattern_fits(plan, verify),
-                VERIFY_PATTERN.def(),
-                "a pattern of which parts may be overwritten",
-            ),
             (
                 verify.pass == VerifyPass::AfterWrites
                     && verify.backlog.is_some()
@@ -78,4 +66,26 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
         }
     }
     errors
+}
+
+/// An error for a job that needs a record of each write, and may have too many blocks for that.
+fn too_many_records(
+    job: &Reading,
+    option: &'static OptionDef,
+    plan: &JobPlan,
+    verify: &VerifyPlan,
+) -> Option<Diagnostic> {
+    let smallest = u64::from(plan.load.blocks[Dir::Write].min().max(1));
+    let files = plan.target.files.iter();
+    let blocks = files.fold(0u64, |sum, file| sum.saturating_add(file.len.0 / smallest));
+    let keeps = verify.pass == VerifyPass::AfterWrites && verify.tracking == Tracking::Records;
+    if !keeps || blocks <= MOST_RECORDS {
+        return None;
+    }
+    let what = format!(
+        "blocks that overlap in parts, or at any offset, need a record of each: this job may have {blocks} blocks, and \
+         at most {MOST_RECORDS} records are kept"
+    );
+    let help = "To fix: use larger blocks, a smaller `size`, or block sizes and offsets that are multiples of 512";
+    Some(job.error(option, what).help(help))
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use fiord_types::{Bytes, JobIndex, common_divisor};
 
-use super::tracking::granule;
-use crate::model::{JobPlan, Tracking, VerifyMethod};
+use super::tracking::{self, granule};
+use crate::model::{JobPlan, Tracking};
 
 /// Chooses what jobs must know about the writes of each other. Jobs that verify a file that another job writes at the
 /// same time use a map of it. Once there is a map, every job that writes the file while the map is in use keeps it up
@@ -58,15 +58,7 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
     for index in informing {
         plans[index].informs_maps = true;
     }
-    for verify in plans.iter_mut().filter_map(|plan| plan.verify.as_mut()) {
-        if let (Tracking::Map { granule }, VerifyMethod::Fio(method)) =
-            (verify.tracking, verify.method)
-            && method.has_header()
-        {
-            // What is left of a block after a part was overwritten has headers of its own.
-            verify.interval = verify.interval.map(|interval| common_divisor(interval, granule));
-        }
-    }
+    plans.iter_mut().for_each(tracking::choose_records);
 }
 
 /// The jobs that need a map of their files. `shared`: the users of each file that several jobs use.
@@ -106,7 +98,10 @@ fn writers_in_use(plans: &[JobPlan], users: &[usize], mapped: &HashSet<usize>) -
 /// Whether the writes of a job decide where those of jobs with maps begin: it has a map itself, or its writes move the
 /// write pointers of zones.
 fn sets_offsets(plan: &JobPlan, mapped: &HashSet<usize>, index: usize) -> bool {
-    mapped.contains(&index) || plan.load.zoned.is_some()
+    let records = |plan: &JobPlan| {
+        plan.verify.as_ref().is_some_and(|verify| verify.tracking == Tracking::Records)
+    };
+    mapped.contains(&index) && !records(plan) || plan.load.zoned.is_some()
 }
 
 /// Whether two jobs with one file run at the same time, and one of them verifies what the other one writes.

@@ -112,21 +112,39 @@ pub(super) fn granule(plan: &JobPlan) -> Bytes {
     divisor.max(Bytes(1))
 }
 
-/// Whether each interval has room for its header.
-pub(super) fn headers_fit(verify: &VerifyPlan) -> bool {
-    let (Some(interval), VerifyMethod::Fio(method)) = (verify.interval, verify.method) else {
-        return true;
+/// Completes the plan of a job with a map. What is left of a block after a part was overwritten must have headers of its
+/// own, and its place in the pattern must be known. If that is not possible, the job keeps a record of each write.
+pub(super) fn choose_records(plan: &mut JobPlan) {
+    let Some(verify) = &plan.verify else { return };
+    let (Tracking::Map { granule }, VerifyMethod::Fio(method)) = (verify.tracking, verify.method)
+    else {
+        return;
     };
+    let mut interval = verify.interval;
+    if method.has_header() {
+        interval = interval.map(|interval| common_divisor(interval, granule));
+    }
+    let fits = has_room(method, interval, verify) && pattern_fits(plan, verify);
+    if let Some(verify) = &mut plan.verify {
+        match fits {
+            true => verify.interval = interval,
+            false => verify.tracking = Tracking::Records,
+        }
+    }
+}
+
+/// Whether intervals of this length have room for their headers.
+fn has_room(method: Method, interval: Option<Bytes>, verify: &VerifyPlan) -> bool {
     let needed = header_and_digest(HeaderLayout::Current, method) as u64;
     let room = match verify.header_offset.0 {
         0 => needed,
         offset => offset.saturating_add(needed),
     };
-    !method.has_header() || interval.0 >= room
+    !method.has_header() || interval.is_none_or(|interval| interval.0 >= room)
 }
 
 /// Whether the pattern of each granule is known without the start of the write that contains it.
-pub(super) fn pattern_fits(plan: &JobPlan, verify: &VerifyPlan) -> bool {
+fn pattern_fits(plan: &JobPlan, verify: &VerifyPlan) -> bool {
     let Tracking::Map { granule } = verify.tracking else { return true };
     let compared = [Method::Pattern, Method::PatternHdr].map(VerifyMethod::Fio);
     let Some(pattern) = verify.pattern.as_ref().filter(|_| compared.contains(&verify.method))

@@ -4,10 +4,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
-use fiord_load::verify::{ClaimRefused, GranuleState, MapSnapshot, WriteMap, WriteValue};
+use fiord_engine::Op;
+use fiord_load::verify::{
+    ClaimRefused, GranuleState, MapSnapshot, WriteMap, WriteRecords, WriteValue,
+};
 use fiord_load::{Io, IoAttributes};
 use fiord_plan::{Backlog, JobPlan};
 use fiord_types::{Bytes, Dir, FileIndex};
@@ -162,11 +164,20 @@ impl TrackedMaps {
 
     /// Bytes of a granule of a file.
     pub(super) fn granule(&self, file: FileIndex) -> u64 {
+        if self.records(file).is_some() {
+            // The whole read is one write.
+            return u64::MAX;
+        }
         self.own(file).map_or(1, |map| map.granule().0)
     }
 
+    /// The records of the writes, if the job keeps them.
+    fn records(&self, file: FileIndex) -> Option<&WriteRecords> {
+        self.maps[file.get()].records()
+    }
+
     /// The map of the job's own format. A job that only informs other jobs has none.
-    fn own(&self, file: FileIndex) -> Option<&Arc<WriteMap>> {
+    fn own(&self, file: FileIndex) -> Option<&WriteMap> {
         self.maps[file.get()].own()
     }
 
@@ -270,12 +281,7 @@ impl TrackedMaps {
         match value {
             _ if !succeeded => map.abandon(claimed),
             Some(value) => map.complete(claimed, value),
-            None => {
-                let written = |state: &GranuleState| matches!(state, GranuleState::Written(_));
-                let granules = claimed.previous().filter(written).count() as u64;
-                trimmed = Bytes(granules * map.own().map_or(0, |map| map.granule().0));
-                map.trim(claimed);
-            }
+            None => trimmed = map.trim(claimed),
         }
         trimmed
     }
@@ -287,21 +293,27 @@ impl TrackedMaps {
 
     /// A read has completed: returns the states of its granules. An exclusive read must be
     /// [judged](Self::judged) afterwards.
-    pub(super) fn read_states(&mut self, slot: u32) -> ReadStates {
+    pub(super) fn read_states(&mut self, slot: u32, read: &Op) -> ReadStates {
         let Some((file, watch)) = &self.watches[slot as usize] else {
             return ReadStates::Changed;
         };
-        let Some(map) = self.maps[file.get()].own() else { return ReadStates::Changed };
+        let map = &self.maps[file.get()];
+        let Some(own) = map.own() else { return ReadStates::Changed };
         let mut states = self.lists.pop().unwrap_or_default();
         match watch {
             Watch::Exclusive(claimed) => states.extend(claimed.previous()),
-            Watch::Read(before) if before.is_settled() && map.is_unchanged(before) => {
+            Watch::Read(before) if before.is_settled() && own.is_unchanged(before) => {
                 states.extend(before.states());
             }
             _ => {
                 self.lists.push(states);
                 return ReadStates::Changed;
             }
+        }
+        if let Some(records) = map.records() {
+            let state = recorded(records, read, &states);
+            states.clear();
+            states.push(state);
         }
         ReadStates::Known(states)
     }
@@ -327,7 +339,9 @@ impl TrackedMaps {
     pub(super) fn changed(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
         match (&mut self.backlog, self.watches[slot as usize].take()) {
             // A write of the job itself waits to be read back, too.
-            (Some(backlog), Some((file, Watch::Read(before)))) if !self.shared => {
+            (Some(backlog), Some((file, Watch::Read(before))))
+                if !self.shared && self.maps[file.get()].records().is_none() =>
+            {
                 let Some(map) = self.maps[file.get()].own() else { return };
                 let now = map.snapshot(offset, u64::from(len));
                 let (granule, end) = (map.granule().0, offset + u64::from(len));
@@ -378,6 +392,11 @@ impl TrackedMaps {
 
     /// A read of the job's own writes in a range. They begin at `from`, and the range ends at `end`.
     fn next_in(&self, file: FileIndex, from: u64, end: u64) -> Option<Io> {
+        if let Some(records) = self.records(file) {
+            let write = records.next(from).filter(|write| write.end <= end)?;
+            let len = (write.end - write.start) as u32;
+            return Some(read_of(IoRange { file, offset: write.start, len }));
+        }
         let trimmed = self.reads_trimmed;
         let wanted = |state| match state {
             GranuleState::Written(_) => true,
@@ -433,6 +452,15 @@ impl TrackedMaps {
             let file = FileIndex::at(self.cursor.0);
             let map = self.maps[file.get()].own()?;
             let from = self.cursor.1.max(start);
+            if let Some(records) = self.maps[file.get()].records() {
+                if let Some(write) = records.next(from).filter(|write| write.end <= end) {
+                    self.cursor.1 = write.end;
+                    let len = (write.end - write.start) as u32;
+                    return Some(read_of(IoRange { file, offset: write.start, len }));
+                }
+                self.next_file();
+                continue;
+            }
             let trimmed = self.reads_trimmed;
             let wanted = |state| match state {
                 GranuleState::Written(_) | GranuleState::InFlight => true,
@@ -447,13 +475,16 @@ impl TrackedMaps {
                     let len = (stop - offset).min(u64::from(self.most)) as u32;
                     return Some(read_of(IoRange { file, offset, len }));
                 }
-                _ => {
-                    let next = self.cursor.0 + 1;
-                    self.cursor = (next, self.regions.get(next).map_or(0, |region| region.0));
-                }
+                _ => self.next_file(),
             }
         }
         None
+    }
+
+    /// The pass goes on to the next file.
+    fn next_file(&mut self) {
+        let next = self.cursor.0 + 1;
+        self.cursor = (next, self.regions.get(next).map_or(0, |region| region.0));
     }
 
     /// Number of writes that wait to be read back (`verify_backlog`).
@@ -510,4 +541,15 @@ impl Drop for TrackedMaps {
 fn read_of(range: IoRange) -> Io {
     let IoRange { file, offset, len } = range;
     Io { dir: Dir::Read, file, offset, len, attributes: IoAttributes::PLAIN }
+}
+
+/// The state of a whole read. `granules`: those of the map.
+fn recorded(records: &WriteRecords, read: &Op, granules: &[GranuleState]) -> GranuleState {
+    match records.value(&(read.offset..read.offset + u64::from(read.len))) {
+        Some(value) => GranuleState::Written(value),
+        None if granules.iter().all(|state| *state == GranuleState::NeverWritten) => {
+            GranuleState::NeverWritten
+        }
+        None => GranuleState::Unknown,
+    }
 }

@@ -50,7 +50,7 @@ impl Tracker {
             (VerifyPass::AfterWrites, Tracking::Replay) => {
                 Ok(Tracker::Replay(Box::new(Replay::new(any_source(job)?, true))))
             }
-            (_, Tracking::Map { .. }) => {
+            (_, Tracking::Map { .. } | Tracking::Records) => {
                 let backlog = plan.backlog.filter(|_| plan.pass == VerifyPass::AfterWrites);
                 let maps = TrackedMaps::of(job, outside.maps, backlog)?;
                 Ok(Tracker::Map(Box::new(maps)))
@@ -147,7 +147,7 @@ impl Tracker {
             let write = used.number().map(|number| ReadKnowledge::Write { number, generation });
             return Some(write.unwrap_or(ReadKnowledge::Nothing));
         };
-        match maps.read_states(slot) {
+        match maps.read_states(slot, read) {
             ReadStates::Known(states) => {
                 let unwritten = |state: &GranuleState| *state == GranuleState::NeverWritten;
                 let earlier = pass == VerifyPass::Reads && maps.has_earlier_data(read.file);
