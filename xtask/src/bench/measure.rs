@@ -153,6 +153,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
             "FILE" => command.arg(format!("--filename={}", place.file().display())),
             "SEALED" => command.arg(format!("--filename={}", place.sealed().display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
+            "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),
             "TWO_CPUS" => continue,
             other => command.arg(other),
         };

@@ -396,6 +396,24 @@ pub(super) const ROWS: &[Row] = &[
         than: &[(Itself("without journal", Job(&[QUEUED, NO_STATE])), AtLeast(0.5))],
     },
     Row {
+        name: "verify=sha256, read 128 KiB, checked by another thread (verify_async=1)",
+        what: Rate,
+        job: Job(&[VERIFIED_READ, "--verify=sha256 --verify_async=1 SECOND_CPU"]),
+        than: &[
+            (Itself("by the worker", Job(&[VERIFIED_READ, "--verify=sha256"])), AtLeast(1.0)),
+            (Fio, Any),
+        ],
+    },
+    Row {
+        name: "verify=crc32c, read 128 KiB, checked by another thread (verify_async=1)",
+        what: Rate,
+        job: Job(&[VERIFIED_READ, "--verify=crc32c --verify_async=1 SECOND_CPU"]),
+        than: &[
+            (Itself("by the worker", Job(&[VERIFIED_READ, "--verify=crc32c"])), AtLeast(1.0)),
+            (Fio, Any),
+        ],
+    },
+    Row {
         name: "verify=sha256, write 128 KiB, without read pass",
         what: Rate,
         job: Job(&[VERIFIED_WRITE, "--verify=sha256", NO_STATE]),
