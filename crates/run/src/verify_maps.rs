@@ -51,7 +51,11 @@ pub(crate) struct TrackedWrites {
 impl TrackedWrites {
     fn new(end: Bytes, format: &BlockFormat, granule: Bytes) -> Result<Arc<Self>, LoadError> {
         let records = format.has_records().then(|| WriteRecords::new(MOST_RECORDS as usize));
-        Ok(Arc::new(TrackedWrites { map: WriteMap::new(end, granule)?, records }))
+        let mut map = WriteMap::new(end, granule)?;
+        if format.counts_generations() {
+            map = map.counting_generations();
+        }
+        Ok(Arc::new(TrackedWrites { map, records }))
     }
 
     fn forget(&self, range: &Range<u64>) -> u64 {
@@ -155,6 +159,11 @@ impl TargetClaim {
     pub(crate) fn previous(&self) -> impl Iterator<Item = GranuleState> + '_ {
         self.own.iter().flat_map(Claimed::previous)
     }
+
+    /// The claim on the job's own map.
+    pub(crate) fn own(&self) -> Option<&Claimed> {
+        self.own.as_ref()
+    }
 }
 
 impl TargetMaps {
@@ -234,7 +243,7 @@ impl TargetMaps {
         if let Some(records) = self.records() {
             records.insert(claim.range.clone(), value(GranuleState::NeverWritten));
         }
-        self.settle(claim, WriteMap::abandon, |map, claimed| match whole {
+        self.settle(claim, WriteMap::overwrite, |map, claimed| match whole {
             true => map.complete_each(claimed, value),
             // A part of a granule belongs to another write.
             false => map.abandon(claimed),
@@ -252,7 +261,7 @@ impl TargetMaps {
             }
             _ => recorded,
         };
-        self.settle(claim, WriteMap::abandon, |map, claimed| match whole {
+        self.settle(claim, WriteMap::overwrite, |map, claimed| match whole {
             true => map.trim(claimed),
             false => map.abandon(claimed),
         });
@@ -268,7 +277,7 @@ impl TargetMaps {
     /// The write or trim failed, or the job does not verify: the contents of the blocks are unknown.
     pub(crate) fn abandon(&self, claim: TargetClaim) {
         self.forget(&claim);
-        self.settle(claim, WriteMap::abandon, WriteMap::abandon);
+        self.settle(claim, WriteMap::overwrite, WriteMap::abandon);
     }
 
     /// The blocks contain what they contained before.

@@ -259,3 +259,22 @@ fn damage_below_a_loop_device_is_reported_as_its_class() {
         damage(&place, &device.0, method);
     }
 }
+
+/// One byte of the map counts 251 generations of a block.
+#[test]
+fn a_block_that_is_stale_by_251_generations_is_found() {
+    let place = Place::new();
+    for (lost, more) in [(250, ""), (251, ""), (502, "--iodepth=4"), (2510, "--verify_async=1")] {
+        // The first write is torn behind its end, so it is stored.
+        let line = format!(
+            "--name=s --ioengine=sim --size=4k --bs=4k --rw=randwrite --norandommap --verify=fiord \
+             --io_size={} --sim_faults=torn:op=1:sector=8,lost:rate=100:count={lost} \
+             --continue_on_error=verify --output-format=json {more}",
+            4096 * (lost + 1),
+        );
+        let ran = place.run(&line);
+        let own = &ran.json()["jobs"][0]["fiord"]["verify"];
+        assert_eq!(own["faults"]["stale"]["extents"], 1, "{line}: {own}");
+        assert_eq!(own["extents"][0]["generations"], lost, "{line}: {own}");
+    }
+}

@@ -68,11 +68,16 @@ impl Cells {
 
     /// The byte of each granule in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u8> + '_ {
-        (0..self.span.count).map(|index| match &self.bytes {
+        (0..self.span.count).map(|index| self.byte(index))
+    }
+
+    /// The byte of the granule at position `index` of the range.
+    pub(super) fn byte(&self, index: usize) -> u8 {
+        match &self.bytes {
             Bytes::Same(byte) => *byte,
             Bytes::Few(bytes) => bytes[index],
             Bytes::Many(bytes) => bytes[index],
-        })
+        }
     }
 }
 
@@ -93,6 +98,11 @@ impl GranuleSpan {
     /// The part of the range before the granule at position `index`.
     pub(super) fn before(self, index: usize) -> GranuleSpan {
         GranuleSpan { first: self.first, count: index }
+    }
+
+    /// Number of granules.
+    pub(super) fn len(self) -> usize {
+        self.count
     }
 
     /// Index of the granule at position `index` of the range.

@@ -7,6 +7,7 @@ use fiord_types::Bytes;
 use thiserror::Error;
 
 use super::cells::{Cells, GranuleSpan, WordPart, splat};
+use super::generations::{self, Generations};
 use super::value::{GranuleState, IN_FLIGHT, NEVER_WRITTEN, TRIMMED, UNKNOWN, WriteValue};
 use crate::LoadError;
 
@@ -50,6 +51,8 @@ pub struct WriteMap {
     words: AtomicWords,
     bytes: u64,
     granule: u64,
+    /// `None`: the values of the map are not generations.
+    generations: Option<Box<Generations>>,
 }
 
 /// Granules that the holder owns until it settles the claim. A claim that is dropped instead leaves its granules in
@@ -136,7 +139,50 @@ impl WriteMap {
                 let (bytes, granule) = (Bytes(count), Bytes(granule));
                 LoadError::WriteMapMemory { bytes, granule, source }
             })?;
-        Ok(WriteMap { words, bytes: bytes.0, granule })
+        Ok(WriteMap { words, bytes: bytes.0, granule, generations: None })
+    }
+
+    /// The values of the map are generations: [`WriteValue::next`] follows each of them. The map counts the generations that
+    /// a byte cannot count.
+    #[must_use]
+    pub fn counting_generations(self) -> WriteMap {
+        WriteMap { generations: Some(Box::new(Generations::new())), ..self }
+    }
+
+    /// Appends for each granule of a range how many generations it had before those that its value counts. Appends
+    /// nothing if that is 0 for all of them.
+    pub fn generations_before(&self, offset: u64, len: u64, list: &mut Vec<u16>) {
+        if let (Some(generations), Some(span)) = (&self.generations, self.span(offset, len)) {
+            generations.before(span, list);
+        }
+    }
+
+    /// Like [`generations_before`](Self::generations_before), for claimed granules after the next write. The write
+    /// must be completed with the [next](WriteValue::next) value of each granule that contains a write.
+    pub fn generations_after_write(&self, claimed: &Claimed, list: &mut Vec<u16>) {
+        let Some(generations) = &self.generations else { return };
+        let (before, start) = (&claimed.before, list.len());
+        generations.before(before.span, list);
+        for (index, byte) in
+            before.iter().enumerate().filter(|(_, byte)| *byte == WriteValue::COUNT)
+        {
+            if generations.reserve(before.span.granule(index)) {
+                if list.len() == start {
+                    list.resize(start + before.span.len(), 0);
+                }
+                let place = &mut list[start + index];
+                *place = generations::sum(*place, u16::from(byte));
+            }
+        }
+    }
+
+    /// Counts the generations that claimed granules have had: `count` returns their number from the state before the
+    /// claim.
+    fn count_generations(&self, claimed: &Claimed, count: impl Fn(GranuleState) -> u16) {
+        if let Some(generations) = &self.generations {
+            let before = &claimed.before;
+            generations.add_all(before.span, |i| count(GranuleState::of_byte(before.byte(i))));
+        }
     }
 
     /// Bytes of the target for each byte of the map.
@@ -207,7 +253,11 @@ impl WriteMap {
         let before = &claimed.before;
         self.settle(before.span, |part| {
             let mut bytes = before.word(part).to_le_bytes();
-            for byte in &mut bytes[part.bytes()] {
+            for (index, byte) in (part.index()..).zip(&mut bytes[part.bytes()]) {
+                if let (WriteValue::COUNT, Some(generations)) = (*byte, &self.generations) {
+                    let granule = before.span.granule(index);
+                    generations.add_to_existing(granule, u16::from(WriteValue::COUNT));
+                }
                 *byte = value(GranuleState::of_byte(*byte)).byte();
             }
             u64::from_le_bytes(bytes)
@@ -216,11 +266,23 @@ impl WriteMap {
 
     /// The trim succeeded, or a zone with the granules was reset.
     pub fn trim(&self, claimed: Claimed) {
+        self.count_generations(&claimed, generations_written);
         self.settle(claimed.before.span, |_| splat(TRIMMED));
     }
 
     /// The write or trim failed, or it did not complete: what the granules contain is unknown.
     pub fn abandon(&self, claimed: Claimed) {
+        // The generation of the write itself may be on the target, too.
+        self.count_generations(&claimed, |before| match before {
+            GranuleState::Unknown | GranuleState::Trimmed => u16::from(WriteValue::COUNT),
+            state => generations_written(state) + 1,
+        });
+        self.settle(claimed.before.span, |_| splat(UNKNOWN));
+    }
+
+    /// A job that does not use this map has written the granules: what they contain is unknown.
+    pub fn overwrite(&self, claimed: Claimed) {
+        self.count_generations(&claimed, generations_written);
         self.settle(claimed.before.span, |_| splat(UNKNOWN));
     }
 
@@ -350,6 +412,14 @@ impl WriteMap {
     #[inline]
     fn word(&self, part: &WordPart) -> &AtomicU64 {
         &self.words[part.word()]
+    }
+}
+
+/// How many generations the value of a granule counts.
+fn generations_written(state: GranuleState) -> u16 {
+    match state {
+        GranuleState::Written(value) => u16::from(value.byte()),
+        _ => 0,
     }
 }
 

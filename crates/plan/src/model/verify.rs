@@ -77,6 +77,12 @@ pub struct BlockFormat {
 }
 
 impl BlockFormat {
+    /// Whether each block counts its writes, so that stale blocks are known by their generation.
+    #[must_use]
+    pub fn counts_generations(&self) -> bool {
+        self.method == VerifyMethod::Fiord && !self.records
+    }
+
     /// Whether each write has a record ([`Tracking::Records`]).
     #[must_use]
     pub fn has_records(&self) -> bool {

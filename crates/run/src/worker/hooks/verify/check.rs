@@ -133,10 +133,10 @@ impl IntervalChecker {
                 number: self.checks_number.then_some(number),
                 value: None,
             }),
-            KnownPart::State(GranuleState::Written(value)) => {
+            KnownPart::State { state: GranuleState::Written(value), .. } => {
                 Some(HeaderClues { value: Some(value), ..HeaderClues::default() })
             }
-            KnownPart::State(_) => None,
+            KnownPart::State { .. } => None,
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) enum KnownWrite<'s> {
         /// Bytes of a granule. Granules begin at multiples of it.
         granule: u64,
         states: &'s [GranuleState],
+        /// Generations of each granule before those that its state counts. Empty: there were none.
+        before: &'s [u16],
     },
 }
 
@@ -55,13 +57,16 @@ impl KnownWrite<'_> {
             KnownWrite::Write { number, generation } => {
                 (0..len, KnownPart::Write { number, generation })
             }
-            KnownWrite::States { granule, states } => {
+            KnownWrite::States { granule, states, before } => {
                 let first = offset / granule + index as u64;
                 let place = |index: u64| {
                     let start = index.saturating_mul(granule).saturating_sub(offset);
                     usize::try_from(start).unwrap_or(usize::MAX).min(len)
                 };
-                (place(first)..place(first + 1), KnownPart::State(states[index]))
+                (place(first)..place(first + 1), {
+                    let before = before.get(index).copied().unwrap_or(0);
+                    KnownPart::State { state: states[index], before }
+                })
             }
         }
     }
@@ -74,8 +79,23 @@ pub(super) enum KnownPart {
     Nothing,
     /// See [`KnownWrite::Write`].
     Write { number: u64, generation: u16 },
-    /// The state of its granule.
-    State(GranuleState),
+    /// The state of its granule, and the generations before those that it counts.
+    State { state: GranuleState, before: u16 },
+}
+
+/// What is known about the granules of an I/O.
+#[derive(Debug, Clone, Default)]
+pub(super) struct GranuleStates {
+    pub states: Vec<GranuleState>,
+    /// Generations of each granule before those that its state counts. Empty: there were none.
+    pub before: Vec<u16>,
+}
+
+impl GranuleStates {
+    /// The knowledge, borrowed. `granule`: bytes of a granule.
+    pub(super) fn known(&self, granule: u64) -> KnownWrite<'_> {
+        KnownWrite::States { granule, states: &self.states, before: &self.before }
+    }
 }
 
 /// What is known about a read, until it has been checked.
@@ -86,7 +106,7 @@ pub(super) enum ReadKnowledge {
     /// See [`KnownWrite::Write`].
     Write { number: u64, generation: u16 },
     /// See [`KnownWrite::States`].
-    States { granule: u64, states: Vec<GranuleState> },
+    States { granule: u64, states: GranuleStates },
 }
 
 impl ReadKnowledge {
@@ -95,7 +115,7 @@ impl ReadKnowledge {
         match *self {
             ReadKnowledge::Nothing => KnownWrite::Nothing,
             ReadKnowledge::Write { number, generation } => KnownWrite::Write { number, generation },
-            ReadKnowledge::States { granule, ref states } => KnownWrite::States { granule, states },
+            ReadKnowledge::States { granule, ref states } => states.known(granule),
         }
     }
 }

@@ -15,6 +15,7 @@ use fiord_plan::{Backlog, JobPlan};
 use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
+use super::known::GranuleStates;
 use super::ranges::FileRanges;
 use super::trims::TrimmedBlocks;
 use crate::error::{JobError, Stage};
@@ -37,7 +38,11 @@ enum Watch {
     /// A write or trim.
     Write(TargetClaim),
     /// A read whose granules other jobs may write.
-    Read(MapSnapshot),
+    Read {
+        before: MapSnapshot,
+        /// See [`GranuleStates::before`].
+        generations: Vec<u16>,
+    },
     /// A read that excludes writes.
     Exclusive(TargetClaim),
 }
@@ -66,7 +71,9 @@ pub(super) struct TrackedMaps {
     /// The claim of the read that is issued next.
     exclusive: Option<(IoRange, TargetClaim)>,
     /// Empty lists of states, whose memory is used again.
-    lists: Vec<Vec<GranuleState>>,
+    lists: Vec<GranuleStates>,
+    /// Empty lists of generations, whose memory is used again.
+    counts: Vec<Vec<u16>>,
     /// Other jobs use some of the files.
     shared: bool,
     /// The writes that wait to be read back (`verify_backlog`).
@@ -119,7 +126,7 @@ pub(super) enum MapStep {
 #[derive(Debug)]
 pub(super) enum ReadStates {
     /// These are the states of its granules.
-    Known(Vec<GranuleState>),
+    Known(GranuleStates),
     /// A write came in between. The read is repeated.
     Changed,
 }
@@ -148,6 +155,7 @@ impl TrackedMaps {
             repeats: VecDeque::new(),
             exclusive: None,
             lists: Vec::new(),
+            counts: Vec::new(),
             shared: files.iter().any(|file| maps.is_shared(file)),
             backlog: backlog.map(UnreadWrites::new),
             reads_trimmed: job
@@ -220,17 +228,21 @@ impl TrackedMaps {
     pub(super) fn after_write(
         &mut self,
         after: impl Fn(GranuleState) -> GranuleState,
-    ) -> Vec<GranuleState> {
+    ) -> GranuleStates {
         let mut states = self.lists.pop().unwrap_or_default();
-        if let Some((_, claimed)) = &self.admitted {
-            states.extend(claimed.previous().map(after));
+        if let Some((range, claimed)) = &self.admitted {
+            states.states.extend(claimed.previous().map(after));
+            if let (Some(map), Some(claimed)) = (self.own(range.file), claimed.own()) {
+                map.generations_after_write(claimed, &mut states.before);
+            }
         }
         states
     }
 
     /// Takes back a list of states, to use its memory again.
-    pub(super) fn take_back(&mut self, mut states: Vec<GranuleState>) {
-        states.clear();
+    pub(super) fn take_back(&mut self, mut states: GranuleStates) {
+        states.states.clear();
+        states.before.clear();
         self.lists.push(states);
     }
 
@@ -242,10 +254,15 @@ impl TrackedMaps {
 
     /// A read is issued.
     pub(super) fn read_issued(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
+        let mut generations = self.counts.pop().unwrap_or_default();
         let watch = match self.exclusive.take() {
             Some((_, claimed)) => Watch::Exclusive(claimed),
             None => match self.own(file) {
-                Some(map) => Watch::Read(map.snapshot(offset, u64::from(len))),
+                Some(map) => {
+                    let before = map.snapshot(offset, u64::from(len));
+                    map.generations_before(offset, u64::from(len), &mut generations);
+                    Watch::Read { before, generations }
+                }
                 None => return,
             },
         };
@@ -300,20 +317,25 @@ impl TrackedMaps {
         let map = &self.maps[file.get()];
         let Some(own) = map.own() else { return ReadStates::Changed };
         let mut states = self.lists.pop().unwrap_or_default();
+        own.generations_before(read.offset, u64::from(read.len), &mut states.before);
         match watch {
-            Watch::Exclusive(claimed) => states.extend(claimed.previous()),
-            Watch::Read(before) if before.is_settled() && own.is_unchanged(before) => {
-                states.extend(before.states());
+            Watch::Exclusive(claimed) => states.states.extend(claimed.previous()),
+            Watch::Read { before, generations }
+                if before.is_settled()
+                    && own.is_unchanged(before)
+                    && are_equal(generations, &states.before) =>
+            {
+                states.states.extend(before.states());
             }
             _ => {
-                self.lists.push(states);
+                self.take_back(states);
                 return ReadStates::Changed;
             }
         }
         if let Some(records) = map.records() {
-            let state = recorded(records, read, &states);
-            states.clear();
-            states.push(state);
+            let state = recorded(records, read, &states.states);
+            states.states.clear();
+            states.states.push(state);
         }
         ReadStates::Known(states)
     }
@@ -325,6 +347,13 @@ impl TrackedMaps {
             Some((file, Watch::Exclusive(claimed))) => {
                 self.maps[file.get()].release(claimed);
                 true
+            }
+            Some((_, Watch::Read { mut generations, .. })) => {
+                if generations.capacity() > 0 {
+                    generations.clear();
+                    self.counts.push(generations);
+                }
+                !self.shared
             }
             _ => !self.shared,
         }
@@ -339,7 +368,7 @@ impl TrackedMaps {
     pub(super) fn changed(&mut self, slot: u32, file: FileIndex, offset: u64, len: u32) {
         match (&mut self.backlog, self.watches[slot as usize].take()) {
             // A write of the job itself waits to be read back, too.
-            (Some(backlog), Some((file, Watch::Read(before))))
+            (Some(backlog), Some((file, Watch::Read { before, .. })))
                 if !self.shared && self.maps[file.get()].records().is_none() =>
             {
                 let Some(map) = self.maps[file.get()].own() else { return };
@@ -532,10 +561,16 @@ impl Drop for TrackedMaps {
             match watch {
                 Watch::Write(claimed) => self.maps[file.get()].abandon(claimed),
                 Watch::Exclusive(claimed) => self.maps[file.get()].release(claimed),
-                Watch::Read(_) => {}
+                Watch::Read { .. } => {}
             }
         }
     }
+}
+
+/// Whether two lists of generations are equal. An empty list stands for zeros.
+fn are_equal(one: &[u16], other: &[u16]) -> bool {
+    one == other
+        || (one.is_empty() || other.is_empty()) && one.iter().chain(other).all(|count| *count == 0)
 }
 
 fn read_of(range: IoRange) -> Io {

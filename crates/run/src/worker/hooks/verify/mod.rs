@@ -230,8 +230,7 @@ impl Hook for Verifier {
             let next = |state| GranuleState::Written(contents.value(number, state));
             let states = maps.after_write(next);
             let granule = maps.granule(io.file);
-            let known = KnownWrite::States { granule, states: &states };
-            contents.fill(number, place, data, now, &known);
+            contents.fill(number, place, data, now, &states.known(granule));
             maps.take_back(states);
             return;
         }

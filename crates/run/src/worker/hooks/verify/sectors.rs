@@ -13,7 +13,7 @@ use fiord_formats::verify::sector::{
     RunId, SectorCheck, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
     SectorWriter, TargetId,
 };
-use fiord_load::verify::{GranuleState, WriteValue};
+use fiord_load::verify::{GENERATIONS, GranuleState, WriteValue};
 use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
 use fiord_sys::vectors::{VectorWork, widest};
 use fiord_types::{Bytes, Errno, FileIndex};
@@ -97,7 +97,7 @@ impl SectorFormat {
         let mut check = SectorCheck::new(self.size, target, run);
         let (mut checked, mut good) = (0, true);
         for (range, part) in known.parts(offset, data.len()) {
-            if matches!(part, KnownPart::State(state) if !is_written(state)) {
+            if matches!(part, KnownPart::State { state, .. } if !is_written(state)) {
                 continue;
             }
             checked += range.len() as u64;
@@ -126,7 +126,9 @@ impl SectorFormat {
             let position = address.saturating_sub(offset) as usize;
             let part = parts.iter().find(|(range, _)| range.contains(&position));
             match part.map(|(_, part)| *part) {
-                Some(KnownPart::State(state)) if !is_written(state) => SectorState::Unchecked,
+                Some(KnownPart::State { state, .. }) if !is_written(state) => {
+                    SectorState::Unchecked
+                }
                 Some(part) => SectorState::Written {
                     expected: self.expected(&part),
                     promise: Promise::Unknown,
@@ -134,7 +136,7 @@ impl SectorFormat {
                 None => SectorState::Unchecked,
             }
         };
-        let cycle = Some(u16::from(WriteValue::COUNT));
+        let cycle = Some(GENERATIONS);
         let expected = ExpectedSectors { size: self.size, target, run, cycle, state: &state };
         for extent in expected.diagnose(Bytes(offset), data) {
             let (offset, len) = (extent.start, extent.length);
@@ -225,14 +227,18 @@ fn is_written(state: GranuleState) -> bool {
 fn generation(part: &KnownPart) -> Option<u16> {
     match *part {
         KnownPart::Write { generation, .. } => Some(generation),
-        KnownPart::State(GranuleState::Written(value)) => Some(number_of(value)),
-        KnownPart::State(_) | KnownPart::Nothing => None,
+        KnownPart::State { state: GranuleState::Written(value), before } => {
+            Some(number_of(value, before))
+        }
+        KnownPart::State { .. } | KnownPart::Nothing => None,
     }
 }
 
-/// The generation that a value of the map stands for: 1 to 251.
-pub(super) fn number_of(value: WriteValue) -> u16 {
-    1 + u16::from(value.generations_since(WriteValue::of_generation(0)))
+/// The generation that a value of the map stands for, if there were `before` generations before those that it counts: 1 to
+/// 65535.
+fn number_of(value: WriteValue, before: u16) -> u16 {
+    let counted = value.generations_since(WriteValue::of_generation(0));
+    1 + ((u32::from(before) + u32::from(counted)) % u32::from(GENERATIONS)) as u16
 }
 
 /// Identifies a target by its path: the first bytes of the MD5 of it. Later versions must compute the same number,

@@ -1,10 +1,9 @@
 //! The numbers of the writes, and what is in each slot.
 
-use fiord_load::verify::WriteValue;
+use fiord_load::verify::GENERATIONS;
 use fiord_types::Dir;
 
 use super::super::IssuedIo;
-use super::sectors;
 
 /// What a slot is used for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,7 +36,7 @@ pub(super) struct WriteNumbers {
     /// Number of the first one of this loop.
     loop_start: u64,
     /// Generation of the blocks that this loop writes, if it writes each of them once.
-    generation: WriteValue,
+    generation: u16,
     /// What is in each slot.
     slots: Vec<SlotUse>,
     /// The write that the next op reads back.
@@ -52,7 +51,7 @@ impl WriteNumbers {
             counts_reads,
             next: 0,
             loop_start: 0,
-            generation: WriteValue::of_generation(0),
+            generation: 1,
             slots: vec![SlotUse::default(); slots as usize],
             reading: None,
             writes_in_flight: 0,
@@ -71,7 +70,7 @@ impl WriteNumbers {
 
     /// Generation of the blocks that this loop writes.
     pub(super) fn generation(&self) -> u16 {
-        sectors::number_of(self.generation)
+        self.generation
     }
 
     /// The next op reads back the write with this number, if it is known.
@@ -124,6 +123,6 @@ impl WriteNumbers {
     /// The loop has ended, and what it wrote has been read back.
     pub(super) fn end_loop(&mut self) {
         self.loop_start = self.next;
-        self.generation = self.generation.next();
+        self.generation = self.generation % GENERATIONS + 1;
     }
 }

@@ -348,3 +348,23 @@ fn a_lost_write_is_stale_data_of_the_block() {
         assert!(result.recorder.errors > 1, "{counts:?}");
     }
 }
+
+#[test]
+fn a_block_that_is_written_many_times_is_right() {
+    for depth in [1, 4] {
+        let mut job = job(Method::Crc32c, &[]);
+        job.depth.depth = depth;
+        job.target.files[0].len = Bytes(16384);
+        job.load.random = true;
+        job.load.no_map = true;
+        job.load.mix = Mix::ReadWrite { read_percent: 20 };
+        job.end.bytes = Bytes(4096 * 4000);
+        with_map(&mut job, 4096);
+        plan(&mut job).method = VerifyMethod::Fiord;
+        plan(&mut job).interval = Some(Bytes(512));
+        plan(&mut job).backlog = Some(Backlog { writes: 3, batch: 3 });
+        let result = run_plain(&job);
+        assert_eq!(result.error, None, "depth {depth}");
+        assert!(!result.verify.unwrap().coverage.is_incomplete());
+    }
+}

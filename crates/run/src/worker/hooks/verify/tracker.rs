@@ -151,7 +151,7 @@ impl Tracker {
             ReadStates::Known(states) => {
                 let unwritten = |state: &GranuleState| *state == GranuleState::NeverWritten;
                 let earlier = pass == VerifyPass::Reads && maps.has_earlier_data(read.file);
-                if earlier && states.iter().all(unwritten) {
+                if earlier && states.states.iter().all(unwritten) {
                     return Some(ReadKnowledge::Nothing);
                 }
                 Some(ReadKnowledge::States { granule: maps.granule(read.file), states })

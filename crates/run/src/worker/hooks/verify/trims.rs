@@ -132,7 +132,9 @@ impl TrimmedBlocks {
             return 0;
         }
         let parts = known.parts(offset, data.len());
-        let trimmed = |part: &KnownPart| *part == KnownPart::State(GranuleState::Trimmed);
+        let trimmed = |part: &KnownPart| {
+            matches!(part, KnownPart::State { state: GranuleState::Trimmed, .. })
+        };
         for (range, _) in parts.into_iter().filter(|(_, part)| trimmed(part)) {
             checked += range.len() as u64;
             let Some((position, found)) = first_byte(&data[range.clone()]) else { continue };
@@ -192,7 +194,7 @@ mod tests {
     #[test]
     fn a_trimmed_block_that_is_not_zero_is_bad() {
         let states = [GranuleState::Trimmed, GranuleState::Unknown, GranuleState::Trimmed];
-        let known = KnownWrite::States { granule: 4096, states: &states };
+        let known = KnownWrite::States { granule: 4096, states: &states, before: &[] };
         let mut data = vec![0; 3 * 4096];
         let bad = |data: &[u8], trimmed: TrimmedBlocks| {
             let mut all = Vec::new();
