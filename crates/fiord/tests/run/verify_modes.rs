@@ -245,3 +245,34 @@ fn blocks_of_any_length_at_any_offset() {
     let ran = place.run("--name=v --filename=g --size=8g --rw=write --verify=md5 --bs_unaligned --bsrange=512-1k --ioengine=sim");
     assert!(ran.err.contains("at most 4194304 records are kept"), "{ran:?}");
 }
+
+/// fio's methods do not read back then, as in fio.
+#[test]
+fn a_job_reads_back_what_it_wrote_after_its_run_time() {
+    let place = Place::new();
+    for job in [
+        "--rw=randwrite --norandommap --time_based",
+        "--rw=randwrite --norandommap --time_based --ioengine=libaio --iodepth=8",
+        "--rw=write --time_based --rate=20m --ioengine=libaio --iodepth=4",
+        "--rw=write --time_based --rate_iops=50",
+        "--rw=randrw --bs=4k --time_based --verify_async=1",
+        "--rw=randwrite --time_based --nrfiles=4 --openfiles=2 --filename_format=t.$filenum",
+        "--rw=write --size=1g --runtime=0.1s --rate=10m --filename=u",
+    ] {
+        let base = "--name=v --filename=f --size=256k --bs=4k --runtime=0.3s --unlink=1";
+        let line = format!("{base} --verify=fiord {job}");
+        let job = &jobs(&place, &line)[0];
+        let verify = &job["fiord"]["verify"];
+        assert!(ios(job, "write") > 0 && coverage(job).1 > 0, "{line}: {verify}");
+        let left = verify["unverified_bytes"].as_object().unwrap();
+        assert!(left.iter().all(|(why, n)| why == "overwritten" || n == 0), "{line}: {verify}");
+        let time = job["write"]["runtime"].as_u64().unwrap();
+        assert!(time >= 90, "{line}: {time}");
+    }
+    let line = "--name=v --ioengine=sim --size=256k --bs=4k --runtime=0.3s --time_based --rw=randwrite \
+                --norandommap --verify=fiord --sim_faults=lost:rate=20 --continue_on_error=verify";
+    let ran = place.run(&format!("{line} --output-format=json"));
+    let job = &ran.json()["jobs"][0];
+    assert!(job["fiord"]["verify"]["faults"]["stale"]["extents"].as_u64() > Some(0), "{job}");
+    assert_eq!(job["write"]["runtime"], 300, "{line}");
+}

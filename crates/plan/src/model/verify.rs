@@ -158,6 +158,16 @@ impl JobPlan {
         self.verify.as_ref().is_some_and(|verify| verify.pass == VerifyPass::Only)
     }
 
+    /// Whether the job reads its writes back after its `runtime` has ended, if that is before the end of its work. With fio's
+    /// methods it does not, as in fio.
+    #[must_use]
+    pub fn reads_back_after_runtime(&self) -> bool {
+        let own = |verify: &VerifyPlan| {
+            verify.method == VerifyMethod::Fiord && verify.pass == VerifyPass::AfterWrites
+        };
+        self.end.runtime.is_some() && self.verify.as_ref().is_some_and(own)
+    }
+
     /// The format and granule of the maps in which the job records its writes. `None`: it has no maps.
     #[must_use]
     pub fn mapped_format(&self) -> Option<(BlockFormat, Bytes)> {

@@ -48,7 +48,10 @@ pub(crate) fn verify(
         checks_seed: headers::check_seed(job, plan, pass, backlog.as_ref()),
         checks_number: headers::check_number(job, plan, pass),
         pass,
-        tracking: tracking::of_job(plan, trims(job).is_some()),
+        tracking: match method == VerifyMethod::Fiord && plan.end.time_based {
+            true => tracking::of_endless_job(plan),
+            false => tracking::of_job(plan, trims(job).is_some()),
+        },
         backlog,
         trims: trims(job),
         threads: job.get(VERIFY_ASYNC),

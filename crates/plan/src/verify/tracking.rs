@@ -49,6 +49,14 @@ pub(super) fn writes_of_loop(plan: &JobPlan) -> Option<u64> {
     (!mixed && plan.end.ios.is_none()).then_some(blocks)
 }
 
+/// The tracking of a job that writes its blocks again until `runtime` ends, and reads them back then.
+pub(super) fn of_endless_job(plan: &JobPlan) -> Tracking {
+    match plan.load.unaligned {
+        true => Tracking::Records,
+        false => Tracking::Map { granule: granule(plan) },
+    }
+}
+
 /// The tracking of a job that has its target for itself. `trims`: it trims a part of what it writes.
 pub(super) fn of_job(plan: &JobPlan, trims: bool) -> Tracking {
     let load = &plan.load;

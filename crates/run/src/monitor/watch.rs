@@ -80,6 +80,7 @@ impl JobWatch {
         if job
             .end
             .runtime
+            .filter(|_| !job.reads_back_after_runtime())
             .is_some_and(|t| now >= measured.saturating_add(t.0).saturating_add(GRACE))
         {
             control.stop(StopReason::Runtime);
@@ -90,7 +91,7 @@ impl JobWatch {
     /// so the monitor need not watch for that. A stopped job needs no second stop.
     pub(crate) fn due(&self, job: &JobPlan, stopped: bool) -> Option<u64> {
         let measured = self.measured.filter(|_| !self.other_clock)?;
-        let end = job.end.runtime.filter(|_| !stopped);
+        let end = job.end.runtime.filter(|_| !stopped && !job.reads_back_after_runtime());
         let end = end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE));
         let window = self.wanted.then(|| self.bandwidth.due().min(self.iops.due()).0);
         [end, window].into_iter().flatten().min()

@@ -55,7 +55,14 @@ impl JobState<'_> {
             return false;
         }
         self.schedule_housekeeping(now);
-        goes_on && now < self.deadline
+        goes_on && (now < self.deadline || self.begin_reading_back())
+    }
+
+    /// The run time is over. Whether the job reads back what it has written now.
+    fn begin_reading_back(&mut self) -> bool {
+        self.reading_back = self.job.reads_back_after_runtime();
+        self.deadline = u64::MAX;
+        self.reading_back
     }
 
     /// Whether the buffers are whole. Keeps an error if they are not.

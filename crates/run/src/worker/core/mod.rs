@@ -71,6 +71,8 @@ pub(super) struct JobState<'a> {
     /// `steadystate`, once the measured part has begun.
     steady: Option<Sampler<'a>>,
     loops_left: u64,
+    /// The run time is over, and the job only reads back what it has written.
+    pub reading_back: bool,
     /// The thread's resource usage when measuring began.
     usage: ResourceUsage,
     /// Time that the thread had waited for a CPU when measuring began, ns.
@@ -131,6 +133,7 @@ impl<'a> JobState<'a> {
             },
             ramp,
             loops_left: end.loops.max(1),
+            reading_back: false,
             drawn: 0,
             failed: PerDir::all(0),
             usage: housekeeping::thread_usage(),
@@ -166,13 +169,18 @@ impl<'a> JobState<'a> {
     /// necessary.
     pub(super) fn begin_next_loop(&mut self) -> bool {
         self.loops_left = self.loops_left.saturating_sub(1);
-        let again = self.job.end.time_based || self.loops_left > 0;
+        let again = (self.job.end.time_based || self.loops_left > 0) && !self.reading_back;
         // A job without a single I/O in a loop would repeat it forever.
         if !again || self.drawn == 0 {
             return false;
         }
         self.drawn = 0;
         true
+    }
+
+    /// Whether an operation that was held back is not issued any more, because the run time is over.
+    pub(super) fn drops(&self, held: &Next) -> bool {
+        self.reading_back && matches!(held, Next::Io(_))
     }
 
     /// Whether all files are open at once; if not, the source says when to open which.

@@ -100,7 +100,9 @@ impl JobState<'_> {
     /// Whether the hooks permit another I/O with `in_flight` I/Os in flight. If not, notes what it waits for.
     #[inline(always)]
     pub(crate) fn ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
-        !self.hooks.want(Events::READY) || self.hooks_ready(clock, now, in_flight)
+        !self.hooks.want(Events::READY)
+            || self.reading_back
+            || self.hooks_ready(clock, now, in_flight)
     }
 
     fn hooks_ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {

@@ -146,8 +146,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             return step;
         }
         let mut next = match self.state.held.take() {
-            Some(held) => held,
-            None => match self.state.hooks.direction(*now) {
+            Some(held) if !self.state.drops(&held) => held,
+            _ if self.state.reading_back => Next::End,
+            _ => match self.state.hooks.direction(*now) {
                 Some(dir) => self.source.next_of(dir),
                 None => self.source.next(),
             },
@@ -158,6 +159,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             while !self.state.due(drawn.dir, *now) {
                 if !self.state.wait(self.clock, now) {
                     return NextStep::Stop;
+                }
+                if self.state.reading_back {
+                    return NextStep::Blocked;
                 }
             }
             if !self.state.hooks.want(Events::ADMIT) {

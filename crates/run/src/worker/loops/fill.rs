@@ -137,7 +137,12 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         // Not by `take`, which copies before it looks.
         if let Some(next) = *held {
             *held = None;
-            return next;
+            if !M::HOOKS || !self.state.drops(&next) {
+                return next;
+            }
+        }
+        if M::HOOKS && self.state.reading_back {
+            return Next::End;
         }
         match M::HOOKS.then(|| self.state.hooks.direction(*now)).flatten() {
             Some(dir) => self.source.next_of(dir),

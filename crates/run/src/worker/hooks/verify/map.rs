@@ -393,6 +393,8 @@ impl TrackedMaps {
 
     /// The pass over the map begins.
     pub(super) fn begin_pass(&mut self) {
+        // The run time may be over before the write that was admitted is issued.
+        self.release_admitted();
         if let Some(backlog) = &mut self.backlog {
             backlog.reads_all = std::mem::take(&mut backlog.overflowed);
             if backlog.reads_all {
