@@ -186,7 +186,7 @@ impl From<&Op> for Stage {
                 WriteCommand::Data => Stage::Write,
                 WriteCommand::Zeroes => Stage::WriteZeroes,
                 WriteCommand::Uncorrectable => Stage::WriteUncorrectable,
-                WriteCommand::Verify => Stage::Verify,
+                WriteCommand::Verify | WriteCommand::Compare => Stage::Verify,
                 WriteCommand::Append => Stage::ZoneAppend,
             },
             OpKind::Trim => Stage::Trim,

@@ -44,6 +44,7 @@ pub(super) mod opcode {
     pub(crate) const WRITE: u8 = 0x01;
     pub(crate) const READ: u8 = 0x02;
     pub(crate) const WRITE_UNCORRECTABLE: u8 = 0x04;
+    pub(crate) const COMPARE: u8 = 0x05;
     pub(crate) const WRITE_ZEROES: u8 = 0x08;
     pub(crate) const DATASET_MANAGEMENT: u8 = 0x09;
     pub(crate) const VERIFY: u8 = 0x0c;
@@ -127,6 +128,9 @@ impl NvmeCommand {
                 Self::on_blocks(opcode::WRITE_UNCORRECTABLE, space, first, blocks, 0)
             }
             WriteCommand::Verify => Self::on_blocks(opcode::VERIFY, space, first, blocks, 0),
+            WriteCommand::Compare => {
+                Self::on_blocks(opcode::COMPARE, space, first, blocks, flags.read)
+            }
             // A zone append names the zone by its first block (ZNS 3.4.1).
             WriteCommand::Append => {
                 let zone = space.zone_start(first);

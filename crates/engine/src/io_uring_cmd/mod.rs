@@ -6,6 +6,7 @@
 //! | which blocks a range of bytes is | `space` |
 //! | where the ranges of a deallocation are | `deallocate` |
 //! | how a large op is split into commands | `parts` |
+//! | what follows a comparison that failed | `compare` |
 //! | where the metadata of an op is | `metadata` |
 //! | what protection information is | [`protection`] |
 //! | what is registered, and the messages for what the kernel refuses | [`setup`](self) (`setup.rs`) |
@@ -14,6 +15,7 @@
 //! created an engine may use it.
 
 mod command;
+mod compare;
 mod deallocate;
 mod metadata;
 mod parts;
@@ -35,6 +37,7 @@ use crate::{
     Outcome, Queued, Slot, TrimRange, Want,
 };
 use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
+use compare::Comparisons;
 use deallocate::RangeLists;
 use metadata::{Blocks, Metadata};
 use parts::Parts;
@@ -70,6 +73,8 @@ pub struct IoUringCmd {
     parts: Parts,
     /// `None` if no namespace has metadata.
     metadata: Option<Box<Metadata>>,
+    /// `verify_mode=compare`.
+    comparisons: Option<Box<Comparisons>>,
 }
 
 /// Placement of writes.
@@ -163,6 +168,12 @@ impl IoUringCmd {
         self.extras.vector(slot, &mut sqe.command.addr, &mut sqe.command.data_len);
         sqe.buf_index = self.extras.buffer_index(slot);
         sqe.flags |= self.extras.force_async();
+        if let Some(comparisons) = &mut self.comparisons
+            && op.kind == OpKind::Read
+            && op.attributes.command == WriteCommand::Compare
+        {
+            comparisons.begin(slot, sqe);
+        }
     }
 
     #[inline(always)]
@@ -238,11 +249,18 @@ impl IoUringCmd {
     #[inline(always)]
     fn take_once(&mut self, max: u32, done: &mut Completions) -> Option<u32> {
         let (buffers, parts) = (&mut self.buffers, &mut self.parts);
-        let metadata = &mut self.metadata;
-        let mut ended = 0;
+        let (metadata, comparisons) = (&mut self.metadata, &mut self.comparisons);
+        let (mut ended, mut again) = (0, 0);
         let commands = self.ring.take(max, |cqe| {
             let slot = (cqe.user_data & (PART - 1)) as u32;
             let mut outcome = outcome_of(&cqe);
+            if cqe.res > 0
+                && let Some(comparisons) = comparisons
+                && comparisons.reads_again(slot, cqe.res)
+            {
+                again += 1;
+                return;
+            }
             if cqe.user_data & PART != 0 {
                 match parts.end(slot, outcome) {
                     Some(whole) => outcome = whole,
@@ -263,7 +281,22 @@ impl IoUringCmd {
             ended += 1;
         });
         self.commands -= commands;
+        if again > 0 {
+            self.read_again();
+        }
         (commands > 0).then_some(ended)
+    }
+
+    /// Queues the reads that follow comparisons that failed.
+    #[cold]
+    fn read_again(&mut self) {
+        let Some(comparisons) = &mut self.comparisons else { return };
+        while let Some(read) = comparisons.next_read() {
+            self.commands += 1;
+            // SAFETY: the entry refers to the memory of a slot whose op has not ended: `take_once` has returned no
+            // token for it. There is room, because its comparison has completed.
+            unsafe { self.ring.push(read) };
+        }
     }
 
     /// Takes the token of a slot whose op consists of this many commands. Returns the slot's index.

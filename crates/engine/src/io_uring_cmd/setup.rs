@@ -6,6 +6,7 @@ use fiord_types::{Bytes, Errno};
 use super::command::{
     DEALLOCATE, FORCE_UNIT_ACCESS, Flags, NVME_URING_CMD_IO, NVME_URING_CMD_IO_VEC,
 };
+use super::compare::Comparisons;
 use super::deallocate::RangeLists;
 use super::metadata::Metadata;
 use super::parts::Parts;
@@ -75,7 +76,7 @@ impl IoUringCmd {
                 },
                 ..Default::default()
             },
-            has_optional_fields: extras.any() || !config.placements.is_empty(),
+            has_optional_fields: extras.any() || !config.placements.is_empty() || nvme.compares,
             extras,
             placements: Placements {
                 directive: config.placed_by.map_or(0, PlacementKind::directive),
@@ -85,6 +86,7 @@ impl IoUringCmd {
             commands: 0,
             ranges: RangeLists::new(config.slots, config.trim_ranges),
             metadata: Metadata::new(&nvme.targets, config.slots, config.buffer_bytes.0 as u32),
+            comparisons: nvme.compares.then(|| Box::new(Comparisons::new(config.slots))),
             parts: Parts::new(if parts > 1 { config.slots } else { 0 }),
             files,
             ring,

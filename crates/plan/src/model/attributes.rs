@@ -3,7 +3,7 @@
 /// Attributes of an I/O other than offset, length and direction. Most I/Os have [`IoAttributes::PLAIN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct IoAttributes {
-    /// The command that carries out a write.
+    /// The command that carries out a write, or a read of a verify pass.
     pub command: WriteCommand,
     /// Position in [`Priorities::values`](super::Priorities::values), counted from 1; 0: the job's
     /// own priority.
@@ -19,11 +19,11 @@ impl IoAttributes {
         IoAttributes { command: WriteCommand::Data, priority: 0, placement: 0 };
 }
 
-/// The command that carries out a write (`write_mode`).
+/// The command that carries out a write (`write_mode`), or a read of a verify pass (`verify_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum WriteCommand {
-    /// Writes the bytes of the buffer.
+    /// Writes the bytes of the buffer, or reads into it.
     #[default]
     Data,
     /// Write Zeroes; sends no data.
@@ -34,12 +34,14 @@ pub enum WriteCommand {
     Verify,
     /// Zone Append: the device writes the bytes of the buffer at the write pointer of the zone.
     Append,
+    /// Compare: the device compares its stored data with the bytes of the buffer. Only reads have this command.
+    Compare,
 }
 
 impl WriteCommand {
     /// Whether the command sends the bytes of the buffer. If not, the job does not fill the buffer.
     #[must_use]
     pub const fn has_data(self) -> bool {
-        matches!(self, WriteCommand::Data | WriteCommand::Append)
+        matches!(self, WriteCommand::Data | WriteCommand::Append | WriteCommand::Compare)
     }
 }

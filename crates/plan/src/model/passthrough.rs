@@ -31,6 +31,8 @@ pub struct NvmePlan {
     pub write_fua: bool,
     /// `deac`: Write Zeroes may deallocate the blocks.
     pub deallocate: bool,
+    /// `verify_mode=compare`: the reads of the verify pass are Compare commands.
+    pub compares: bool,
     /// The namespaces of the job's files, in the order of the files.
     pub targets: Vec<NvmeTarget>,
 }

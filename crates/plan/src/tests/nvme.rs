@@ -247,6 +247,54 @@ fn refuses_what_a_namespace_does_not_support() {
     }
 }
 
+/// Each line has a job that verifies with commands that cannot be verified, and a part of the error.
+#[test]
+fn verifies_only_commands_that_store_the_data() {
+    let able = with(|device| device.controller.optional.write_uncorrectable = true);
+    for (line, why) in [
+        ("--verify=crc32c --write_mode=zeroes", "`write_mode=zeroes` writes zeros instead"),
+        ("--verify=md5 --write_mode=write/60:zeroes/40", "`write_mode=zeroes` writes zeros"),
+        ("--verify=pattern --verify_pattern=0 --write_mode=zeroes", "writes zeros instead"),
+        ("--verify=fiord --write_mode=uncor", "`write_mode=uncor` makes every read"),
+        ("--verify=crc32c --write_mode=verify", "`write_mode=verify` writes nothing"),
+        ("--verify=crc32c --do_verify=0 --write_mode=verify", "writes nothing"),
+        ("--verify=crc32c --verify_mode=compare", "contents follow from their offsets"),
+        (
+            "--verify=pattern --verify_pattern=%o --verify_mode=compare --nvme_split=1",
+            "`nvme_split` does not split",
+        ),
+    ] {
+        let message = refused(able.clone(), &format!("--rw=write {line}"));
+        assert!(
+            message.contains(why) && !message.contains("not supported yet"),
+            "{line}: {message}"
+        );
+    }
+    let zoned = Fake::empty().zoned_namespace("/dev/ng0n1", with(make_zoned));
+    let line = "--zonemode=zbd --rw=write --write_mode=zone_append --verify=md5";
+    let message = error(&zoned, &format!("{LINE} {line}"));
+    assert!(message.contains("lets the device choose where"), "{message}");
+    // A job that only reads writes with no command.
+    let reads = plan(able.clone(), "--rw=read --verify=pattern --verify_pattern=0");
+    assert_eq!(reads.verify.unwrap().pass, VerifyPass::Reads);
+    plan(able, "--rw=write --write_mode=write --verify=crc32c");
+}
+
+#[test]
+fn the_device_compares_for_a_job_that_asks_for_it() {
+    let pattern = "--verify=pattern --verify_pattern=%o";
+    let compared = plan(device(512, 0), &format!("--rw=write {pattern} --verify_mode=compare"));
+    assert!(nvme(&compared).compares && compared.verify.unwrap().compares_on_device);
+    let read = plan(device(512, 0), &format!("--rw=write {pattern} --verify_mode=read"));
+    assert!(!nvme(&read).compares && !read.verify.unwrap().compares_on_device);
+    let message = refused(device(512, 8), &format!("--rw=write {pattern} --verify_mode=compare"));
+    assert!(message.contains("has metadata, which a Compare compares as well"), "{message}");
+    let block = Fake::empty().disk("/dev/nvme0n1", 1 << 30);
+    let line = "--name=a --ioengine=io_uring --filename=/dev/nvme0n1 --rw=write";
+    let message = error(&block, &format!("{line} {pattern} --verify_mode=compare"));
+    assert!(message.contains("`verify_mode` works only with pass-through commands"), "{message}");
+}
+
 #[test]
 fn refuses_commands_that_a_controller_does_not_support() {
     let poor = || with(|device| device.controller.optional = Optional::default());
@@ -259,6 +307,9 @@ fn refuses_commands_that_a_controller_does_not_support() {
         let message = refused(poor(), line);
         assert!(message.contains(&format!("has no {why} command")), "{line}: {message}");
     }
+    let line = "--rw=write --verify=pattern --verify_pattern=%o --verify_mode=compare";
+    let message = refused(poor(), line);
+    assert!(message.contains("has no Compare command (ONCS bit 0"), "{message}");
     plan(poor(), "--rw=randrw");
     // This controller reports the command only in its Commands Supported and Effects log.
     let mut log = Box::new([0u8; 4096]);

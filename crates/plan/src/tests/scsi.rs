@@ -70,6 +70,24 @@ fn kinds_of_writes() {
     assert!(!load.writes_data());
 }
 
+/// A job with `verify` writes only with commands that store its data.
+#[test]
+fn refuses_to_verify_what_other_commands_write() {
+    for (word, why) in [
+        ("write_same", "repeats one block"),
+        ("write_same_ndob", "writes zeros instead"),
+        ("verify_bytchk_00", "writes nothing"),
+        ("verify_bytchk_01", "writes nothing"),
+    ] {
+        let line = line(&format!("--rw=write --verify=crc32c --sg_write_mode={word}"));
+        let message = error(&machine(), &line);
+        assert!(message.contains(why), "{word}: {message}");
+    }
+    for word in ["write", "write_and_verify"] {
+        job(&machine(), &line(&format!("--rw=write --verify=crc32c --sg_write_mode={word}")));
+    }
+}
+
 #[test]
 fn refuses_targets_and_options_that_do_not_support_commands() {
     for (rest, what) in [

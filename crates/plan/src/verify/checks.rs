@@ -7,7 +7,6 @@ use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::def::OptionDef;
-use fiord_job::option::table::nvme::VERIFY_MODE;
 use fiord_job::option::table::{
     DO_VERIFY, FILENAME, VERIFY, VERIFY_ASYNC_CPUS, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
     VERIFY_PATTERN,
@@ -15,7 +14,7 @@ use fiord_job::option::table::{
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
 
-use super::{sharing, tracking};
+use super::{commands, sharing, tracking};
 use crate::load::blocks::size_option;
 use crate::machine::cpus;
 use crate::machine::survey::Survey;
@@ -44,15 +43,7 @@ pub(super) fn check(
         Some(pattern) => pattern_fits(job, plan, pattern, survey, messages),
         None => needs_pattern(job, verify, messages),
     }
-    if verify.compares_on_device && verify.method != VerifyMethod::Fio(Method::Pattern) {
-        messages.push(
-            job.error(
-                VERIFY_MODE,
-                "a device can only compare blocks whose contents follow from their offsets",
-            )
-            .help("To fix: use `verify=pattern` with a `verify_pattern`, or `verify_mode=read`"),
-        );
-    }
+    commands::check(job, plan, verify, messages);
     cpus::refuse_offline(job, VERIFY_ASYNC_CPUS, &verify.cpus, survey.facts, messages);
     if job.get(VERIFY_ONLY) && verify.pass == VerifyPass::Only && !job.get(DO_VERIFY) {
         messages.push(

@@ -7,10 +7,12 @@
 //! | which jobs must know about the writes of other jobs? | `sharing` |
 //! | which fields of a header must be those of the write? | `headers` |
 //! | which combinations of options are refused? | `checks` |
+//! | which commands can be verified, and which can verify? | `commands` |
 //! | which writes does a saved state describe? | `states` |
 //! | which jobs record their writes for a check after a crash? | `journal` |
 
 mod checks;
+mod commands;
 mod headers;
 mod journal;
 mod options;
@@ -57,8 +59,6 @@ pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diag
                 VERIFY_STATE_LOAD.def(),
                 "option verify_state_load with zonemode=zbd",
             ),
-            (!plan.load.write_commands.is_empty(), own, "verification with write_mode"),
-            (verify.compares_on_device, own, "option verify_mode=compare"),
         ];
         for (_, option, what) in missing.into_iter().filter(|(is, ..)| *is) {
             let error = job.error(option, format!("{what} is not supported yet"));

@@ -193,7 +193,7 @@ impl LimitedJob<'_> {
                     ("Write Uncorrectable", 1, has(0x04, identified.write_uncorrectable))
                 }
                 WriteCommand::Verify => ("Verify", 7, has(0x0c, identified.verify)),
-                WriteCommand::Data | WriteCommand::Append => continue,
+                WriteCommand::Data | WriteCommand::Append | WriteCommand::Compare => continue,
             };
             if !there {
                 let help =
@@ -201,6 +201,7 @@ impl LimitedJob<'_> {
                 messages.push(unsupported(nvme::WRITE_MODE.def(), name, bit, &help));
             }
         }
+        self.comparisons(target, messages);
         if self.load.mix.has(Dir::Trim) && !has(0x09, identified.dataset_management) {
             let help =
                 "To fix: leave out trims; `write_mode=zeroes` with `deac=1` may deallocate, too";
@@ -235,6 +236,28 @@ impl LimitedJob<'_> {
                         "io_uring_cmd with write_mode=zone_append requires zonemode=zbd",
                     )
                     .help("To fix: add `zonemode=zbd`"),
+            );
+        }
+    }
+
+    /// Checks that the controller can compare data for a job that wants that.
+    fn comparisons(&self, target: &NvmeTarget, messages: &mut Messages) {
+        if self.job.get(nvme::VERIFY_MODE) != nvme::VerifyMode::Compare {
+            return;
+        }
+        if !target.device.has_command(0x05, target.device.controller.optional.compare) {
+            messages.push(
+                self.error(nvme::VERIFY_MODE, "has no Compare command (ONCS bit 0 is 0)")
+                    .help("To fix: use `verify_mode=read`"),
+            );
+        }
+        if target.metadata.is_some() {
+            messages.push(
+                self.error(
+                    nvme::VERIFY_MODE,
+                    "has metadata, which a Compare compares as well, and which `verify` does not define",
+                )
+                .help("To fix: use `verify_mode=read`"),
             );
         }
     }
@@ -316,7 +339,9 @@ impl LimitedJob<'_> {
             match form {
                 WriteCommand::Data if self.job.get(nvme::NVME_SPLIT) => {}
                 // The device would choose the order of the parts of a split append.
-                WriteCommand::Data | WriteCommand::Append => self.transfer(target, form, &mut all),
+                WriteCommand::Data | WriteCommand::Append | WriteCommand::Compare => {
+                    self.transfer(target, form, &mut all)
+                }
                 WriteCommand::Zeroes => {
                     let limit = limits.write_zeroes.map(scaled);
                     all.extend(most(limit, "in a Write Zeroes command (WZSL)", ""));

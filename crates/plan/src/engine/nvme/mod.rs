@@ -31,6 +31,7 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
         read_fua: job.get(nvme::READFUA),
         write_fua: job.get(nvme::WRITEFUA),
         deallocate: job.get(nvme::DEAC),
+        compares: job.get(nvme::VERIFY_MODE) == nvme::VerifyMode::Compare,
         targets: Vec::new(),
     }
 }
@@ -46,6 +47,7 @@ pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &m
             (nvme::READFUA.def(), job.get(nvme::READFUA) && !scsi),
             (nvme::WRITEFUA.def(), job.get(nvme::WRITEFUA) && !scsi),
             (nvme::DEAC.def(), job.get(nvme::DEAC)),
+            (nvme::VERIFY_MODE.def(), job.get(nvme::VERIFY_MODE) == nvme::VerifyMode::Compare),
             (nvme::NVME_SPLIT.def(), job.get(nvme::NVME_SPLIT)),
         ];
         for (option, _) in used.into_iter().filter(|(_, used)| *used) {

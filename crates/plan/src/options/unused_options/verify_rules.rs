@@ -117,6 +117,7 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
             VERIFY_BACKLOG.def(),
             VERIFY_BACKLOG_BATCH.def(),
             VERIFY_JOURNAL.def(),
+            VERIFY_MODE.def(),
             VERIFY_ONLY.def(),
             VERIFY_POLICY.def(),
         ],

@@ -2,7 +2,7 @@
 //! submits it to the engine.
 
 use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
-use fiord_load::{Displaced, Io, Next, Source};
+use fiord_load::{Displaced, Io, Next, Source, WriteCommand};
 use fiord_stat::shares::LoopStage;
 use fiord_types::Dir;
 
@@ -360,7 +360,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             return None;
         }
         let index = slot.index();
-        let data = match self.state.hooks.want(Events::DATA) && op.kind == OpKind::Write {
+        let sends = op.kind == OpKind::Write || op.attributes.command == WriteCommand::Compare;
+        let data = match self.state.hooks.want(Events::DATA) && sends {
             true => &mut self.engine.buffer(slot)[..op.len as usize],
             false => &mut [],
         };

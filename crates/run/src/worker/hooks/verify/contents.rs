@@ -114,6 +114,16 @@ impl Contents {
         }
     }
 
+    /// Fills the buffer of a Compare with what a block at an offset must contain. A block without this contents is read
+    /// and judged.
+    pub(super) fn expect(&self, offset: u64, data: &mut [u8]) {
+        if let Contents::Intervals(format, _) = self
+            && let Some(pattern) = &format.pattern
+        {
+            pattern.fill(offset, data);
+        }
+    }
+
     /// A whole read as it should be, if its headers are intact. `number`: that of the write, if it is known.
     pub(super) fn restored(&self, read: &JudgedRead<'_>, number: Option<u64>) -> Option<Vec<u8>> {
         let Contents::Intervals(format, _) = self else { return None };

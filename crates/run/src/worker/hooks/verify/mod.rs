@@ -55,7 +55,7 @@ pub(crate) use self::informer::MapInformer;
 use fiord_engine::{HeldSlot, Op};
 use fiord_load::Io;
 use fiord_load::verify::GranuleState;
-use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
+use fiord_plan::{JobPlan, VerifyPass, VerifyPlan, WriteCommand};
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex};
 
@@ -89,6 +89,8 @@ pub(crate) struct Verifier {
     to_hold: Option<WaitingRead>,
     saved: Option<SavedState>,
     trims: Option<TrimQueue>,
+    /// `verify_mode=compare`: the device compares what the job reads back.
+    compares: bool,
 }
 
 impl Verifier {
@@ -111,6 +113,7 @@ impl Verifier {
             driver: PassDriver::of(job, plan),
             saved: SavedState::of(job, plan)?,
             trims: TrimQueue::of(job, plan),
+            compares: plan.compares_on_device && plan.pass != VerifyPass::Reads,
         }))
     }
 
@@ -203,7 +206,12 @@ impl Hook for Verifier {
         {
             return Some(trim);
         }
-        let next = self.driver.next((tracker, numbers, &mut judge.tally), now, ending);
+        let mut next = self.driver.next((tracker, numbers, &mut judge.tally), now, ending);
+        if self.compares
+            && let Some(Extra::Io(io)) = &mut next
+        {
+            io.attributes.command = WriteCommand::Compare;
+        }
         // As in fio, a batch of `verify_backlog` comes before the trims.
         if next.is_none() && !ending {
             return trim(tracker);
@@ -238,7 +246,7 @@ impl Hook for Verifier {
         contents.fill(number, place, data, now, &known);
     }
 
-    fn issued(&mut self, io: &mut IssuedIo, _data: &mut [u8]) {
+    fn issued(&mut self, io: &mut IssuedIo, data: &mut [u8]) {
         if io.flush {
             if let Some(saved) = &mut self.saved {
                 saved.flush_issued(io, self.numbers.oldest_in_flight());
@@ -251,6 +259,9 @@ impl Hook for Verifier {
             saved.write_issued(io.op.file, self.numbers.issued_writes());
         }
         self.numbers.issued(io);
+        if io.extra && self.compares {
+            self.judge.contents.expect(io.op.offset, data);
+        }
         if io.extra {
             self.driver.read_issued();
         }

@@ -120,6 +120,28 @@ fn writes_that_are_lost_or_torn_are_found() {
     }
 }
 
+/// The simulated device answers a Compare as a read. What differs is read and judged in any case.
+#[test]
+fn the_buffers_of_comparisons_are_judged_as_those_of_reads() {
+    for (options, depth, bad) in
+        [(("sim_lost_rate", "0"), 4, false), (("sim_lost_rate", "5"), 1, true)]
+    {
+        for tracking in [Tracking::Replay, Tracking::Records] {
+            let mut job = job(Method::Pattern, &[options]);
+            job.depth.depth = depth;
+            job.reporting.continue_on_error.verification = true;
+            let parts = vec![PatternPart::Bytes(vec![7]), PatternPart::Offset];
+            plan(&mut job).pattern = Some(VerifyPattern { parts, interval: None });
+            plan(&mut job).compares_on_device = true;
+            plan(&mut job).tracking = tracking;
+            let result = run_plain(&job);
+            assert_eq!(result.error, None, "{tracking:?}");
+            assert_eq!(result.survived.is_some(), bad, "{tracking:?}");
+            assert_eq!(ios(&result), (64, 64), "comparisons are counted as reads");
+        }
+    }
+}
+
 #[test]
 fn a_write_that_failed_is_not_read_back() {
     let mut job = job(Method::Crc32c, &[("sim_errors", "EIO#3,EIO#17")]);

@@ -1,0 +1,94 @@
+//! Which commands of a job can be verified: those that store the bytes of a write at its offset (`write_mode`,
+//! `sg_write_mode`), and a Compare of known bytes (`verify_mode`).
+
+use fiord_formats::verify::method::Method;
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::nvme::{NVME_SPLIT, VERIFY_MODE, WRITE_MODE};
+use fiord_job::option::table::sg::{SG_WRITE_MODE, SgWriteMode};
+use fiord_types::Dir;
+
+use crate::load::write_commands;
+use crate::model::{EngineAccess, JobPlan, VerifyMethod, VerifyPlan, WriteCommand};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// How to check blocks that are not written with their own bytes.
+const CHECK_ZEROS: &str = "To fix: leave out `verify`; another job can check that blocks are zeros: `rw=read` with \
+                           `verify=pattern` and `verify_pattern=0x00`";
+const NOTHING_TO_CHECK: &str =
+    "To fix: leave out `verify`, or write with a command that stores the data";
+
+/// Refuses writes with commands that do not store the bytes of the write at its offset, and comparisons of bytes that
+/// the job does not know.
+pub(super) fn check(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
+    if plan.load.mix.has(Dir::Write)
+        && let Some(error) = stores_other_bytes(job, plan)
+    {
+        messages.push(error);
+    }
+    if !verify.compares_on_device {
+        return;
+    }
+    if verify.method != VerifyMethod::Fio(Method::Pattern) {
+        messages.push(
+            job.error(
+                VERIFY_MODE,
+                "a device can only compare blocks whose contents follow from their offsets",
+            )
+            .help("To fix: use `verify=pattern` with a `verify_pattern`, or `verify_mode=read`"),
+        );
+    }
+    if job.get(NVME_SPLIT) {
+        messages.push(
+            job.error(
+                VERIFY_MODE,
+                "each Compare is one command, which `nvme_split` does not split",
+            )
+            .help("To fix: leave out `nvme_split`, or use `verify_mode=read`"),
+        );
+    }
+}
+
+/// The error of a job whose writes store other bytes than their own, or none.
+fn stores_other_bytes(job: Reading, plan: &JobPlan) -> Option<Diagnostic> {
+    if plan.engine.def().access == EngineAccess::ScsiCommands {
+        let (what, help) = match job.get(SG_WRITE_MODE) {
+            SgWriteMode::Write | SgWriteMode::WriteAndVerify | SgWriteMode::WriteStream => {
+                return None;
+            }
+            SgWriteMode::WriteSameNdob => {
+                ("the device writes zeros instead of the data that `verify` checks", CHECK_ZEROS)
+            }
+            SgWriteMode::WriteSame => (
+                "the device repeats one block instead of the data that `verify` checks",
+                NOTHING_TO_CHECK,
+            ),
+            SgWriteMode::VerifyBytchk00
+            | SgWriteMode::VerifyBytchk01
+            | SgWriteMode::VerifyBytchk11 => {
+                ("the command writes nothing, so there is nothing to verify", NOTHING_TO_CHECK)
+            }
+        };
+        return Some(job.error(SG_WRITE_MODE, what).help(help));
+    }
+    let (what, help) = plan.load.write_commands.iter().find_map(|(form, _)| {
+        let (what, help) = match form {
+            WriteCommand::Data | WriteCommand::Compare => return None,
+            WriteCommand::Zeroes => {
+                ("writes zeros instead of the data that `verify` checks", CHECK_ZEROS)
+            }
+            WriteCommand::Uncorrectable => {
+                ("makes every read of its blocks fail, so they cannot be verified", NOTHING_TO_CHECK)
+            }
+            WriteCommand::Verify => {
+                ("writes nothing, so there is nothing to verify", NOTHING_TO_CHECK)
+            }
+            WriteCommand::Append => (
+                "lets the device choose where each block goes, so no block is known to be at its offset",
+                "To fix: use `write_mode=write`, or leave out `verify`",
+            ),
+        };
+        Some((format!("`write_mode={}` {what}", write_commands::word(*form)), help))
+    })?;
+    Some(job.error(WRITE_MODE, what).help(help))
+}
