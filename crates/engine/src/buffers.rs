@@ -107,14 +107,6 @@ impl Buffers {
         (self.slots.owns(slot) && inside).then(|| self.address(slot).wrapping_add(at as usize))
     }
 
-    /// As [`Buffers::span`], for an engine with one slot.
-    #[inline(always)]
-    pub(crate) fn only_span(&self, slot: &FreeSlot, at: u32, len: u32) -> Option<*mut u8> {
-        debug_assert!(slot.index() == 0);
-        let inside = u64::from(at) + u64::from(len) <= self.bytes as u64;
-        (self.slots.owns(slot) && inside).then(|| self.base.wrapping_add(at as usize))
-    }
-
     /// Address of the region and distance between two buffers in bytes, for registration with the
     /// kernel.
     pub(crate) fn region(&self) -> (*mut u8, usize) {

@@ -14,6 +14,8 @@ use crate::sim::SharedDisk;
 pub struct EngineConfig {
     /// Number of slots, at least 1: `iodepth`, and those for reads that wait to be checked (`verify_async`).
     pub slots: u32,
+    /// How many of them are for reads that wait to be checked.
+    pub spare_slots: u32,
     /// Length of each slot's buffer: the largest block of the job. 0 for a job that only
     /// trims.
     pub buffer_bytes: Bytes,
@@ -69,6 +71,7 @@ impl EngineConfig {
             .max();
         EngineConfig {
             slots: job.slots(),
+            spare_slots: job.spare_slots(),
             buffer_bytes: Bytes(u64::from(bytes.unwrap_or(0))),
             files: u32::try_from(job.target.files.len()).unwrap_or(u32::MAX).max(1),
             held: job.target.open_files as usize >= job.target.files.len()
@@ -105,6 +108,7 @@ impl EngineConfig {
     pub fn plain(engine: EnginePlan, slots: u32, buffer_bytes: u32) -> Self {
         EngineConfig {
             slots,
+            spare_slots: 0,
             buffer_bytes: Bytes(u64::from(buffer_bytes)),
             files: 1,
             held: true,

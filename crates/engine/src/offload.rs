@@ -70,7 +70,7 @@ impl<E: Engine + Send + 'static> Offload<E> {
         slots: u32,
         make: impl Fn(&EngineConfig) -> Result<E, EngineError>,
     ) -> Result<Self, EngineError> {
-        let config = EngineConfig { slots: 1, ..config.clone() };
+        let config = EngineConfig { slots: 1, spare_slots: 0, ..config.clone() };
         let (back, returns) = channel();
         let mut units = Vec::with_capacity(slots as usize);
         let mut clock = None;

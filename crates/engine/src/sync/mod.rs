@@ -118,9 +118,11 @@ impl<T: Transfer> SyncEngine<T> {
     ///
     /// The transfer cannot be created, or the buffers cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        // One I/O at a time.
+        let slots = 1 + config.spare_slots;
         Ok(SyncEngine {
             transfer: T::new(config)?,
-            buffers: Buffers::new(&EngineConfig { slots: 1, ..config.clone() })?,
+            buffers: Buffers::new(&EngineConfig { slots, ..config.clone() })?,
             files: AttachedFiles::new(config.files),
             clock: config.clock,
         })
@@ -173,7 +175,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             return Queued::Done(slot, self.dataless(*op));
         }
-        let Some(data) = self.buffers.only_span(&slot, op.at, op.len) else {
+        let Some(data) = self.buffers.span(&slot, op.at, op.len) else {
             return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         let file = File { fd: self.files.fd(op.file), index: op.file };
