@@ -7,8 +7,7 @@ use std::process::ExitStatus;
 use fiord_sys::process::ProcessEnding;
 use fiord_types::Nanos;
 
-use super::power::Absence;
-use super::settings::WrongSetting;
+use super::settings::{DeviceDifference, WrongSetting};
 use super::state::StateProblem;
 use crate::amount::clock;
 use crate::consent::NoConsent;
@@ -156,4 +155,16 @@ impl PowercutError {
         let path = path.into();
         |source| PowercutError::Process { path, source }
     }
+}
+
+/// Why a target is not back.
+#[derive(Debug, thiserror::Error)]
+pub enum Absence {
+    /// It is missing, unreadable or in use. The message has one line: the remedies for a target on a command line do
+    /// not fit here.
+    #[error("{}", .0.to_string().lines().next().unwrap_or_default())]
+    Unusable(#[source] Unsuitable),
+    /// Another device has its path.
+    #[error("another device is in its place: {0}")]
+    Another(DeviceDifference),
 }

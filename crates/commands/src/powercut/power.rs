@@ -8,9 +8,9 @@ use fiord_sys::file::FileGuard;
 use fiord_sys::process::{self, Kill};
 use fiord_sys::signal::Signals;
 
-use super::error::PowercutError;
-use super::settings::{CutMethod, DeviceDifference, PowercutSettings, TargetIdentity};
-use crate::precondition::target::{self, Unsuitable};
+use super::error::{Absence, PowercutError};
+use super::settings::{CutMethod, PowercutSettings, TargetIdentity};
+use crate::precondition::target;
 
 /// Interval of looking for the target.
 const LOOK: Duration = Duration::from_millis(100);
@@ -86,18 +86,6 @@ impl PowerSwitch<'_> {
             self.signals.wait(LOOK);
         }
     }
-}
-
-/// Why a target is not back.
-#[derive(Debug, thiserror::Error)]
-pub enum Absence {
-    /// It is missing, unreadable or in use. The message has one line: the remedies for a target on a command line do
-    /// not fit here.
-    #[error("{}", .0.to_string().lines().next().unwrap_or_default())]
-    Unusable(#[source] Unsuitable),
-    /// Another device has its path.
-    #[error("another device is in its place: {0}")]
-    Another(DeviceDifference),
 }
 
 /// Checks that the target is here and can be read.

@@ -1,6 +1,5 @@
 //! Compares the blocks that a journal names with the target.
 
-use std::io::Write;
 use std::ops::Range;
 
 use fiord_formats::verify::crash::{
@@ -9,13 +8,13 @@ use fiord_formats::verify::crash::{
 };
 use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis};
 use fiord_formats::verify::recheck::{REREADS, Recheck, Reread, RereadConclusion};
-use fiord_stat::verify::{FileExtent, VerifyResults};
+use fiord_stat::verify::VerifyResults;
 use fiord_types::{Bytes, Errno};
 
 use super::error::VerifyError;
+use super::extents::Extents;
 use super::journal::JournalFile;
 use super::read::TargetReader;
-use super::run::Extents;
 
 /// Most bytes of a read.
 const CHUNK: u64 = 1 << 20;
@@ -190,17 +189,5 @@ impl TargetCheck<'_> {
             recheck.add(result);
         }
         recheck.conclusion()
-    }
-}
-
-impl Extents {
-    /// Adds a bad extent to the list.
-    fn add(&mut self, extent: Option<FileExtent>) -> Result<(), VerifyError> {
-        if let (Some((path, file)), Some(extent)) = (&mut self.list, extent) {
-            let line = format!("{extent}\n");
-            file.write_all(line.as_bytes())
-                .map_err(|source| VerifyError::Extents { path: path.clone(), source })?;
-        }
-        Ok(())
     }
 }

@@ -11,6 +11,7 @@
 pub mod args;
 mod check;
 mod error;
+mod extents;
 mod journal;
 mod read;
 mod report;

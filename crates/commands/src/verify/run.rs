@@ -1,26 +1,20 @@
 //! Runs `fiord verify`, from the arguments to the output.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fiord_formats::verify::crash::JournalSummary;
-use fiord_sys::file::{self, FileGuard, InodeType};
+use fiord_sys::file::{self, InodeType};
 use fiord_types::Bytes;
 
 use super::args::VerifyArgs;
 use super::check::TargetCheck;
 use super::error::VerifyError;
+use super::extents::Extents;
 use super::journal::JournalFile;
 use super::read::TargetReader;
 use super::report::CrashReport;
 use crate::session::{CommandEnd, CommandFormat, Session};
 use crate::target::{TargetError, facts};
-
-/// The list of all bad extents, if the user wants one.
-#[derive(Debug, Default)]
-pub(super) struct Extents {
-    pub list: Option<(PathBuf, File)>,
-}
 
 /// Compares a target with a journal.
 ///
@@ -36,7 +30,7 @@ pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, Verif
         (None, None) => return Err(VerifyError::NoTarget { journal: args.journal.clone() }),
     };
     let certain = check_identity(&target, &journal)? || args.same_target;
-    let mut extents = open_list(args, &target)?;
+    let mut extents = Extents::open(args, &target)?;
     let mut reader = TargetReader::open(&target)?;
     let name = target.display().to_string();
     let mut check = TargetCheck {
@@ -93,23 +87,4 @@ fn check_identity(target: &Path, journal: &JournalFile) -> Result<bool, VerifyEr
 /// The path of the target of the run, for messages.
 fn named(journal: &JournalFile) -> String {
     journal.header.target_path().map_or("unknown".into(), |path| path.display().to_string())
-}
-
-fn open_list(args: &VerifyArgs, target: &Path) -> Result<Extents, VerifyError> {
-    let Some(path) = &args.extents else { return Ok(Extents::default()) };
-    let failed = |source| VerifyError::Extents { path: path.clone(), source };
-    let is = |other: &Path| {
-        let identity =
-            |path: &Path| file::facts(path).ok().map(|facts| (facts.device, facts.inode));
-        identity(path).is_some_and(|one| Some(one) == identity(other))
-    };
-    // A device would get the text as its data.
-    let unusable = path.metadata().is_ok_and(|found| !found.is_file());
-    if unusable || is(target) || is(&args.journal) {
-        return Err(failed(std::io::Error::other(
-            "it is the target, the journal, or no regular file",
-        )));
-    }
-    let file = FileGuard::typed().replace(path).map_err(|error| failed(error.into()))?;
-    Ok(Extents { list: Some((path.clone(), file)) })
 }
