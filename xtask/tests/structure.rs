@@ -138,8 +138,12 @@ const ENGINES: [&str; 12] = [
     "vsync",
 ];
 
+/// `"sync"` in traces is an action, not an engine.
 fn engine_names(source: &Source) -> Vec<String> {
-    if source.name.starts_with("crates/job/src/option/") {
+    if ["crates/job/src/option/", "crates/formats/src/trace/"]
+        .iter()
+        .any(|registry| source.name.starts_with(registry))
+    {
         return Vec::new();
     }
     let named = |line: &str| ENGINES.iter().any(|engine| line.contains(&format!("\"{engine}\"")));

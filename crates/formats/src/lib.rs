@@ -4,6 +4,7 @@
 //! |---|---|
 //! | how are histograms and series stored in little space | [`block`] |
 //! | how is an integer stored in as few bytes as it needs | [`varint`] |
+//! | how are traces of I/Os read and written | [`trace`] |
 //! | what does fio's verification store in a block | [`verify`] |
 //!
 //! No input can cause a panic, and every reader bounds its memory by the length of its input.
@@ -21,5 +22,6 @@
 
 pub mod block;
 mod hex;
+pub mod trace;
 pub mod varint;
 pub mod verify;

@@ -1,0 +1,127 @@
+//! Traces: records of the I/Os of a job or machine, which can be replayed.
+//!
+//! | question | module |
+//! |---|---|
+//! | what does a trace say | `record` |
+//! | how are fio's I/O logs read and written | [`iolog`] |
+//! | what can be wrong with a trace | `error` |
+//! | how is a text split into lines | `lines` |
+//! | which time does an event get | `timeline` |
+//! | how are events sorted in bounded memory | `window` |
+//!
+//! Readers stream: their memory does not depend on the length of the trace. They open no files.
+//!
+//! ```
+//! use fiord_formats::trace::{self, TraceEvent, TraceOptions};
+//!
+//! let log = b"fio version 3 iolog\n10 /dev/sdb add\n20 /dev/sdb open\n35 /dev/sdb read 0 4096\n";
+//! let mut reader = trace::open(&log[..], &TraceOptions::default())?;
+//! let mut reads = 0;
+//! while let Some(event) = reader.next_event()? {
+//!     reads += matches!(event, TraceEvent::Io(_)) as u32;
+//! }
+//! assert_eq!(reads, 1);
+//! # Ok::<(), fiord_formats::trace::TraceError>(())
+//! ```
+
+use std::fmt;
+use std::io::BufRead;
+
+use fiord_types::Nanos;
+
+mod error;
+pub mod iolog;
+mod lines;
+mod record;
+mod timeline;
+mod window;
+
+pub use error::{RowProblem, SkippedLine, TraceError, TraceNotes};
+pub use record::{
+    TraceCompletion, TraceEvent, TraceFlags, TraceIo, TraceKind, TraceName, TraceOutcome,
+    TraceTarget,
+};
+
+/// A format of traces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TraceFormat {
+    /// fio's I/O log, version 2 or 3.
+    Iolog,
+}
+
+impl TraceFormat {
+    /// The name of the format in messages and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceFormat::Iolog => "iolog",
+        }
+    }
+}
+
+impl fmt::Display for TraceFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a reader does with an invalid line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InvalidLines {
+    /// Reading ends with an error.
+    #[default]
+    Stop,
+    /// The reader skips and counts the line ([`TraceNotes::skipped`]).
+    Skip,
+}
+
+/// How to read a trace.
+#[derive(Debug, Clone)]
+pub struct TraceOptions {
+    /// What happens with invalid lines. Invalid records of a binary trace always end the reading.
+    pub invalid: InvalidLines,
+    /// Longest time between two events. A longer gap is an error: most are wrong units.
+    pub longest_gap: Nanos,
+}
+
+impl Default for TraceOptions {
+    /// Stops at the first invalid line, and at gaps above one day.
+    fn default() -> Self {
+        TraceOptions { invalid: InvalidLines::Stop, longest_gap: Nanos::from_secs(24 * 3600) }
+    }
+}
+
+/// Reads a trace event by event.
+pub trait TraceReader {
+    /// The next event; `None` at the end of the trace. Times do not decrease from I/O to I/O.
+    ///
+    /// # Errors
+    /// The trace cannot be read or is invalid. A reader returns no more events after an error.
+    fn next_event(&mut self) -> Result<Option<TraceEvent>, TraceError>;
+
+    /// What the reader noticed so far.
+    fn notes(&self) -> &TraceNotes;
+
+    /// The format of the trace.
+    fn format(&self) -> TraceFormat;
+}
+
+/// Opens a trace. Detects its format from its first bytes.
+///
+/// A large buffer (64 KiB) makes reading fast.
+///
+/// # Errors
+/// The source cannot be read, or its format is unknown or not supported.
+pub fn open<'a>(
+    mut source: impl BufRead + Send + 'a,
+    options: &TraceOptions,
+) -> Result<Box<dyn TraceReader + Send + 'a>, TraceError> {
+    let start = source.fill_buf().map_err(TraceError::Read)?;
+    if start.is_empty() {
+        return Err(TraceError::Empty);
+    }
+    if start.starts_with(b"fio version") {
+        return Ok(Box::new(iolog::IologReader::new(source, options)?));
+    }
+    Err(TraceError::Unknown { start: error::quoted(start) })
+}
