@@ -5,6 +5,7 @@
 //! | how are histograms and series stored in little space | [`block`] |
 //! | how is an integer stored in as few bytes as it needs | [`varint`] |
 //! | how are traces of I/Os read and written | [`trace`] |
+//! | what do logs of bandwidth, IOPS and latencies contain | [`log`] |
 //! | what does fio's verification store in a block | [`verify`] |
 //!
 //! No input can cause a panic, and every reader bounds its memory by the length of its input.
@@ -23,5 +24,6 @@
 pub mod block;
 mod hex;
 pub mod trace;
+pub mod log;
 pub mod varint;
 pub mod verify;
