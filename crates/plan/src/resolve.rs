@@ -144,7 +144,7 @@ pub fn resolve_invocation(
     }
     let mut resolved = resolve(&invocation.jobs, PlanOptions::of(invocation), facts)?;
     let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
-    let verifying = verify::not_supported_yet(&jobs, &resolved.plan.jobs);
+    let verifying = verify::refuse_records(&jobs, &resolved.plan.jobs);
     if !verifying.is_empty() {
         return Err(verifying);
     }

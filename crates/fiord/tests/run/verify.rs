@@ -315,11 +315,38 @@ fn a_backlog_is_verified_between_the_writes() {
             assert_eq!((ios("read"), ios("write")), expected, "{options}");
         }
     }
-    let line =
-        "--name=v --nrfiles=4 --openfiles=2 --size=1m --rw=write --verify=md5 --verify_backlog=4";
-    let ran = place.run(line);
-    assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains("openfiles below the number of files"), "{ran:?}");
+}
+
+/// The job closes files between the reads of its backlog. The numbers of reads and writes are those of fio 3.42.
+#[test]
+fn a_backlog_of_closed_files_is_verified() {
+    let place = Place::new();
+    let job = "--name=v --nrfiles=4 --size=256k --bs=4k --rw=write --verify=md5 --verify_backlog=4";
+    for (options, expected) in [
+        ("--openfiles=1", 64),
+        ("--openfiles=2", 64),
+        ("--openfiles=1 --file_service_type=random", 64),
+        ("--openfiles=2 --ioengine=libaio --iodepth=8 --verify_backlog_batch=9", 64),
+        ("--openfiles=2 --verify_async=2 --loops=2", 128),
+        ("--openfiles=1 --verify=fiord --rw=randwrite --ioengine=io_uring --iodepth=4", 64),
+        ("--openfiles=1 --ioengine=mmap", 64),
+    ] {
+        let json = place.run(&format!("{job} {options} --output-format=json")).ok().json();
+        let job = &json["jobs"][0];
+        let ios = |dir: &str| job[dir]["total_ios"].as_i64().unwrap();
+        assert_eq!((ios("read"), ios("write")), (expected, expected), "{options}");
+        assert_eq!(job["fiord"]["verify"]["verified_bytes"], expected << 12, "{options}");
+    }
+    let mixed =
+        "--openfiles=1 --rw=randrw --norandommap --io_size=1m --ioengine=libaio --iodepth=8";
+    place.run(&format!("{job} {mixed}")).ok();
+    let fault = "--openfiles=2 --ioengine=sim --sim_store=1 --sim_lost_rate=20";
+    let ran = place.run(&format!("{job} {fault}"));
+    assert!(ran.status == Some(1) && ran.err.contains("verify"), "{ran:?}");
+    // Blocks are trimmed although their file has been closed.
+    let trims = "--openfiles=1 --ioengine=sim --sim_store=1 --trim_backlog=8 --trim_percentage=50";
+    let json = place.run(&format!("{job} --verify_backlog=0 {trims} --output-format=json"));
+    assert!(json.ok().json()["jobs"][0]["trim"]["total_ios"].as_u64() > Some(8));
 }
 
 /// Threads that check what was read change no result.

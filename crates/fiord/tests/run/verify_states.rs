@@ -179,3 +179,59 @@ fn states_of_fio_and_fiord() {
         assert_eq!(verified(&place, &check), (28, 28 << 12));
     }
 }
+
+/// The places of writes depended on the zones, so the job reads what the zones contain. Each block states its write.
+#[test]
+fn a_job_on_zones_verifies_the_complete_writes_of_its_state() {
+    let place = Place::new();
+    for method in ["crc32c", "fiord", "md5 --verify_interval=1k --verify_offset=512"] {
+        let zones = format!(
+            "--name=v --filename=f --size=1m --zonemode=zbd --zonesize=256k --bs=16k --rw=randwrite \
+             --verify={method}"
+        );
+        let check = format!("{zones} --verify_only --verify_state_load=1");
+        place.run(&format!("{zones} --number_ios=30 --do_verify=0")).ok();
+        assert_eq!(verified(&place, &check), (30, 30 << 14), "{method}");
+        // Writes 4, and 20 and the later ones, may be incomplete.
+        entries(&place.path(STATE), &[4, u64::MAX]);
+        change(&place.path(STATE), 7, |payload| {
+            payload[8..16].copy_from_slice(&20u64.to_le_bytes())
+        });
+        for more in ["", "--verify_async=1 --ioengine=libaio --iodepth=4"] {
+            assert_eq!(verified(&place, &format!("{check} {more}")), (30, 19 << 14), "{method}");
+        }
+        // A part of such a write.
+        let bytes = std::fs::read(place.path("f")).unwrap();
+        let written = bytes.chunks(1024).position(|part| part.iter().any(|byte| *byte != 0));
+        let block = written.unwrap() / 16;
+        let mut torn = bytes.clone();
+        torn[block << 14..][..8192].fill(0);
+        place.write("f", &torn);
+        let (_, left) = verified(&place, &check);
+        assert!(left <= 19 << 14, "{method}: {left}");
+        // The body of a complete write.
+        let header = if method.contains("offset") { 512 } else { 0 };
+        let number = |block: usize| {
+            let at = (block << 14) + header + 32;
+            u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+        };
+        let complete = (0..64).find(|&block: &usize| {
+            let used = bytes[block << 14..][..16 << 10].iter().any(|byte| *byte != 0);
+            used && number(block) < 20 && number(block) != 4
+        });
+        let mut bad = bytes.clone();
+        bad[(complete.unwrap() << 14) + 300] ^= 1;
+        place.write("f", &bad);
+        let ran = place.run(&check);
+        assert!(ran.status == Some(1) && ran.err.contains("failed on f"), "{method}: {ran:?}");
+        std::fs::remove_file(place.path("f")).unwrap();
+    }
+    let zones = "--name=v --filename=f --size=1m --zonemode=zbd --zonesize=256k --bs=16k --rw=write \
+                 --verify=pattern --verify_pattern=0x55";
+    place.run(&format!("{zones} --do_verify=0")).ok();
+    let check = format!("{zones} --verify_only --verify_state_load=1");
+    assert_eq!(verified(&place, &check), (64, 1 << 20));
+    entries(&place.path(STATE), &[4]);
+    let ran = place.run(&check);
+    assert!(ran.status == Some(1) && ran.err.contains("do not say which write"), "{ran:?}");
+}

@@ -158,6 +158,14 @@ impl VerifyState {
         self.generators.starts_with(&FiordMark::START).then_some(FiordMark { order, issued })
     }
 
+    /// Whether the state leaves open if some writes are complete: those in flight, those that failed, and with
+    /// `verify_policy=fsynced` those after the last flush. What a state of fio says about the latter is not known.
+    #[must_use]
+    pub fn has_open_ends(&self) -> bool {
+        let later = self.mark().is_some_and(|mark| mark.issued() > self.number);
+        later || self.incomplete.iter().any(Option::is_some)
+    }
+
     /// The name under which a state is stored for a job: at most 63 bytes.
     #[must_use]
     pub fn stored_name(job: &str) -> Vec<u8> {

@@ -30,42 +30,23 @@ pub(crate) use states::{load_states, refuse_shared};
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
-use fiord_job::option::table::{VERIFY, VERIFY_BACKLOG, VERIFY_PATTERN, VERIFY_STATE_LOAD};
+use fiord_job::option::table::{VERIFY, VERIFY_PATTERN};
 
 use fiord_types::Dir;
 
 use crate::model::{JobPlan, MOST_RECORDS, Tracking, VerifyPass, VerifyPlan};
 use crate::options::reading::Reading;
 
-/// An error for each job that verifies in a way that is not supported yet.
-pub(crate) fn not_supported_yet(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diagnostic> {
-    let first = |plan: &&JobPlan| plan.identity.instance == 0;
-    let mut errors = Vec::new();
-    for plan in plans.iter().filter(first) {
-        let Some(verify) = &plan.verify else { continue };
+/// An error for each job that would need too many records of its writes.
+pub(crate) fn refuse_records(jobs: &[Reading], plans: &[JobPlan]) -> Vec<Diagnostic> {
+    let first = plans.iter().filter(|plan| plan.identity.instance == 0);
+    let too_many = first.filter_map(|plan| {
+        let verify = plan.verify.as_ref()?;
         let job = &jobs[plan.identity.section];
         let own = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
-        errors.extend(too_many_records(job, own, plan, verify));
-        let missing = [
-            (
-                verify.pass == VerifyPass::AfterWrites
-                    && verify.backlog.is_some()
-                    && (plan.target.open_files as usize) < plan.target.files.len(),
-                VERIFY_BACKLOG.def(),
-                "option verify_backlog with openfiles below the number of files",
-            ),
-            (
-                plan.load.zoned.is_some() && verify.state.is_some(),
-                VERIFY_STATE_LOAD.def(),
-                "option verify_state_load with zonemode=zbd",
-            ),
-        ];
-        for (_, option, what) in missing.into_iter().filter(|(is, ..)| *is) {
-            let error = job.error(option, format!("{what} is not supported yet"));
-            errors.push(error.help("To fix: leave it out, or run the job with fio"));
-        }
-    }
-    errors
+        too_many_records(job, own, plan, verify)
+    });
+    too_many.collect()
 }
 
 /// An error for a job that needs a record of each write, and may have too many blocks for that.

@@ -48,8 +48,8 @@ pub(crate) fn verify(
         checks_seed: headers::check_seed(job, plan, pass, backlog.as_ref()),
         checks_number: headers::check_number(job, plan, pass),
         pass,
-        tracking: match method == VerifyMethod::Fiord && plan.end.time_based {
-            true => tracking::of_endless_job(plan),
+        tracking: match needs_map(plan, method, backlog.as_ref()) {
+            true => tracking::with_map(plan),
             false => tracking::of_job(plan, trims(job).is_some()),
         },
         backlog,
@@ -66,6 +66,13 @@ pub(crate) fn verify(
     };
     checks::check(job, plan, &verify, survey, messages);
     Some(verify)
+}
+
+/// Whether a job needs a map, even if it writes each block once in a loop: it reads back after `runtime` what it has
+/// written in several loops, or opens the files of its backlog one after another.
+fn needs_map(plan: &JobPlan, method: VerifyMethod, backlog: Option<&Backlog>) -> bool {
+    let opens_files = (plan.target.open_files as usize) < plan.target.files.len();
+    method == VerifyMethod::Fiord && plan.end.time_based || backlog.is_some() && opens_files
 }
 
 fn pattern(job: Reading) -> Option<VerifyPattern> {

@@ -9,7 +9,7 @@ use fiord_types::Bytes;
 
 use super::tracking;
 use crate::machine::facts::Facts;
-use crate::model::{FilePlan, JobPlan, Tracking, VerifyPass};
+use crate::model::{FilePlan, JobPlan, Tracking, VerifyMethod, VerifyPass};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -93,10 +93,7 @@ pub(crate) fn refuse_shared(jobs: &[Reading], plans: &[JobPlan], messages: &mut 
 /// Whether a state leaves open if some writes are complete.
 fn has_open_ends(plan: &JobPlan) -> bool {
     let state = plan.verify.as_ref().and_then(|verify| verify.state.as_ref());
-    state.is_some_and(|state| {
-        let later = state.mark().is_some_and(|mark| mark.issued() > state.number);
-        later || state.incomplete.iter().any(Option::is_some)
-    })
+    state.is_some_and(VerifyState::has_open_ends)
 }
 
 /// Why a state cannot be used, and the remedy.
@@ -138,6 +135,10 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
             help: "To fix: use the state of this job, or run the jobs in the order in which they ran",
         });
     }
+    if plan.load.zoned.is_some() {
+        // The job reads what the zones contain, in any order.
+        return usable_for_zones(state, job, plan);
+    }
     let once = tracking::of_job(plan, false) == Tracking::Replay;
     match state.mark() {
         None if plan.load.random && !is_complete(&state, plan) => Err(Unusable {
@@ -152,6 +153,27 @@ fn usable(state: VerifyState, job: Reading, plan: &JobPlan) -> Result<VerifyStat
         }),
         _ => Ok(state),
     }
+}
+
+/// Checks that a state says which blocks of zones are complete: if some writes may not be, each block must state its write.
+fn usable_for_zones(
+    state: VerifyState,
+    job: Reading,
+    plan: &JobPlan,
+) -> Result<VerifyState, Unusable> {
+    let method = plan.verify.as_ref().map(|verify| verify.method);
+    let states_write = match method {
+        Some(VerifyMethod::Fio(method)) => method.has_header(),
+        Some(VerifyMethod::Fiord) | None => true,
+    };
+    let later = state.mark().is_none() && job.get(VERIFY_POLICY) == VerifyPolicy::Fsynced;
+    if !states_write && (later || state.has_open_ends()) {
+        return Err(Unusable {
+            why: "some writes may be incomplete, and blocks without a header do not say which write they contain".into(),
+            help: "To fix: use a method of `verify` with a header, or leave out `verify_state_load` to verify everything",
+        });
+    }
+    Ok(state)
 }
 
 /// Whether all writes of a job that writes each block once are complete.

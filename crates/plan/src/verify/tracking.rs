@@ -49,8 +49,8 @@ pub(super) fn writes_of_loop(plan: &JobPlan) -> Option<u64> {
     (!mixed && plan.end.ios.is_none()).then_some(blocks)
 }
 
-/// The tracking of a job that writes its blocks again until `runtime` ends, and reads them back then.
-pub(super) fn of_endless_job(plan: &JobPlan) -> Tracking {
+/// The tracking of a job that needs a map, whatever it writes.
+pub(super) fn with_map(plan: &JobPlan) -> Tracking {
     match plan.load.unaligned {
         true => Tracking::Records,
         false => Tracking::Map { granule: granule(plan) },

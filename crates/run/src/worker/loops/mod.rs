@@ -227,6 +227,11 @@ fn carry_out_control<E: Engine>(
     next: &Next,
 ) -> ControlOutcome {
     let result = match *next {
+        // A hook has opened it. It stays open for the job.
+        Next::Open(file) if state.visited == Some(file) => {
+            state.visited = None;
+            Ok(())
+        }
         Next::Open(file) => attach(engine, state.files, file),
         Next::Close(file) => finish::close(state, engine, slot, file),
         Next::Again(file) => begin_again(state, engine, file),

@@ -6,9 +6,10 @@ use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_formats::verify::write::ExpectedWrite;
 use fiord_load::verify::{GranuleState, WriteValue};
-use fiord_plan::{VerifyPass, VerifyPlan};
+use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_types::Bytes;
 
+use super::certain::CertainWrites;
 use super::fill::JobFormat;
 use super::known::{KnownPart, KnownWrite};
 use super::trims::TrimmedBlocks;
@@ -25,6 +26,11 @@ pub(super) struct BadRead {
 }
 
 impl BadRead {
+    /// Whether an extent contains a part of the interval.
+    pub(super) fn overlaps(&self, extent: &BadExtent) -> bool {
+        self.offset < extent.end() && extent.start < self.offset + self.len
+    }
+
     /// Whether the header of the interval is intact, so that the rest can be computed from it.
     pub(super) fn has_intact_header(&self) -> bool {
         matches!(
@@ -81,6 +87,10 @@ pub(super) struct IntervalChecker {
     /// The job wrote what it reads, so that a diagnosis can use the seed even if it is not checked.
     knows_seed: bool,
     pub trimmed: TrimmedBlocks,
+    /// The writes that are checked; `None`: all.
+    pub certain: Option<CertainWrites>,
+    /// Bytes of the last read that were not checked, because their writes may be incomplete.
+    pub uncertain: Bytes,
     /// The bytes that a pattern gives for the whole I/O.
     expected: Vec<u8>,
     /// An interval with its header at its start.
@@ -88,7 +98,7 @@ pub(super) struct IntervalChecker {
 }
 
 impl IntervalChecker {
-    pub(super) fn new(format: JobFormat, plan: &VerifyPlan) -> Self {
+    pub(super) fn new(format: JobFormat, job: &JobPlan, plan: &VerifyPlan) -> Self {
         let has_seed = format.pattern.is_none();
         IntervalChecker {
             format,
@@ -96,6 +106,8 @@ impl IntervalChecker {
             checks_number: plan.checks_number,
             knows_seed: plan.pass == VerifyPass::AfterWrites && has_seed,
             trimmed: TrimmedBlocks::of(plan),
+            certain: CertainWrites::of(job, plan),
+            uncertain: Bytes::ZERO,
             expected: Vec::new(),
             moved: Vec::new(),
         }
@@ -110,6 +122,7 @@ impl IntervalChecker {
         known: &KnownWrite<'_>,
         bad: &mut dyn FnMut(BadRead) -> bool,
     ) -> u64 {
+        self.uncertain = Bytes::ZERO;
         if self.format.method == Method::Null {
             return 0;
         }
@@ -121,7 +134,7 @@ impl IntervalChecker {
                 break;
             }
         }
-        checked
+        checked - self.uncertain.0
     }
 
     /// `None`: the part is not checked.
@@ -156,6 +169,10 @@ impl IntervalChecker {
         }
         let has_pattern = pattern.is_some();
         for (at, interval) in self.format.intervals(offset, data) {
+            if self.is_uncertain(interval) {
+                self.uncertain += Bytes(interval.len() as u64);
+                continue;
+            }
             let position = (at - offset) as usize;
             let expected = has_pattern.then(|| &self.expected[position..position + interval.len()]);
             let result =
@@ -171,6 +188,18 @@ impl IntervalChecker {
             }
         }
         true
+    }
+
+    /// Whether an interval may be a part of an incomplete write.
+    fn is_uncertain(&mut self, interval: &[u8]) -> bool {
+        let Some(certain) = self.certain.as_ref().filter(|_| self.format.method.has_header())
+        else {
+            return false;
+        };
+        let found = at_start(&self.format, &mut self.moved, interval);
+        let header = VerifyHeader::read(found).ok();
+        let header = header.filter(|header| header.layout == HeaderLayout::Current);
+        !certain.includes(header.map(|header| header.number))
     }
 
     /// Says what is wrong with a read that has bad intervals. `began`: when the run began, in seconds of the clock in
@@ -214,18 +243,7 @@ fn check_interval(
     let mut body = 0;
     let mut found = interval;
     if format.method.has_header() {
-        if format.moves_headers() {
-            // An interval too short for its header has a bad header, too.
-            for layout in [HeaderLayout::Current, HeaderLayout::Before341] {
-                moved.clear();
-                moved.extend_from_slice(interval);
-                let _ = format.exchange(moved, layout);
-                if VerifyHeader::read(moved).is_ok_and(|header| header.layout == layout) {
-                    break;
-                }
-            }
-            found = moved;
-        }
+        found = at_start(format, moved, interval);
         let length = u32::try_from(interval.len()).unwrap_or(u32::MAX);
         let wanted = Expected { length, offset, seed: clues.seed, number: clues.number };
         let header = match expected {
@@ -246,4 +264,21 @@ fn check_interval(
             Err(BadContents::Pattern { position: position as u64, expected, found })
         }
     }
+}
+
+/// The bytes of an interval with its header at their start. `moved`: memory for them.
+fn at_start<'d>(format: &JobFormat, moved: &'d mut Vec<u8>, interval: &'d [u8]) -> &'d [u8] {
+    if !format.moves_headers() {
+        return interval;
+    }
+    // An interval too short for its header has a bad header, too.
+    for layout in [HeaderLayout::Current, HeaderLayout::Before341] {
+        moved.clear();
+        moved.extend_from_slice(interval);
+        let _ = format.exchange(moved, layout);
+        if VerifyHeader::read(moved).is_ok_and(|header| header.layout == layout) {
+            break;
+        }
+    }
+    moved
 }

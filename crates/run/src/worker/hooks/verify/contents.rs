@@ -4,7 +4,7 @@ use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};
-use fiord_types::FileIndex;
+use fiord_types::{Bytes, FileIndex};
 
 use super::check::{BadContents, BadRead, IntervalChecker};
 use super::fill::JobFormat;
@@ -28,7 +28,7 @@ impl Contents {
         Ok(match plan.method {
             VerifyMethod::Fio(method) => {
                 let format = JobFormat::of(job, plan, method)?;
-                let checker = IntervalChecker::new(format.clone(), plan);
+                let checker = IntervalChecker::new(format.clone(), job, plan);
                 Contents::Intervals(format, Box::new(checker))
             }
             VerifyMethod::Fiord => Contents::Sectors(SectorFormat::of(job, plan)?),
@@ -70,6 +70,22 @@ impl Contents {
         }
     }
 
+    /// Whether parts of reads are left out, because their writes may be incomplete.
+    pub(super) fn leaves_out(&self) -> bool {
+        match self {
+            Contents::Intervals(_, checker) => checker.certain.is_some(),
+            Contents::Sectors(format) => format.certain.is_some(),
+        }
+    }
+
+    /// Bytes of the read that was checked last that were left out, because their writes may be incomplete.
+    pub(super) fn uncertain(&self) -> Bytes {
+        match self {
+            Contents::Intervals(_, checker) => checker.uncertain,
+            Contents::Sectors(format) => format.uncertain,
+        }
+    }
+
     /// Checks the bytes of a read. Calls `bad` for each bad part, until it returns false. Returns the number of bytes
     /// that were checked.
     pub(super) fn check(
@@ -80,6 +96,10 @@ impl Contents {
     ) -> u64 {
         let trimmed = self.trimmed();
         if trimmed.explain(read.data) {
+            match self {
+                Contents::Intervals(_, checker) => checker.uncertain = Bytes::ZERO,
+                Contents::Sectors(format) => format.uncertain = Bytes::ZERO,
+            }
             return read.data.len() as u64;
         }
         let mut more = true;
@@ -155,7 +175,11 @@ impl Contents {
     ) -> Vec<BadExtent> {
         match self {
             Contents::Intervals(_, checker) => {
-                checker.diagnose(read.op.offset, read.data, known, began)
+                let mut extents = checker.diagnose(read.op.offset, read.data, known, began);
+                // Parts that are not checked may contain anything.
+                let reported = |extent: &BadExtent| bad.iter().any(|one| one.overlaps(extent));
+                extents.retain(|extent| !self.leaves_out() || reported(extent));
+                extents
             }
             Contents::Sectors(_) => {
                 let extents = bad.iter().filter_map(|one| match &one.difference {

@@ -94,6 +94,8 @@ impl PassDriver {
             if unwritten {
                 return None;
             }
+            // The first read of the pass settles its file, also if a batch has left it open.
+            self.turns.leave();
             self.begin(tracker, now);
         }
         match self.step(tracker, numbers.issued_writes())? {
@@ -132,10 +134,36 @@ impl PassDriver {
                 replay.follow();
             }
         }
-        let (io, number) = tracker.next_unread(numbers)?;
-        batches.left -= 1;
+        let read = match tracker {
+            Tracker::Map(maps) if self.files == 0 => {
+                let file = maps.first_unread_file()?;
+                if let Err(control) = self.enter(file) {
+                    return control;
+                }
+                maps.next_unread_of(file).map(|io| (io, None))
+            }
+            _ => tracker.next_unread(numbers),
+        };
+        let (io, number) = read?;
+        if let Some(batches) = &mut self.backlog {
+            batches.left -= 1;
+        }
         numbers.reads_back(number);
         Some(Extra::Io(io))
+    }
+
+    /// Opens a file for an op between those of the job. The error is the control that comes first; `None`: not now.
+    pub(super) fn enter(&mut self, file: FileIndex) -> Result<(), Option<Extra>> {
+        if !self.turns.is_due() && self.turns.enter_between_writes(file) {
+            return Ok(());
+        }
+        let idle = self.in_flight == 0;
+        Err(idle.then(|| self.turns.control()).flatten())
+    }
+
+    /// The job goes on, and may open and close files.
+    pub(super) fn job_continues(&mut self) {
+        self.turns.job_continues();
     }
 
     fn begin(&mut self, tracker: &mut Tracker, now: u64) {

@@ -60,13 +60,7 @@ impl ExpectedWrites {
     /// # Errors
     /// The state belongs to a job that wrote other blocks, or in another order.
     pub(super) fn of(state: &VerifyState, job: &JobPlan, dir: Dir) -> Result<Self, JobError> {
-        if let Some(mark) = state.mark()
-            && OrderSums::of(&mut any_source(job)?, dir).of_first(mark.issued()) != mark.order()
-        {
-            let detail = "the state of verify_state_load belongs to a job that wrote other blocks, or in another \
-                          order. To fix: use the block sizes, offsets, size, rw and randseed of that job";
-            return Err(JobError::new(Stage::SetUp, Errno::EINVAL, detail));
-        }
+        check_order(state, job, dir)?;
         Ok(ExpectedWrites {
             number: state.number,
             uncertain: uncertain(state, &mut any_source(job)?, dir),
@@ -82,6 +76,20 @@ impl ExpectedWrites {
     pub(super) fn is_certain(&self, io: &Io) -> bool {
         !self.uncertain.overlaps(io.file, &range_of(io))
     }
+}
+
+/// Checks that a state belongs to a job that draws the same I/Os of a direction.
+///
+/// # Errors
+/// It does not.
+pub(super) fn check_order(state: &VerifyState, job: &JobPlan, dir: Dir) -> Result<(), JobError> {
+    let Some(mark) = state.mark() else { return Ok(()) };
+    if OrderSums::of(&mut any_source(job)?, dir).of_first(mark.issued()) == mark.order() {
+        return Ok(());
+    }
+    let detail = "the state of verify_state_load belongs to a job that wrote other blocks, or in another order. To \
+                  fix: use the block sizes, offsets, size, rw and randseed of that job";
+    Err(JobError::new(Stage::SetUp, Errno::EINVAL, detail))
 }
 
 /// The ranges of writes that may be incomplete. `source` draws the I/Os of the job from the first one.

@@ -79,6 +79,7 @@ impl Judge {
         });
         if good {
             self.tally.verified(checked);
+            self.tally.uncertain(self.contents.uncertain().0);
             return Disposition::Release;
         }
         self.bad_read(tracker, read, wait)
@@ -89,6 +90,8 @@ impl Judge {
         match held.good() {
             Some(checked) => {
                 self.tally.verified(checked);
+                let unchecked = held.read().data.len() as u64 - checked;
+                self.tally.uncertain(if self.contents.leaves_out() { unchecked } else { 0 });
                 Disposition::Release
             }
             None => self.judge(tracker, &held.read(), &held.wait),
@@ -116,6 +119,7 @@ impl Judge {
             !fatal
         });
         self.tally.verified(checked);
+        self.tally.uncertain(self.contents.uncertain().0);
         let Some(first) = bad.first() else { return Disposition::Release };
         let mut extents = self.contents.diagnose(read, &known, self.began, &bad);
         if wait.is_flushed {

@@ -16,8 +16,8 @@ use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
 use super::known::GranuleStates;
-use super::ranges::FileRanges;
 use super::trims::TrimmedBlocks;
+use super::unread::UnreadWrites;
 use crate::error::{JobError, Stage};
 use crate::verify_maps::{TargetClaim, TargetMaps, VerifyMaps};
 
@@ -80,36 +80,6 @@ pub(super) struct TrackedMaps {
     backlog: Option<UnreadWrites>,
     /// Trimmed blocks are read back, too.
     reads_trimmed: bool,
-}
-
-/// The writes of a job that were not read back since they completed. A later write replaces those that it overlaps.
-#[derive(Debug)]
-struct UnreadWrites {
-    ranges: FileRanges,
-    /// Most ranges that are kept.
-    most: usize,
-    /// Ranges were left out since the last pass.
-    overflowed: bool,
-    /// The current pass goes through the whole map, because ranges were left out.
-    reads_all: bool,
-}
-
-impl UnreadWrites {
-    fn new(backlog: Backlog) -> Self {
-        let most = usize::try_from(backlog.writes).unwrap_or(usize::MAX);
-        let most = most.saturating_mul(2).saturating_add(1024);
-        UnreadWrites { ranges: FileRanges::default(), most, overflowed: false, reads_all: false }
-    }
-
-    /// A write or trim of a range has completed. `wrote`: its data is known.
-    fn completed(&mut self, file: FileIndex, range: Range<u64>, wrote: bool) {
-        self.ranges.remove(file, range.clone());
-        if wrote && self.ranges.len() < self.most {
-            self.ranges.insert(file, range);
-        } else {
-            self.overflowed |= wrote;
-        }
-    }
 }
 
 /// The next step of a pass over the map.
@@ -530,12 +500,30 @@ impl TrackedMaps {
         self.backlog.as_ref().is_none_or(unread)
     }
 
+    /// The file of the next of them.
+    pub(super) fn first_unread_file(&self) -> Option<FileIndex> {
+        let repeated = self.repeats.front().map(|range| range.file);
+        repeated.or_else(|| self.backlog.as_ref()?.ranges.first_file())
+    }
+
     /// The next of them. `None`: not now.
     pub(super) fn next_unread(&mut self) -> Option<Io> {
-        if let Some(MapStep::Read(io)) = self.next_repeat() {
+        self.next_unread_if(|_| true)
+    }
+
+    /// The next of them, if it is in this file. `None`: not now.
+    pub(super) fn next_unread_of(&mut self, file: FileIndex) -> Option<Io> {
+        self.next_unread_if(|next| next == file)
+    }
+
+    /// The next of them, if its file is `wanted`.
+    fn next_unread_if(&mut self, wanted: impl Fn(FileIndex) -> bool) -> Option<Io> {
+        if self.repeats.front().is_some_and(|range| wanted(range.file))
+            && let Some(MapStep::Read(io)) = self.next_repeat()
+        {
             return Some(io);
         }
-        loop {
+        while self.backlog.as_ref()?.ranges.first_file().is_some_and(&wanted) {
             let (file, range) = self.backlog.as_mut()?.ranges.pop_first()?;
             // The rest was reset, or other jobs have overwritten it.
             if let Some(io) = self.next_in(file, range.start, range.end) {
@@ -544,6 +532,7 @@ impl TrackedMaps {
                 return Some(io);
             }
         }
+        None
     }
 
     /// Waits a moment for other jobs.

@@ -8,9 +8,11 @@
 //! | when does the verify pass begin and end, what comes next | `driver.rs` |
 //! | how does the job know which write a block contains | `tracker.rs` |
 //! | which blocks are read back, in which order | `pass.rs` |
+//! | which writes wait to be read back (`verify_backlog`) | `unread.rs` |
 //! | which file is open meanwhile (`openfiles`) | `turns.rs` |
 //! | which writes of an earlier run are checked (`verify_state_load`) | `expected.rs` |
 //! | which write does a block contain, if blocks are written more than once | `map.rs` |
+//! | and on zones | `certain.rs` |
 //! | which blocks are trimmed, and how are they checked (`trim_percentage`) | `trims.rs` |
 //! | what must jobs without `verify` tell those that verify their files | `informer.rs` |
 //! | what is read back before a zone is reset, or instead of the writes of an earlier run | `zones.rs` |
@@ -23,6 +25,7 @@
 //! | which state does the job save at its end | `saved.rs` |
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
+mod certain;
 mod check;
 mod checkers;
 mod contents;
@@ -48,6 +51,7 @@ mod tests;
 mod tracker;
 mod trims;
 mod turns;
+mod unread;
 mod zones;
 
 pub(crate) use self::informer::MapInformer;
@@ -152,6 +156,18 @@ impl Verifier {
         Disposition::Release
     }
 
+    /// The next trim, or the control that opens its file. `None`: not now.
+    fn next_trim(&mut self) -> Option<Extra> {
+        let (Some(trims), Tracker::Map(maps)) = (&mut self.trims, &mut self.tracker) else {
+            return None;
+        };
+        let file = trims.due_file(maps)?;
+        match self.driver.enter(file) {
+            Ok(()) => trims.next(maps).map(Extra::Io),
+            Err(control) => control,
+        }
+    }
+
     /// A write or trim has completed.
     fn write_completed(&mut self, io: &IssuedIo, succeeded: bool) {
         let number = self.numbers.of(io.slot).number().unwrap_or(0);
@@ -195,17 +211,13 @@ impl Hook for Verifier {
     }
 
     fn extra(&mut self, now: u64, ending: bool) -> Option<Extra> {
-        let Verifier { tracker, numbers, judge, trims, .. } = self;
-        let mut trim = |tracker: &mut Tracker| match (&mut *trims, tracker) {
-            (Some(trims), Tracker::Map(maps)) => trims.next(maps).map(Extra::Io),
-            _ => None,
-        };
         if ending
             && !self.driver.is_reading()
-            && let Some(trim) = trim(tracker)
+            && let Some(trim) = self.next_trim()
         {
             return Some(trim);
         }
+        let Verifier { tracker, numbers, judge, .. } = self;
         let mut next = self.driver.next((tracker, numbers, &mut judge.tally), now, ending);
         if self.compares
             && let Some(Extra::Io(io)) = &mut next
@@ -214,9 +226,13 @@ impl Hook for Verifier {
         }
         // As in fio, a batch of `verify_backlog` comes before the trims.
         if next.is_none() && !ending {
-            return trim(tracker);
+            let trim = self.next_trim();
+            if trim.is_none() {
+                self.driver.job_continues();
+            }
+            return trim;
         }
-        if let Some(trims) = trims
+        if let Some(trims) = &mut self.trims
             && ending
             && next.is_none()
         {

@@ -55,6 +55,11 @@ impl FileRanges {
         Some(found.start..found.end.min(within.end))
     }
 
+    /// The file of the first range.
+    pub(super) fn first_file(&self) -> Option<FileIndex> {
+        self.ends.first_key_value().map(|((file, _), _)| *file)
+    }
+
     /// Removes the first range and returns it.
     pub(super) fn pop_first(&mut self) -> Option<(FileIndex, Range<u64>)> {
         let ((file, start), end) = self.ends.pop_first()?;

@@ -18,6 +18,7 @@ use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
 use fiord_sys::vectors::{VectorWork, widest};
 use fiord_types::{Bytes, Errno, FileIndex};
 
+use super::certain::CertainWrites;
 use super::check::{BadContents, BadRead};
 use super::known::{KnownPart, KnownWrite};
 use super::trims::TrimmedBlocks;
@@ -36,6 +37,10 @@ pub(super) struct SectorFormat {
     run: RunId,
     job: u16,
     pub trimmed: TrimmedBlocks,
+    /// The writes that are checked; `None`: all.
+    pub certain: Option<CertainWrites>,
+    /// Bytes of the last read that were not checked, because their writes may be incomplete.
+    pub uncertain: Bytes,
 }
 
 impl SectorFormat {
@@ -49,6 +54,8 @@ impl SectorFormat {
         Ok(SectorFormat {
             size,
             trimmed: TrimmedBlocks::of(plan),
+            certain: CertainWrites::of(job, plan),
+            uncertain: Bytes::ZERO,
             flags: if durable { SectorFlags::DURABLE } else { SectorFlags::NONE },
             targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
             earlier: job.target.files.iter().map(|_| AtomicU64::new(0)).collect(),
@@ -86,6 +93,51 @@ impl SectorFormat {
     /// Checks the bytes of a read at `offset`. Calls `bad` for each bad extent, until it returns false. Returns the
     /// number of bytes that were checked.
     pub(super) fn check(
+        &mut self,
+        file: FileIndex,
+        offset: u64,
+        data: &[u8],
+        known: &KnownWrite<'_>,
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> u64 {
+        if self.certain.is_some() {
+            return self.check_certain(file, offset, data, bad);
+        }
+        self.check_all(file, offset, data, known, bad)
+    }
+
+    /// Checks the sectors whose writes are complete, and counts the others.
+    fn check_certain(
+        &mut self,
+        file: FileIndex,
+        offset: u64,
+        data: &[u8],
+        bad: &mut dyn FnMut(BadRead) -> bool,
+    ) -> u64 {
+        let size = self.size.bytes();
+        let is_certain = |sector: &[u8]| {
+            let write = SectorHeader::read(sector).map(|header| header.write.number);
+            self.certain.as_ref().is_none_or(|certain| certain.includes(write))
+        };
+        let sectors: Vec<bool> = data.chunks(size).map(is_certain).collect();
+        let (mut checked, mut at) = (0, 0);
+        let mut more = true;
+        for run in sectors.chunk_by(|one, next| one == next) {
+            let part = &data[at..(at + run.len() * size).min(data.len())];
+            if run[0] && more {
+                let start = offset + at as u64;
+                checked += self.check_all(file, start, part, &KnownWrite::Nothing, &mut |one| {
+                    more = bad(one);
+                    more
+                });
+            }
+            at += part.len();
+        }
+        self.uncertain = Bytes(data.len() as u64 - checked);
+        checked
+    }
+
+    fn check_all(
         &self,
         file: FileIndex,
         offset: u64,

@@ -8,7 +8,7 @@ use fiord_types::{Bytes, Dir};
 
 use super::super::super::Outside;
 use super::super::{Admission, IssuedIo};
-use super::expected::ExpectedWrites;
+use super::expected::{self, ExpectedWrites};
 use super::known::ReadKnowledge;
 use super::map::{ReadStates, TrackedMaps};
 use super::pass::Replay;
@@ -37,6 +37,9 @@ impl Tracker {
         match (plan.pass, plan.tracking) {
             // The order of the writes is repeated without them.
             (VerifyPass::Only, _) if job.load.zoned.is_some() => {
+                if let Some(state) = plan.state.as_ref().filter(|_| job.load.mix.has(Dir::Write)) {
+                    expected::check_order(state, job, Dir::Write)?;
+                }
                 Ok(Tracker::Zones(ZoneWalk::default()))
             }
             (VerifyPass::Only, _) => {

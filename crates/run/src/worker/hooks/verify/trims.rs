@@ -11,7 +11,7 @@ use fiord_load::rng::splitmix;
 use fiord_load::verify::GranuleState;
 use fiord_load::{Io, IoAttributes};
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan, VerifyTrims};
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::Admission;
 use super::check::{BadContents, BadRead};
@@ -56,17 +56,30 @@ impl TrimQueue {
         }
     }
 
+    /// The file of the next trim, if one is due.
+    pub(super) fn due_file(&mut self, maps: &TrackedMaps) -> Option<FileIndex> {
+        self.due(maps).map(|trim| trim.file)
+    }
+
     /// The next trim, if one is due and no other I/O uses its blocks.
     pub(super) fn next(&mut self, maps: &mut TrackedMaps) -> Option<Io> {
+        let trim = self.due(maps)?;
+        let Admission::AsDrawn = maps.admit(&trim) else { return None };
+        self.waiting.pop_front();
+        self.left -= 1;
+        Some(trim)
+    }
+
+    fn due(&mut self, maps: &TrackedMaps) -> Option<Io> {
         if self.left == 0 {
             if self.writes < self.plan.backlog || self.waiting.is_empty() {
                 return None;
             }
             (self.left, self.writes) = (self.plan.batch, 0);
         }
-        let trim = loop {
+        loop {
             match self.waiting.front().copied() {
-                Some(trim) if maps.is_unread(&trim) => break trim,
+                Some(trim) if maps.is_unread(&trim) => return Some(trim),
                 // As in fio, what has been read back is not trimmed any more (`verify_backlog`).
                 Some(_) => self.waiting.pop_front(),
                 None => {
@@ -74,11 +87,7 @@ impl TrimQueue {
                     return None;
                 }
             };
-        };
-        let Admission::AsDrawn = maps.admit(&trim) else { return None };
-        self.waiting.pop_front();
-        self.left -= 1;
-        Some(trim)
+        }
     }
 
     /// The loop has ended: what still waits is not trimmed.

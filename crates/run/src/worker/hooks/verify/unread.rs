@@ -1,0 +1,38 @@
+//! The writes that wait to be read back (`verify_backlog`).
+
+use std::ops::Range;
+
+use fiord_plan::Backlog;
+use fiord_types::FileIndex;
+
+use super::ranges::FileRanges;
+
+/// The writes of a job that were not read back since they completed. A later write replaces those that it overlaps.
+#[derive(Debug)]
+pub(super) struct UnreadWrites {
+    pub ranges: FileRanges,
+    /// Most ranges that are kept.
+    most: usize,
+    /// Ranges were left out since the last pass.
+    pub overflowed: bool,
+    /// The current pass goes through the whole map, because ranges were left out.
+    pub reads_all: bool,
+}
+
+impl UnreadWrites {
+    pub(super) fn new(backlog: Backlog) -> Self {
+        let most = usize::try_from(backlog.writes).unwrap_or(usize::MAX);
+        let most = most.saturating_mul(2).saturating_add(1024);
+        UnreadWrites { ranges: FileRanges::default(), most, overflowed: false, reads_all: false }
+    }
+
+    /// A write or trim of a range has completed. `wrote`: its data is known.
+    pub(super) fn completed(&mut self, file: FileIndex, range: Range<u64>, wrote: bool) {
+        self.ranges.remove(file, range.clone());
+        if wrote && self.ranges.len() < self.most {
+            self.ranges.insert(file, range);
+        } else {
+            self.overflowed |= wrote;
+        }
+    }
+}
