@@ -23,7 +23,7 @@
 
 pub mod block;
 mod hex;
-pub mod trace;
 pub mod log;
+pub mod trace;
 pub mod varint;
 pub mod verify;
