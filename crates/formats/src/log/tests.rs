@@ -78,6 +78,9 @@ fn rows_have_fios_bytes() {
     let window = LogRow { time_ms: u64::MAX, value: u64::MAX, ..LogRow::new(Dir::Read) };
     let expected = format!("{0}, {0}, 0, 0, 0, 0, 0x0000, 0\n", u64::MAX);
     assert_eq!(String::from_utf8(text_of(&[window], columns_of(15))).expect("ASCII"), expected);
+    let huge = LogRow { block: Bytes::MAX, priority: u16::MAX, ..window };
+    let expected = format!("{0}, {0}, 0, {0}, 0xffff\n", u64::MAX);
+    assert_eq!(String::from_utf8(text_of(&[huge], columns_of(4))).expect("ASCII"), expected);
 }
 
 #[test]
