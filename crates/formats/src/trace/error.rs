@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fiord_types::Nanos;
+use fiord_types::{Bytes, Nanos};
 
 /// Characters of an invalid line in a message.
 const QUOTED: usize = 100;
@@ -13,6 +13,17 @@ pub enum TraceError {
     /// The source failed.
     #[error("cannot read the trace")]
     Read(#[source] io::Error),
+    /// The merged trace cannot be written.
+    #[error("cannot write the merged trace")]
+    Write(#[source] io::Error),
+    /// One of several files or traces.
+    #[error("trace file {}: {source}", file + 1)]
+    File {
+        /// Its index in the list of files or traces, from 0.
+        file: usize,
+        /// What is wrong.
+        source: Box<TraceError>,
+    },
     /// The first bytes are those of no known format.
     #[error(
         "unknown trace format: the trace begins with {start:?}. To fix: use an I/O log of fio (version 2 or 3)"
@@ -31,6 +42,43 @@ pub enum TraceError {
     Version {
         /// The version in the first line.
         found: String,
+    },
+    /// A version of blktrace that cannot be read.
+    #[error(
+        "blktrace files of version {found} are not supported, only version 7. To fix: convert the file with `blkparse -d`"
+    )]
+    BlktraceVersion {
+        /// The version in the first record.
+        found: u8,
+    },
+    /// The record that begins at a byte is wrong.
+    #[error("the record at byte {offset} of the trace is invalid: {problem}")]
+    Record {
+        /// Where the record begins.
+        offset: Bytes,
+        /// What is wrong with it.
+        problem: RowProblem,
+    },
+    /// The record with a number is wrong.
+    #[error("record number {sequence} of the trace is invalid: {problem}")]
+    Sequence {
+        /// The number that the record has.
+        sequence: u64,
+        /// What is wrong with it.
+        problem: RowProblem,
+    },
+    /// The trace ends within a record.
+    #[error(
+        "the trace ends within the record at byte {offset}: {found} of {expected} bytes. \
+         To fix: copy the complete trace, or cut it off at this byte"
+    )]
+    Truncated {
+        /// Where the record begins.
+        offset: Bytes,
+        /// Bytes of the record that the trace has.
+        found: Bytes,
+        /// Bytes of the record.
+        expected: Bytes,
     },
     /// A line is wrong.
     #[error("line {line} of the trace is invalid: {problem}: {text:?}")]
@@ -97,6 +145,14 @@ pub enum RowProblem {
         /// Longest gap allowed.
         most: Nanos,
     },
+    /// The record does not begin with the magic number of its format.
+    #[error("it begins with {found:#010x} instead of {expected:#010x}")]
+    Magic {
+        /// The first four bytes.
+        found: u32,
+        /// What they must be.
+        expected: u32,
+    },
 }
 
 /// What a reader noticed in a trace that it could read. A report shows it.
@@ -111,6 +167,8 @@ pub struct TraceNotes {
     pub backwards: u64,
     /// The longest step back.
     pub furthest_back: Nanos,
+    /// Records of block traces that are neither an I/O with a range nor a merge, a completion or a message.
+    pub ignored: u64,
 }
 
 /// An invalid line that a reader skipped.

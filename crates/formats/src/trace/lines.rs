@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead};
 
+use memchr::memchr;
+
 /// Longest line of a trace in bytes.
 pub(super) const LONGEST: usize = 64 * 1024;
 
@@ -48,7 +50,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         self.number += 1;
-        match buffer.iter().position(|byte| *byte == b'\n') {
+        match memchr(b'\n', buffer) {
             Some(end) if end > LONGEST => {
                 self.used = end + 1;
                 Ok(Some(TextLine::TooLong(&self.source.fill_buf()?[..LONGEST])))
@@ -70,7 +72,7 @@ impl<R: BufRead> Lines<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
-            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let end = memchr(b'\n', buffer);
             let part = &buffer[..end.unwrap_or(buffer.len())];
             // What does not fit is dropped: the caller needs only the start of such a line.
             let room = (LONGEST + 1).saturating_sub(self.spill.len());

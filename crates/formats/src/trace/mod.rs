@@ -3,6 +3,7 @@
 //! | question | module |
 //! |---|---|
 //! | what does a trace say | `record` |
+//! | how are block traces of the kernel read and merged | [`blktrace`] |
 //! | how are fio's I/O logs read and written | [`iolog`] |
 //! | what can be wrong with a trace | `error` |
 //! | how is a text split into lines | `lines` |
@@ -25,10 +26,11 @@
 //! ```
 
 use std::fmt;
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
 use fiord_types::Nanos;
 
+pub mod blktrace;
 mod error;
 pub mod iolog;
 mod lines;
@@ -47,6 +49,8 @@ pub use record::{
 pub enum TraceFormat {
     /// fio's I/O log, version 2 or 3.
     Iolog,
+    /// Binary trace of the kernel's block layer.
+    Blktrace,
 }
 
 impl TraceFormat {
@@ -55,6 +59,7 @@ impl TraceFormat {
     pub const fn name(self) -> &'static str {
         match self {
             TraceFormat::Iolog => "iolog",
+            TraceFormat::Blktrace => "blktrace",
         }
     }
 }
@@ -116,12 +121,35 @@ pub fn open<'a>(
     mut source: impl BufRead + Send + 'a,
     options: &TraceOptions,
 ) -> Result<Box<dyn TraceReader + Send + 'a>, TraceError> {
-    let start = source.fill_buf().map_err(TraceError::Read)?;
+    let start = first_bytes(&mut source).map_err(TraceError::Read)?;
+    let all = io::Cursor::new(start.clone()).chain(source);
     if start.is_empty() {
         return Err(TraceError::Empty);
     }
     if start.starts_with(b"fio version") {
-        return Ok(Box::new(iolog::IologReader::new(source, options)?));
+        return Ok(Box::new(iolog::IologReader::new(all, options)?));
     }
-    Err(TraceError::Unknown { start: error::quoted(start) })
+    if blktrace::magic(&start).is_some() {
+        return Ok(Box::new(blktrace::BlktraceReader::new([all], options)));
+    }
+    Err(TraceError::Unknown { start: error::quoted(&start) })
+}
+
+/// The bytes that tell the format: the first line, or its start, or the magic number of a binary trace.
+fn first_bytes(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    while start.len() < lines::LONGEST {
+        let buffer = match source.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        let len = buffer.len();
+        start.extend_from_slice(buffer);
+        source.consume(len);
+        let enough = start.contains(&b'\n') || blktrace::magic(&start).is_some();
+        if len == 0 || start.len() >= 4 && enough {
+            break;
+        }
+    }
+    Ok(start)
 }

@@ -1,62 +1,56 @@
 //! Sorts events by time as far as a bounded window allows.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 use fiord_types::Nanos;
 
-use super::record::TraceEvent;
-
-/// Events that wait for earlier ones. Events of equal time keep their order.
+/// Events that wait for earlier ones. Events of equal time keep their order. An event that comes in order costs a
+/// push; another one moves the events that are later.
 #[derive(Debug)]
-pub(super) struct SortWindow {
+pub(super) struct SortWindow<T> {
     most: usize,
-    count: u64,
-    waiting: BinaryHeap<Waiting>,
+    waiting: VecDeque<(Nanos, T)>,
 }
 
-#[derive(Debug)]
-struct Waiting {
-    order: Reverse<(Nanos, u64)>,
-    event: TraceEvent,
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.order.cmp(&other.order)
-    }
-}
-
-impl SortWindow {
+impl<T> SortWindow<T> {
     /// A window of `most` events.
     pub(super) fn new(most: usize) -> Self {
-        SortWindow { most, count: 0, waiting: BinaryHeap::new() }
+        SortWindow { most, waiting: VecDeque::new() }
     }
     /// Whether an event must leave before the next one enters.
+    #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() >= self.most
     }
-    pub(super) fn put(&mut self, time: Nanos, event: TraceEvent) {
-        self.count += 1;
-        self.waiting.push(Waiting { order: Reverse((time, self.count)), event });
+    #[inline]
+    pub(super) fn put(&mut self, time: Nanos, event: T) {
+        if self.waiting.back().is_none_or(|(last, _)| *last <= time) {
+            self.waiting.push_back((time, event));
+        } else {
+            let after = self.waiting.partition_point(|(other, _)| *other <= time);
+            self.waiting.insert(after, (time, event));
+        }
     }
     /// Removes the earliest event.
-    pub(super) fn take(&mut self) -> Option<(Nanos, TraceEvent)> {
-        let Waiting { order: Reverse((time, _)), event } = self.waiting.pop()?;
-        Some((time, event))
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<(Nanos, T)> {
+        self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_leave_in_order_of_time_and_then_of_arrival() {
+        let mut window = SortWindow::new(4);
+        for (time, event) in [(5, 'a'), (3, 'b'), (5, 'c'), (4, 'd')] {
+            assert!(!window.is_full());
+            window.put(Nanos(time), event);
+        }
+        assert!(window.is_full());
+        let order: String = std::iter::from_fn(|| window.take()).map(|(_, event)| event).collect();
+        assert_eq!(order, "bdac");
     }
 }

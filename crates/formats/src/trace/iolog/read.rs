@@ -27,7 +27,7 @@ pub struct IologReader<R> {
     notes: TraceNotes,
     timeline: Timeline,
     /// Sorts the lines of a log with completions.
-    window: Option<SortWindow>,
+    window: Option<SortWindow<TraceEvent>>,
 }
 
 impl<R: BufRead> IologReader<R> {
@@ -423,10 +423,10 @@ fn take_number(rest: &mut &[u8], field: &'static str) -> Result<u64, RowProblem>
             break;
         }
         digits += 1;
-        value = value
-            .checked_mul(10)
-            .and_then(|tens| tens.checked_add(u64::from(digit)))
-            .ok_or(RowProblem::NotANumber { field })?;
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    if digits >= DIGITS {
+        value = exact(&rest[..digits]).ok_or(RowProblem::NotANumber { field })?;
     }
     let after = &rest[digits..];
     match after.first() {
@@ -438,4 +438,13 @@ fn take_number(rest: &mut &[u8], field: &'static str) -> Result<u64, RowProblem>
     }
     *rest = skip_blanks(after);
     Ok(value)
+}
+
+/// Numbers with fewer digits fit in 64 bits.
+const DIGITS: usize = 20;
+
+/// The value of many digits; `None` if it has more than 64 bits.
+#[cold]
+fn exact(digits: &[u8]) -> Option<u64> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
