@@ -4,6 +4,8 @@ use std::io;
 
 use fiord_types::{Bytes, Nanos};
 
+use super::InvalidLines;
+
 /// Characters of an invalid line in a message.
 const QUOTED: usize = 100;
 
@@ -26,7 +28,9 @@ pub enum TraceError {
     },
     /// The first bytes are those of no known format.
     #[error(
-        "unknown trace format: the trace begins with {start:?}. To fix: use an I/O log of fio (version 2 or 3)"
+        "unknown trace format: the trace begins with {start:?}. To fix: use an I/O log of fio (version 2 or 3), \
+         a blktrace file, output of biosnoop with its header, or a CSV trace in the format of MSR Cambridge, Alibaba, \
+         Tencent or CloudPhysics"
     )]
     Unknown {
         /// The first characters.
@@ -133,6 +137,38 @@ pub enum RowProblem {
         "`wait` is allowed in version 2 only. To fix: remove the line; version 3 has timestamps"
     )]
     Wait,
+    /// A line has more or fewer columns than its format.
+    #[error("it does not have {expected} columns")]
+    Columns {
+        /// Columns of the format.
+        expected: usize,
+    },
+    /// A timestamp that the unit of the format makes implausible.
+    #[error(
+        "its timestamp is not a time between 1990 and 2100 in {unit}{}. To fix: convert the timestamps",
+        other.map(|other| format!(", but in {other}")).unwrap_or_default()
+    )]
+    Unit {
+        /// The unit of the format.
+        unit: &'static str,
+        /// A unit in which the timestamp is plausible.
+        other: Option<&'static str>,
+    },
+    /// An offset or a length that cannot be in bytes.
+    #[error(
+        "its offset and length are not multiples of 512 bytes: they may have another unit. To fix: convert them to bytes"
+    )]
+    NoSectors,
+    /// A length that no device accepts.
+    #[error(
+        "its length of {len} bytes is above {most} bytes: it may have another unit. To fix: convert the lengths"
+    )]
+    Implausible {
+        /// The length.
+        len: Bytes,
+        /// The largest length accepted.
+        most: Bytes,
+    },
     /// Time passes without events.
     #[error(
         "it comes {} s after the event before it, more than {} s: the timestamps may have another unit. \
@@ -169,6 +205,26 @@ pub struct TraceNotes {
     pub furthest_back: Nanos,
     /// Records of block traces that are neither an I/O with a range nor a merge, a completion or a message.
     pub ignored: u64,
+}
+
+impl TraceNotes {
+    /// Notes an invalid line, or returns the error for it.
+    #[cold]
+    pub(super) fn tolerate(
+        &mut self,
+        invalid: InvalidLines,
+        line: u64,
+        text: &[u8],
+        problem: RowProblem,
+    ) -> Result<(), TraceError> {
+        let text = quoted(text);
+        if invalid == InvalidLines::Stop {
+            return Err(TraceError::Line { line, text, problem });
+        }
+        self.skipped += 1;
+        self.first_skipped.get_or_insert(SkippedLine { line, text, problem });
+        Ok(())
+    }
 }
 
 /// An invalid line that a reader skipped.

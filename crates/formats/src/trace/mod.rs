@@ -4,6 +4,7 @@
 //! |---|---|
 //! | what does a trace say | `record` |
 //! | how are block traces of the kernel read and merged | [`blktrace`] |
+//! | how are public traces in text columns read | [`csv`] |
 //! | how are fio's I/O logs read and written | [`iolog`] |
 //! | what can be wrong with a trace | `error` |
 //! | how is a text split into lines | `lines` |
@@ -31,6 +32,7 @@ use std::io::{self, BufRead, Read};
 use fiord_types::Nanos;
 
 pub mod blktrace;
+pub mod csv;
 mod error;
 pub mod iolog;
 mod lines;
@@ -51,6 +53,16 @@ pub enum TraceFormat {
     Iolog,
     /// Binary trace of the kernel's block layer.
     Blktrace,
+    /// Trace of Microsoft Research Cambridge.
+    MsrCambridge,
+    /// Block trace of Alibaba Cloud.
+    Alibaba,
+    /// Block trace of Tencent Cloud.
+    Tencent,
+    /// CSV version of a CloudPhysics trace.
+    CloudPhysics,
+    /// Text of biosnoop.
+    Biosnoop,
 }
 
 impl TraceFormat {
@@ -60,6 +72,25 @@ impl TraceFormat {
         match self {
             TraceFormat::Iolog => "iolog",
             TraceFormat::Blktrace => "blktrace",
+            TraceFormat::MsrCambridge => "msr-cambridge",
+            TraceFormat::Alibaba => "alibaba",
+            TraceFormat::Tencent => "tencent",
+            TraceFormat::CloudPhysics => "cloudphysics",
+            TraceFormat::Biosnoop => "biosnoop",
+        }
+    }
+
+    /// The resolution of its timestamps. I/Os within it have the same time, or nearly so.
+    #[must_use]
+    pub const fn resolution(self) -> Nanos {
+        match self {
+            TraceFormat::Blktrace => Nanos(1),
+            TraceFormat::MsrCambridge => Nanos(100),
+            TraceFormat::Iolog
+            | TraceFormat::Alibaba
+            | TraceFormat::CloudPhysics
+            | TraceFormat::Biosnoop => Nanos::from_micros(1),
+            TraceFormat::Tencent => Nanos::from_secs(1),
         }
     }
 }
@@ -131,6 +162,10 @@ pub fn open<'a>(
     }
     if blktrace::magic(&start).is_some() {
         return Ok(Box::new(blktrace::BlktraceReader::new([all], options)));
+    }
+    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if csv::CsvLayout::of(line).is_some() {
+        return Ok(Box::new(csv::CsvReader::new(all, options)?));
     }
     Err(TraceError::Unknown { start: error::quoted(&start) })
 }

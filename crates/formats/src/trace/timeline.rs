@@ -8,7 +8,7 @@ use super::error::{RowProblem, TraceNotes};
 #[derive(Debug)]
 pub(super) struct Timeline {
     /// The latest time that was read.
-    read: Nanos,
+    read: Option<Nanos>,
     /// The latest time that an event got.
     placed: Nanos,
     longest_gap: Nanos,
@@ -16,17 +16,23 @@ pub(super) struct Timeline {
 
 impl Timeline {
     pub(super) fn new(longest_gap: Nanos) -> Self {
-        Timeline { read: Nanos::ZERO, placed: Nanos::ZERO, longest_gap }
+        Timeline { read: Some(Nanos::ZERO), placed: Nanos::ZERO, longest_gap }
+    }
+
+    /// A timeline that begins at the first time that is checked.
+    pub(super) fn floating(longest_gap: Nanos) -> Self {
+        Timeline { read: None, placed: Nanos::ZERO, longest_gap }
     }
 
     /// Checks a time before the event with it enters a window.
     #[inline]
     pub(super) fn check(&mut self, time: Nanos) -> Result<(), RowProblem> {
-        let gap = time.saturating_sub(self.read);
+        let read = self.read.unwrap_or(time);
+        let gap = time.saturating_sub(read);
         if gap > self.longest_gap {
             return Err(RowProblem::Gap { gap, most: self.longest_gap });
         }
-        self.read = self.read.max(time);
+        self.read = Some(read.max(time));
         Ok(())
     }
 
@@ -43,6 +49,6 @@ impl Timeline {
 
     /// The latest time that was read.
     pub(super) fn latest_read(&self) -> Nanos {
-        self.read
+        self.read.unwrap_or(Nanos::ZERO)
     }
 }

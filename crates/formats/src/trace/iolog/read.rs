@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use fiord_types::{Bytes, Errno, Nanos};
 
-use crate::trace::error::{RowProblem, SkippedLine, TraceError, TraceNotes, quoted};
+use crate::trace::error::{RowProblem, TraceError, TraceNotes, quoted};
 use crate::trace::lines::{LONGEST, Lines, TextLine};
 use crate::trace::record::{TraceEvent, TraceIo, TraceKind, TraceName, TraceOutcome, TraceTarget};
 use crate::trace::timeline::Timeline;
@@ -76,12 +76,8 @@ impl<R: BufRead> IologReader<R> {
                 Err(problem) => problem,
             };
             let text = quoted(text);
-            let line = self.lines.number();
-            if self.invalid == InvalidLines::Stop {
-                return Err(TraceError::Line { line, text, problem });
-            }
-            self.notes.skipped += 1;
-            self.notes.first_skipped.get_or_insert(SkippedLine { line, text, problem });
+            let number = self.lines.number();
+            self.notes.tolerate(self.invalid, number, text.as_bytes(), problem)?;
         }
     }
 
