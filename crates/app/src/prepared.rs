@@ -4,17 +4,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fiord_doctor::{CollectedFindings, Typed};
-use fiord_job::command::{Findings, Invocation};
+use fiord_job::command::{Findings, Format, Invocation};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Plan, Resolved, resolve_invocation};
 use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
 use fiord_run::events::{EventKind, EventSender};
-use fiord_run::{Interrupt, Interrupts, RunOptions};
+use fiord_run::{Interrupt, Interrupts, RunOptions, Trigger};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::report::Report;
 use fiord_sys::host;
+use fiord_types::Nanos;
 
 use crate::introduction::Introduction;
 use crate::survey::Surveyor;
@@ -158,6 +159,13 @@ impl<'a> Prepared<'a> {
             version: fiord_job::version(),
             utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
             debug: settings.debug,
+            trigger: Trigger {
+                file: general.trigger.file.as_ref().map(PathBuf::from),
+                timeout: general.trigger.timeout.map(Nanos),
+                command: general.trigger.command.clone(),
+                // A document for programs on standard output must stay well formed.
+                to_standard_error: general.output.is_none() && general.formats != [Format::Normal],
+            },
         }
     }
 }

@@ -155,6 +155,9 @@ impl Console {
             EventKind::Progress(progress) => self.live_line(progress),
             EventKind::Status(report) => self.report(report),
             EventKind::BadBlock { job, what } => complain(&format!("fio: job {job}: {what}\n")),
+            EventKind::Triggered { cause, states, command } => {
+                self.header(&triggered(cause.in_words(), *states, command.as_deref()));
+            }
             EventKind::Terminating { signal } => {
                 complain(&format!("\nfio: terminating on signal {signal}\n"));
             }
@@ -170,6 +173,15 @@ fn failed(job: &str, pid: u32, failure: &JobFailure) -> String {
         "fio: pid={pid}, err={}/file:{file}, func={operation}, error={meaning}\n  \
          job {job}: {message}\n",
         errno.raw()
+    )
+}
+
+/// Formats what a trigger does.
+fn triggered(cause: &str, states: usize, command: Option<&str>) -> String {
+    let plural = if states == 1 { "" } else { "s" };
+    let command = command.map(|line| format!(", runs `{line}`")).unwrap_or_default();
+    format!(
+        "fio: trigger: {cause}: stopped the jobs, saved {states} verify state{plural}{command}\n"
     )
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fiord_job::Invocation;
-use fiord_job::command::MOST_JOBS;
+use fiord_job::command::{MOST_JOBS, TriggerOptions};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{DESCRIPTION, NUMJOBS, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
@@ -25,7 +25,7 @@ use crate::options::checks;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::options::unused_options::UnusedOptions;
-use crate::schedule::{end, pace, start};
+use crate::schedule::{end, pace, start, trigger};
 use crate::target::filename::Naming;
 use crate::target::sizes::Wanted;
 use crate::target::usage::{self, Access, Usage};
@@ -43,6 +43,8 @@ pub struct PlanOptions<'a> {
     pub max_jobs: Option<u32>,
     /// `--aux-path`: the directory of files about the state of runs. `None`: the current directory.
     pub aux_path: Option<&'a Path>,
+    /// `--trigger-file` and its like. `None`: no trigger.
+    pub trigger: Option<&'a TriggerOptions>,
 }
 
 impl<'a> PlanOptions<'a> {
@@ -54,6 +56,7 @@ impl<'a> PlanOptions<'a> {
             readonly: invocation.general.readonly,
             max_jobs: invocation.general.max_jobs,
             aux_path: invocation.general.aux_path.as_deref().map(Path::new),
+            trigger: Some(&invocation.general.trigger),
         }
     }
 }
@@ -113,6 +116,9 @@ pub fn resolve(
     zones::write_ranges(&jobs, &plans, &mut run.messages);
     verify::files_exist(&jobs, &plans, &mut run.messages);
     let aux_path = options.aux_path.unwrap_or(Path::new("."));
+    if let Some(options) = options.trigger {
+        trigger::check(options, (&plans, aux_path), facts, &mut run.messages);
+    }
     verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
     verify::refuse_shared(&jobs, &plans, &mut run.messages);
     verify::share_journals(&jobs, &mut plans, &mut run.messages);

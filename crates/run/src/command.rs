@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fiord_sys::file::FileGuard;
-use fiord_sys::process::{self, Kill};
+use fiord_sys::process::{self, CommandOutput, Kill, ProcessEnding};
 
 use crate::error::{JobError, Stage};
 
@@ -30,14 +30,15 @@ pub(crate) enum Stop {
 /// How long a command may take to end after it was asked to terminate.
 const STUBBORN: Duration = Duration::from_secs(5);
 
-/// Runs a shell command until it ends or `stop` requests its end, and writes its output to a file. Fails if the
-/// command exits with a failure, unless it was stopped.
-pub(crate) fn run(
+/// Runs a shell command until it ends or `stop` requests its end.
+///
+/// # Errors
+/// Those of [`process::run_shell`].
+pub(crate) fn shell(
     line: &str,
-    stage: Stage,
-    output: &Path,
+    output: CommandOutput,
     stop: &dyn Fn() -> Stop,
-) -> Result<(), JobError> {
+) -> fiord_sys::Result<ProcessEnding> {
     let mut asked: Option<Instant> = None;
     let mut kill = || match stop() {
         Stop::No => None,
@@ -46,13 +47,24 @@ pub(crate) fn run(
         }
         Stop::Soon | Stop::Now => Some(Kill::AtOnce),
     };
+    process::run_shell(line, output, &mut kill)
+}
+
+/// Runs a shell command until it ends or `stop` requests its end, and writes its output to a file. Fails if the
+/// command exits with a failure, unless it was stopped.
+pub(crate) fn run(
+    line: &str,
+    stage: Stage,
+    output: &Path,
+    stop: &dyn Fn() -> Stop,
+) -> Result<(), JobError> {
     let failed = |e: fiord_sys::Error| {
         let path = e.path.clone().unwrap_or_else(|| output.to_path_buf());
         let detail = e.said.clone().unwrap_or_else(|| format!("{} failed", e.op));
         JobError::new(stage, e.errno, detail).at(path)
     };
     let file = FileGuard::generated().replace(output).map_err(failed)?;
-    let ending = process::run_shell(line, file, &mut kill).map_err(failed)?;
+    let ending = shell(line, CommandOutput::File(file), stop).map_err(failed)?;
     if ending.is_success() || stop() != Stop::No {
         return Ok(());
     }

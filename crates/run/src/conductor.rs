@@ -10,11 +10,13 @@
 //! | how files are laid out while signals are handled | `laying_out.rs` |
 //! | how jobs start and end | `lifecycle.rs` |
 //! | progress, status reports, the final report | `reporting.rs` |
+//! | what a trigger does (`--trigger-file`) | `trigger.rs` |
 
 mod interface;
 mod laying_out;
 mod lifecycle;
 mod reporting;
+mod trigger;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -57,7 +59,8 @@ const STUCK_AFTER: u64 = 300 * SECOND;
 /// How long the conductor waits for killed commands to end, ns.
 const COMMANDS_END: u64 = SECOND;
 
-pub use interface::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult};
+use self::trigger::TriggerWatch;
+pub use interface::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, Trigger};
 
 /// Runs a plan to its end and returns the report and the errors of its jobs. Calls `before_start` once, after the
 /// layout and before the first job starts; the run waits for it.
@@ -84,6 +87,9 @@ pub fn run(
         verify_extents: ExtentLists::default(),
         journals: Journals::default(),
         debug: options.debug.clone(),
+        triggers: options.trigger.can_fire(),
+        triggered: AtomicBool::new(false),
+        signalled: AtomicBool::new(false),
     });
     raise_limits(&plan);
     let (sender, receiver) = channel();
@@ -137,6 +143,7 @@ struct Conductor<'a> {
     /// A status report waits for the results of a job that has just ended, at most until then, ns.
     late_status: Option<u64>,
     signal: Option<i32>,
+    trigger: TriggerWatch,
     /// The job whose files are being laid out by the layout thread.
     laying_out: Option<usize>,
     abandoned: bool,
@@ -174,6 +181,7 @@ impl<'a> Conductor<'a> {
             next_status: None,
             late_status: None,
             signal: None,
+            trigger: TriggerWatch::default(),
             laying_out: None,
             abandoned: false,
             warnings: Vec::new(),
@@ -188,11 +196,13 @@ impl<'a> Conductor<'a> {
         self.meter = Meter::new(self.run.jobs.len(), self.began);
         self.next_progress = self.options.progress.map(|t| self.began + t);
         self.next_status = self.options.status.map(|t| self.began + t);
+        self.trigger.begin(self.began, self.options.trigger.timeout);
+        self.watch_trigger();
         self.start_jobs();
     }
 
     fn over(&self) -> bool {
-        self.abandoned || self.schedule.over()
+        self.abandoned || (self.schedule.over() && !self.trigger.is_running())
     }
 
     /// Waits for the next event and handles it.
@@ -230,7 +240,8 @@ impl<'a> Conductor<'a> {
         let windows =
             jobs.filter_map(|(entry, job)| entry.watch.due(job, entry.stopped_at.is_some())).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
-        let reports = [self.progress_due(), self.next_status, self.late_status];
+        let trigger = self.trigger.due();
+        let reports = [self.progress_due(), self.next_status, self.late_status, trigger];
         let due = [windows, delay, self.space.due()].into_iter().chain(reports).flatten().min();
         match due {
             Some(due) if due > now => due.min(now + MAX_SLEEP),
@@ -261,6 +272,7 @@ impl<'a> Conductor<'a> {
             // `lay_out_one` handles this message.
             Message::LaidOut { .. } => {}
             Message::Ended { index, result } => self.job_ended(index, result),
+            Message::TriggerEnded { line, ending } => self.trigger_ended(&line, ending),
         }
     }
 
@@ -271,6 +283,7 @@ impl<'a> Conductor<'a> {
                 Interrupt::End(signal) if self.signal.is_none() => {
                     self.signal = Some(signal);
                     self.run.cancelled.store(true, Ordering::Relaxed);
+                    self.run.signalled.store(true, Ordering::Relaxed);
                     self.events.send(EventKind::Terminating { signal });
                     for index in 0..self.entries.len() {
                         self.stop(index, StopReason::Signal);
@@ -279,6 +292,7 @@ impl<'a> Conductor<'a> {
                 Interrupt::End(_) => self.abandon(),
             }
         }
+        self.watch_trigger();
     }
 
     /// Ends the run without waiting for the jobs that have not ended.

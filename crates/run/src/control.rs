@@ -3,7 +3,7 @@
 //! The worker reads [`JobControl::attention`] once for each batch: one load of a cache line that no thread
 //! writes until the job must stop or deliver a snapshot.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub(crate) enum StopReason {
     Failure = 4,
     /// Its results have stopped changing (`steadystate`).
     Steady = 5,
+    /// A trigger ends the run (`--trigger-file`).
+    Trigger = 6,
 }
 
 /// The stage of a job's life, for the live line.
@@ -71,6 +73,8 @@ pub(crate) struct JobControl {
     taken: Condvar,
     steady: Option<SteadyMember>,
     flow_ticket: Mutex<Option<FlowTicket>>,
+    /// The worker was stopped and issues no more I/Os.
+    quiet: AtomicBool,
 }
 
 impl Default for JobControl {
@@ -92,6 +96,7 @@ impl JobControl {
             taken: Condvar::new(),
             steady: None,
             flow_ticket: Mutex::new(None),
+            quiet: AtomicBool::new(false),
         }
     }
 
@@ -126,6 +131,18 @@ impl JobControl {
             *gate = Gate::Cancelled;
         }
         self.moved.notify_all();
+    }
+
+    /// The worker has seen the stop and issues no more I/Os. The worker calls it.
+    pub(crate) fn become_quiet(&self) {
+        self.quiet.store(true, Ordering::Release);
+    }
+
+    /// Whether the job issues no more I/Os. I/Os may be in flight.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let never_starts =
+            || *self.gate.lock().unwrap_or_else(PoisonError::into_inner) == Gate::Cancelled;
+        self.quiet.load(Ordering::Acquire) || self.phase() >= Phase::Finishing || never_starts()
     }
 
     /// Whether the job must stop. One relaxed load.
@@ -187,6 +204,7 @@ impl JobControl {
             3 => Some(StopReason::ExitAll),
             4 => Some(StopReason::Failure),
             5 => Some(StopReason::Steady),
+            6 => Some(StopReason::Trigger),
             _ => None,
         }
     }

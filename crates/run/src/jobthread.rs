@@ -1,17 +1,13 @@
 //! The life of a job's thread: layout (with `create_serialize=0`), commands, thread settings, the worker,
 //! and removing files at the end.
 
-use std::error::Error;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 use fiord_engine::MachineClock;
-use fiord_formats::verify::state::{self, VerifyState};
 use fiord_plan::{FileKind, JobPlan};
-use fiord_sys::file::FileGuard;
 use fiord_sys::shortage;
 use fiord_types::{Bytes, Errno};
 
@@ -25,7 +21,7 @@ use crate::layout::{self, Done, Overseer};
 use crate::shared::{Finished, Message, Run, Shared, send};
 use crate::thread::ThreadSettings;
 use crate::worker::{Outside, WorkerResult};
-use crate::{command, thread, worker};
+use crate::{command, thread, verify_states, worker};
 
 /// Stack size of a job's thread, bytes. Buffers and histograms are on the heap, so a thousand jobs fit.
 const STACK: usize = 512 << 10;
@@ -124,15 +120,16 @@ fn work(
         extents: &run.verify_extents,
         journals: &run.journals,
         warn: &warn,
+        triggers: run.triggers,
+        writes: &run.jobs[index].writes,
     };
     let worker = worker::run(job, clock, &mut files, control, live, &outside);
-    if let Some(state) = &worker.verify_state {
-        let path = verify_state_path(run, job);
-        if let Err(error) = save_verify_state(&path, state) {
-            let path = path.display();
-            let what = format!("the verify state could not be saved to {path}: {error}");
-            send(sender, Message::Warning { index, what });
-        }
+    // A power cut that the trigger causes must not hit a state that is written for the second time.
+    let saves = !run.triggered.load(Ordering::Acquire);
+    if let Some(state) = worker.verify_state.as_ref().filter(|_| saves)
+        && let Err(error) = verify_states::save(run, job, state)
+    {
+        send(sender, Message::Warning { index, what: error.to_string() });
     }
     if let Some(recovered) = worker.zones.map(|zones| zones.recovered).filter(|n| *n > 0) {
         let what = format!(
@@ -142,18 +139,6 @@ fn work(
         send(sender, Message::Warning { index, what });
     }
     (worker, files.cached_under_direct())
-}
-
-/// The file of a job's verify state, with the name that fio gives it.
-fn verify_state_path(run: &Run, job: &JobPlan) -> PathBuf {
-    run.aux_path.join(state::file_name(&job.identity.name, job.identity.index.get() as u64))
-}
-
-/// Saves the state of a job's writes (`verify_state_save`).
-fn save_verify_state(path: &Path, state: &VerifyState) -> Result<(), Box<dyn Error>> {
-    let bytes = state.write()?;
-    FileGuard::generated().replace(path)?.write_all(&bytes)?;
-    Ok(())
 }
 
 /// Everything before the worker runs. Returns the guard of the thread settings and the job's clock.

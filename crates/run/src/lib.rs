@@ -35,6 +35,7 @@
 //! | CPU affinity, priorities, user of a job's thread | `thread.rs` |
 //! | which clock times a job | `timebase.rs` |
 //! | which maps do jobs share that verify a target | `verify_maps.rs` |
+//! | where are the verify states of jobs saved (`verify_state_save`) | `verify_states.rs` |
 //! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
 //! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
 //! | the inner loop | `worker/` |
@@ -80,7 +81,8 @@ mod thread;
 mod timebase;
 mod verify_extents;
 mod verify_maps;
+mod verify_states;
 mod worker;
 mod zones;
 
-pub use conductor::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, run};
+pub use conductor::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, Trigger, run};

@@ -1,14 +1,15 @@
 //! State that the conductor shares with the threads of the jobs.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
 
 use fiord_engine::sim::SimDisks;
 use fiord_load::pace::{Flow, FlowTicket};
 use fiord_plan::{FlowShare, JobPlan, Plan};
 use fiord_stat::live::Live;
+use fiord_sys::process::ProcessEnding;
 use fiord_types::Bytes;
 
 use crate::control::JobControl;
@@ -24,7 +25,7 @@ use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
 use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
-use crate::worker::WorkerResult;
+use crate::worker::{WorkerResult, WriteProgress};
 use crate::zones::ZoneTables;
 
 /// The shared state of one job.
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub live: Live,
     /// Id of the job's thread; 0 before it runs.
     pub tid: AtomicU32,
+    /// How far its writes are, if it keeps a state (`verify_state_save`, `--trigger-file`).
+    pub writes: OnceLock<Arc<WriteProgress>>,
 }
 
 impl Shared {
@@ -54,6 +57,7 @@ impl Shared {
                 .with_steady(steady),
             live: Live::new(),
             tid: AtomicU32::new(0),
+            writes: OnceLock::new(),
         };
         plan.jobs.iter().zip(steady::memberships(&plan.jobs)).map(shared).collect()
     }
@@ -88,6 +92,12 @@ pub(crate) struct Run {
     pub journals: Journals,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
+    /// A trigger may end the run (`--trigger-file`).
+    pub triggers: bool,
+    /// The trigger has saved the states of the jobs.
+    pub triggered: AtomicBool,
+    /// A signal ends the run.
+    pub signalled: AtomicBool,
 }
 
 impl Run {
@@ -127,6 +137,11 @@ pub(crate) enum Message {
     Ended {
         index: usize,
         result: Box<Finished>,
+    },
+    /// The command of the trigger has ended.
+    TriggerEnded {
+        line: String,
+        ending: fiord_sys::Result<ProcessEnding>,
     },
 }
 

@@ -65,6 +65,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
         version: "fio-3.42 (test)".into(),
         utc_offset_s: 0,
         debug: None,
+        trigger: fiord_run::Trigger::default(),
     };
     let before = COUNT.load(Ordering::Relaxed);
     let result = run(plan, &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});

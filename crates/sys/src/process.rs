@@ -43,11 +43,37 @@ pub enum Kill {
     AtOnce,
 }
 
+/// Where the output of a command goes.
+#[derive(Debug)]
+pub enum CommandOutput {
+    /// Standard output and standard error go to this file.
+    File(File),
+    /// The command inherits both from this process.
+    Inherited,
+    /// Both go to the standard error of this process.
+    StandardError,
+}
+
+impl CommandOutput {
+    fn apply(self, shell: &mut Command) -> std::io::Result<()> {
+        match self {
+            CommandOutput::File(file) => {
+                let copy = file.try_clone()?;
+                shell.stdout(Stdio::from(file)).stderr(Stdio::from(copy));
+            }
+            CommandOutput::Inherited => {}
+            CommandOutput::StandardError => {
+                shell.stdout(Stdio::from(std::io::stderr()));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The longest interval between two calls of `kill` in [`run_shell`].
 const POLL: Duration = Duration::from_millis(10);
 
-/// Runs a command line with `/bin/sh -c` and waits for it. Its standard output and standard error go to
-/// `output`. It inherits the standard input of this process, unless that is a terminal; then it gets
+/// Runs a command line with `/bin/sh -c` and waits for it. It inherits the standard input of this process, unless that is a terminal; then it gets
 /// `/dev/null`.
 ///
 /// The command runs in its own process group. The function calls `kill` every few milliseconds; each
@@ -60,12 +86,12 @@ const POLL: Duration = Duration::from_millis(10);
 /// Those of `dup(2)`, `fork(2)` and `execve(2)`.
 pub fn run_shell(
     command: &str,
-    output: File,
+    output: CommandOutput,
     kill: &mut dyn FnMut() -> Option<Kill>,
 ) -> Result<ProcessEnding> {
-    let copy = output.try_clone().map_err(|error| Error::from_io("dup", &error))?;
     let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(command).stdout(Stdio::from(output)).stderr(Stdio::from(copy));
+    output.apply(&mut shell).map_err(|error| Error::from_io("dup", &error))?;
+    shell.arg("-c").arg(command);
     if std::io::stdin().is_terminal() {
         // The kernel stops a process of a background process group that reads from the terminal.
         shell.stdin(Stdio::null());
@@ -123,7 +149,9 @@ mod tests {
     fn a_shell_command_returns_its_output_and_status_and_can_be_killed() {
         let path = std::env::temp_dir().join(format!("fiord-shell-{}", std::process::id()));
         let go_on = &mut || None;
-        let mut run = |command| run_shell(command, File::create(&path).unwrap(), go_on).unwrap();
+        let mut run = |command| {
+            run_shell(command, CommandOutput::File(File::create(&path).unwrap()), go_on).unwrap()
+        };
         assert_eq!(run("echo out; echo err >&2; exit 3"), ProcessEnding::Exited(3));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "out\nerr\n");
         assert_eq!(run("kill -9 $$"), ProcessEnding::Killed(9));
@@ -134,7 +162,12 @@ mod tests {
         let mut kill = || Some(Kill::Softly);
         // This also works if the thread that starts the command blocks the signal.
         crate::signal::block_in_this_thread().unwrap();
-        let ending = run_shell("sleep 60 | cat", File::create(&path).unwrap(), &mut kill).unwrap();
+        let ending = run_shell(
+            "sleep 60 | cat",
+            CommandOutput::File(File::create(&path).unwrap()),
+            &mut kill,
+        )
+        .unwrap();
         assert_eq!(ending, ProcessEnding::Killed(libc::SIGTERM));
         let mut asked = 0;
         let mut kill = || {
@@ -142,7 +175,8 @@ mod tests {
             [None, Some(Kill::Softly), Some(Kill::AtOnce)][asked.min(20) / 10]
         };
         let deaf = "trap '' TERM; echo ready; sleep 60; sleep 60";
-        let ending = run_shell(deaf, File::create(&path).unwrap(), &mut kill).unwrap();
+        let ending =
+            run_shell(deaf, CommandOutput::File(File::create(&path).unwrap()), &mut kill).unwrap();
         assert_eq!(ending, ProcessEnding::Killed(libc::SIGKILL));
         assert!(from.elapsed() < Duration::from_secs(20));
         std::fs::remove_file(&path).unwrap();

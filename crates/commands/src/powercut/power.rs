@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fiord_sys::file::FileGuard;
-use fiord_sys::process::{self, Kill};
+use fiord_sys::process::{self, CommandOutput, Kill};
 use fiord_sys::signal::Signals;
 
 use super::error::{Absence, PowercutError};
@@ -50,7 +50,7 @@ impl PowerSwitch<'_> {
         let output = FileGuard::generated().replace(&log)?;
         let (began, limit) = (Instant::now(), Duration::from_nanos(self.settings.wait.0));
         let mut late = || (began.elapsed() > limit).then_some(Kill::AtOnce);
-        let ending = process::run_shell(command, output, &mut late)?;
+        let ending = process::run_shell(command, CommandOutput::File(output), &mut late)?;
         if ending.is_success() {
             return Ok(());
         }

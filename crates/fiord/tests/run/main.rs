@@ -35,6 +35,7 @@ mod sprandom;
 mod steady;
 mod streams;
 mod sweep;
+mod trigger;
 mod verify;
 mod verify_faults;
 mod verify_modes;

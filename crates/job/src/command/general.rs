@@ -70,6 +70,25 @@ pub const DEBUG: [&str; 20] = [
     "sprandom",
 ];
 
+/// When a trigger ends the run, and the command that it runs then.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TriggerOptions {
+    /// `--trigger-file`: the trigger fires when this file exists.
+    pub file: Option<String>,
+    /// `--trigger-timeout`: the trigger fires so long after the start of the jobs, ns.
+    pub timeout: Option<u64>,
+    /// `--trigger`: the shell command.
+    pub command: Option<String>,
+}
+
+impl TriggerOptions {
+    /// Whether the trigger can fire.
+    #[must_use]
+    pub fn can_fire(&self) -> bool {
+        self.file.is_some() || self.timeout.is_some()
+    }
+}
+
 /// The general options of the command line, which do not belong to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneralOptions {
@@ -100,6 +119,8 @@ pub struct GeneralOptions {
     pub ceiling: bool,
     /// `--aux-path`.
     pub aux_path: Option<String>,
+    /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
+    pub trigger: TriggerOptions,
     /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
     pub debug: Vec<String>,
     /// `--section`.
@@ -126,6 +147,7 @@ impl Default for GeneralOptions {
             findings: Findings::On,
             ceiling: false,
             aux_path: None,
+            trigger: TriggerOptions::default(),
             debug: Vec::new(),
             sections: Vec::new(),
             parse_only: false,
@@ -163,6 +185,10 @@ impl GeneralOptions {
             "findings" => self.findings = findings(value)?,
             "ceiling" => self.ceiling = true,
             "aux-path" => self.aux_path = Some(value.to_string()),
+            "trigger-file" => self.trigger.file = Some(value.to_string()),
+            // As in fio, 0 is no limit.
+            "trigger-timeout" => self.trigger.timeout = Some(time(value)?).filter(|ns| *ns > 0),
+            "trigger" => self.trigger.command = Some(value.to_string()),
             "debug" => debug(value, &mut self.debug)?,
             "section" => self.sections.push(value.to_string()),
             "parse-only" => self.parse_only = true,

@@ -6,7 +6,7 @@ pub mod help;
 pub mod showcmd;
 pub mod table;
 
-pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions};
+pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions, TriggerOptions};
 
 use std::ffi::OsString;
 

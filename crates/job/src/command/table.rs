@@ -139,9 +139,21 @@ pub static COMMANDS: &[CommandDef] = &[
     later("idle-prof", Required("HOW"), "Report how idle the CPUs were: system, percpu, calibrate")
         .letter('I'),
     later("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
-    later("trigger-file", Required("FILE"), "Run the trigger when FILE appears"),
-    later("trigger-timeout", Required("TIME"), "Run the trigger after TIME"),
-    later("trigger", Required("COMMAND"), "The command that the trigger runs on this machine"),
+    built(
+        "trigger-file",
+        Required("FILE"),
+        "When FILE appears: remove it, stop the jobs, save their verify states, and run --trigger",
+    ),
+    built(
+        "trigger-timeout",
+        Required("TIME"),
+        "After TIME: stop the jobs, save their verify states, and run --trigger",
+    ),
+    built(
+        "trigger",
+        Required("COMMAND"),
+        "The shell command that --trigger-file and --trigger-timeout run on this machine",
+    ),
     later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers"),
     built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").letter('K'),
     later("latency-log", Required("FILE"), "Write latency logs for all jobs together").letter('l'),

@@ -129,6 +129,12 @@ pub enum VerifyPass {
 }
 
 impl VerifyPass {
+    /// Whether the job writes, so that it has a state to save.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, VerifyPass::AfterWrites | VerifyPass::WritesOnly)
+    }
+
     /// Whether the job reads its writes back.
     #[must_use]
     pub fn reads_back(self) -> bool {

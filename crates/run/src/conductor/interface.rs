@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use fiord_stat::report::Report;
+use fiord_types::Nanos;
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
@@ -67,6 +68,29 @@ pub struct RunOptions {
     pub utc_offset_s: i32,
     /// Destination and categories of `--debug`.
     pub debug: Option<DebugOutput>,
+    /// What ends the run early (`--trigger-file`).
+    pub trigger: Trigger,
+}
+
+/// Ends a run: stops the jobs, saves their verify states, and runs a command.
+#[derive(Debug, Clone, Default)]
+pub struct Trigger {
+    /// It fires when this file exists, and removes the file.
+    pub file: Option<PathBuf>,
+    /// It fires so long after the start of the jobs.
+    pub timeout: Option<Nanos>,
+    /// The shell command that it runs.
+    pub command: Option<String>,
+    /// The output of the command goes to standard error instead of standard output.
+    pub to_standard_error: bool,
+}
+
+impl Trigger {
+    /// Whether the trigger can fire.
+    #[must_use]
+    pub fn can_fire(&self) -> bool {
+        self.file.is_some() || self.timeout.is_some()
+    }
 }
 
 impl RunOptions {
@@ -82,6 +106,7 @@ impl RunOptions {
             version: version.into(),
             utc_offset_s: 0,
             debug: None,
+            trigger: Trigger::default(),
         }
     }
 }

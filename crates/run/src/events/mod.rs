@@ -102,11 +102,41 @@ pub enum EventKind {
     Progress(Box<Progress>),
     /// A report of the run so far (`--status-interval`, SIGUSR1).
     Status(Box<Report>),
+    /// A trigger ends the run early (`--trigger-file`). The states of the jobs are saved.
+    Triggered {
+        /// Why it fired.
+        cause: TriggerCause,
+        /// Number of verify states that were saved.
+        states: usize,
+        /// The command that runs now.
+        command: Option<String>,
+    },
     /// A signal ends the run early.
     Terminating {
         /// Number of the signal.
         signal: i32,
     },
+}
+
+/// Why a trigger fired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TriggerCause {
+    /// Its file appeared.
+    File,
+    /// Its time was over.
+    Timeout,
+}
+
+impl TriggerCause {
+    /// The cause in words, for messages.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            TriggerCause::File => "the trigger file exists",
+            TriggerCause::Timeout => "the time of --trigger-timeout is over",
+        }
+    }
 }
 
 /// When a command of a job runs.

@@ -29,7 +29,7 @@ mod tests;
 mod traced;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use fiord_engine::sim::SharedDisk;
 use fiord_engine::{Attachment, FaultLog};
@@ -50,6 +50,7 @@ use crate::verify_maps::VerifyMaps;
 use crate::zones::{Counts, ZoneTable};
 
 pub(crate) use entry::run;
+pub(crate) use hooks::WriteProgress;
 
 /// What a worker needs from the rest of the run.
 pub(crate) struct Outside<'a> {
@@ -69,6 +70,10 @@ pub(crate) struct Outside<'a> {
     pub journals: &'a Journals,
     /// Receives warnings about the job.
     pub warn: &'a dyn Fn(String),
+    /// A trigger may end the run, so that the job keeps a state (`--trigger-file`).
+    pub triggers: bool,
+    /// Receives how far the writes of the job are, if it keeps a state.
+    pub writes: &'a OnceLock<Arc<WriteProgress>>,
 }
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer

@@ -75,6 +75,8 @@ fn nowhere() -> Outside<'static> {
         extents,
         journals: Box::leak(Box::default()),
         warn: &drop,
+        triggers: false,
+        writes: Box::leak(Box::default()),
     }
 }
 

@@ -36,6 +36,7 @@ impl JobState<'_> {
                 self.control.deliver_snapshot(Box::new(self.snapshot(now)));
             }
             if self.control.stopped() {
+                self.control.become_quiet();
                 return false;
             }
         }

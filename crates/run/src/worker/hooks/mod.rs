@@ -55,6 +55,7 @@ use crate::zones::Counts;
 
 pub(super) use journal::WriteJournal;
 pub(super) use list::{Hooks, Special};
+pub(crate) use verify::WriteProgress;
 pub(super) use verify::{MapInformer, Verifier};
 
 /// Marks a time that does not come, ns.

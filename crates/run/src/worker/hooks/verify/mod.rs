@@ -22,7 +22,7 @@
 //! | how much was verified | `tally.rs` |
 //! | what is done about bad data: re-reads, a list of extents | `evidence.rs`, `reread.rs` |
 //! | what happens if a block is bad | `policy.rs` |
-//! | which state does the job save at its end | `saved.rs` |
+//! | which state does the job save at its end, or at a trigger | `saved.rs`, `progress.rs` |
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
 mod certain;
@@ -40,6 +40,7 @@ mod known;
 mod map;
 mod pass;
 mod policy;
+mod progress;
 mod ranges;
 mod reread;
 mod saved;
@@ -55,6 +56,7 @@ mod unread;
 mod zones;
 
 pub(crate) use self::informer::MapInformer;
+pub(crate) use self::progress::WriteProgress;
 
 use fiord_engine::{HeldSlot, Op};
 use fiord_load::Io;
@@ -115,7 +117,7 @@ impl Verifier {
             judge,
             tracker: Tracker::of(job, plan, outside)?,
             driver: PassDriver::of(job, plan),
-            saved: SavedState::of(job, plan)?,
+            saved: SavedState::of(job, plan, outside)?,
             trims: TrimQueue::of(job, plan),
             compares: plan.compares_on_device && plan.pass != VerifyPass::Reads,
         }))
@@ -174,8 +176,8 @@ impl Verifier {
         self.numbers.write_ended(io.slot);
         if io.dir == Dir::Write {
             self.judge.tally.written(u64::from(whole(&io.op).len), succeeded);
-            if !succeeded && let Some(saved) = &mut self.saved {
-                saved.failed(number);
+            if let Some(saved) = &self.saved {
+                saved.write_ended(io, number, succeeded);
             }
         }
         let contents = &self.judge.contents;
@@ -272,7 +274,7 @@ impl Hook for Verifier {
         if io.dir == Dir::Write
             && let Some(saved) = &mut self.saved
         {
-            saved.write_issued(io.op.file, self.numbers.issued_writes());
+            saved.write_issued(io, self.numbers.issued_writes());
         }
         self.numbers.issued(io);
         if io.extra && self.compares {
@@ -343,7 +345,6 @@ impl Hook for Verifier {
     fn add_results(&self, results: &mut HookResults) {
         results.read_back = self.driver.read_back();
         results.verify = Some(self.judge.tally.results());
-        let writes = self.numbers.issued_writes();
-        results.verify_state = self.saved.as_ref().map(|saved| saved.at(writes));
+        results.verify_state = self.saved.as_ref().and_then(SavedState::at_end);
     }
 }

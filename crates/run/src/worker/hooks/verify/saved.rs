@@ -1,21 +1,24 @@
-//! The state that a job saves at its end (`verify_state_save`).
+//! The state that a job saves at its end (`verify_state_save`) and when a trigger ends the run.
+
+use std::sync::Arc;
 
 use fiord_engine::OpKind;
-use fiord_formats::verify::state::{FiordMark, VerifyState};
+use fiord_formats::verify::state::VerifyState;
 use fiord_job::option::table::VerifyPolicy;
-use fiord_load::any_source;
-use fiord_plan::{JobPlan, SyncMode, VerifyPass, VerifyPlan};
-use fiord_types::{Dir, FileIndex};
+use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
+use fiord_types::FileIndex;
 
+use super::super::super::Outside;
 use super::super::IssuedIo;
-use super::expected::OrderSums;
+use super::progress::WriteProgress;
 use crate::error::JobError;
 
 /// Collects the state of one job.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct SavedState {
-    state: VerifyState,
-    order: OrderSums,
+    progress: Arc<WriteProgress>,
+    /// The job saves its state at its end.
+    at_end: bool,
     /// `verify_policy=fsynced`, by file.
     flushes: Option<Vec<FileFlushes>>,
 }
@@ -31,25 +34,23 @@ struct FileFlushes {
 
 impl SavedState {
     /// `None` if the job saves no state.
-    pub(super) fn of(job: &JobPlan, plan: &VerifyPlan) -> Result<Option<Self>, JobError> {
-        let writes = matches!(plan.pass, VerifyPass::AfterWrites | VerifyPass::WritesOnly);
-        if !plan.saves_state || !writes {
+    pub(super) fn of(
+        job: &JobPlan,
+        plan: &VerifyPlan,
+        outside: &Outside,
+    ) -> Result<Option<Self>, JobError> {
+        let saves = plan.saves_state || outside.triggers;
+        if !saves || !plan.pass.writes() {
             return Ok(None);
         }
-        let state = VerifyState {
-            number: 0,
-            index: job.identity.index.get() as u64,
-            flag: 0,
-            generators: [0; 48],
-            name: VerifyState::stored_name(&job.identity.name),
-            incomplete: vec![None; job.depth.depth.max(1) as usize],
-        };
+        let progress = Arc::new(WriteProgress::of(job)?);
+        // A worker is set up once.
+        let _ = outside.writes.set(Arc::clone(&progress));
         // Each write of such a file is durable when it completes.
         let synchronous = job.target.open.sync != SyncMode::None;
         let follows = plan.policy == VerifyPolicy::Fsynced && !synchronous;
         let flushes = follows.then(|| vec![FileFlushes::default(); job.target.files.len()]);
-        let order = OrderSums::of(&mut any_source(job)?, Dir::Write);
-        Ok(Some(SavedState { state, order, flushes }))
+        Ok(Some(SavedState { progress, at_end: plan.saves_state, flushes }))
     }
 
     /// Whether the state depends on the flushes of the job.
@@ -57,57 +58,62 @@ impl SavedState {
         self.flushes.is_some()
     }
 
-    fn flushes(&mut self, file: FileIndex) -> Option<&mut FileFlushes> {
-        self.flushes.as_mut()?.get_mut(file.get())
+    /// Changes what is known about the flushes of a file.
+    fn update(&mut self, file: FileIndex, change: impl FnOnce(&mut FileFlushes)) {
+        let Some(flushes) = &mut self.flushes else { return };
+        let Some(one) = flushes.get_mut(file.get()) else { return };
+        let before = one.oldest;
+        change(one);
+        if one.oldest != before {
+            let oldest = flushes.iter().filter_map(|file| file.oldest).min();
+            self.progress.first_not_durable(oldest);
+        }
     }
 
     /// A write is issued.
     #[inline]
-    pub(super) fn write_issued(&mut self, file: FileIndex, number: u64) {
-        if let Some(file) = self.flushes(file) {
+    pub(super) fn write_issued(&mut self, io: &IssuedIo, number: u64) {
+        self.update(io.op.file, |file| {
             file.oldest.get_or_insert(number);
             if let Some((_, after)) = &mut file.in_flight {
                 after.get_or_insert(number);
             }
-        }
+        });
+        self.progress.issued(io.slot, number);
     }
 
-    /// A write failed.
-    pub(super) fn failed(&mut self, number: u64) {
-        self.state.incomplete.push(Some(number));
+    /// A write has completed, or it failed.
+    #[inline]
+    pub(super) fn write_ended(&self, io: &IssuedIo, number: u64, succeeded: bool) {
+        self.progress.ended(io.slot, number, succeeded);
     }
 
     /// A flush is issued. `oldest`: the number of the oldest write in flight, which the flush need not cover.
     pub(super) fn flush_issued(&mut self, io: &IssuedIo, oldest: Option<u64>) {
         // `sync_file_range` does not make data durable.
-        if matches!(io.op.kind, OpKind::Fsync | OpKind::Fdatasync)
-            && let Some(file) = self.flushes(io.op.file)
-        {
-            file.in_flight = Some((io.slot, oldest));
+        if matches!(io.op.kind, OpKind::Fsync | OpKind::Fdatasync) {
+            self.update(io.op.file, |file| file.in_flight = Some((io.slot, oldest)));
         }
     }
 
     /// A flush has completed.
     pub(super) fn flush_completed(&mut self, io: &IssuedIo, succeeded: bool) {
-        if let Some(file) = self.flushes(io.op.file)
-            && let Some((_, after)) = file.in_flight.take_if(|(slot, _)| *slot == io.slot)
-            && succeeded
-        {
-            file.oldest = after;
-        }
+        self.update(io.op.file, |file| {
+            if let Some((_, after)) = file.in_flight.take_if(|(slot, _)| *slot == io.slot)
+                && succeeded
+            {
+                file.oldest = after;
+            }
+        });
     }
 
     /// A file was flushed with nothing in flight.
     pub(super) fn flushed(&mut self, file: FileIndex) {
-        if let Some(file) = self.flushes(file) {
-            *file = FileFlushes::default();
-        }
+        self.update(file, |file| *file = FileFlushes::default());
     }
 
-    /// The state after this many writes, with none in flight.
-    pub(super) fn at(&self, writes: u64) -> VerifyState {
-        let oldest = self.flushes.iter().flatten().filter_map(|file| file.oldest).min();
-        let generators = FiordMark::new(self.order.of_first(writes), writes).bytes();
-        VerifyState { number: oldest.unwrap_or(writes), generators, ..self.state.clone() }
+    /// The state that the job saves at its end, with nothing in flight.
+    pub(super) fn at_end(&self) -> Option<VerifyState> {
+        self.at_end.then(|| self.progress.state())
     }
 }

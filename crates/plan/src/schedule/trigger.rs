@@ -1,0 +1,86 @@
+//! The trigger that ends a run: `--trigger-file`, `--trigger-timeout`, `--trigger`.
+
+use std::path::{Component, Path, PathBuf};
+
+use fiord_job::command::TriggerOptions;
+use fiord_job::diagnostic::{Diagnostic, Note};
+
+use crate::machine::facts::{Facts, FoundKind};
+use crate::model::JobPlan;
+use crate::options::messages::Messages;
+
+/// Refuses a trigger that would harm files or lose the states of the jobs, and warns about one that cannot fire.
+/// `aux_path`: the directory of the states.
+pub(crate) fn check(
+    trigger: &TriggerOptions,
+    (plans, aux_path): (&[JobPlan], &Path),
+    facts: &dyn Facts,
+    messages: &mut Messages,
+) {
+    if trigger.command.is_some() && !trigger.can_fire() {
+        let what = "`--trigger` has no effect: nothing says when it runs";
+        let help = "To fix: add --trigger-file=FILE or --trigger-timeout=TIME";
+        messages.push(Diagnostic::warning(Note::NoEffect, what, None).help(help));
+    }
+    if let Some(file) = &trigger.file {
+        check_file(Path::new(file), plans, facts, messages);
+    }
+    let saves = plans.iter().any(|plan| plan.verify.as_ref().is_some_and(|v| v.pass.writes()));
+    let is_directory = || facts.look(aux_path).is_ok_and(|f| f.kind == FoundKind::Directory);
+    if trigger.can_fire() && saves && !is_directory() {
+        let what = format!(
+            "the trigger cannot save the verify states: `{}` is not a directory",
+            aux_path.display()
+        );
+        let help = "To fix: create the directory, or set --aux-path to another one";
+        messages.push(Diagnostic::error(what, None).help(help));
+    }
+}
+
+/// Refuses a trigger file whose removal would lose data.
+fn check_file(path: &Path, plans: &[JobPlan], facts: &dyn Facts, messages: &mut Messages) {
+    let refuse = |why: String| {
+        let what = format!("`--trigger-file={}`: {why}", path.display());
+        let help = "To fix: choose the name of a file that does not exist";
+        Diagnostic::error(what, None).help(help)
+    };
+    let whole = plain(path);
+    let uses = |plan: &&JobPlan| {
+        plan.target.files.iter().any(|file| file.kind.has_path() && plain(&file.path) == whole)
+    };
+    if let Some(plan) = plans.iter().find(uses) {
+        let name = &plan.identity.name;
+        messages
+            .push(refuse(format!("this is a file of job `{name}`, and the trigger removes it")));
+        return;
+    }
+    match facts.look(path) {
+        Ok(found) if found.kind != FoundKind::Regular => {
+            let kind = found.kind.in_words();
+            messages.push(refuse(format!("this is {kind}, which the trigger would remove")));
+        }
+        Ok(found) if found.size > 0 => {
+            let why = format!("this file has {} bytes, which the trigger would remove", found.size);
+            messages.push(refuse(why));
+        }
+        Ok(_) => {}
+        Err(_) => {
+            let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let directory = directory.unwrap_or(Path::new("."));
+            if facts.look(directory).is_err() {
+                let what = format!(
+                    "the trigger waits for `{}`, and the directory `{}` does not exist",
+                    path.display(),
+                    directory.display()
+                );
+                let help = "To fix: create the directory, or correct --trigger-file";
+                messages.push(Diagnostic::warning(Note::DoubtfulJob, what, None).help(help));
+            }
+        }
+    }
+}
+
+/// The path without `.` components.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}

@@ -1,0 +1,73 @@
+//! Saves the states of writes: at the end of a job (`verify_state_save`), and when a trigger ends the run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use fiord_formats::verify::state::{self, VerifyState, VerifyStateError};
+use fiord_plan::JobPlan;
+use fiord_sys::file::{self, FileGuard};
+
+use crate::shared::Run;
+
+/// Why a state could not be saved.
+#[derive(Debug, thiserror::Error)]
+#[error("the verify state could not be saved to {}: {cause}. To fix: {remedy}", path.display())]
+pub(crate) struct NotSaved {
+    path: PathBuf,
+    #[source]
+    cause: Cause,
+    remedy: &'static str,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Cause {
+    #[error(transparent)]
+    State(#[from] VerifyStateError),
+    #[error(transparent)]
+    System(#[from] fiord_sys::Error),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// Saves the state of a job under the name that fio gives it.
+///
+/// # Errors
+/// The state cannot be stored, or the file cannot be written.
+pub(crate) fn save(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
+    let path = path(run, job);
+    written(&path, state, false).map_err(|cause| not_saved(path, cause))
+}
+
+/// Saves the state of a job and makes it durable, because a power cut may follow.
+///
+/// # Errors
+/// The state cannot be stored, or the file cannot be written.
+pub(crate) fn save_durably(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
+    let path = path(run, job);
+    written(&path, state, true).map_err(|cause| not_saved(path, cause))?;
+    // The new name must survive, too. Where this is not possible, a crash may remove it.
+    let _ = file::open_directory(&run.aux_path).and_then(file::fsync);
+    Ok(())
+}
+
+fn path(run: &Run, job: &JobPlan) -> PathBuf {
+    run.aux_path.join(state::file_name(&job.identity.name, job.identity.index.get() as u64))
+}
+
+fn written(path: &Path, state: &VerifyState, durably: bool) -> Result<(), Cause> {
+    let bytes = state.write()?;
+    let mut file = FileGuard::generated().replace(path)?;
+    file.write_all(&bytes)?;
+    if durably {
+        file.sync_all()?;
+    }
+    Ok(())
+}
+
+fn not_saved(path: PathBuf, cause: Cause) -> NotSaved {
+    let remedy = match cause {
+        Cause::State(_) => "give the job a shorter name",
+        Cause::System(_) | Cause::Io(_) => "set --aux-path to a directory that can be written",
+    };
+    NotSaved { path, cause, remedy }
+}
