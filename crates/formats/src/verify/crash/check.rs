@@ -279,6 +279,8 @@ impl<'a> CrashCheck<'a> {
             ExpectedSectors { size: self.header.sector, target, run, cycle: None, state: &state };
         let missing = window.flushed.and_then(|flushed| self.order.writer(flushed));
         let mut extents = expected.diagnose(Bytes(address), found);
+        extents =
+            extents.into_iter().flat_map(|one| self.of_renamed(one, address, found)).collect();
         for (i, fault) in (0u64..).zip(faults) {
             if let Some(SectorFault::Stale(writer)) = fault {
                 let stale = Staleness { generations: None, found: *writer, missing, promise };
@@ -311,6 +313,33 @@ impl<'a> CrashCheck<'a> {
         {
             self.tally.missing.push(flushed);
         }
+    }
+
+    /// A sector states the path of its target in its run, and the kernel may give a drive another name at each start. So
+    /// data of another run with the name of another target, at its own address, is older data of this target: a target
+    /// has no other reason to contain it. Returns the parts of an extent with this correction.
+    fn of_renamed(&self, extent: BadExtent, address: u64, found: &[u8]) -> Vec<BadExtent> {
+        let Diagnosis::OtherTarget { belongs, .. } = extent.diagnosis else { return vec![extent] };
+        let size = self.header.sector.bytes();
+        let at = extent.start.0.saturating_sub(address) as usize;
+        let data = found.get(at..at + extent.length.0 as usize).unwrap_or_default();
+        let mut parts: Vec<BadExtent> = Vec::new();
+        for (i, sector) in data.chunks(size).enumerate() {
+            let header = SectorHeader::read(sector);
+            let run = header.map(|header| header.write.run).filter(|run| *run != self.header.run);
+            let mut diagnosis = extent.diagnosis.clone();
+            if run.is_some() && belongs == extent.start {
+                diagnosis = Diagnosis::EarlierRun { run, belongs: None };
+            } else if let Diagnosis::OtherTarget { belongs, .. } = &mut diagnosis {
+                *belongs = *belongs + Bytes((i * size) as u64);
+            }
+            let start = extent.start + Bytes((i * size) as u64);
+            let part = BadExtent { start, length: Bytes(sector.len() as u64), diagnosis };
+            if !parts.last_mut().is_some_and(|last| last.merge(&part)) {
+                parts.push(part);
+            }
+        }
+        parts
     }
 
     /// Finds writes of which a unit contains only a part, although the target writes units as a whole.

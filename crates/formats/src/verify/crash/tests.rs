@@ -6,8 +6,13 @@ use fiord_types::Bytes;
 use proptest::prelude::*;
 
 use super::super::diagnosis::FaultClass;
-use super::super::journal::{AnnouncedWrite, JournalHeader, JournalRecord};
-use super::super::sector::{RunId, SectorFlags, SectorSize, SectorWrite, SectorWriter, TargetId};
+use super::super::journal::{
+    AnnouncedWrite, JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord,
+    JournalWriter,
+};
+use super::super::sector::{
+    RunId, SectorFlags, SectorHeader, SectorSize, SectorWrite, SectorWriter, TargetId,
+};
 use super::*;
 
 const BLOCK: u64 = 1024;
@@ -108,6 +113,17 @@ impl Device {
 
 /// What a check says: lost, out of order, corrupt and torn blocks, and the classes of the bad extents.
 fn check(journal: &[JournalRecord], medium: &[u8], atomic: u64) -> ([u64; 4], Vec<FaultClass>) {
+    let (counts, classes, unannounced) = check_all(journal, medium, atomic);
+    assert_eq!(unannounced, None);
+    (counts, classes)
+}
+
+/// Also returns a write that the journal does not announce.
+fn check_all(
+    journal: &[JournalRecord],
+    medium: &[u8],
+    atomic: u64,
+) -> ([u64; 4], Vec<FaultClass>, Option<SectorWriter>) {
     let header = header();
     let mut summary = JournalSummary::default();
     journal.iter().for_each(|record| summary.apply(*record));
@@ -128,7 +144,7 @@ fn check(journal: &[JournalRecord], medium: &[u8], atomic: u64) -> ([u64; 4], Ve
         }
     }
     let tally = check.tally_mut();
-    assert_eq!(tally.unannounced(), None);
+    let unannounced = tally.unannounced();
     let mut out_of_order = 0;
     if let Some(newest) = tally.newest() {
         let mut flushes = FlushBefore::new(newest);
@@ -138,7 +154,7 @@ fn check(journal: &[JournalRecord], medium: &[u8], atomic: u64) -> ([u64; 4], Ve
         out_of_order = misorder.blocks();
     }
     let tally = check.tally();
-    ([tally.lost(), out_of_order, tally.corrupt(), tally.torn()], classes)
+    ([tally.lost(), out_of_order, tally.corrupt(), tally.torn()], classes, unannounced)
 }
 
 #[test]
@@ -208,6 +224,71 @@ fn out_of_order() {
     device.write(1, 4, 1);
     device.flush();
     assert_eq!(check(&device.journal, &medium, 512), ([1, 0, 0, 0], blank));
+}
+
+/// The kernel may give a drive another name, so that data of an earlier run states another target.
+#[test]
+fn data_of_an_earlier_run_under_another_name_is_older_data() {
+    let mut device = Device::new();
+    device.write(1, 0, 2);
+    device.flush();
+    let other = |target, run, at| {
+        let mut write = SectorHeader::read(&device.medium).unwrap().write;
+        (write.target, write.run) = (TargetId(target), run);
+        let mut medium = device.medium.clone();
+        write.fill(at, 1, &mut medium[1024..2048]);
+        medium
+    };
+    let earlier = RunId::new(5, 5);
+    let [lost, corrupt] = [[1, 0, 0, 0], [0, 0, 1, 0]];
+    let check = |medium: &[u8]| check(&device.journal, medium, 512);
+    assert_eq!(check(&other(3, earlier, 1024)), (lost, vec![FaultClass::EarlierRun]));
+    assert_eq!(check(&other(4, earlier, 1024)), (lost, vec![FaultClass::EarlierRun]));
+    // It belongs elsewhere, or this run wrote it to another target.
+    assert_eq!(check(&other(4, earlier, 0)), (corrupt, vec![FaultClass::OtherTarget]));
+    let this_run = other(4, header().run, 1024);
+    assert_eq!(check(&this_run), (corrupt, vec![FaultClass::OtherTarget]));
+}
+
+/// A journal may be cut at any byte: the check accepts the target, or says that the journal lacks its end.
+#[test]
+fn a_journal_cut_at_any_byte_is_never_taken_for_a_loss() {
+    let mut device = Device::new();
+    let mut writer = JournalWriter::new(header().run);
+    let (mut journal, mut added) = (Vec::new(), 0);
+    for step in 0..30u64 {
+        match step % 5 {
+            4 => device.flush(),
+            3 => device.write_durably(1, step % BLOCKS),
+            _ => device.write((1 + step % 2) as u16, step * 3 % BLOCKS, 1),
+        }
+        if step % 4 == 3 {
+            device.journal[added..].iter().for_each(|record| writer.add(*record));
+            added = device.journal.len();
+            assert!(writer.take_block(&mut journal));
+        }
+    }
+    let write = |medium: &mut Vec<u8>, write| Device::put(medium, write);
+    let mut newest = device.medium.clone();
+    device.cache.iter().for_each(|one| write(&mut newest, one));
+    let (mut whole, mut short) = (0, 0);
+    for cut in 0..=journal.len() {
+        let mut reader = JournalReader::new(header().run);
+        reader.push(&journal[..cut]);
+        let (mut records, mut found) = (Vec::new(), Vec::new());
+        while reader.next_block(&mut records).unwrap() {
+            found.append(&mut records);
+        }
+        let end = reader.end().unwrap();
+        assert_eq!(end == JournalEnd::Complete, cut % JOURNAL_UNIT == 0, "{cut}");
+        for medium in [&device.medium, &newest] {
+            let (counts, classes, unannounced) = check_all(&found, medium, 512);
+            assert_eq!((counts[0], counts[2]), (0, 0), "{cut}: {classes:?}");
+            whole += u32::from(unannounced.is_none());
+            short += u32::from(unannounced.is_some());
+        }
+    }
+    assert!(whole > 1000 && short > 1000, "{whole} {short}");
 }
 
 #[test]
