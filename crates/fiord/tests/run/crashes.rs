@@ -245,3 +245,44 @@ fn a_journal_that_cannot_be_written_fails_the_job() {
     refused("/dev/null", "it is neither a regular file nor a block device");
     refused("./t", "it is the target of the job");
 }
+
+/// A journal whose disk is full ends the job, and says what was written up to there.
+#[test]
+fn a_full_disk_under_the_journal_fails_the_job() {
+    let Some(place) = Place::confined(&[]) else { return };
+    std::fs::create_dir(place.path("small")).unwrap();
+    place.script("mount -t tmpfs -o size=512k small small").ok();
+    for options in ["--fsync=1", "--fsync=8 --ioengine=io_uring --iodepth=16 --numjobs=2"] {
+        let line = JOB.replace("--verify_journal=j", "--verify_journal=small/j");
+        let ran = place.run(&format!("{line} {options}"));
+        // The number of jobs that failed.
+        assert_eq!(ran.status, Some(1 + i32::from(options.contains("numjobs"))), "{ran:?}");
+        let message = "could not write the journal: No space left on device (ENOSPC). No further write was issued, \
+                       and the journal is valid up to here. To fix: free space on its disk";
+        assert!(ran.err.contains(message), "{ran:?}");
+        let ran = place.run("verify --journal=small/j --format=json");
+        let value: Value = serde_json::from_str(&ran.out).unwrap_or(Value::Null);
+        assert_eq!((ran.status, value["verdict"].as_str()), (Some(0), Some("ok")), "{ran:?}");
+        assert!(number(&value, "writes_announced") > 0, "{value}");
+    }
+    // Not even the header fits.
+    place.script("rm small/j; dd if=/dev/zero of=small/fill bs=4k 2>/dev/null; true").ok();
+    let ran = place
+        .run("--name=a --filename=u --size=64k --rw=write --verify=fiord --verify_journal=small/j");
+    assert!(ran.status == Some(1) && ran.err.contains("could not create the journal"), "{ran:?}");
+}
+
+#[test]
+fn a_journal_on_the_disk_of_its_target_has_a_warning() {
+    let Some(place) = Place::confined(&[]) else { return };
+    std::fs::create_dir(place.path("other")).unwrap();
+    place.script("mount -t tmpfs -o size=1m other other").ok();
+    let warning = "is on the disk of its target";
+    let line = "--name=a --filename=t --size=64k --rw=write --bs=4k --verify=fiord --fsync=4";
+    for (journal, warns) in [("j", true), ("other/j", false)] {
+        let ran = place.run(&format!("{line} --verify_journal={journal}"));
+        assert_eq!((ran.status, &ran.err[..]), (Some(0), ""), "{ran:?}");
+        assert_eq!(ran.out.contains(warning), warns, "{journal}: {ran:?}");
+        assert_eq!(ran.out.contains("To fix: set verify_journal to a file on another disk"), warns);
+    }
+}

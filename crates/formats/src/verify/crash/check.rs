@@ -331,7 +331,7 @@ impl<'a> CrashCheck<'a> {
             if run.is_some() && belongs == extent.start {
                 diagnosis = Diagnosis::EarlierRun { run, belongs: None };
             } else if let Diagnosis::OtherTarget { belongs, .. } = &mut diagnosis {
-                *belongs = *belongs + Bytes((i * size) as u64);
+                *belongs += Bytes((i * size) as u64);
             }
             let start = extent.start + Bytes((i * size) as u64);
             let part = BadExtent { start, length: Bytes(sector.len() as u64), diagnosis };
