@@ -156,6 +156,7 @@ impl<'a> Prepared<'a> {
             latencies: settings.latencies,
             status: general.status_interval.filter(|ns| *ns > 0),
             aux_path: general.aux_path.as_ref().map_or_else(|| PathBuf::from("."), PathBuf::from),
+            bandwidth_log: general.bandwidth_log.clone(),
             version: fiord_job::version(),
             utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
             debug: settings.debug,

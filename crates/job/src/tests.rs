@@ -314,20 +314,21 @@ fn invalid_utf8_is_permitted_only_in_comments() {
 
 #[test]
 fn unsupported_options_are_errors() {
-    let file = "[global]\nerror_dump=0\nlog_offset=0\n\n[j]\nlog_offset=1\nlog_prio=1\nioengine=rbd\nsteadystate=iops:1%\n";
+    let file = "[global]\nerror_dump=0\n\n[j]\nioengine=rbd\nrbdname=x\nsteadystate=iops:1%\n";
     let Ok(run) = invocation(&args(&["job.fio"]), &mut Memory::job(file)) else {
         panic!("options that are not built are still read")
     };
     let wrong = crate::unsupported(&run.jobs[0]);
     let all: Vec<&str> = wrong.iter().map(|d| &d.what[..]).collect();
-    assert!(all.contains(&"option log_offset is not supported yet (job j, line 6)"), "{all:?}");
-    let rbd = "ioengine rbd is not supported yet (job j, line 8)";
+    assert!(all.contains(&"option rbdname is not supported yet (job j, line 6)"), "{all:?}");
+    let rbd = "ioengine rbd is not supported yet (job j, line 5)";
     let rbd = wrong.iter().find(|diagnostic| diagnostic.what == rbd).expect("rbd is refused");
     assert!(rbd.help[0].starts_with("it needs librbd (package `librbd1`)"), "{rbd:?}");
     assert!(!all.iter().any(|w| w.contains("error_dump")), "its own default asks for nothing");
-    let run = command(&["--log_offset=1", "--name=x"]);
+    let run = command(&["--name=x", "--ioengine=rbd", "--rbdname=x"]);
     let wrong = crate::unsupported(&run.jobs[0]);
-    assert_eq!(wrong[0].what, "option log_offset is not supported yet (job x, command line)");
+    let here = "option rbdname is not supported yet (job x, command line)";
+    assert!(wrong.iter().any(|diagnostic| diagnostic.what == here), "{wrong:?}");
 }
 
 #[test]

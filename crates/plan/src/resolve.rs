@@ -19,7 +19,7 @@ use crate::machine::facts::Facts;
 use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
-use crate::measure::{record, reporting, specification};
+use crate::measure::{log, record, reporting, specification};
 use crate::model::{Identity, JobPlan, OpenPlan, Plan, Start};
 use crate::options::checks;
 use crate::options::messages::Messages;
@@ -120,6 +120,7 @@ pub fn resolve(
         trigger::check(options, (&plans, aux_path), facts, &mut run.messages);
     }
     verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
+    log::refuse_mixed(&jobs, &plans, &mut run.messages);
     verify::refuse_shared(&jobs, &plans, &mut run.messages);
     verify::share_journals(&jobs, &mut plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
@@ -298,6 +299,7 @@ impl Resolver<'_> {
                 journal: None,
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job, messages),
+                log: None,
                 reporting: reporting::reporting(job, messages),
             },
         }
@@ -334,6 +336,7 @@ impl Resolver<'_> {
         plan.target.files = planned;
         plan.verify = verify::verify(*job, &plan, survey, messages);
         plan.journal = verify::journal(*job, &plan, messages);
+        plan.log = log::log(*job, plan.identity.index, messages);
         if instance == 0 {
             self.unused.check(*job, &plan);
         }

@@ -35,6 +35,7 @@ use crate::events::{EventKind, EventSender};
 use crate::journal::Journals;
 use crate::layout;
 use crate::lock::FileLocks;
+use crate::logs::{BandwidthLog, RunLogs};
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter};
 use crate::report;
 use crate::schedule::Schedule;
@@ -86,6 +87,7 @@ pub fn run(
         verify_maps: VerifyMaps::of(&plan),
         verify_extents: ExtentLists::default(),
         journals: Journals::default(),
+        logs: RunLogs::open(&plan, options.bandwidth_log.as_deref()),
         debug: options.debug.clone(),
         triggers: options.trigger.can_fire(),
         triggered: AtomicBool::new(false),
@@ -94,7 +96,10 @@ pub fn run(
     raise_limits(&plan);
     let (sender, receiver) = channel();
     let mut conductor = Conductor::new(&run, options, events, interrupts, sender);
-    conductor.lay_out(&receiver);
+    conductor.refuse_without_logs();
+    if !conductor.over() {
+        conductor.lay_out(&receiver);
+    }
     if !conductor.abandoned {
         conductor.events.send(EventKind::LaidOut);
         before_start();
@@ -137,6 +142,8 @@ struct Conductor<'a> {
     disks: Disks,
     devices: DeviceActivity,
     space: SpaceWatch,
+    /// `--bandwidth-log`.
+    bandwidth_log: Option<BandwidthLog>,
     began: u64,
     next_progress: Option<u64>,
     next_status: Option<u64>,
@@ -176,6 +183,7 @@ impl<'a> Conductor<'a> {
             disks: Disks::default(),
             devices: DeviceActivity::default(),
             space: SpaceWatch::new(jobs, now),
+            bandwidth_log: None,
             began: now,
             next_progress: None,
             next_status: None,
@@ -194,6 +202,8 @@ impl<'a> Conductor<'a> {
         self.devices = DeviceActivity::start(&self.run.plan);
         self.began = clock::monotonic();
         self.meter = Meter::new(self.run.jobs.len(), self.began);
+        let all = self.run.logs.all();
+        self.bandwidth_log = all.map(|all| BandwidthLog::begin(&self.run.plan, all, self.began));
         self.next_progress = self.options.progress.map(|t| self.began + t);
         self.next_status = self.options.status.map(|t| self.began + t);
         self.trigger.begin(self.began, self.options.trigger.timeout);
@@ -225,6 +235,9 @@ impl<'a> Conductor<'a> {
         self.update_devices();
         self.watch(now);
         self.watch_space(now);
+        if let Some(log) = &mut self.bandwidth_log {
+            log.sample(&self.run.jobs, now);
+        }
         self.progress(now);
         if self.next_status.is_some_and(|due| now >= due) {
             self.next_status = self.options.status.map(|t| now + t);
@@ -242,7 +255,9 @@ impl<'a> Conductor<'a> {
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
         let trigger = self.trigger.due();
         let reports = [self.progress_due(), self.next_status, self.late_status, trigger];
-        let due = [windows, delay, self.space.due()].into_iter().chain(reports).flatten().min();
+        let log = self.bandwidth_log.as_ref().map(BandwidthLog::due);
+        let due =
+            [windows, delay, self.space.due(), log].into_iter().chain(reports).flatten().min();
         match due {
             Some(due) if due > now => due.min(now + MAX_SLEEP),
             Some(_) => now + MIN_SLEEP,

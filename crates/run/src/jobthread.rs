@@ -112,6 +112,7 @@ fn work(
     let ready = || send(sender, Message::Ready);
     let warn = |what| send(sender, Message::Warning { index, what });
     let outside = Outside {
+        log: run.logs.channel(index),
         ready: &ready,
         debug,
         bad_block,

@@ -38,6 +38,7 @@
 //! | where are the verify states of jobs saved (`verify_state_save`) | `verify_states.rs` |
 //! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
 //! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
+//! | how are logs written during the run (`write_bw_log`) | `logs/` |
 //! | the inner loop | `worker/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
@@ -65,6 +66,7 @@ mod jobthread;
 mod journal;
 mod layout;
 mod lock;
+mod logs;
 mod monitor;
 mod report;
 mod schedule;

@@ -20,6 +20,7 @@ use crate::files::Cached;
 use crate::journal::Journals;
 use crate::layout::Done;
 use crate::lock::FileLocks;
+use crate::logs::RunLogs;
 use crate::steady::{self, SteadyMember};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
@@ -90,6 +91,8 @@ pub(crate) struct Run {
     pub verify_extents: ExtentLists,
     /// `verify_journal`.
     pub journals: Journals,
+    /// The logs of the jobs.
+    pub logs: RunLogs,
     /// `--debug`.
     pub debug: Option<DebugOutput>,
     /// A trigger may end the run (`--trigger-file`).

@@ -162,6 +162,9 @@ stages! {
     /// Makes a zone full.
     ZoneFinish = "zone finish",
 
+    /// Creates or writes a log of the job.
+    Log = "log",
+
     /// Uses memory that an I/O reads or writes.
     UseBuffers = "use of the I/O buffers",
     /// Enforces the longest permitted latency.

@@ -58,6 +58,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
     job.end.loops = loops;
     let plan = Arc::new(Plan { jobs: vec![job], global_options: Vec::new() });
     let options = RunOptions {
+        bandwidth_log: None,
         progress: None,
         latencies: false,
         status: None,

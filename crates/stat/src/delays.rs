@@ -1,4 +1,4 @@
-//! Delays of a job's threads that the machine caused, not the device.
+//! Delays of a job's threads that the machine or a log caused, not the device.
 
 use fiord_types::Nanos;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,9 @@ pub struct ThreadDelays {
     /// Longest delay with which a thread that slept until an I/O was due woke up.
     #[serde(rename = "longest_wake_ns")]
     pub longest_wake: Nanos,
+    /// Time in which the threads waited because the log of their I/Os was not written fast enough.
+    #[serde(rename = "log_ns", default)]
+    pub log: Nanos,
 }
 
 impl ThreadDelays {
@@ -25,6 +28,7 @@ impl ThreadDelays {
     pub fn merge(&mut self, other: &ThreadDelays) {
         self.ready = self.ready.zip(other.ready).map(|(a, b)| a.saturating_add(b));
         self.longest_wake = self.longest_wake.max(other.longest_wake);
+        self.log = self.log.saturating_add(other.log);
     }
 }
 
@@ -37,9 +41,11 @@ mod tests {
         let mut a = ThreadDelays { ready: Some(Nanos(5)), ..ThreadDelays::default() };
         a.woke(Nanos(300));
         a.woke(Nanos(20));
-        let b = ThreadDelays { ready: Some(Nanos(7)), longest_wake: Nanos(400) };
+        a.log = Nanos(3);
+        let b = ThreadDelays { ready: Some(Nanos(7)), longest_wake: Nanos(400), log: Nanos(4) };
         a.merge(&b);
-        assert_eq!(a, ThreadDelays { ready: Some(Nanos(12)), longest_wake: Nanos(400) });
+        let sum = ThreadDelays { ready: Some(Nanos(12)), longest_wake: Nanos(400), log: Nanos(7) };
+        assert_eq!(a, sum);
         a.merge(&ThreadDelays::default());
         assert_eq!(a.ready, None);
     }

@@ -121,6 +121,8 @@ pub struct GeneralOptions {
     pub aux_path: Option<String>,
     /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
     pub trigger: TriggerOptions,
+    /// `--bandwidth-log`: how the names of the logs begin. `None`: no such logs.
+    pub bandwidth_log: Option<String>,
     /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
     pub debug: Vec<String>,
     /// `--section`.
@@ -148,6 +150,7 @@ impl Default for GeneralOptions {
             ceiling: false,
             aux_path: None,
             trigger: TriggerOptions::default(),
+            bandwidth_log: None,
             debug: Vec::new(),
             sections: Vec::new(),
             parse_only: false,
@@ -189,6 +192,16 @@ impl GeneralOptions {
             // As in fio, 0 is no limit.
             "trigger-timeout" => self.trigger.timeout = Some(time(value)?).filter(|ns| *ns > 0),
             "trigger" => self.trigger.command = Some(value.to_string()),
+            "bandwidth-log" => {
+                let name = if value.is_empty() { "agg" } else { value };
+                self.bandwidth_log = Some(name.to_string());
+            }
+            "latency-log" => {
+                return Err(ValueError::new(
+                    "--latency-log is deprecated, and does nothing in fio",
+                )
+                .with_help("To fix: set write_lat_log in the jobs"));
+            }
             "debug" => debug(value, &mut self.debug)?,
             "section" => self.sections.push(value.to_string()),
             "parse-only" => self.parse_only = true,

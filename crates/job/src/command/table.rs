@@ -61,8 +61,13 @@ pub static COMMANDS: &[CommandDef] = &[
     later("merge-blktrace-only", NoValue, "Merge the blktraces of the jobs, then exit").letter('A'),
     built("output", Required("FILE"), "Write results to FILE instead of standard output")
         .letter('o'),
-    later("bandwidth-log", Optional("NAME"), "Write bandwidth logs for all jobs together")
-        .letter('b'),
+    built(
+        "bandwidth-log",
+        Optional("NAME"),
+        "Write the bandwidth of all jobs together to NAME-read_bw.log, NAME-write_bw.log and \
+         NAME-trim_bw.log; NAME is `agg` by default",
+    )
+    .letter('b'),
     built("minimal", NoValue, "Print results as one terse line per job").letter('m'),
     built(
         "output-format",
@@ -156,5 +161,5 @@ pub static COMMANDS: &[CommandDef] = &[
     ),
     later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers"),
     built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").letter('K'),
-    later("latency-log", Required("FILE"), "Write latency logs for all jobs together").letter('l'),
+    built("latency-log", Required("FILE"), "Refused, as in fio: use write_lat_log").letter('l'),
 ];

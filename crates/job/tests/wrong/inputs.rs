@@ -351,7 +351,7 @@ pub(super) const COMMANDS: &[(&[&str], &str)] = &[
     (&["--name=a", "--rw=trim", "--readonly"], "rw=trim"),
     (&["--server"], "--server"),
     (&["--client=host"], "--client=host"),
-    (&["--bandwidth-log"], "--bandwidth-log"),
+    (&["--latency-log=x"], "--latency-log=x"),
     (&["--idle-prof=percpu"], "--idle-prof=percpu"),
     (&["--trigger=true"], "--trigger=true"),
     (&["--="], "--="),

@@ -3,8 +3,8 @@
 use fiord_types::{Bytes, JobIndex, Nanos, SteadyMeasure, SteadyRule};
 
 use super::{
-    ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, JournalPlan, Load, Pace,
-    Process, Record, Reporting, Step, Target, VerifyPlan,
+    ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, JournalPlan, Load, LogPlan,
+    Pace, Process, Record, Reporting, Step, Target, VerifyPlan,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -54,6 +54,8 @@ pub struct JobPlan {
     pub process: Process,
     /// Which measurements the job takes.
     pub record: Record,
+    /// The logs that the job writes. `None`: none.
+    pub log: Option<LogPlan>,
     /// How reports show the job.
     pub reporting: Reporting,
 }

@@ -10,6 +10,7 @@ mod distribution;
 mod engine;
 mod job;
 mod load;
+mod log;
 mod pace;
 mod passthrough;
 mod placement;
@@ -30,6 +31,7 @@ pub use distribution::*;
 pub use engine::*;
 pub use job::*;
 pub use load::*;
+pub use log::*;
 pub use pace::*;
 pub use passthrough::*;
 pub use placement::*;
@@ -45,6 +47,6 @@ pub use zones::*;
 
 // Values that are one of several words have the type of the option table.
 pub use fiord_job::option::table::{
-    Advice, ClockSource, ExitWhat, Fallocate, Generator, LockFile, RateProcess, Sequencer,
-    SyncMode, Unified, WriteHint,
+    Advice, ClockSource, ExitWhat, Fallocate, Generator, LockFile, LogWindowValue, RateProcess,
+    Sequencer, SyncMode, Unified, WriteHint,
 };

@@ -40,6 +40,7 @@ impl JobPlan {
             pace: Pace::default(),
             process: process(),
             record: record(),
+            log: None,
             reporting: reporting(),
         }
     }

@@ -62,6 +62,8 @@ pub struct RunOptions {
     pub status: Option<u64>,
     /// Directory for files that the run itself creates (`--aux-path`).
     pub aux_path: PathBuf,
+    /// How the names of the logs of the bandwidth of all jobs together begin (`--bandwidth-log`); `None`: no such logs.
+    pub bandwidth_log: Option<String>,
     /// Name and version of the program, for the report.
     pub version: String,
     /// Offset of local time from UTC, seconds.
@@ -103,6 +105,7 @@ impl RunOptions {
             latencies: false,
             status: None,
             aux_path: PathBuf::from("."),
+            bandwidth_log: None,
             version: version.into(),
             utc_offset_s: 0,
             debug: None,

@@ -13,6 +13,18 @@ use crate::shared::Finished;
 use crate::{jobthread, report};
 
 impl Conductor<'_> {
+    /// Ends all jobs if a log cannot be created, before the first I/O.
+    pub(super) fn refuse_without_logs(&mut self) {
+        let run = Arc::clone(&self.run);
+        for (index, error) in run.logs.errors() {
+            let finished = Finished { error: Some(error.clone()), ..Finished::default() };
+            self.job_ended(*index, Box::new(finished));
+        }
+        if !run.logs.errors().is_empty() {
+            (0..self.entries.len()).for_each(|index| self.stop(index, StopReason::Failure));
+        }
+    }
+
     /// Starts the threads of all jobs that may start now.
     pub(super) fn start_jobs(&mut self) {
         let elapsed = clock::monotonic().saturating_sub(self.began);

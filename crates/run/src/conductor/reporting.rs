@@ -162,6 +162,10 @@ impl Conductor<'_> {
     /// Creates the result of the run.
     pub(super) fn result(mut self) -> RunResult {
         self.update_devices();
+        if let Some(log) = &mut self.bandwidth_log {
+            log.finish(&self.run.jobs, clock::monotonic());
+        }
+        self.run.logs.end(self.abandoned);
         for what in self.run.groups.close() {
             self.warn(None, &what);
         }

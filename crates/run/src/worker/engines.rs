@@ -8,7 +8,7 @@ use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
 use super::layers::{Boxed, Layered};
-use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
+use super::setup::{HOT, LOGGED, ONE, SIM, Surroundings, with_boxed, with_engine};
 use super::traced::{Traced, Tracer};
 
 macro_rules! setup {
@@ -30,6 +30,18 @@ macro_rules! setup {
         ) -> WorkerResult {
             match &around.job.engine {
                 $(EnginePlan::$plan { .. } => traced!($kind $engine, config, around, tracer),)*
+            }
+        }
+
+        /// Runs a job that logs its I/Os. The loops for that are compiled once for all engines. `tracer`: its I/Os are
+        /// traced, too.
+        pub(super) fn run_logged(
+            config: &EngineConfig,
+            around: Surroundings,
+            tracer: Option<Tracer>,
+        ) -> WorkerResult {
+            match &around.job.engine {
+                $(EnginePlan::$plan { .. } => logged!($kind $engine, config, around, tracer),)*
             }
         }
 
@@ -78,6 +90,23 @@ macro_rules! traced {
     }};
     ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
         with_boxed::<ONE>(fiord_engine::$engine::new($config).map(boxed), $around, Some($tracer))
+    };
+}
+
+macro_rules! logged {
+    (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
+        let engine = fiord_engine::$engine::new($config);
+        match $tracer {
+            Some(tracer) => {
+                let traced = Traced::new(tracer, $around.job.slots());
+                let engine = engine.map(|engine| Layered::new(engine, traced));
+                with_engine::<_, LOGGED>(engine, $around)
+            }
+            None => with_engine::<_, LOGGED>(engine.map(|e| Layered::new(e, ())), $around),
+        }
+    }};
+    ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
+        with_boxed::<LOGGED>(fiord_engine::$engine::new($config).map(boxed), $around, $tracer)
     };
 }
 

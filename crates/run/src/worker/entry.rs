@@ -9,7 +9,7 @@ use fiord_types::Errno;
 
 use super::layers::{Boxed, Layered};
 use super::locked::Locked;
-use super::setup::{MANAGED, ONE, Surroundings, with_boxed};
+use super::setup::{LOGGED, MANAGED, ONE, Surroundings, with_boxed};
 use super::traced::Tracer;
 use super::{Files, Outside, WorkerResult, engines};
 use crate::control::{JobControl, Phase};
@@ -40,14 +40,25 @@ pub(crate) fn run(
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
     }
     let tracer = Tracer::of(job, debug);
+    let logs = around.has_logs();
     if job.pace.offload
         && let Some(engine) = engines::offloaded(&config, job)
     {
-        return with_boxed::<MANAGED>(engine, around, tracer);
+        return match logs {
+            true => with_boxed::<LOGGED>(engine, around, tracer),
+            false => with_boxed::<MANAGED>(engine, around, tracer),
+        };
     }
     if job.target.lock != LockFile::None {
         let locks = around.files.locks();
-        return with_boxed::<ONE>(locked(&config, job, locks), around, tracer);
+        let engine = locked(&config, job, locks);
+        return match logs {
+            true => with_boxed::<LOGGED>(engine, around, tracer),
+            false => with_boxed::<ONE>(engine, around, tracer),
+        };
+    }
+    if logs {
+        return engines::run_logged(&config, around, tracer);
     }
     match tracer {
         Some(tracer) => engines::run_traced(&config, around, tracer),

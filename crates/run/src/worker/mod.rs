@@ -45,6 +45,7 @@ use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::journal::Journals;
 use crate::lock::FileLock;
+use crate::logs::LogChannel;
 use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
 use crate::zones::{Counts, ZoneTable};
@@ -68,6 +69,8 @@ pub(crate) struct Outside<'a> {
     pub extents: &'a ExtentLists,
     /// The journals of the run (`verify_journal`).
     pub journals: &'a Journals,
+    /// What the job and the writer of logs share; `None`: the job has no logs.
+    pub log: Option<&'a Arc<LogChannel>>,
     /// Receives warnings about the job.
     pub warn: &'a dyn Fn(String),
     /// A trigger may end the run, so that the job keeps a state (`--trigger-file`).

@@ -14,13 +14,16 @@ use fiord_types::{Dir, Nanos};
 use super::core::{JobState, opens_all};
 use super::hooks::{Hooks, MapInformer, Special, Verifier, WriteJournal};
 use super::layers::{Boxed, Layered};
-use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
+use super::loops::mode::{
+    Asynchronous, Bare, Dynamic, Logged, Managed, ManagedLogged, Synchronous,
+};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
 use super::{Files, Outside, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
+use crate::logs::JobLog;
 use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.
@@ -45,6 +48,13 @@ impl<'a> Surroundings<'a> {
         // A simulated device has no CPU: a cycle takes a nanosecond there.
         let cycles = clock.0.hertz().filter(|_| !job.engine.def().virtual_time);
         Surroundings { job, files, control, live, outside, hertz: cycles.unwrap_or(1_000_000_000) }
+    }
+}
+
+impl Surroundings<'_> {
+    /// Whether the job logs its I/Os.
+    pub(super) fn has_logs(&self) -> bool {
+        self.outside.log.is_some()
     }
 }
 
@@ -86,6 +96,9 @@ pub(super) const SIM: u8 = if cfg!(test) { HOT } else { ONE };
 /// Only a loop with hooks, for engines that need one.
 pub(super) const MANAGED: u8 = 2;
 
+/// Only loops that log I/Os.
+pub(super) const LOGGED: u8 = 3;
+
 /// The loop that a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopKind {
@@ -97,6 +110,10 @@ enum LoopKind {
     Dynamic,
     /// Has hooks.
     Managed,
+    /// Logs I/Os.
+    Logged,
+    /// Has hooks, and logs I/Os.
+    ManagedLogged,
 }
 
 /// Runs a job on its engine. `LOOPS`: which loops are compiled.
@@ -116,14 +133,19 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
         Err(error) => return failed(error),
     };
     let at_once = engine.completes_at_once();
-    let managed = const { LOOPS == MANAGED } || Hooks::wanted(job);
+    let managed = const { LOOPS == MANAGED } || Hooks::wanted(job) || job.pace.offload;
     let recorder = recorder(job, at_once, managed);
-    let kind = if managed { LoopKind::Managed } else { plain_loop(job, at_once, &recorder) };
+    let kind = match (const { LOOPS == LOGGED }, managed) {
+        (true, true) => LoopKind::ManagedLogged,
+        (true, false) => LoopKind::Logged,
+        (false, true) => LoopKind::Managed,
+        (false, false) => plain_loop(job, at_once, &recorder),
+    };
     let start = Start { engine, payload, around, recorder, kind };
     let result = if const { LOOPS == HOT } && kind != LoopKind::Managed {
         fiord_load::with_source(job, start)
     } else {
-        fiord_load::any_source(job).map(|source| start.run_any(source))
+        fiord_load::any_source(job).map(|source| start.run_any::<LOOPS>(source))
     };
     match result {
         Ok(result) => result,
@@ -202,19 +224,34 @@ impl<E: Engine> Start<'_, E> {
     }
 
     /// Runs one of the loops that are compiled once for all sources.
-    fn run_any(mut self, source: AnySource) -> WorkerResult {
+    fn run_any<const LOOPS: u8>(mut self, source: AnySource) -> WorkerResult {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
         match self.payload.take() {
-            Some(content) => self.run_any_with(source, content),
-            None => self.run_any_with(source, NoPayload),
+            Some(content) => self.run_any_with::<_, LOOPS>(source, content),
+            None => self.run_any_with::<_, LOOPS>(source, NoPayload),
         }
     }
 
-    fn run_any_with<P: Payload>(self, source: AnySource, payload: P) -> WorkerResult {
-        let managed = self.kind == LoopKind::Managed;
+    fn run_any_with<P: Payload, const LOOPS: u8>(
+        self,
+        source: AnySource,
+        payload: P,
+    ) -> WorkerResult {
+        let managed = self.is_managed();
+        if const { LOOPS == LOGGED } {
+            return self.run(source, payload, |worker, queued| match (queued, managed) {
+                (true, true) if const { E::ASYNC } => worker.run_queued::<ManagedLogged>(),
+                (true, _) if const { E::ASYNC } => worker.run_queued::<Logged>(),
+                (_, true) if const { at_once_possible::<E>() } => {
+                    worker.run_direct::<ManagedLogged>();
+                }
+                (..) if const { at_once_possible::<E>() } => worker.run_direct::<Logged>(),
+                (..) => {}
+            });
+        }
         self.run(source, payload, |worker, queued| match (queued, managed) {
             (true, true) if const { E::ASYNC } => worker.run_queued::<Managed>(),
             (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
@@ -222,6 +259,11 @@ impl<E: Engine> Start<'_, E> {
             (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
             (..) => {}
         })
+    }
+
+    /// Whether the loop has hooks.
+    fn is_managed(&self) -> bool {
+        matches!(self.kind, LoopKind::Managed | LoopKind::ManagedLogged)
     }
 
     /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. The flag passed to `inner_loop`
@@ -233,18 +275,19 @@ impl<E: Engine> Start<'_, E> {
         inner_loop: impl FnOnce(&mut Worker<'_, E, S, P>, bool),
     ) -> WorkerResult {
         let queued = !self.engine.completes_at_once();
-        let managed = self.kind == LoopKind::Managed;
+        let managed = self.is_managed();
         let mut slots = self.engine.take_slots();
         let engine = (&mut self.engine, &mut slots[..]);
         let special = match set_up(engine, &mut payload, &mut self.around, managed) {
             Ok(special) => special,
             Err(result) => return *result,
         };
-        let Surroundings { job, files, control, live, hertz, .. } = self.around;
+        let Surroundings { job, files, control, live, hertz, outside } = self.around;
         let recorder = self.recorder;
+        let log = JobLog::of(job, outside.log, recorder.axes & axes::SLAT != 0);
         let mut worker = Worker::new((self.engine, slots), source, payload, |now| {
             let hooks = Hooks::of(job, special, hertz, now);
-            JobState::new((job, files), (control, live), recorder, hooks, now)
+            JobState::new((job, files), (control, live), recorder, hooks, now).with_log(log)
         });
         worker.watch_buffers();
         inner_loop(&mut worker, queued);

@@ -67,6 +67,7 @@ fn nowhere() -> Outside<'static> {
     let extents = Box::leak(Box::default());
     let aux_path = Path::new("");
     Outside {
+        log: None,
         ready: &|| (),
         debug: None,
         bad_block: Arc::new(drop),

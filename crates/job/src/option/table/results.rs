@@ -5,11 +5,11 @@ use crate::option::declare::*;
 words! {
     /// The words of `log_window_value`.
     pub enum LogWindowValue {
-        Avg = later("avg", "the mean"),
-        Max = later("max", "the maximum"),
-        Both = later("both", "both"),
-        _ = later_alias("0", "avg"),
-        _ = later_alias("1", "max"),
+        Avg = new("avg", "the mean"),
+        Max = new("max", "the maximum"),
+        Both = new("both", "both"),
+        _ = alias("0", "avg"),
+        _ = alias("1", "max"),
     }
 }
 
@@ -59,114 +59,117 @@ options! {
     /// Whether the report includes the job.
     pub const STATS: Opt<bool> = option("stats", BOOL, "stats=0").default("1");
 
-    /// Gives each worker its own log files. With 0, jobs with the same name append to the same
-    /// files.
+    /// Gives each worker its own log files: their names contain its number. With 0, they do not, and workers with
+    /// logs of the same name append to the same files. Rows of earlier runs stay in them.
     pub const PER_JOB_LOGS: Opt<bool> = option("per_job_logs", BOOL, "per_job_logs=0")
-        .default("1")
-        .later();
+        .default("1");
 
-    /// Logs bandwidth over time to `NAME_bw.N.log`. Without a name, the job's name is used.
+    /// Logs bandwidth over time to `NAME_bw.N.log`, in KiB/s for windows and in units of 1000 bytes per second for
+    /// single I/Os. Without a name, the job's name is used. The directory of a log must exist.
     pub const WRITE_BW_LOG: Opt<Option<String>> = option("write_bw_log", TEXT, "write_bw_log=run1")
-        .bare("")
-        .later();
+        .bare("");
 
     /// Logs submission, completion and total latency over time to `NAME_slat.N.log`,
     /// `NAME_clat.N.log` and `NAME_lat.N.log`.
     pub const WRITE_LAT_LOG: Opt<Option<String>> =
-        option("write_lat_log", TEXT, "write_lat_log=run1").bare("").later();
+        option("write_lat_log", TEXT, "write_lat_log=run1").bare("");
 
     /// Logs IOPS over time to `NAME_iops.N.log`.
     pub const WRITE_IOPS_LOG: Opt<Option<String>> =
-        option("write_iops_log", TEXT, "write_iops_log=run1").bare("").later();
+        option("write_iops_log", TEXT, "write_iops_log=run1").bare("");
 
     /// Logs a histogram of completion latency to `NAME_clat_hist.N.log` every `log_hist_msec`.
     pub const WRITE_HIST_LOG: Opt<Option<String>> =
-        option("write_hist_log", TEXT, "write_hist_log=run1").bare("").later();
+        option("write_hist_log", TEXT, "write_hist_log=run1").bare("");
 
-    /// The window over which bandwidth samples are averaged. A bare number is in milliseconds.
+    /// The window over which bandwidth samples are averaged, also in a log with windows. A bare number is in
+    /// milliseconds. Without this option, the windows of a log are those of `log_avg_msec`.
     pub const BWAVGTIME: Opt<Nanos> = option("bwavgtime", MILLIS, "bwavgtime=1000")
         .default("500")
         .under("write_bw_log");
 
-    /// The window over which IOPS samples are averaged. A bare number is in milliseconds.
+    /// The window over which IOPS samples are averaged, also in a log with windows. A bare number is in
+    /// milliseconds. Without this option, the windows of a log are those of `log_avg_msec`.
     pub const IOPSAVGTIME: Opt<Nanos> = option("iopsavgtime", MILLIS, "iopsavgtime=1000")
         .default("500")
         .under("write_iops_log");
 
-    /// How many log entries fiord allocates memory for at the start.
+    /// How many log entries fio allocates memory for at the start.
     pub const LOG_ENTRIES: Opt<u32> =
         option("log_entries", int(1024, 1_048_576), "log_entries=65536")
             .default("1024")
-            .accepted("it has no effect on what a log holds");
+            .accepted("the memory of a log does not depend on it");
 
     /// Logs one entry per window of this length, instead of one per I/O. A bare number is in
-    /// milliseconds.
+    /// milliseconds. Windows follow each other from the job's start, and an I/O belongs to the window in which it
+    /// completes.
     pub const LOG_AVG_MSEC: Opt<Nanos> = option("log_avg_msec", MILLIS, "log_avg_msec=1000")
-        .default("0")
-        .later();
+        .default("0");
 
     /// The interval between two histograms in `write_hist_log`. A bare number is in milliseconds; 0
     /// turns histograms off.
     pub const LOG_HIST_MSEC: Opt<Nanos> = option("log_hist_msec", MILLIS, "log_hist_msec=1000")
-        .default("0")
-        .later();
+        .default("0");
 
     /// How many times fiord halves the number of bins of a histogram.
     pub const LOG_HIST_COARSENESS: Opt<u8> =
-        option("log_hist_coarseness", int(0, 6), "log_hist_coarseness=2").default("0").later();
+        option("log_hist_coarseness", int(0, 6), "log_hist_coarseness=2").default("0");
 
     /// Which latency is logged for a window of `log_avg_msec`.
     pub const LOG_WINDOW_VALUE: Opt<LogWindowValue> =
         option("log_window_value", one_of(), "log_window_value=both")
             .alias(&["log_max_value"])
             .default("avg")
-            .later()
+
             .since("3.42");
 
     /// Adds the offset of the I/O to each log entry.
     pub const LOG_OFFSET: Opt<bool> = option("log_offset", BOOL, "log_offset=1")
-        .default("0")
-        .later();
+        .default("0");
 
     /// Logs the priority class and level of the I/O, instead of only whether it had the highest
     /// class.
     pub const LOG_PRIO: Opt<bool> = option("log_prio", BOOL, "log_prio=1")
-        .default("0")
-        .later();
+        .default("0");
 
-    /// Adds the issue time of the I/O to each log entry.
+    /// Adds the issue time of the I/O to the rows of `slat` and `clat` logs, in nanoseconds since the job's start. In
+    /// other logs it is 0. Needs `write_lat_log` and `log_offset=1`.
     pub const LOG_ISSUE_TIME: Opt<bool> = option("log_issue_time", BOOL, "log_issue_time=1")
         .default("0")
-        .since("3.42")
-        .later();
+        .since("3.42");
 
     /// Compresses a log in memory during the run, each time it has grown by this much.
     pub const LOG_COMPRESSION: Opt<Option<Bytes>> =
-        option("log_compression", bytes(1024, 536_870_912), "log_compression=64m").later();
+        option("log_compression", bytes(1024, 536_870_912), "log_compression=64m")
+            .accepted("logs are written as rows occur, so there are none in memory to compress");
 
-    /// The CPUs on which fiord compresses logs.
+    /// The CPUs of the thread that compresses and writes logs.
     pub const LOG_COMPRESSION_CPUS: Opt<Option<Vec<u32>>> = option(
         "log_compression_cpus",
         custom("CPU numbers and ranges", &Reader(read::cpu_set)),
         "log_compression_cpus=0",
     )
-    .under("log_compression")
-    .later();
+    .under("log_compression");
 
-    /// Keeps logs compressed on disk, in files with the extension `.fz`.
+    /// Keeps logs compressed on disk, in files with the extension `.fz`. `--inflate-log` prints them.
     pub const LOG_STORE_COMPRESSED: Opt<bool> =
-        option("log_store_compressed", BOOL, "log_store_compressed=1").later();
+        option("log_store_compressed", BOOL, "log_store_compressed=1");
+
+    /// Whether windows of `log_avg_msec` and `log_hist_msec` without an I/O have a row, with the value 0. fio leaves
+    /// them out, which hides stalls.
+    pub const LOG_EMPTY: Opt<bool> = option("log_empty", BOOL, "log_empty=1")
+        .default("0")
+        .since("fiord");
 
     /// Uses the time of a clock for log entries, instead of the time since the start.
     pub const LOG_ALTERNATE_EPOCH: Opt<bool> =
         option("log_alternate_epoch", BOOL, "log_alternate_epoch=1")
-            .alias(&["log_unix_epoch"])
-            .later();
+            .alias(&["log_unix_epoch"]);
 
     /// The number of the clock for `log_alternate_epoch`, as in `clock_gettime(2)`. 0 is the
     /// real-time clock.
     pub const LOG_ALTERNATE_EPOCH_CLOCK_ID: Opt<Option<u32>> =
-        option("log_alternate_epoch_clock_id", COUNT, "log_alternate_epoch_clock_id=1").later();
+        option("log_alternate_epoch_clock_id", COUNT, "log_alternate_epoch_clock_id=1");
 
     /// Counts the trims of each block before its first error, and records that error.
     pub const BLOCK_ERROR_PERCENTILES: Opt<bool> =

@@ -49,6 +49,10 @@ impl JobState<'_> {
         if !self.check_buffers() {
             return false;
         }
+        if let Some(error) = self.log.failure() {
+            self.error.get_or_insert(error);
+            return false;
+        }
         let goes_on = self.ramp.is_some() || self.check_hooks(now);
         self.publish();
         if self.steady.as_mut().is_some_and(|steady| steady.look(now, &self.recorder)) {
@@ -126,6 +130,7 @@ impl JobState<'_> {
 
     /// Forgets everything that was measured so far.
     fn restart_measuring(&mut self, now: u64) {
+        self.log.restart(now, &self.recorder);
         self.recorder.reset();
         self.recorder.begin_slices(Nanos(now));
         self.stages.forget();
@@ -194,7 +199,7 @@ impl JobState<'_> {
     fn delays(&self) -> ThreadDelays {
         let waited = usage::ready_time().zip(self.ready);
         let ready = waited.map(|(now, then)| now.saturating_sub(then));
-        ThreadDelays { ready, ..self.waiting.delays }
+        ThreadDelays { ready, log: self.log.wait(), ..self.waiting.delays }
     }
 
     /// The result of the job. Its last I/O or flush has just ended.
@@ -202,6 +207,10 @@ impl JobState<'_> {
         if self.ramp.is_some() {
             // The job ended within its ramp: nothing of it counts.
             self.begin_measuring(now);
+        }
+        self.log.finish(now, &self.recorder);
+        if let Some(error) = self.log.failure() {
+            self.error.get_or_insert(error);
         }
         if self.control.snapshot_wanted() {
             // The request came too late for the loop to see.

@@ -30,6 +30,7 @@ use super::Files;
 use super::hooks::Hooks;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
+use crate::logs::JobLog;
 use crate::steady::Sampler;
 
 /// A job instance while it runs, without its engine, source and payload.
@@ -45,6 +46,8 @@ pub(super) struct JobState<'a> {
     pub buffers: Vec<BusWatch>,
     /// Features that follow individual I/Os. Used only by loops with hooks.
     pub hooks: Hooks,
+    /// The job's logs. Used only by loops that log I/Os.
+    pub log: JobLog,
     /// What the next I/O waits for. Used only by loops with hooks.
     pub waiting: Waiting,
     /// An operation of the source that waits, in a loop with hooks that issues one I/O at a time.
@@ -111,6 +114,7 @@ impl<'a> JobState<'a> {
         recorder.begin_slices(Nanos(now));
         let mut state = JobState {
             hooks,
+            log: JobLog::none(),
             waiting: Waiting::new(),
             held: None,
             visited: None,
@@ -143,6 +147,23 @@ impl<'a> JobState<'a> {
         };
         state.schedule_housekeeping(now);
         state
+    }
+
+    /// This state of a job with these logs. They begin with the measured part of the job.
+    pub(super) fn with_log(mut self, log: JobLog) -> Self {
+        self.log = log;
+        if self.ramp.is_none() {
+            self.log.restart(self.begin, &self.recorder);
+        }
+        self
+    }
+
+    /// Ends the windows of logs that ended at or before `now`. Called before an I/O that completed at `now` is recorded.
+    #[inline(always)]
+    pub(super) fn cut_log(&mut self, now: u64) {
+        if self.log.is_due(now) {
+            self.log.cut(now, &self.recorder);
+        }
     }
 
     /// I/Os that have completed.

@@ -39,6 +39,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let dir = direction(op);
         let bytes = u64::from(op.len) + u64::from(op.at);
         let (start, issue) = (flight.start, flight.issue);
+        if M::LOGS {
+            self.state.log.io(op, dir, &times(start, issue, now), now);
+        }
         let batch = &mut batches[dir];
         if batch.start == start && batch.issue == issue {
             batch.count += 1;
@@ -221,7 +224,9 @@ pub(super) fn complete_at_once<E: Engine>(
     let end = clock.now().max(now);
     let times = times(flight.start, flight.issue, end);
     let bytes = u64::from(op.len) + u64::from(op.at);
+    state.cut_log(end);
     state.recorder.complete_with(axes::DYNAMIC, direction(&op), Bytes(bytes), times, 1);
+    state.log.io(&op, direction(&op), &times, end);
     succeeded_cold(state, engine, slots, slot, &op, times, end);
 }
 

@@ -82,17 +82,26 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             None => queue_now(self.engine, slot, &op),
         };
         *now = self.stage_time::<M>(LoopStage::Waiting, start);
+        if M::LOGS {
+            self.state.cut_log(*now);
+        }
         if outcome == complete(&io) {
             let lat = now.wrapping_sub(start);
             let times = whole_times(lat);
             let bytes = Bytes(io.len.into());
             self.state.recorder.complete_with(M::AXES, io.dir, bytes, times, 1);
+            if M::LOGS {
+                self.state.log.io(&op, io.dir, &times, *now);
+            }
             if M::HOOKS {
                 slot = succeeded(self.state, self.engine, slot, &op, times, *now);
                 if self.state.hooks.want(Events::DATA) {
                     // The next I/O begins after the hook has read these bytes.
                     *now = self.clock.now();
                 }
+            }
+            if M::LOGS && self.state.log.take_waited() {
+                *now = self.clock.now();
             }
         } else {
             let end;
@@ -346,7 +355,9 @@ fn unusual_completion<E: Engine>(
     let end = clock.now();
     let lat = end.wrapping_sub(start);
     let times = whole_times(lat);
+    state.cut_log(end);
     state.recorder.complete_with(axes, dir, Bytes(whole.into()), times, 1);
+    state.log.io(&op, dir, &times, end);
     let slot = succeeded(state, engine, slot, &op, times, end);
     (slot, Some(clock.now()))
 }

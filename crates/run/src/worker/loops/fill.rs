@@ -338,10 +338,16 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     ) -> u64 {
         let data = count_accepted(self.state, op);
         self.state.recorder.depth.record_n(slots.in_flight(), data);
-        let end = self.time::<M>(now);
+        let mut end = self.time::<M>(now);
+        if M::LOGS {
+            self.state.cut_log(end);
+        }
         let mut batches = EMPTY_BATCHES;
         self.complete_one::<M>(slots, (slot, outcome), end, &mut batches);
         self.record_all::<M>(&batches, end);
+        if M::LOGS && self.state.log.take_waited() {
+            end = self.clock.now();
+        }
         self.state.recorder.submit.record(1);
         self.state.recorder.complete.record(1);
         self.end_stage::<M>(LoopStage::Completion);

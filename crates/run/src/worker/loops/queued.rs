@@ -173,6 +173,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if count > 0 {
             self.state.recorder.complete.record(count as u32);
         }
+        if M::LOGS {
+            self.state.cut_log(*now);
+        }
         let mut batches = EMPTY_BATCHES;
         while let Some((slot, outcome)) = slots.done.pop_front() {
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
@@ -180,6 +183,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.record_all::<M>(&batches, *now);
         if M::HOOKS && self.state.hooks.want(Events::DATA) {
             // The next I/Os begin after the hooks have read these bytes.
+            *now = self.clock.now();
+        }
+        if M::LOGS && self.state.log.take_waited() {
             *now = self.clock.now();
         }
         self.end_stage::<M>(LoopStage::Completion);

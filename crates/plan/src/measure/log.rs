@@ -1,0 +1,122 @@
+//! The logs of a job: `write_bw_log`, `write_iops_log`, `write_lat_log`, `write_hist_log` and their options.
+
+use std::path::PathBuf;
+
+use fiord_formats::log::{LogColumns, LogKind};
+use fiord_job::option::table::{
+    BWAVGTIME, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, GTOD_REDUCE, IOPSAVGTIME,
+    LOG_ALTERNATE_EPOCH, LOG_ALTERNATE_EPOCH_CLOCK_ID, LOG_AVG_MSEC, LOG_COMPRESSION_CPUS,
+    LOG_EMPTY, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_ISSUE_TIME, LOG_OFFSET, LOG_PRIO,
+    LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, PER_JOB_LOGS, WRITE_BW_LOG, WRITE_HIST_LOG,
+    WRITE_IOPS_LOG, WRITE_LAT_LOG,
+};
+use fiord_types::{JobIndex, Nanos};
+
+use crate::model::{JobPlan, LogFilePlan, LogPlan, LogWindowValue};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// Reads the logs of a job, with paths for the instance `index`. `None`: it has none.
+pub(crate) fn log(job: Reading, index: JobIndex, messages: &mut Messages) -> Option<LogPlan> {
+    if job.get(LOG_ISSUE_TIME) && !(job.is_set(WRITE_LAT_LOG) && job.get(LOG_OFFSET)) {
+        let what = "log_issue_time option requires write_lat_log and log_offset options";
+        messages.push(
+            job.error(LOG_ISSUE_TIME, what)
+                .help("To fix: set write_lat_log and log_offset=1, or leave log_issue_time out"),
+        );
+    }
+    let files = files(job, index);
+    if files.is_empty() {
+        return None;
+    }
+    let average = job.get(LOG_AVG_MSEC);
+    let window = (average > Nanos::ZERO).then_some(average);
+    let own = |set: bool, time: Nanos| if set { time.max(Nanos::from_millis(1)) } else { average };
+    let value = job.get(LOG_WINDOW_VALUE);
+    let clock = job.get(LOG_ALTERNATE_EPOCH).then(|| {
+        let id = job.get(LOG_ALTERNATE_EPOCH_CLOCK_ID).unwrap_or(0);
+        i32::try_from(id).unwrap_or(i32::MAX)
+    });
+    Some(LogPlan {
+        files,
+        append: !job.get(PER_JOB_LOGS),
+        compressed: job.get(LOG_STORE_COMPRESSED),
+        columns: LogColumns {
+            both: value == LogWindowValue::Both,
+            offset: job.get(LOG_OFFSET),
+            priority: job.get(LOG_PRIO),
+            issue_time: job.get(LOG_ISSUE_TIME),
+        },
+        window,
+        bandwidth_window: own(job.is_set(BWAVGTIME), job.get(BWAVGTIME)),
+        iops_window: own(job.is_set(IOPSAVGTIME), job.get(IOPSAVGTIME)),
+        value,
+        histogram_window: Some(job.get(LOG_HIST_MSEC)).filter(|time| *time > Nanos::ZERO),
+        coarseness: job.get(LOG_HIST_COARSENESS),
+        empty_windows: job.get(LOG_EMPTY),
+        clock,
+        cpus: job.get(LOG_COMPRESSION_CPUS),
+    })
+}
+
+/// The log files of a job. As in fio, there is no file for a latency that the job does not measure.
+fn files(job: Reading, index: JobIndex) -> Vec<LogFilePlan> {
+    let measures = |off| !job.get(GTOD_REDUCE) && !job.get(off);
+    let kinds = [
+        (WRITE_BW_LOG, LogKind::Bandwidth, true),
+        (WRITE_IOPS_LOG, LogKind::Iops, true),
+        (WRITE_LAT_LOG, LogKind::TotalLatency, measures(DISABLE_LAT)),
+        (WRITE_LAT_LOG, LogKind::SubmissionLatency, measures(DISABLE_SLAT)),
+        (WRITE_LAT_LOG, LogKind::CompletionLatency, measures(DISABLE_CLAT)),
+        (WRITE_HIST_LOG, LogKind::Histogram, true),
+    ];
+    let number = match job.get(PER_JOB_LOGS) {
+        true => format!(".{}", index.get() + 1),
+        false => String::new(),
+    };
+    let extension = if job.get(LOG_STORE_COMPRESSED) { ".log.fz" } else { ".log" };
+    let wanted = kinds.into_iter().filter(|(.., measured)| *measured);
+    wanted
+        .filter_map(|(option, kind, _)| {
+            let given = job.get(option)?;
+            let prefix = if given.is_empty() { &job.spec.name } else { &given };
+            let path = PathBuf::from(format!("{prefix}_{}{number}{extension}", kind.name()));
+            Some(LogFilePlan { kind, path })
+        })
+        .collect()
+}
+
+/// Refuses logs that two jobs write in different ways: the file would contain rows of two forms.
+pub(crate) fn refuse_mixed(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+    let mut seen: Vec<(&LogFilePlan, &LogPlan, &JobPlan)> = Vec::new();
+    for plan in plans {
+        let Some(log) = &plan.log else { continue };
+        for file in &log.files {
+            let Some((_, other, first)) = seen.iter().find(|(known, ..)| known.path == file.path)
+            else {
+                seen.push((file, log, plan));
+                continue;
+            };
+            let form = |log: &LogPlan| {
+                let windows = match file.kind {
+                    LogKind::Histogram => None,
+                    _ => Some((log.columns, log.window)),
+                };
+                let bins = (file.kind == LogKind::Histogram).then_some(log.coarseness);
+                (windows, bins, log.compressed, log.clock)
+            };
+            if form(log) == form(other) {
+                continue;
+            }
+            let job = jobs[plan.identity.section];
+            let path = file.path.display();
+            let what = format!(
+                "jobs `{}` and `{}` append rows of different forms to the log {path}",
+                first.identity.name, plan.identity.name
+            );
+            messages.push(job.error(PER_JOB_LOGS, what).help(
+                "To fix: set per_job_logs=1, give the logs different names, or use the same log_* options in both jobs",
+            ));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The logs of a job.
+
+use std::path::PathBuf;
+
+use fiord_formats::log::{LogColumns, LogKind};
+use fiord_types::Nanos;
+
+use super::LogWindowValue;
+
+/// The log files of a job (`write_bw_log`, `write_iops_log`, `write_lat_log`, `write_hist_log`) and what is in them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPlan {
+    /// The files. At most one for each kind.
+    pub files: Vec<LogFilePlan>,
+    /// `per_job_logs=0`: the rows are appended to the files, which other jobs may share.
+    pub append: bool,
+    /// `log_store_compressed`: the files contain zlib streams, as fio's do.
+    pub compressed: bool,
+    /// The columns of all files but histograms.
+    pub columns: LogColumns,
+    /// `log_avg_msec`: a row is a window of this length. `None`: a row is an I/O.
+    pub window: Option<Nanos>,
+    /// Length of the windows of bandwidth: `bwavgtime` if the job sets it, otherwise `log_avg_msec`.
+    pub bandwidth_window: Nanos,
+    /// Length of the windows of IOPS: `iopsavgtime` if the job sets it, otherwise `log_avg_msec`.
+    pub iops_window: Nanos,
+    /// `log_window_value`: the value of a window.
+    pub value: LogWindowValue,
+    /// `log_hist_msec`: time between two histograms. `None`: the histogram log stays empty, as in fio.
+    pub histogram_window: Option<Nanos>,
+    /// `log_hist_coarseness`: how many times the number of bins is halved.
+    pub coarseness: u8,
+    /// `log_empty`: windows without an I/O have rows.
+    pub empty_windows: bool,
+    /// `log_alternate_epoch`: the clock (`clock_gettime(2)`) whose time rows have. `None`: time since the job's start.
+    pub clock: Option<i32>,
+    /// `log_compression_cpus`: the CPUs of the thread that writes logs.
+    pub cpus: Option<Vec<u32>>,
+}
+
+/// A log file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogFilePlan {
+    /// What it contains.
+    pub kind: LogKind,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+impl LogPlan {
+    /// The path of the log of a kind.
+    #[must_use]
+    pub fn path(&self, kind: LogKind) -> Option<&PathBuf> {
+        self.files.iter().find(|file| file.kind == kind).map(|file| &file.path)
+    }
+
+    /// Whether some log has a row for each I/O.
+    #[must_use]
+    pub fn has_single_ios(&self) -> bool {
+        self.window.is_none() && self.files.iter().any(|file| file.kind != LogKind::Histogram)
+    }
+}

@@ -1,0 +1,153 @@
+//! The files of logs: how they are opened and written.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open};
+use fiord_sys::node::Device;
+use fiord_types::{Bytes, Errno};
+
+use super::channel::LogChannel;
+use crate::error::{JobError, Stage};
+
+/// An open log file.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    path: PathBuf,
+    file: File,
+    /// Where its last whole row ends; `None`: it is not a regular file.
+    whole: Option<u64>,
+    /// The jobs that write it.
+    pub(super) users: Vec<Arc<LogChannel>>,
+    /// It could not be written. No more rows are written.
+    failed: bool,
+}
+
+/// The open log files of a run.
+#[derive(Debug, Default)]
+pub(super) struct LogFiles {
+    files: Vec<LogFile>,
+    /// For each file: what identifies it, and whether several jobs may write it.
+    identities: Vec<((Device, u64), bool)>,
+}
+
+impl LogFiles {
+    /// Opens a log. Returns its number. `shared`: several jobs may append to it.
+    pub(super) fn open(
+        &mut self,
+        path: &Path,
+        shared: bool,
+        plan: &Plan,
+    ) -> Result<usize, JobError> {
+        let how = Open::write_only().create(true).append(shared).mode(0o666);
+        let opened =
+            FileGuard::typed().open(how, path).map_err(|error| cannot_open(path, &error))?;
+        let failed = |error: fiord_sys::Error| cannot_open(path, &error);
+        let facts = file::facts_of(&opened.fd).map_err(failed)?;
+        let regular = facts.kind == InodeType::Regular;
+        let identity = identity(&facts);
+        if let Some(job) = plan.jobs.iter().find(|job| is_target(job, identity)) {
+            let detail = format!(
+                "the log is a file of job `{}`. To fix: give the log another name",
+                job.identity.name
+            );
+            return Err(JobError::new(Stage::Log, Errno::EINVAL, detail).at(path));
+        }
+        let known = self.identities.iter().position(|(known, _)| *known == identity && regular);
+        if let Some(known) = known {
+            if shared && self.identities[known].1 {
+                return Ok(known);
+            }
+            let other = self.files[known].path.display();
+            let detail = format!(
+                "{other} is the same file. To fix: give each log a file of its own, or set per_job_logs=0 in all jobs \
+                 that share it"
+            );
+            return Err(JobError::new(Stage::Log, Errno::EEXIST, detail).at(path));
+        }
+        let whole = match (regular, shared) {
+            (true, true) => Some(facts.size.0),
+            (true, false) => {
+                file::truncate(&opened.fd, Bytes::ZERO).map_err(failed)?;
+                Some(0)
+            }
+            (false, _) => None,
+        };
+        self.files.push(LogFile {
+            path: path.to_owned(),
+            file: File::from(opened.fd),
+            whole,
+            users: Vec::new(),
+            failed: false,
+        });
+        self.identities.push((identity, shared));
+        Ok(self.files.len() - 1)
+    }
+
+    /// A file by its number.
+    pub(super) fn get(&mut self, number: usize) -> Option<&mut LogFile> {
+        self.files.get_mut(number)
+    }
+}
+
+impl LogFile {
+    /// Writes whole rows. If that fails, the jobs that write this log learn why, and the file ends with a whole row.
+    pub(super) fn write(&mut self, rows: &[u8]) {
+        if self.failed || rows.is_empty() {
+            return;
+        }
+        if let Err(error) = self.file.write_all(rows) {
+            self.failed = true;
+            if let Some(whole) = self.whole {
+                // If this fails, too, the file ends with a part of a row.
+                let _ = file::truncate(&self.file, Bytes(whole));
+            }
+            let error = cannot_write(&self.path, &error);
+            self.users.iter().for_each(|user| user.fail(&error));
+        } else if let Some(whole) = &mut self.whole {
+            *whole += rows.len() as u64;
+        }
+    }
+}
+
+/// What identifies a file: device and inode of a file; device and 0 of a device.
+fn identity(facts: &FileFacts) -> (Device, u64) {
+    facts.node.map_or((facts.device, facts.inode), |node| (node, 0))
+}
+
+fn is_target(job: &JobPlan, log: (Device, u64)) -> bool {
+    let stored = job
+        .target
+        .files
+        .iter()
+        .filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
+    stored.filter_map(|file| file::facts(&file.path).ok()).any(|facts| identity(&facts) == log)
+}
+
+fn cannot_open(path: &Path, error: &fiord_sys::Error) -> JobError {
+    let fix = match error.errno {
+        Errno::ENOENT => "create its directory, or use another name for the log",
+        _ => "use a name for the log that can be created",
+    };
+    let detail = match error.said.as_deref().or(error.advice()) {
+        Some(advice) => advice.to_owned(),
+        None => format!("the log cannot be created. To fix: {fix}"),
+    };
+    JobError::new(Stage::Log, error.errno, detail).at(path)
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> JobError {
+    let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+    let fix = match errno {
+        Errno::ENOSPC | Errno::EDQUOT => {
+            "free space on its disk, use log_avg_msec, or use a larger disk"
+        }
+        Errno::EFBIG => "raise the limit on file sizes (ulimit -f), or use log_avg_msec",
+        _ => "use another disk for the log",
+    };
+    let detail = format!("the log ends here, and its rows are valid. To fix: {fix}");
+    JobError::new(Stage::Log, errno, detail).at(path)
+}

@@ -1,0 +1,192 @@
+//! Logs of bandwidth, IOPS and latencies (`write_bw_log` and its like), which one thread writes during the run.
+//!
+//! | question | module |
+//! |---|---|
+//! | which logs does a run have, who writes them | here |
+//! | how does a worker record its I/Os and windows | `worker.rs` |
+//! | how are sums of a recorder cut into windows | `windows.rs` |
+//! | how do I/Os get to the writer, what if it is too slow | `ring.rs`, `channel.rs` |
+//! | which rows do they become | `sink.rs` |
+//! | when are rows written | `writer.rs` |
+//! | how are the files opened, what if a disk is full | `files.rs` |
+//! | bandwidth of all jobs together (`--bandwidth-log`) | `aggregate.rs` |
+//!
+//! No row is dropped: a worker waits if the writer is too slow, and the time is in the results.
+
+mod aggregate;
+mod channel;
+mod files;
+mod ring;
+mod sink;
+mod windows;
+mod worker;
+mod writer;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use fiord_plan::{JobPlan, LogPlan, Plan};
+use fiord_sys::cpu::CpuSet;
+use fiord_types::{Dir, Errno, PerDir};
+
+use self::files::LogFiles;
+use self::sink::JobSink;
+use self::writer::LogWriter;
+use crate::error::{JobError, Stage};
+
+pub(crate) use aggregate::BandwidthLog;
+pub(crate) use channel::LogChannel;
+pub(crate) use worker::JobLog;
+
+/// Memory of all rings, bytes, and most of it for one.
+const RINGS: usize = 44 << 20;
+const RING: usize = 8 << 20;
+/// Memory of all windows that wait for the writer, bytes; the size of one; the least and the most of a job.
+const WINDOWS: usize = 16 << 20;
+const WINDOW: usize = 45 << 10;
+const WINDOW_COUNTS: (usize, usize) = (2, 256);
+
+/// The logs of a run.
+#[derive(Debug, Default)]
+pub(crate) struct RunLogs {
+    /// By job.
+    channels: Vec<Option<Arc<LogChannel>>>,
+    /// The bandwidth of all jobs together (`--bandwidth-log`).
+    all: Option<Arc<LogChannel>>,
+    /// Jobs whose logs cannot be created.
+    errors: Vec<(usize, JobError)>,
+    over: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl RunLogs {
+    /// Creates the logs of a plan, and starts the thread that writes them. `bandwidth_log`: how the names of the logs
+    /// of all jobs together begin. Logs of earlier runs are emptied, unless jobs append to them. If a log cannot be
+    /// created, [`RunLogs::errors`] says why, and nothing is written.
+    pub(crate) fn open(plan: &Plan, bandwidth_log: Option<&str>) -> Self {
+        let mut logs = RunLogs::default();
+        let jobs = plan.jobs.iter().filter_map(|job| Some((job, job.log.as_ref()?)));
+        let (count, rings) = jobs.clone().fold((0, 0), |(count, rings), (_, log)| {
+            (count + 1, rings + usize::from(log.has_single_ios()))
+        });
+        if count == 0 && bandwidth_log.is_none() {
+            return logs;
+        }
+        let mut writer = LogWriter {
+            sinks: Vec::new(),
+            files: LogFiles::default(),
+            cpus: cpus(jobs),
+            over: Arc::clone(&logs.over),
+        };
+        let ring = (RINGS / rings.max(1)).min(RING);
+        let windows = (WINDOWS / count.max(1) / WINDOW).clamp(WINDOW_COUNTS.0, WINDOW_COUNTS.1);
+        for (index, job) in plan.jobs.iter().enumerate() {
+            let channel = job.log.as_ref().map(|log| {
+                let ring = if log.has_single_ios() { ring } else { 0 };
+                let channel = Arc::new(LogChannel::new(ring, windows));
+                match open_files(&mut writer.files, plan, log, &channel) {
+                    Ok(files) => {
+                        writer.sinks.push(JobSink::of(job, log, &files, Arc::clone(&channel)));
+                    }
+                    Err(error) => logs.errors.push((index, error)),
+                }
+                channel
+            });
+            logs.channels.push(channel);
+        }
+        if let Some(prefix) = bandwidth_log {
+            let channel = Arc::new(LogChannel::new(0, WINDOW_COUNTS.1));
+            match open_aggregate(&mut writer.files, plan, prefix) {
+                Ok(files) => writer.sinks.push(JobSink::of_all(files, Arc::clone(&channel))),
+                Err(error) => logs.errors.push((0, error)),
+            }
+            logs.all = Some(channel);
+        }
+        if logs.errors.is_empty()
+            && let Err(error) = logs.start(writer)
+        {
+            logs.errors.push((0, error));
+        }
+        logs
+    }
+
+    fn start(&mut self, writer: LogWriter) -> Result<(), JobError> {
+        let thread = std::thread::Builder::new().name("fiord-logs".into());
+        let thread = thread.spawn(move || writer.run()).map_err(|error| {
+            let detail = "cannot create the thread that writes logs. To fix: raise the limit (ulimit -u, pids.max)";
+            JobError::new(Stage::Log, Errno::of(&error), detail)
+        })?;
+        let channels = self.channels.iter().flatten().chain(&self.all);
+        channels.for_each(|channel| channel.serve_by(thread.thread()));
+        self.thread = Mutex::new(Some(thread));
+        Ok(())
+    }
+
+    /// What a job shares with the writer; `None`: it has no logs.
+    pub(crate) fn channel(&self, job: usize) -> Option<&Arc<LogChannel>> {
+        self.channels.get(job)?.as_ref()
+    }
+
+    /// The bandwidth of all jobs together (`--bandwidth-log`).
+    pub(crate) fn all(&self) -> Option<&Arc<LogChannel>> {
+        self.all.as_ref()
+    }
+
+    /// Why logs cannot be created: jobs by index, and their errors.
+    pub(crate) fn errors(&self) -> &[(usize, JobError)] {
+        &self.errors
+    }
+
+    /// Writes the last rows, and ends the thread. With `hurry`, does not wait for it.
+    pub(crate) fn end(&self, hurry: bool) {
+        self.over.store(true, Ordering::Release);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            thread.thread().unpark();
+            if !hurry {
+                // A panic of the thread is a bug that its message reports.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// The CPUs of the thread that writes logs; `None`: all.
+fn cpus<'a>(jobs: impl Iterator<Item = (&'a JobPlan, &'a LogPlan)>) -> Option<CpuSet> {
+    let set: CpuSet =
+        jobs.flat_map(|(_, log)| log.cpus.iter().flatten()).map(|cpu| *cpu as usize).collect();
+    (!set.is_empty()).then_some(set)
+}
+
+/// Opens the logs of a job. Returns their numbers.
+fn open_files(
+    files: &mut LogFiles,
+    plan: &Plan,
+    log: &LogPlan,
+    channel: &Arc<LogChannel>,
+) -> Result<Vec<usize>, JobError> {
+    let open = |file: &fiord_plan::LogFilePlan| {
+        let number = files.open(&file.path, log.append, plan)?;
+        if let Some(file) = files.get(number) {
+            file.users.push(Arc::clone(channel));
+        }
+        Ok(number)
+    };
+    log.files.iter().map(open).collect()
+}
+
+/// Opens the logs of `--bandwidth-log`.
+fn open_aggregate(
+    files: &mut LogFiles,
+    plan: &Plan,
+    prefix: &str,
+) -> Result<PerDir<usize>, JobError> {
+    let mut numbers = PerDir::all(0);
+    for dir in Dir::ALL {
+        let name = format!("{prefix}-{}_bw.log", dir.name());
+        numbers[dir] = files.open(Path::new(&name), false, plan)?;
+    }
+    Ok(numbers)
+}

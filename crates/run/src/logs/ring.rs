@@ -1,0 +1,200 @@
+//! A bounded ring of I/Os from one worker to the writer.
+//!
+//! An entry costs the worker a comparison and six stores. It looks at the writer's position only when the ring may be
+//! half full: it then wakes the writer, and waits if the ring is full.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fiord_types::Dir;
+
+/// Numbers of an entry.
+const WORDS: usize = 5;
+/// Bytes of an entry.
+pub(super) const ENTRY_BYTES: usize = WORDS * 8;
+
+/// Where the priority and the direction are in the second number of an entry. The length is in its lower half.
+const PRIORITY: u32 = 32;
+const DIRECTION: u32 = 40;
+
+/// An I/O that has completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LoggedIo {
+    /// When it completed, ns since the begin of the log.
+    pub end: u64,
+    /// Completion latency, ns.
+    pub clat: u64,
+    /// Submission latency, ns.
+    pub slat: u64,
+    /// Its first byte in the file.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u32,
+    /// Its direction.
+    pub dir: Dir,
+    /// Its priority: 0 is the job's own, n is the n-th of `cmdprio`.
+    pub priority: u8,
+}
+
+impl LoggedIo {
+    /// Total latency, ns.
+    #[inline]
+    pub(super) fn lat(&self) -> u64 {
+        self.slat.wrapping_add(self.clat)
+    }
+
+    /// When it was issued, ns since the begin of the log.
+    #[inline]
+    pub(super) fn issued(&self) -> u64 {
+        self.end.saturating_sub(self.clat)
+    }
+
+    #[inline(always)]
+    fn words(&self) -> [u64; WORDS] {
+        let form = u64::from(self.len)
+            | u64::from(self.priority) << PRIORITY
+            | (self.dir as u64) << DIRECTION;
+        [self.end, form, self.clat, self.slat, self.offset]
+    }
+
+    #[inline]
+    fn of_words([end, form, clat, slat, offset]: [u64; WORDS]) -> Self {
+        let dir = match form >> DIRECTION & 3 {
+            0 => Dir::Read,
+            1 => Dir::Write,
+            _ => Dir::Trim,
+        };
+        let (len, priority) = (form as u32, (form >> PRIORITY) as u8);
+        LoggedIo { end, clat, slat, offset, len, dir, priority }
+    }
+}
+
+/// A position in a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Position(AtomicU64);
+
+/// The ring. One thread calls [`Ring::write`], one other thread calls [`Ring::take`].
+#[derive(Debug)]
+pub(super) struct Ring {
+    slots: Box<[[AtomicU64; WORDS]]>,
+    /// Entries that were ever written.
+    head: Position,
+    /// Entries that were ever taken.
+    tail: Position,
+}
+
+impl Ring {
+    /// An empty ring with room for at least two entries. It has a power of two of them and at most `bytes`, if that is
+    /// enough for two.
+    pub(super) fn new(bytes: usize) -> Self {
+        let entries = (bytes / ENTRY_BYTES).max(2);
+        let slots = 1 << entries.ilog2();
+        Ring {
+            slots: (0..slots).map(|_| Default::default()).collect(),
+            head: Position::default(),
+            tail: Position::default(),
+        }
+    }
+
+    /// Number of entries that it holds.
+    pub(super) fn room(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    /// Entries that were ever taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.tail.0.load(Ordering::Acquire)
+    }
+
+    /// Writes the entry number `head`. The ring must have room for it.
+    #[inline(always)]
+    pub(super) fn write(&self, head: u64, io: &LoggedIo) {
+        let index = (head & (self.slots.len() as u64 - 1)) as usize;
+        let words = io.words();
+        // The index is always below the length.
+        if let Some(slot) = self.slots.get(index) {
+            for (word, value) in slot.iter().zip(words) {
+                word.store(value, Ordering::Relaxed);
+            }
+        }
+        self.head.0.store(head + 1, Ordering::Release);
+    }
+
+    /// Takes up to `most` entries and appends them to `block`. Returns how many.
+    pub(super) fn take(&self, most: usize, block: &mut Vec<LoggedIo>) -> usize {
+        let tail = self.tail.0.load(Ordering::Relaxed);
+        let waiting = self.head.0.load(Ordering::Acquire) - tail;
+        let count = waiting.min(most as u64);
+        let mask = self.slots.len() as u64 - 1;
+        block.extend((tail..tail + count).map(|number| {
+            let slot = &self.slots[(number & mask) as usize];
+            LoggedIo::of_words(std::array::from_fn(|i| slot[i].load(Ordering::Relaxed)))
+        }));
+        self.tail.0.store(tail + count, Ordering::Release);
+        count as usize
+    }
+
+    /// Whether at least a quarter of the entries waits.
+    pub(super) fn is_filling(&self) -> bool {
+        let waiting = self.head.0.load(Ordering::Relaxed) - self.tail.0.load(Ordering::Relaxed);
+        waiting >= self.room() / 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(n: u64) -> LoggedIo {
+        LoggedIo {
+            end: n << 40,
+            clat: n,
+            slat: n + 1,
+            offset: u64::MAX - n,
+            len: u32::MAX - n as u32,
+            dir: Dir::ALL[n as usize % 3],
+            priority: n as u8,
+        }
+    }
+
+    #[test]
+    fn entries_come_out_as_they_went_in() {
+        let ring = Ring::new(5 * ENTRY_BYTES);
+        assert_eq!(ring.room(), 4);
+        let mut block = Vec::new();
+        for round in 0..100 {
+            let first = round * 3;
+            (first..first + 3).for_each(|n| ring.write(n, &io(n)));
+            assert_eq!(ring.take(2, &mut block), 2);
+            assert_eq!(ring.taken(), first + 2);
+            assert_eq!(ring.take(9, &mut block), 1);
+        }
+        assert_eq!(ring.take(9, &mut block), 0);
+        assert!(block.iter().copied().eq((0..300).map(io)));
+    }
+
+    #[test]
+    fn two_threads_lose_nothing() {
+        let ring = Ring::new(64 * ENTRY_BYTES);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for n in 0..100_000 {
+                    while n - ring.taken() == ring.room() {
+                        std::thread::yield_now();
+                    }
+                    ring.write(n, &io(n));
+                }
+            });
+            let mut block = Vec::new();
+            let mut next = 0;
+            while next < 100_000 {
+                ring.take(50, &mut block);
+                for got in block.drain(..) {
+                    assert_eq!(got, io(next));
+                    next += 1;
+                }
+                std::thread::yield_now();
+            }
+        });
+    }
+}

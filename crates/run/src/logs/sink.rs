@@ -1,0 +1,317 @@
+//! Makes the rows of one job from the records of its worker.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use fiord_formats::log::fz::FzEncoder;
+use fiord_formats::log::histogram::{self, Coarseness};
+use fiord_formats::log::text::RowWriter;
+use fiord_formats::log::{LogColumns, LogKind, LogRow};
+use fiord_plan::{IoPrio, JobPlan, LogPlan, LogWindowValue};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
+
+use super::channel::{LatencySum, LogChannel, WindowKind, WindowRecord, WindowSums};
+use super::files::LogFiles;
+use super::ring::LoggedIo;
+
+/// I/Os that are taken from a ring at once.
+const BLOCK: usize = 2048;
+/// Compressed bytes after which a stream ends, so that the writer needs little memory.
+const STREAM: usize = 64 << 10;
+
+/// Turns the records of a worker into rows of its logs.
+#[derive(Debug)]
+pub(super) struct JobSink {
+    pub(super) channel: Arc<LogChannel>,
+    files: Vec<KindSink>,
+    facts: RowFacts,
+    /// All rows are written.
+    pub(super) done: bool,
+}
+
+/// What rows depend on besides the records.
+#[derive(Debug)]
+struct RowFacts {
+    value: LogWindowValue,
+    /// Windows without an I/O have rows, in these directions.
+    empty: PerDir<bool>,
+    /// By number in [`LoggedIo::priority`].
+    priorities: Vec<u16>,
+}
+
+/// One log of a job.
+#[derive(Debug)]
+struct KindSink {
+    kind: LogKind,
+    /// Number of its file.
+    file: usize,
+    /// It has rows of this direction alone.
+    only: Option<Dir>,
+    /// It has rows of single I/Os.
+    single: bool,
+    form: RowForm,
+}
+
+/// How rows become bytes.
+#[derive(Debug)]
+enum RowForm {
+    Text(Box<RowWriter>),
+    Compressed(Box<FzEncoder>),
+    Histogram(Coarseness),
+}
+
+/// Memory that all sinks use in turn.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    block: Vec<LoggedIo>,
+    rows: Vec<u8>,
+}
+
+impl JobSink {
+    /// The sink of a job. `files`: the number of each file of its plan.
+    pub(super) fn of(
+        job: &JobPlan,
+        log: &LogPlan,
+        files: &[usize],
+        channel: Arc<LogChannel>,
+    ) -> Self {
+        let record = &job.record;
+        let times = record.clat || record.lat || record.slat || record.bandwidth;
+        let sinks = log.files.iter().zip(files).map(|(planned, file)| KindSink {
+            kind: planned.kind,
+            file: *file,
+            only: None,
+            single: log.window.is_none()
+                && match planned.kind {
+                    // As in fio, a job without measurements has no such rows.
+                    LogKind::Bandwidth => record.bandwidth,
+                    LogKind::Iops => times,
+                    LogKind::Histogram => false,
+                    _ => true,
+                },
+            form: match planned.kind {
+                LogKind::Histogram => {
+                    RowForm::Histogram(Coarseness::new(log.coarseness).unwrap_or(Coarseness::MOST))
+                }
+                _ if log.compressed => RowForm::Compressed(Box::new(FzEncoder::new(log.columns))),
+                _ => RowForm::Text(Box::new(RowWriter::new(log.columns))),
+            },
+        });
+        let own = job.process.ioprio.map_or(0, IoPrio::bits);
+        let others = job.load.priorities.iter().flat_map(|list| &list.values);
+        let facts = RowFacts {
+            value: log.value,
+            empty: PerDir::from_fn(|dir| log.empty_windows && job.load.mix.has(dir)),
+            priorities: std::iter::once(own).chain(others.map(|value| value.bits())).collect(),
+        };
+        JobSink { channel, files: sinks.collect(), facts, done: false }
+    }
+
+    /// The sink of the bandwidth of all jobs together: a file for each direction.
+    pub(super) fn of_all(files: PerDir<usize>, channel: Arc<LogChannel>) -> Self {
+        let sink = |dir| KindSink {
+            kind: LogKind::Bandwidth,
+            file: files[dir],
+            only: Some(dir),
+            single: false,
+            form: RowForm::Text(Box::new(RowWriter::new(LogColumns::default()))),
+        };
+        let facts =
+            RowFacts { value: LogWindowValue::Avg, empty: PerDir::all(true), priorities: vec![0] };
+        JobSink { channel, files: Dir::ALL.map(sink).into(), facts, done: false }
+    }
+
+    /// Writes what the worker has recorded. `flush`: compressed rows are written, too. `over`: the run is over, so no
+    /// more records come.
+    pub(super) fn write(
+        &mut self,
+        files: &mut LogFiles,
+        scratch: &mut Scratch,
+        flush: bool,
+        over: bool,
+    ) {
+        if self.done {
+            return;
+        }
+        let ended = self.channel.has_ended() || over;
+        while let Some(ring) = &self.channel.ring {
+            scratch.block.clear();
+            if ring.take(BLOCK, &mut scratch.block) == 0 {
+                break;
+            }
+            let submission = self.channel.submission.load(Ordering::Relaxed);
+            for sink in self.files.iter_mut().filter(|sink| sink.single) {
+                if sink.kind != LogKind::SubmissionLatency || submission {
+                    let epoch = self.channel.epoch_ms.load(Ordering::Relaxed);
+                    sink.add_ios(&scratch.block, epoch, &self.facts, &mut scratch.rows);
+                    sink.write(files, &mut scratch.rows, false);
+                }
+            }
+        }
+        for record in self.channel.take_windows() {
+            let submission = self.channel.submission.load(Ordering::Relaxed);
+            let epoch = self.channel.epoch_ms.load(Ordering::Relaxed);
+            for sink in self.files.iter_mut().filter(|sink| sink.shows(record.kind)) {
+                if sink.kind != LogKind::SubmissionLatency || submission {
+                    sink.add_window(&record, epoch, &self.facts, &mut scratch.rows);
+                    sink.write(files, &mut scratch.rows, false);
+                }
+            }
+        }
+        if flush || ended {
+            self.files.iter_mut().for_each(|sink| sink.write(files, &mut scratch.rows, true));
+        }
+        if ended {
+            self.done = true;
+            self.channel.set_done();
+        }
+    }
+
+    /// Whether the worker is faster than the writer.
+    pub(super) fn is_filling(&self) -> bool {
+        !self.done && self.channel.ring.as_ref().is_some_and(|ring| ring.is_filling())
+    }
+}
+
+impl KindSink {
+    /// Whether it shows windows of a kind.
+    fn shows(&self, windows: WindowKind) -> bool {
+        match self.kind {
+            LogKind::Bandwidth => windows == WindowKind::Bandwidth,
+            LogKind::Iops => windows == WindowKind::Iops,
+            LogKind::Histogram => windows == WindowKind::Histogram,
+            _ => windows == WindowKind::Latency,
+        }
+    }
+
+    /// Makes the rows of single I/Os.
+    fn add_ios(&mut self, ios: &[LoggedIo], epoch: u64, facts: &RowFacts, rows: &mut Vec<u8>) {
+        let kind = self.kind;
+        let row = |io: &LoggedIo| single_row(kind, io, epoch, &facts.priorities);
+        match &mut self.form {
+            RowForm::Text(writer) => ios.iter().for_each(|io| writer.push(&row(io), rows)),
+            RowForm::Compressed(encoder) => ios.iter().for_each(|io| encoder.push(&row(io))),
+            RowForm::Histogram(_) => {}
+        }
+    }
+
+    /// Makes the rows of a window, and of those before it in which nothing completed.
+    fn add_window(
+        &mut self,
+        record: &WindowRecord,
+        epoch: u64,
+        facts: &RowFacts,
+        rows: &mut Vec<u8>,
+    ) {
+        let only = self.only;
+        let shown = |dir: Dir| only.is_none_or(|only| only == dir);
+        let zeros = PerDir::from_fn(|dir| facts.empty[dir] && shown(dir));
+        if zeros.values().any(|zeros| *zeros) {
+            let began = record.end.saturating_sub(record.length);
+            for before in (0..record.empty_before).rev() {
+                let end = began.saturating_sub(before.saturating_mul(record.normal));
+                for dir in Dir::ALL.into_iter().filter(|dir| zeros[*dir]) {
+                    self.add_row(time(end, epoch), dir, (0, 0), &[], 0, rows);
+                }
+            }
+        }
+        for dir in Dir::ALL.into_iter().filter(|dir| shown(*dir)) {
+            let (sums, bins) = (&record.sums[dir], &record.bins[dir]);
+            let (n, value) = window_value(self.kind, sums, bins, record.length, facts.value);
+            if n > 0 || zeros[dir] && record.length > 0 {
+                let block = sums.bytes.checked_div(sums.ios).unwrap_or(0);
+                self.add_row(time(record.end, epoch), dir, value, bins, block, rows);
+            }
+        }
+    }
+
+    /// Makes one row of a window. `value`: the value and the maximum.
+    fn add_row(
+        &mut self,
+        time_ms: u64,
+        dir: Dir,
+        (value, maximum): (u64, u64),
+        bins: &[u64],
+        block: u64,
+        rows: &mut Vec<u8>,
+    ) {
+        let row = LogRow { time_ms, value, maximum: Some(maximum), ..LogRow::new(dir) };
+        match &mut self.form {
+            RowForm::Text(writer) => writer.push(&row, rows),
+            RowForm::Compressed(encoder) => encoder.push(&row),
+            RowForm::Histogram(coarseness) => {
+                histogram::write(time_ms, dir, Bytes(block), bins, *coarseness, rows);
+            }
+        }
+    }
+
+    /// Writes rows to the file, and empties `rows`. `flush`: compressed rows are written, even if they are few.
+    fn write(&mut self, files: &mut LogFiles, rows: &mut Vec<u8>, flush: bool) {
+        if let RowForm::Compressed(encoder) = &mut self.form
+            && (flush || encoder.compressed() >= STREAM)
+        {
+            encoder.finish_stream(rows);
+        }
+        if let Some(file) = files.get(self.file) {
+            file.write(rows);
+        }
+        rows.clear();
+    }
+}
+
+/// The time of a row, ms.
+fn time(ns: u64, epoch: u64) -> u64 {
+    ns / 1_000_000 + epoch
+}
+
+/// The row of a single I/O.
+#[inline(always)]
+fn single_row(kind: LogKind, io: &LoggedIo, epoch: u64, priorities: &[u16]) -> LogRow {
+    let (end, issued) = (io.end, io.issued());
+    let (at, value, issue_time) = match kind {
+        // Units of 1000 bytes per second, as in fio.
+        LogKind::Bandwidth => (end, u64::from(io.len) * 1_000_000 / io.clat.max(1), 0),
+        LogKind::SubmissionLatency => (issued, io.slat, issued),
+        LogKind::CompletionLatency => (end, io.clat, issued),
+        LogKind::TotalLatency => (end, io.lat(), 0),
+        LogKind::Iops | LogKind::Histogram => (end, 1, 0),
+    };
+    LogRow {
+        time_ms: time(at, epoch),
+        value,
+        maximum: None,
+        dir: io.dir,
+        block: Bytes(io.len.into()),
+        offset: Some(Bytes(io.offset)),
+        priority: priorities.get(usize::from(io.priority)).copied().unwrap_or(0),
+        issue_time: Some(Nanos(issue_time)),
+    }
+}
+
+/// How many I/Os a window has in one direction, its value and its maximum.
+fn window_value(
+    kind: LogKind,
+    sums: &WindowSums,
+    bins: &[u64],
+    length: u64,
+    wanted: LogWindowValue,
+) -> (u64, (u64, u64)) {
+    let rate = |amount: u64, unit: u64| {
+        let per_second = u128::from(amount) * 1_000_000_000 / u128::from(length.max(1));
+        let value = u64::try_from(per_second / u128::from(unit)).unwrap_or(u64::MAX);
+        (value, value)
+    };
+    let latency = |sum: &LatencySum| {
+        let mean = sum.sum.wrapping_add(sum.n / 2).checked_div(sum.n).unwrap_or(0);
+        let value = if wanted == LogWindowValue::Max { sum.most } else { mean };
+        (sum.n, (value, sum.most))
+    };
+    match kind {
+        LogKind::Bandwidth => (sums.ios, rate(sums.bytes, 1024)),
+        LogKind::Iops => (sums.ios, rate(sums.ios, 1)),
+        LogKind::TotalLatency => latency(&sums.lat),
+        LogKind::SubmissionLatency => latency(&sums.slat),
+        LogKind::CompletionLatency => latency(&sums.clat),
+        LogKind::Histogram => (bins.len() as u64, (0, 0)),
+    }
+}

@@ -1,0 +1,254 @@
+//! Cuts the sums of a recorder into windows.
+//!
+//! A window costs nothing for each I/O: it is the difference between two states of the recorder. The worker cuts before
+//! it records the first I/O that completed after the end of a window, so that each I/O is in the window in which it
+//! completed.
+
+use fiord_formats::log::LogKind;
+use fiord_plan::LogPlan;
+use fiord_stat::histogram::Histogram;
+use fiord_stat::recorder::{Recorder, Times};
+use fiord_stat::summary::Summary;
+use fiord_types::{Dir, PerDir};
+
+use super::channel::{LatencySum, WindowKind, WindowRecord, WindowSums};
+
+/// The windows of a job: those of latencies, bandwidth, IOPS and histograms may have different lengths.
+#[derive(Debug)]
+pub(super) struct WindowTracks {
+    tracks: Vec<Track>,
+    /// The largest latencies of the current window, if the log has them.
+    maxima: Option<Box<PerDir<Times>>>,
+}
+
+/// Windows of one length.
+#[derive(Debug)]
+struct Track {
+    kind: WindowKind,
+    /// Length of a window, ns.
+    length: u64,
+    /// When the current window ends, ns since the begin of the log.
+    next: u64,
+    /// The recorder's sums when the current window began.
+    base: PerDir<WindowSums>,
+    /// The recorder's histograms at that time.
+    histograms: PerDir<Histogram>,
+    /// What the recorder has forgotten of the current window.
+    carried: PerDir<Histogram>,
+    /// Windows before the current one in which nothing completed, since the last record.
+    empty: u64,
+    /// A record was made.
+    has_records: bool,
+}
+
+impl WindowTracks {
+    /// The windows of a log. `maxima`: it has the largest latencies of windows.
+    pub(super) fn of(plan: &LogPlan, maxima: bool) -> Self {
+        let has = |wanted: &[LogKind]| plan.files.iter().any(|file| wanted.contains(&file.kind));
+        let latencies =
+            [LogKind::TotalLatency, LogKind::SubmissionLatency, LogKind::CompletionLatency];
+        let single = plan.window.is_none();
+        let tracks = [
+            (WindowKind::Latency, plan.window, has(&latencies)),
+            (
+                WindowKind::Bandwidth,
+                Some(plan.bandwidth_window),
+                !single && has(&[LogKind::Bandwidth]),
+            ),
+            (WindowKind::Iops, Some(plan.iops_window), !single && has(&[LogKind::Iops])),
+            (WindowKind::Histogram, plan.histogram_window, has(&[LogKind::Histogram])),
+        ];
+        let tracks = tracks.into_iter().filter(|(.., wanted)| *wanted);
+        let tracks = tracks.filter_map(|(kind, length, _)| {
+            let length = length.filter(|length| length.0 > 0)?.0;
+            Some(Track {
+                kind,
+                length,
+                next: length,
+                base: PerDir::default(),
+                histograms: PerDir::default(),
+                carried: PerDir::default(),
+                empty: 0,
+                has_records: false,
+            })
+        });
+        WindowTracks { tracks: tracks.collect(), maxima: maxima.then(Box::default) }
+    }
+
+    /// Whether single I/Os matter, because windows have maxima.
+    pub(super) fn has_maxima(&self) -> bool {
+        self.maxima.is_some()
+    }
+
+    /// Notes the latencies of an I/O.
+    #[inline]
+    pub(super) fn follow(&mut self, dir: Dir, times: &Times) {
+        if let Some(maxima) = &mut self.maxima {
+            let most = &mut maxima[dir];
+            most.slat = most.slat.max(times.slat);
+            most.clat = most.clat.max(times.clat);
+            most.lat = most.lat.max(times.lat);
+        }
+    }
+
+    /// When the next window ends, ns since the begin of the log; `u64::MAX`: there are no windows.
+    pub(super) fn due(&self) -> u64 {
+        self.tracks.iter().map(|track| track.next).min().unwrap_or(u64::MAX)
+    }
+
+    /// The first windows begin now, with an empty recorder.
+    pub(super) fn begin(&mut self) {
+        for track in &mut self.tracks {
+            track.base = PerDir::default();
+            (track.histograms, track.carried) = (PerDir::default(), PerDir::default());
+        }
+    }
+
+    /// The recorder is about to forget all of its sums. The current windows keep them.
+    pub(super) fn carry_over(&mut self, recorder: &Recorder) {
+        for track in &mut self.tracks {
+            for dir in Dir::ALL {
+                // The recorder begins again at 0.
+                track.base[dir] = track.base[dir].minus(&sums_of(recorder, dir));
+                if track.kind == WindowKind::Histogram {
+                    let window = recorder.dirs[dir].clat_hist.since(&track.histograms[dir]);
+                    track.carried[dir].merge(&window);
+                    track.histograms[dir] = Histogram::new();
+                }
+            }
+        }
+    }
+
+    /// Ends the windows that ended at or before `since`, ns since the begin of the log.
+    pub(super) fn cut(
+        &mut self,
+        since: u64,
+        recorder: &Recorder,
+        emit: &mut dyn FnMut(&WindowRecord),
+    ) {
+        for track in self.tracks.iter_mut().filter(|track| track.next <= since) {
+            let end = track.next;
+            let record = track.record(end, track.length, recorder, &mut self.maxima);
+            match record.is_empty() {
+                true => track.empty += 1,
+                false => track.emit(record, emit),
+            }
+            let skipped = (since - end) / track.length;
+            track.empty += skipped;
+            track.next = end.saturating_add((skipped + 1).saturating_mul(track.length));
+        }
+    }
+
+    /// Ends the last windows at `since`, ns since the begin of the log.
+    pub(super) fn finish(
+        &mut self,
+        since: u64,
+        recorder: &Recorder,
+        emit: &mut dyn FnMut(&WindowRecord),
+    ) {
+        for track in &mut self.tracks {
+            let began = track.next - track.length;
+            let length = since.saturating_sub(began);
+            let record = track.record(since, length, recorder, &mut self.maxima);
+            // The rate of a short rest says nothing: I/Os complete there, and none begins.
+            let is_rate = matches!(track.kind, WindowKind::Bandwidth | WindowKind::Iops);
+            let too_short = is_rate && track.has_records && length < track.length / 2;
+            if !record.is_empty() && !too_short {
+                track.emit(record, emit);
+            } else if track.empty > 0 {
+                let nothing = WindowRecord {
+                    end: began,
+                    length: 0,
+                    sums: PerDir::default(),
+                    bins: PerDir::default(),
+                    ..record
+                };
+                track.emit(nothing, emit);
+            }
+        }
+    }
+}
+
+impl Track {
+    /// The record of the current window, which ends at `end` and is `length` long. The next window begins.
+    fn record(
+        &mut self,
+        end: u64,
+        length: u64,
+        recorder: &Recorder,
+        maxima: &mut Option<Box<PerDir<Times>>>,
+    ) -> WindowRecord {
+        let mut sums = PerDir::from_fn(|dir| sums_of(recorder, dir).minus(&self.base[dir]));
+        if let Some(maxima) = maxima.as_mut().filter(|_| self.kind == WindowKind::Latency) {
+            for (dir, sums) in Dir::ALL.into_iter().zip(sums.values_mut()) {
+                let Times { slat, clat, lat } = std::mem::take(&mut maxima[dir]);
+                (sums.slat.most, sums.clat.most, sums.lat.most) = (slat.0, clat.0, lat.0);
+            }
+        }
+        let mut bins = PerDir::default();
+        if self.kind == WindowKind::Histogram {
+            bins = PerDir::from_fn(|dir| {
+                let mut window = recorder.dirs[dir].clat_hist.since(&self.histograms[dir]);
+                window.merge(&self.carried[dir]);
+                if window.is_empty() { Vec::new() } else { window.counts().to_vec() }
+            });
+        }
+        self.begin_window(recorder);
+        let (kind, normal) = (self.kind, self.length);
+        WindowRecord { kind, end, length, empty_before: 0, normal, sums, bins }
+    }
+
+    /// The next window begins with what the recorder has now.
+    fn begin_window(&mut self, recorder: &Recorder) {
+        self.base = PerDir::from_fn(|dir| sums_of(recorder, dir));
+        if self.kind == WindowKind::Histogram {
+            self.histograms = PerDir::from_fn(|dir| recorder.dirs[dir].clat_hist.clone());
+            self.carried = PerDir::default();
+        }
+    }
+
+    fn emit(&mut self, record: WindowRecord, emit: &mut dyn FnMut(&WindowRecord)) {
+        self.has_records = true;
+        emit(&WindowRecord { empty_before: std::mem::take(&mut self.empty), ..record });
+    }
+}
+
+impl WindowRecord {
+    /// Whether nothing completed in the window.
+    fn is_empty(&self) -> bool {
+        match self.kind {
+            WindowKind::Histogram => self.bins.values().all(Vec::is_empty),
+            _ => self.sums.values().all(|sums| sums.ios == 0),
+        }
+    }
+}
+
+impl WindowSums {
+    /// The difference. It may be below 0 between a restart of the measurement and the end of the window; then it wraps.
+    fn minus(&self, base: &WindowSums) -> WindowSums {
+        let latency = |now: LatencySum, then: LatencySum| LatencySum {
+            n: now.n.wrapping_sub(then.n),
+            sum: now.sum.wrapping_sub(then.sum),
+            most: 0,
+        };
+        WindowSums {
+            ios: self.ios.wrapping_sub(base.ios),
+            bytes: self.bytes.wrapping_sub(base.bytes),
+            slat: latency(self.slat, base.slat),
+            clat: latency(self.clat, base.clat),
+            lat: latency(self.lat, base.lat),
+        }
+    }
+}
+
+fn sums_of(recorder: &Recorder, dir: Dir) -> WindowSums {
+    let latency = |summary: &Summary| LatencySum { n: summary.n(), sum: summary.sum(), most: 0 };
+    let recorder = &recorder.dirs[dir];
+    WindowSums {
+        ios: recorder.ios,
+        bytes: recorder.bytes.0,
+        slat: latency(&recorder.slat),
+        clat: latency(&recorder.clat),
+        lat: latency(&recorder.lat),
+    }
+}

@@ -1,0 +1,236 @@
+//! The worker's side of its logs: single I/Os go into the ring at once, windows are cut from the recorder's sums when
+//! they end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use fiord_engine::Op;
+use fiord_formats::log::LogKind;
+use fiord_plan::{JobPlan, LogWindowValue};
+use fiord_stat::recorder::{Recorder, Times};
+use fiord_sys::clock;
+use fiord_types::{Dir, Nanos};
+
+use super::channel::LogChannel;
+use super::ring::LoggedIo;
+use super::windows::WindowTracks;
+use crate::error::JobError;
+
+/// Marks a time that does not come, ns.
+const NEVER: u64 = u64::MAX;
+/// How long a worker sleeps while it waits for the writer.
+const NAP: Duration = Duration::from_micros(50);
+
+/// The logs of a job, as its worker sees them. Without logs it does nothing.
+#[derive(Debug)]
+pub(crate) struct JobLog {
+    /// When the next window ends, ns of the engine's clock.
+    due: u64,
+    /// Single I/Os matter: they have rows, or windows have maxima.
+    follows: bool,
+    /// The worker has waited for the writer since [`JobLog::take_waited`] was called.
+    waited: bool,
+    /// The begin of the log, ns of the engine's clock.
+    begin: u64,
+    /// The ring of single I/Os.
+    ring: Option<RingWriter>,
+    rest: Option<Box<LogParts>>,
+}
+
+/// The parts of [`JobLog`] that are needed rarely.
+#[derive(Debug)]
+struct LogParts {
+    channel: Arc<LogChannel>,
+    windows: WindowTracks,
+    clock: Option<i32>,
+    begun: bool,
+    /// Time in which the worker waited for the writer.
+    wait: Nanos,
+}
+
+#[derive(Debug)]
+struct RingWriter {
+    channel: Arc<LogChannel>,
+    /// Entries that were ever written.
+    head: u64,
+    /// At this entry the worker must look how full the ring is.
+    limit: u64,
+}
+
+impl JobLog {
+    /// A job without logs.
+    pub(crate) fn none() -> Self {
+        JobLog { due: NEVER, follows: false, waited: false, begin: 0, ring: None, rest: None }
+    }
+
+    /// The logs of a job. `submission`: it measures submission latencies. They begin with [`JobLog::restart`].
+    pub(crate) fn of(job: &JobPlan, channel: Option<&Arc<LogChannel>>, submission: bool) -> Self {
+        let (Some(plan), Some(channel)) = (&job.log, channel) else { return JobLog::none() };
+        let ring = channel.ring.is_some().then(|| RingWriter {
+            channel: Arc::clone(channel),
+            head: 0,
+            limit: 0,
+        });
+        channel.submission.store(submission, Ordering::Relaxed);
+        let latencies =
+            plan.files.iter().any(|file| file.kind.is_latency() && file.kind != LogKind::Histogram);
+        let maxima = latencies && plan.window.is_some() && plan.value != LogWindowValue::Avg;
+        let parts = LogParts {
+            channel: Arc::clone(channel),
+            windows: WindowTracks::of(plan, maxima),
+            clock: plan.clock,
+            begun: false,
+            wait: Nanos::ZERO,
+        };
+        JobLog { ring, rest: Some(Box::new(parts)), ..JobLog::none() }
+    }
+
+    /// Whether windows have ended at `now`. [`JobLog::cut`] must then be called before an I/O that completed at `now`
+    /// is recorded.
+    #[inline(always)]
+    pub(crate) fn is_due(&self, now: u64) -> bool {
+        now >= self.due
+    }
+
+    /// Ends the windows that ended at or before `now`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn cut(&mut self, now: u64, recorder: &Recorder) {
+        let Some(parts) = &mut self.rest else { return };
+        let (channel, wait) = (&parts.channel, &mut parts.wait);
+        let mut waited = false;
+        let since = now.saturating_sub(self.begin);
+        parts.windows.cut(since, recorder, &mut |record| {
+            waited |= wait_for(channel, wait, || channel.try_add(record));
+        });
+        self.waited |= waited;
+        self.due = parts.windows.due().saturating_add(self.begin);
+    }
+
+    /// Logs an I/O that was done completely. `op`: the last part of it. `end`: when it completed.
+    #[inline(always)]
+    pub(crate) fn io(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
+        if self.follows {
+            self.follow(op, dir, times, end);
+        }
+    }
+
+    #[inline]
+    fn follow(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
+        if let Some(ring) = &mut self.ring {
+            if ring.head == ring.limit {
+                let Some(parts) = &mut self.rest else { return };
+                self.waited |= ring.make_room(&mut parts.wait);
+            }
+            ring.push(op, dir, times, end.wrapping_sub(self.begin));
+        } else if let Some(parts) = &mut self.rest {
+            parts.windows.follow(dir, times);
+        }
+    }
+
+    /// Whether the worker has waited for the writer since the last call: then time has passed.
+    #[inline(always)]
+    pub(crate) fn take_waited(&mut self) -> bool {
+        std::mem::take(&mut self.waited)
+    }
+
+    /// Measuring begins at `now`, for the first time or again. The recorder is about to forget its sums.
+    pub(crate) fn restart(&mut self, now: u64, recorder: &Recorder) {
+        let Some(parts) = &mut self.rest else { return };
+        if std::mem::replace(&mut parts.begun, true) {
+            parts.windows.carry_over(recorder);
+            return;
+        }
+        self.begin = now;
+        parts.windows.begin();
+        if let Some(id) = parts.clock {
+            let epoch = clock::read_id(id).unwrap_or_default() / 1_000_000;
+            parts.channel.epoch_ms.store(epoch, Ordering::Relaxed);
+        }
+        self.follows = self.ring.is_some() || parts.windows.has_maxima();
+        self.due = parts.windows.due().saturating_add(now);
+    }
+
+    /// Ends the logs at `now`, and waits until all rows are written.
+    pub(crate) fn finish(&mut self, now: u64, recorder: &Recorder) {
+        if self.is_due(now) {
+            self.cut(now, recorder);
+        }
+        let since = now.saturating_sub(self.begin);
+        let Some(parts) = &mut self.rest else { return };
+        let (channel, wait) = (&parts.channel, &mut parts.wait);
+        if parts.begun {
+            parts.windows.finish(since, recorder, &mut |record| {
+                wait_for(channel, wait, || channel.try_add(record));
+            });
+        }
+        self.follows = false;
+        self.due = NEVER;
+        channel.end();
+        channel.wait_until_written();
+    }
+
+    /// Why a log could not be written, if so.
+    pub(crate) fn failure(&self) -> Option<JobError> {
+        self.rest.as_ref()?.channel.failure()
+    }
+
+    /// How long the worker has waited for the writer.
+    pub(crate) fn wait(&self) -> Nanos {
+        self.rest.as_ref().map_or(Nanos::ZERO, |parts| parts.wait)
+    }
+}
+
+impl RingWriter {
+    #[inline(always)]
+    fn push(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
+        let Some(ring) = &self.channel.ring else { return };
+        let io = LoggedIo {
+            end,
+            clat: times.clat.0,
+            slat: times.slat.0,
+            offset: op.offset - u64::from(op.at),
+            len: op.len + op.at,
+            dir,
+            priority: op.attributes.priority,
+        };
+        ring.write(self.head, &io);
+        self.head += 1;
+    }
+
+    /// Makes sure that the ring has room. Wakes the writer if it is half full. Returns whether the worker has waited.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, wait: &mut Nanos) -> bool {
+        let Some(ring) = &self.channel.ring else { return false };
+        let (head, room) = (self.head, ring.room());
+        let free = || room - (head - ring.taken());
+        if free() <= room / 2 {
+            self.channel.wake();
+        }
+        let waited = wait_for(&self.channel, wait, || free() > 0);
+        let free = free();
+        // Look again when the ring may be half full, then often.
+        let ahead = if free > room / 2 { free - room / 2 } else { free.min(room / 8).max(1) };
+        self.limit = head + ahead;
+        waited
+    }
+}
+
+/// Waits until the writer has made room. Returns whether it was necessary to wait.
+fn wait_for(channel: &LogChannel, wait: &mut Nanos, has_room: impl Fn() -> bool) -> bool {
+    if has_room() {
+        return false;
+    }
+    let began = Instant::now();
+    loop {
+        channel.wake();
+        std::thread::sleep(NAP);
+        if has_room() || channel.is_given_up() {
+            break;
+        }
+    }
+    *wait = wait.saturating_add(Nanos(began.elapsed().as_nanos() as u64));
+    true
+}
