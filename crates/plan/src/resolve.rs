@@ -251,8 +251,7 @@ impl Resolver<'_> {
         checks::read_only_run(job, load.mix, options.readonly, messages);
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
-        blocks::warn_off_grid(job, &load, messages);
-        blocks::trimmed_and_written(job, &load, messages);
+        blocks::check(job, &load, messages);
         nvme::check(job, &engine, &load, messages);
         zones::combinations(job, &load, &engine, messages);
         sprandom::combinations(job, &load, messages);

@@ -85,8 +85,14 @@ pub(crate) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix
     mix.dirs().any(|dir| align[dir] != u64::from(blocks[dir].min()))
 }
 
+/// Checks alignment and block sizes.
+pub(crate) fn check(job: Reading, load: &Load, messages: &mut Messages) {
+    warn_off_grid(job, load, messages);
+    trimmed_and_written(job, load, messages);
+}
+
 /// Warns of an alignment other than the block size, which turns off the map of random blocks.
-pub(crate) fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
+fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
     if load.random && !job.get(NORANDOMMAP) && off_grid(&load.align, &load.blocks, load.mix) {
         messages.push(job.warning(
             BA,
@@ -96,7 +102,7 @@ pub(crate) fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) 
 }
 
 /// Refuses `rw=trimwrite` with different block sizes: each write goes to the block that was trimmed before it.
-pub(crate) fn trimmed_and_written(job: Reading, load: &Load, messages: &mut Messages) {
+fn trimmed_and_written(job: Reading, load: &Load, messages: &mut Messages) {
     if load.mix == Mix::TrimWrite && load.blocks[Dir::Trim] != load.blocks[Dir::Write] {
         let what = "each write of `rw=trimwrite` fills the block that was trimmed before it, so both need equal block sizes";
         let help = "To fix: give writes and trims one block size, as in `bs=64k`";

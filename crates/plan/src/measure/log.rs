@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fiord_formats::log::histogram::Coarseness;
 use fiord_formats::log::{LogColumns, LogKind};
 use fiord_job::option::table::{
     BWAVGTIME, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, GTOD_REDUCE, IOPSAVGTIME,
@@ -52,7 +53,7 @@ pub(crate) fn log(job: Reading, index: JobIndex, messages: &mut Messages) -> Opt
         iops_window: own(job.is_set(IOPSAVGTIME), job.get(IOPSAVGTIME)),
         value,
         histogram_window: Some(job.get(LOG_HIST_MSEC)).filter(|time| *time > Nanos::ZERO),
-        coarseness: job.get(LOG_HIST_COARSENESS),
+        coarseness: Coarseness::new(job.get(LOG_HIST_COARSENESS)).unwrap_or(Coarseness::MOST),
         empty_windows: job.get(LOG_EMPTY),
         clock,
         cpus: job.get(LOG_COMPRESSION_CPUS),
@@ -74,12 +75,14 @@ fn files(job: Reading, index: JobIndex) -> Vec<LogFilePlan> {
         true => format!(".{}", index.get() + 1),
         false => String::new(),
     };
-    let extension = if job.get(LOG_STORE_COMPRESSED) { ".log.fz" } else { ".log" };
     let wanted = kinds.into_iter().filter(|(.., measured)| *measured);
     wanted
         .filter_map(|(option, kind, _)| {
             let given = job.get(option)?;
             let prefix = if given.is_empty() { &job.spec.name } else { &given };
+            // fio compresses histograms to something that nothing can read.
+            let compressed = job.get(LOG_STORE_COMPRESSED) && kind != LogKind::Histogram;
+            let extension = if compressed { ".log.fz" } else { ".log" };
             let path = PathBuf::from(format!("{prefix}_{}{number}{extension}", kind.name()));
             Some(LogFilePlan { kind, path })
         })

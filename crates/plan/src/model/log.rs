@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use fiord_formats::log::histogram::Coarseness;
 use fiord_formats::log::{LogColumns, LogKind};
 use fiord_types::Nanos;
 
@@ -29,7 +30,7 @@ pub struct LogPlan {
     /// `log_hist_msec`: time between two histograms. `None`: the histogram log stays empty, as in fio.
     pub histogram_window: Option<Nanos>,
     /// `log_hist_coarseness`: how many times the number of bins is halved.
-    pub coarseness: u8,
+    pub coarseness: Coarseness,
     /// `log_empty`: windows without an I/O have rows.
     pub empty_windows: bool,
     /// `log_alternate_epoch`: the clock (`clock_gettime(2)`) whose time rows have. `None`: time since the job's start.

@@ -6,7 +6,8 @@ use fiord_plan::Plan;
 use fiord_stat::live::Totals;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
-use super::channel::{LogChannel, WindowKind, WindowRecord, WindowSums};
+use super::channel::LogChannel;
+use super::{WindowKind, WindowRecord, WindowSums};
 use crate::shared::Shared;
 
 /// Samples the jobs once in each window.
@@ -72,8 +73,7 @@ impl BandwidthLog {
             for dir in Dir::ALL {
                 // They begin again at 0 when the ramp ends.
                 let since = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);
-                let Bytes(bytes) = totals.bytes[dir];
-                self.sums[dir].bytes += since(bytes, last.bytes[dir].0);
+                self.sums[dir].bytes += Bytes(since(totals.bytes[dir].0, last.bytes[dir].0));
                 self.sums[dir].ios += since(totals.ios[dir], last.ios[dir]);
             }
             *last = totals;
@@ -87,10 +87,10 @@ impl BandwidthLog {
         }
         let record = WindowRecord {
             kind: WindowKind::Bandwidth,
-            end: now.saturating_sub(self.began),
-            length,
+            end: Nanos(now.saturating_sub(self.began)),
+            length: Nanos(length),
             empty_before: 0,
-            normal: self.length,
+            normal: Nanos(self.length),
             sums: std::mem::take(&mut self.sums),
             bins: PerDir::default(),
         };

@@ -5,57 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
-use fiord_types::PerDir;
-
-use super::ring::Ring;
+use super::WindowRecord;
+use super::ring::LogRing;
 use crate::error::JobError;
-
-/// Which windows a record is about. Each has its own length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WindowKind {
-    Latency,
-    Bandwidth,
-    Iops,
-    Histogram,
-}
-
-/// A sum of latencies.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct LatencySum {
-    /// Number of I/Os.
-    pub n: u64,
-    /// Sum of their latencies, ns.
-    pub sum: u64,
-    /// The largest, ns. 0 if the log has no maxima.
-    pub most: u64,
-}
-
-/// What completed in a window, in one direction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct WindowSums {
-    pub ios: u64,
-    pub bytes: u64,
-    pub slat: LatencySum,
-    pub clat: LatencySum,
-    pub lat: LatencySum,
-}
-
-/// A window that has ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WindowRecord {
-    pub kind: WindowKind,
-    /// When it ended, ns since the begin of the log.
-    pub end: u64,
-    /// Its length, ns.
-    pub length: u64,
-    /// Number of windows just before it in which nothing completed. All have the normal length.
-    pub empty_before: u64,
-    /// The normal length of a window, ns.
-    pub normal: u64,
-    pub sums: PerDir<WindowSums>,
-    /// Completion latencies by bin. Empty for other kinds than histograms.
-    pub bins: PerDir<Vec<u64>>,
-}
 
 /// How far the writer is with the records of a worker.
 #[derive(Debug, Default)]
@@ -69,7 +21,7 @@ struct WriterState {
 #[derive(Debug)]
 pub(crate) struct LogChannel {
     /// `None`: no log has rows of single I/Os.
-    pub(super) ring: Option<Ring>,
+    pub(super) ring: Option<LogRing>,
     windows: Mutex<VecDeque<WindowRecord>>,
     /// Most windows that wait for the writer.
     most_windows: usize,
@@ -91,7 +43,7 @@ impl LogChannel {
     /// `ring_bytes`: memory for single I/Os; 0: there are none. `most_windows`: most windows that wait for the writer.
     pub(super) fn new(ring_bytes: usize, most_windows: usize) -> Self {
         LogChannel {
-            ring: (ring_bytes > 0).then(|| Ring::new(ring_bytes)),
+            ring: (ring_bytes > 0).then(|| LogRing::new(ring_bytes)),
             windows: Mutex::default(),
             most_windows: most_windows.max(1),
             epoch_ms: AtomicU64::new(0),

@@ -94,22 +94,47 @@ impl LogFiles {
 }
 
 impl LogFile {
-    /// Writes whole rows. If that fails, the jobs that write this log learn why, and the file ends with a whole row.
-    pub(super) fn write(&mut self, rows: &[u8]) {
+    /// Writes whole rows: text, or compressed. If that fails, the jobs that write this log learn why, and the file ends
+    /// with a whole row.
+    pub(super) fn write(&mut self, rows: &[u8], text: bool) {
         if self.failed || rows.is_empty() {
             return;
         }
-        if let Err(error) = self.file.write_all(rows) {
-            self.failed = true;
-            if let Some(whole) = self.whole {
-                // If this fails, too, the file ends with a part of a row.
-                let _ = file::truncate(&self.file, Bytes(whole));
-            }
-            let error = cannot_write(&self.path, &error);
-            self.users.iter().for_each(|user| user.fail(&error));
-        } else if let Some(whole) = &mut self.whole {
-            *whole += rows.len() as u64;
+        let (written, error) = write_most(&mut self.file, rows);
+        let whole = if error.is_some() { whole_rows(&rows[..written], text) } else { written };
+        if let Some(length) = &mut self.whole {
+            *length += whole as u64;
         }
+        let Some(error) = error else { return };
+        self.failed = true;
+        if let Some(length) = self.whole {
+            // If this fails, too, the file ends with a part of a row.
+            let _ = file::truncate(&self.file, Bytes(length));
+        }
+        let error = cannot_write(&self.path, &error);
+        self.users.iter().for_each(|user| user.fail(&error));
+    }
+}
+
+/// Writes as many bytes as possible. Returns how many, and the error that prevented the rest.
+fn write_most(file: &mut File, bytes: &[u8]) -> (usize, Option<std::io::Error>) {
+    let mut written = 0;
+    while written < bytes.len() {
+        match file.write(&bytes[written..]) {
+            Ok(0) => return (written, Some(std::io::ErrorKind::WriteZero.into())),
+            Ok(count) => written += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return (written, Some(error)),
+        }
+    }
+    (written, None)
+}
+
+/// Length of the whole rows among bytes that were written. A part of compressed rows is useless.
+fn whole_rows(bytes: &[u8], text: bool) -> usize {
+    match text {
+        true => bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1),
+        false => 0,
     }
 }
 

@@ -29,7 +29,7 @@ use std::thread::JoinHandle;
 
 use fiord_plan::{JobPlan, LogPlan, Plan};
 use fiord_sys::cpu::CpuSet;
-use fiord_types::{Dir, Errno, PerDir};
+use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
 use self::files::LogFiles;
 use self::sink::JobSink;
@@ -151,6 +151,72 @@ impl RunLogs {
             }
         }
     }
+}
+
+/// An I/O that has completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LoggedIo {
+    /// When it completed, since the begin of the log.
+    end: Nanos,
+    /// Completion latency.
+    clat: Nanos,
+    /// Submission latency.
+    slat: Nanos,
+    /// Its first byte in the file.
+    offset: Bytes,
+    /// Its length in bytes.
+    len: u32,
+    /// Its direction.
+    dir: Dir,
+    /// Its priority: 0 is the job's own, n is the n-th of `cmdprio`.
+    priority: u8,
+}
+
+/// Which windows a record is about. Each has its own length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WindowKind {
+    Latency,
+    Bandwidth,
+    Iops,
+    Histogram,
+}
+
+/// A sum of latencies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct LatencySum {
+    /// Number of I/Os.
+    n: u64,
+    /// Sum of their latencies.
+    sum: Nanos,
+    /// The largest. 0 if the log has no maxima.
+    most: Nanos,
+}
+
+/// What completed in a window, in one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct WindowSums {
+    ios: u64,
+    bytes: Bytes,
+    slat: LatencySum,
+    clat: LatencySum,
+    lat: LatencySum,
+}
+
+/// A window that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct WindowRecord {
+    kind: WindowKind,
+    /// When it ended, since the begin of the log.
+    end: Nanos,
+    /// Its length.
+    length: Nanos,
+    /// Number of windows just before it in which nothing completed. All have the normal length.
+    empty_before: u64,
+    /// The normal length of a window.
+    normal: Nanos,
+    sums: PerDir<WindowSums>,
+    /// Completion latencies by bin. Empty for other kinds than histograms.
+    bins: PerDir<Vec<u64>>,
 }
 
 /// The CPUs of the thread that writes logs; `None`: all.

@@ -5,7 +5,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fiord_types::Dir;
+use fiord_types::{Bytes, Dir, Nanos};
+
+use super::LoggedIo;
 
 /// Numbers of an entry.
 const WORDS: usize = 5;
@@ -16,35 +18,16 @@ pub(super) const ENTRY_BYTES: usize = WORDS * 8;
 const PRIORITY: u32 = 32;
 const DIRECTION: u32 = 40;
 
-/// An I/O that has completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LoggedIo {
-    /// When it completed, ns since the begin of the log.
-    pub end: u64,
-    /// Completion latency, ns.
-    pub clat: u64,
-    /// Submission latency, ns.
-    pub slat: u64,
-    /// Its first byte in the file.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub len: u32,
-    /// Its direction.
-    pub dir: Dir,
-    /// Its priority: 0 is the job's own, n is the n-th of `cmdprio`.
-    pub priority: u8,
-}
-
 impl LoggedIo {
-    /// Total latency, ns.
+    /// Total latency.
     #[inline]
-    pub(super) fn lat(&self) -> u64 {
-        self.slat.wrapping_add(self.clat)
+    pub(super) fn lat(&self) -> Nanos {
+        Nanos(self.slat.0.wrapping_add(self.clat.0))
     }
 
-    /// When it was issued, ns since the begin of the log.
+    /// When it was issued, since the begin of the log.
     #[inline]
-    pub(super) fn issued(&self) -> u64 {
+    pub(super) fn issued(&self) -> Nanos {
         self.end.saturating_sub(self.clat)
     }
 
@@ -53,7 +36,7 @@ impl LoggedIo {
         let form = u64::from(self.len)
             | u64::from(self.priority) << PRIORITY
             | (self.dir as u64) << DIRECTION;
-        [self.end, form, self.clat, self.slat, self.offset]
+        [self.end.0, form, self.clat.0, self.slat.0, self.offset.0]
     }
 
     #[inline]
@@ -64,7 +47,15 @@ impl LoggedIo {
             _ => Dir::Trim,
         };
         let (len, priority) = (form as u32, (form >> PRIORITY) as u8);
-        LoggedIo { end, clat, slat, offset, len, dir, priority }
+        LoggedIo {
+            end: Nanos(end),
+            clat: Nanos(clat),
+            slat: Nanos(slat),
+            offset: Bytes(offset),
+            len,
+            dir,
+            priority,
+        }
     }
 }
 
@@ -73,9 +64,9 @@ impl LoggedIo {
 #[repr(align(128))]
 struct Position(AtomicU64);
 
-/// The ring. One thread calls [`Ring::write`], one other thread calls [`Ring::take`].
+/// The ring. One thread calls [`LogRing::write`], one other thread calls [`LogRing::take`].
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct LogRing {
     slots: Box<[[AtomicU64; WORDS]]>,
     /// Entries that were ever written.
     head: Position,
@@ -83,13 +74,13 @@ pub(super) struct Ring {
     tail: Position,
 }
 
-impl Ring {
+impl LogRing {
     /// An empty ring with room for at least two entries. It has a power of two of them and at most `bytes`, if that is
     /// enough for two.
     pub(super) fn new(bytes: usize) -> Self {
         let entries = (bytes / ENTRY_BYTES).max(2);
         let slots = 1 << entries.ilog2();
-        Ring {
+        LogRing {
             slots: (0..slots).map(|_| Default::default()).collect(),
             head: Position::default(),
             tail: Position::default(),
@@ -147,10 +138,10 @@ mod tests {
 
     fn io(n: u64) -> LoggedIo {
         LoggedIo {
-            end: n << 40,
-            clat: n,
-            slat: n + 1,
-            offset: u64::MAX - n,
+            end: Nanos(n << 40),
+            clat: Nanos(n),
+            slat: Nanos(n + 1),
+            offset: Bytes(u64::MAX - n),
             len: u32::MAX - n as u32,
             dir: Dir::ALL[n as usize % 3],
             priority: n as u8,
@@ -159,7 +150,7 @@ mod tests {
 
     #[test]
     fn entries_come_out_as_they_went_in() {
-        let ring = Ring::new(5 * ENTRY_BYTES);
+        let ring = LogRing::new(5 * ENTRY_BYTES);
         assert_eq!(ring.room(), 4);
         let mut block = Vec::new();
         for round in 0..100 {
@@ -175,7 +166,7 @@ mod tests {
 
     #[test]
     fn two_threads_lose_nothing() {
-        let ring = Ring::new(64 * ENTRY_BYTES);
+        let ring = LogRing::new(64 * ENTRY_BYTES);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for n in 0..100_000 {

@@ -10,9 +10,9 @@ use fiord_formats::log::{LogColumns, LogKind, LogRow};
 use fiord_plan::{IoPrio, JobPlan, LogPlan, LogWindowValue};
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
-use super::channel::{LatencySum, LogChannel, WindowKind, WindowRecord, WindowSums};
+use super::channel::LogChannel;
 use super::files::LogFiles;
-use super::ring::LoggedIo;
+use super::{LatencySum, LoggedIo, WindowKind, WindowRecord, WindowSums};
 
 /// I/Os that are taken from a ring at once.
 const BLOCK: usize = 2048;
@@ -62,7 +62,7 @@ enum RowForm {
 
 /// Memory that all sinks use in turn.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
+pub(super) struct RowBuffers {
     block: Vec<LoggedIo>,
     rows: Vec<u8>,
 }
@@ -90,9 +90,7 @@ impl JobSink {
                     _ => true,
                 },
             form: match planned.kind {
-                LogKind::Histogram => {
-                    RowForm::Histogram(Coarseness::new(log.coarseness).unwrap_or(Coarseness::MOST))
-                }
+                LogKind::Histogram => RowForm::Histogram(log.coarseness),
                 _ if log.compressed => RowForm::Compressed(Box::new(FzEncoder::new(log.columns))),
                 _ => RowForm::Text(Box::new(RowWriter::new(log.columns))),
             },
@@ -126,7 +124,7 @@ impl JobSink {
     pub(super) fn write(
         &mut self,
         files: &mut LogFiles,
-        scratch: &mut Scratch,
+        scratch: &mut RowBuffers,
         flush: bool,
         over: bool,
     ) {
@@ -209,17 +207,17 @@ impl KindSink {
         if zeros.values().any(|zeros| *zeros) {
             let began = record.end.saturating_sub(record.length);
             for before in (0..record.empty_before).rev() {
-                let end = began.saturating_sub(before.saturating_mul(record.normal));
+                let end = began.saturating_sub(Nanos(record.normal.0.saturating_mul(before)));
                 for dir in Dir::ALL.into_iter().filter(|dir| zeros[*dir]) {
-                    self.add_row(time(end, epoch), dir, (0, 0), &[], 0, rows);
+                    self.add_row(time(end, epoch), dir, (0, 0), &[], Bytes::ZERO, rows);
                 }
             }
         }
         for dir in Dir::ALL.into_iter().filter(|dir| shown(*dir)) {
             let (sums, bins) = (&record.sums[dir], &record.bins[dir]);
             let (n, value) = window_value(self.kind, sums, bins, record.length, facts.value);
-            if n > 0 || zeros[dir] && record.length > 0 {
-                let block = sums.bytes.checked_div(sums.ios).unwrap_or(0);
+            if n > 0 || zeros[dir] && record.length > Nanos::ZERO {
+                let block = Bytes(sums.bytes.0.checked_div(sums.ios).unwrap_or(0));
                 self.add_row(time(record.end, epoch), dir, value, bins, block, rows);
             }
         }
@@ -232,7 +230,7 @@ impl KindSink {
         dir: Dir,
         (value, maximum): (u64, u64),
         bins: &[u64],
-        block: u64,
+        block: Bytes,
         rows: &mut Vec<u8>,
     ) {
         let row = LogRow { time_ms, value, maximum: Some(maximum), ..LogRow::new(dir) };
@@ -240,7 +238,7 @@ impl KindSink {
             RowForm::Text(writer) => writer.push(&row, rows),
             RowForm::Compressed(encoder) => encoder.push(&row),
             RowForm::Histogram(coarseness) => {
-                histogram::write(time_ms, dir, Bytes(block), bins, *coarseness, rows);
+                histogram::write(time_ms, dir, block, bins, *coarseness, rows);
             }
         }
     }
@@ -253,15 +251,15 @@ impl KindSink {
             encoder.finish_stream(rows);
         }
         if let Some(file) = files.get(self.file) {
-            file.write(rows);
+            file.write(rows, !matches!(self.form, RowForm::Compressed(_)));
         }
         rows.clear();
     }
 }
 
 /// The time of a row, ms.
-fn time(ns: u64, epoch: u64) -> u64 {
-    ns / 1_000_000 + epoch
+fn time(time: Nanos, epoch: u64) -> u64 {
+    time.0 / 1_000_000 + epoch
 }
 
 /// The row of a single I/O.
@@ -270,11 +268,11 @@ fn single_row(kind: LogKind, io: &LoggedIo, epoch: u64, priorities: &[u16]) -> L
     let (end, issued) = (io.end, io.issued());
     let (at, value, issue_time) = match kind {
         // Units of 1000 bytes per second, as in fio.
-        LogKind::Bandwidth => (end, u64::from(io.len) * 1_000_000 / io.clat.max(1), 0),
-        LogKind::SubmissionLatency => (issued, io.slat, issued),
-        LogKind::CompletionLatency => (end, io.clat, issued),
-        LogKind::TotalLatency => (end, io.lat(), 0),
-        LogKind::Iops | LogKind::Histogram => (end, 1, 0),
+        LogKind::Bandwidth => (end, u64::from(io.len) * 1_000_000 / io.clat.0.max(1), Nanos::ZERO),
+        LogKind::SubmissionLatency => (issued, io.slat.0, issued),
+        LogKind::CompletionLatency => (end, io.clat.0, issued),
+        LogKind::TotalLatency => (end, io.lat().0, Nanos::ZERO),
+        LogKind::Iops | LogKind::Histogram => (end, 1, Nanos::ZERO),
     };
     LogRow {
         time_ms: time(at, epoch),
@@ -282,9 +280,9 @@ fn single_row(kind: LogKind, io: &LoggedIo, epoch: u64, priorities: &[u16]) -> L
         maximum: None,
         dir: io.dir,
         block: Bytes(io.len.into()),
-        offset: Some(Bytes(io.offset)),
+        offset: Some(io.offset),
         priority: priorities.get(usize::from(io.priority)).copied().unwrap_or(0),
-        issue_time: Some(Nanos(issue_time)),
+        issue_time: Some(issue_time),
     }
 }
 
@@ -293,21 +291,21 @@ fn window_value(
     kind: LogKind,
     sums: &WindowSums,
     bins: &[u64],
-    length: u64,
+    length: Nanos,
     wanted: LogWindowValue,
 ) -> (u64, (u64, u64)) {
     let rate = |amount: u64, unit: u64| {
-        let per_second = u128::from(amount) * 1_000_000_000 / u128::from(length.max(1));
+        let per_second = u128::from(amount) * 1_000_000_000 / u128::from(length.0.max(1));
         let value = u64::try_from(per_second / u128::from(unit)).unwrap_or(u64::MAX);
         (value, value)
     };
     let latency = |sum: &LatencySum| {
-        let mean = sum.sum.wrapping_add(sum.n / 2).checked_div(sum.n).unwrap_or(0);
-        let value = if wanted == LogWindowValue::Max { sum.most } else { mean };
-        (sum.n, (value, sum.most))
+        let mean = sum.sum.0.wrapping_add(sum.n / 2).checked_div(sum.n).unwrap_or(0);
+        let value = if wanted == LogWindowValue::Max { sum.most.0 } else { mean };
+        (sum.n, (value, sum.most.0))
     };
     match kind {
-        LogKind::Bandwidth => (sums.ios, rate(sums.bytes, 1024)),
+        LogKind::Bandwidth => (sums.ios, rate(sums.bytes.0, 1024)),
         LogKind::Iops => (sums.ios, rate(sums.ios, 1)),
         LogKind::TotalLatency => latency(&sums.lat),
         LogKind::SubmissionLatency => latency(&sums.slat),

@@ -9,9 +9,9 @@ use fiord_plan::LogPlan;
 use fiord_stat::histogram::Histogram;
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_stat::summary::Summary;
-use fiord_types::{Dir, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
-use super::channel::{LatencySum, WindowKind, WindowRecord, WindowSums};
+use super::{LatencySum, WindowKind, WindowRecord, WindowSums};
 
 /// The windows of a job: those of latencies, bandwidth, IOPS and histograms may have different lengths.
 #[derive(Debug)]
@@ -157,8 +157,8 @@ impl WindowTracks {
                 track.emit(record, emit);
             } else if track.empty > 0 {
                 let nothing = WindowRecord {
-                    end: began,
-                    length: 0,
+                    end: Nanos(began),
+                    length: Nanos::ZERO,
                     sums: PerDir::default(),
                     bins: PerDir::default(),
                     ..record
@@ -182,7 +182,7 @@ impl Track {
         if let Some(maxima) = maxima.as_mut().filter(|_| self.kind == WindowKind::Latency) {
             for (dir, sums) in Dir::ALL.into_iter().zip(sums.values_mut()) {
                 let Times { slat, clat, lat } = std::mem::take(&mut maxima[dir]);
-                (sums.slat.most, sums.clat.most, sums.lat.most) = (slat.0, clat.0, lat.0);
+                (sums.slat.most, sums.clat.most, sums.lat.most) = (slat, clat, lat);
             }
         }
         let mut bins = PerDir::default();
@@ -194,8 +194,15 @@ impl Track {
             });
         }
         self.begin_window(recorder);
-        let (kind, normal) = (self.kind, self.length);
-        WindowRecord { kind, end, length, empty_before: 0, normal, sums, bins }
+        WindowRecord {
+            kind: self.kind,
+            end: Nanos(end),
+            length: Nanos(length),
+            empty_before: 0,
+            normal: Nanos(self.length),
+            sums,
+            bins,
+        }
     }
 
     /// The next window begins with what the recorder has now.
@@ -228,12 +235,12 @@ impl WindowSums {
     fn minus(&self, base: &WindowSums) -> WindowSums {
         let latency = |now: LatencySum, then: LatencySum| LatencySum {
             n: now.n.wrapping_sub(then.n),
-            sum: now.sum.wrapping_sub(then.sum),
-            most: 0,
+            sum: Nanos(now.sum.0.wrapping_sub(then.sum.0)),
+            most: Nanos::ZERO,
         };
         WindowSums {
             ios: self.ios.wrapping_sub(base.ios),
-            bytes: self.bytes.wrapping_sub(base.bytes),
+            bytes: Bytes(self.bytes.0.wrapping_sub(base.bytes.0)),
             slat: latency(self.slat, base.slat),
             clat: latency(self.clat, base.clat),
             lat: latency(self.lat, base.lat),
@@ -242,11 +249,15 @@ impl WindowSums {
 }
 
 fn sums_of(recorder: &Recorder, dir: Dir) -> WindowSums {
-    let latency = |summary: &Summary| LatencySum { n: summary.n(), sum: summary.sum(), most: 0 };
+    let latency = |summary: &Summary| LatencySum {
+        n: summary.n(),
+        sum: Nanos(summary.sum()),
+        most: Nanos::ZERO,
+    };
     let recorder = &recorder.dirs[dir];
     WindowSums {
         ios: recorder.ios,
-        bytes: recorder.bytes.0,
+        bytes: recorder.bytes,
         slat: latency(&recorder.slat),
         clat: latency(&recorder.clat),
         lat: latency(&recorder.lat),

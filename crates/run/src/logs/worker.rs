@@ -10,10 +10,10 @@ use fiord_formats::log::LogKind;
 use fiord_plan::{JobPlan, LogWindowValue};
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_sys::clock;
-use fiord_types::{Dir, Nanos};
+use fiord_types::{Bytes, Dir, Nanos};
 
+use super::LoggedIo;
 use super::channel::LogChannel;
-use super::ring::LoggedIo;
 use super::windows::WindowTracks;
 use crate::error::JobError;
 
@@ -187,10 +187,10 @@ impl RingWriter {
     fn push(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
         let Some(ring) = &self.channel.ring else { return };
         let io = LoggedIo {
-            end,
-            clat: times.clat.0,
-            slat: times.slat.0,
-            offset: op.offset - u64::from(op.at),
+            end: Nanos(end),
+            clat: times.clat,
+            slat: times.slat,
+            offset: Bytes(op.offset - u64::from(op.at)),
             len: op.len + op.at,
             dir,
             priority: op.attributes.priority,

@@ -8,7 +8,7 @@ use fiord_sys::cpu::{self, CpuSet};
 use fiord_sys::signal;
 
 use super::files::LogFiles;
-use super::sink::{JobSink, Scratch};
+use super::sink::{JobSink, RowBuffers};
 
 /// Longest time until rows are written. A run that is killed loses the rows of this time.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ impl LogWriter {
             // The plan has checked them. If they are gone, the thread runs on other ones.
             let _ = cpu::set_affinity(cpus);
         }
-        let mut scratch = Scratch::default();
+        let mut scratch = RowBuffers::default();
         let mut flushed = Instant::now();
         loop {
             let over = self.over.load(Ordering::Acquire);

@@ -8,7 +8,7 @@ use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
 use super::layers::{Boxed, Layered};
-use super::setup::{HOT, LOGGED, ONE, SIM, Surroundings, with_boxed, with_engine};
+use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
 use super::traced::{Traced, Tracer};
 
 macro_rules! setup {
@@ -22,26 +22,15 @@ macro_rules! setup {
             }
         }
 
-        /// Runs a job whose I/Os are traced (`--debug=io`).
-        pub(super) fn run_traced(
-            config: &EngineConfig,
-            around: Surroundings,
-            tracer: Tracer,
-        ) -> WorkerResult {
-            match &around.job.engine {
-                $(EnginePlan::$plan { .. } => traced!($kind $engine, config, around, tracer),)*
-            }
-        }
-
-        /// Runs a job that logs its I/Os. The loops for that are compiled once for all engines. `tracer`: its I/Os are
-        /// traced, too.
-        pub(super) fn run_logged(
+        /// Runs a job whose engine is behind a pointer, on the `LOOPS` that are compiled once for all engines. `tracer`:
+        /// its I/Os are traced (`--debug=io`).
+        pub(super) fn run_boxed<const LOOPS: u8>(
             config: &EngineConfig,
             around: Surroundings,
             tracer: Option<Tracer>,
         ) -> WorkerResult {
             match &around.job.engine {
-                $(EnginePlan::$plan { .. } => logged!($kind $engine, config, around, tracer),)*
+                $(EnginePlan::$plan { .. } => in_box!($kind $engine, LOOPS, config, around, tracer),)*
             }
         }
 
@@ -82,31 +71,19 @@ macro_rules! any {
     };
 }
 
-macro_rules! traced {
-    (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
-        let traced = Traced::new($tracer, $around.job.slots());
-        let engine = fiord_engine::$engine::new($config).map(|engine| Layered::new(engine, traced));
-        with_engine::<_, ONE>(engine, $around)
-    }};
-    ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
-        with_boxed::<ONE>(fiord_engine::$engine::new($config).map(boxed), $around, Some($tracer))
-    };
-}
-
-macro_rules! logged {
-    (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
+macro_rules! in_box {
+    (virtual_time $engine:ident, $loops:ident, $config:ident, $around:ident, $tracer:ident) => {{
         let engine = fiord_engine::$engine::new($config);
         match $tracer {
             Some(tracer) => {
                 let traced = Traced::new(tracer, $around.job.slots());
-                let engine = engine.map(|engine| Layered::new(engine, traced));
-                with_engine::<_, LOGGED>(engine, $around)
+                with_engine::<_, $loops>(engine.map(|e| Layered::new(e, traced)), $around)
             }
-            None => with_engine::<_, LOGGED>(engine.map(|e| Layered::new(e, ())), $around),
+            None => with_engine::<_, $loops>(engine, $around),
         }
     }};
-    ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
-        with_boxed::<LOGGED>(fiord_engine::$engine::new($config).map(boxed), $around, $tracer)
+    ($kind:ident $engine:ident, $loops:ident, $config:ident, $around:ident, $tracer:ident) => {
+        with_boxed::<$loops>(fiord_engine::$engine::new($config).map(boxed), $around, $tracer)
     };
 }
 

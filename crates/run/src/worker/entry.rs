@@ -58,10 +58,10 @@ pub(crate) fn run(
         };
     }
     if logs {
-        return engines::run_logged(&config, around, tracer);
+        return engines::run_boxed::<LOGGED>(&config, around, tracer);
     }
     match tracer {
-        Some(tracer) => engines::run_traced(&config, around, tracer),
+        Some(_) => engines::run_boxed::<ONE>(&config, around, tracer),
         None => engines::run_job(&config, around),
     }
 }

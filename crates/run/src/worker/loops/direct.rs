@@ -86,23 +86,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.state.cut_log(*now);
         }
         if outcome == complete(&io) {
-            let lat = now.wrapping_sub(start);
-            let times = whole_times(lat);
-            let bytes = Bytes(io.len.into());
-            self.state.recorder.complete_with(M::AXES, io.dir, bytes, times, 1);
-            if M::LOGS {
-                self.state.log.io(&op, io.dir, &times, *now);
-            }
-            if M::HOOKS {
-                slot = succeeded(self.state, self.engine, slot, &op, times, *now);
-                if self.state.hooks.want(Events::DATA) {
-                    // The next I/O begins after the hook has read these bytes.
-                    *now = self.clock.now();
-                }
-            }
-            if M::LOGS && self.state.log.take_waited() {
-                *now = self.clock.now();
-            }
+            slot = self.completed::<M>(slot, &op, io.dir, start, now);
         } else {
             let end;
             (slot, end) = unusual_completion(
@@ -120,6 +104,33 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
         self.end_stage::<M>(LoopStage::Completion);
         (slot, !M::HOOKS || self.state.error.is_none())
+    }
+
+    /// Records an I/O that is complete at `now`. Returns its slot, or another one if a hook holds that.
+    #[inline(always)]
+    fn completed<M: Mode>(
+        &mut self,
+        mut slot: FreeSlot,
+        op: &Op,
+        dir: Dir,
+        start: u64,
+        now: &mut u64,
+    ) -> FreeSlot {
+        let times = whole_times(now.wrapping_sub(start));
+        self.state.recorder.complete_with(M::AXES, dir, Bytes(op.len.into()), times, 1);
+        if M::LOGS {
+            self.state.log.io(op, dir, &times, *now);
+        }
+        if M::HOOKS {
+            slot = succeeded(self.state, self.engine, slot, op, times, *now);
+        }
+        // The next I/O begins after the hook has read these bytes, or after a wait for the log.
+        if M::HOOKS && self.state.hooks.want(Events::DATA)
+            || M::LOGS && self.state.log.take_waited()
+        {
+            *now = self.clock.now();
+        }
+        slot
     }
 
     /// Returns the next step of the source, when it is due.
