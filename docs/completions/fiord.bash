@@ -106,6 +106,7 @@ _fiord() {
         --log_prio) words="0 1" ;;
         --log_issue_time) words="0 1" ;;
         --log_store_compressed) words="0 1" ;;
+        --log_empty) words="0 1" ;;
         --log_alternate_epoch) words="0 1" ;;
         --log_unix_epoch) words="0 1" ;;
         --block_error_percentiles) words="0 1" ;;
@@ -471,6 +472,7 @@ _fiord() {
         --log_compression=
         --log_compression_cpus=
         --log_store_compressed=
+        --log_empty=
         --log_alternate_epoch=
         --log_unix_epoch=
         --log_alternate_epoch_clock_id=
