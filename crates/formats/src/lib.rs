@@ -23,6 +23,7 @@
 
 pub mod block;
 mod hex;
+mod lines;
 pub mod log;
 pub mod trace;
 pub mod varint;

@@ -9,16 +9,15 @@ use std::io::BufRead;
 
 use fiord_types::{Bytes, Dir, Nanos};
 
-use super::lines::{Lines, columns, line_error, number};
+use super::lines::{columns, line_error, number, whole};
 use super::{LineProblem, LogError, direction};
+use crate::lines::Lines;
 
 /// Bins of a histogram without coarseness.
 pub const BINS: usize = 1856;
 const BINS_OF_A_GROUP: usize = 64;
 /// Columns before the first bin.
 const BEFORE: usize = 3;
-/// The longest line in bytes: each column has at most 20 digits and a separator.
-const LINE: usize = (BINS + BEFORE + 1) * 22;
 const EXPECTED: &str = "a histogram log has 3 and 1856, 928, 464, 232, 116, 58 or 29 bins";
 
 /// How many neighbouring bins are merged: `2^c`, where `c` is `log_hist_coarseness`, 0 to 6.
@@ -178,7 +177,7 @@ pub struct HistogramReader<R> {
 impl<R: BufRead> HistogramReader<R> {
     /// A reader of a log. It reads nothing yet.
     pub fn new(source: R) -> Self {
-        HistogramReader { lines: Lines::new(source, LINE), bins: None }
+        HistogramReader { lines: Lines::new(source), bins: None }
     }
 
     /// The next row; `None` at the end. After an error in a line, the next call continues with the next line.
@@ -186,14 +185,21 @@ impl<R: BufRead> HistogramReader<R> {
     /// # Errors
     /// The source cannot be read, a line is not a row, or its coarseness differs from that of the lines before it.
     pub fn next_row(&mut self) -> Result<Option<HistogramRow>, LogError> {
-        let Some((number, line)) = self.lines.next_line()? else { return Ok(None) };
-        let row = parse(line).map_err(|problem| line_error(number, line, problem))?;
-        let found = row.counts.len();
-        match *self.bins.get_or_insert(found) {
-            expected if expected != found => {
-                Err(line_error(number, line, LineProblem::Bins { found, expected }))
+        loop {
+            let number = self.lines.number() + 1;
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            let line = whole(number, line)?;
+            if line.is_empty() {
+                continue;
             }
-            _ => Ok(Some(row)),
+            let row = parse(line).map_err(|problem| line_error(number, line, problem))?;
+            let found = row.counts.len();
+            return match *self.bins.get_or_insert(found) {
+                expected if expected != found => {
+                    Err(line_error(number, line, LineProblem::Bins { found, expected }))
+                }
+                _ => Ok(Some(row)),
+            };
         }
     }
 }

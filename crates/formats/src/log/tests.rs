@@ -172,7 +172,7 @@ fn a_line_of_any_length_takes_bounded_memory() {
     text.extend_from_slice(b"\n1, 2, 0, 4096, 0\n");
     let rows = rows_of(&text);
     assert!(
-        rows[0].as_ref().is_err_and(|error| error.to_string().contains("more than 4096 bytes"))
+        rows[0].as_ref().is_err_and(|error| error.to_string().contains("more than 65536 bytes"))
     );
     assert_eq!(rows[1].as_ref().map(|row| row.value), Ok(2));
 }

@@ -7,7 +7,6 @@
 //! | how are public traces in text columns read | [`csv`] |
 //! | how are fio's I/O logs read and written | [`iolog`] |
 //! | what can be wrong with a trace | `error` |
-//! | how is a text split into lines | `lines` |
 //! | which time does an event get | `timeline` |
 //! | how are events sorted in bounded memory | `window` |
 //!
@@ -35,7 +34,6 @@ pub mod blktrace;
 pub mod csv;
 mod error;
 pub mod iolog;
-mod lines;
 mod record;
 mod timeline;
 mod window;
@@ -173,7 +171,7 @@ pub fn open<'a>(
 /// The bytes that tell the format: the first line, or its start, or the magic number of a binary trace.
 fn first_bytes(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
-    while start.len() < lines::LONGEST {
+    while start.len() < crate::lines::LONGEST {
         let buffer = match source.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             other => other?,

@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::io::BufRead;
 
 use super::form::{Form, Inference, Numbers};
-use crate::log::lines::{Lines, line_error};
+use crate::lines::Lines;
+use crate::log::lines::{line_error, whole};
 use crate::log::{LogColumns, LogError, LogRow};
 
-/// The longest line in bytes.
-const LINE: usize = 4096;
 /// Rows that the reader looks at to infer the columns.
 const AHEAD: usize = 4096;
 
@@ -26,7 +25,7 @@ pub struct TextReader<R> {
 impl<R: BufRead> TextReader<R> {
     /// A reader of a log. It reads nothing yet.
     pub fn new(source: R) -> Self {
-        TextReader { lines: Lines::new(source, LINE), form: None, ahead: VecDeque::new(), line: 0 }
+        TextReader { lines: Lines::new(source), form: None, ahead: VecDeque::new(), line: 0 }
     }
 
     /// The next row; `None` at the end. After an error in a line, the next call continues with the next line.
@@ -35,19 +34,20 @@ impl<R: BufRead> TextReader<R> {
     /// The source cannot be read, or a line is not a row.
     pub fn next_row(&mut self) -> Result<Option<LogRow>, LogError> {
         let form = self.form()?;
-        let (number, line) = match self.ahead.pop_front() {
-            Some(next) => {
-                let (number, line) = next?;
-                self.line = number;
-                return Self::row(form, number, &line).map(Some);
+        if let Some(next) = self.ahead.pop_front() {
+            let (number, line) = next?;
+            self.line = number;
+            return row(form, number, &line).map(Some);
+        }
+        loop {
+            let number = self.lines.number() + 1;
+            let Some(line) = self.lines.next()? else { return Ok(None) };
+            self.line = number;
+            let line = whole(number, line)?;
+            if !line.is_empty() {
+                return row(form, number, line).map(Some);
             }
-            None => match self.lines.next_line()? {
-                Some(next) => next,
-                None => return Ok(None),
-            },
-        };
-        self.line = number;
-        Self::row(form, number, line).map(Some)
+        }
     }
 
     /// The columns of the log.
@@ -68,34 +68,35 @@ impl<R: BufRead> TextReader<R> {
     fn form(&mut self) -> Result<Option<Form>, LogError> {
         let mut inference = Inference::default();
         while self.form.is_none() && self.ahead.len() < AHEAD {
-            let line = match self.lines.next_line() {
-                Ok(Some((number, line))) => {
-                    if Numbers::read(line).is_ok_and(|numbers| inference.consider(&numbers)) {
-                        self.form = inference.form();
-                    }
-                    Ok((number, line.to_vec()))
+            let number = self.lines.number() + 1;
+            let Some(line) = self.lines.next()? else { break };
+            let line = whole(number, line);
+            if let Ok(line) = line {
+                if line.is_empty() {
+                    continue;
                 }
-                Ok(None) => break,
-                Err(error @ LogError::Read(_)) => return Err(error),
-                Err(error) => Err(error),
-            };
-            self.ahead.push_back(line);
+                if Numbers::read(line).is_ok_and(|numbers| inference.consider(&numbers)) {
+                    self.form = inference.form();
+                }
+            }
+            self.ahead.push_back(line.map(|line| (number, line.to_vec())));
         }
         if self.form.is_none() {
             self.form = inference.form();
         }
         Ok(self.form)
     }
+}
 
-    fn row(form: Option<Form>, number: u64, line: &[u8]) -> Result<LogRow, LogError> {
-        let row = Numbers::read(line).and_then(|numbers| {
-            let form = form.or_else(|| {
-                let mut inference = Inference::default();
-                inference.consider(&numbers);
-                inference.form()
-            });
-            form.unwrap_or_default().row(&numbers)
+/// Reads a row. `form` is unknown if no line before it was one.
+fn row(form: Option<Form>, number: u64, line: &[u8]) -> Result<LogRow, LogError> {
+    let row = Numbers::read(line).and_then(|numbers| {
+        let form = form.or_else(|| {
+            let mut inference = Inference::default();
+            inference.consider(&numbers);
+            inference.form()
         });
-        row.map_err(|problem| line_error(number, line, problem))
-    }
+        form.unwrap_or_default().row(&numbers)
+    });
+    row.map_err(|problem| line_error(number, line, problem))
 }

@@ -6,8 +6,8 @@ use std::io::BufRead;
 use fiord_types::Nanos;
 
 use super::columns::{CsvLayout, CsvRow};
+use crate::lines::{LONGEST, Lines, TextLine};
 use crate::trace::error::{RowProblem, TraceError, TraceNotes, quoted};
-use crate::trace::lines::{LONGEST, Lines, TextLine};
 use crate::trace::record::{TraceEvent, TraceIo, TraceName, TraceOutcome, TraceTarget};
 use crate::trace::timeline::Timeline;
 use crate::trace::window::SortWindow;

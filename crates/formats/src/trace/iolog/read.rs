@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use fiord_types::{Bytes, Errno, Nanos};
 
+use crate::lines::{LONGEST, Lines, TextLine};
 use crate::trace::error::{RowProblem, TraceError, TraceNotes, quoted};
-use crate::trace::lines::{LONGEST, Lines, TextLine};
 use crate::trace::record::{TraceEvent, TraceIo, TraceKind, TraceName, TraceOutcome, TraceTarget};
 use crate::trace::timeline::Timeline;
 use crate::trace::window::SortWindow;

@@ -4,11 +4,11 @@ use std::io::{self, BufRead};
 
 use memchr::memchr;
 
-/// Longest line of a trace in bytes.
-pub(super) const LONGEST: usize = 64 * 1024;
+/// Longest line in bytes.
+pub(crate) const LONGEST: usize = 64 * 1024;
 
 /// One line of a text.
-pub(super) enum TextLine<'a> {
+pub(crate) enum TextLine<'a> {
     /// The line without its line feed.
     Whole(&'a [u8]),
     /// The first bytes of a line that is longer than [`LONGEST`].
@@ -17,7 +17,7 @@ pub(super) enum TextLine<'a> {
 
 /// Reads lines. Memory is bounded by the source's buffer and [`LONGEST`].
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     source: R,
     /// Bytes of the source's buffer that belong to the line returned last.
     used: usize,
@@ -27,16 +27,16 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Lines { source, used: 0, number: 0, spill: Vec::new() }
     }
     /// Number of the line returned last, from 1.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
     /// The next line; `None` at the end.
     #[inline]
-    pub(super) fn next(&mut self) -> io::Result<Option<TextLine<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<TextLine<'_>>> {
         self.source.consume(std::mem::take(&mut self.used));
         let buffer = loop {
             match self.source.fill_buf() {
