@@ -21,9 +21,9 @@ fn records(writes: u64, jobs: u16, mut apply: impl FnMut(JournalRecord)) {
         let write = AnnouncedWrite { start: Bytes(block * BLOCK), length: Bytes(BLOCK) };
         apply(JournalRecord::Announced(writer, write));
         apply(JournalRecord::Issued { job });
-        apply(JournalRecord::Completed { writer, durable: false });
+        apply(JournalRecord::Completed { writer, target: 0, durable: false });
         if i % 1000 == 999 {
-            apply(JournalRecord::FlushIssued(i));
+            apply(JournalRecord::FlushIssued { flush: i, target: 0 });
             apply(JournalRecord::FlushCompleted(i));
         }
     }

@@ -1,4 +1,4 @@
-//! Journals of writes (`verify_journal`). Jobs with the same target share a journal. One thread writes it, in groups:
+//! Journals of writes (`verify_journal`). Jobs may share a journal. One thread writes it, in groups:
 //! it collects the records of all jobs, writes them and makes them durable, and collects the next ones meanwhile.
 
 use std::collections::HashMap;
@@ -10,7 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fiord_formats::verify::journal::{JOURNAL_UNIT, JournalHeader, JournalRecord, JournalWriter};
+use fiord_formats::verify::journal::{
+    JournalHeader, JournalRecord, JournalWriter, JournaledTarget,
+};
 use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open};
 use fiord_sys::node::Device;
 use fiord_sys::{block, in_use};
@@ -91,9 +93,9 @@ impl Journals {
             false => None,
         };
         if let Some(journal) = found.and_then(|facts| all.get(&identity(&facts))) {
-            return match journal.header.target == header.target {
+            return match journal.header.targets == header.targets {
                 true => Ok((Arc::clone(journal), None)),
-                false => Err(refuse(Errno::EINVAL, "it is the journal of another target")),
+                false => Err(refuse(Errno::EINVAL, "it is the journal of other targets")),
             };
         }
         let kind = found.map_or(InodeType::Regular, |facts| facts.kind);
@@ -101,8 +103,8 @@ impl Journals {
         if !is_device && kind != InodeType::Regular {
             return Err(refuse(Errno::EINVAL, "it is neither a regular file nor a block device"));
         }
-        let target = header.target_path();
-        if target.is_some_and(|target| is_same_file(target, path)) {
+        let targets = || header.targets.iter().filter_map(JournaledTarget::known_path);
+        if targets().any(|target| is_same_file(target, path)) {
             return Err(refuse(Errno::EINVAL, "it is the target of the job"));
         }
         if is_device && let Some(user) = in_use::user(path).map_err(failed)? {
@@ -123,7 +125,7 @@ impl Journals {
             let _ = directory.and_then(file::fsync);
         }
         start.map_err(|error| refuse(errno_of(&error), &error.to_string()))?;
-        let warning = target.filter(|target| is_on_disk_of(target, path)).map(|target| {
+        let warning = targets().find(|target| is_on_disk_of(target, path)).map(|target| {
             format!(
                 "the journal {} is on the disk of its target {}: a power cut can damage both, so the check may miss \
                  losses. To fix: set verify_journal to a file on another disk",
@@ -153,9 +155,9 @@ impl Journal {
             progress: Condvar::new(),
             durable: AtomicU64::new(0),
         });
-        let state = Arc::clone(&shared);
+        let (state, start) = (Arc::clone(&shared), header.length());
         let thread = std::thread::Builder::new().name("fiord-journal".into());
-        let thread = thread.spawn(move || state.write_groups(&file)).map_err(|error| {
+        let thread = thread.spawn(move || state.write_groups(&file, start)).map_err(|error| {
             let detail = format!("could not start the thread of the journal: {error}");
             JobError::new(Stage::Verify, errno_of(&error), detail).at(path)
         })?;
@@ -176,12 +178,12 @@ impl Journal {
         mark
     }
 
-    /// Adds the issue of a flush, and returns its number.
-    pub(crate) fn flush_issued(&self) -> u64 {
+    /// Adds the issue of a flush of a target, by its index. Returns the number of the flush.
+    pub(crate) fn flush_issued(&self, target: u16) -> u64 {
         let mut pending = self.shared.lock();
         let flush = pending.flushes;
         pending.flushes += 1;
-        pending.writer.add(JournalRecord::FlushIssued(flush));
+        pending.writer.add(JournalRecord::FlushIssued { flush, target });
         pending.added += 1;
         flush
     }
@@ -265,9 +267,9 @@ impl JournalState {
         }
     }
 
-    /// The thread: writes groups of records until the run ends or the journal cannot be written.
-    fn write_groups(&self, file: &File) {
-        let mut at = JOURNAL_UNIT as u64;
+    /// The thread: writes groups of records from `start` of the file until the run ends or the journal cannot be written.
+    fn write_groups(&self, file: &File, start: Bytes) {
+        let mut at = start.0;
         let mut group = Vec::new();
         let mut pending = self.lock();
         loop {

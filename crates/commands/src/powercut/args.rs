@@ -34,6 +34,10 @@ pub struct PowercutArgs {
     /// How long a command may take, and how long the target may take to return.
     #[arg(long, value_name = "TIME", default_value = "2m")]
     pub wait: String,
+    /// Check after each cut also what this many rounds before have written: a failure of power can damage data that was
+    /// safe before. Their journals are kept so long.
+    #[arg(long, value_name = "ROUNDS", default_value = "2", value_parser = clap::value_parser!(u32).range(0..=100))]
+    earlier: u32,
     /// Seed of the times and of the load. Default: from the clock; the results name it.
     #[arg(long)]
     seed: Option<u64>,
@@ -47,7 +51,7 @@ pub struct PowercutArgs {
     /// Check the round that a power cut or an interruption ended, and run the rounds that are left.
     /// FILE is `powercut.json` in the directory of the rounds.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "job", "cut", "restore", "rounds", "after", "linger", "wait", "seed", "stop", "dir", "restart",
+        "job", "cut", "restore", "rounds", "after", "earlier", "linger", "wait", "seed", "stop", "dir", "restart",
     ])]
     pub resume: Option<PathBuf>,
     /// Start over in a directory with rounds of an earlier call.
@@ -69,6 +73,12 @@ impl PowercutArgs {
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.rounds
+    }
+
+    /// Number of rounds before the last one whose data is checked, too.
+    #[must_use]
+    pub fn earlier(&self) -> u32 {
+        self.earlier
     }
 
     /// Seed of the times and of the load, if the user sets it.

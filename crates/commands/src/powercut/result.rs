@@ -79,6 +79,9 @@ pub(super) struct CheckReport {
     blocks_out_of_order: u64,
     blocks_torn: u64,
     blocks_corrupt: u64,
+    /// Blocks of earlier rounds that were checked. The other counts of blocks contain them.
+    #[serde(default)]
+    blocks_of_earlier_rounds: u64,
     #[serde(default)]
     faults: BTreeMap<String, serde_json::Value>,
 }
@@ -87,6 +90,25 @@ impl CheckReport {
     /// Whether a read failed.
     pub(super) fn has_read_errors(&self) -> bool {
         self.faults.contains_key("read-error")
+    }
+
+    /// Whether data is missing or damaged.
+    pub(super) fn is_broken(&self) -> bool {
+        self.verdict().is_broken()
+    }
+
+    /// Adds the check of what an earlier round has written.
+    pub(super) fn add_earlier(&mut self, earlier: CheckReport) {
+        if earlier.is_broken() && self.verdict != "lost" {
+            self.verdict = earlier.verdict;
+        }
+        self.blocks_of_earlier_rounds += earlier.blocks_checked;
+        self.blocks_checked += earlier.blocks_checked;
+        self.blocks_lost += earlier.blocks_lost;
+        self.blocks_out_of_order += earlier.blocks_out_of_order;
+        self.blocks_torn += earlier.blocks_torn;
+        self.blocks_corrupt += earlier.blocks_corrupt;
+        self.faults.extend(earlier.faults);
     }
 
     fn verdict(&self) -> RoundVerdict {
@@ -129,6 +151,11 @@ pub(super) const HEADINGS: [&str; 11] = [
 ];
 
 impl RoundResult {
+    /// Number of the round, from 1.
+    pub(super) fn number(&self) -> u32 {
+        self.round
+    }
+
     /// Judges a round by its check.
     pub(super) fn new(round: u32, cut: CutKind, after: Option<Nanos>, report: CheckReport) -> Self {
         RoundResult { round, cut, after, verdict: report.verdict(), report }
@@ -165,6 +192,7 @@ impl RoundResult {
             "writes_flushed": report.writes_flushed,
             "flushes_completed": report.flushes_completed,
             "blocks_checked": report.blocks_checked,
+            "blocks_of_earlier_rounds": report.blocks_of_earlier_rounds,
             "blocks_lost": report.blocks_lost,
             "blocks_out_of_order": report.blocks_out_of_order,
             "blocks_torn": report.blocks_torn,

@@ -80,7 +80,7 @@ impl RoundRunner<'_> {
             if !self.switch().wait_for_target()? {
                 return Ok(None);
             }
-            match self.check_once(round)? {
+            match self.check_all(round)? {
                 CheckEnd::Report(report) => break report,
                 CheckEnd::Stopped => return Ok(None),
                 CheckEnd::Vanished => {}
@@ -91,10 +91,35 @@ impl RoundRunner<'_> {
         let _ = writeln!(self.progress, "{}", verdict.word());
         self.state.finish(result.clone())?;
         if !verdict.is_broken() {
-            // The journal is large, and nothing has to be examined.
-            self.remove(round, &["journal", "extents", "writer", "written", "errors"]);
+            self.remove(round, &["extents", "writer", "written", "errors"]);
+            // The journal is large. It stays while later rounds check what it names.
+            let last = (round + 1).saturating_sub(self.state.settings().earlier());
+            self.forget_journals(last);
         }
         Ok(Some(result))
+    }
+
+    /// Removes the journals of the rounds before `end` that nothing has to be examined in.
+    fn forget_journals(&self, end: u32) {
+        let passed = self.state.rounds().iter().filter(|result| !result.verdict.is_broken());
+        for result in passed.filter(|result| result.number() < end) {
+            self.remove(result.number(), &["journal"]);
+        }
+    }
+
+    /// The rounds before this one whose data can be checked: a journal of each round since must be there, and none may
+    /// have been found damaged before.
+    fn earlier_rounds(&self, round: u32) -> Vec<u32> {
+        let results = self.state.rounds();
+        let broken = results.iter().rev().find(|result| result.verdict.is_broken());
+        let first = broken.map_or(1, |result| result.number() + 1);
+        let first = first.max(round.saturating_sub(self.state.settings().earlier()));
+        let mut rounds: Vec<u32> = (first..round)
+            .rev()
+            .take_while(|round| has_begun(&self.file(*round, "journal")))
+            .collect();
+        rounds.reverse();
+        rounds
     }
 
     /// Writes until the power is cut, and restores it.
@@ -104,7 +129,10 @@ impl RoundRunner<'_> {
         loader: &mut dyn Loader,
     ) -> Result<WritesEnd, PowercutError> {
         let journal = self.file(round, "journal");
-        // A round that was interrupted is repeated.
+        if has_begun(&journal) {
+            // A round that was interrupted is repeated. What it has overwritten is not known after that.
+            self.forget_journals(round);
+        }
         FileGuard::generated().remove(&journal)?;
         let load = load::arguments(self.state.settings(), round, &journal, loader)?;
         let arguments = [vec!["--eta=never".to_owned()], load].concat();
@@ -245,19 +273,48 @@ impl RoundRunner<'_> {
         }
     }
 
-    /// Checks the target once.
-    fn check_once(&self, round: u32) -> Result<CheckEnd, PowercutError> {
+    /// Checks what this round has written, and what is left of the rounds before.
+    fn check_all(&self, round: u32) -> Result<CheckEnd, PowercutError> {
+        let mut report = match self.check_once(round, round)? {
+            CheckEnd::Report(report) => report,
+            end => return Ok(end),
+        };
+        for earlier in self.earlier_rounds(round) {
+            match self.check_once(round, earlier)? {
+                CheckEnd::Report(of_earlier) => {
+                    if !of_earlier.is_broken() {
+                        let of = format!("of-{earlier:04}");
+                        self.remove(
+                            round,
+                            &["json", "extents", "errors"].map(|one| format!("{of}.{one}")),
+                        );
+                    }
+                    report.add_earlier(of_earlier);
+                }
+                end => return Ok(end),
+            }
+        }
+        Ok(CheckEnd::Report(report))
+    }
+
+    /// Checks in a round what is left of an earlier one, or of this round (`of`).
+    fn check_once(&self, round: u32, of: u32) -> Result<CheckEnd, PowercutError> {
         let target = &self.state.settings().target;
-        let arguments = [
-            "verify".to_owned(),
-            format!("--journal={}", self.file(round, "journal").display()),
+        let name = |name: &str| match of == round {
+            true => self.file(round, name),
+            false => self.file(round, &format!("of-{of:04}.{name}")),
+        };
+        let journal = |round| self.file(round, "journal").display().to_string();
+        let mut arguments = vec!["verify".to_owned(), format!("--journal={}", journal(of))];
+        arguments.extend((of + 1..=round).map(|later| format!("--later={}", journal(later))));
+        arguments.extend([
             "--format=json".into(),
             "--same-target".into(),
-            format!("--extents={}", self.file(round, "extents").display()),
+            format!("--extents={}", name("extents").display()),
             "--".into(),
             target.path.display().to_string(),
-        ];
-        let (out, err) = (self.file(round, "json"), self.file(round, "errors"));
+        ]);
+        let (out, err) = (name("json"), name("errors"));
         let mut check = ChildRun::start(self.program, &arguments, &out, &err)?;
         let status = check.wait(self.signals, Duration::MAX)?;
         let Some(status) = status.filter(|_| !self.signals.stop_requested()) else {
@@ -286,14 +343,18 @@ impl RoundRunner<'_> {
     fn drop_round(&mut self, round: u32) -> Result<(), PowercutError> {
         let _ = writeln!(self.progress, "stopped");
         self.state.enter(RoundPhase::Between)?;
+        if has_begun(&self.file(round, "journal")) {
+            // What it has overwritten is not known without its journal.
+            self.forget_journals(round);
+        }
         self.remove(round, &["journal", "written", "writer"]);
         Ok(())
     }
 
-    fn remove(&self, round: u32, names: &[&str]) {
+    fn remove(&self, round: u32, names: &[impl AsRef<str>]) {
         for name in names {
             // A later round of another call replaces a file that cannot be removed.
-            let _ = FileGuard::generated().remove(&self.file(round, name));
+            let _ = FileGuard::generated().remove(&self.file(round, name.as_ref()));
         }
     }
 

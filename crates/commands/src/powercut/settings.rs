@@ -107,6 +107,9 @@ pub struct PowercutSettings {
     pub linger: Nanos,
     /// Limit of a command, and of the return of the target.
     pub wait: Nanos,
+    /// Rounds before the last one whose data is checked, too.
+    #[serde(default)]
+    earlier: u32,
     /// Seed of times and loads.
     seed: u64,
     /// Whether the first lost data ends the rounds.
@@ -162,6 +165,7 @@ impl PowercutSettings {
             after: range(&args.after)?,
             linger: time("linger", &args.linger)?,
             wait: time("wait", &args.wait)?,
+            earlier: args.earlier(),
             seed: args.seed().unwrap_or(clock_seed),
             stop: args.stop,
             load,
@@ -172,6 +176,12 @@ impl PowercutSettings {
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.rounds
+    }
+
+    /// Number of rounds before the last one whose data is checked, too.
+    #[must_use]
+    pub fn earlier(&self) -> u32 {
+        self.earlier
     }
 
     /// Seed of times and loads.
@@ -211,6 +221,7 @@ pub(super) fn example(method: CutMethod) -> PowercutSettings {
         after: (Nanos::from_millis(10), Nanos::from_millis(20)),
         linger: Nanos::from_millis(1),
         wait: Nanos::from_secs(20),
+        earlier: 2,
         seed: 7,
         stop: false,
         load: Vec::new(),

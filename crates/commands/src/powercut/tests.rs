@@ -24,6 +24,7 @@ const PROGRAM: &str = r#"#!/bin/sh
 cd "${0%/*}"
 echo "$*" >>calls
 if [ "$1" = verify ]; then
+    [ -e check ] && . ./check
     cat report
     cat why >&2 2>/dev/null
     exit "$(cat status)"
@@ -143,7 +144,38 @@ fn rounds_that_pass() {
     let check = calls.lines().nth(1).unwrap();
     assert!(check.starts_with("verify --journal=") && check.contains("--same-target"), "{check}");
     assert!(check.ends_with(&format!("-- {}", bench.0.join("t").display())), "{check}");
+    // The second round checks what the first one has written.
+    let calls: Vec<&str> = calls.lines().collect();
+    let last = calls.last().unwrap();
+    assert!(
+        calls.len() == 5 && last.contains("--journal=") && last.contains("--later="),
+        "{calls:?}"
+    );
+    assert!(last.contains("round-0001.journal") && last.contains("round-0002.journal"), "{last}");
+    assert!(!bench.has("d/round-0002.of-0001.json"));
+    let (end, ..) = bench.run(&format!("{QUICK} --restart --earlier=0"));
+    assert_eq!(end.unwrap(), CommandEnd::Done);
     assert!(!bench.has("d/round-0001.journal"), "the journal of a passed round is removed");
+}
+
+/// A failure of power damages what an earlier round has written.
+#[test]
+fn lost_data_of_an_earlier_round() {
+    let bench = Bench::new("earlier");
+    bench.write("lost", &report("lost", 5, 2));
+    bench.write("check", "case $* in *--later*) cat lost; exit 250 ;; esac\n");
+    let (end, out, _) = bench.run(&QUICK.replace("--rounds=2", "--rounds=4 --format=json"));
+    assert_eq!(end.unwrap(), CommandEnd::DataLost);
+    let document: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let round = |at: usize, name: &str| document["rounds"][at][name].clone();
+    assert_eq!([round(0, "verdict"), round(1, "verdict")], ["passed", "lost"], "{out}");
+    assert_eq!(
+        (round(1, "blocks_lost"), round(1, "blocks_of_earlier_rounds")),
+        (2.into(), 30.into())
+    );
+    assert!(bench.has("d/round-0002.of-0001.extents") || bench.has("d/round-0002.of-0001.json"));
+    // A loss is reported once.
+    assert_eq!([round(2, "verdict"), round(3, "verdict")], ["passed", "lost"], "{out}");
 }
 
 #[test]
@@ -213,7 +245,8 @@ fn the_commands_run_in_order_and_the_power_is_restored_after_an_error() {
     assert_eq!(bench.text("log"), "cut\non\ncut\non\ncut\non\n");
     // Without a cut there is nothing to check: the round is repeated.
     let checks = bench.text("calls").lines().filter(|call| call.starts_with("verify")).count();
-    assert_eq!(checks, 2);
+    // The second round was checked for what it and the first one have written.
+    assert_eq!(checks, 3);
 }
 
 #[test]
@@ -253,7 +286,7 @@ fn a_check_that_fails_can_be_repeated() {
 #[test]
 fn after_a_power_cut_of_the_machine_the_round_is_checked() {
     let bench = Bench::new("machine");
-    let (end, ..) = bench.run(QUICK);
+    let (end, ..) = bench.run(&format!("{QUICK} --earlier=0"));
     end.unwrap();
     // As if the machine had been switched off while round 2 wrote.
     let path = bench.0.join("d/powercut.json");

@@ -15,12 +15,16 @@ use crate::session::CommandFormat;
 /// Exit status: 0 if nothing is missing or damaged, 250 if data is, 1 if the target could not be checked.
 #[derive(Debug, Clone, clap::Args)]
 pub struct VerifyArgs {
-    /// The target of the run. Without it, the path that the journal names.
+    /// The target of the run, or all of its targets in the order of the journal. Without it, the paths that the journal names.
     #[arg(value_name = "TARGET")]
-    pub target: Option<PathBuf>,
+    pub targets: Vec<PathBuf>,
     /// The journal of the run.
     #[arg(long, value_name = "FILE")]
     pub journal: PathBuf,
+    /// The journal of a later run on the target. Blocks that it names may have changed, and are not checked. Can be
+    /// repeated.
+    #[arg(long, value_name = "FILE")]
+    pub later: Vec<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value = "table")]
     pub format: CommandFormat,

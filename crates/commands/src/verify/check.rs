@@ -14,6 +14,7 @@ use fiord_types::{Bytes, Errno};
 use super::error::VerifyError;
 use super::extents::Extents;
 use super::journal::JournalFile;
+use super::later::{ChangedBlocks, LaterJournals};
 use super::read::TargetReader;
 
 /// Most bytes of a read.
@@ -21,8 +22,8 @@ const CHUNK: u64 = 1 << 20;
 /// Most bad blocks that are read again. A broken drive is slow, and further reads add no evidence.
 const MOST_REREAD: u32 = 100;
 
-/// What a check found.
-#[derive(Debug, Clone)]
+/// What the checks of all targets found.
+#[derive(Debug, Clone, Default)]
 pub(super) struct CrashFindings {
     pub results: VerifyResults,
     pub tally: CrashTally,
@@ -39,6 +40,9 @@ impl CrashFindings {
 /// Checks a target.
 pub(super) struct TargetCheck<'a> {
     pub journal: &'a JournalFile,
+    /// Index of the target in the journal.
+    pub target: usize,
+    pub later: &'a LaterJournals,
     pub summary: &'a JournalSummary,
     pub reader: &'a mut TargetReader,
     /// The name of the target in reports.
@@ -48,56 +52,93 @@ pub(super) struct TargetCheck<'a> {
 }
 
 /// The state of a check.
-struct CheckState<'a> {
+struct CheckState<'a, 'f> {
     check: CrashCheck<'a>,
-    results: VerifyResults,
+    results: &'f mut VerifyResults,
     rereads: u32,
 }
 
+/// What the blocks of a part of the target may contain. Blocks are numbered in the target.
+struct PartTable<'t> {
+    table: &'t CrashTable<'t>,
+    /// The number in the journal of the first block of the target.
+    base: u64,
+    changed: ChangedBlocks,
+}
+
+impl PartTable<'_> {
+    fn window(&self, block: u64) -> Option<BlockWindow> {
+        if self.changed.contains(block) {
+            return None;
+        }
+        self.table.window(block + self.base)
+    }
+
+    /// The next blocks from `from` on, at most `most`, that are read together.
+    fn next_run(&self, from: u64, most: u64) -> Option<Range<u64>> {
+        let mut from = from;
+        loop {
+            let run = self.table.next_run(from + self.base, most)?;
+            let run = run.start - self.base..run.end - self.base;
+            match run.clone().find(|block| !self.changed.contains(*block)) {
+                Some(start) => {
+                    let changed = |block: &u64| self.changed.contains(*block);
+                    return Some(start..(start..run.end).find(changed).unwrap_or(run.end));
+                }
+                None => from = run.end,
+            }
+        }
+    }
+}
+
 impl TargetCheck<'_> {
-    /// Reads all blocks that the journal names.
-    pub(super) fn run(&mut self) -> Result<CrashFindings, VerifyError> {
+    /// Reads all blocks that the journal names. Returns the counts of this target.
+    pub(super) fn run(&mut self, findings: &mut CrashFindings) -> Result<CrashTally, VerifyError> {
         let header = &self.journal.header;
+        let target = &header.targets[self.target];
         let block = header.block.0;
         let order = self.summary.order();
         let mut state = CheckState {
-            check: CrashCheck::new(header, order, self.atomic),
-            results: VerifyResults::default(),
+            check: CrashCheck::new(header, target.id, order, self.atomic),
+            results: &mut findings.results,
             rereads: MOST_REREAD,
         };
         let (low, high) = self.summary.span().unwrap_or((0, 0));
-        let mut part = low / block..high.div_ceil(block);
+        let next = header.targets.get(self.target + 1).map_or(u64::MAX, |next| next.base.0);
+        let mut part = low.max(target.base.0) / block..high.min(next).div_ceil(block);
         while part.start < part.end {
             let mut table = CrashTable::new(self.summary, header.block, part.clone());
             self.journal.each(&mut |record| table.apply(record))?;
             table.finish();
-            self.part(&table, &mut state)?;
+            let base = target.base.0 / block;
+            let own = table.part().start - base..table.part().end - base;
+            let changed = self.later.changed(target, header.block, own)?;
+            self.part(&PartTable { table: &table, base, changed }, &mut state)?;
             part.start = table.part().end;
         }
-        let complete = state.results.finish();
-        self.extents.add(complete)?;
         if let Some(writer) = state.check.tally().unannounced() {
             return Err(VerifyError::Incomplete { journal: self.journal.path.clone(), writer });
         }
         let missing = state.check.tally_mut().take_missing();
-        let mut out_of_order = 0;
+        let index = self.target as u16;
         if let (Some(newest), false) = (state.check.tally().newest(), missing.is_empty()) {
-            let mut flushes = FlushBefore::new(newest);
+            let mut flushes = FlushBefore::new(index, newest);
             self.journal.each(&mut |record| flushes.apply(record))?;
             let mut misorder = OutOfOrder::new(flushes, order, missing);
             self.journal.each(&mut |record| misorder.apply(record))?;
-            out_of_order = misorder.blocks();
+            findings.out_of_order += misorder.blocks();
         }
         let tally = state.check.tally().clone();
-        Ok(CrashFindings { results: state.results, tally, out_of_order })
+        findings.tally.add(&tally);
+        Ok(tally)
     }
 
     /// Reads the blocks of a table.
-    fn part(&mut self, table: &CrashTable, state: &mut CheckState) -> Result<(), VerifyError> {
+    fn part(&mut self, table: &PartTable, state: &mut CheckState) -> Result<(), VerifyError> {
         let block = self.journal.header.block.0;
         let most = (CHUNK / block).max(1);
         let unit = (self.atomic.0 / block).max(1);
-        let mut from = table.part().start;
+        let mut from = table.table.part().start - table.base;
         while let Some(run) = table.next_run(from, most) {
             // Units of the target are not divided, unless they are longer than a read.
             let whole = run.end - run.end % unit;
@@ -112,7 +153,7 @@ impl TargetCheck<'_> {
     fn blocks(
         &mut self,
         blocks: Range<u64>,
-        table: &CrashTable,
+        table: &PartTable,
         state: &mut CheckState,
     ) -> Result<(), VerifyError> {
         let size = self.journal.header.block.0;
@@ -154,7 +195,7 @@ impl TargetCheck<'_> {
     fn reread(
         &mut self,
         extent: &BadExtent,
-        table: &CrashTable,
+        table: &PartTable,
         state: &mut CheckState,
     ) -> Option<RereadConclusion> {
         state.rereads = state.rereads.checked_sub(1)?;
@@ -169,13 +210,9 @@ impl TargetCheck<'_> {
                 Err(_) => Reread::Failed,
                 Ok(data) => {
                     let mut right = true;
-                    let order = self.summary.order();
-                    CrashCheck::new(&self.journal.header, order, self.atomic).check(
-                        start,
-                        data,
-                        &window,
-                        &mut |_, _| right = false,
-                    );
+                    let (header, order) = (&self.journal.header, self.summary.order());
+                    CrashCheck::new(header, header.targets[self.target].id, order, self.atomic)
+                        .check(start, data, &window, &mut |_, _| right = false);
                     match &first {
                         _ if right => Reread::Right,
                         Some(first) if first != data => Reread::Other,

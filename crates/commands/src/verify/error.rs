@@ -37,6 +37,27 @@ pub enum VerifyError {
         /// The journal.
         journal: PathBuf,
     },
+    /// The command line has more or fewer targets than the journal.
+    #[error(
+        "the journal has {expected} targets, and the command line {found}. To fix: name all of them in this order, or \
+         none: {paths}"
+    )]
+    TargetCount {
+        /// Targets of the command line.
+        found: usize,
+        /// Targets of the journal.
+        expected: usize,
+        /// The paths of the targets of the run.
+        paths: String,
+    },
+    /// A later journal is not one of the target.
+    #[error(
+        "{journal} does not belong to a target of the other journal. To fix: leave it out of --later"
+    )]
+    OtherTargets {
+        /// The later journal.
+        journal: PathBuf,
+    },
     /// A directory, a pipe or a character device.
     #[error(
         "{target} is neither a block device nor a regular file. To fix: name the block device of the target"

@@ -18,7 +18,7 @@ pub(super) struct Extents {
 
 impl Extents {
     /// Opens the list that the arguments name.
-    pub(super) fn open(args: &VerifyArgs, target: &Path) -> Result<Self, VerifyError> {
+    pub(super) fn open(args: &VerifyArgs, targets: &[PathBuf]) -> Result<Self, VerifyError> {
         let Some(path) = &args.extents else { return Ok(Extents::default()) };
         let failed = |source| VerifyError::Extents { path: path.clone(), source };
         let is = |other: &Path| {
@@ -28,7 +28,7 @@ impl Extents {
         };
         // A device would get the text as its data.
         let unusable = path.metadata().is_ok_and(|found| !found.is_file());
-        if unusable || is(target) || is(&args.journal) {
+        if unusable || targets.iter().any(|target| is(target)) || is(&args.journal) {
             return Err(failed(std::io::Error::other(
                 "it is the target, the journal, or no regular file",
             )));

@@ -6,7 +6,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use fiord_formats::verify::journal::{
-    JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord,
+    JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord, JournaledTarget,
+    MOST_TARGETS,
 };
 use fiord_sys::file::Open;
 
@@ -29,7 +30,7 @@ impl JournalFile {
     pub(super) fn open(path: &Path) -> Result<Self, VerifyError> {
         let file = Open::read_only().open(path).map_err(|e| TargetError::new(path, e))?;
         let file = File::from(file);
-        let mut start = vec![0; JOURNAL_UNIT];
+        let mut start = vec![0; JOURNAL_UNIT * MOST_TARGETS];
         let length = read_at(&file, &mut start, 0)
             .map_err(|source| VerifyError::Read { path: path.into(), source })?;
         let header = JournalHeader::read(&start[..length])
@@ -43,9 +44,9 @@ impl JournalFile {
         apply: &mut dyn FnMut(JournalRecord),
     ) -> Result<JournalEnd, VerifyError> {
         let damaged = |source| VerifyError::Journal { path: self.path.clone(), source };
-        let mut reader = JournalReader::new(self.header.run);
+        let mut reader = JournalReader::of(&self.header);
         let (mut chunk, mut records) = (vec![0; CHUNK], Vec::new());
-        let mut at = JOURNAL_UNIT as u64;
+        let mut at = self.header.length().0;
         loop {
             while reader.next_block(&mut records).map_err(damaged)? {
                 records.drain(..).for_each(&mut *apply);
@@ -63,6 +64,11 @@ impl JournalFile {
         }
         reader.end().map_err(damaged)
     }
+}
+
+/// The path of a target of the run, for messages.
+pub(super) fn named(target: &JournaledTarget) -> String {
+    target.known_path().map_or("unknown".into(), |path| path.display().to_string())
 }
 
 /// Reads until the buffer is full or the file ends. Returns the number of bytes.

@@ -13,6 +13,7 @@ mod check;
 mod error;
 mod extents;
 mod journal;
+mod later;
 mod read;
 mod report;
 mod run;

@@ -78,6 +78,13 @@ impl CrashReport<'_> {
             "  torn: {} blocks contain parts of several writes, which is allowed",
             tally.torn()
         );
+        if summary.trims() > 0 {
+            let _ = writeln!(
+                text,
+                "  trims: {} issued; what they cover is checked only where a later write was flushed",
+                summary.trims()
+            );
+        }
         if tally.flushed() == 0 {
             text.push_str(
                 "  note: the journal contains no flushed write, so nothing can be lost. To fix: add fsync=N or sync=1 \
@@ -125,6 +132,7 @@ impl CrashReport<'_> {
             "writes_acknowledged": summary.acknowledged(),
             "writes_flushed": summary.flushed(),
             "writes_failed": summary.failed(),
+            "trims": summary.trims(),
             "flushes_issued": summary.flushes_issued(),
             "flushes_completed": summary.flushes_completed(),
             "block_bytes": header.block,

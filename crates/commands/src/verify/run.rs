@@ -1,55 +1,65 @@
 //! Runs `fiord verify`, from the arguments to the output.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fiord_formats::verify::crash::JournalSummary;
+use fiord_formats::verify::journal::JournaledTarget;
 use fiord_sys::file::{self, InodeType};
 use fiord_types::Bytes;
 
 use super::args::VerifyArgs;
-use super::check::TargetCheck;
+use super::check::{CrashFindings, TargetCheck};
 use super::error::VerifyError;
 use super::extents::Extents;
-use super::journal::JournalFile;
+use super::journal::{JournalFile, named};
+use super::later::LaterJournals;
 use super::read::TargetReader;
 use super::report::CrashReport;
 use crate::session::{CommandEnd, CommandFormat, Session};
 use crate::target::{TargetError, facts};
 
-/// Compares a target with a journal.
+/// Compares the targets of a journal with it.
 ///
 /// # Errors
-/// The journal or the target cannot be read, or they do not belong together.
+/// The journal or a target cannot be read, or they do not belong together.
 pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, VerifyError> {
     let journal = JournalFile::open(&args.journal)?;
+    let later = LaterJournals::open(&args.later, &journal.header)?;
     let mut summary = JournalSummary::default();
     let end = journal.each(&mut |record| summary.apply(record))?;
-    let target = match (&args.target, journal.header.target_path()) {
-        (Some(target), _) => target.clone(),
-        (None, Some(path)) => path.to_path_buf(),
-        (None, None) => return Err(VerifyError::NoTarget { journal: args.journal.clone() }),
-    };
-    let certain = check_identity(&target, &journal)? || args.same_target;
-    let mut extents = Extents::open(args, &target)?;
-    let mut reader = TargetReader::open(&target)?;
-    let name = target.display().to_string();
-    let mut check = TargetCheck {
-        journal: &journal,
-        summary: &summary,
-        reader: &mut reader,
-        name: &name,
-        atomic: args.atomic_unit.unwrap_or(Bytes::ZERO),
-        extents: &mut extents,
-    };
-    let findings = check.run()?;
-    if !certain && findings.tally.flushed() > 0 && findings.tally.own() == 0 {
-        return Err(VerifyError::OtherTarget { target, path: named(&journal) });
+    let targets = targets(args, &journal)?;
+    let mut certain = Vec::new();
+    for (target, journaled) in targets.iter().zip(&journal.header.targets) {
+        certain.push(check_identity(target, journaled)? || args.same_target);
     }
+    let mut extents = Extents::open(args, &targets)?;
+    let mut findings = CrashFindings::default();
+    for (index, target) in targets.iter().enumerate() {
+        let name = target.display().to_string();
+        let mut reader = TargetReader::open(target)?;
+        let mut check = TargetCheck {
+            journal: &journal,
+            target: index,
+            summary: &summary,
+            later: &later,
+            reader: &mut reader,
+            name: &name,
+            atomic: args.atomic_unit.unwrap_or(Bytes::ZERO),
+            extents: &mut extents,
+        };
+        let tally = check.run(&mut findings)?;
+        if !certain[index] && tally.flushed() > 0 && tally.own() == 0 {
+            let path = named(&journal.header.targets[index]);
+            return Err(VerifyError::OtherTarget { target: target.clone(), path });
+        }
+    }
+    extents.add(findings.results.finish())?;
+    let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
     let report = CrashReport {
         journal: &journal,
         summary: &summary,
         end,
-        target: &name,
+        target: &names.join(", "),
         findings: &findings,
     };
     session.print(&match args.format {
@@ -59,10 +69,28 @@ pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, Verif
     Ok(if report.is_right() { CommandEnd::Done } else { CommandEnd::DataLost })
 }
 
-/// Refuses what cannot be the target of the run. Returns whether it certainly is.
-fn check_identity(target: &Path, journal: &JournalFile) -> Result<bool, VerifyError> {
+/// The paths of the targets, in the order of the journal: those of the command line, or else those of the run.
+fn targets(args: &VerifyArgs, journal: &JournalFile) -> Result<Vec<PathBuf>, VerifyError> {
+    let of_run = &journal.header.targets;
+    if args.targets.is_empty() {
+        let paths = of_run.iter().map(|target| target.known_path().map(Path::to_path_buf));
+        let paths: Option<Vec<PathBuf>> = paths.collect();
+        return paths.ok_or_else(|| VerifyError::NoTarget { journal: args.journal.clone() });
+    }
+    if args.targets.len() != of_run.len() {
+        let named: Vec<String> = of_run.iter().map(named).collect();
+        return Err(VerifyError::TargetCount {
+            found: args.targets.len(),
+            expected: of_run.len(),
+            paths: named.join(" "),
+        });
+    }
+    Ok(args.targets.clone())
+}
+
+/// Refuses what cannot be a target of the run. Returns whether it certainly is the one in the journal.
+fn check_identity(target: &Path, journaled: &JournaledTarget) -> Result<bool, VerifyError> {
     let found = facts(target)?;
-    let header = &journal.header;
     let size = match found.kind {
         InodeType::Block => file::target_size(target)
             .map_err(|e| TargetError::new(target, e))?
@@ -71,20 +99,15 @@ fn check_identity(target: &Path, journal: &JournalFile) -> Result<bool, VerifyEr
         InodeType::Regular => u64::MAX,
         _ => return Err(VerifyError::NotStorage { target: target.into() }),
     };
-    if size < header.size.0 {
+    if size < journaled.size.0 {
         return Err(VerifyError::TooSmall {
             target: target.into(),
             found: size,
-            expected: header.size.0,
-            path: named(journal),
+            expected: journaled.size.0,
+            path: named(journaled),
         });
     }
     // The name of a device may belong to another one after a restart.
-    let same_path = target.canonicalize().is_ok_and(|path| Some(&*path) == header.target_path());
+    let same_path = target.canonicalize().is_ok_and(|path| Some(&*path) == journaled.known_path());
     Ok(same_path && found.kind == InodeType::Regular)
-}
-
-/// The path of the target of the run, for messages.
-fn named(journal: &JournalFile) -> String {
-    journal.header.target_path().map_or("unknown".into(), |path| path.display().to_string())
 }

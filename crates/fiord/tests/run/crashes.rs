@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::fiord::{Place, Ran};
+use crate::ground::Loop;
 
 const JOB: &str = "--name=a --filename=t --size=2m --rw=randwrite --bs=4k --verify=fiord --verify_journal=j \
                    --do_verify=0 --time_based --runtime=60 --norandommap --eta=never";
@@ -19,6 +20,14 @@ const KILLED: &[&str] = &[
     "--rw=write --bs=128k --fsync=4 --numjobs=2",
     "--do_verify=1 --verify_backlog=64 --verify_async=1 --fsync=16 --ioengine=io_uring --iodepth=4",
     "--rw=randrw --bssplit=4k/50:8k/50 --fsync=8 --norandommap=0",
+];
+
+/// Jobs with several targets, which are killed while they write.
+const SEVERAL: &[&str] = &[
+    "--nrfiles=3 --filename_format=t.$filenum --ioengine=psync --fsync=16",
+    "--nrfiles=4 --filename_format=t.$filenum --openfiles=2 --ioengine=io_uring --iodepth=8 --fsync=32",
+    "--filename=t1:t2 --ioengine=libaio --iodepth=4 --fdatasync=8 --name=b --filename=t3 --rw=write --bs=8k --fsync=4",
+    "--filename=t1 --fsync=8 --numjobs=2 --name=b --filename=t2 --bs=12k --size=1200k --fsync=8",
 ];
 
 fn check(place: &Place, options: &str) -> (Ran, Value) {
@@ -44,9 +53,15 @@ fn wait_for_journal(place: &Place, bytes: u64) {
 #[test]
 fn a_killed_job_has_lost_nothing() {
     let mut flushed = 0;
-    for (i, options) in (0u64..).zip(KILLED) {
+    for (i, options) in (0u64..).zip(KILLED.iter().chain(SEVERAL)) {
         let place = Place::new();
-        let mut child = place.start(&format!("{JOB} {options}"));
+        let job = match options.contains("--name=b") {
+            // These options are in each job.
+            true => JOB.replace("--name=a --filename=t ", "") + " --name=a",
+            false => JOB.to_owned(),
+        };
+        let job = if options.contains("nrfiles") { job.replace("--filename=t ", "") } else { job };
+        let mut child = place.start(&format!("{job} {options}"));
         wait_for_journal(&place, 4096 * (20 + i * 7));
         // A moment that no code of fiord determines.
         std::thread::sleep(Duration::from_micros(
@@ -251,7 +266,7 @@ fn a_journal_that_cannot_be_written_fails_the_job() {
 fn a_full_disk_under_the_journal_fails_the_job() {
     let Some(place) = Place::confined(&[]) else { return };
     std::fs::create_dir(place.path("small")).unwrap();
-    place.script("mount -t tmpfs -o size=512k small small").ok();
+    place.script("mount -t tmpfs -o size=256k small small").ok();
     for options in ["--fsync=1", "--fsync=8 --ioengine=io_uring --iodepth=16 --numjobs=2"] {
         let line = JOB.replace("--verify_journal=j", "--verify_journal=small/j");
         let ran = place.run(&format!("{line} {options}"));
@@ -284,5 +299,87 @@ fn a_journal_on_the_disk_of_its_target_has_a_warning() {
         assert_eq!((ran.status, &ran.err[..]), (Some(0), ""), "{ran:?}");
         assert_eq!(ran.out.contains(warning), warns, "{journal}: {ran:?}");
         assert_eq!(ran.out.contains("To fix: set verify_journal to a file on another disk"), warns);
+    }
+}
+
+/// Each target of a journal has its own flushes, and is compared with its own writes.
+#[test]
+fn a_journal_of_several_targets() {
+    let place = Place::new();
+    let line = "--verify=fiord --verify_journal=j --do_verify=0 --rw=write --bs=4k --size=64k --name=a --filename=t:u --end_fsync=1 \
+                --name=b --filename=w";
+    place.run(line).ok();
+    let (ran, value) = check(&place, "");
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert_eq!((number(&value, "blocks_checked"), number(&value, "blocks_flushed")), (32, 16));
+    assert!(value["target"].as_str().unwrap().ends_with("/w"), "{value}");
+    // What job b wrote was not flushed; data of another target is in its place all the same.
+    let [t, u] = ["t", "u"].map(|name| std::fs::read(place.path(name)).unwrap());
+    let blank = vec![0; 65536];
+    for (name, data, lost, corrupt) in [
+        ("w", &blank, 0, 0),
+        ("u", &blank, u.len() as u64 / 4096, 0),
+        ("t", &u, 0, t.len() as u64 / 4096),
+    ] {
+        let before = std::fs::read(place.path(name)).unwrap();
+        place.write(name, &data[..before.len()]);
+        let (_, value) = check(&place, "");
+        let found = (number(&value, "blocks_lost"), number(&value, "blocks_corrupt"));
+        assert_eq!(found, (lost, corrupt), "{name}: {value}");
+        place.write(name, before);
+    }
+    // The targets have other names now.
+    for (old, new) in [("t", "1"), ("u", "2"), ("w", "3")] {
+        std::fs::rename(place.path(old), place.path(new)).unwrap();
+    }
+    assert_eq!(check(&place, "1 2 3").0.status, Some(0));
+    let ran = check(&place, "1 2").0;
+    assert!(ran.status == Some(1) && ran.err.contains("the journal has 3 targets"), "{ran:?}");
+    let ran = check(&place, "2 1 3").0;
+    assert!(ran.status == Some(1) && ran.err.contains("contains no data of the run"), "{ran:?}");
+}
+
+/// What a later run has written says nothing about an earlier one.
+#[test]
+fn blocks_that_a_later_run_has_overwritten_are_not_checked() {
+    let place = Place::new();
+    let job = "--name=a --filename=t --rw=write --bs=4k --verify=fiord --do_verify=0 --fsync=1 --overwrite=1";
+    place.run(&format!("{job} --size=128k --verify_journal=j")).ok();
+    place.run(&format!("{job} --size=40k --offset=24k --verify_journal=k")).ok();
+    assert_eq!(number(&check(&place, "").1, "blocks_lost"), 10);
+    let (ran, value) = check(&place, "--later=k");
+    assert_eq!((ran.status, number(&value, "blocks_checked")), (Some(0), 22), "{ran:?}");
+    let mut bytes = std::fs::read(place.path("t")).unwrap();
+    bytes[4096 * 20..4096 * 21].fill(0);
+    place.write("t", bytes);
+    assert_eq!(number(&check(&place, "--later=k").1, "blocks_lost"), 1);
+    place.run("--name=a --filename=u --size=64k --rw=write --verify=fiord --verify_journal=l").ok();
+    let ran = check(&place, "--later=l").0;
+    assert!(ran.status == Some(1) && ran.err.contains("does not belong to a target"), "{ran:?}");
+}
+
+/// A trimmed block may contain anything until it is written again.
+#[test]
+fn a_killed_job_that_trims_has_lost_nothing() {
+    let place = Place::new();
+    for (i, options) in [
+        "--rw=randtrimwrite --ioengine=psync --fsync=8",
+        "--rw=randwrite --trim_percentage=30 --trim_backlog=16 --ioengine=libaio --iodepth=8 --fsync=16",
+        "--rw=trimwrite --ioengine=io_uring --iodepth=4 --sync=dsync",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let Some(device) = Loop::new(&place, 2 << 20).and_then(Loop::direct) else { return };
+        let job = JOB.replace("--filename=t ", &format!("--filename={} ", device.path()));
+        let mut child = place.start(&format!("{job} --direct=1 --allow_mounted_write=1 {options}"));
+        // Behind the announcements.
+        wait_for_journal(&place, 4096 * (70 + i as u64 * 9));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let (ran, value) = check(&place, "");
+        assert_eq!((ran.status, value["verdict"].as_str()), (Some(0), Some("ok")), "{options}: {ran:?}");
+        assert!(number(&value, "trims") > 0 && number(&value, "writes_issued") > 0, "{value}");
+        std::fs::remove_file(place.path("j")).unwrap();
     }
 }

@@ -8,7 +8,7 @@ use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
 
-use super::{BlockSize, JobPlan};
+use super::{BlockSize, FileKind, JobPlan};
 
 /// What a job verifies, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,6 +147,10 @@ impl VerifyPass {
 pub struct JournalPlan {
     /// The file or block device of the journal.
     pub file: PathBuf,
+    /// The targets of all jobs with this journal.
+    pub targets: Vec<JournalTarget>,
+    /// By file of the job: the index of its target.
+    pub target_of_file: Vec<u16>,
     /// A divisor of all offsets and lengths of the writes of all jobs with this journal; a multiple of `sector`.
     pub block: Bytes,
     /// Length of a sector of `verify=fiord`.
@@ -155,6 +159,17 @@ pub struct JournalPlan {
     pub durable_writes: bool,
     /// A crash of the job can leave a part of a sector, because the CPU writes the target (`ioengine=mmap`).
     pub sectors_may_tear: bool,
+}
+
+/// A target of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalTarget {
+    /// The file or device.
+    pub path: PathBuf,
+    /// Its kind.
+    pub kind: FileKind,
+    /// The address in the journal of its first byte: a multiple of the block.
+    pub base: Bytes,
 }
 
 impl JobPlan {

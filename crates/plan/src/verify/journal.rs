@@ -1,14 +1,18 @@
 //! `verify_journal`: which jobs record their writes for a check after a crash.
 
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
+use fiord_formats::verify::journal::MOST_TARGETS;
 use fiord_job::option::engine::EngineAccess;
 use fiord_job::option::table::nvme::WRITEFUA;
 use fiord_job::option::table::{UNLINK, UNLINK_EACH_LOOP, VERIFY_JOURNAL};
-use fiord_types::{Bytes, Dir, common_divisor};
+use fiord_types::{Bytes, common_divisor};
 
 use super::{sharing, tracking};
-use crate::model::{FileKind, JobPlan, JournalPlan, SyncMode, VerifyMethod, VerifyPass};
+use crate::model::{
+    FileKind, FilePlan, JobPlan, JournalPlan, JournalTarget, SyncMode, VerifyMethod, VerifyPass,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -33,25 +37,23 @@ pub(crate) fn journal(
             "use `verify=fiord`",
         );
     }
-    let [target] = &plan.target.files[..] else {
-        return refuse(
-            "`verify_journal` records the writes of one target, and the job has several",
-            "use one job with a `verify_journal` of its own for each file",
-        );
-    };
-    if !matches!(target.kind, FileKind::Regular | FileKind::Block | FileKind::Char) {
+    let kept = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
+    if !plan.target.files.iter().all(|target| kept(target.kind)) {
         return refuse(
             "`verify_journal` needs a target that keeps its data after a crash",
             "use a file or device, and an engine that writes it",
         );
     }
-    if Path::new(&file) == target.path {
+    if plan.target.files.iter().any(|target| Path::new(&file) == target.path) {
         return refuse("`verify_journal` is the target of the job", "use a file on another disk");
     }
-    if plan.load.mix.has(Dir::Trim) || verify.trims.is_some() {
-        return refuse("`verify_journal` does not support trims", "use a job that only writes");
+    if plan.load.trim_ranges > 1 {
+        return refuse(
+            "`verify_journal` does not support trims of several ranges",
+            "leave out `num_range`",
+        );
     }
-    if plan.load.zoned.is_some() || target.zones.is_some() {
+    if plan.load.zoned.is_some() || plan.target.files.iter().any(|target| target.zones.is_some()) {
         return refuse("`verify_journal` does not support zones", "use a target without zones");
     }
     if plan.target.unlink || plan.target.unlink_each_loop {
@@ -63,6 +65,9 @@ pub(crate) fn journal(
     let access = plan.engine.def().access;
     Some(JournalPlan {
         file: file.into(),
+        // Completed when the other jobs with this journal are known.
+        targets: Vec::new(),
+        target_of_file: Vec::new(),
         block: tracking::granule(plan),
         sector: verify.interval.unwrap_or(Bytes(512)),
         durable_writes: writes_durably(job, plan),
@@ -79,52 +84,99 @@ fn writes_durably(job: Reading, plan: &JobPlan) -> bool {
     }
 }
 
-/// Jobs with the same target share its journal. Refuses other uses of a journal or its target.
+/// Completes the plans of jobs with journals: jobs with the same file have one journal of all their targets. Refuses other
+/// uses of a journal or its targets.
 pub(crate) fn share_journals(jobs: &[Reading], plans: &mut [JobPlan], messages: &mut Messages) {
-    let with: Vec<usize> =
-        (0..plans.len()).filter(|index| plans[*index].journal.is_some()).collect();
-    let file = |plan: &JobPlan| plan.journal.as_ref().map(|journal| journal.file.clone());
-    let mut blocks = Vec::with_capacity(with.len());
-    for &index in &with {
-        let plan = &plans[index];
-        let reading = &jobs[plan.identity.section];
-        let target = &plan.target.files[0].path;
-        let mut block = Bytes::ZERO;
-        let mut problem = None;
-        for (at, other) in plans.iter().enumerate() {
-            let same_journal = file(plan) == file(other);
-            let same_target = other.target.files.iter().any(|file| file.path == *target);
-            let maps = plan.journal.as_ref().is_some_and(|journal| journal.sectors_may_tear);
-            if same_journal && same_target && maps && at != index {
-                // It flushes its own region, and the check takes a flush for one of the whole target.
-                problem = Some((
-                    "a job with `ioengine=mmap` cannot share its journal with other jobs",
-                    "use `ioengine=psync`",
-                ));
-            } else if same_journal && same_target {
-                block = common_divisor(block, tracking::granule(other));
-            } else if same_journal {
-                problem = Some((
-                    "another job records the writes of another target in this journal",
-                    "use a `verify_journal` of its own for each target",
-                ));
-            } else if same_target && sharing::disturbs(plans, index, at) && sharing::writes(other) {
-                problem = Some((
-                    "another job writes to the target and does not record it in this journal",
-                    "set `verify=fiord` and this `verify_journal` in all jobs that write to the target",
-                ));
+    let mut journals: Vec<(PathBuf, Vec<usize>)> = Vec::new();
+    for (index, plan) in plans.iter().enumerate() {
+        let Some(journal) = &plan.journal else { continue };
+        match journals.iter_mut().find(|(file, _)| *file == journal.file) {
+            Some((_, users)) => users.push(index),
+            None => journals.push((journal.file.clone(), vec![index])),
+        }
+    }
+    for (_, users) in &journals {
+        for &index in users {
+            let plan = &plans[index];
+            if let Some((what, fix)) = problem(plans, users, index)
+                && plan.identity.instance == 0
+            {
+                let error = jobs[plan.identity.section].error(VERIFY_JOURNAL, what);
+                messages.push(error.help(format!("To fix: {fix}")));
             }
         }
-        if let Some((what, fix)) = problem
-            && plan.identity.instance == 0
-        {
-            messages.push(reading.error(VERIFY_JOURNAL, what).help(format!("To fix: {fix}")));
-        }
-        blocks.push(block.max(Bytes(1)));
+        join(jobs, plans, users, messages);
     }
-    for (index, block) in with.into_iter().zip(blocks) {
-        if let Some(journal) = &mut plans[index].journal {
-            journal.block = block;
+}
+
+/// Why the journal of a job cannot say what its targets contain, and the remedy. `users`: the jobs with this journal.
+fn problem(
+    plans: &[JobPlan],
+    users: &[usize],
+    index: usize,
+) -> Option<(&'static str, &'static str)> {
+    let plan = &plans[index];
+    let paths: HashSet<&Path> = plan.target.files.iter().map(|file| &*file.path).collect();
+    let maps = plan.journal.as_ref().is_some_and(|journal| journal.sectors_may_tear);
+    plans.iter().enumerate().find_map(|(at, other)| {
+        if at == index || !other.target.files.iter().any(|file| paths.contains(&*file.path)) {
+            return None;
+        }
+        if users.contains(&at) {
+            // It flushes its own region, and the check takes a flush for one of the whole target.
+            return maps.then_some((
+                "a job with `ioengine=mmap` cannot share the journal of its target with other jobs",
+                "use `ioengine=psync`",
+            ));
+        }
+        (sharing::disturbs(plans, index, at) && sharing::writes(other)).then_some((
+            "another job writes to the target and does not record it in this journal",
+            "set `verify=fiord` and this `verify_journal` in all jobs that write to the target",
+        ))
+    })
+}
+
+/// Gives jobs one journal of all their targets.
+fn join(jobs: &[Reading], plans: &mut [JobPlan], users: &[usize], messages: &mut Messages) {
+    let granules = users.iter().map(|index| tracking::granule(&plans[*index]));
+    let block = granules.fold(Bytes::ZERO, common_divisor).max(Bytes(1));
+    let mut places: HashMap<&Path, usize> = HashMap::new();
+    let mut ends: Vec<(&Path, FileKind, Bytes)> = Vec::new();
+    for file in users.iter().flat_map(|index| &plans[*index].target.files) {
+        let place = *places.entry(&file.path).or_insert(ends.len());
+        if place == ends.len() {
+            ends.push((&file.path, file.kind, Bytes::ZERO));
+        }
+        ends[place].2 = ends[place].2.max(file.end());
+    }
+    if ends.len() > MOST_TARGETS {
+        let what =
+            format!("a journal has at most {MOST_TARGETS} targets, and this one {}", ends.len());
+        let error = jobs[plans[users[0]].identity.section].error(VERIFY_JOURNAL, what);
+        messages.push(
+            error.help("To fix: use fewer files, or several jobs with journals of their own"),
+        );
+        return;
+    }
+    let mut base = Bytes::ZERO;
+    let targets: Vec<JournalTarget> = ends
+        .iter()
+        .map(|(path, kind, end)| {
+            let target = JournalTarget { path: path.to_path_buf(), kind: *kind, base };
+            // A block between two targets, so that no read covers both.
+            base = (base + *end).round_up(block) + block;
+            target
+        })
+        .collect();
+    let index_of = |file: &FilePlan| places.get(&*file.path).map_or(0, |place| *place as u16);
+    let of_files: Vec<Vec<u16>> = users
+        .iter()
+        .map(|index| plans[*index].target.files.iter().map(index_of).collect())
+        .collect();
+    for (index, target_of_file) in users.iter().zip(of_files) {
+        if let Some(journal) = &mut plans[*index].journal {
+            (journal.block, journal.targets) = (block, targets.clone());
+            journal.target_of_file = target_of_file;
         }
     }
 }

@@ -6,7 +6,9 @@ use super::super::diagnosis::{
     BadExtent, Diagnosis, ExpectedSectors, Promise, SectorState, Staleness, TearUnit,
 };
 use super::super::journal::JournalHeader;
-use super::super::sector::{SectorCheck, SectorExpected, SectorHeader, SectorWriter, header_words};
+use super::super::sector::{
+    SectorCheck, SectorExpected, SectorHeader, SectorWriter, TargetId, header_words,
+};
 use super::order::{Ordinal, WriteOrder};
 use super::table::BlockWindow;
 
@@ -93,6 +95,16 @@ impl CrashTally {
         std::mem::take(&mut self.missing)
     }
 
+    /// Adds the counts of another target.
+    pub fn add(&mut self, other: &CrashTally) {
+        self.checked += other.checked;
+        self.lost += other.lost;
+        self.corrupt += other.corrupt;
+        self.torn += other.torn;
+        self.flushed += other.flushed;
+        self.own += other.own;
+    }
+
     fn survived(&mut self, ordinal: Option<Ordinal>) {
         self.newest = Some(match (self.newest, ordinal) {
             (Some(Some(newest)), Some(ordinal)) => Some(newest.max(ordinal)),
@@ -106,6 +118,7 @@ impl CrashTally {
 #[derive(Debug)]
 pub struct CrashCheck<'a> {
     header: &'a JournalHeader,
+    target: TargetId,
     order: &'a WriteOrder,
     /// Bytes that a target writes as a whole, or not at all.
     atomic: u64,
@@ -124,12 +137,19 @@ enum SectorFault {
 }
 
 impl<'a> CrashCheck<'a> {
-    /// `atomic`: bytes that the target writes as a whole even if it loses power. At least a sector.
+    /// `target`: one of those of the journal. `atomic`: bytes that it writes as a whole even if it loses power. At least a
+    /// sector.
     #[must_use]
-    pub fn new(header: &'a JournalHeader, order: &'a WriteOrder, atomic: Bytes) -> Self {
-        let sectors = SectorCheck::new(header.sector, header.target, header.run);
+    pub fn new(
+        header: &'a JournalHeader,
+        target: TargetId,
+        order: &'a WriteOrder,
+        atomic: Bytes,
+    ) -> Self {
+        let sectors = SectorCheck::new(header.sector, target, header.run);
         let atomic = atomic.0.max(header.sector.bytes() as u64);
-        CrashCheck { header, order, atomic, sectors, tally: CrashTally::default(), last: None }
+        let tally = CrashTally::default();
+        CrashCheck { header, target, order, atomic, sectors, tally, last: None }
     }
 
     /// What was found so far.
@@ -145,7 +165,7 @@ impl<'a> CrashCheck<'a> {
     }
 
     /// Checks blocks that were read at `start` of the target. `window` says what each block, by number, may contain;
-    /// other blocks are not checked. Calls `bad` for each bad extent, in ascending order.
+    /// other blocks are not checked. Block 0 is the first one of the target. Calls `bad` for each bad extent, in ascending order.
     pub fn check(
         &mut self,
         start: u64,
@@ -244,7 +264,7 @@ impl<'a> CrashCheck<'a> {
     fn judge_damaged(&self, sector: &[u8], window: BlockWindow) -> Option<SectorFault> {
         let header = header_words(sector).and_then(|words| SectorHeader::parse(&words));
         let own = header.is_some_and(|header| {
-            header.write.run == self.header.run && header.write.target == self.header.target
+            header.write.run == self.header.run && header.write.target == self.target
         });
         if self.header.sectors_may_tear && window.pending {
             return None;
@@ -274,7 +294,7 @@ impl<'a> CrashCheck<'a> {
             }
             Some(SectorFault::Stale(_)) => SectorState::Unchecked,
         };
-        let (target, run) = (self.header.target, self.header.run);
+        let (target, run) = (self.target, self.header.run);
         let expected =
             ExpectedSectors { size: self.header.sector, target, run, cycle: None, state: &state };
         let missing = window.flushed.and_then(|flushed| self.order.writer(flushed));

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use super::super::journal::JournalRecord;
 use super::order::{Ordinal, WriteOrder};
 
-/// Finds the last flush that completed before a write was issued.
+/// Finds the last flush of a target that completed before a write was issued.
 #[derive(Debug, Clone)]
 pub struct FlushBefore {
+    /// Index of the target.
+    target: u16,
     /// The write; `None`: it was issued after all records.
     survivor: Option<Ordinal>,
     position: u64,
@@ -25,8 +27,9 @@ pub struct FlushBefore {
 impl FlushBefore {
     /// `survivor`: the write; `None`: it was issued after all writes of the journal.
     #[must_use]
-    pub fn new(survivor: Option<Ordinal>) -> Self {
+    pub fn new(target: u16, survivor: Option<Ordinal>) -> Self {
         FlushBefore {
+            target,
             survivor,
             position: 0,
             issued: 0,
@@ -52,7 +55,7 @@ impl FlushBefore {
                 }
                 self.issued += 1;
             }
-            JournalRecord::FlushIssued(flush) => {
+            JournalRecord::FlushIssued { flush, target } if target == self.target => {
                 self.open.insert(flush, position);
             }
             JournalRecord::FlushCompleted(flush) => {
@@ -88,7 +91,10 @@ impl<'o> OutOfOrder<'o> {
     pub fn apply(&mut self, record: JournalRecord) {
         let position = self.position;
         self.position += 1;
-        let JournalRecord::Completed { writer, durable } = record else { return };
+        let JournalRecord::Completed { writer, target, durable } = record else { return };
+        if target != self.flushes.target {
+            return;
+        }
         if position < self.flushes.flushed_until || durable && position < self.flushes.end {
             let Some(ordinal) = self.order.ordinal(writer) else { return };
             let first = self.missing.partition_point(|one| *one < ordinal);

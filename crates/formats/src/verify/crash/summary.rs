@@ -11,6 +11,19 @@ pub struct JournalSummary {
     order: WriteOrder,
     /// Records that were read.
     position: u64,
+    targets: Vec<FlushedTarget>,
+    failed: u64,
+    trims: u64,
+    flushes: (u64, u64),
+    /// Flushes that have not completed.
+    open: HashMap<u64, OpenFlush>,
+    /// Lowest address and highest end of all writes.
+    span: Option<(u64, u64)>,
+}
+
+/// What the flushes of a target cover.
+#[derive(Debug, Clone, Copy, Default)]
+struct FlushedTarget {
     /// The record of the last flush that was issued and completed: it covers the writes that completed before.
     flushed_until: u64,
     /// Completed writes before that record, and those after it that were durable at once.
@@ -18,12 +31,17 @@ pub struct JournalSummary {
     durable_since: u64,
     completed: u64,
     durable: u64,
-    failed: u64,
-    flushes: (u64, u64),
-    /// Flushes that have not completed: their records, and the writes that had completed and been durable before.
-    open: HashMap<u64, (u64, u64, u64)>,
-    /// Lowest offset and highest end of all writes.
-    span: Option<(u64, u64)>,
+}
+
+/// A flush that has not completed.
+#[derive(Debug, Clone, Copy)]
+struct OpenFlush {
+    target: u16,
+    /// The record of its issue.
+    position: u64,
+    /// Writes to its target that had completed and been durable before.
+    completed: u64,
+    durable: u64,
 }
 
 impl JournalSummary {
@@ -39,26 +57,38 @@ impl JournalSummary {
                 self.span = Some((low.min(write.start.0), high.max(end)));
             }
             JournalRecord::Issued { job } => self.order.issued(job),
-            JournalRecord::Completed { durable, .. } => {
-                self.completed += 1;
-                self.durable += u64::from(durable);
-                self.durable_since += u64::from(durable);
+            JournalRecord::Completed { target, durable, .. } => {
+                let target = self.target(target);
+                target.completed += 1;
+                target.durable += u64::from(durable);
+                target.durable_since += u64::from(durable);
             }
             JournalRecord::Failed(_) => self.failed += 1,
-            JournalRecord::FlushIssued(flush) => {
+            JournalRecord::FlushIssued { flush, target } => {
                 self.flushes.0 += 1;
-                self.open.insert(flush, (position, self.completed, self.durable));
+                let FlushedTarget { completed, durable, .. } = *self.target(target);
+                self.open.insert(flush, OpenFlush { target, position, completed, durable });
             }
             JournalRecord::FlushCompleted(flush) => {
-                let Some((issued, completed, durable)) = self.open.remove(&flush) else { return };
+                let Some(flush) = self.open.remove(&flush) else { return };
                 self.flushes.1 += 1;
-                if issued >= self.flushed_until {
-                    self.flushed_until = issued;
-                    self.covered = completed;
-                    self.durable_since = self.durable - durable;
+                let target = self.target(flush.target);
+                if flush.position >= target.flushed_until {
+                    target.flushed_until = flush.position;
+                    target.covered = flush.completed;
+                    target.durable_since = target.durable - flush.durable;
                 }
             }
+            JournalRecord::Trimmed { .. } => self.trims += 1,
         }
+    }
+
+    fn target(&mut self, index: u16) -> &mut FlushedTarget {
+        let index = usize::from(index);
+        if self.targets.len() <= index {
+            self.targets.resize_with(index + 1, FlushedTarget::default);
+        }
+        &mut self.targets[index]
     }
 
     /// The order of the writes.
@@ -67,7 +97,7 @@ impl JournalSummary {
         &self.order
     }
 
-    /// Lowest offset and highest end of all writes that were announced, in bytes; `None` if there are none.
+    /// Lowest address and highest end of all writes that were announced, in bytes; `None` if there are none.
     #[must_use]
     pub fn span(&self) -> Option<(u64, u64)> {
         self.span
@@ -76,19 +106,25 @@ impl JournalSummary {
     /// Writes that the target acknowledged.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
-        self.completed
+        self.targets.iter().map(|target| target.completed).sum()
     }
 
     /// Writes that a flush covered, or that were durable when the target acknowledged them.
     #[must_use]
     pub fn flushed(&self) -> u64 {
-        self.covered + self.durable_since
+        self.targets.iter().map(|target| target.covered + target.durable_since).sum()
     }
 
     /// Writes that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failed
+    }
+
+    /// Trims that were issued.
+    #[must_use]
+    pub fn trims(&self) -> u64 {
+        self.trims
     }
 
     /// Flushes that were issued.
@@ -103,8 +139,8 @@ impl JournalSummary {
         self.flushes.1
     }
 
-    /// Whether a write that completed in the record at this position is durable because of a flush.
-    pub(super) fn is_flushed(&self, position: u64) -> bool {
-        position < self.flushed_until
+    /// Whether a write to a target that completed in the record at this position is durable because of a flush.
+    pub(super) fn is_flushed(&self, target: u16, position: u64) -> bool {
+        self.targets.get(usize::from(target)).is_some_and(|target| position < target.flushed_until)
     }
 }

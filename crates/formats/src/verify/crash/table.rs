@@ -98,22 +98,26 @@ impl<'s> CrashTable<'s> {
                 self.issued += 1;
                 self.open_of(job).issue(ordinal);
             }
-            JournalRecord::Completed { writer, durable } => {
+            JournalRecord::Completed { writer, target, durable } => {
                 let Some((write, ordinal)) = self.close(writer) else { return };
-                if durable || self.summary.is_flushed(position) {
+                if durable || self.summary.is_flushed(target, position) {
                     let place = (ordinal.0 + 1) & !(NAMED | PENDING);
                     // Writes to one block follow one another. If not, the target may keep either.
                     self.change(write, |_| NAMED | place);
                 } else {
-                    self.change(write, |entry| entry | PENDING);
+                    self.change(write, |entry| entry | NAMED | PENDING);
                 }
             }
             JournalRecord::Failed(writer) => {
                 if let Some((write, _)) = self.close(writer) {
-                    self.change(write, |entry| entry | PENDING);
+                    self.change(write, |entry| entry | NAMED | PENDING);
                 }
             }
-            JournalRecord::FlushIssued(_) | JournalRecord::FlushCompleted(_) => {}
+            // Whether a trim is durable or has been carried out is not known.
+            JournalRecord::Trimmed { start, length } => {
+                self.change(AnnouncedWrite { start, length }, |_| 0);
+            }
+            JournalRecord::FlushIssued { .. } | JournalRecord::FlushCompleted(_) => {}
         }
     }
 
@@ -121,7 +125,7 @@ impl<'s> CrashTable<'s> {
     pub fn finish(&mut self) {
         for open in std::mem::take(&mut self.open) {
             for (write, _) in open.writes.into_iter().flatten() {
-                self.change(write, |entry| entry | PENDING);
+                self.change(write, |entry| entry | NAMED | PENDING);
             }
         }
     }

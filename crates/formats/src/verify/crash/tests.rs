@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::super::diagnosis::FaultClass;
 use super::super::journal::{
     AnnouncedWrite, JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord,
-    JournalWriter,
+    JournalWriter, JournaledTarget,
 };
 use super::super::sector::{
     RunId, SectorFlags, SectorHeader, SectorSize, SectorWrite, SectorWriter, TargetId,
@@ -19,14 +19,13 @@ const BLOCK: u64 = 1024;
 const BLOCKS: u64 = 8;
 
 fn header() -> JournalHeader {
+    let (size, path) = (Bytes(BLOCK * BLOCKS), PathBuf::from("/dev/sdx"));
     JournalHeader {
-        target: TargetId(3),
         run: RunId::new(9, 9),
         block: Bytes(BLOCK),
         sector: SectorSize::MIN,
-        size: Bytes(BLOCK * BLOCKS),
         sectors_may_tear: false,
-        path: PathBuf::from("/dev/sdx"),
+        targets: vec![JournaledTarget { id: TargetId(3), size, base: Bytes(0), path }],
     }
 }
 
@@ -57,7 +56,7 @@ impl Device {
         let write = SectorWrite {
             size: SectorSize::MIN,
             flags: SectorFlags::NONE,
-            target: header().target,
+            target: header().targets[0].id,
             run: header().run,
             job: writer.job,
             number: writer.number,
@@ -86,7 +85,7 @@ impl Device {
     fn write(&mut self, job: u16, block: u64, blocks: u64) {
         let (writer, offset, data) = self.issue(job, block, blocks);
         self.cache.push((offset, data));
-        self.journal.push(JournalRecord::Completed { writer, durable: false });
+        self.journal.push(JournalRecord::Completed { writer, target: 0, durable: false });
     }
 
     fn write_durably(&mut self, job: u16, block: u64) {
@@ -98,11 +97,18 @@ impl Device {
             }
         }
         Device::put(&mut self.medium, &(offset, data));
-        self.journal.push(JournalRecord::Completed { writer, durable: true });
+        self.journal.push(JournalRecord::Completed { writer, target: 0, durable: true });
+    }
+
+    /// Trims blocks that no write in flight uses: what was there may stay or go.
+    fn trim(&mut self, block: u64, blocks: u64) {
+        let (start, length) = (Bytes(block * BLOCK), Bytes(blocks * BLOCK));
+        self.journal.push(JournalRecord::Trimmed { start, length });
+        self.cache.push((start.0, vec![0; length.0 as usize]));
     }
 
     fn flush(&mut self) {
-        self.journal.push(JournalRecord::FlushIssued(self.flushes));
+        self.journal.push(JournalRecord::FlushIssued { flush: self.flushes, target: 0 });
         for write in std::mem::take(&mut self.cache) {
             Device::put(&mut self.medium, &write);
         }
@@ -127,7 +133,7 @@ fn check_all(
     let header = header();
     let mut summary = JournalSummary::default();
     journal.iter().for_each(|record| summary.apply(*record));
-    let mut check = CrashCheck::new(&header, summary.order(), Bytes(atomic));
+    let mut check = CrashCheck::new(&header, TargetId(3), summary.order(), Bytes(atomic));
     let mut classes = Vec::new();
     // Two parts, as of a large target.
     for part in [0..3, 3..BLOCKS] {
@@ -147,7 +153,7 @@ fn check_all(
     let unannounced = tally.unannounced();
     let mut out_of_order = 0;
     if let Some(newest) = tally.newest() {
-        let mut flushes = FlushBefore::new(newest);
+        let mut flushes = FlushBefore::new(0, newest);
         journal.iter().for_each(|record| flushes.apply(*record));
         let mut misorder = OutOfOrder::new(flushes, summary.order(), tally.take_missing());
         journal.iter().for_each(|record| misorder.apply(*record));
@@ -250,6 +256,66 @@ fn data_of_an_earlier_run_under_another_name_is_older_data() {
     assert_eq!(check(&this_run), (corrupt, vec![FaultClass::OtherTarget]));
 }
 
+/// Whether and when a trim is carried out is not known. A later write counts again.
+#[test]
+fn trimmed_blocks_may_contain_anything() {
+    let mut device = Device::new();
+    device.write(1, 0, 2);
+    device.flush();
+    let old = device.medium.clone();
+    device.journal.push(JournalRecord::Trimmed { start: Bytes(BLOCK), length: Bytes(BLOCK) });
+    let blank = |from: u64| {
+        let mut medium = device.medium.clone();
+        medium[from as usize..][..BLOCK as usize].fill(0);
+        medium
+    };
+    assert_eq!(check(&device.journal, &old, 512), ([0; 4], vec![]));
+    assert_eq!(check(&device.journal, &blank(BLOCK), 512), ([0; 4], vec![]));
+    let lost = ([1, 0, 0, 0], vec![FaultClass::Blank]);
+    assert_eq!(check(&device.journal, &blank(0), 512), lost);
+    let mut again = device.clone();
+    again.write(1, 1, 1);
+    for medium in [&old, &blank(BLOCK)] {
+        assert_eq!(check(&again.journal, medium, 512), ([0; 4], vec![]));
+    }
+    again.flush();
+    assert_eq!(check(&again.journal, &again.medium, 512), ([0; 4], vec![]));
+    assert_eq!(check(&again.journal, &blank(BLOCK), 512).0[0], 1);
+    assert_eq!(check(&again.journal, &old, 512).0[0], 1);
+}
+
+/// A flush of one target says nothing about the others.
+#[test]
+fn each_target_has_its_own_flushes() {
+    let writer = |number| SectorWriter { job: 1, number };
+    let far = 64 * BLOCK;
+    let mut journal = Vec::new();
+    for (number, start, target) in [(0, 0, 0), (1, far, 1)] {
+        let write = AnnouncedWrite { start: Bytes(start), length: Bytes(BLOCK) };
+        journal.push(JournalRecord::Announced(writer(number), write));
+        journal.push(JournalRecord::Issued { job: 1 });
+        let durable = false;
+        journal.push(JournalRecord::Completed { writer: writer(number), target, durable });
+    }
+    let flush = |flush, target| {
+        [JournalRecord::FlushIssued { flush, target }, JournalRecord::FlushCompleted(flush)]
+    };
+    let flushed = |journal: &[JournalRecord]| {
+        let mut summary = JournalSummary::default();
+        journal.iter().for_each(|record| summary.apply(*record));
+        let mut table = CrashTable::new(&summary, Bytes(BLOCK), 0..100);
+        journal.iter().for_each(|record| table.apply(*record));
+        table.finish();
+        let is = |block| table.window(block).unwrap().flushed.is_some();
+        (is(0), is(64), summary.flushed())
+    };
+    assert_eq!(flushed(&journal), (false, false, 0));
+    journal.extend(flush(0, 1));
+    assert_eq!(flushed(&journal), (false, true, 1));
+    journal.extend(flush(1, 0));
+    assert_eq!(flushed(&journal), (true, true, 2));
+}
+
 /// A journal may be cut at any byte: the check accepts the target, or says that the journal lacks its end.
 #[test]
 fn a_journal_cut_at_any_byte_is_never_taken_for_a_loss() {
@@ -349,7 +415,7 @@ fn absurd_records() {
         JournalRecord::Announced(writer, write),
         JournalRecord::Announced(SectorWriter { number: 0, ..writer }, write),
         JournalRecord::Issued { job: 1 },
-        JournalRecord::Completed { writer, durable: true },
+        JournalRecord::Completed { writer, target: 0, durable: true },
         JournalRecord::FlushCompleted(7),
         JournalRecord::Failed(SectorWriter { number: 0, ..writer }),
     ];
@@ -372,6 +438,7 @@ proptest! {
             match kind {
                 0 | 1 => device.flush(),
                 2 => device.write_durably(job, block),
+                3 => device.trim(block, blocks),
                 _ => device.write(job, block, blocks),
             }
         }
@@ -388,7 +455,9 @@ proptest! {
         }
         // Records at the end may be missing in the journal, announcements never.
         let end = device.journal.len().saturating_sub(cut);
-        let announces = |record: &JournalRecord| matches!(record, JournalRecord::Announced(..));
+        let announces = |record: &JournalRecord| {
+            matches!(record, JournalRecord::Announced(..) | JournalRecord::Trimmed { .. })
+        };
         let mut journal = device.journal[..end].to_vec();
         journal.extend(device.journal[end..].iter().filter(|record| announces(record)));
         let ([lost, misordered, corrupt, _], classes) = check(&journal, &medium, 512);

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_engine::OpKind;
-use fiord_formats::verify::journal::{AnnouncedWrite, JournalHeader, JournalRecord};
+use fiord_formats::verify::journal::{
+    AnnouncedWrite, JournalHeader, JournalRecord, JournaledTarget,
+};
 use fiord_formats::verify::sector::{SectorSize, SectorWriter};
 use fiord_load::{AnySource, Io, Next, Source, any_source};
-use fiord_plan::{FileKind, JobPlan, JournalPlan};
+use fiord_plan::{FileKind, JobPlan, JournalPlan, JournalTarget};
 use fiord_stat::recorder::Recorder;
 use fiord_sys::file;
 use fiord_types::{Bytes, Dir, Errno};
@@ -32,6 +34,8 @@ const GROUPS_AHEAD: usize = 4;
 pub(crate) struct WriteJournal {
     journal: Arc<Journal>,
     job: u16,
+    /// The job trims.
+    trims: bool,
     /// Writes are durable when they complete.
     durable: bool,
     /// The source must not begin another pass while writes are in flight.
@@ -43,8 +47,19 @@ pub(crate) struct WriteJournal {
     slots: Vec<u64>,
 }
 
+/// Where a file of the job lies in the journal.
+#[derive(Debug, Clone, Copy)]
+struct TargetPlace {
+    /// Index of the target.
+    index: u16,
+    /// The address of its first byte.
+    base: Bytes,
+}
+
 /// The writes that are announced and not issued.
 struct Ahead {
+    /// By file of the job.
+    places: Vec<TargetPlace>,
     /// Draws the writes of the job ahead of it. `None`: the job does not follow it.
     source: Option<AnySource>,
     /// Its last pass had writes.
@@ -60,19 +75,28 @@ struct Ahead {
 impl WriteJournal {
     /// The hook of a job; `None` if the job has no journal.
     pub(crate) fn of(job: &JobPlan, outside: &Outside) -> Result<Option<Self>, JobError> {
-        let (Some(plan), [target]) = (&job.journal, &job.target.files[..]) else { return Ok(None) };
-        let header = header(plan, &target.path, target.kind)?;
+        let Some(plan) = &job.journal else { return Ok(None) };
+        let header = header(plan)?;
         let (journal, warning) = outside.journals.open(&plan.file, &header)?;
         if let Some(warning) = warning {
             (outside.warn)(warning);
         }
+        let places: Vec<TargetPlace> = plan
+            .target_of_file
+            .iter()
+            .map(|&index| TargetPlace { index, base: header.targets[usize::from(index)].base })
+            .collect();
+        let trims = job.load.mix.has(Dir::Trim)
+            || job.verify.as_ref().is_some_and(|verify| verify.trims.is_some());
         Ok(Some(WriteJournal {
             journal,
+            trims,
             job: (job.identity.index.get() + 1) as u16,
             durable: plan.durable_writes,
             repeats: job.end.loops > 1 || job.end.time_based,
             next: 0,
             ahead: Ahead {
+                places,
                 source: Some(any_source(job)?),
                 drew: false,
                 writes: VecDeque::new(),
@@ -147,7 +171,7 @@ impl Ahead {
             match source.next() {
                 Next::Io(io) if io.dir == Dir::Write => {
                     self.drew = true;
-                    drawn.push(announced(&io));
+                    drawn.push(self.places[io.file.get()].write(&io));
                     bytes += u64::from(io.len);
                     if bytes >= GROUP_BYTES || drawn.len() as u64 >= GROUP_WRITES {
                         return;
@@ -164,30 +188,36 @@ impl Ahead {
     }
 }
 
-fn announced(io: &Io) -> AnnouncedWrite {
-    AnnouncedWrite { start: Bytes(io.offset), length: Bytes(u64::from(io.len)) }
+impl TargetPlace {
+    fn write(self, io: &Io) -> AnnouncedWrite {
+        let start = self.base + Bytes(io.offset);
+        AnnouncedWrite { start, length: Bytes(u64::from(io.len)) }
+    }
 }
 
-/// The header of the journal of a target.
-fn header(plan: &JournalPlan, target: &Path, kind: FileKind) -> Result<JournalHeader, JobError> {
+/// The header of a journal.
+fn header(plan: &JournalPlan) -> Result<JournalHeader, JobError> {
     let Bytes(sector) = plan.sector;
     let sector = SectorSize::new(sector).ok_or_else(|| {
         let detail = format!("verify=fiord does not support sectors of {sector} bytes");
         JobError::new(Stage::Verify, Errno::EINVAL, detail)
     })?;
-    // A file may grow during the run.
-    let size = match kind {
-        FileKind::Regular => Bytes::ZERO,
-        _ => file::target_size(target).ok().flatten().unwrap_or_default(),
+    let target = |target: &JournalTarget| JournaledTarget {
+        id: target_id(&target.path),
+        // A file may grow during the run.
+        size: match target.kind {
+            FileKind::Regular => Bytes::ZERO,
+            _ => file::target_size(&target.path).ok().flatten().unwrap_or_default(),
+        },
+        base: target.base,
+        path: whole_path(&target.path),
     };
     Ok(JournalHeader {
-        target: target_id(target),
         run: this_run(),
         block: plan.block,
         sector,
-        size,
         sectors_may_tear: plan.sectors_may_tear,
-        path: whole_path(target),
+        targets: plan.targets.iter().map(target).collect(),
     })
 }
 
@@ -214,6 +244,7 @@ impl Hook for WriteJournal {
     fn events(&self) -> Events {
         // With extra ops, the worker waits for all writes of a pass before it begins another one.
         Events::EXTRA.only_if(self.repeats)
+            | Events::CARRY_OUT.only_if(self.trims)
             | Events::ADMIT
             | Events::ISSUED
             | Events::COMPLETED
@@ -224,7 +255,7 @@ impl Hook for WriteJournal {
         if io.dir != Dir::Write {
             return Admission::AsDrawn;
         }
-        match self.announce(announced(io)) {
+        match self.announce(self.ahead.places[io.file.get()].write(io)) {
             Ok(()) => Admission::AsDrawn,
             Err(error) => Admission::Fail(Box::new(error)),
         }
@@ -239,12 +270,26 @@ impl Hook for WriteJournal {
                 self.next += 1;
                 self.next - 1
             }
-            OpKind::Fsync | OpKind::Fdatasync => self.journal.flush_issued(),
+            OpKind::Fsync | OpKind::Fdatasync => {
+                self.journal.flush_issued(self.ahead.places[io.op.file.get()].index)
+            }
             OpKind::Read | OpKind::Trim | OpKind::SyncFileRange(_) => return,
         };
         if let Some(slot) = self.slots.get_mut(io.slot as usize) {
             *slot = number;
         }
+    }
+
+    /// A trim is issued when the journal announces it durably.
+    fn carry_out(&mut self, io: &IssuedIo) -> Option<Result<(), JobError>> {
+        if io.op.kind != OpKind::Trim {
+            return None;
+        }
+        let start = self.ahead.places[io.op.file.get()].base + Bytes(io.op.offset);
+        let length = Bytes(u64::from(io.op.len));
+        let record = JournalRecord::Trimmed { start, length };
+        let mark = self.journal.add(|writer| writer.add(record));
+        self.journal.wait_durable(mark).err().map(Err)
     }
 
     fn completed(
@@ -256,7 +301,10 @@ impl Hook for WriteJournal {
     ) -> Disposition {
         let writer = self.writer(io.slot);
         let record = match (io.op.kind, end.succeeded) {
-            (OpKind::Write, true) => JournalRecord::Completed { writer, durable: self.durable },
+            (OpKind::Write, true) => {
+                let target = self.ahead.places[io.op.file.get()].index;
+                JournalRecord::Completed { writer, target, durable: self.durable }
+            }
             (OpKind::Write, false) => JournalRecord::Failed(writer),
             (OpKind::Fsync | OpKind::Fdatasync, true) => {
                 JournalRecord::FlushCompleted(writer.number)

@@ -2,18 +2,28 @@
 
 use proptest::prelude::*;
 
+use std::path::PathBuf;
+
+use super::super::sector::{SectorSize, TargetId};
 use super::*;
 
 const RUN: RunId = RunId(0x5678);
 
 fn header() -> JournalHeader {
     JournalHeader {
-        target: TargetId(0x1234),
         run: RUN,
         block: Bytes(4096),
         sector: SectorSize::MIN,
-        size: Bytes(1 << 40),
         sectors_may_tear: true,
+        targets: vec![target(0)],
+    }
+}
+
+fn target(base: u64) -> JournaledTarget {
+    JournaledTarget {
+        id: TargetId(0x1234 + base),
+        size: Bytes(1 << 40),
+        base: Bytes(base),
         path: PathBuf::from("/dev/sdx"),
     }
 }
@@ -27,10 +37,16 @@ fn any_record() -> impl Strategy<Value = JournalRecord> {
             JournalRecord::Announced(writer, write)
         }),
         any::<u16>().prop_map(|job| JournalRecord::Issued { job }),
-        (writer.clone(), any::<bool>())
-            .prop_map(|(writer, durable)| JournalRecord::Completed { writer, durable }),
+        (writer.clone(), any::<u16>(), any::<bool>()).prop_map(|(writer, target, durable)| {
+            JournalRecord::Completed { writer, target, durable }
+        }),
         writer.prop_map(JournalRecord::Failed),
-        any::<u64>().prop_map(JournalRecord::FlushIssued),
+        (any::<u64>(), any::<u16>())
+            .prop_map(|(flush, target)| JournalRecord::FlushIssued { flush, target }),
+        (any::<u64>(), any::<u64>()).prop_map(|(start, length)| JournalRecord::Trimmed {
+            start: Bytes(start),
+            length: Bytes(length)
+        }),
         any::<u64>().prop_map(JournalRecord::FlushCompleted),
     ]
 }
@@ -77,22 +93,35 @@ fn headers() {
         damaged[bit / 8] ^= 1 << (bit % 8);
         assert_eq!(JournalHeader::read(&damaged), Err(JournalError::NotAJournal));
     }
-    let long = JournalHeader { path: PathBuf::from("x".repeat(4095)), ..header() };
-    assert_eq!(JournalHeader::read(&long.write()).unwrap().target_path(), None);
+    let path = PathBuf::from("x".repeat(4095));
+    let long = JournalHeader { targets: vec![JournaledTarget { path, ..target(0) }], ..header() };
+    assert_eq!(JournalHeader::read(&long.write()).unwrap().targets[0].known_path(), None);
+    let of = |bases: &[u64]| JournalHeader {
+        targets: bases.iter().map(|base| target(*base)).collect(),
+        ..header()
+    };
+    let several = of(&[0, 4096, 1 << 30]);
+    let bytes = several.write();
+    assert_eq!(JournalHeader::read(&bytes).as_ref(), Ok(&several));
+    assert_eq!(JournalHeader::read(&[&bytes[..], &[7; 100]].concat()), Ok(several));
+    assert_eq!(JournalHeader::read(&bytes[..bytes.len() - 1]), Err(JournalError::NotAJournal));
+    for wrong in [&[0, 4096, 4096][..], &[0, 100], &[4096], &[0, 8192, 4096]] {
+        assert_eq!(JournalHeader::read(&of(wrong).write()), Err(JournalError::NotAJournal));
+    }
 }
 
 /// The rest of a device can contain the journal of an earlier run.
 #[test]
 fn blocks_of_another_run_are_ignored() {
     let mut other = JournalWriter::new(RunId(9));
-    other.add(JournalRecord::FlushIssued(0));
-    let mut bytes = blocks(&[vec![JournalRecord::FlushIssued(4)]]).concat();
+    other.add(JournalRecord::FlushIssued { flush: 0, target: 0 });
+    let mut bytes = blocks(&[vec![JournalRecord::FlushIssued { flush: 4, target: 0 }]]).concat();
     for _ in 0..2 {
-        other.add(JournalRecord::FlushIssued(1));
+        other.add(JournalRecord::FlushIssued { flush: 1, target: 0 });
         other.take_block(&mut bytes);
     }
     let (found, end) = read(&bytes);
-    assert_eq!(found, [[JournalRecord::FlushIssued(4)]]);
+    assert_eq!(found, [[JournalRecord::FlushIssued { flush: 4, target: 0 }]]);
     assert!(end.is_ok(), "{end:?}");
 }
 
@@ -105,10 +134,8 @@ fn many_records_fill_several_blocks() {
         .collect();
     writer.announce(SectorWriter { job: 1, number: 5 }, &writes);
     for number in 0..100_000 {
-        writer.add(JournalRecord::Completed {
-            writer: SectorWriter { job: 1, number },
-            durable: false,
-        });
+        let writer_of = SectorWriter { job: 1, number };
+        writer.add(JournalRecord::Completed { writer: writer_of, target: 0, durable: false });
     }
     let mut bytes = Vec::new();
     let mut count = 0;
@@ -127,7 +154,9 @@ fn many_records_fill_several_blocks() {
 
 #[test]
 fn a_damaged_block_before_others_is_an_error() {
-    let flush = |n| vec![JournalRecord::FlushIssued(n), JournalRecord::FlushCompleted(n)];
+    let flush = |n| {
+        vec![JournalRecord::FlushIssued { flush: n, target: 0 }, JournalRecord::FlushCompleted(n)]
+    };
     let all = [flush(0), flush(1), flush(2)];
     let blocks = blocks(&all);
     let first = blocks[0].len();

@@ -11,21 +11,27 @@
 //!
 //! # The file
 //!
-//! It begins with a header of 4096 bytes ([`JournalHeader`]). Journal blocks follow, each at a multiple of 4096 bytes.
-//! The writer makes one block durable before it writes the next, so a crash can damage only the last one. Integers are
-//! little endian.
+//! It begins with a header ([`JournalHeader`]) of 4096 bytes for each target. Journal blocks follow, each at a multiple of
+//! 4096 bytes. The writer makes one block durable before it writes the next, so a crash can damage only the last one.
+//! Integers are little endian.
 //!
-//! | bytes of the header | field |
+//! The targets of a journal lie one behind another in one space of addresses. Each begins at its base, a multiple of the
+//! block length; the first one at 0.
+//!
+//! | bytes of each part of the header | field |
 //! |---|---|
-//! | 0 to 7 | magic `FRDJRNL1` |
+//! | 0 to 7 | magic `FRDJRNL2` |
 //! | 8 to 15 | [`TargetId`] |
 //! | 16 to 23 | [`RunId`] |
-//! | 24 to 31 | bytes of a block of the target: a divisor of all offsets and lengths |
-//! | 32 to 39 | bytes of a sector of the target, at least 512 |
+//! | 24 to 31 | bytes of a block: a divisor of all offsets and lengths |
+//! | 32 to 39 | bytes of a sector, at least 512 |
 //! | 40 to 47 | size of the target in bytes; 0: unknown |
 //! | 48 to 55 | flags; 1: a crash of the job can tear a sector (`ioengine=mmap`) |
-//! | 56 to 57 | length of the path of the target; 0 if the header has no room for it |
-//! | from 58 | the path |
+//! | 56 to 63 | base of the target |
+//! | 64 to 65 | number of targets |
+//! | 66 to 67 | index of this target |
+//! | 68 to 69 | length of the path of the target; 0 if the header has no room for it |
+//! | from 70 | the path |
 //! | 4088 to 4095 | checksum of the bytes before it |
 //!
 //! | bytes of a journal block | field |
@@ -40,30 +46,29 @@
 //! |---|---|
 //! | 1: writes announced | job u16, number of the first u64, count u32, then for each offset u64 and length u32 |
 //! | 2: the next write of a job issued | job u16 |
-//! | 3, 4: write completed; 4: it was durable when acknowledged | job u16, number u64 |
+//! | 3, 4: write completed; 4: it was durable when acknowledged | job u16, number u64, index of the target u16 |
 //! | 5: write failed | job u16, number u64 |
-//! | 6, 7: flush issued, flush completed | number of the flush u64 |
+//! | 6: flush issued | number of the flush u64, index of the target u16 |
+//! | 7: flush completed | number of the flush u64 |
+//! | 8: trim issued | address u64, length u64 |
+//!
+//! The offsets of announced writes are addresses, too.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+mod header;
 
 use fiord_types::Bytes;
 
-use super::sector::{RunId, SectorSize, SectorWriter, TargetId};
+use super::sector::{RunId, SectorWriter};
+
+pub use header::{JournalHeader, JournaledTarget, MOST_TARGETS};
 
 /// The first bytes of a journal.
-pub const JOURNAL_MAGIC: [u8; 8] = *b"FRDJRNL1";
+pub const JOURNAL_MAGIC: [u8; 8] = *b"FRDJRNL2";
 /// Length of the header, and the alignment of journal blocks, in bytes.
 pub const JOURNAL_UNIT: usize = 4096;
 
 const BLOCK_MAGIC: [u8; 4] = *b"FJBL";
 const BLOCK_HEADER: usize = 24;
-/// Where the path begins, and where the checksum of the header is.
-const PATH: usize = 58;
-const CHECKSUM: usize = JOURNAL_UNIT - 8;
-/// Flag of the header.
-const SECTORS_MAY_TEAR: u64 = 1;
 /// Most bytes of records in a block. A reader needs no more memory than this for a block.
 const MOST_RECORDS: usize = 1 << 20;
 /// Bytes of the longest record without the list of an announcement.
@@ -71,29 +76,10 @@ const LONGEST_RECORD: usize = 32;
 /// Bytes of an announced write in a record.
 const ANNOUNCED: usize = 12;
 
-/// The start of a journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JournalHeader {
-    /// The target of the run.
-    pub target: TargetId,
-    /// The run.
-    pub run: RunId,
-    /// Bytes of a block of the target: a divisor of all offsets and lengths, and a multiple of `sector`.
-    pub block: Bytes,
-    /// The sectors of the target.
-    pub sector: SectorSize,
-    /// Size of the target; 0: unknown, because the target is a file.
-    pub size: Bytes,
-    /// A crash of the job can leave a part of a sector.
-    pub sectors_may_tear: bool,
-    /// The path of the target in the run. Empty if it was too long.
-    pub path: PathBuf,
-}
-
 /// A write that was announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AnnouncedWrite {
-    /// Where it begins in the target.
+    /// Where it begins: the base of its target plus its offset there.
     pub start: Bytes,
     /// Its length, below 4 GiB.
     pub length: Bytes,
@@ -113,15 +99,29 @@ pub enum JournalRecord {
     Completed {
         /// The write.
         writer: SectorWriter,
+        /// Index of the target.
+        target: u16,
         /// It was durable then, without a flush.
         durable: bool,
     },
     /// A write failed, so it may be on the target or not.
     Failed(SectorWriter),
-    /// A flush is about to be issued. It covers the writes that completed before this record.
-    FlushIssued(u64),
+    /// A flush is about to be issued. It covers the writes to its target that completed before this record.
+    FlushIssued {
+        /// Number of the flush.
+        flush: u64,
+        /// Index of the target.
+        target: u16,
+    },
     /// The target acknowledged the flush with this number.
     FlushCompleted(u64),
+    /// A trim is about to be issued. What it covers may contain anything until a later write.
+    Trimmed {
+        /// The address of its first byte.
+        start: Bytes,
+        /// Its length.
+        length: Bytes,
+    },
 }
 
 /// Why a journal cannot be used.
@@ -141,63 +141,6 @@ pub enum JournalError {
     },
 }
 
-impl JournalHeader {
-    /// The bytes at the start of the file.
-    #[must_use]
-    pub fn write(&self) -> Vec<u8> {
-        let path = self.path.as_os_str().as_bytes();
-        let path = if path.len() <= CHECKSUM - PATH { path } else { &[] };
-        let mut bytes = JOURNAL_MAGIC.to_vec();
-        let flags = if self.sectors_may_tear { SECTORS_MAY_TEAR } else { 0 };
-        let sector = self.sector.bytes() as u64;
-        for field in [self.target.0, self.run.0, self.block.0, sector, self.size.0, flags] {
-            bytes.extend(field.to_le_bytes());
-        }
-        bytes.extend((path.len() as u16).to_le_bytes());
-        bytes.extend(path);
-        bytes.resize(CHECKSUM, 0);
-        let sum = sum_of(&[&bytes]);
-        bytes.extend(sum.to_le_bytes());
-        bytes
-    }
-
-    /// Reads the start of a file.
-    ///
-    /// # Errors
-    /// It is not the start of a journal.
-    pub fn read(bytes: &[u8]) -> Result<Self, JournalError> {
-        let bytes: &[u8; JOURNAL_UNIT] = bytes.first_chunk().ok_or(JournalError::NotAJournal)?;
-        let field = |at: usize| number(&bytes[at..at + 8]);
-        let intact =
-            bytes[..8] == JOURNAL_MAGIC && field(CHECKSUM) == sum_of(&[&bytes[..CHECKSUM]]);
-        let length = number(&bytes[56..58]) as usize;
-        let path = bytes[..CHECKSUM].get(PATH..PATH + length);
-        let block = field(24);
-        match (SectorSize::new(field(32)), path) {
-            (Some(sector), Some(path))
-                if intact && block > 0 && block.is_multiple_of(sector.bytes() as u64) =>
-            {
-                Ok(JournalHeader {
-                    target: TargetId(field(8)),
-                    run: RunId(field(16)),
-                    block: Bytes(block),
-                    sector,
-                    size: Bytes(field(40)),
-                    sectors_may_tear: field(48) & SECTORS_MAY_TEAR != 0,
-                    path: OsString::from_vec(path.to_vec()).into(),
-                })
-            }
-            _ => Err(JournalError::NotAJournal),
-        }
-    }
-
-    /// The path of the target in the run, if the journal has it.
-    #[must_use]
-    pub fn target_path(&self) -> Option<&Path> {
-        (!self.path.as_os_str().is_empty()).then_some(&*self.path)
-    }
-}
-
 /// Collects records into blocks.
 ///
 /// ```
@@ -205,7 +148,7 @@ impl JournalHeader {
 /// use fiord_formats::verify::sector::RunId;
 ///
 /// let mut writer = JournalWriter::new(RunId(7));
-/// writer.add(JournalRecord::FlushIssued(0));
+/// writer.add(JournalRecord::FlushIssued { flush: 0, target: 0 });
 /// writer.add(JournalRecord::FlushCompleted(0));
 /// let mut block = Vec::new();
 /// assert!(writer.take_block(&mut block));
@@ -215,7 +158,7 @@ impl JournalHeader {
 /// reader.push(&block);
 /// let mut records = Vec::new();
 /// assert!(reader.next_block(&mut records)?);
-/// assert_eq!(records, [JournalRecord::FlushIssued(0), JournalRecord::FlushCompleted(0)]);
+/// assert_eq!(records[1], JournalRecord::FlushCompleted(0));
 /// assert_eq!(reader.end()?, JournalEnd::Complete);
 /// # Ok::<(), fiord_formats::verify::journal::JournalError>(())
 /// ```
@@ -248,12 +191,20 @@ impl JournalWriter {
                 let [low, high] = job.to_le_bytes();
                 self.records.extend_from_slice(&[2, low, high]);
             }
-            JournalRecord::Completed { writer, durable } => {
+            JournalRecord::Completed { writer, target, durable } => {
                 self.add_writer(if durable { 4 } else { 3 }, writer);
+                self.records.extend_from_slice(&target.to_le_bytes());
             }
             JournalRecord::Failed(writer) => self.add_writer(5, writer),
-            JournalRecord::FlushIssued(flush) => self.add_flush(6, flush),
-            JournalRecord::FlushCompleted(flush) => self.add_flush(7, flush),
+            JournalRecord::FlushIssued { flush, target } => {
+                self.add_word(6, flush);
+                self.records.extend_from_slice(&target.to_le_bytes());
+            }
+            JournalRecord::FlushCompleted(flush) => self.add_word(7, flush),
+            JournalRecord::Trimmed { start, length } => {
+                self.add_word(8, start.0);
+                self.records.extend_from_slice(&length.0.to_le_bytes());
+            }
         }
         if !matches!(record, JournalRecord::Announced(..)) {
             self.added(before);
@@ -317,9 +268,9 @@ impl JournalWriter {
         self.records.extend_from_slice(&bytes);
     }
 
-    fn add_flush(&mut self, kind: u8, flush: u64) {
+    fn add_word(&mut self, kind: u8, word: u64) {
         self.records.push(kind);
-        self.records.extend_from_slice(&flush.to_le_bytes());
+        self.records.extend_from_slice(&word.to_le_bytes());
     }
 
     /// The records from `before` on are one record.
@@ -357,16 +308,22 @@ pub struct JournalReader {
     bytes: Vec<u8>,
     /// Position in `bytes` of the next block.
     next: usize,
-    /// Bytes of whole blocks before `bytes`.
+    /// Bytes of the file before `bytes`.
     read: u64,
     blocks: u64,
 }
 
 impl JournalReader {
-    /// A reader of the journal of a run.
+    /// A reader of the journal of a run with one target.
     #[must_use]
     pub fn new(run: RunId) -> Self {
-        JournalReader { run, bytes: Vec::new(), next: 0, read: 0, blocks: 0 }
+        JournalReader { run, bytes: Vec::new(), next: 0, read: JOURNAL_UNIT as u64, blocks: 0 }
+    }
+
+    /// A reader of a journal with this header.
+    #[must_use]
+    pub fn of(header: &JournalHeader) -> Self {
+        JournalReader { read: header.length().0, ..JournalReader::new(header.run) }
     }
 
     /// Adds bytes of the file, in order. Read all blocks before adding more, so that memory is bounded.
@@ -430,7 +387,7 @@ impl JournalReader {
     }
 
     fn at(&self) -> u64 {
-        self.read + (self.next + JOURNAL_UNIT) as u64
+        self.read + self.next as u64
     }
 
     /// Fails if an intact block with a later number follows in the bytes.
@@ -498,11 +455,19 @@ fn record(bytes: &mut &[u8], into: &mut Vec<JournalRecord>) -> Option<()> {
         2 => JournalRecord::Issued { job: number(take(bytes, 2)?) as u16 },
         3 | 4 => {
             let writer = writer(take(bytes, 10)?);
-            JournalRecord::Completed { writer, durable: kind == 4 }
+            let target = number(take(bytes, 2)?) as u16;
+            JournalRecord::Completed { writer, target, durable: kind == 4 }
         }
         5 => JournalRecord::Failed(writer(take(bytes, 10)?)),
-        6 => JournalRecord::FlushIssued(number(take(bytes, 8)?)),
+        6 => {
+            let flush = number(take(bytes, 8)?);
+            JournalRecord::FlushIssued { flush, target: number(take(bytes, 2)?) as u16 }
+        }
         7 => JournalRecord::FlushCompleted(number(take(bytes, 8)?)),
+        8 => {
+            let start = Bytes(number(take(bytes, 8)?));
+            JournalRecord::Trimmed { start, length: Bytes(number(take(bytes, 8)?)) }
+        }
         _ => return None,
     };
     into.push(record);
@@ -534,5 +499,4 @@ fn sum_of(parts: &[&[u8]]) -> u64 {
 }
 
 #[cfg(test)]
-#[path = "journal_tests.rs"]
 mod tests;
