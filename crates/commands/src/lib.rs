@@ -10,6 +10,7 @@
 //! | `fiord powercut`: does a device keep what it had promised when its power fails | [`powercut`] |
 //! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
+//! | `fiord trace`: what does a trace contain, and which job approximates it | [`trace`] |
 //!
 //! What they share:
 //!
@@ -58,5 +59,6 @@ pub mod state_file;
 pub mod suite;
 pub mod sweep;
 pub mod target;
+pub mod trace;
 pub mod verify;
 pub mod zones;

@@ -1,6 +1,6 @@
 //! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
 //! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`,
-//! `fiord precondition`, `fiord verify`, `fiord powercut`.
+//! `fiord precondition`, `fiord verify`, `fiord powercut`, `fiord trace`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
@@ -14,7 +14,7 @@ use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
-use fiord_commands::{devices, powercut, precondition, skew, suite, sweep, verify, zones};
+use fiord_commands::{devices, powercut, precondition, skew, suite, sweep, trace, verify, zones};
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
 use fiord_sys::terminal;
@@ -23,7 +23,7 @@ use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, sink};
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "check",
     "options",
     "sweep",
@@ -34,6 +34,7 @@ const NAMES: [&str; 10] = [
     "precondition",
     "verify",
     "powercut",
+    "trace",
 ];
 
 #[derive(Debug, Parser)]
@@ -67,6 +68,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Cut the power of a device in the middle of writes and check what it kept.
     Powercut(powercut::PowercutArgs),
+    /// Summarize a trace of I/Os, and write a job that approximates it.
+    Trace(trace::TraceArgs),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -117,6 +120,9 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Precondition(args) }) => return Some(fill(&args)),
         Ok(Line { command: Command::Verify(args) }) => {
             return Some(conclude(|session| verify::run(&args, session)));
+        }
+        Ok(Line { command: Command::Trace(args) }) => {
+            return Some(conclude(|session| trace::run(&args, session)));
         }
         Ok(Line { command: Command::Devices(args) }) => {
             return Some(conclude(|session| devices::run(&args, session)));

@@ -26,6 +26,7 @@ pub const SUBCOMMANDS: &[(&str, &str)] = &[
     ("precondition", "Fill devices with data before a measurement"),
     ("verify", "Check a drive or file after a crash: is everything there that it had flushed"),
     ("powercut", "Cut the power of a device in the middle of writes and check what it kept"),
+    ("trace", "Summarize a trace of I/Os, and write a job that approximates it"),
 ];
 
 /// The text of `--help`.
