@@ -74,5 +74,9 @@ fn rw(job: &JobPlan) -> &'static str {
         (Mix::ReadWrite { .. }, true) => "randrw",
         (Mix::TrimWrite, false) => "trimwrite",
         (Mix::TrimWrite, true) => "randtrimwrite",
+        (Mix::Trace { reads: true, writes: true, .. }, _) => "rw",
+        (Mix::Trace { reads: true, .. }, _) => "read",
+        (Mix::Trace { writes: true, .. }, _) => "write",
+        (Mix::Trace { .. }, _) => "trim",
     }
 }

@@ -38,6 +38,8 @@ pub struct EngineConfig {
     /// Access pattern to advise the kernel of (`fadvise_hint`). Only `mmap` uses it; the other
     /// engines' files are advised when they are opened.
     pub pattern: Option<AccessPattern>,
+    /// Single writes may have to be durable when they complete ([`crate::WriteCommand::Durable`]).
+    pub durable_writes: bool,
     /// Values for [`crate::IoAttributes::priority`], in the kernel's encoding; index 0 holds 0, the job's
     /// own priority. Empty if no I/O has a priority of its own.
     pub priorities: Vec<u16>,
@@ -81,6 +83,7 @@ impl EngineConfig {
             direct: job.target.open.direct,
             durable: job.target.open.sync != SyncMode::None,
             atomic: job.target.open.atomic,
+            durable_writes: job.replay.as_ref().is_some_and(|replay| replay.durable_flag),
             pattern: match job.target.open.advice {
                 Advice::None | Advice::NoReuse => None,
                 Advice::Auto if job.load.random => Some(AccessPattern::Random),
@@ -117,6 +120,7 @@ impl EngineConfig {
             direct: false,
             durable: false,
             atomic: false,
+            durable_writes: false,
             pattern: None,
             priorities: Vec::new(),
             placements: Vec::new(),

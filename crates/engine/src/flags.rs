@@ -9,6 +9,8 @@ use crate::{Attachment, EngineError, FileKind};
 /// Polls for the completion. Kernels since 4.6 accept the flag and ignore it where the device has
 /// no polling queues.
 pub(crate) const RWF_HIPRI: i32 = 0x01;
+/// The write is durable when it completes.
+pub(crate) const RWF_DSYNC: i32 = 0x02;
 /// Fails with `EAGAIN` instead of blocking.
 pub(crate) const RWF_NOWAIT: i32 = 0x08;
 /// The write is stored completely or not at all, even if power fails. Linux 6.11.

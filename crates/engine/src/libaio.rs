@@ -13,10 +13,10 @@ use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
 use crate::files::AttachedFiles;
-use crate::flags;
+use crate::flags::{self, RWF_DSYNC};
 use crate::{
     Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Slot, Want, dataless, syscall,
+    Op, OpKind, Outcome, Queued, Slot, Want, WriteCommand, dataless, syscall,
 };
 
 /// `struct iocb` (`linux/aio_abi.h`).
@@ -162,7 +162,7 @@ impl Libaio {
             control: vec![Iocb::default(); slots].into_boxed_slice(),
             vectors: vec![empty; if vectored { slots } else { 0 }],
             priorities: config.priorities.clone().into(),
-            has_optional_fields: vectored || !config.priorities.is_empty(),
+            has_optional_fields: vectored || !config.priorities.is_empty() || config.durable_writes,
             unsent: Vec::with_capacity(slots),
             sent: 0,
             batch: if config.direct { slots.max(1) } else { BUFFERED_BATCH },
@@ -216,6 +216,9 @@ impl Libaio {
             let data = std::ptr::with_exposed_provenance_mut(block.buf as usize);
             *vector = libc::iovec { iov_base: data, iov_len: op.len as usize };
             (block.buf, block.nbytes) = ((&raw const *vector) as u64, 1);
+        }
+        if op.attributes.command == WriteCommand::Durable {
+            block.rw_flags |= RWF_DSYNC;
         }
         match self.priorities.get(usize::from(op.attributes.priority)) {
             None | Some(0) => {}

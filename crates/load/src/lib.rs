@@ -50,6 +50,7 @@
 //! | the distributions behind it, and how ranks are drawn with integers | `source/laws.rs`, `ranks.rs` |
 //! | how skewed a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
+//! | the I/Os of a trace | `source/replay.rs` |
 //! | priority and placement of single I/Os | `source/attributes.rs` |
 //! | trims of several ranges | `source/ranges.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |

@@ -14,6 +14,7 @@
 //! | which I/Os does a job do, in which order, with which contents? | `load/` |
 //! | which engine does a job use, and with which of its options? | `engine/` |
 //! | which files does a job use, how large are they, and may the job use them? | `target/` |
+//! | which trace does a job replay, and where does it record its I/Os? | `replay/` |
 //! | what does a job measure, and how is it reported? | `measure/` |
 //! | when does a job start and end, and how fast is it? | `schedule/` |
 //! | what does a job verify, and how? | `verify/` |
@@ -43,6 +44,7 @@ pub mod machine;
 mod measure;
 pub mod model;
 mod options;
+mod replay;
 mod resolve;
 mod schedule;
 mod target;

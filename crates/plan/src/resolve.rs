@@ -5,9 +5,9 @@ use std::path::Path;
 use fiord_job::Invocation;
 use fiord_job::command::{MOST_JOBS, TriggerOptions};
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::option::table::{DESCRIPTION, NUMJOBS, UNLINK, UNLINK_EACH_LOOP};
+use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
-use fiord_types::{Bytes, Dir, JobIndex};
+use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
 use crate::engine::{depth, nvme, scsi};
 use crate::load::placement::PlacementOptions;
@@ -20,17 +20,18 @@ use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{log, record, reporting, specification};
-use crate::model::{Identity, JobPlan, OpenPlan, Plan, Start};
+use crate::model::{BlockSize, EnginePlan, Identity, JobPlan, Load, OpenPlan, Plan, Start};
 use crate::options::checks;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::options::unused_options::UnusedOptions;
+use crate::replay::Traces;
 use crate::schedule::{end, pace, start, trigger};
 use crate::target::filename::Naming;
 use crate::target::sizes::Wanted;
 use crate::target::usage::{self, Access, Usage};
 use crate::target::{files, open};
-use crate::{engine, load, target, verify};
+use crate::{engine, load, replay, target, verify};
 
 /// Options of the command line that apply to the whole run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -208,6 +209,8 @@ struct Resolver<'a> {
 /// The parts of a plan that all instances of a section share.
 struct Common<'a> {
     job: Reading<'a>,
+    /// `read_iolog`.
+    traces: Option<Traces>,
     template: JobPlan,
     wanted: Wanted,
     naming: Naming,
@@ -236,8 +239,8 @@ impl Resolver<'_> {
     fn common<'j>(&mut self, job: Reading<'j>, place: Section) -> Common<'j> {
         let Self { options, survey, messages, .. } = self;
         let engine = engine::engine(job, messages);
-        let blocks = blocks::sizes(job, messages);
-        let mut load = load::load(job, &blocks, messages);
+        let traces = replay::traces(job, place.instances, survey, options.readonly, messages);
+        let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
         let placement = PlacementOptions::read(job, &load, &engine, survey, messages);
         load.write_commands = scsi::write_commands(&engine)
@@ -251,16 +254,12 @@ impl Resolver<'_> {
         checks::read_only_run(job, load.mix, options.readonly, messages);
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
-        blocks::check(job, &load, messages);
-        nvme::check(job, &engine, &load, messages);
-        zones::combinations(job, &load, &engine, messages);
-        sprandom::combinations(job, &load, messages);
+        load_combinations(job, &load, &engine, messages);
         sprandom::oddities(job, &load, place.instances, messages);
-        ranges::check(job, &engine, &load, messages);
-        scsi::check(job, &engine, &load, messages);
         content::pattern_files(job, survey, messages);
         let naming = Naming::read(job, survey, messages);
-        let open = OpenPlan { generated: naming.is_generated(), ..open };
+        let generated = naming.is_generated() && traces.is_none();
+        let open = OpenPlan { generated, ..open };
         let usage = Usage {
             mix: load.mix,
             trims: load.mix.has(Dir::Trim) || verify::trims_writes(job, load.mix),
@@ -270,11 +269,12 @@ impl Resolver<'_> {
             access: Access::of(job, &open, block),
             layout,
             readonly: options.readonly,
-            generated: naming.is_generated(),
+            generated,
             unlinks: job.get(UNLINK) || job.get(UNLINK_EACH_LOOP),
         };
         Common {
             job,
+            traces,
             wanted: Wanted::read(job, u64::from(block), base, messages),
             naming,
             cpus: SectionCpus::read(job, survey.facts, messages),
@@ -296,6 +296,8 @@ impl Resolver<'_> {
                 verify: None,
                 informs_maps: false,
                 journal: None,
+                replay: None,
+                iolog: replay::iolog(job),
                 process: process::process(job, survey.facts, messages),
                 record: record::record(job, messages),
                 log: None,
@@ -307,10 +309,23 @@ impl Resolver<'_> {
     fn instance(&mut self, common: &Common, instance: u32, index: usize) -> JobPlan {
         let Common { job, wanted, usage, block, .. } = common;
         let (survey, messages) = (&mut self.survey, &mut self.messages);
-        let paths = common.naming.paths(instance);
-        let wanted = (wanted, &common.template.load);
-        let planned = files::plan(*job, paths, instance, wanted, *usage, survey, messages);
-        checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
+        let trace = common.traces.as_ref().map(|traces| traces.of(instance));
+        let (planned, replayed) = match trace {
+            Some(trace) => {
+                let (files, plan) = replay::files(*job, trace, *usage, survey, messages);
+                (files, Some(plan))
+            }
+            // A message says what is wrong with the trace.
+            None if job.get(READ_IOLOG).is_some() => (Vec::new(), None),
+            None => {
+                let paths = common.naming.paths(instance);
+                let wanted = (wanted, &common.template.load);
+                (files::plan(*job, paths, instance, wanted, *usage, survey, messages), None)
+            }
+        };
+        if trace.is_none() {
+            checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
+        }
         distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = common.template.clone();
         let uses = (&plan.load, &plan.process.memory);
@@ -333,6 +348,10 @@ impl Resolver<'_> {
             None => None,
         };
         plan.target.files = planned;
+        plan.replay = replayed;
+        if let Some(trace) = trace {
+            replay::finish(*job, trace, &mut plan);
+        }
         plan.verify = verify::verify(*job, &plan, survey, messages);
         plan.journal = verify::journal(*job, &plan, messages);
         plan.log = log::log(*job, plan.identity.index, messages);
@@ -341,6 +360,33 @@ impl Resolver<'_> {
         }
         plan
     }
+}
+
+/// Refuses loads that cannot be, and warns of odd ones.
+fn load_combinations(job: Reading, load: &Load, engine: &EnginePlan, messages: &mut Messages) {
+    blocks::check(job, load, messages);
+    nvme::check(job, engine, load, messages);
+    zones::combinations(job, load, engine, messages);
+    sprandom::combinations(job, load, messages);
+    ranges::check(job, engine, load, messages);
+    scsi::check(job, engine, load, messages);
+}
+
+/// The block sizes and the load of a job.
+fn blocks_and_load(
+    job: Reading,
+    traces: Option<&Traces>,
+    messages: &mut Messages,
+) -> (PerDir<BlockSize>, Load) {
+    let blocks = match traces {
+        Some(traces) => traces.blocks(),
+        None => blocks::sizes(job, messages),
+    };
+    let mut load = load::load(job, &blocks, messages);
+    if let Some(traces) = traces {
+        load.mix = traces.mix();
+    }
+    (blocks, load)
 }
 
 fn identity(job: Reading, place: &Section) -> Identity {

@@ -32,6 +32,7 @@ use fiord_sys::clock;
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
 use crate::events::{EventKind, EventSender};
+use crate::iolog::Iologs;
 use crate::journal::Journals;
 use crate::layout;
 use crate::lock::FileLocks;
@@ -86,6 +87,7 @@ pub fn run(
         simulated: SimDisks::of(&plan.jobs),
         verify_maps: VerifyMaps::of(&plan),
         verify_extents: ExtentLists::default(),
+        iologs: Iologs::default(),
         journals: Journals::default(),
         logs: RunLogs::open(&plan, options.bandwidth_log.as_deref()),
         debug: options.debug.clone(),

@@ -119,12 +119,14 @@ fn work(
         aux_path: &run.aux_path,
         maps: &run.verify_maps,
         extents: &run.verify_extents,
+        iologs: &run.iologs,
         journals: &run.journals,
         warn: &warn,
         triggers: run.triggers,
         writes: &run.jobs[index].writes,
     };
-    let worker = worker::run(job, clock, &mut files, control, live, &outside);
+    let mut worker = worker::run(job, clock, &mut files, control, live, &outside);
+    std::mem::take(&mut worker.warnings).into_iter().for_each(warn);
     // A power cut that the trigger causes must not hit a state that is written for the second time.
     let saves = !run.triggered.load(Ordering::Acquire);
     if let Some(state) = worker.verify_state.as_ref().filter(|_| saves)

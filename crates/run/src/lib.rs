@@ -37,8 +37,10 @@
 //! | which maps do jobs share that verify a target | `verify_maps.rs` |
 //! | where are the verify states of jobs saved (`verify_state_save`) | `verify_states.rs` |
 //! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
+//! | how are the I/Os of jobs recorded (`write_iolog`) | `iolog.rs` |
 //! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
 //! | how are logs written during the run (`write_bw_log`) | `logs/` |
+//! | how is a trace read ahead of its replay (`read_iolog`) | `replay/` |
 //! | the inner loop | `worker/` |
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
@@ -62,12 +64,14 @@ pub mod error;
 pub mod events;
 mod files;
 mod guard;
+mod iolog;
 mod jobthread;
 mod journal;
 mod layout;
 mod lock;
 mod logs;
 mod monitor;
+mod replay;
 mod report;
 mod schedule;
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::events::CommandTime;
 use crate::files::Cached;
+use crate::iolog::Iologs;
 use crate::journal::Journals;
 use crate::layout::Done;
 use crate::lock::FileLocks;
@@ -89,6 +90,8 @@ pub(crate) struct Run {
     pub verify_maps: VerifyMaps,
     /// The lists of corrupt extents (`verify_extents`).
     pub verify_extents: ExtentLists,
+    /// `write_iolog`.
+    pub iologs: Iologs,
     /// `verify_journal`.
     pub journals: Journals,
     /// The logs of the jobs.

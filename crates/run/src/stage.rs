@@ -85,6 +85,10 @@ stages! {
     FillBuffers = "filling buffers",
     /// Prepares offsets, sizes and directions.
     LoadSetUp = "set-up of the load",
+    /// Reads the trace that the job replays.
+    ReadTrace = "read_iolog",
+    /// Records the I/Os of the job.
+    WriteTrace = "write_iolog",
     /// Prepares the engine.
     EngineSetUp = "set-up of the I/O engine",
     /// Prepares the zones of a file.
@@ -186,7 +190,7 @@ impl From<&Op> for Stage {
         match op.kind {
             OpKind::Read => Stage::Read,
             OpKind::Write => match op.attributes.command {
-                WriteCommand::Data => Stage::Write,
+                WriteCommand::Data | WriteCommand::Durable => Stage::Write,
                 WriteCommand::Zeroes => Stage::WriteZeroes,
                 WriteCommand::Uncorrectable => Stage::WriteUncorrectable,
                 WriteCommand::Verify | WriteCommand::Compare => Stage::Verify,

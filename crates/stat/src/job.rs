@@ -9,6 +9,7 @@ use crate::faults::FaultReport;
 use crate::groups::per_second;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
+use crate::replay::{ReplayResults, ReplaySummary};
 use crate::report::*;
 use crate::shares::TimeShares;
 use crate::time_units::{Micros, Millis, Seconds};
@@ -180,6 +181,9 @@ pub struct JobData {
     /// Results of verification; `None` if the job does not verify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyResults>,
+    /// How it followed the trace that it replayed; `None` without `read_iolog`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<ReplayResults>>,
     /// Faults that its simulated device injected (`sim_faults`); `None` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultReport>,
@@ -236,6 +240,11 @@ impl JobData {
         match (&mut self.verify, &other.verify) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, theirs) => self.verify.clone_from(theirs),
+            (Some(_), None) => {}
+        }
+        match (&mut self.replay, &other.replay) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (None, theirs) => self.replay.clone_from(theirs),
             (Some(_), None) => {}
         }
         if self.steady_state.is_none() {
@@ -349,6 +358,7 @@ impl JobData {
             intended: self.intended(),
             delays: self.delays,
             verify: self.verify.as_ref().map(VerifyResults::finished),
+            replay: self.replay.as_deref().map(ReplaySummary::of),
             faults: self.faults.clone(),
         }
     }

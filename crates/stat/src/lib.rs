@@ -30,6 +30,7 @@ pub mod live;
 pub mod priority;
 pub mod progress;
 pub mod recorder;
+pub mod replay;
 pub mod report;
 pub mod shares;
 pub mod slices;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Bytes, Dir, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 /// Bytes and I/Os completed, by direction, since the job's measured part began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,11 +18,22 @@ pub struct Totals {
 /// One worker's counters for the monitor thread. They have one writer, need no read-modify-write, and occupy
 /// separate cache lines so that a reader never slows another worker. The worker publishes at the end of a
 /// reaped batch, or every so many I/Os. A reader may see the bytes of an I/O before it sees its count.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 pub struct Live {
     bytes: PerDir<AtomicU64>,
     ios: PerDir<AtomicU64>,
+    /// How far a replay is behind its trace, ns; [`NO_TRACE`] without one.
+    behind: AtomicU64,
+}
+
+/// Marks a job that replays no trace with times.
+const NO_TRACE: u64 = u64::MAX;
+
+impl Default for Live {
+    fn default() -> Self {
+        Live { bytes: PerDir::default(), ios: PerDir::default(), behind: AtomicU64::new(NO_TRACE) }
+    }
 }
 
 impl Live {
@@ -36,6 +47,14 @@ impl Live {
     pub fn publish(&self, dir: Dir, bytes: Bytes, ios: u64) {
         self.bytes[dir].store(bytes.0, Relaxed);
         self.ios[dir].store(ios, Relaxed);
+    }
+    /// Publishes how far a replay is behind its trace. Only the worker calls it.
+    pub fn publish_behind(&self, behind: Nanos) {
+        self.behind.store(behind.0.min(NO_TRACE - 1), Relaxed);
+    }
+    /// How far a replay is behind its trace; `None` if the job replays none, or not at recorded times.
+    pub fn behind(&self) -> Option<Nanos> {
+        Some(self.behind.load(Relaxed)).filter(|ns| *ns != NO_TRACE).map(Nanos)
     }
     /// The totals that the worker published last.
     pub fn totals(&self) -> Totals {

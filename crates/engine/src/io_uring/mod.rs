@@ -15,10 +15,10 @@ use fiord_plan::IoUringPlan;
 use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
-use crate::flags;
+use crate::flags::{self, RWF_DSYNC};
 use crate::{
     Attachment, Completions, Engine, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
-    OpKind, Outcome, Queued, Slot, Want, dataless,
+    OpKind, Outcome, Queued, Slot, Want, WriteCommand, dataless,
 };
 use abi::*;
 use driver::{CompletionMode, RingDriver};
@@ -90,6 +90,9 @@ impl IoUring {
             && let Some(id) = ids.get(usize::from(op.attributes.placement) - 1)
         {
             sqe.file_index = write_stream(*id);
+        }
+        if op.attributes.command == WriteCommand::Durable {
+            sqe.op_flags |= RWF_DSYNC as u32;
         }
         self.extras.vector(slot, &mut sqe.addr, &mut sqe.len);
         sqe.buf_index = self.extras.buffer_index(slot);

@@ -65,7 +65,8 @@ impl IoUring {
             write: common(write_op, write_flags),
             has_optional_fields: extras.any()
                 || !config.priorities.is_empty()
-                || !config.placements.is_empty(),
+                || !config.placements.is_empty()
+                || config.durable_writes,
             extras,
             streams: config.placements.clone().into(),
             priorities: config.priorities.clone().into(),

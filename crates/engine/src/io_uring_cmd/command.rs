@@ -121,6 +121,10 @@ impl NvmeCommand {
         let (first, blocks) = space.blocks(offset, len);
         match form {
             WriteCommand::Data => Self::on_blocks(opcode::WRITE, space, first, blocks, flags.write),
+            WriteCommand::Durable => {
+                let flags = flags.write | FORCE_UNIT_ACCESS;
+                Self::on_blocks(opcode::WRITE, space, first, blocks, flags)
+            }
             WriteCommand::Zeroes => {
                 Self::on_blocks(opcode::WRITE_ZEROES, space, first, blocks, flags.zeroes)
             }

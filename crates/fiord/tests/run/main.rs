@@ -28,6 +28,7 @@ mod places;
 mod powercut;
 mod priorities;
 mod profile;
+mod replay;
 mod safety;
 mod sandbox;
 mod scale;

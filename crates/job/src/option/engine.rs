@@ -50,6 +50,13 @@ pub struct EngineDef {
 }
 
 impl EngineDef {
+    /// Whether single writes can be durable when they complete, while others in flight are not.
+    #[must_use]
+    pub const fn durable_writes(&self) -> bool {
+        let flags = self.atomic && !self.is_synchronous();
+        flags || matches!(self.access, EngineAccess::NvmeCommands)
+    }
+
     /// Whether the engine completes each call before it accepts the next one, so that `iodepth` has
     /// its meaning only with threads that make the calls (`io_submit_mode=offload`).
     #[must_use]

@@ -117,7 +117,7 @@ impl Pacer {
             Mix::Read | Mix::ReadWrite { read_percent: 100.. } => Some(Dir::Read),
             Mix::Write | Mix::ReadWrite { read_percent: 0 } => Some(Dir::Write),
             Mix::Trim => Some(Dir::Trim),
-            Mix::ReadWrite { .. } | Mix::TrimWrite => None,
+            Mix::ReadWrite { .. } | Mix::TrimWrite | Mix::Trace { .. } => None,
         };
         let used = |dir: Dir| only.map_or(mix.has(dir), |only| only == dir);
         let schedules = PerDir::from_fn(|dir| {

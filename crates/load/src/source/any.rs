@@ -6,6 +6,7 @@ use fiord_types::Dir;
 use super::general::General;
 use super::mixed::Mixed;
 use super::plain::{Permuted, Sequential, SkewedRandom, Uniform};
+use super::replay::TraceSource;
 use crate::{Displaced, Io, Next, Source};
 
 /// A source whose kind is chosen by a branch in each call. For loops that wait for a schedule, so
@@ -24,6 +25,8 @@ pub enum AnySource {
     Mixed(Box<Mixed>),
     /// Every other load.
     General(Box<General>),
+    /// The I/Os of a trace.
+    Replay(TraceSource),
     /// No I/O.
     Ended,
 }
@@ -38,6 +41,7 @@ impl Source for AnySource {
             AnySource::Permuted(source) => source.next(),
             AnySource::Mixed(source) => source.next(),
             AnySource::General(source) => source.next(),
+            AnySource::Replay(source) => source.next(),
             AnySource::Ended => Next::End,
         }
     }
@@ -51,6 +55,7 @@ impl Source for AnySource {
             AnySource::Uniform(source) => source.next(),
             AnySource::SkewedRandom(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
+            AnySource::Replay(source) => source.next(),
             AnySource::Ended => Next::End,
         }
     }
@@ -82,6 +87,7 @@ impl Source for AnySource {
             AnySource::Permuted(source) => source.restart(),
             AnySource::Mixed(source) => source.restart(),
             AnySource::General(source) => source.restart(),
+            AnySource::Replay(source) => source.restart(),
             AnySource::Ended => {}
         }
     }

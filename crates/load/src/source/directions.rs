@@ -21,7 +21,8 @@ impl Directions {
     /// Directions of a plan's mix.
     pub(super) fn new(mix: Mix) -> Self {
         match mix {
-            Mix::Read => Directions::One(Dir::Read),
+            // The source of a trace draws no directions.
+            Mix::Read | Mix::Trace { .. } => Directions::One(Dir::Read),
             Mix::Write => Directions::One(Dir::Write),
             Mix::Trim => Directions::One(Dir::Trim),
             Mix::TrimWrite => Directions::TrimWrite,

@@ -16,6 +16,7 @@ mod permute;
 mod plain;
 mod ranges;
 pub(crate) mod ranks;
+pub mod replay;
 mod sizes;
 mod sprandom;
 mod spread;
@@ -84,6 +85,8 @@ pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out
         AnySource::Permuted(source) => visitor.visit(source),
         AnySource::Mixed(source) => visitor.visit(*source),
         AnySource::General(source) => visitor.visit(*source),
+        // The worker makes this source itself.
+        AnySource::Replay(_) => return Err(LoadError::NothingFits),
         AnySource::Ended => return Err(LoadError::NothingFits),
     })
 }
@@ -137,7 +140,7 @@ fn plain_region(job: &JobPlan) -> Option<PlainRegion> {
         Mix::Read => Dir::Read,
         Mix::Write => Dir::Write,
         Mix::Trim => Dir::Trim,
-        Mix::ReadWrite { .. } | Mix::TrimWrite => return None,
+        Mix::ReadWrite { .. } | Mix::TrimWrite | Mix::Trace { .. } => return None,
     };
     let BlockSize::Fixed(block) = load.blocks[dir] else { return None };
     let [file] = &job.target.files[..] else { return None };

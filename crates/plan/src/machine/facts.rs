@@ -1,6 +1,6 @@
 //! The facts about the machine that planning needs. Tests implement them for an imaginary machine.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fiord_sys::in_use::{Users, WriteObstacle};
@@ -197,6 +197,13 @@ pub trait Facts {
     /// # Errors
     /// The file cannot be read, or has more than `most` bytes.
     fn contents(&self, path: &Path, most: Bytes) -> io::Result<Vec<u8>>;
+    /// Opens a trace (`read_iolog`): a file, a FIFO, a UNIX socket, or standard input (`-`).
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    fn open_trace(&self, path: &Path) -> io::Result<Box<dyn Read + Send>>;
+    /// The path of the block device with these numbers. `None`: there is none.
+    fn block_device(&self, major: u32, minor: u32) -> Option<PathBuf>;
     /// The size of a memory page in bytes.
     fn page_size(&self) -> u64;
     /// The huge page sizes that the kernel offers, in bytes, ascending.

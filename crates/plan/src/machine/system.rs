@@ -2,7 +2,8 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, InodeType};
@@ -187,6 +188,20 @@ impl Facts for SystemFacts {
             return Err(io::Error::other(format!("it has {} bytes, more than {}", size.0, most.0)));
         }
         std::fs::read(path)
+    }
+
+    fn open_trace(&self, path: &Path) -> io::Result<Box<dyn Read + Send>> {
+        if path == Path::new("-") {
+            return Ok(Box::new(io::stdin()));
+        }
+        if file::facts(path).map_err(to_io)?.kind == InodeType::Socket {
+            return Ok(Box::new(UnixStream::connect(path)?));
+        }
+        Ok(Box::new(std::fs::File::open(path)?))
+    }
+
+    fn block_device(&self, major: u32, minor: u32) -> Option<PathBuf> {
+        block::name(file::Device { major, minor }).map(|name| block::node(&name))
     }
 
     fn page_size(&self) -> u64 {

@@ -36,12 +36,21 @@ pub enum WriteCommand {
     Append,
     /// Compare: the device compares its stored data with the bytes of the buffer. Only reads have this command.
     Compare,
+    /// Writes the bytes of the buffer. They are durable when the write completes (FUA). Only `read_iolog` makes such
+    /// writes, on engines whose system calls accept flags.
+    Durable,
 }
 
 impl WriteCommand {
     /// Whether the command sends the bytes of the buffer. If not, the job does not fill the buffer.
     #[must_use]
     pub const fn has_data(self) -> bool {
-        matches!(self, WriteCommand::Data | WriteCommand::Append | WriteCommand::Compare)
+        matches!(
+            self,
+            WriteCommand::Data
+                | WriteCommand::Durable
+                | WriteCommand::Append
+                | WriteCommand::Compare
+        )
     }
 }

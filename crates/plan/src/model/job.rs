@@ -3,8 +3,8 @@
 use fiord_types::{Bytes, JobIndex, Nanos, SteadyMeasure, SteadyRule};
 
 use super::{
-    ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, JournalPlan, Load, LogPlan,
-    Pace, Process, Record, Reporting, Step, Target, VerifyPlan,
+    ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, IologPlan, JournalPlan, Load,
+    LogPlan, Pace, Process, Record, ReplayPlan, Reporting, Step, Target, VerifyPlan,
 };
 
 /// The plan of one invocation: all its job instances.
@@ -44,6 +44,10 @@ pub struct JobPlan {
     pub informs_maps: bool,
     /// `verify_journal`: the job records its writes for a check after a crash. `None`: it does not.
     pub journal: Option<JournalPlan>,
+    /// `read_iolog`: the trace that the job replays. `None`: it generates its I/Os.
+    pub replay: Option<ReplayPlan>,
+    /// `write_iolog`: the log of the job's I/Os. `None`: it keeps none.
+    pub iolog: Option<IologPlan>,
     /// The I/O engine and its options.
     pub engine: EnginePlan,
     /// The queue depth and batch sizes.

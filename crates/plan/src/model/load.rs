@@ -108,6 +108,15 @@ pub enum Mix {
     },
     /// `trimwrite`, `randtrimwrite`: the job trims each block, then writes it.
     TrimWrite,
+    /// `read_iolog`: the trace decides. Which directions it has.
+    Trace {
+        /// It has reads.
+        reads: bool,
+        /// It has writes.
+        writes: bool,
+        /// It has trims.
+        trims: bool,
+    },
 }
 
 impl Mix {
@@ -120,6 +129,11 @@ impl Mix {
             Mix::Trim => dir == Dir::Trim,
             Mix::ReadWrite { .. } => dir != Dir::Trim,
             Mix::TrimWrite => dir != Dir::Read,
+            Mix::Trace { reads, writes, trims } => match dir {
+                Dir::Read => reads,
+                Dir::Write => writes,
+                Dir::Trim => trims,
+            },
         }
     }
 

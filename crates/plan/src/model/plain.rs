@@ -28,6 +28,8 @@ impl JobPlan {
             verify: None,
             informs_maps: false,
             journal: None,
+            replay: None,
+            iolog: None,
             content: ContentPlan::Scramble,
             engine,
             depth: Depth {

@@ -194,6 +194,13 @@ impl Facts for Fake {
     fn contents(&self, path: &Path, _: Bytes) -> io::Result<Vec<u8>> {
         self.contents.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
+    fn open_trace(&self, path: &Path) -> io::Result<Box<dyn io::Read + Send>> {
+        Ok(Box::new(io::Cursor::new(self.contents(path, Bytes(u64::MAX))?)))
+    }
+    fn block_device(&self, major: u32, minor: u32) -> Option<PathBuf> {
+        (major == 8)
+            .then(|| PathBuf::from(format!("/dev/sd{}", (b'a' + (minor / 16) as u8) as char)))
+    }
     fn page_size(&self) -> u64 {
         4096
     }

@@ -73,7 +73,7 @@ fn stores_other_bytes(job: Reading, plan: &JobPlan) -> Option<Diagnostic> {
     }
     let (what, help) = plan.load.write_commands.iter().find_map(|(form, _)| {
         let (what, help) = match form {
-            WriteCommand::Data | WriteCommand::Compare => return None,
+            WriteCommand::Data | WriteCommand::Durable | WriteCommand::Compare => return None,
             WriteCommand::Zeroes => {
                 ("writes zeros instead of the data that `verify` checks", CHECK_ZEROS)
             }

@@ -121,10 +121,10 @@ pub fn fio_method(word: Verify) -> Option<Method> {
 /// Which I/Os are verified. `None`: a job that only trims has nothing to verify.
 fn pass(job: Reading, mix: Mix) -> Option<VerifyPass> {
     match mix {
-        Mix::Trim => None,
+        Mix::Trim | Mix::Trace { reads: false, writes: false, .. } => None,
         // The job stops at the last write of the state.
         Mix::Read if job.get(VERIFY_STATE_LOAD) => Some(VerifyPass::Only),
-        Mix::Read => Some(VerifyPass::Reads),
+        Mix::Read | Mix::Trace { writes: false, .. } => Some(VerifyPass::Reads),
         _ if job.get(VERIFY_ONLY) => Some(VerifyPass::Only),
         _ if !job.get(DO_VERIFY) => Some(VerifyPass::WritesOnly),
         _ => Some(VerifyPass::AfterWrites),

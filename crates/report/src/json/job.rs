@@ -4,7 +4,7 @@ use fiord_stat::report::*;
 use fiord_types::Nanos;
 
 use super::document::{Value, integer, number, text};
-use super::verify;
+use super::{replay, verify};
 use crate::names::{BATCHES, DEPTHS, LATENCIES, MSEC};
 use crate::number::errno;
 
@@ -60,6 +60,7 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
         let rows = job.intended.iter().map(|(kind, s)| (row_name(*kind).into(), latency(s, bins)));
         ours.push(("intended_lat_ns".into(), Value::Object(rows.collect())));
     }
+    ours.extend(job.replay.as_ref().map(|replay| ("replay".into(), replay::results(replay))));
     ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
     let faults = job.faults.as_ref().map(super::faults::faults);
     ours.extend(faults.map(|faults| ("injected_faults".into(), faults)));

@@ -8,6 +8,7 @@ mod document;
 mod extras;
 mod faults;
 mod job;
+mod replay;
 mod verify;
 
 use std::io::{self, Write};

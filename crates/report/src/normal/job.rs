@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
-use super::{distribution, faults, latency, verify};
+use super::{distribution, faults, latency, replay, verify};
 use crate::number::errno;
 use crate::style;
 
@@ -47,6 +47,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         steady_state(state, job.style, out)?;
     }
     intended(job, out)?;
+    job.replay.as_ref().map_or(Ok(()), |results| replay::write(results, out))?;
     job.verify.as_ref().map_or(Ok(()), |results| verify::write(results, out))?;
     faults::write(job.faults.as_ref(), out)
 }

@@ -7,6 +7,7 @@ pub(crate) mod findings;
 mod generator;
 mod job;
 mod latency;
+mod replay;
 mod slices;
 mod spec;
 mod status;

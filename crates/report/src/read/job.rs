@@ -4,7 +4,7 @@ use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
 use super::node::Node;
-use super::verify;
+use super::{replay, verify};
 
 /// Stands for an unknown remaining time.
 const NO_ETA: u64 = i32::MAX as u64;
@@ -66,6 +66,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         steady_state: node.find("steadystate").map(steady_state),
         zone_resets: node.find("zone_resets").map(Node::integer),
         intended: intended(node.get("fiord").get("intended_lat_ns")),
+        replay: node.get("fiord").find("replay").map(replay::results),
         verify: node.get("fiord").find("verify").map(verify::results),
         faults: node.get("fiord").find("injected_faults").map(super::faults::faults),
         options,

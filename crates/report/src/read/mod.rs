@@ -21,6 +21,7 @@ mod extras;
 mod faults;
 mod job;
 mod node;
+mod replay;
 mod verify;
 
 use fiord_stat::report::{DiskCounts, DiskReport, Report, SCHEMA};

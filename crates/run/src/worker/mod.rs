@@ -36,6 +36,7 @@ use fiord_engine::{Attachment, FaultLog};
 use fiord_formats::verify::state::VerifyState;
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
+use fiord_stat::replay::ReplayResults;
 use fiord_stat::shares::TimeShares;
 use fiord_stat::verify::VerifyResults;
 use fiord_sys::usage::ResourceUsage;
@@ -43,6 +44,7 @@ use fiord_types::{FileIndex, Nanos};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::iolog::Iologs;
 use crate::journal::Journals;
 use crate::lock::FileLock;
 use crate::logs::LogChannel;
@@ -67,6 +69,8 @@ pub(crate) struct Outside<'a> {
     pub maps: &'a VerifyMaps,
     /// The lists of corrupt extents of the run (`verify_extents`).
     pub extents: &'a ExtentLists,
+    /// The logs of I/Os of the run (`write_iolog`).
+    pub iologs: &'a Iologs,
     /// The journals of the run (`verify_journal`).
     pub journals: &'a Journals,
     /// What the job and the writer of logs share; `None`: the job has no logs.
@@ -151,6 +155,10 @@ pub(crate) struct WorkerResult {
     pub faults: Option<FaultLog>,
     /// What the job verified; `None` without `verify`.
     pub verify: Option<VerifyResults>,
+    /// Warnings about its I/Os.
+    pub warnings: Vec<String>,
+    /// How it followed its trace; `None` without `read_iolog`.
+    pub replay: Option<Box<ReplayResults>>,
     /// What it saves about its writes; `None` without `verify_state_save`.
     pub verify_state: Option<VerifyState>,
 }

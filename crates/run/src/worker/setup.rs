@@ -1,9 +1,11 @@
 //! Picks the source, the payload and the loop of a job, once, and runs the job.
 
+use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock};
+use fiord_load::source::replay::TraceSource;
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record, VerifyPass};
 use fiord_stat::live::Live;
@@ -12,7 +14,7 @@ use fiord_stat::slices::Slices;
 use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
-use super::hooks::{Hooks, MapInformer, Special, Verifier, WriteJournal};
+use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
 use super::layers::{Boxed, Layered};
 use super::loops::mode::{
     Asynchronous, Bare, Dynamic, Logged, Managed, ManagedLogged, Synchronous,
@@ -24,6 +26,7 @@ use crate::content::content_of;
 use crate::control::{JobControl, Phase};
 use crate::error::JobError;
 use crate::logs::JobLog;
+use crate::replay::ReplayFeed;
 use crate::zones::Placer;
 
 /// What surrounds a job while it is set up.
@@ -141,8 +144,15 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
         (false, true) => LoopKind::Managed,
         (false, false) => plain_loop(job, at_once, &recorder),
     };
-    let start = Start { engine, payload, around, recorder, kind };
-    let result = if const { LOOPS == HOT } && kind != LoopKind::Managed {
+    let replay = match ReplayFeed::start(job) {
+        Ok(replay) => replay,
+        Err(error) => return failed(error),
+    };
+    let trace = replay.as_ref().map(|replay| TraceSource::new(Rc::clone(&replay.cursor)));
+    let start = Start { engine, payload, around, recorder, kind, replay };
+    let result = if let Some(trace) = trace {
+        Ok(start.run_any::<LOOPS>(AnySource::Replay(trace)))
+    } else if const { LOOPS == HOT } && kind != LoopKind::Managed {
         fiord_load::with_source(job, start)
     } else {
         fiord_load::any_source(job).map(|source| start.run_any::<LOOPS>(source))
@@ -186,6 +196,8 @@ struct Start<'a, E> {
     around: Surroundings<'a>,
     recorder: Recorder,
     kind: LoopKind,
+    /// The trace that the job replays.
+    replay: Option<ReplayFeed>,
 }
 
 impl<E: Engine> SourceVisitor for Start<'_, E> {
@@ -279,7 +291,7 @@ impl<E: Engine> Start<'_, E> {
         let mut slots = self.engine.take_slots();
         let engine = (&mut self.engine, &mut slots[..]);
         let special = match set_up(engine, &mut payload, &mut self.around, managed) {
-            Ok(special) => special,
+            Ok(special) => Special { replay: self.replay.take(), ..special },
             Err(result) => return *result,
         };
         let Surroundings { job, files, control, live, hertz, outside } = self.around;
@@ -327,6 +339,7 @@ fn set_up<E: Engine>(
         .map_err(fail)?;
     }
     let journal = WriteJournal::of(job, around.outside).map_err(fail)?;
+    let iolog = IologHook::of(job, around.outside.iologs).map_err(fail)?;
     // Otherwise the source says which file to open when.
     if opens_all(job) {
         open_all(engine, around.files).map_err(fail)?;
@@ -341,7 +354,15 @@ fn set_up<E: Engine>(
         return Err(Box::new(not_started(None)));
     }
     around.files.starting().map_err(fail)?;
-    Ok(Special { ticket: around.control.take_seat(), placer, journal, verify, informer })
+    Ok(Special {
+        ticket: around.control.take_seat(),
+        placer,
+        iolog,
+        journal,
+        verify,
+        informer,
+        replay: None,
+    })
 }
 
 /// The bytes of a job's writes. `None` if it writes none, or if a hook makes them.

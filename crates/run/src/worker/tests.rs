@@ -74,6 +74,7 @@ fn nowhere() -> Outside<'static> {
         aux_path,
         maps,
         extents,
+        iologs: Box::leak(Box::default()),
         journals: Box::leak(Box::default()),
         warn: &drop,
         triggers: false,

@@ -8,6 +8,7 @@ use super::direction::{DirKind, DirReport, LatencySummary};
 use super::steady::SteadyState;
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
+use crate::replay::ReplaySummary;
 use crate::verify::VerifyResults;
 
 /// One job entry of the report: a job, or several jobs that were merged.
@@ -107,6 +108,8 @@ pub struct JobReport {
     /// Delays of the job's threads that the machine caused.
     #[serde(default)]
     pub delays: ThreadDelays,
+    /// How it followed the trace that it replayed; `None` without `read_iolog`.
+    pub replay: Option<ReplaySummary>,
     /// Results of verification; `None` if the job does not verify.
     #[serde(default)]
     pub verify: Option<VerifyResults>,

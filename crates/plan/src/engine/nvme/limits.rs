@@ -193,7 +193,10 @@ impl LimitedJob<'_> {
                     ("Write Uncorrectable", 1, has(0x04, identified.write_uncorrectable))
                 }
                 WriteCommand::Verify => ("Verify", 7, has(0x0c, identified.verify)),
-                WriteCommand::Data | WriteCommand::Append | WriteCommand::Compare => continue,
+                WriteCommand::Data
+                | WriteCommand::Durable
+                | WriteCommand::Append
+                | WriteCommand::Compare => continue,
             };
             if !there {
                 let help =
@@ -337,11 +340,12 @@ impl LimitedJob<'_> {
         for form in forms {
             let limits = &device.limits;
             match form {
-                WriteCommand::Data if self.job.get(nvme::NVME_SPLIT) => {}
+                WriteCommand::Data | WriteCommand::Durable if self.job.get(nvme::NVME_SPLIT) => {}
                 // The device would choose the order of the parts of a split append.
-                WriteCommand::Data | WriteCommand::Append | WriteCommand::Compare => {
-                    self.transfer(target, form, &mut all)
-                }
+                WriteCommand::Data
+                | WriteCommand::Durable
+                | WriteCommand::Append
+                | WriteCommand::Compare => self.transfer(target, form, &mut all),
                 WriteCommand::Zeroes => {
                     let limit = limits.write_zeroes.map(scaled);
                     all.extend(most(limit, "in a Write Zeroes command (WZSL)", ""));

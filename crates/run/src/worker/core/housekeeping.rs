@@ -150,6 +150,9 @@ impl JobState<'_> {
             let (bytes, ios) = self.recorder.totals()[dir];
             self.live.publish(dir, bytes, ios);
         }
+        if let Some(behind) = self.hooks.behind() {
+            self.live.publish_behind(behind);
+        }
     }
 
     /// The results so far.
@@ -178,6 +181,9 @@ impl JobState<'_> {
             read_back: results.read_back,
             verify: results.verify,
             verify_state: results.verify_state,
+            replay: results.replay,
+            error: results.failure,
+            warnings: results.warnings,
             ..WorkerResult::default()
         }
     }
@@ -225,7 +231,7 @@ impl JobState<'_> {
         let result = self.result_with(recorder, now);
         WorkerResult {
             shares: self.stages.result(now.saturating_sub(self.begin)),
-            error: self.error.take(),
+            error: self.error.take().or(result.error),
             survived: self.survived.take(),
             ..result
         }

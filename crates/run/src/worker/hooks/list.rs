@@ -5,16 +5,18 @@ use fiord_load::Io;
 use fiord_load::pace::FlowTicket;
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
-use fiord_types::{Dir, FileIndex, PerDir};
+use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use super::super::loops::ops::direction;
 use super::flow::FlowHook;
+use super::iolog::IologHook;
 use super::journal::WriteJournal;
 use super::latency_target::DepthSearch;
 use super::max_latency::MaxLatency;
 use super::min_rate::RateFloor;
 use super::pacing::Pacing;
 use super::priorities::PriorityLatencies;
+use super::replay::ReplayHook;
 use super::slices::SliceCounts;
 use super::verify::{MapInformer, Verifier};
 use super::zones::ZoneHook;
@@ -23,6 +25,7 @@ use super::{
     NEVER, ReleasedSlot,
 };
 use crate::error::JobError;
+use crate::replay::ReplayFeed;
 use crate::zones::Placer;
 
 /// What hooks need that the plan does not have.
@@ -32,6 +35,10 @@ pub(crate) struct Special {
     pub ticket: Option<FlowTicket>,
     /// Places the I/Os in zones.
     pub placer: Option<Placer>,
+    /// The trace that the job replays.
+    pub replay: Option<ReplayFeed>,
+    /// Records the I/Os for a replay.
+    pub iolog: Option<IologHook>,
     /// Records the writes for a check after a crash.
     pub journal: Option<WriteJournal>,
     /// Verifies the writes.
@@ -145,6 +152,8 @@ impl Hooks {
             || job.load.zoned.is_some()
             || job.verify.is_some()
             || job.informs_maps
+            || job.replay.is_some()
+            || job.iolog.is_some()
     }
 
     /// The hooks of a job whose first I/O is due at `now`. `hertz`: CPU cycles per second, for `thinkcycles`.
@@ -158,12 +167,14 @@ impl Hooks {
         let list = [
             DepthSearch::of(job, now).map(boxed),
             Pacing::of(job, hertz, now).map(boxed),
+            special.replay.map(|feed| boxed(ReplayHook::new(job, &feed))),
             FlowHook::of(job, special.ticket).map(boxed),
             special.placer.map(|placer| boxed(ZoneHook::new(placer))),
             // A write is recorded as completed before another job may write its blocks.
             special.journal.map(boxed),
             special.verify.map(|verify| verify as Box<dyn Hook>),
             special.informer.map(boxed),
+            special.iolog.map(boxed),
             RateFloor::of(job, now).map(boxed),
             SliceCounts::of(job).map(boxed),
             PriorityLatencies::of(job).map(boxed),
@@ -502,6 +513,17 @@ impl Hooks {
     /// Measuring begins now.
     pub(crate) fn restart(&mut self, now: u64) {
         self.all().for_each(|(_, hook)| hook.restart(now));
+    }
+
+    /// [`Hook::end`] of all hooks: the first error.
+    pub(crate) fn end(&mut self, now: u64) -> Result<(), JobError> {
+        self.all().map(|(_, hook)| hook.end(now)).fold(Ok(()), Result::and)
+    }
+
+    /// How far the job is behind its recorded times.
+    pub(crate) fn behind(&self) -> Option<Nanos> {
+        let others = self.others.iter().find_map(|(_, hook)| hook.behind());
+        self.first.1.behind().or(others)
     }
 
     /// What the hooks add to the result of the job.

@@ -13,6 +13,8 @@
 //! | `latency_limits` | `slices.rs` |
 //! | latencies by priority | `priorities.rs` |
 //! | `zonemode=zbd` | `zones.rs` |
+//! | `read_iolog` | `replay.rs` |
+//! | `write_iolog` | `iolog.rs` |
 //! | `verify` | `verify/` |
 //! | `verify_journal` | `journal.rs` |
 //!
@@ -30,6 +32,7 @@
 //! I/O, and begin again later.
 
 mod flow;
+mod iolog;
 mod journal;
 mod latency_target;
 mod list;
@@ -37,6 +40,7 @@ mod max_latency;
 mod min_rate;
 mod pacing;
 mod priorities;
+mod replay;
 mod slices;
 mod verify;
 mod zones;
@@ -47,12 +51,14 @@ use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
 use fiord_formats::verify::state::VerifyState;
 use fiord_load::{Displaced, Io};
 use fiord_stat::recorder::{Recorder, Times};
+use fiord_stat::replay::ReplayResults;
 use fiord_stat::verify::VerifyResults;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use crate::error::JobError;
 use crate::zones::Counts;
 
+pub(super) use iolog::IologHook;
 pub(super) use journal::WriteJournal;
 pub(super) use list::{Hooks, Special};
 pub(crate) use verify::WriteProgress;
@@ -248,7 +254,7 @@ pub(super) enum Check {
 }
 
 /// What hooks add to the result of a job.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HookResults {
     /// The depth that `latency_target` found.
     pub depth: Option<u32>,
@@ -260,6 +266,12 @@ pub(super) struct HookResults {
     pub verify: Option<VerifyResults>,
     /// What the job saves about its writes (`verify_state_save`).
     pub verify_state: Option<VerifyState>,
+    /// How the job followed its trace (`read_iolog`).
+    pub replay: Option<Box<ReplayResults>>,
+    /// Why the job could not do all of its work.
+    pub failure: Option<JobError>,
+    /// Warnings about the I/Os of the job.
+    pub warnings: Vec<String>,
 }
 
 /// A feature that follows the I/Os of one job.
@@ -359,6 +371,16 @@ pub(super) trait Hook {
 
     /// Measuring begins now, for the first time or again.
     fn restart(&mut self, _now: u64) {}
+
+    /// The job issues no more ops. May wait. `now`: the time, ns.
+    fn end(&mut self, _now: u64) -> Result<(), JobError> {
+        Ok(())
+    }
+
+    /// How far the job is behind its recorded times; `None` if it has none.
+    fn behind(&self) -> Option<Nanos> {
+        None
+    }
 
     /// Adds what this hook knows to the result of the job.
     fn add_results(&self, _results: &mut HookResults) {}

@@ -131,6 +131,8 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     pub(super) fn result(mut self) -> WorkerResult {
         let now = self.clock.now();
         let closed = self.engine.close();
+        let ended = self.state.hooks.end(now);
+        self.state.keep_error(ended);
         let mut result = self.state.result(now);
         result.faults = self.engine.injected_faults().cloned();
         if let Err(error) = closed {

@@ -1,0 +1,95 @@
+//! The table of reasons why an option has no effect on a job that replays a trace, and why an option about traces has
+//! no effect.
+
+use fiord_job::option::table::{
+    BS, BSRANGE, BSSPLIT, FDATASYNC, FILENAME, FILESIZE, FSYNC, IO_SIZE, LOOPS, NRFILES,
+    NUMBER_IOS, OFFSET, OFFSET_INCREMENT, RATE, RATE_IOPS, READ_IOLOG_CHUNKED, REPLAY_ALIGN,
+    REPLAY_BEYOND, REPLAY_INVALID, REPLAY_MAP, REPLAY_NO_STALL, REPLAY_REDIRECT, REPLAY_SCALE,
+    REPLAY_SKIP, REPLAY_TIME_SCALE, RW, SIZE, TIME_BASED, WRITE_IOLOG_AT,
+};
+
+use super::rules::{Reports, Rule};
+use crate::model::JobPlan;
+
+fn replays(plan: &JobPlan) -> bool {
+    plan.replay.is_some()
+}
+
+pub(crate) const REPLAY_RULES: &[Rule] = &[
+    Rule {
+        options: &[LOOPS.def(), TIME_BASED.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| replays(plan),
+        what: "a trace is replayed once (`read_iolog`): `{option}` has no effect",
+        help: "",
+    },
+    Rule {
+        options: &[
+            RW.def(),
+            BSRANGE.def(),
+            BSSPLIT.def(),
+            SIZE.def(),
+            IO_SIZE.def(),
+            NUMBER_IOS.def(),
+            OFFSET.def(),
+            OFFSET_INCREMENT.def(),
+            NRFILES.def(),
+            FILENAME.def(),
+            FILESIZE.def(),
+            RATE.def(),
+            RATE_IOPS.def(),
+            FSYNC.def(),
+            FDATASYNC.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |_, plan| replays(plan),
+        what: "the trace decides (`read_iolog`): `{option}` has no effect",
+        help: "",
+    },
+    Rule {
+        options: &[BS.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.replay.as_ref().is_some_and(|replay| replay.contents.is_some()),
+        what: "the trace decides how large I/Os are (`read_iolog`): `{option}` has no effect",
+        help: "",
+    },
+    Rule {
+        options: &[REPLAY_TIME_SCALE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.replay.as_ref().is_some_and(|replay| !replay.timed),
+        what: "`replay_no_stall` ignores recorded times: `{option}` has no effect",
+        help: "To fix: leave out one of the two",
+    },
+    Rule {
+        options: &[
+            READ_IOLOG_CHUNKED.def(),
+            REPLAY_NO_STALL.def(),
+            REPLAY_REDIRECT.def(),
+            REPLAY_MAP.def(),
+            REPLAY_SCALE.def(),
+            REPLAY_ALIGN.def(),
+            REPLAY_BEYOND.def(),
+            REPLAY_INVALID.def(),
+            REPLAY_TIME_SCALE.def(),
+            REPLAY_SKIP.def(),
+        ],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !replays(plan),
+        what: "`{option}` has no effect on a job that replays no trace",
+        help: "To fix: name a trace with `read_iolog`",
+    },
+    Rule {
+        options: &[REPLAY_MAP.def()],
+        reports: Reports::EachSet,
+        unused: |job, plan| replays(plan) && job.is_set(REPLAY_REDIRECT),
+        what: "`replay_redirect` replays all I/Os on one target: `{option}` has no effect",
+        help: "To fix: leave out `replay_redirect`",
+    },
+    Rule {
+        options: &[WRITE_IOLOG_AT.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.iolog.is_none(),
+        what: "`{option}` has no effect on a job that records no I/Os",
+        help: "To fix: name a file with `write_iolog`",
+    },
+];

@@ -1,0 +1,172 @@
+//! The options of a replay: where the trace is, and what is changed in it.
+
+use std::path::{Path, PathBuf};
+
+use fiord_formats::trace::TraceKind;
+use fiord_job::option::table::{
+    READ_IOLOG, REPLAY_ALIGN, REPLAY_INVALID, REPLAY_NO_STALL, REPLAY_SCALE, REPLAY_SKIP,
+    REPLAY_TIME_SCALE, ReplayInvalid, ReplaySkip, ZONEMODE, ZoneMode,
+};
+
+use crate::machine::facts::FoundKind;
+use crate::machine::survey::Survey;
+use crate::model::{ReplayFit, ReplayPlan, ReplayTargets, TraceInput, TraceStream};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::replay::scan;
+
+/// The largest depth that a trace sets.
+pub(super) const DEEPEST: u32 = 4096;
+/// CPUs whose files of a block trace are looked for.
+const MOST_CPUS: u32 = 4096;
+/// CPUs without a file after which the planner looks for no more.
+const GAP: u32 = 64;
+
+/// The traces that the instances of a job take in turn. `None`: the job replays nothing, or a message says why it
+/// cannot.
+pub(super) fn inputs(
+    job: Reading,
+    instances: u32,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<Vec<TraceInput>> {
+    let paths = job.get(READ_IOLOG).filter(|paths| !paths.is_empty())?;
+    let used = paths.len().min(instances.max(1) as usize);
+    if paths.len() > used {
+        let what = format!(
+            "only {used} of {} traces are replayed, one for each of {instances} instances",
+            paths.len()
+        );
+        let help = format!("To fix: set `numjobs={}`", paths.len());
+        messages.push(job.warning(READ_IOLOG, what).help(help));
+    }
+    let mut inputs = Vec::with_capacity(used);
+    for path in &paths[..used] {
+        let input = input(job, Path::new(path), survey, messages)?;
+        if matches!(input, TraceInput::Stream(_)) && instances as usize > paths.len() {
+            let what = format!("`{path}` can be read only once, and {instances} instances need it");
+            let help = "To fix: write the trace to a file, or use `numjobs=1`";
+            messages.push(job.error(READ_IOLOG, what).help(help));
+            return None;
+        }
+        inputs.push(input);
+    }
+    Some(inputs)
+}
+
+/// The trace at a path.
+fn input(
+    job: Reading,
+    path: &Path,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<TraceInput> {
+    let found = survey.facts.look(path);
+    let stream = path == Path::new("-")
+        || found
+            .as_ref()
+            .is_ok_and(|found| matches!(found.kind, FoundKind::Pipe | FoundKind::Char));
+    if stream {
+        let opened = survey.facts.open_trace(path).and_then(scan::head);
+        return match opened {
+            Ok(rest) => Some(TraceInput::Stream(TraceStream::new(path.to_owned(), rest))),
+            Err(error) => {
+                messages.push(job.error(READ_IOLOG, cannot_read(path, &error)));
+                None
+            }
+        };
+    }
+    match found {
+        Ok(found) if found.kind == FoundKind::Directory => {
+            let what = format!("cannot read the trace `{}`: it is a directory", path.display());
+            messages.push(job.error(READ_IOLOG, what).help("To fix: name a file"));
+            None
+        }
+        Ok(_) => {
+            if is_of_one_cpu(path) {
+                let what = format!("`{}` is the trace of one CPU only", path.display());
+                let all = path.with_extension("").with_extension("");
+                let help = format!(
+                    "To fix: to replay the I/Os of all CPUs, write `read_iolog={}`",
+                    all.display()
+                );
+                messages.push(job.warning(READ_IOLOG, what).help(help));
+            }
+            Some(TraceInput::Files(vec![path.to_owned()]))
+        }
+        Err(error) => {
+            let parts = of_all_cpus(path, survey);
+            if parts.is_empty() {
+                let help =
+                    "To fix: check the path, or record a trace with `write_iolog` or blktrace";
+                messages.push(job.error(READ_IOLOG, cannot_read(path, &error)).help(help));
+                return None;
+            }
+            Some(TraceInput::Files(parts))
+        }
+    }
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> String {
+    format!("cannot read the trace `{}`: {error}", path.display())
+}
+
+/// Whether a path is that of one file of a block trace (`sda.blktrace.0`).
+fn is_of_one_cpu(path: &Path) -> bool {
+    let number = path.extension().and_then(|number| number.to_str());
+    let number = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    number
+        && path
+            .file_stem()
+            .is_some_and(|stem| Path::new(stem).extension() == Some("blktrace".as_ref()))
+}
+
+/// The files of all CPUs of the block trace with this name.
+fn of_all_cpus(path: &Path, survey: &Survey) -> Vec<PathBuf> {
+    let mut parts = Vec::new();
+    let mut last = 0;
+    for cpu in 0..MOST_CPUS {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".blktrace.{cpu}"));
+        let part = PathBuf::from(name);
+        if survey.facts.look(&part).is_ok_and(|found| found.kind == FoundKind::Regular) {
+            last = cpu;
+            parts.push(part);
+        } else if cpu - last > GAP {
+            break;
+        }
+    }
+    parts
+}
+
+/// The plan of a replay, without its targets.
+pub(super) fn plan(job: Reading, input: TraceInput, messages: &mut Messages) -> ReplayPlan {
+    let align = job.get(REPLAY_ALIGN).filter(|align| align.0 > 0);
+    if let Some(align) = align.filter(|align| !align.0.is_power_of_two()) {
+        let what = format!("`replay_align={align}` is not a power of two");
+        messages.push(job.error(REPLAY_ALIGN, what).help("To fix: write `replay_align=4k`"));
+    }
+    if job.get(ZONEMODE) != ZoneMode::None {
+        let what = "a trace has its own offsets, which `zonemode` would change";
+        messages.push(job.error(ZONEMODE, what).help("To fix: leave out `zonemode`"));
+    }
+    let skips = job.get(REPLAY_SKIP).unwrap_or_default();
+    let kinds = |skip: &ReplaySkip| match skip {
+        ReplaySkip::Read => vec![TraceKind::Read],
+        ReplaySkip::Write => vec![TraceKind::Write],
+        ReplaySkip::Trim => vec![TraceKind::Trim],
+        ReplaySkip::Sync => vec![TraceKind::Sync, TraceKind::DataSync],
+    };
+    ReplayPlan {
+        input,
+        skips_invalid: job.get(REPLAY_INVALID) == ReplayInvalid::Skip,
+        timed: !job.get(REPLAY_NO_STALL),
+        speed_percent: job.get(REPLAY_TIME_SCALE).max(1),
+        divisor: job.get(REPLAY_SCALE).max(1),
+        align: align.filter(|align| align.0.is_power_of_two()),
+        skipped: skips.iter().flat_map(kinds).collect(),
+        targets: ReplayTargets::One(ReplayFit::default()),
+        durable_flag: false,
+        contents: None,
+    }
+}

@@ -1,0 +1,55 @@
+//! How a job followed the trace that it replayed, after fio's block of the job.
+
+use std::io::{self, Write};
+
+use fiord_stat::replay::ReplaySummary;
+use fiord_types::Nanos;
+
+/// Writes the lateness, the depths, and what was skipped.
+pub(super) fn write(replay: &ReplaySummary, out: &mut dyn Write) -> io::Result<()> {
+    let all = replay.issued;
+    if replay.timed {
+        let late = |percent| micros(replay.percentile(percent).unwrap_or(Nanos::ZERO));
+        writeln!(
+            out,
+            "  fiord: replay: {all} I/Os in {:.3} s, recorded in {:.3} s; late by (usec): 50%={}, 99%={}, 99.9%={}, \
+             max={}",
+            replay.took.as_secs_f64(),
+            replay.recorded.as_secs_f64(),
+            late(50.0),
+            late(99.0),
+            late(99.9),
+            micros(replay.max)
+        )?;
+    } else {
+        writeln!(
+            out,
+            "  fiord: replay: {all} I/Os in {:.3} s, recorded in {:.3} s; recorded times were ignored",
+            replay.took.as_secs_f64(),
+            replay.recorded.as_secs_f64()
+        )?;
+    }
+    write!(out, "  fiord: replay: most I/Os in flight: {}", replay.depth)?;
+    if let Some(depth) = replay.trace_depth {
+        write!(out, ", in the trace: {depth}")?;
+    }
+    for (count, what) in [
+        (replay.blocked, "waited for a free slot"),
+        (replay.skipped, "skipped"),
+        (replay.invalid, "invalid lines skipped"),
+        (replay.backwards, "timestamps went backwards"),
+    ] {
+        if count > 0 {
+            write!(out, "; {count} {what}")?;
+        }
+    }
+    writeln!(out)?;
+    match &replay.first_invalid {
+        Some(line) => writeln!(out, "    first invalid line: {line}"),
+        None => Ok(()),
+    }
+}
+
+fn micros(time: Nanos) -> String {
+    format!("{:.1}", time.0 as f64 / 1000.0)
+}
