@@ -6,15 +6,96 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 use crate::summary::Summary;
 
+/// What a replay counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplayCount {
+    /// I/Os and flushes that were issued.
+    Issued,
+    /// Largest number of I/Os in flight.
+    Depth,
+    /// I/Os that waited because all slots were in use.
+    Blocked,
+    /// Times that the job waited for the thread that reads the trace.
+    Starved,
+    /// I/Os of the trace that the options skip (`replay_skip`, `replay_map`), and empty ones.
+    Skipped,
+    /// Invalid lines that were skipped (`replay_invalid=skip`).
+    Invalid,
+    /// Events with a timestamp before that of an earlier event.
+    Backwards,
+}
+
+impl ReplayCount {
+    /// All counts.
+    pub const ALL: [ReplayCount; 7] = [
+        ReplayCount::Issued,
+        ReplayCount::Depth,
+        ReplayCount::Blocked,
+        ReplayCount::Starved,
+        ReplayCount::Skipped,
+        ReplayCount::Invalid,
+        ReplayCount::Backwards,
+    ];
+
+    /// The key in JSON reports.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            ReplayCount::Issued => "ios",
+            ReplayCount::Depth => "depth",
+            ReplayCount::Blocked => "blocked",
+            ReplayCount::Starved => "starved",
+            ReplayCount::Skipped => "skipped_ios",
+            ReplayCount::Invalid => "invalid_lines",
+            ReplayCount::Backwards => "backward_times",
+        }
+    }
+}
+
+/// The counts of a replay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayCounts([u64; ReplayCount::ALL.len()]);
+
+impl ReplayCounts {
+    /// A count.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, which: ReplayCount) -> u64 {
+        self.0[which as usize]
+    }
+
+    /// Adds to a count.
+    #[inline]
+    pub fn add(&mut self, which: ReplayCount, more: u64) {
+        let count = &mut self.0[which as usize];
+        *count = count.saturating_add(more);
+    }
+
+    /// Raises a count to at least `least`.
+    #[inline]
+    pub fn raise(&mut self, which: ReplayCount, least: u64) {
+        let count = &mut self.0[which as usize];
+        *count = least.max(*count);
+    }
+
+    /// Adds the counts of another job. Depths do not add up.
+    pub fn merge(&mut self, other: &ReplayCounts) {
+        for which in ReplayCount::ALL {
+            match which {
+                ReplayCount::Depth => self.raise(which, other.get(which)),
+                _ => self.add(which, other.get(which)),
+            }
+        }
+    }
+}
+
 /// How a job replayed its trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReplayResults {
     /// I/Os were issued at their recorded times (not with `replay_no_stall`).
     pub timed: bool,
-    /// Number of I/Os and flushes that were issued.
-    pub issued: u64,
-    /// How much later than recorded each of them was issued. Empty without recorded times.
+    /// How much later than recorded each I/O and flush was issued. Empty without recorded times.
     pub lateness: Histogram,
     /// Extremes and mean of the lateness.
     pub lateness_summary: Summary,
@@ -26,29 +107,13 @@ pub struct ReplayResults {
     pub took: Nanos,
     /// Largest number of I/Os in flight in the trace; `None` if it does not say.
     pub trace_depth: Option<u32>,
-    /// Largest number of I/Os in flight in the replay.
-    pub depth: u32,
-    /// I/Os that the job found all slots in use for, so that they waited.
-    pub blocked: u64,
-    /// Times that the job waited for the thread that reads the trace.
-    pub starved: u64,
-    /// I/Os of the trace that the options skip (`replay_skip`, `replay_map`), and empty ones.
-    pub skipped: u64,
-    /// Invalid lines that were skipped (`replay_invalid=skip`).
-    pub invalid: u64,
-    /// The first of these lines: number, text and problem.
+    /// What was counted.
+    pub counts: ReplayCounts,
+    /// The first invalid line that was skipped: number, problem and text.
     pub first_invalid: Option<String>,
-    /// Events with a timestamp before that of an earlier event.
-    pub backwards: u64,
 }
 
 impl ReplayResults {
-    /// Percentiles of the lateness: percentage and time.
-    #[must_use]
-    pub fn percentiles(&self, list: &[f64]) -> Vec<(f64, Nanos)> {
-        self.lateness.percentiles(list)
-    }
-
     /// Adds the replay of another job of the same entry.
     pub fn merge(&mut self, other: &ReplayResults) {
         self.timed |= other.timed;
@@ -57,17 +122,7 @@ impl ReplayResults {
         self.recorded = self.recorded.max(other.recorded);
         self.took = self.took.max(other.took);
         self.trace_depth = self.trace_depth.max(other.trace_depth);
-        self.depth = self.depth.max(other.depth);
-        for (mine, theirs) in [
-            (&mut self.issued, other.issued),
-            (&mut self.blocked, other.blocked),
-            (&mut self.starved, other.starved),
-            (&mut self.skipped, other.skipped),
-            (&mut self.invalid, other.invalid),
-            (&mut self.backwards, other.backwards),
-        ] {
-            *mine = mine.saturating_add(theirs);
-        }
+        self.counts.merge(&other.counts);
         if self.first_invalid.is_none() {
             self.first_invalid.clone_from(&other.first_invalid);
         }
@@ -83,8 +138,6 @@ pub const LATENESS_PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
 pub struct ReplaySummary {
     /// I/Os were issued at their recorded times.
     pub timed: bool,
-    /// Number of I/Os and flushes that were issued.
-    pub issued: u64,
     /// Mean lateness.
     pub mean: Nanos,
     /// Largest lateness.
@@ -99,20 +152,10 @@ pub struct ReplaySummary {
     pub took: Nanos,
     /// Largest number of I/Os in flight in the trace; `None` if it does not say.
     pub trace_depth: Option<u32>,
-    /// Largest number of I/Os in flight in the replay.
-    pub depth: u32,
-    /// I/Os that waited because all slots were in use.
-    pub blocked: u64,
-    /// Times that the job waited for the thread that reads the trace.
-    pub starved: u64,
-    /// I/Os of the trace that the options skip, and empty ones.
-    pub skipped: u64,
-    /// Invalid lines that were skipped.
-    pub invalid: u64,
-    /// The first of these lines: number, text and problem.
+    /// What was counted.
+    pub counts: ReplayCounts,
+    /// The first invalid line that was skipped: number, problem and text.
     pub first_invalid: Option<String>,
-    /// Events with a timestamp before that of an earlier event.
-    pub backwards: u64,
 }
 
 impl ReplaySummary {
@@ -121,21 +164,15 @@ impl ReplaySummary {
     pub fn of(results: &ReplayResults) -> Self {
         ReplaySummary {
             timed: results.timed,
-            issued: results.issued,
             mean: Nanos(results.lateness_summary.mean() as u64),
             max: Nanos(results.lateness_summary.max()),
-            percentiles: results.percentiles(&LATENESS_PERCENTILES),
+            percentiles: results.lateness.percentiles(&LATENESS_PERCENTILES),
             bins: results.lateness.bins(),
             recorded: results.recorded,
             took: results.took,
             trace_depth: results.trace_depth,
-            depth: results.depth,
-            blocked: results.blocked,
-            starved: results.starved,
-            skipped: results.skipped,
-            invalid: results.invalid,
+            counts: results.counts,
             first_invalid: results.first_invalid.clone(),
-            backwards: results.backwards,
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use fiord_plan::{IoAttributes, WriteCommand};
-use fiord_types::{Dir, FileIndex, Nanos};
+use fiord_types::{Bytes, Dir, FileIndex, Nanos};
 
 use crate::{Flush, Io, Next, Source};
 
@@ -54,9 +54,9 @@ pub struct ReplayStep {
     /// Its file.
     pub file: FileIndex,
     /// First byte.
-    pub offset: u64,
-    /// Number of bytes.
-    pub len: u32,
+    pub offset: Bytes,
+    /// Number of bytes, less than 4 GiB.
+    pub len: Bytes,
 }
 
 /// A value in a cache line of its own.
@@ -145,8 +145,8 @@ impl ReplayFeeder {
         let kind = KINDS.iter().position(|kind| *kind == step.kind).unwrap_or(0) as u64;
         let words = &self.ring.steps[self.fed as usize % ROOM];
         words[0].store(step.due.0, Ordering::Relaxed);
-        words[1].store(step.offset, Ordering::Relaxed);
-        words[2].store(u64::from(step.len) << 32 | u64::from(step.file.0), Ordering::Relaxed);
+        words[1].store(step.offset.0, Ordering::Relaxed);
+        words[2].store(step.len.0 << 32 | u64::from(step.file.0), Ordering::Relaxed);
         words[3].store(kind, Ordering::Relaxed);
         self.fed += 1;
         self.ring.fed.0.store(self.fed, Ordering::Release);
@@ -221,7 +221,8 @@ impl ReplayCursor {
                     self.ring.taken.0.store(taken + 1, Ordering::Release);
                     let kind = KINDS[kind as usize % KINDS.len()];
                     self.drawn.set(Some((due, kind)));
-                    let (len, file) = ((sizes >> 32) as u32, FileIndex(sizes as u32));
+                    let (len, file) = (Bytes(sizes >> 32), FileIndex(sizes as u32));
+                    let offset = Bytes(offset);
                     return Some(ReplayStep { due, kind, file, offset, len });
                 }
                 Upcoming::End | Upcoming::Drawn(_) => return None,
@@ -265,7 +266,7 @@ impl Source for TraceSource {
         let ReplayStep { kind, file, offset, len, .. } = step;
         let io = |dir, command| {
             let attributes = IoAttributes { command, ..IoAttributes::PLAIN };
-            Next::Io(Io { dir, file, offset, len, attributes })
+            Next::Io(Io { dir, file, offset: offset.0, len: len.0 as u32, attributes })
         };
         match kind {
             ReplayKind::Io(dir) => io(dir, WriteCommand::Data),
@@ -287,7 +288,13 @@ mod tests {
     use super::*;
 
     fn step(due: u64, kind: ReplayKind) -> ReplayStep {
-        ReplayStep { due: Nanos(due), kind, file: FileIndex(3), offset: due << 20, len: 4096 }
+        ReplayStep {
+            due: Nanos(due),
+            kind,
+            file: FileIndex(3),
+            offset: Bytes(due << 20),
+            len: Bytes(4096),
+        }
     }
 
     #[test]

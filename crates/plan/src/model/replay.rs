@@ -1,9 +1,11 @@
 //! What a job replays (`read_iolog`), and where it records its I/Os (`write_iolog`).
 
 use std::io::{self, BufReader, Cursor, Read};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fiord_formats::trace::blktrace::BlktraceReader;
 use fiord_formats::trace::{
     self, InvalidLines, TraceError, TraceKind, TraceName, TraceOptions, TraceReader,
 };
@@ -23,10 +25,10 @@ pub struct ReplayPlan {
     pub skips_invalid: bool,
     /// `replay_no_stall=0`: I/Os are issued at their recorded times.
     pub timed: bool,
-    /// `replay_time_scale`: speed in per cent of the recorded one; at least 1.
-    pub speed_percent: u32,
-    /// `replay_scale`: offsets are divided by this number; at least 1.
-    pub divisor: u32,
+    /// `replay_time_scale`: speed in per cent of the recorded one.
+    pub speed_percent: NonZeroU32,
+    /// `replay_scale`: offsets are divided by this number.
+    pub divisor: NonZeroU32,
     /// `replay_align`: offsets are rounded down to a multiple of this power of two.
     pub align: Option<Bytes>,
     /// `replay_skip`: kinds of I/O that are not replayed.
@@ -42,7 +44,7 @@ pub struct ReplayPlan {
 /// Where a trace comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceInput {
-    /// Files, which are merged by time if there are several.
+    /// One file, or the files of all CPUs of a block trace, which are merged by time.
     Files(Vec<PathBuf>),
     /// Standard input, a FIFO or a socket.
     Stream(TraceStream),
@@ -162,9 +164,15 @@ impl ReplayPlan {
         let options = self.reading();
         match &self.input {
             TraceInput::Files(paths) => {
-                let path = paths.first().ok_or(TraceError::Empty)?;
-                let source = open(path).map_err(TraceError::Read)?;
-                trace::open(BufReader::with_capacity(BUFFER, source), &options)
+                let mut sources = Vec::with_capacity(paths.len());
+                for path in paths {
+                    let source = open(path).map_err(TraceError::Read)?;
+                    sources.push(BufReader::with_capacity(BUFFER / paths.len().max(1), source));
+                }
+                if sources.len() > 1 {
+                    return Ok(Box::new(BlktraceReader::new(sources, &options)));
+                }
+                trace::open(sources.pop().ok_or(TraceError::Empty)?, &options)
             }
             TraceInput::Stream(stream) => {
                 let taken = || io::Error::other("it has been read already");
@@ -179,7 +187,8 @@ impl ReplayPlan {
     #[inline]
     #[must_use]
     pub fn offset(&self, recorded: u64) -> u64 {
-        let offset = if self.divisor > 1 { recorded / u64::from(self.divisor) } else { recorded };
+        let divisor = u64::from(self.divisor.get());
+        let offset = if divisor > 1 { recorded / divisor } else { recorded };
         match self.align {
             Some(align) => offset & !(align.0 - 1),
             None => offset,
@@ -190,10 +199,11 @@ impl ReplayPlan {
     #[inline]
     #[must_use]
     pub fn due(&self, since_first: Nanos) -> Nanos {
-        if self.speed_percent == 100 {
+        let percent = self.speed_percent.get();
+        if percent == 100 {
             return since_first;
         }
-        let scaled = u128::from(since_first.0) * 100 / u128::from(self.speed_percent.max(1));
+        let scaled = u128::from(since_first.0) * 100 / u128::from(percent);
         Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
@@ -221,18 +231,12 @@ pub struct TraceContents {
     pub bytes: PerDir<Bytes>,
     /// Smallest and largest I/O by direction.
     pub blocks: PerDir<Option<(Bytes, Bytes)>>,
-    /// Number of flushes.
-    pub syncs: u64,
-    /// Number of writes with a flush before them.
-    pub preflushes: u64,
-    /// Number of writes that are durable when they complete (FUA).
-    pub durable: u64,
+    /// The trace has flushes.
+    pub flushes: bool,
     /// Time from the first I/O to the last.
     pub span: Nanos,
     /// Largest number of I/Os in flight; `None` if the trace does not record completions.
     pub depth: Option<u32>,
-    /// Number of I/Os that are skipped (`replay_skip`, `replay_map`).
-    pub skipped: u64,
 }
 
 impl TraceContents {

@@ -1,8 +1,10 @@
 //! The options of a replay: where the trace is, and what is changed in it.
 
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use fiord_formats::trace::TraceKind;
+use fiord_formats::trace::blktrace::CpuFileName;
 use fiord_job::option::table::{
     READ_IOLOG, REPLAY_ALIGN, REPLAY_INVALID, REPLAY_NO_STALL, REPLAY_SCALE, REPLAY_SKIP,
     REPLAY_TIME_SCALE, ReplayInvalid, ReplaySkip, ZONEMODE, ZoneMode,
@@ -83,9 +85,8 @@ fn input(
             None
         }
         Ok(_) => {
-            if is_of_one_cpu(path) {
+            if let Some(all) = trace_of_one_cpu(path) {
                 let what = format!("`{}` is the trace of one CPU only", path.display());
-                let all = path.with_extension("").with_extension("");
                 let help = format!(
                     "To fix: to replay the I/Os of all CPUs, write `read_iolog={}`",
                     all.display()
@@ -111,14 +112,10 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> String {
     format!("cannot read the trace `{}`: {error}", path.display())
 }
 
-/// Whether a path is that of one file of a block trace (`sda.blktrace.0`).
-fn is_of_one_cpu(path: &Path) -> bool {
-    let number = path.extension().and_then(|number| number.to_str());
-    let number = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-    number
-        && path
-            .file_stem()
-            .is_some_and(|stem| Path::new(stem).extension() == Some("blktrace".as_ref()))
+/// The name of the block trace of which a path is the file of one CPU (`sda.blktrace.0`).
+fn trace_of_one_cpu(path: &Path) -> Option<PathBuf> {
+    let name = CpuFileName::parse(path.file_name()?.to_str()?)?;
+    Some(path.with_file_name(name.trace))
 }
 
 /// The files of all CPUs of the block trace with this name.
@@ -161,8 +158,8 @@ pub(super) fn plan(job: Reading, input: TraceInput, messages: &mut Messages) -> 
         input,
         skips_invalid: job.get(REPLAY_INVALID) == ReplayInvalid::Skip,
         timed: !job.get(REPLAY_NO_STALL),
-        speed_percent: job.get(REPLAY_TIME_SCALE).max(1),
-        divisor: job.get(REPLAY_SCALE).max(1),
+        speed_percent: NonZeroU32::new(job.get(REPLAY_TIME_SCALE)).unwrap_or(NonZeroU32::MIN),
+        divisor: NonZeroU32::new(job.get(REPLAY_SCALE)).unwrap_or(NonZeroU32::MIN),
         align: align.filter(|align| align.0.is_power_of_two()),
         skipped: skips.iter().flat_map(kinds).collect(),
         targets: ReplayTargets::One(ReplayFit::default()),

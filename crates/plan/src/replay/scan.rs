@@ -5,8 +5,7 @@ use std::collections::BinaryHeap;
 use std::io::{self, Read};
 
 use fiord_formats::trace::{
-    self, TraceError, TraceEvent, TraceFlags, TraceIo, TraceKind, TraceName, TraceReader,
-    TraceTarget,
+    self, TraceError, TraceEvent, TraceIo, TraceKind, TraceName, TraceReader, TraceTarget,
 };
 use fiord_job::option::table::{BS, READ_IOLOG};
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
@@ -166,7 +165,7 @@ pub(super) fn scan(
         return None;
     }
     let is_stream = matches!(plan.input, TraceInput::Stream(_));
-    if !is_stream && counts.contents.transfers() + counts.contents.syncs == 0 {
+    if !is_stream && counts.contents.transfers() == 0 && !counts.contents.flushes {
         let help = "To fix: check the trace, and `replay_skip` and `replay_map`";
         messages.push(job.error(READ_IOLOG, format!("`{path}` has no I/O to replay")).help(help));
         return None;
@@ -254,25 +253,21 @@ impl<'a> Counts<'a> {
         let contents = &mut self.contents;
         let name = self.names.get_mut(io.target.index());
         let Some(name) = name.filter(|name| !name.skipped && plan.replays(io.kind)) else {
-            contents.skipped += 1;
             return;
         };
         let first = *self.first.get_or_insert(io.time);
         contents.span = io.time.saturating_sub(first);
         self.depth.issued(io);
         let Some(dir) = io.kind.dir() else {
-            contents.syncs += 1;
+            contents.flushes = true;
             name.syncs = true;
             return;
         };
         if io.len == Bytes::ZERO {
-            contents.skipped += 1;
             return;
         }
         contents.ios[dir] += 1;
         contents.bytes[dir] = contents.bytes[dir].saturating_add(io.len);
-        contents.preflushes += u64::from(io.flags.contains(TraceFlags::PREFLUSH));
-        contents.durable += u64::from(io.flags.contains(TraceFlags::FUA));
         name.transfers(dir, plan.offset(io.offset.0), io.len.0);
         if io.len.0 > LARGEST_IO && io.kind != TraceKind::Trim {
             self.too_large = self.too_large.max(Some(io.len));

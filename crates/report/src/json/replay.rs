@@ -1,6 +1,6 @@
 //! How a job followed the trace that it replayed, under the key `"fiord"` of a job.
 
-use fiord_stat::replay::ReplaySummary;
+use fiord_stat::replay::{ReplayCount, ReplaySummary};
 
 use super::document::{Value, integer, text};
 
@@ -8,7 +8,6 @@ use super::document::{Value, integer, text};
 pub(super) fn results(replay: &ReplaySummary) -> Value {
     let mut keys = vec![
         ("timed".to_string(), Value::of(&replay.timed)),
-        ("ios".into(), integer(replay.issued)),
         ("took_ns".into(), integer(replay.took.0)),
         ("recorded_ns".into(), integer(replay.recorded.0)),
     ];
@@ -28,15 +27,8 @@ pub(super) fn results(replay: &ReplaySummary) -> Value {
     if let Some(depth) = replay.trace_depth {
         keys.push(("trace_depth".into(), integer(depth)));
     }
-    for (name, count) in [
-        ("depth", u64::from(replay.depth)),
-        ("blocked", replay.blocked),
-        ("starved", replay.starved),
-        ("skipped_ios", replay.skipped),
-        ("invalid_lines", replay.invalid),
-        ("backward_times", replay.backwards),
-    ] {
-        keys.push((name.into(), integer(count)));
+    for which in ReplayCount::ALL {
+        keys.push((which.key().into(), integer(replay.counts.get(which))));
     }
     if let Some(line) = &replay.first_invalid {
         keys.push(("first_invalid_line".into(), text(line)));

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::replay::ReplaySummary;
+use fiord_stat::replay::{ReplayCount, ReplaySummary};
 use fiord_types::Nanos;
 
 /// Writes the lateness, the depths, and what was skipped.
 pub(super) fn write(replay: &ReplaySummary, out: &mut dyn Write) -> io::Result<()> {
-    let all = replay.issued;
+    let count = |which| replay.counts.get(which);
+    let all = count(ReplayCount::Issued);
     if replay.timed {
         let late = |percent| micros(replay.percentile(percent).unwrap_or(Nanos::ZERO));
         writeln!(
@@ -29,18 +30,18 @@ pub(super) fn write(replay: &ReplaySummary, out: &mut dyn Write) -> io::Result<(
             replay.recorded.as_secs_f64()
         )?;
     }
-    write!(out, "  fiord: replay: most I/Os in flight: {}", replay.depth)?;
+    write!(out, "  fiord: replay: most I/Os in flight: {}", count(ReplayCount::Depth))?;
     if let Some(depth) = replay.trace_depth {
         write!(out, ", in the trace: {depth}")?;
     }
-    for (count, what) in [
-        (replay.blocked, "waited for a free slot"),
-        (replay.skipped, "skipped"),
-        (replay.invalid, "invalid lines skipped"),
-        (replay.backwards, "timestamps went backwards"),
+    for (which, what) in [
+        (ReplayCount::Blocked, "waited for a free slot"),
+        (ReplayCount::Skipped, "skipped"),
+        (ReplayCount::Invalid, "invalid lines skipped"),
+        (ReplayCount::Backwards, "timestamps went backwards"),
     ] {
-        if count > 0 {
-            write!(out, "; {count} {what}")?;
+        if count(which) > 0 {
+            write!(out, "; {} {what}", count(which))?;
         }
     }
     writeln!(out)?;

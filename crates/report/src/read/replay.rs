@@ -1,6 +1,6 @@
 //! How a job followed the trace that it replayed.
 
-use fiord_stat::replay::ReplaySummary;
+use fiord_stat::replay::{ReplayCount, ReplayCounts, ReplaySummary};
 use fiord_types::Nanos;
 
 use super::node::Node;
@@ -11,9 +11,10 @@ pub(super) fn results(node: Node<'_>) -> ReplaySummary {
     let numbered =
         |(key, value): (&str, Node<'_>)| Some((key.parse().ok()?, Nanos(value.integer())));
     let bin = |(key, count): (&str, Node<'_>)| Some((Nanos(key.parse().ok()?), count.integer()));
+    let mut counts = ReplayCounts::default();
+    ReplayCount::ALL.into_iter().for_each(|which| counts.add(which, node.whole(which.key())));
     ReplaySummary {
         timed: node.find("lateness_ns").is_some(),
-        issued: node.whole("ios"),
         mean: Nanos(lateness.whole("mean")),
         max: Nanos(lateness.whole("max")),
         percentiles: lateness.entries("percentile").filter_map(numbered).collect(),
@@ -21,12 +22,7 @@ pub(super) fn results(node: Node<'_>) -> ReplaySummary {
         recorded: Nanos(node.whole("recorded_ns")),
         took: Nanos(node.whole("took_ns")),
         trace_depth: node.find("trace_depth").map(|depth| depth.integer() as u32),
-        depth: node.whole("depth") as u32,
-        blocked: node.whole("blocked"),
-        starved: node.whole("starved"),
-        skipped: node.whole("skipped_ios"),
-        invalid: node.whole("invalid_lines"),
+        counts,
         first_invalid: node.find("first_invalid_line").map(|_| node.text("first_invalid_line")),
-        backwards: node.whole("backward_times"),
     }
 }

@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use fiord_formats::trace::{TraceError, TraceNotes, TraceReader};
+use fiord_formats::trace::{TraceError, TraceReader};
 use fiord_load::source::replay::{ReplayCursor, ReplayFeeder, ReplayStep, replay_ring};
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Facts, JobPlan, ReplayPlan};
+use fiord_stat::replay::{ReplayCount, ReplayCounts};
 use fiord_types::Errno;
 
 use crate::error::{JobError, Stage};
@@ -42,10 +43,10 @@ pub(crate) struct FeedState {
 pub(crate) struct FeedNotes {
     /// Why reading ended before the end of the trace.
     pub error: Option<JobError>,
-    /// I/Os that the options skip.
-    pub skipped: u64,
-    /// What the reader noticed.
-    pub trace: TraceNotes,
+    /// I/Os and lines that were skipped.
+    pub counts: ReplayCounts,
+    /// The first invalid line that was skipped.
+    pub first_invalid: Option<String>,
 }
 
 impl FeedState {
@@ -111,8 +112,13 @@ impl Feed<'_> {
         };
         state.update(|notes| {
             notes.error = error;
-            notes.skipped = self.steps.skipped;
-            notes.trace = reader.notes().clone();
+            notes.counts.add(ReplayCount::Skipped, self.steps.skipped());
+            let trace = reader.notes();
+            notes.counts.add(ReplayCount::Invalid, trace.skipped);
+            notes.counts.add(ReplayCount::Backwards, trace.backwards);
+            let line = trace.first_skipped.as_ref();
+            notes.first_invalid =
+                line.map(|line| format!("line {}: {}: {:?}", line.line, line.problem, line.text));
         });
         // The end of the steps is announced only now, when the worker can read why they end.
         drop(self.feeder);

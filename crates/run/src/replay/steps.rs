@@ -18,7 +18,7 @@ pub(super) struct TraceSteps<'a> {
     /// Largest read or write.
     largest: u64,
     /// I/Os that the options skip.
-    pub(super) skipped: u64,
+    skipped: u64,
 }
 
 /// Where the I/Os of a target go.
@@ -96,6 +96,11 @@ impl<'a> TraceSteps<'a> {
         }
     }
 
+    /// I/Os that the options skip.
+    pub(super) fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
     /// Passes the steps of an event to `feed`.
     #[inline]
     pub(super) fn of<E: From<CannotReplay>>(
@@ -154,7 +159,13 @@ impl<'a> TraceSteps<'a> {
         }
         let first = *self.first.get_or_insert(io.time);
         let due = self.plan.due(io.time.saturating_sub(first));
-        let step = |kind, offset, len| ReplayStep { due, kind, file, offset, len };
+        let step = |kind, offset, len| ReplayStep {
+            due,
+            kind,
+            file,
+            offset: Bytes(offset),
+            len: Bytes(len),
+        };
         let kind = match io.kind {
             TraceKind::Sync => return feed(step(ReplayKind::Fsync, 0, 0)),
             TraceKind::DataSync => return feed(step(ReplayKind::Fdatasync, 0, 0)),
@@ -172,7 +183,7 @@ impl<'a> TraceSteps<'a> {
                 feed(step(ReplayKind::Preflush, 0, 0))?;
             }
             let own = durable && self.plan.durable_flag;
-            feed(step(if own { ReplayKind::DurableWrite } else { kind }, offset, len as u32))?;
+            feed(step(if own { ReplayKind::DurableWrite } else { kind }, offset, len))?;
             if durable && !own {
                 feed(step(ReplayKind::Postflush, 0, 0))?;
             }
@@ -181,7 +192,7 @@ impl<'a> TraceSteps<'a> {
         let mut done = 0;
         while done < len {
             let part = ReplayPlan::part(io.kind, len - done);
-            feed(step(kind, offset + done, part as u32))?;
+            feed(step(kind, offset + done, part))?;
             done += part;
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fiord_load::source::replay::{ReplayCursor, ReplayKind, Upcoming};
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::Recorder;
-use fiord_stat::replay::ReplayResults;
+use fiord_stat::replay::{ReplayCount, ReplayResults};
 use fiord_types::Nanos;
 
 use super::{Completed, Delay, Disposition, Events, Hook, HookResults, IssuedIo, NEVER};
@@ -107,7 +107,7 @@ impl Hook for ReplayHook {
             }
             Upcoming::Drawn(_) | Upcoming::End => Delay::None,
             Upcoming::Unknown => {
-                self.results.starved += u64::from(self.start != NEVER);
+                self.results.counts.add(ReplayCount::Starved, u64::from(self.start != NEVER));
                 Delay::Event(now.saturating_add(ASK_AGAIN))
             }
         }
@@ -126,9 +126,10 @@ impl Hook for ReplayHook {
         self.flushing = kind == ReplayKind::Preflush;
         self.in_flight += 1;
         let found_no_slot = self.in_flight == self.slots && self.last_end > due;
-        self.results.blocked += u64::from(self.timed && found_no_slot);
-        self.results.depth = self.results.depth.max(self.in_flight);
-        self.results.issued += 1;
+        self.results.counts.add(ReplayCount::Blocked, u64::from(self.timed && found_no_slot));
+        let counts = &mut self.results.counts;
+        counts.raise(ReplayCount::Depth, u64::from(self.in_flight));
+        counts.add(ReplayCount::Issued, 1);
     }
 
     fn completed(
@@ -177,13 +178,8 @@ impl Hook for ReplayHook {
         let mut replay = self.results.clone();
         replay.recorded = self.last_due;
         replay.took = Nanos(self.last_issue.saturating_sub(self.start));
-        replay.skipped = notes.skipped;
-        replay.invalid = notes.trace.skipped;
-        replay.backwards = notes.trace.backwards;
-        replay.first_invalid = notes
-            .trace
-            .first_skipped
-            .map(|line| format!("line {}: {}: {:?}", line.line, line.problem, line.text));
+        replay.counts.merge(&notes.counts);
+        replay.first_invalid = notes.first_invalid;
         results.replay = Some(Box::new(replay));
         results.failure = notes.error;
     }
