@@ -5,7 +5,7 @@ use fiord_job::spec::JobSpec;
 use fiord_plan::{BlockSize, JobPlan, Mix, Plan};
 use fiord_stat::progress::{HeaderKind, JobHeader};
 use fiord_stat::report::NumberStyle;
-use fiord_types::{Bytes, PerDir};
+use fiord_types::{Bytes, Dir, PerDir};
 
 /// The data of the lines before a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,8 +43,13 @@ fn style(job: &JobPlan) -> NumberStyle {
 }
 
 fn header(job: &JobPlan) -> JobHeader {
+    let seq_rand = job.load.seq_rand.as_deref();
     let bs = PerDir::from_fn(|dir| {
-        let block: &BlockSize = &job.load.blocks[dir];
+        let block: &BlockSize = match (seq_rand, dir) {
+            (Some(both), Dir::Read) => &both.sequential,
+            (Some(both), Dir::Write) => &both.random,
+            _ => &job.load.blocks[dir],
+        };
         (Bytes(block.min().into()), Bytes(block.max().into()))
     });
     JobHeader {
@@ -53,7 +58,7 @@ fn header(job: &JobPlan) -> JobHeader {
         kind: HeaderKind::Io {
             rw: rw(job).to_owned(),
             bs,
-            seq_rand: false,
+            seq_rand: seq_rand.is_some(),
             engine: job.engine.def().name.to_owned(),
             iodepth: job.depth.depth,
         },

@@ -155,6 +155,7 @@ impl Console {
             EventKind::Progress(progress) => self.live_line(progress),
             EventKind::Status(report) => self.report(report),
             EventKind::BadBlock { job, what } => complain(&format!("fio: job {job}: {what}\n")),
+            EventKind::SurvivedError { what } => complain(&format!("fio: {what}\n")),
             EventKind::Triggered { cause, states, command } => {
                 self.header(&triggered(cause.in_words(), *states, command.as_deref()));
             }

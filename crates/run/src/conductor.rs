@@ -284,6 +284,7 @@ impl<'a> Conductor<'a> {
             Message::BadBlock { index, what } => {
                 self.events.send(EventKind::BadBlock { job: job(index).into(), what });
             }
+            Message::SurvivedError { what } => self.events.send(EventKind::SurvivedError { what }),
             // The message only wakes the conductor: `release_ready` finds the ready jobs.
             Message::Ready => {}
             // `lay_out_one` handles this message.

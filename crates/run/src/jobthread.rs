@@ -109,6 +109,10 @@ fn work(
         let sender = sender.clone();
         Arc::new(move |what| send(&sender, Message::BadBlock { index, what }))
     };
+    let error_dump = {
+        let sender = sender.clone();
+        Arc::new(move |what| send(&sender, Message::SurvivedError { what }))
+    };
     let ready = || send(sender, Message::Ready);
     let warn = |what| send(sender, Message::Warning { index, what });
     let outside = Outside {
@@ -116,6 +120,7 @@ fn work(
         ready: &ready,
         debug,
         bad_block,
+        error_dump,
         aux_path: &run.aux_path,
         maps: &run.verify_maps,
         extents: &run.verify_extents,

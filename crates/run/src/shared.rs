@@ -134,6 +134,10 @@ pub(crate) enum Message {
         index: usize,
         what: String,
     },
+    /// A job survived an error (`error_dump`).
+    SurvivedError {
+        what: String,
+    },
     /// A job is set up and waits to be released.
     Ready,
     /// The layout thread has finished a job.

@@ -223,6 +223,11 @@ impl Errno {
         NAMES.iter().find(|(errno, _)| *errno == self).map_or("E?", |(_, name)| name)
     }
 
+    /// All symbolic names, ordered by number.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(_, name)| *name)
+    }
+
     /// The errno with this symbolic name. The aliases `EWOULDBLOCK`, `EDEADLOCK` and `ENOTSUP` are accepted too.
     #[must_use]
     pub fn named(name: &str) -> Option<Errno> {

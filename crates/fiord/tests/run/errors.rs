@@ -27,6 +27,16 @@ fn the_error_of_a_job_is_the_first_one_unless_another_ends_it() {
         ("--continue_on_error=all --sim_errors=EIO@8k,ENOSPC@64k", 1, vec![[28, 2, 5]]),
         ("--sim_errors=EIO@64k", 1, vec![[5, -1, -1]]),
         ("--continue_on_error=all", 0, vec![[0, 0, 0]]),
+        // A list replaces the errors of the medium, and the option that comes last decides.
+        ("--ignore_error=ENOSPC --sim_errors=ENOSPC@8k-16k", 0, vec![[28, 2, 28]]),
+        ("--ignore_error=28:0x5 --sim_errors=ENOSPC@8k,EIO@64k", 0, vec![[28, 2, 28]]),
+        ("--ignore_error=,ENOSPC --sim_errors=ENOSPC@8k", 1, vec![[28, 0, 0]]),
+        ("--ignore_error=ENOSPC --sim_errors=EIO@8k", 1, vec![[5, 1, 5]]),
+        ("--continue_on_error=all --ignore_error=ENOSPC --sim_errors=EIO@8k", 1, vec![[5, 1, 5]]),
+        ("--continue_on_error=read --ignore_error=,EIO --sim_errors=EIO@8k", 0, vec![[5, 1, 5]]),
+        ("--ignore_error=EIO --continue_on_error=write --sim_errors=EIO@8k", 1, vec![[5, 0, 0]]),
+        ("--ignore_error=EIO --continue_on_error=none --sim_errors=EIO@8k", 1, vec![[5, -1, -1]]),
+        ("--ignore_error=:, --sim_errors=EIO@8k", 1, vec![[5, -1, -1]]),
         // Entries with several jobs.
         ("--continue_on_error=all --sim_errors=EIO@8k --numjobs=2", 0, vec![[5, 1, 5]; 2]),
         (
@@ -40,6 +50,40 @@ fn the_error_of_a_job_is_the_first_one_unless_another_ends_it() {
         assert_eq!(errors(&ran.json()), expected, "{options}");
         assert_eq!(ran.err.is_empty(), status == 0, "{options}: {}", ran.err);
     }
+}
+
+#[test]
+fn error_dump_prints_each_survived_error() {
+    let place = Place::new();
+    let line = format!("{READ} --name=a --filename=f --ignore_error=EIO --sim_errors=EIO@8k-16k");
+    assert_eq!(place.run(&format!("{line} --error_dump=0")).ok().err, "");
+    let ran = place.run(&format!("{line} --error_dump=1"));
+    let said = "fio: io_u error on file f: Input/output error: read offset=8192, buflen=4096\n\
+                fio: io_u error on file f: Input/output error: read offset=12288, buflen=4096\n";
+    assert_eq!((ran.status, &*ran.err), (Some(0), said));
+    let many = line.replace("8k-16k", "0-1m").replace("--bs=4k", "--bs=512");
+    let ran = place.run(&format!("{many} --error_dump=1"));
+    let end = "; further errors of this job are counted and not listed\n";
+    assert!(ran.err.lines().count() == 1000 && ran.err.ends_with(end), "{}", ran.err);
+    assert_eq!(errors(&ran.json()), [[5, 2048, 5]]);
+}
+
+/// Bad data are an error of verification, `EILSEQ`.
+#[test]
+fn ignore_error_applies_to_bad_data() {
+    let place = Place::new();
+    let job = "--name=a --filename=f --size=64k --bs=4k --verify=crc32c --output-format=json";
+    place.run(&format!("{job} --rw=write")).ok();
+    let mut bytes = std::fs::read(place.path("f")).unwrap();
+    bytes[5000] ^= 1;
+    place.write("f", bytes);
+    for (list, status) in [(",,EILSEQ", 0), (",,84", 0), ("EILSEQ", 1), (",,EIO", 1)] {
+        let ran = place.run(&format!("{job} --rw=read --ignore_error={list}"));
+        assert_eq!(ran.status, Some(status), "{list}: {ran:?}");
+        assert_eq!(ran.json()["jobs"][0]["error"], 84, "{list}");
+    }
+    let ran = place.run(&format!("{job} --rw=read --ignore_error=EIO,ESPC"));
+    assert!(ran.err.contains("unknown error `ESPC`"), "{}", ran.err);
 }
 
 #[test]

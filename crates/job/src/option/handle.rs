@@ -7,7 +7,7 @@ use fiord_types::{Bytes, Nanos, PerDir};
 
 use super::def::{OptionDef, Word};
 use super::fault::{SimCrash, SimFault};
-use super::value::{Amount, NumaPolicy, PatternPart, SizeRange, TimeRange, Value};
+use super::value::{Amount, ErrorLists, NumaPolicy, PatternPart, SizeRange, TimeRange, Value};
 
 /// A typed handle of a declared option. [`JobSpec::get`](crate::spec::JobSpec::get) takes a handle
 /// and returns a `G`: the type of the option's value, or an [`Option`] of it if the option has no
@@ -164,6 +164,7 @@ held_by! {
     NumaPolicy = NumaPolicy,
     Vec<SimFault> = Faults,
     SimCrash = Crash,
+    ErrorLists = ErrorLists,
 }
 
 /// For values with their own syntax.

@@ -133,12 +133,25 @@ pub enum Value {
     NumaPolicy(NumaPolicy),
     /// `buffer_pattern`, `verify_pattern`.
     Pattern(Vec<PatternPart>),
+    /// `ignore_error`.
+    ErrorLists(ErrorLists),
     /// `sim_faults`.
     Faults(Vec<SimFault>),
     /// `sim_crash`.
     Crash(SimCrash),
     /// File or directory names, with backslashes before colons removed.
     Paths(Vec<String>),
+}
+
+/// `ignore_error`: numbers of errors after which a job continues.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorLists {
+    /// Errors of reads.
+    pub reads: Vec<i32>,
+    /// Errors of writes, trims and flushes.
+    pub writes: Vec<i32>,
+    /// Errors of verification.
+    pub verification: Vec<i32>,
 }
 
 /// Why a text is not a value of an option. The caller adds the place.

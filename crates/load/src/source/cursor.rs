@@ -252,6 +252,7 @@ impl OffsetGenerator {
 
     fn random(&mut self, cursor: &mut FileCursor, dir: Dir, len: u32) -> Option<(u64, u32)> {
         if !self.draws_now(dir) {
+            let len = self.sizes[dir].draw_sequential(len, &mut self.size_rng);
             if self.identical && self.nth > 1 {
                 if let Some(last) = cursor.last[dir] {
                     return Some((last, len));

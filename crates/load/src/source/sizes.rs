@@ -25,6 +25,8 @@ enum Kind {
         upto: Box<[(u64, u32)]>,
         total: u64,
     },
+    /// Sizes of sequential and of random I/Os.
+    SeqRand(Box<[Sizes; 2]>),
 }
 
 impl Sizes {
@@ -37,6 +39,10 @@ impl Sizes {
                 Kind::Range { step, steps: u64::from((max - min) / step) + 1 }
             }
             BlockSize::Fixed(_) | BlockSize::Range { .. } => Kind::Fixed,
+            BlockSize::SeqRand(both) => Kind::SeqRand(Box::new([
+                Sizes::new(&both.sequential, unaligned),
+                Sizes::new(&both.random, unaligned),
+            ])),
             BlockSize::Split(shares) => {
                 let mut total = 0;
                 let mut upto = Vec::with_capacity(shares.len());
@@ -73,15 +79,24 @@ impl Sizes {
     pub(super) fn shares(&self) -> Option<(Vec<(u64, u32)>, u64)> {
         match &self.kind {
             Kind::Fixed => Some((vec![(1, self.min)], 1)),
-            Kind::Range { .. } => None,
+            Kind::Range { .. } | Kind::SeqRand(_) => None,
             Kind::Split { upto, total } => Some((upto.to_vec(), *total)),
         }
     }
 
-    /// Draws a size in bytes.
+    /// Draws the size in bytes of a sequential I/O. `drawn`: what [`draw`](Self::draw) has returned for it.
+    pub(super) fn draw_sequential(&self, drawn: u32, rng: &mut Rng) -> u32 {
+        match &self.kind {
+            Kind::SeqRand(both) => both[0].draw(rng),
+            _ => drawn,
+        }
+    }
+
+    /// Draws a size in bytes. If sequential I/Os have sizes of their own, it is that of a random one.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u32 {
         match &self.kind {
+            Kind::SeqRand(both) => both[1].draw(rng),
             Kind::Fixed => self.min,
             Kind::Range { step, steps } => self.min + rng.below(*steps) as u32 * step,
             Kind::Split { upto, total } => {

@@ -1,10 +1,14 @@
-//! Block sizes: `bs`, `bsrange`, `bssplit`, `ba`.
+//! Block sizes: `bs`, `bsrange`, `bssplit`, `bs_is_seq_rand`, `ba`.
 
-use fiord_job::option::def::OptionDef;
-use fiord_job::option::table::{BA, BS, BSRANGE, BSSPLIT, NORANDOMMAP};
+use fiord_job::number;
+use fiord_job::option::def::{OptionDef, Unit};
+use fiord_job::option::table::{
+    BA, BS, BS_IS_SEQ_RAND, BSRANGE, BSSPLIT, NORANDOMMAP, PERCENTAGE_RANDOM, RW,
+};
 use fiord_types::{Dir, PerDir};
 
-use crate::model::{BlockSize, Load, Mix};
+use super::mix;
+use crate::model::{BlockSize, Load, Mix, SeqRandSizes};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -14,6 +18,32 @@ const DEFAULT: u32 = 4096;
 /// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
 /// regardless of their order.
 pub(crate) fn sizes(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> {
+    let typed = typed(job, messages);
+    let Some(both) = seq_rand(job, &typed) else { return typed };
+    let (_, random) = mix(job);
+    let percent = job.get(PERCENTAGE_RANDOM);
+    let nth = job.get(RW).suffix;
+    let nth = nth.and_then(|n| number::integer(&n, Unit::Count, &job.spec.bases).ok());
+    let some_sequential = nth.is_some_and(|n| n > 1);
+    PerDir::from_fn(|dir| match percent[dir].unwrap_or(100) {
+        _ if !random => both.sequential.clone(),
+        0 => both.sequential.clone(),
+        100 if !some_sequential => both.random.clone(),
+        _ if both.sequential == both.random => both.random.clone(),
+        _ => BlockSize::SeqRand(both.clone()),
+    })
+}
+
+/// The sizes of sequential and random I/Os (`bs_is_seq_rand`): those that are typed for reads and for writes.
+pub(crate) fn seq_rand(job: Reading, typed: &PerDir<BlockSize>) -> Option<Box<SeqRandSizes>> {
+    job.get(BS_IS_SEQ_RAND).then(|| {
+        let (sequential, random) = (typed[Dir::Read].clone(), typed[Dir::Write].clone());
+        Box::new(SeqRandSizes { sequential, random })
+    })
+}
+
+/// The block sizes as typed for reads, writes and trims.
+pub(crate) fn typed(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> {
     let plain = job.get(BS);
     let ranges = job.get(BSRANGE).unwrap_or_default();
     let splits = job.get(BSSPLIT).unwrap_or_default();

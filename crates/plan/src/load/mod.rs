@@ -134,6 +134,7 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         step: step(job, random, messages),
         sequencer: job.get(RW_SEQUENCER),
         blocks: blocks.clone(),
+        seq_rand: blocks::seq_rand(job, &blocks::typed(job, messages)),
         align,
         unaligned: job.get(BS_UNALIGNED),
         // A map works only for blocks on a grid. An uneven distribution revisits some blocks before

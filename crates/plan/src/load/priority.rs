@@ -193,12 +193,7 @@ fn sizes_exist(
     messages: &mut Messages,
 ) {
     for size in shares.iter().filter_map(|s| s.block) {
-        let exists = match blocks {
-            BlockSize::Fixed(block) => *block == size,
-            BlockSize::Range { min, max } => (*min..=*max).contains(&size),
-            BlockSize::Split(all) => all.iter().any(|(block, _)| *block == size),
-        };
-        if !exists {
+        if !occurs(blocks, size) {
             messages.push(
                 job.no_effect(
                     priority::CMDPRIO_BSSPLIT,
@@ -209,5 +204,15 @@ fn sizes_exist(
                 .help("To fix: name sizes that `bs` or `bssplit` have"),
             );
         }
+    }
+}
+
+/// Whether I/Os can have a size.
+fn occurs(blocks: &BlockSize, size: u32) -> bool {
+    match blocks {
+        BlockSize::Fixed(block) => *block == size,
+        BlockSize::Range { min, max } => (*min..=*max).contains(&size),
+        BlockSize::Split(all) => all.iter().any(|(block, _)| *block == size),
+        BlockSize::SeqRand(both) => occurs(&both.sequential, size) || occurs(&both.random, size),
     }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::handle::{Opt, WordEnum};
 use fiord_job::option::table::{
-    CONTINUE_ON_ERROR, EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS, IO_SUBMIT_MODE,
-    IOENGINE, IoSubmitMode, JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES, READ_BEYOND_WP,
-    RECOVER_ZBD_WRITE_ERROR, RW, TRIM_PERCENTAGE, ToleratedErrors, WRITE_ZONE_REMAINDER,
-    ZONE_RESET_FREQUENCY, ZONE_RESET_THRESHOLD, ZONEMODE, ZONESIZE, ZoneMode, nvme, sg,
+    EXPERIMENTAL_VERIFY, FILE_APPEND, IGNORE_ZONE_LIMITS, IO_SUBMIT_MODE, IOENGINE, IoSubmitMode,
+    JOB_MAX_OPEN_ZONES, LOCKFILE, LockFile, MAX_OPEN_ZONES, READ_BEYOND_WP,
+    RECOVER_ZBD_WRITE_ERROR, RW, TRIM_PERCENTAGE, WRITE_ZONE_REMAINDER, ZONE_RESET_FREQUENCY,
+    ZONE_RESET_THRESHOLD, ZONEMODE, ZONESIZE, ZoneMode, nvme, sg,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
@@ -18,6 +18,7 @@ use crate::load::write_commands;
 use crate::model::{
     EngineAccess, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteCommand, Zoned,
 };
+use crate::options::errors;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::verify;
@@ -45,11 +46,7 @@ pub(crate) fn zoned(job: Reading, mix: Mix, messages: &mut Messages) -> Option<Z
         return None;
     }
     let recover = job.get(RECOVER_ZBD_WRITE_ERROR);
-    let goes_on = matches!(
-        job.get(CONTINUE_ON_ERROR),
-        ToleratedErrors::Write | ToleratedErrors::Io | ToleratedErrors::All
-    );
-    if recover && !goes_on {
+    if recover && !errors::continue_on_error(job).writes.counts() {
         messages.push(
             job.error(
                 RECOVER_ZBD_WRITE_ERROR,

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use fiord_job::option::table::{
-    CONTINUE_ON_ERROR, CORE_BANDWIDTH, DISK_UTIL, GROUP_REPORTING, IGNORE_FINDINGS,
-    SIGNIFICANT_FIGURES, STATS, ToleratedErrors, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase,
-    VERIFY_COMPLETE, VERIFY_EXTENTS,
+    CORE_BANDWIDTH, DISK_UTIL, ERROR_DUMP, GROUP_REPORTING, IGNORE_FINDINGS, SIGNIFICANT_FIGURES,
+    STATS, UNIFIED_RW_REPORTING, UNIT_BASE, UnitBase, VERIFY_COMPLETE, VERIFY_EXTENTS,
 };
 use fiord_job::spec::Setting;
 
 use crate::measure::specification;
-use crate::model::{ContinueOnError, Reporting};
+use crate::model::Reporting;
+use crate::options::errors;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -29,18 +29,8 @@ pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
             UnitBase::Bits => 1,
             UnitBase::Bytes => 8,
         },
-        continue_on_error: match job.get(CONTINUE_ON_ERROR) {
-            ToleratedErrors::None => ContinueOnError::default(),
-            ToleratedErrors::Read => ContinueOnError { reads: true, ..ContinueOnError::default() },
-            ToleratedErrors::Write => {
-                ContinueOnError { writes: true, ..ContinueOnError::default() }
-            }
-            ToleratedErrors::Io => ContinueOnError { verification: false, ..ContinueOnError::ALL },
-            ToleratedErrors::Verify => {
-                ContinueOnError { verification: true, ..ContinueOnError::default() }
-            }
-            ToleratedErrors::All => ContinueOnError::ALL,
-        },
+        continue_on_error: errors::continue_on_error(job),
+        error_dump: job.get(ERROR_DUMP),
         verify_extents: job.get(VERIFY_EXTENTS).map(PathBuf::from),
         verify_complete: job.get(VERIFY_COMPLETE),
         spec: specification::stated(job, messages),

@@ -22,6 +22,8 @@ pub struct Load {
     pub sequencer: Sequencer,
     /// Block sizes per direction, in bytes.
     pub blocks: PerDir<BlockSize>,
+    /// `bs_is_seq_rand`: the sizes from which `blocks` follows.
+    pub seq_rand: Option<Box<SeqRandSizes>>,
     /// `blockalign` per direction, in bytes: offsets of random I/O are multiples of it.
     pub align: PerDir<u64>,
     /// `bs_unaligned`: a block size range yields any number of bytes, not only multiples of the
@@ -176,6 +178,17 @@ pub enum BlockSize {
     },
     /// `bssplit`: sizes in bytes with their shares in per cent, which add up to 100.
     Split(Vec<(u32, u8)>),
+    /// `bs_is_seq_rand`, and the direction has sequential and random I/Os.
+    SeqRand(Box<SeqRandSizes>),
+}
+
+/// `bs_is_seq_rand`: the block sizes of sequential and of random I/Os.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeqRandSizes {
+    /// Sizes of sequential I/Os.
+    pub sequential: BlockSize,
+    /// Sizes of random I/Os.
+    pub random: BlockSize,
 }
 
 impl BlockSize {
@@ -186,6 +199,7 @@ impl BlockSize {
             BlockSize::Fixed(b) => *b,
             BlockSize::Range { min, .. } => *min,
             BlockSize::Split(s) => s.iter().map(|x| x.0).min().unwrap_or(0),
+            BlockSize::SeqRand(both) => both.sequential.min().min(both.random.min()),
         }
     }
     /// The largest size in bytes.
@@ -195,6 +209,7 @@ impl BlockSize {
             BlockSize::Fixed(b) => *b,
             BlockSize::Range { max, .. } => *max,
             BlockSize::Split(s) => s.iter().map(|x| x.0).max().unwrap_or(0),
+            BlockSize::SeqRand(both) => both.sequential.max().max(both.random.max()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fiord_types::Nanos;
+use fiord_types::{Errno, Nanos};
 
 use super::{ClockSource, Stated, Unified};
 
@@ -76,8 +76,10 @@ pub struct Reporting {
     pub kb_base: u32,
     /// `unit_base`: 0 (chosen by the engine), 1 (bits) or 8 (bytes).
     pub unit_base: u8,
-    /// `continue_on_error`: the errors after which the job continues.
+    /// `continue_on_error`, `ignore_error`: the errors after which the job continues.
     pub continue_on_error: ContinueOnError,
+    /// `error_dump`: print each of these errors.
+    pub error_dump: bool,
     /// `verify_extents`: file for a list of all corrupt extents.
     pub verify_extents: Option<PathBuf>,
     /// `verify_complete`: the run fails if the job verified less than it wrote.
@@ -88,25 +90,58 @@ pub struct Reporting {
     pub ignore_findings: Vec<String>,
 }
 
-/// `continue_on_error`: the errors after which a job continues. By default every error ends the job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// `continue_on_error`, `ignore_error`: the errors after which a job continues. By default every error ends the job.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContinueOnError {
     /// Errors of reads.
-    pub reads: bool,
+    pub reads: Tolerance,
     /// Errors of writes, trims and flushes.
-    pub writes: bool,
+    pub writes: Tolerance,
     /// Errors of verification.
-    pub verification: bool,
+    pub verification: Tolerance,
+}
+
+/// The errors of one kind of I/O after which a job continues.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Tolerance {
+    /// No error.
+    #[default]
+    None,
+    /// Errors that concern one location on the medium: `EIO`, `EILSEQ`, and some statuses of devices.
+    Medium,
+    /// Errors with these numbers: of errno, or statuses of NVMe (type and code).
+    Listed(Vec<i32>),
+}
+
+impl Tolerance {
+    /// Whether errors of this kind of I/O are counted.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        *self != Tolerance::None
+    }
+
+    /// Whether the job continues after bad data.
+    #[must_use]
+    pub fn accepts_bad_data(&self) -> bool {
+        match self {
+            Tolerance::None => false,
+            Tolerance::Medium => true,
+            Tolerance::Listed(list) => list.contains(&Errno::EILSEQ.raw()),
+        }
+    }
 }
 
 impl ContinueOnError {
-    /// The job continues after all errors.
-    pub const ALL: ContinueOnError =
-        ContinueOnError { reads: true, writes: true, verification: true };
+    /// The job continues after all errors of the medium.
+    pub const ALL: ContinueOnError = ContinueOnError {
+        reads: Tolerance::Medium,
+        writes: Tolerance::Medium,
+        verification: Tolerance::Medium,
+    };
 
     /// Whether the job continues after any kind of error.
     #[must_use]
-    pub fn any(self) -> bool {
-        self.reads || self.writes || self.verification
+    pub fn any(&self) -> bool {
+        self.reads.counts() || self.writes.counts() || self.verification.counts()
     }
 }

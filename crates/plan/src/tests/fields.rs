@@ -67,6 +67,22 @@ fn blocks() {
     check(&[
         ("--bs=8k,", |j| j.load.blocks == [8192, 4096, 4096].map(BlockSize::Fixed)),
         ("--bs=,8k", |j| j.load.blocks == [4096, 8192, 8192].map(BlockSize::Fixed)),
+        ("--bs=8k,16k --bs_is_seq_rand=1 --rw=write", |j| {
+            j.load.blocks == PerDir::from_fn(|_| BlockSize::Fixed(8192))
+        }),
+        ("--bs=8k,16k,32k --bs_is_seq_rand=1 --rw=randrw", |j| {
+            j.load.blocks == PerDir::from_fn(|_| BlockSize::Fixed(16384))
+                && j.load.align == PerDir::all(16384)
+        }),
+        ("--bs=8k,16k --bs_is_seq_rand=1 --rw=randrw --percentage_random=100,0,50", |j| {
+            let kinds = j.load.blocks.clone().into_array();
+            kinds[0] == BlockSize::Fixed(16384)
+                && kinds[1] == BlockSize::Fixed(8192)
+                && matches!(kinds[2], BlockSize::SeqRand(_))
+        }),
+        ("--bs=8k,16k --bs_is_seq_rand=1 --rw=randread:3", |j| {
+            (j.load.blocks[Dir::Read].min(), j.load.blocks[Dir::Read].max()) == (8192, 16384)
+        }),
         ("--bs=8k,16k", |j| j.load.blocks == [8192, 16384, 16384].map(BlockSize::Fixed)),
         ("--bsrange=4k-8k --bs=16k", |j| {
             j.load.blocks[Dir::Read] == BlockSize::Range { min: 4096, max: 8192 }
@@ -335,12 +351,19 @@ fn records_and_reports() {
         }),
         ("--continue_on_error=io", |j| {
             j.reporting.continue_on_error
-                == ContinueOnError { verification: false, ..ContinueOnError::ALL }
+                == ContinueOnError { verification: Tolerance::None, ..ContinueOnError::ALL }
         }),
         ("--rw=write --verify=md5 --verify_complete=1", |j| j.reporting.verify_complete),
         ("--rw=write --verify=md5 --verify_extents=bad.txt", |j| {
             j.reporting.verify_extents.as_deref() == Some(std::path::Path::new("bad.txt"))
         }),
+        ("--ignore_error=EIO:5,,EILSEQ", |j| {
+            let continues = &j.reporting.continue_on_error;
+            (&continues.reads, &continues.writes)
+                == (&Tolerance::Listed(vec![5, 5]), &Tolerance::None)
+                && continues.verification.accepts_bad_data()
+        }),
+        ("--error_dump=1", |j| j.reporting.error_dump),
         ("--continue_on_error=1", |j| j.reporting.continue_on_error == ContinueOnError::ALL),
         ("--description=words", |j| j.identity.description.as_deref() == Some("words")),
     ]);

@@ -79,6 +79,22 @@ pub(super) fn of_job(plan: &JobPlan, trims: bool) -> Tracking {
     Tracking::Replay
 }
 
+/// Calls `divides` for sizes whose common divisor divides all sizes.
+fn divide_sizes(blocks: &BlockSize, divides: &mut dyn FnMut(Bytes)) {
+    match blocks {
+        BlockSize::Fixed(bytes) => divides((*bytes).into()),
+        // Sizes are multiples of the smallest one.
+        BlockSize::Range { min, .. } => divides((*min).into()),
+        BlockSize::Split(list) => {
+            list.iter().for_each(|(bytes, _)| divides((*bytes).into()));
+        }
+        BlockSize::SeqRand(both) => {
+            divide_sizes(&both.sequential, divides);
+            divide_sizes(&both.random, divides);
+        }
+    }
+}
+
 /// The largest number of bytes that divides every offset and length of the job's writes and trims, or of the reads of a
 /// job that only reads.
 pub(super) fn granule(plan: &JobPlan) -> Bytes {
@@ -87,14 +103,7 @@ pub(super) fn granule(plan: &JobPlan) -> Bytes {
     let mut divides = |bytes: Bytes| divisor = common_divisor(divisor, bytes);
     let changes = load.mix.changes_data();
     for dir in load.mix.dirs().filter(|dir| *dir != Dir::Read || !changes) {
-        match &load.blocks[dir] {
-            BlockSize::Fixed(bytes) => divides((*bytes).into()),
-            // Sizes are multiples of the smallest one.
-            BlockSize::Range { min, .. } => divides((*min).into()),
-            BlockSize::Split(list) => {
-                list.iter().for_each(|(bytes, _)| divides((*bytes).into()));
-            }
-        }
+        divide_sizes(&load.blocks[dir], &mut divides);
         if load.random {
             divides(Bytes(load.align[dir]));
         }

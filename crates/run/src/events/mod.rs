@@ -98,6 +98,11 @@ pub enum EventKind {
         /// Which data, and how they differ.
         what: String,
     },
+    /// A job continues after an I/O that failed (`error_dump`).
+    SurvivedError {
+        /// The file, the error, the kind of I/O, its offset and its length.
+        what: String,
+    },
     /// Rates, latencies and remaining time of the run and of each job.
     Progress(Box<Progress>),
     /// A report of the run so far (`--status-interval`, SIGUSR1).

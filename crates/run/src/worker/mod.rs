@@ -55,6 +55,9 @@ use crate::zones::{Counts, ZoneTable};
 pub(crate) use entry::run;
 pub(crate) use hooks::WriteProgress;
 
+/// Receives lines about errors, from any thread.
+pub(crate) type ErrorDump = Arc<dyn Fn(String) + Send + Sync>;
+
 /// What a worker needs from the rest of the run.
 pub(crate) struct Outside<'a> {
     /// Called when everything is set up.
@@ -63,6 +66,8 @@ pub(crate) struct Outside<'a> {
     pub debug: Option<&'a DebugOutput>,
     /// Receives a message about each bad block that the job finds (`verify`).
     pub bad_block: Arc<dyn Fn(String) + Send + Sync>,
+    /// Receives a line for each error that the job survives (`error_dump`).
+    pub error_dump: ErrorDump,
     /// Directory for files that the run itself creates (`--aux-path`).
     pub aux_path: &'a Path,
     /// Which write each block of the targets contains (`verify`).

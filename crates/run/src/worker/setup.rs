@@ -1,7 +1,7 @@
 //! Picks the source, the payload and the loop of a job, once, and runs the job.
 
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock};
@@ -299,7 +299,10 @@ impl<E: Engine> Start<'_, E> {
         let log = JobLog::of(job, outside.log, recorder.axes & axes::SLAT != 0);
         let mut worker = Worker::new((self.engine, slots), source, payload, |now| {
             let hooks = Hooks::of(job, special, hertz, now);
-            JobState::new((job, files), (control, live), recorder, hooks, now).with_log(log)
+            let mut state = JobState::new((job, files), (control, live), recorder, hooks, now);
+            let dumps = job.reporting.error_dump;
+            state.error_dump = dumps.then(|| (Arc::clone(&outside.error_dump), 0));
+            state.with_log(log)
         });
         worker.watch_buffers();
         inner_loop(&mut worker, queued);

@@ -10,7 +10,7 @@ use fiord_engine::{
     HeldSlot, MachineClock, Op, OpKind, Outcome, Queued, Slot, Time, Want,
 };
 use fiord_load::{Flush, Io, IoAttributes, Next, Source};
-use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix};
+use fiord_plan::{ContinueOnError, EnginePlan, JobPlan, Mix, Tolerance};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_types::{Bytes, Dir, Errno, FileIndex, Nanos, PerDir};
@@ -71,6 +71,7 @@ fn nowhere() -> Outside<'static> {
         ready: &|| (),
         debug: None,
         bad_block: Arc::new(drop),
+        error_dump: Arc::new(drop),
         aux_path,
         maps,
         extents,
@@ -367,12 +368,34 @@ fn continue_on_error_continues_and_counts_errors() {
     }
 }
 
+fn medium_if(on: bool) -> Tolerance {
+    if on { Tolerance::Medium } else { Tolerance::None }
+}
+
+#[test]
+fn errors_in_a_list_are_survived_and_all_others_end_the_job() {
+    for (list, errno, survives) in [
+        (vec![28, 122], Errno::EDQUOT, true),
+        (vec![28], Errno::ENOSPC, true),
+        (vec![28], Errno::EIO, false),
+    ] {
+        let mut job = plain();
+        job.reporting.continue_on_error.writes = Tolerance::Listed(list);
+        let answer = |n: usize, op: &Op| {
+            if n % 10 == 2 { Outcome::err(errno) } else { Outcome::ok(op.len) }
+        };
+        let (result, ..) = run_list(job, 4, (0..100).map(write_at).collect(), answer);
+        assert_eq!(result.error.is_none(), survives, "{errno}");
+        assert_eq!(result.recorder.errors, if survives { 10 } else { 1 });
+    }
+}
+
 #[test]
 fn an_error_that_the_engine_detects_belongs_to_its_io() {
     for goes_on in [true, false] {
         let mut job = plain();
         job.reporting.continue_on_error =
-            ContinueOnError { writes: goes_on, ..ContinueOnError::default() };
+            ContinueOnError { writes: medium_if(goes_on), ..ContinueOnError::default() };
         let answer = |n: usize, op: &Op| {
             if n % 10 == 2 { Outcome::err(Errno::EILSEQ) } else { Outcome::ok(op.len) }
         };

@@ -47,6 +47,12 @@ impl Status {
         self.0 as u8
     }
 
+    /// Returns the status code type (bits 10:8) and the status code (bits 7:0), as a number.
+    #[must_use]
+    pub const fn type_and_code(self) -> u16 {
+        self.0 & 0x7ff
+    }
+
     /// Returns the status code type.
     #[must_use]
     pub const fn code_type(self) -> CodeType {

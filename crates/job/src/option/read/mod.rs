@@ -1,6 +1,7 @@
 //! Parsers for values with their own syntax, one file per syntax.
 
 mod cpu_set;
+mod error_lists;
 mod faults;
 mod paths;
 mod pattern;
@@ -9,6 +10,7 @@ mod seed;
 mod splits;
 
 pub use cpu_set::{cpu_set, numa_nodes, numa_policy};
+pub use error_lists::error_lists;
 pub use faults::{crash, faults};
 pub use paths::paths;
 pub use pattern::pattern;

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 
 use super::*;
 use crate::option::value::{
-    Bases, NumaPolicy, PatternPart, ReadValue, Reader, SizeRange, TimeRange,
+    Bases, ErrorLists, NumaPolicy, PatternPart, ReadValue, Reader, SizeRange, TimeRange,
 };
 use fiord_types::{Bytes, Dir, Nanos};
 use proptest::prelude::*;
@@ -191,6 +191,30 @@ fn an_error_in_a_list_of_faults_points_at_its_part() {
 }
 
 #[test]
+fn error_lists_have_names_and_numbers() {
+    let lists = |text: &str| {
+        let ErrorLists { reads, writes, verification } = error_lists(text, &B).unwrap();
+        [reads, writes, verification]
+    };
+    assert_eq!(lists("EAGAIN,ENOSPC:122"), [vec![11], vec![28, 122], vec![]]);
+    assert_eq!(lists(",,EILSEQ"), [vec![], vec![], vec![84]]);
+    assert_eq!(lists("::EIO:,-28,"), [vec![5], vec![28], vec![]]);
+    assert_eq!(lists("0x281:EDEADLOCK:ENOTSUP"), [vec![0x281, 35, 95], vec![], vec![]]);
+    for (text, what, span) in [
+        ("EIO,ENOSP", "unknown error `ENOSP`", (4, 9)),
+        ("0", "unknown error `0`", (0, 1)),
+        ("EIO:eio", "unknown error `eio`", (4, 7)),
+        ("EIO,EIO,EIO,EIO", "list", (12, 15)),
+    ] {
+        let error = error_lists(text, &B).unwrap_err();
+        assert!(error.what.contains(what), "{text}: {error:?}");
+        assert_eq!(error.span, Some(span), "{text}");
+    }
+    let near = error_lists("eio", &B).unwrap_err();
+    assert_eq!(near.help, Some("did you mean `EIO`?".into()));
+}
+
+#[test]
 fn seeds_have_64_bits() {
     assert_eq!(seed("0x89", &B), Ok(0x89));
     assert_eq!(seed("18446744073709551615", &B), Ok(u64::MAX));
@@ -201,8 +225,8 @@ proptest! {
     /// No parser panics, and every range in an error is inside the text.
     #[test]
     fn any_text_is_parsed_or_rejected_without_panic(text in "[-0-9a-z:/,%'\"x\\\\ µ]{0,24}|.{0,12}") {
-        let readers: [&dyn ReadValue; 11] = [
-            &Reader(faults), &Reader(crash),
+        let readers: [&dyn ReadValue; 12] = [
+            &Reader(error_lists), &Reader(faults), &Reader(crash),
             &Reader(cpu_set), &Reader(numa_nodes), &Reader(numa_policy), &Reader(paths), &Reader(pattern),
             &Reader(size_range), &Reader(time_range), &Reader(seed), &Reader(splits),
         ];

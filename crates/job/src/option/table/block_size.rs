@@ -37,12 +37,12 @@ options! {
         .alias(&["blocksize_unaligned"])
         .under("rw");
 
-    /// Applies the first value of the block size options to sequential I/O and the second to random
-    /// I/O, whatever the direction.
+    /// Applies the first value of the block size options (reads) to sequential I/O and the second
+    /// (writes) to random I/O, whatever the direction. A random job has sequential I/Os with
+    /// `percentage_random` below 100, or with a number after the colon of `rw`.
     pub const BS_IS_SEQ_RAND: Opt<bool> = option("bs_is_seq_rand", BOOL, "bs_is_seq_rand=1")
         .default("0")
-        .under("rw")
-        .later();
+        .under("rw");
 
     /// The alignment of random offsets, instead of the smallest block size. Any other value than
     /// the smallest block size turns the random map off. Up to three values, for reads, writes and

@@ -1,6 +1,7 @@
 //! What happens when an I/O fails.
 
 use crate::option::declare::*;
+use crate::option::value::ErrorLists;
 
 words! {
     /// The words of `continue_on_error`.
@@ -27,13 +28,19 @@ options! {
     pub const CONTINUE_ON_ERROR: Opt<ToleratedErrors> =
         option("continue_on_error", one_of(), "continue_on_error=io").default("none");
 
-    /// Errors that do not count, as names or numbers separated by colons. Up to three lists
-    /// separated by commas, for reads, writes and verification.
-    pub const IGNORE_ERROR: Opt<Option<String>> =
-        option("ignore_error", TEXT, "ignore_error=EAGAIN,ENOSPC:122").under("rw").later();
+    /// Errors after which the job continues, as names or numbers separated by colons. Up to three
+    /// lists separated by commas: for reads, for writes (also trims and flushes), and for
+    /// verification (EILSEQ). A list replaces the errors EIO and EILSEQ of `continue_on_error` and
+    /// turns it on for its kind of I/O. Numbers are those of errno, or NVMe statuses such as 0x281
+    /// (type and code). The report counts these errors.
+    pub const IGNORE_ERROR: Opt<Option<ErrorLists>> = option(
+        "ignore_error",
+        custom("errors, separated by colons", &Reader(read::error_lists)),
+        "ignore_error=EAGAIN,ENOSPC:122",
+    )
+    .under("rw");
 
-    /// Prints every error after which the job continues, not only the error that ends it.
-    pub const ERROR_DUMP: Opt<bool> = option("error_dump", BOOL, "error_dump=1")
-        .default("0")
-        .later();
+    /// Prints every error after which the job continues on standard error, not only the error that
+    /// ends it. Bad data are always printed.
+    pub const ERROR_DUMP: Opt<bool> = option("error_dump", BOOL, "error_dump=1").default("0");
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fiord_plan::BlockSize;
+use fiord_plan::{BlockSize, SeqRandSizes};
 use fiord_types::{Dir, Nanos, PerDir};
 
-use super::job;
+use super::{ios, job};
 use crate::source::{AnySource, any_source};
 use crate::{Io, Next, Source};
 
@@ -85,4 +85,24 @@ fn a_requested_direction_overrides_the_mix() {
     for dir in [Dir::Write, Dir::Read, Dir::Read, Dir::Write] {
         assert!(matches!(source.next_of(dir), Next::Io(io) if io.dir == dir));
     }
+}
+
+/// `bs_is_seq_rand`: random I/Os have the size of writes, sequential ones that of reads.
+#[test]
+fn sizes_follow_the_order_of_the_io() {
+    let mut job = job("rw=randread size=1m percentage_random=50 norandommap=1");
+    let (sequential, random) = (BlockSize::Fixed(4096), BlockSize::Fixed(16384));
+    let both = Box::new(SeqRandSizes { sequential, random });
+    job.load.blocks = PerDir::from_fn(|_| BlockSize::SeqRand(both.clone()));
+    let mut end = None;
+    let mut counts = [0; 2];
+    for io in ios(&job) {
+        let follows = end == Some(io.offset);
+        // A random I/O follows the one before it by chance, too.
+        let crosses_the_end = io.offset + 16384 > 1 << 20;
+        assert!(io.len == 16384 || follows || crosses_the_end, "{io:?}");
+        counts[usize::from(io.len == 4096)] += 1;
+        end = Some(io.offset + u64::from(io.len));
+    }
+    assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
 }

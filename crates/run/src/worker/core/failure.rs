@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
-use fiord_plan::{EngineAccess, FileKind};
+use fiord_plan::{EngineAccess, FileKind, Tolerance};
 use fiord_types::{Bytes, Dir, Errno};
 
 use super::super::loops::ops::direction;
@@ -11,6 +11,9 @@ use super::JobState;
 use super::housekeeping::BUFFERS_LOST;
 use crate::control::StopReason;
 use crate::error::{JobError, Stage};
+
+/// Most lines of `error_dump` of one job.
+const MOST_DUMPED: u64 = 1000;
 
 impl JobState<'_> {
     /// Counts an I/O that failed. `explanation`: the engine's message if the engine itself detected the error.
@@ -35,9 +38,13 @@ impl JobState<'_> {
             *failed = failed.saturating_add(Bytes(op.len.into()));
         }
         // As in fio, only errors in directions that `continue_on_error` names are counted.
-        let continues = self.job.reporting.continue_on_error;
-        let counts = if op.kind == OpKind::Read { continues.reads } else { continues.writes };
-        let survives = counts && is_survivable(errno, status);
+        let continues = &self.job.reporting.continue_on_error;
+        let tolerance = if op.kind == OpKind::Read { &continues.reads } else { &continues.writes };
+        let counts = tolerance.counts();
+        let survives = is_survivable(tolerance, errno, status);
+        if survives {
+            self.dump(op, errno, status);
+        }
         let first = if survives { self.survived.is_none() } else { self.error.is_none() };
         let error = first.then(|| self.failure(explanation, op, outcome));
         if counts {
@@ -46,6 +53,29 @@ impl JobState<'_> {
         let kept = if survives { &mut self.survived } else { &mut self.error };
         *kept = kept.take().or(error);
         survives
+    }
+
+    /// Prints an error that the job survives (`error_dump`), in the words of fio.
+    fn dump(&mut self, op: &Op, errno: Option<Errno>, status: Option<DeviceStatus>) {
+        let Some((dump, count)) = &mut self.error_dump else { return };
+        *count += 1;
+        if *count > MOST_DUMPED {
+            return;
+        }
+        let cause = match (status, errno) {
+            (Some(status), _) => status.to_string(),
+            (None, errno) => errno.unwrap_or(Errno::EIO).text(),
+        };
+        let (offset, len) = (op.offset - u64::from(op.at), u64::from(op.len) + u64::from(op.at));
+        let (path, stage) = (self.files.path(op.file).display(), Stage::from(op));
+        let stage = stage.word();
+        let end = match *count == MOST_DUMPED {
+            true => "; further errors of this job are counted and not listed",
+            false => "",
+        };
+        dump(format!(
+            "io_u error on file {path}: {cause}: {stage} offset={offset}, buflen={len}{end}"
+        ));
     }
 
     /// Records that a flush at the end of the job failed. This is an error even with `continue_on_error`, because
@@ -120,12 +150,24 @@ fn is_full(errno: Option<Errno>, status: Option<DeviceStatus>) -> bool {
 const MAPPED: &str = "the kernel could not provide the page: the file became shorter, its file system or \
                       device is full, or the medium failed (see dmesg)";
 
-/// Whether a job may continue after an error (`continue_on_error`). `EIO`, `EILSEQ` and some device statuses
-/// concern one location on the medium; any other error would occur again.
-fn is_survivable(errno: Option<Errno>, status: Option<DeviceStatus>) -> bool {
-    match status {
-        Some(status) => status.is_about_these_blocks(),
-        None => matches!(errno, Some(Errno::EIO | Errno::EILSEQ)),
+/// Whether a job may continue after an error (`continue_on_error`, `ignore_error`). `EIO`, `EILSEQ` and some device
+/// statuses concern one location on the medium; any other error is likely to occur again.
+fn is_survivable(
+    tolerance: &Tolerance,
+    errno: Option<Errno>,
+    status: Option<DeviceStatus>,
+) -> bool {
+    match (tolerance, status) {
+        (Tolerance::None, _) => false,
+        (Tolerance::Medium, Some(status)) => status.is_about_these_blocks(),
+        (Tolerance::Medium, None) => matches!(errno, Some(Errno::EIO | Errno::EILSEQ)),
+        (Tolerance::Listed(list), status) => {
+            let code = match status {
+                Some(DeviceStatus::Nvme(status)) => Some(i32::from(status.type_and_code())),
+                _ => None,
+            };
+            errno.map(Errno::raw).into_iter().chain(code).any(|number| list.contains(&number))
+        }
     }
 }
 

@@ -26,6 +26,7 @@ use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
 
 use self::stages::StageTimes;
 use self::waiting::Waiting;
+use super::ErrorDump;
 use super::Files;
 use super::hooks::Hooks;
 use crate::control::{JobControl, Phase};
@@ -42,6 +43,8 @@ pub(super) struct JobState<'a> {
     pub error: Option<JobError>,
     /// The first error of the measured part that the job survived.
     pub survived: Option<JobError>,
+    /// Receives a line for each error that the job survives (`error_dump`), and the number of these errors.
+    pub error_dump: Option<(ErrorDump, u64)>,
     /// Buffers in a file (`mem=mmapshared:FILE`), which may become shorter.
     pub buffers: Vec<BusWatch>,
     /// Features that follow individual I/Os. Used only by loops with hooks.
@@ -125,6 +128,7 @@ impl<'a> JobState<'a> {
             recorder,
             error: None,
             survived: None,
+            error_dump: None,
             buffers: Vec::new(),
             one_by_one: false,
             live,

@@ -49,7 +49,7 @@ impl ErrorPolicy {
         ErrorPolicy {
             method: word(plan.method),
             job: job.target.files.iter().map(|file| file.path.clone()).collect(),
-            continues: job.reporting.continue_on_error.verification,
+            continues: job.reporting.continue_on_error.verification.accepts_bad_data(),
             fatal: plan.fatal,
             dumps: plan.dump.then(|| Dumps::new(outside.aux_path.to_path_buf())),
             report: outside.bad_block.clone(),

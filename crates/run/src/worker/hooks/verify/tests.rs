@@ -3,8 +3,8 @@ use fiord_formats::verify::method::Method;
 use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{
-    Backlog, BlockSize, EnginePlan, JobPlan, Mix, SimPlan, Think, Tracking, VerifyMethod,
-    VerifyPass, VerifyPattern, VerifyPlan,
+    Backlog, BlockSize, EnginePlan, JobPlan, Mix, SimPlan, Think, Tolerance, Tracking,
+    VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan,
 };
 use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
@@ -106,7 +106,8 @@ fn writes_that_are_lost_or_torn_are_found() {
         for depth in [1, 8] {
             let mut job = job(Method::Crc32c, &[options]);
             job.depth.depth = depth;
-            job.reporting.continue_on_error.verification = continues;
+            let tolerance = if continues { Tolerance::Medium } else { Tolerance::None };
+            job.reporting.continue_on_error.verification = tolerance;
             let result = run_plain(&job);
             let error = if continues { result.survived.clone() } else { result.error.clone() };
             let error = error.unwrap();
