@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fiord_doctor::{CollectedFindings, Typed};
-use fiord_job::command::{Findings, Format, Invocation};
+use fiord_job::command::{Findings, Format, IdleProf, Invocation};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Plan, Resolved, resolve_invocation};
 use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
 use fiord_run::events::{EventKind, EventSender};
+use fiord_run::idleness::IdleProfile;
 use fiord_run::{Interrupt, Interrupts, RunOptions, Trigger};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::report::Report;
@@ -160,6 +161,10 @@ impl<'a> Prepared<'a> {
             version: fiord_job::version(),
             utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
             debug: settings.debug,
+            idle_profile: general.idle_prof.map(|which| match which {
+                IdleProf::System => IdleProfile::System,
+                IdleProf::PerCpu => IdleProfile::PerCpu,
+            }),
             trigger: Trigger {
                 file: general.trigger.file.as_ref().map(PathBuf::from),
                 timeout: general.trigger.timeout.map(Nanos),

@@ -9,11 +9,13 @@ use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
+use fiord_report::unit_work;
 use fiord_run::events::{EventSender, observe};
 use fiord_sys::terminal;
 
 use crate::checksums;
 use crate::console::{Console, wants_live_line};
+use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::findings;
@@ -35,6 +37,8 @@ pub(crate) fn run(args: &[String]) -> Exit {
     match &invocation.action {
         Action::Print(text) => sink::print(text),
         Action::MeasureChecksums(methods) => checksums::measure(methods),
+        Action::MeasureUnitWork => sink::print(&unit_work(&fiord_run::idleness::unit_work())),
+        Action::CompareCpuClocks => cpu_clocks::compare(),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
         Action::ParseOnly | Action::Run => match Prepared::of(&invocation) {

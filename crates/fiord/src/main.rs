@@ -9,6 +9,7 @@
 //! | how are findings printed | [`findings`] |
 //! | what does `--debug` print | [`debug`] |
 //! | what does `--crctest` measure | [`checksums`] |
+//! | what does `--cpuclock-test` compare | [`cpu_clocks`] |
 //! | what does `fiord check` print | [`check`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
 
@@ -17,6 +18,7 @@
 mod check;
 mod checksums;
 mod console;
+mod cpu_clocks;
 mod debug;
 mod exit;
 mod findings;

@@ -31,6 +31,6 @@ mod terse;
 
 pub use json::{json, json_plus};
 pub use normal::findings::not_checked;
-pub use normal::normal;
+pub use normal::{normal, unit_work};
 pub use read::{ReadError, read, read_all};
 pub use terse::{TerseVersion, terse};

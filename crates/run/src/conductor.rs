@@ -32,6 +32,7 @@ use fiord_sys::clock;
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
 use crate::events::{EventKind, EventSender};
+use crate::idleness::IdleWatch;
 use crate::iolog::Iologs;
 use crate::journal::Journals;
 use crate::layout;
@@ -153,6 +154,8 @@ struct Conductor<'a> {
     late_status: Option<u64>,
     signal: Option<i32>,
     trigger: TriggerWatch,
+    /// `--idle-prof`.
+    idleness: Option<IdleWatch>,
     /// The job whose files are being laid out by the layout thread.
     laying_out: Option<usize>,
     abandoned: bool,
@@ -192,6 +195,7 @@ impl<'a> Conductor<'a> {
             late_status: None,
             signal: None,
             trigger: TriggerWatch::default(),
+            idleness: None,
             laying_out: None,
             abandoned: false,
             warnings: Vec::new(),
@@ -200,6 +204,7 @@ impl<'a> Conductor<'a> {
 
     /// Starts the clock of the run and the first jobs.
     fn begin(&mut self) {
+        self.idleness = self.options.idle_profile.map(IdleWatch::begin);
         self.disks = Disks::start(&self.run.plan);
         self.devices = DeviceActivity::start(&self.run.plan);
         self.began = clock::monotonic();

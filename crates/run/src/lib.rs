@@ -45,6 +45,7 @@
 //! | where in a zone an I/O goes (`zonemode=zbd`) | `zones/` |
 //! | rates over windows, the live line, disk counters | `monitor/` |
 //! | how do counters become the report | `report.rs` |
+//! | how idle were the CPUs (`--idle-prof`) | [`idleness`] |
 //! | how does a result compare with `spec` | `specification.rs` |
 //! | what would the jobs reach if storage took no time (`--ceiling`) | [`ceiling`] |
 //! | when are results steady (`steadystate`) | `steady.rs` |
@@ -64,6 +65,7 @@ pub mod error;
 pub mod events;
 mod files;
 mod guard;
+pub mod idleness;
 mod iolog;
 mod jobthread;
 mod journal;

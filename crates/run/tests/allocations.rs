@@ -67,6 +67,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
         utc_offset_s: 0,
         debug: None,
         trigger: fiord_run::Trigger::default(),
+        idle_profile: None,
     };
     let before = COUNT.load(Ordering::Relaxed);
     let result = run(plan, &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});

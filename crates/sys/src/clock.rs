@@ -15,9 +15,11 @@
 //! - `gettimeofday`: wall time in microseconds. It steps when the wall clock is set: subtract
 //!   stamps with `saturating_sub`.
 
+mod comparison;
 pub(crate) mod monotonic;
 mod publisher;
 
+pub use comparison::{CpuCounter, compare_cpus};
 pub use monotonic::{monotonic, read_id, sleep, sleep_until, thread_cpu, wall};
 pub use publisher::Publisher;
 
@@ -324,6 +326,19 @@ fn ticks() -> u64 {
 #[inline(always)]
 fn ticks() -> u64 {
     0
+}
+
+/// Reads the raw counter after all instructions before this call.
+#[cfg(target_arch = "x86_64")]
+fn ordered_ticks() -> u64 {
+    // SAFETY: LFENCE exists on every x86-64 processor and touches no memory.
+    unsafe { std::arch::x86_64::_mm_lfence() };
+    ticks()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ordered_ticks() -> u64 {
+    ticks()
 }
 
 #[cfg(test)]

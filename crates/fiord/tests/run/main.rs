@@ -2,6 +2,7 @@
 
 mod contents;
 mod coverage;
+mod cpus;
 mod crashes;
 mod debug;
 mod depth;

@@ -70,6 +70,15 @@ pub const DEBUG: [&str; 20] = [
     "sprandom",
 ];
 
+/// Which CPUs `--idle-prof` reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleProf {
+    /// All together.
+    System,
+    /// All together, and each of them.
+    PerCpu,
+}
+
 /// When a trigger ends the run, and the command that it runs then.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TriggerOptions {
@@ -119,6 +128,8 @@ pub struct GeneralOptions {
     pub ceiling: bool,
     /// `--aux-path`.
     pub aux_path: Option<String>,
+    /// `--idle-prof`, except `calibrate`.
+    pub idle_prof: Option<IdleProf>,
     /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
     pub trigger: TriggerOptions,
     /// `--bandwidth-log`: how the names of the logs begin. `None`: no such logs.
@@ -149,6 +160,7 @@ impl Default for GeneralOptions {
             findings: Findings::On,
             ceiling: false,
             aux_path: None,
+            idle_prof: None,
             trigger: TriggerOptions::default(),
             bandwidth_log: None,
             debug: Vec::new(),
@@ -188,6 +200,7 @@ impl GeneralOptions {
             "findings" => self.findings = findings(value)?,
             "ceiling" => self.ceiling = true,
             "aux-path" => self.aux_path = Some(value.to_string()),
+            "idle-prof" => self.idle_prof = Some(idle_prof(value)?),
             "trigger-file" => self.trigger.file = Some(value.to_string()),
             // As in fio, 0 is no limit.
             "trigger-timeout" => self.trigger.timeout = Some(time(value)?).filter(|ns| *ns > 0),
@@ -263,6 +276,14 @@ fn findings(text: &str) -> Result<Findings, ValueError> {
         "on" => Ok(Findings::On),
         "fatal" => Ok(Findings::Fatal),
         other => Err(ValueError::new(format!("`{other}` is not off, on or fatal"))),
+    }
+}
+
+fn idle_prof(text: &str) -> Result<IdleProf, ValueError> {
+    match text {
+        "system" => Ok(IdleProf::System),
+        "percpu" => Ok(IdleProf::PerCpu),
+        other => Err(ValueError::new(format!("`{other}` is not system, percpu or calibrate"))),
     }
 }
 

@@ -6,7 +6,7 @@ pub mod help;
 pub mod showcmd;
 pub mod table;
 
-pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions, TriggerOptions};
+pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions, IdleProf, TriggerOptions};
 
 use std::ffi::OsString;
 
@@ -43,6 +43,12 @@ pub enum Action {
     /// Measure the speed of these checksums, print it to standard output and exit with status 0
     /// (`--crctest`).
     MeasureChecksums(Vec<Verify>),
+    /// Measure a unit of work on each CPU, print it to standard output and exit with status 0
+    /// (`--idle-prof=calibrate`).
+    MeasureUnitWork,
+    /// Compare the clocks of the CPUs, print the result to standard output and exit with status 0, or
+    /// with status 1 if they differ (`--cpuclock-test`).
+    CompareCpuClocks,
     /// There are no jobs: print this help text to standard output, `No job(s) defined` to standard
     /// error, and exit with status 1.
     NoJobs(String),
@@ -169,6 +175,8 @@ impl Reading {
                     general::DEBUG.join(",")
                 ));
             }
+            "idle-prof" if text == Some("calibrate") => return act(Action::MeasureUnitWork),
+            "cpuclock-test" => return act(Action::CompareCpuClocks),
             "crctest" => {
                 return match general::checksums(text) {
                     Ok(checksums) => act(Action::MeasureChecksums(checksums)),

@@ -81,7 +81,7 @@ pub static COMMANDS: &[CommandDef] = &[
         .letter('V'),
     built("version", NoValue, "Print the version and exit").letter('v'),
     built("help", NoValue, "Print this page and exit").letter('h'),
-    later("cpuclock-test", NoValue, "Test the CPU's clock, then exit").letter('T'),
+    built("cpuclock-test", NoValue, "Compare the clocks of the CPUs, then exit").letter('T'),
     built(
         "crctest",
         Optional("TYPES"),
@@ -141,8 +141,13 @@ pub static COMMANDS: &[CommandDef] = &[
     later("daemonize", Required("PIDFILE"), "Run the server in the background").letter('D'),
     later("client", Required("HOST"), "Run the jobs on the server on HOST").letter('C'),
     later("remote-config", Required("FILE"), "Let the server read its own FILE").letter('R'),
-    later("idle-prof", Required("HOW"), "Report how idle the CPUs were: system, percpu, calibrate")
-        .letter('I'),
+    built(
+        "idle-prof",
+        Required("HOW"),
+        "Report how idle the CPUs were: all together (`system`) or also each (`percpu`). `calibrate` \
+         only measures a unit of work, then exits",
+    )
+    .letter('I'),
     later("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
     built(
         "trigger-file",

@@ -14,7 +14,7 @@ mod verify;
 use std::io::{self, Write};
 
 use document::{Value, integer, number, text};
-use fiord_stat::report::{DiskCounts, DiskReport, Report};
+use fiord_stat::report::{CpuIdleness, DiskCounts, DiskReport, Report};
 use fiord_types::Nanos;
 
 /// Writes the report with percentiles.
@@ -51,9 +51,20 @@ fn whole(report: &Report, bins: bool) -> Value {
         report.disks.iter().for_each(|d| disk(d, &mut all));
         keys.push(("disk_util".into(), Value::Array(all)));
     }
+    if let Some(idleness) = &report.extras.idleness {
+        keys.push(("cpu_idleness".into(), cpu_idleness(idleness)));
+    }
     if let Some(extras) = extras::extras(&report.extras) {
         keys.push(("fiord".into(), extras));
     }
+    Value::Object(keys)
+}
+
+fn cpu_idleness(idleness: &CpuIdleness) -> Value {
+    let mut keys = vec![("system".to_string(), number(idleness.system))];
+    keys.extend(idleness.cpus.iter().map(|(cpu, share)| (format!("cpu-{cpu}"), number(*share))));
+    keys.push(("unit_mean".into(), number(idleness.unit.mean_us)));
+    keys.push(("unit_stddev".into(), number(idleness.unit.stddev_us)));
     Value::Object(keys)
 }
 

@@ -5,6 +5,7 @@ mod distribution;
 mod faults;
 pub(crate) mod findings;
 mod generator;
+mod idleness;
 mod job;
 mod latency;
 mod replay;
@@ -16,6 +17,8 @@ mod verify;
 use std::io::{self, Write};
 
 use fiord_stat::report::Report;
+
+pub use idleness::unit_work;
 
 /// Writes the whole report: every job, the run status groups, the disks. The report begins with the
 /// tables of slices, then an empty line, as in each of fio's status reports.
@@ -34,6 +37,7 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     status::cores(&report.extras.per_core, out)?;
     status::disks(&report.disks, out)?;
+    idleness::write(report.extras.idleness.as_ref(), out)?;
     device::write(&report.extras.devices, out)?;
     spec::write(&report.extras.spec, out)?;
     generator::write(&report.extras, out)?;

@@ -3,7 +3,8 @@
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::report::{
-    Ceiling, ClockReport, CoreBandwidth, Extras, GeneratorReport, JobShares, SpecReport,
+    Ceiling, ClockReport, CoreBandwidth, CpuIdleness, Extras, GeneratorReport, JobShares,
+    SpecReport, UnitWork,
 };
 use fiord_stat::shares::{LoopStage, TimeShares};
 use fiord_stat::slices::{Breach, Breached, LatencyLimit, SliceRow, SliceTable, Verdict};
@@ -28,6 +29,18 @@ pub(super) fn extras(node: Node<'_>) -> Extras {
         interim: node.flag("interim"),
         ..Extras::default()
     }
+}
+
+/// The key `cpu_idleness`, which fio has, too.
+pub(super) fn idleness(document: Node<'_>) -> Option<CpuIdleness> {
+    const KEY: &str = "cpu_idleness";
+    let node = document.find(KEY)?;
+    let unit = UnitWork { mean_us: node.float("unit_mean"), stddev_us: node.float("unit_stddev") };
+    let one = |(key, share): (&str, Node<'_>)| {
+        Some((key.strip_prefix("cpu-")?.parse().ok()?, share.number()))
+    };
+    let cpus = document.entries(KEY).filter_map(one).collect();
+    Some(CpuIdleness { system: node.float("system"), cpus, unit })
 }
 
 fn generator(node: Node<'_>) -> GeneratorReport {

@@ -24,7 +24,7 @@ mod node;
 mod replay;
 mod verify;
 
-use fiord_stat::report::{DiskCounts, DiskReport, Report, SCHEMA};
+use fiord_stat::report::{DiskCounts, DiskReport, Extras, Report, SCHEMA};
 use fiord_types::Nanos;
 use serde_json::Deserializer;
 
@@ -102,7 +102,7 @@ fn report(document: Node<'_>) -> Result<Report, ReadError> {
         groups: fiord_stat::job::groups(&jobs),
         jobs,
         disks: document.list("disk_util").map(disk).collect(),
-        extras: extras::extras(fiord),
+        extras: Extras { idleness: extras::idleness(document), ..extras::extras(fiord) },
     })
 }
 

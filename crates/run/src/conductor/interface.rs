@@ -7,6 +7,7 @@ use fiord_types::Nanos;
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::idleness::IdleProfile;
 
 /// A request from outside of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct RunOptions {
     pub debug: Option<DebugOutput>,
     /// What ends the run early (`--trigger-file`).
     pub trigger: Trigger,
+    /// Which CPUs' idleness to measure (`--idle-prof`); `None`: not measured.
+    pub idle_profile: Option<IdleProfile>,
 }
 
 /// Ends a run: stops the jobs, saves their verify states, and runs a command.
@@ -110,6 +113,7 @@ impl RunOptions {
             utc_offset_s: 0,
             debug: None,
             trigger: Trigger::default(),
+            idle_profile: None,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
 use crate::events::EventKind;
 use crate::files::Cached;
+use crate::idleness::IdleWatch;
 use crate::monitor::{JobEnd, LEAD, Standing, estimate};
 use crate::report::{self, JobFacts, ReportContext};
 use crate::shared::{Finished, Run, Shared};
@@ -101,6 +102,7 @@ impl Conductor<'_> {
         let mut report = report::report(&context, jobs, &self.disks, &self.devices);
         // Slices get their verdict at the end of the run.
         report.extras.slices.clear();
+        report.extras.idleness = self.idleness.as_ref().map(IdleWatch::result);
         report.extras.interim = true;
         self.events.send(EventKind::Status(Box::new(report)));
     }
@@ -190,6 +192,7 @@ impl Conductor<'_> {
         }
         let mut report = report::report(&context, jobs, &self.disks, &self.devices);
         report.extras.cached = self.cached();
+        report.extras.idleness = self.idleness.as_ref().map(IdleWatch::result);
         report.extras.warnings = std::mem::take(&mut self.warnings);
         if self.signal.is_some() {
             report.extras.slices.iter_mut().for_each(SliceTable::cut_short);

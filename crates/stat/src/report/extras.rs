@@ -4,6 +4,7 @@ use fiord_types::{Bytes, FileIndex, JobIndex};
 use serde::{Deserialize, Serialize};
 
 use super::generator::GeneratorReport;
+use super::idleness::CpuIdleness;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
 use crate::slices::SliceTable;
@@ -29,6 +30,9 @@ pub struct Extras {
     /// The run as the devices under the targets counted it.
     #[serde(default)]
     pub devices: Vec<DeviceView>,
+    /// How idle the CPUs were (`--idle-prof`). fio reports it, too, outside of the key `fiord`.
+    #[serde(default)]
+    pub idleness: Option<CpuIdleness>,
     /// Problems that make the results doubtful or invalid.
     pub findings: Vec<Finding>,
     /// Things that the run could not do as asked. Each becomes a finding.

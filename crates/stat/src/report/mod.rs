@@ -6,6 +6,7 @@ mod disk;
 mod extras;
 mod generator;
 mod group;
+mod idleness;
 mod job;
 mod steady;
 
@@ -18,6 +19,7 @@ pub use extras::{CachedUnderDirect, ClockReport, CoreBandwidth, Extras, SpecRepo
 pub use fiord_types::SteadyMeasure;
 pub use generator::{Ceiling, GeneratorReport, JobShares};
 pub use group::{GroupDir, GroupReport};
+pub use idleness::{CpuIdleness, UnitWork};
 pub use job::{ErrorReport, JobReport, SyncReport, Unified};
 pub use steady::{SteadyKind, SteadyState};
 

@@ -130,7 +130,7 @@ fn the_buffers_of_comparisons_are_judged_as_those_of_reads() {
         for tracking in [Tracking::Replay, Tracking::Records] {
             let mut job = job(Method::Pattern, &[options]);
             job.depth.depth = depth;
-            job.reporting.continue_on_error.verification = true;
+            job.reporting.continue_on_error.verification = Tolerance::Medium;
             let parts = vec![PatternPart::Bytes(vec![7]), PatternPart::Offset];
             plan(&mut job).pattern = Some(VerifyPattern { parts, interval: None });
             plan(&mut job).compares_on_device = true;
@@ -146,7 +146,7 @@ fn the_buffers_of_comparisons_are_judged_as_those_of_reads() {
 #[test]
 fn a_write_that_failed_is_not_read_back() {
     let mut job = job(Method::Crc32c, &[("sim_errors", "EIO#3,EIO#17")]);
-    job.reporting.continue_on_error.writes = true;
+    job.reporting.continue_on_error.writes = Tolerance::Medium;
     let result = run_plain(&job);
     assert_eq!(result.error, None);
     assert_eq!(ios(&result), (62, 62));
@@ -331,7 +331,7 @@ fn threads_find_all_bad_blocks() {
         for depth in [1, 8] {
             let mut job = job(Method::Crc32c, &[("sim_lost_rate", "20")]);
             job.depth.depth = depth;
-            job.reporting.continue_on_error.verification = true;
+            job.reporting.continue_on_error.verification = Tolerance::Medium;
             plan(&mut job).threads = threads;
             let result = run_plain(&job);
             assert_eq!(result.survived.unwrap().errno, Some(Errno::EILSEQ));
@@ -339,7 +339,7 @@ fn threads_find_all_bad_blocks() {
                 result.verify.unwrap().counts().values().fold(0, |sum, count| sum + count.bytes.0);
             assert_eq!(result.recorder.errors, bad / 4096, "{threads} threads, depth {depth}");
             assert_eq!(result.recorder.dirs[Dir::Read].ios, 64);
-            job.reporting.continue_on_error.verification = false;
+            job.reporting.continue_on_error.verification = Tolerance::None;
             let result = run_plain(&job);
             assert_eq!(result.error.unwrap().errno, Some(Errno::EILSEQ));
         }
@@ -354,7 +354,7 @@ fn a_lost_write_is_stale_data_of_the_block() {
         job.load.random = true;
         job.load.no_map = true;
         job.end.bytes = Bytes(16 * SIZE);
-        job.reporting.continue_on_error.verification = true;
+        job.reporting.continue_on_error.verification = Tolerance::Medium;
         with_map(&mut job, 4096);
         plan(&mut job).method = method;
         plan(&mut job).interval =
