@@ -276,3 +276,60 @@ fn a_job_reads_back_what_it_wrote_after_its_run_time() {
     assert!(job["fiord"]["verify"]["faults"]["stale"]["extents"].as_u64() > Some(0), "{job}");
     assert_eq!(job["write"]["runtime"], 300, "{line}");
 }
+
+/// Jobs that check what an earlier run wrote while other jobs write to the file, with blocks of other sizes.
+#[test]
+fn data_of_an_earlier_run_that_others_overwrite_meanwhile_is_not_reported() {
+    let place = Place::new();
+    for zones in ["", "--zonemode=zbd --zonesize=256k"] {
+        let job = |name: &str, rest: &str| {
+            format!("--name={name} --filename=f --size=1m {zones} {rest} ")
+        };
+        let check = "--bs=8k --verify=crc32c";
+        jobs(&place, &job("w", &format!("{check} --rw=write --do_verify=0")));
+        let before = std::fs::read(place.path("f")).unwrap();
+        for checks in [
+            "--rw=read",
+            "--rw=write --verify_only",
+            "--rw=randread --verify_async=1 --ioengine=libaio --iodepth=4",
+            "--rw=randwrite --verify_only --ioengine=io_uring --iodepth=8",
+        ] {
+            for other in [
+                "--rw=randwrite --bs=4k",
+                "--rw=randwrite --bs=4k --verify=md5",
+                "--rw=randwrite --bs=12k --verify=fiord",
+                "--rw=write --bs=8k --verify=crc32c --do_verify=0",
+            ] {
+                place.write("f", &before);
+                let line = job("r", &format!("{check} {checks}")) + &job("o", other);
+                assert_eq!(jobs(&place, &line)[0]["error"], 0);
+            }
+        }
+        std::fs::remove_file(place.path("f")).unwrap();
+        if !zones.is_empty() {
+            continue;
+        }
+        // What nothing has overwritten is checked.
+        let mut bad = before.clone();
+        bad[(1 << 20) - 100] ^= 1;
+        place.write("f", &bad);
+        let other = "--name=o --filename=f --size=512k --rw=randwrite --bs=4k";
+        let line = job("r", &format!("{check} --rw=write --verify_only"));
+        let ran = place.run(&format!("{line} {other}"));
+        assert!(ran.status == Some(1) && ran.err.contains("offset 1040384"), "{ran:?}");
+    }
+}
+
+/// A backlog reads the newest data of each block.
+#[test]
+fn what_a_backlog_has_not_read_before_it_was_overwritten_is_counted_as_overwritten() {
+    let place = Place::new();
+    let line = "--name=v --filename=f --size=128k --bs=4k --rw=randwrite --norandommap --verify=crc32c \
+                --verify_backlog=24 --time_based --runtime=300ms";
+    let job = &jobs(&place, line)[0];
+    let unverified = &job["fiord"]["verify"]["unverified_bytes"];
+    let bytes = |why: &str| unverified[why].as_u64().unwrap_or(0);
+    assert!(bytes("overwritten") > 0, "{unverified}");
+    // Only the last batch was not read.
+    assert!(bytes("runtime-ended") <= 128 << 10, "{unverified}");
+}

@@ -30,6 +30,9 @@ pub struct VerifyPlan {
     pub pass: VerifyPass,
     /// How the job knows which write each block contains.
     pub tracking: Tracking,
+    /// Other jobs write to the files while this job checks what an earlier run wrote: bytes of the target for each byte of the
+    /// map that says what they overwrite.
+    pub overwritten: Option<Bytes>,
     /// `verify_backlog`: verify after this many writes. `None`: only at the end of a loop.
     pub backlog: Option<Backlog>,
     /// `trim_percentage` and `trim_backlog`, if both are set.
@@ -38,6 +41,8 @@ pub struct VerifyPlan {
     pub threads: u32,
     /// `verify_async_cpus`: the CPUs on which they may run. Empty: all.
     pub cpus: Vec<u32>,
+    /// Writes are durable when the target acknowledges them (`sync`, `writefua`).
+    pub durable_writes: bool,
     /// `verify_fatal`: the job ends at the first bad block.
     pub fatal: bool,
     /// `verify_dump`: bad blocks are saved to files.
@@ -192,11 +197,12 @@ impl JobPlan {
     /// The format and granule of the maps in which the job records its writes. `None`: it has no maps.
     #[must_use]
     pub fn mapped_format(&self) -> Option<(BlockFormat, Bytes)> {
-        let verify = self.verify.as_ref().filter(|verify| verify.pass != VerifyPass::Only)?;
-        let (granule, records) = match verify.tracking {
-            Tracking::Replay => return None,
-            Tracking::Map { granule } => (granule, false),
-            Tracking::Records => (RECORDS_GRANULE, true),
+        let verify = self.verify.as_ref()?;
+        let (granule, records) = match (verify.pass, verify.tracking) {
+            (VerifyPass::Only, _) => (verify.overwritten?, false),
+            (_, Tracking::Replay) => return None,
+            (_, Tracking::Map { granule }) => (granule, false),
+            (_, Tracking::Records) => (RECORDS_GRANULE, true),
         };
         let &VerifyPlan { method, interval, header_offset, .. } = verify;
         let pattern = verify.pattern.clone();

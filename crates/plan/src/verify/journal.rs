@@ -70,13 +70,13 @@ pub(crate) fn journal(
         target_of_file: Vec::new(),
         block: tracking::granule(plan),
         sector: verify.interval.unwrap_or(Bytes(512)),
-        durable_writes: writes_durably(job, plan),
+        durable_writes: verify.durable_writes,
         sectors_may_tear: access == EngineAccess::Mapping,
     })
 }
 
 /// Whether a write is durable when the target acknowledges it. `sync` has no effect on a mapping, and none on commands.
-fn writes_durably(job: Reading, plan: &JobPlan) -> bool {
+pub(super) fn writes_durably(job: Reading, plan: &JobPlan) -> bool {
     let access = plan.engine.def().access;
     match access.sends_commands() {
         true => job.get(WRITEFUA),

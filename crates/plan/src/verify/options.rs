@@ -12,7 +12,7 @@ use fiord_job::option::table::{
 };
 use fiord_types::{Bytes, Dir};
 
-use super::{checks, headers, tracking};
+use super::{checks, headers, journal, tracking};
 use crate::machine::survey::Survey;
 use crate::model::{
     Backlog, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass, VerifyPattern,
@@ -56,11 +56,13 @@ pub(crate) fn verify(
         trims: trims(job),
         threads: job.get(VERIFY_ASYNC),
         cpus: job.get(VERIFY_ASYNC_CPUS).unwrap_or_default(),
+        durable_writes: journal::writes_durably(job, plan),
         fatal: job.get(VERIFY_FATAL),
         dump: job.get(VERIFY_DUMP),
         policy: job.get(VERIFY_POLICY),
         saves_state: job.get(VERIFY_STATE_SAVE) && pass != VerifyPass::Reads,
-        // Loaded when the whole run is known.
+        // Known when the whole run is.
+        overwritten: None,
         state: None,
         compares_on_device: job.get(VERIFY_MODE) == VerifyMode::Compare,
     };

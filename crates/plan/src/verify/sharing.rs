@@ -6,7 +6,7 @@ use std::path::Path;
 use fiord_types::{Bytes, JobIndex, common_divisor};
 
 use super::tracking::{self, granule};
-use crate::model::{JobPlan, Tracking};
+use crate::model::{JobPlan, Tracking, VerifyPass};
 
 /// Chooses what jobs must know about the writes of each other. Jobs that verify a file that another job writes at the
 /// same time use a map of it. Once there is a map, every job that writes the file while the map is in use keeps it up
@@ -16,6 +16,12 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
         // A run may have millions of files.
         return;
     }
+    // What an earlier run wrote has the intervals of that run, whatever other jobs do in this one.
+    let of_earlier_run = |plan: &JobPlan| {
+        let pass = plan.verify.as_ref().map(|verify| verify.pass);
+        matches!(pass, Some(VerifyPass::Reads | VerifyPass::Only))
+    };
+    plans.iter_mut().filter(|plan| of_earlier_run(plan)).for_each(tracking::choose_records);
     let mut users: HashMap<&Path, Vec<usize>> = HashMap::new();
     for (index, plan) in plans.iter().enumerate() {
         for file in &plan.target.files {
@@ -48,17 +54,18 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
     let divisor = granules.fold(Bytes::ZERO, common_divisor);
     for index in &mapped {
         let in_common = shared.iter().any(|users| users.contains(index));
-        if let Some(verify) = &mut plans[*index].verify
-            && verify.tracking != Tracking::Records
-            && in_common
-        {
-            verify.tracking = Tracking::Map { granule: divisor.max(Bytes(1)) };
+        let Some(verify) = plans[*index].verify.as_mut().filter(|_| in_common) else { continue };
+        let granule = divisor.max(Bytes(1));
+        match (verify.pass, verify.tracking) {
+            (VerifyPass::Only, _) => verify.overwritten = Some(granule),
+            (_, Tracking::Records) => {}
+            _ => verify.tracking = Tracking::Map { granule },
         }
     }
     for index in informing {
         plans[index].informs_maps = true;
     }
-    plans.iter_mut().for_each(tracking::choose_records);
+    plans.iter_mut().filter(|plan| !of_earlier_run(plan)).for_each(tracking::choose_records);
 }
 
 /// The jobs that need a map of their files. `shared`: the users of each file that several jobs use.

@@ -15,7 +15,8 @@ options! {
     Category::Time;
 
     /// The longest time that the job does I/O. Unless `time_based` is set, the job ends earlier
-    /// when its work is done. 0 means no limit. A bare number is in seconds.
+    /// when its work is done. 0 means no limit. A bare number is in seconds. With `verify=fiord`, the
+    /// job reads back after this time what it has written; with fio's methods of `verify` it does not.
     pub const RUNTIME: Opt<Nanos> = option("runtime", SECONDS, "runtime=30s")
         .alias(&["timeout"])
         .default("0");

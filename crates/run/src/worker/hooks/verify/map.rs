@@ -261,8 +261,10 @@ impl TrackedMaps {
                 }
                 _ => range,
             };
-            let known = value.is_some() || self.reads_trimmed;
-            backlog.completed(file, range, succeeded && known);
+            match value {
+                Some(_) if succeeded => backlog.written(file, range),
+                _ => backlog.changed(file, range, succeeded && self.reads_trimmed),
+            }
         }
         let map = &self.maps[file.get()];
         match value {
@@ -346,9 +348,11 @@ impl TrackedMaps {
                 let (granule, end) = (map.granule().0, offset + u64::from(len));
                 let starts = (offset / granule..).map(|index| index * granule);
                 for (start, (before, now)) in starts.zip(before.states().zip(now.states())) {
+                    let part = start.max(offset)..(start + granule).min(end);
                     if before == now && now != GranuleState::InFlight {
-                        let part = start.max(offset)..(start + granule).min(end);
-                        backlog.completed(file, part, true);
+                        backlog.changed(file, part, true);
+                    } else {
+                        backlog.overwritten += Bytes(part.end.saturating_sub(part.start));
                     }
                 }
             }
@@ -486,6 +490,12 @@ impl TrackedMaps {
     fn next_file(&mut self) {
         let next = self.cursor.0 + 1;
         self.cursor = (next, self.regions.get(next).map_or(0, |region| region.0));
+    }
+
+    /// Returns and forgets the bytes of writes that were overwritten before `verify_backlog` has read them back.
+    pub(super) fn take_overwritten(&mut self) -> Bytes {
+        let taken = self.backlog.as_mut().map(|backlog| std::mem::take(&mut backlog.overwritten));
+        taken.unwrap_or_default()
     }
 
     /// Number of writes that wait to be read back (`verify_backlog`).

@@ -63,13 +63,14 @@ use fiord_load::Io;
 use fiord_load::verify::GranuleState;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan, WriteCommand};
 use fiord_stat::recorder::Recorder;
-use fiord_types::{Dir, FileIndex};
+use fiord_types::{Bytes, Dir, FileIndex};
 
 use self::checkers::{CheckerThreads, WaitingRead};
 use self::contents::Contents;
 use self::driver::PassDriver;
 use self::judge::Judge;
 use self::known::KnownWrite;
+use self::map::{ReadStates, TrackedMaps};
 use self::policy::JudgedRead;
 use self::saved::SavedState;
 pub(super) use self::sectors::{target_id, this_run};
@@ -95,6 +96,8 @@ pub(crate) struct Verifier {
     to_hold: Option<WaitingRead>,
     saved: Option<SavedState>,
     trims: Option<TrimQueue>,
+    /// What other jobs overwrite of the data of an earlier run.
+    overwritten: Option<Box<TrackedMaps>>,
     /// `verify_mode=compare`: the device compares what the job reads back.
     compares: bool,
 }
@@ -119,6 +122,10 @@ impl Verifier {
             driver: PassDriver::of(job, plan),
             saved: SavedState::of(job, plan, outside)?,
             trims: TrimQueue::of(job, plan),
+            overwritten: match plan.overwritten {
+                Some(_) => Some(Box::new(TrackedMaps::of(job, outside.maps, None)?)),
+                None => None,
+            },
             compares: plan.compares_on_device && plan.pass != VerifyPass::Reads,
         }))
     }
@@ -131,6 +138,10 @@ impl Verifier {
     /// A read has completed.
     fn read_completed(&mut self, io: &IssuedIo, data: &[u8], end: &Completed) -> Disposition {
         let op = whole(&io.op);
+        if self.is_overwritten(io, &op) {
+            self.judge.tally.overwritten(Bytes(u64::from(op.len)));
+            return Disposition::Release;
+        }
         if end.succeeded && self.checks(io) {
             let used =
                 if self.judge.knows() { self.numbers.of(io.slot) } else { SlotUse::default() };
@@ -170,6 +181,22 @@ impl Verifier {
         }
     }
 
+    /// Whether another job may have changed the data of an earlier run before or during a read of it.
+    fn is_overwritten(&mut self, io: &IssuedIo, read: &Op) -> bool {
+        let Some(maps) = self.overwritten.as_mut().filter(|_| io.extra) else { return false };
+        let unchanged = match maps.read_states(io.slot, read) {
+            ReadStates::Known(known) => {
+                let never = |state: &GranuleState| *state == GranuleState::NeverWritten;
+                let unchanged = known.states.iter().all(never);
+                maps.take_back(known);
+                unchanged
+            }
+            ReadStates::Changed => false,
+        };
+        maps.judged(io.slot);
+        !unchanged
+    }
+
     /// A write or trim has completed.
     fn write_completed(&mut self, io: &IssuedIo, succeeded: bool) {
         let number = self.numbers.of(io.slot).number().unwrap_or(0);
@@ -184,6 +211,9 @@ impl Verifier {
         let value = |before| contents.value(number, before);
         let trimmed = self.tracker.write_completed(io, succeeded, number, &value);
         self.judge.trimmed(trimmed);
+        if let Tracker::Map(maps) = &mut self.tracker {
+            self.judge.tally.overwritten_in_run(maps.take_overwritten());
+        }
         if let Some(trims) = &mut self.trims
             && io.dir == Dir::Write
             && succeeded
@@ -282,6 +312,9 @@ impl Hook for Verifier {
         }
         if io.extra {
             self.driver.read_issued();
+        }
+        if let Some(maps) = self.overwritten.as_mut().filter(|_| io.extra) {
+            maps.read_issued(io.slot, io.op.file, io.op.offset, io.op.len);
         }
         self.tracker.issued(io);
     }

@@ -26,9 +26,11 @@ impl FileRanges {
         }
     }
 
-    /// Removes a range, and parts of other ranges that overlap it.
-    pub(super) fn remove(&mut self, file: FileIndex, range: Range<u64>) {
+    /// Removes a range, and parts of other ranges that overlap it. Returns the number of bytes that were removed.
+    pub(super) fn remove(&mut self, file: FileIndex, range: Range<u64>) -> u64 {
+        let mut removed = 0;
         while let Some(found) = self.last_overlap(file, &range) {
+            removed += found.end.min(range.end) - found.start.max(range.start);
             self.ends.remove(&(file, found.start));
             if found.end > range.end {
                 self.ends.insert((file, range.end), found.end);
@@ -37,6 +39,7 @@ impl FileRanges {
                 self.ends.insert((file, found.start), range.start);
             }
         }
+        removed
     }
 
     /// Whether the set contains a byte of a range.

@@ -14,7 +14,7 @@ use fiord_formats::verify::sector::{
     SectorWriter, TargetId,
 };
 use fiord_load::verify::{GENERATIONS, GranuleState, WriteValue};
-use fiord_plan::{JobPlan, SyncMode, VerifyPlan};
+use fiord_plan::{JobPlan, VerifyPlan};
 use fiord_sys::vectors::{VectorWork, widest};
 use fiord_types::{Bytes, Errno, FileIndex};
 
@@ -50,13 +50,12 @@ impl SectorFormat {
             let detail = format!("verify=fiord does not support sectors of {bytes} bytes");
             JobError::new(Stage::FillBuffers, Errno::EINVAL, detail)
         })?;
-        let durable = job.target.open.sync != SyncMode::None;
         Ok(SectorFormat {
             size,
             trimmed: TrimmedBlocks::of(plan),
             certain: CertainWrites::of(job, plan),
             uncertain: Bytes::ZERO,
-            flags: if durable { SectorFlags::DURABLE } else { SectorFlags::NONE },
+            flags: if plan.durable_writes { SectorFlags::DURABLE } else { SectorFlags::NONE },
             targets: job.target.files.iter().map(|file| target_id(&file.path)).collect(),
             earlier: job.target.files.iter().map(|_| AtomicU64::new(0)).collect(),
             run: this_run(),

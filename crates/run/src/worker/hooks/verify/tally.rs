@@ -15,14 +15,16 @@ pub(super) struct Tally {
     pass: VerifyPass,
     /// Bytes of writes that trims have discarded. Some may have been verified before.
     trimmed: Bytes,
+    /// Bytes of writes that were overwritten before they were read back, as far as it is known.
+    overwritten: Bytes,
     /// Nothing was written since the last pass.
     settled: bool,
 }
 
 impl Tally {
     pub(super) fn new(pass: VerifyPass) -> Self {
-        let (results, trimmed) = (VerifyResults::default(), Bytes::ZERO);
-        Tally { results, pass, trimmed, settled: true }
+        let (results, trimmed, overwritten) = (VerifyResults::default(), Bytes::ZERO, Bytes::ZERO);
+        Tally { results, pass, trimmed, overwritten, settled: true }
     }
 
     /// A write of this length has completed.
@@ -38,6 +40,11 @@ impl Tally {
     /// A trim has discarded so many bytes of writes.
     pub(super) fn trimmed(&mut self, bytes: Bytes) {
         self.trimmed = self.trimmed.saturating_add(bytes);
+    }
+
+    /// So many bytes of writes were overwritten before they were read back.
+    pub(super) fn overwritten_in_run(&mut self, bytes: Bytes) {
+        self.overwritten = self.overwritten.saturating_add(bytes);
     }
 
     /// These bytes were checked.
@@ -57,6 +64,13 @@ impl Tally {
             coverage.written = coverage.written.saturating_add(Bytes(bytes));
             coverage.skip(Unverified::InFlight, Bytes(bytes));
         }
+    }
+
+    /// So many bytes of an earlier run were not checked, because another job has overwritten them.
+    pub(super) fn overwritten(&mut self, bytes: Bytes) {
+        let coverage = &mut self.results.coverage;
+        coverage.written = coverage.written.saturating_add(bytes);
+        coverage.skip(Unverified::Overwritten, bytes);
     }
 
     /// A bad extent, and what further reads of it showed. Returns the extent before it if that is complete now.
@@ -82,7 +96,7 @@ impl Tally {
     /// Measuring begins now.
     pub(super) fn restart(&mut self) {
         self.results.coverage = VerifyResults::default().coverage;
-        self.trimmed = Bytes::ZERO;
+        (self.trimmed, self.overwritten) = (Bytes::ZERO, Bytes::ZERO);
     }
 
     /// The results so far.
@@ -99,6 +113,14 @@ impl Tally {
             coverage.skip(Unverified::Trimmed, trimmed);
         }
         let rest = rest.saturating_sub(trimmed);
+        let overwritten = rest.min(self.overwritten);
+        if overwritten > Bytes::ZERO && self.pass == VerifyPass::AfterWrites {
+            coverage.skip(Unverified::Overwritten, overwritten);
+        }
+        let rest = match self.pass {
+            VerifyPass::AfterWrites => rest.saturating_sub(overwritten),
+            _ => rest,
+        };
         let why = match self.pass {
             VerifyPass::WritesOnly => Unverified::NotAsked,
             _ if self.settled => Unverified::Overwritten,

@@ -37,6 +37,8 @@ fn job(method: Method, options: &[(&str, &str)]) -> JobPlan {
         dump: false,
         policy: VerifyPolicy::Completed,
         saves_state: false,
+        overwritten: None,
+        durable_writes: false,
         state: None,
         compares_on_device: false,
     });

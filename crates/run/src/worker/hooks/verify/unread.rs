@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fiord_plan::Backlog;
-use fiord_types::FileIndex;
+use fiord_types::{Bytes, FileIndex};
 
 use super::ranges::FileRanges;
 
@@ -15,6 +15,8 @@ pub(super) struct UnreadWrites {
     most: usize,
     /// Ranges were left out since the last pass.
     pub overflowed: bool,
+    /// Bytes of writes that were overwritten before they were read back, since they were taken.
+    pub overwritten: Bytes,
     /// The current pass goes through the whole map, because ranges were left out.
     pub reads_all: bool,
 }
@@ -23,11 +25,23 @@ impl UnreadWrites {
     pub(super) fn new(backlog: Backlog) -> Self {
         let most = usize::try_from(backlog.writes).unwrap_or(usize::MAX);
         let most = most.saturating_mul(2).saturating_add(1024);
-        UnreadWrites { ranges: FileRanges::default(), most, overflowed: false, reads_all: false }
+        UnreadWrites {
+            ranges: FileRanges::default(),
+            most,
+            overflowed: false,
+            overwritten: Bytes::ZERO,
+            reads_all: false,
+        }
     }
 
-    /// A write or trim of a range has completed. `wrote`: its data is known.
-    pub(super) fn completed(&mut self, file: FileIndex, range: Range<u64>, wrote: bool) {
+    /// A write of a range has completed.
+    pub(super) fn written(&mut self, file: FileIndex, range: Range<u64>) {
+        self.overwritten += Bytes(self.ranges.remove(file, range.clone()));
+        self.changed(file, range, true);
+    }
+
+    /// The data of a range is known, or it is not known any more.
+    pub(super) fn changed(&mut self, file: FileIndex, range: Range<u64>, wrote: bool) {
         self.ranges.remove(file, range.clone());
         if wrote && self.ranges.len() < self.most {
             self.ranges.insert(file, range);
