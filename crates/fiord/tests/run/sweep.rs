@@ -163,7 +163,7 @@ fn wrong_sweeps_run_nothing() {
         ("j.fio --set iodepth=1,,2", "value 2 is empty"),
         ("j.fio --set iodpth=1,2", "did you mean `iodepth`"),
         ("j.fio --set iodepth=1,x", "iodepth=x"),
-        ("j.fio --set ioengine=rbd,rados", "not supported yet"),
+        ("j.fio --set mem=malloc,cudamalloc", "not supported yet"),
         ("j.fio --set iodepth=1,2 --set bs=4k,8k --until saturated", "both iodepth and bs"),
         ("j.fio --set iodepth=1 --until saturated", "more than one value"),
         ("j.fio --set ioengine=null,sim --until saturated", "an axis of increasing numbers"),

@@ -103,7 +103,6 @@ fn jobs_that_cannot_be() {
         "size=1m\nopendir=/nonexistent",
         "size=1m\nopendir=/dev/null",
         "size=1m\nrw=write\nverify=md5\nverify_offset=4090",
-        "size=1m\nrw=write\nwrite_bw_log=nodir/x",
         "size=1m\nrw=write\nioengine=rados",
         "size=1m\nrw=write\nioengine=external:/nonexistent.so",
         "size=1m\nwait_for=nobody",
