@@ -24,6 +24,8 @@ pub const CHECKS: &[&Check] = &[
     &governor::CHECK,
     &hidden_stalls::CHECK,
     &link_degraded::CHECK,
+    &log_bound::CHECK,
+    &log_on_target::CHECK,
     &misaligned::CHECK,
     &no_effect::CHECK,
     &noisy_neighbour::CHECK,

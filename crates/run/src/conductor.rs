@@ -74,6 +74,7 @@ pub fn run(
     interrupts: &mut dyn Interrupts,
     before_start: &mut dyn FnMut(),
 ) -> RunResult {
+    raise_limits(&plan);
     let run = Arc::new(Run {
         jobs: Shared::of(&plan),
         plan: Arc::clone(&plan),
@@ -96,7 +97,6 @@ pub fn run(
         triggered: AtomicBool::new(false),
         signalled: AtomicBool::new(false),
     });
-    raise_limits(&plan);
     let (sender, receiver) = channel();
     let mut conductor = Conductor::new(&run, options, events, interrupts, sender);
     conductor.refuse_without_logs();
@@ -389,7 +389,9 @@ impl<'a> Conductor<'a> {
 fn raise_limits(plan: &Plan) {
     /// Descriptors for unflushed files of a layout, standard streams, rings, event descriptors and libraries.
     const SPARE: u64 = 64 + layout::BATCH as u64;
-    let files: u64 = plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2).sum();
+    let logs = |job: &JobPlan| job.log.as_ref().map_or(0, |log| log.files.len() as u64);
+    let files =
+        plan.jobs.iter().map(|job| u64::from(job.target.open_files) + 2 + logs(job)).sum::<u64>();
     let _ = fiord_sys::limits::raise_open_files(files + SPARE);
 }
 

@@ -207,7 +207,23 @@ pub(super) const ROWS: &[Row] = &[
         name: "null with a latency log of every I/O",
         what: Rate,
         job: Job(&[NULL_READ, "--write_lat_log=bench"]),
-        than: &[(Itself("without a log", Job(&[NULL_READ])), AtLeast(0.8)), (Fio, Any)],
+        than: &[(Itself("without a log", Job(&[NULL_READ])), Any), (Fio, AtLeast(2.0))],
+    },
+    Row {
+        name: "psync random read 4 KiB, page cache, latency log of every I/O",
+        what: Rate,
+        job: Job(&[READ_4K, "--write_lat_log=bench"]),
+        than: &[(Itself("without a log", Job(&[READ_4K])), AtLeast(0.95)), (Fio, Any)],
+    },
+    Row {
+        name: "psync random read 4 KiB, page cache, logs of windows and histograms",
+        what: Rate,
+        job: Job(&[
+            READ_4K,
+            "--write_lat_log=bench --write_bw_log=bench --write_iops_log=bench --log_avg_msec=100",
+            "--write_hist_log=bench --log_hist_msec=100",
+        ]),
+        than: &[(Itself("without a log", Job(&[READ_4K])), AtLeast(0.98)), (Fio, Any)],
     },
     Row {
         name: "null without latencies (gtod_reduce)",

@@ -20,6 +20,8 @@ pub(crate) mod generator_bound;
 pub(crate) mod governor;
 pub(crate) mod hidden_stalls;
 pub(crate) mod link_degraded;
+pub(crate) mod log_bound;
+pub(crate) mod log_on_target;
 pub(crate) mod misaligned;
 pub(crate) mod no_effect;
 pub(crate) mod noisy_neighbour;

@@ -6,12 +6,14 @@
 //! |---|---|
 //! | the files and devices that jobs use | [`files`] |
 //! | the disks under the targets | [`devices`] |
+//! | the disks under the logs | [`logs`] |
 //! | CPUs, clock, limits, pressure | [`surroundings`] |
 //! | whether the data that jobs read is all zeros | [`samples`] |
 //! | how much of the zones that jobs read is written | [`zones`] |
 
 pub mod devices;
 pub mod files;
+pub mod logs;
 pub mod samples;
 pub mod surroundings;
 pub mod zones;
@@ -24,6 +26,7 @@ use fiord_sys::usage::{self, StorageBytes};
 
 pub use devices::Devices;
 pub use files::{FileState, FileStates, WrittenData};
+pub use logs::LogOnTarget;
 pub use samples::SampledBlocks;
 use samples::When;
 pub use surroundings::MachineState;
@@ -59,6 +62,8 @@ pub struct Machine {
     /// Sampled blocks of the data that jobs read: before a run, of the files that it removes; after it, of the
     /// others.
     pub samples: Vec<SampledBlocks>,
+    /// Logs on the disks of targets.
+    pub logs: Vec<LogOnTarget>,
     /// The zones of the devices on which jobs read beyond write pointers.
     pub zones: Vec<(PathBuf, Evidence<zones::Written>)>,
 }
@@ -73,6 +78,7 @@ impl Default for Machine {
             devices: Devices::default(),
             surroundings: MachineState::default(),
             samples: Vec::new(),
+            logs: Vec::new(),
             zones: Vec::new(),
         }
     }
@@ -92,6 +98,7 @@ impl Machine {
             devices: Devices::survey(plan),
             surroundings: MachineState::survey(plan),
             samples: Vec::new(),
+            logs: logs::survey(plan),
             zones: zones::survey(plan),
         }
     }

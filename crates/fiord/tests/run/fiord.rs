@@ -82,6 +82,13 @@ impl Place {
         Ran::from(self.shell(script).output().unwrap())
     }
 
+    /// Runs fiord to its end in a subdirectory.
+    pub(crate) fn run_in(&self, directory: &str, line: &str) -> Ran {
+        let mut command = self.program_in(&self.path(directory), env!("CARGO_BIN_EXE_fiord"));
+        command.args(line.split_whitespace()).stdin(Stdio::null());
+        Ran::from(command.output().unwrap())
+    }
+
     /// Runs fiord to its end.
     pub(crate) fn run(&self, line: &str) -> Ran {
         Ran::from(self.command(line).output().unwrap())

@@ -21,6 +21,7 @@ mod huge_pages;
 mod identities;
 mod layout;
 mod limits;
+mod logs;
 mod order;
 mod output;
 mod pace;

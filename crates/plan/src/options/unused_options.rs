@@ -1,10 +1,11 @@
-//! Warns of options that have no effect on the job that sets them. `rules`, `replay_rules` and `verify_rules` are the tables of all
-//! reasons that follow from the job alone; a module that finds a reason in one file, device or part
+//! Warns of options that have no effect on the job that sets them. `rules`, `replay_rules`, `verify_rules` and
+//! `log_rules` are the tables of all reasons that follow from the job alone; a module that finds a reason in one file, device or part
 //! of a value calls [`Reading::no_effect`] itself.
 //!
 //! A setting in `[global]` counts as unused only if no job that inherits it uses it.
 
 mod conditions;
+pub(crate) mod log_rules;
 pub(crate) mod replay_rules;
 pub(crate) mod rules;
 pub(crate) mod verify_rules;
@@ -18,6 +19,7 @@ use fiord_job::spec::Setting;
 use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use log_rules::LOG_RULES;
 use replay_rules::REPLAY_RULES;
 use rules::{RULES, Reports};
 use verify_rules::VERIFY_RULES;
@@ -33,7 +35,7 @@ impl UnusedOptions {
     /// Adds the unused options of one section, each once: by the first rule that finds it.
     pub(crate) fn check(&mut self, job: Reading, plan: &JobPlan) {
         let mut seen: Vec<&OptionDef> = Vec::new();
-        let rules = REPLAY_RULES.iter().chain(RULES).chain(VERIFY_RULES);
+        let rules = REPLAY_RULES.iter().chain(RULES).chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
                 let Some(setting) = job.setting(option) else { continue };

@@ -6,6 +6,7 @@ mod distribution;
 mod fields;
 mod golden;
 mod harm;
+mod logs;
 mod machine;
 mod names;
 mod nvme;

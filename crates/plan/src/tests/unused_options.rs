@@ -4,6 +4,7 @@ use fiord_job::diagnostic::{Level, Note};
 
 use super::*;
 use crate::machine::facts::FoundKind;
+use crate::options::unused_options::log_rules::LOG_RULES;
 use crate::options::unused_options::rules::{RULES, Rule};
 use crate::options::unused_options::verify_rules::VERIFY_RULES;
 
@@ -77,6 +78,17 @@ const EXAMPLES: &[&str] = &[
     "--latency_slice=1m",
 ];
 
+/// One job for each rule about logs, in the order of the table.
+const LOG_EXAMPLES: &[&str] = &[
+    "--log_avg_msec=100",
+    "--write_lat_log=x --log_window_value=max",
+    "--write_lat_log=x --log_hist_msec=100",
+    "--write_hist_log=x",
+    "--write_lat_log=x --log_empty=1",
+    "--per_job_logs=0",
+    "--write_lat_log=x --log_alternate_epoch_clock_id=1",
+];
+
 /// One job for each rule about verification, in the order of the table.
 const VERIFY_EXAMPLES: &[&str] = &[
     "--rw=trim --verify=md5",
@@ -120,6 +132,7 @@ fn warnings(line: &str) -> Vec<String> {
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(RULES, EXAMPLES);
     check_rules(VERIFY_RULES, VERIFY_EXAMPLES);
+    check_rules(LOG_RULES, LOG_EXAMPLES);
 }
 
 fn check_rules(rules: &[Rule], examples: &[&str]) {

@@ -1,13 +1,41 @@
 //! What a worker and the writer share: the ring of its I/Os, its windows, and how far the writer is.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
 use super::WindowRecord;
 use super::ring::LogRing;
 use crate::error::JobError;
+
+/// The memory of all windows of a run that wait for the writer.
+#[derive(Debug)]
+pub(super) struct WindowBudget {
+    most: usize,
+    used: AtomicUsize,
+}
+
+impl WindowBudget {
+    /// At most this many bytes.
+    pub(super) fn new(most: usize) -> Self {
+        WindowBudget { most, used: AtomicUsize::new(0) }
+    }
+
+    /// Takes memory. False if there is not enough. One window always finds room.
+    fn take(&self, bytes: usize) -> bool {
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let room = before == 0 || before + bytes <= self.most;
+        if !room {
+            self.give_back(bytes);
+        }
+        room
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
 
 /// How far the writer is with the records of a worker.
 #[derive(Debug, Default)]
@@ -23,8 +51,8 @@ pub(crate) struct LogChannel {
     /// `None`: no log has rows of single I/Os.
     pub(super) ring: Option<LogRing>,
     windows: Mutex<VecDeque<WindowRecord>>,
-    /// Most windows that wait for the writer.
-    most_windows: usize,
+    /// Memory of all windows of the run that wait for the writer.
+    budget: Arc<WindowBudget>,
     /// Added to all times, ms: 0, or the time of another clock at the begin of the log.
     pub(super) epoch_ms: AtomicU64,
     /// The worker measures submission latencies.
@@ -40,12 +68,12 @@ pub(crate) struct LogChannel {
 }
 
 impl LogChannel {
-    /// `ring_bytes`: memory for single I/Os; 0: there are none. `most_windows`: most windows that wait for the writer.
-    pub(super) fn new(ring_bytes: usize, most_windows: usize) -> Self {
+    /// `ring_bytes`: memory for single I/Os; 0: there are none. `budget`: memory for windows.
+    pub(super) fn new(ring_bytes: usize, budget: &Arc<WindowBudget>) -> Self {
         LogChannel {
             ring: (ring_bytes > 0).then(|| LogRing::new(ring_bytes)),
             windows: Mutex::default(),
-            most_windows: most_windows.max(1),
+            budget: Arc::clone(budget),
             epoch_ms: AtomicU64::new(0),
             submission: AtomicBool::new(false),
             ended: AtomicBool::new(false),
@@ -71,17 +99,20 @@ impl LogChannel {
 
     /// Adds a window. False if too many wait for the writer.
     pub(super) fn try_add(&self, record: &WindowRecord) -> bool {
-        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = windows.len() < self.most_windows;
+        let room = self.budget.take(record.memory());
         if room {
+            let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
             windows.push_back(record.clone());
         }
         room
     }
 
-    /// The windows that were added since the last call.
-    pub(super) fn take_windows(&self) -> VecDeque<WindowRecord> {
-        std::mem::take(&mut *self.windows.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The next window.
+    pub(super) fn take_window(&self) -> Option<WindowRecord> {
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.pop_front()?;
+        self.budget.give_back(window.memory());
+        Some(window)
     }
 
     /// The worker adds no more records. Called by the worker, or at the end of the run.

@@ -31,6 +31,7 @@ use fiord_plan::{JobPlan, LogPlan, Plan};
 use fiord_sys::cpu::CpuSet;
 use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
+use self::channel::WindowBudget;
 use self::files::LogFiles;
 use self::sink::JobSink;
 use self::writer::LogWriter;
@@ -43,10 +44,10 @@ pub(crate) use worker::JobLog;
 /// Memory of all rings, bytes, and most of it for one.
 const RINGS: usize = 44 << 20;
 const RING: usize = 8 << 20;
-/// Memory of all windows that wait for the writer, bytes; the size of one; the least and the most of a job.
-const WINDOWS: usize = 16 << 20;
-const WINDOW: usize = 45 << 10;
-const WINDOW_COUNTS: (usize, usize) = (2, 256);
+/// Memory of all windows that wait for the writer, bytes.
+const WINDOWS: usize = 12 << 20;
+/// Up to this many compressed logs keep the state of their compression, which takes 300 kB each.
+const ENCODERS: usize = 24;
 
 /// The logs of a run.
 #[derive(Debug, Default)]
@@ -81,11 +82,11 @@ impl RunLogs {
             over: Arc::clone(&logs.over),
         };
         let ring = (RINGS / rings.max(1)).min(RING);
-        let windows = (WINDOWS / count.max(1) / WINDOW).clamp(WINDOW_COUNTS.0, WINDOW_COUNTS.1);
+        let windows = Arc::new(WindowBudget::new(WINDOWS));
         for (index, job) in plan.jobs.iter().enumerate() {
             let channel = job.log.as_ref().map(|log| {
                 let ring = if log.has_single_ios() { ring } else { 0 };
-                let channel = Arc::new(LogChannel::new(ring, windows));
+                let channel = Arc::new(LogChannel::new(ring, &windows));
                 match open_files(&mut writer.files, plan, log, &channel) {
                     Ok(files) => {
                         writer.sinks.push(JobSink::of(job, log, &files, Arc::clone(&channel)));
@@ -97,12 +98,16 @@ impl RunLogs {
             logs.channels.push(channel);
         }
         if let Some(prefix) = bandwidth_log {
-            let channel = Arc::new(LogChannel::new(0, WINDOW_COUNTS.1));
+            let channel = Arc::new(LogChannel::new(0, &windows));
             match open_aggregate(&mut writer.files, plan, prefix) {
                 Ok(files) => writer.sinks.push(JobSink::of_all(files, Arc::clone(&channel))),
                 Err(error) => logs.errors.push((0, error)),
             }
             logs.all = Some(channel);
+        }
+        let compressed = writer.sinks.iter().map(JobSink::compressed).sum::<usize>();
+        if compressed > ENCODERS {
+            writer.sinks.iter_mut().for_each(JobSink::forget_encoders);
         }
         if logs.errors.is_empty()
             && let Err(error) = logs.start(writer)
@@ -216,7 +221,37 @@ struct WindowRecord {
     normal: Nanos,
     sums: PerDir<WindowSums>,
     /// Completion latencies by bin. Empty for other kinds than histograms.
-    bins: PerDir<Vec<u64>>,
+    bins: PerDir<WindowBins>,
+}
+
+impl WindowRecord {
+    /// Bytes of memory that it occupies.
+    fn memory(&self) -> usize {
+        let bins = self.bins.values().map(|bins| size_of_val(&bins.0[..])).sum::<usize>();
+        size_of::<WindowRecord>() + bins
+    }
+}
+
+/// The bins of a histogram that are not empty: their numbers and counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct WindowBins(Box<[(u16, u64)]>);
+
+impl WindowBins {
+    fn of(counts: &[u64]) -> Self {
+        let bins = (0..).zip(counts).filter(|(_, count)| **count > 0);
+        WindowBins(bins.map(|(bin, count)| (bin, *count)).collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The counts of all bins, up to the last that is not empty.
+    fn expand(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.0.last().map_or(0, |(bin, _)| usize::from(*bin) + 1)];
+        self.0.iter().for_each(|(bin, count)| counts[usize::from(*bin)] = *count);
+        counts
+    }
 }
 
 /// The CPUs of the thread that writes logs; `None`: all.

@@ -12,7 +12,7 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::channel::LogChannel;
 use super::files::LogFiles;
-use super::{LatencySum, LoggedIo, WindowKind, WindowRecord, WindowSums};
+use super::{LatencySum, LoggedIo, WindowBins, WindowKind, WindowRecord, WindowSums};
 
 /// I/Os that are taken from a ring at once.
 const BLOCK: usize = 2048;
@@ -56,8 +56,36 @@ struct KindSink {
 #[derive(Debug)]
 enum RowForm {
     Text(Box<RowWriter>),
-    Compressed(Box<FzEncoder>),
+    Compressed(CompressedRows),
     Histogram(Coarseness),
+}
+
+/// The compressor of a log.
+#[derive(Debug)]
+struct CompressedRows {
+    columns: LogColumns,
+    /// The stream that has begun.
+    encoder: Option<Box<FzEncoder>>,
+    /// It is kept between two writes.
+    keeps: bool,
+}
+
+impl CompressedRows {
+    fn push(&mut self, row: &LogRow) {
+        let columns = self.columns;
+        self.encoder.get_or_insert_with(|| Box::new(FzEncoder::new(columns))).push(row);
+    }
+
+    /// Appends what was compressed to `rows`. `flush`: even if it is little.
+    fn write(&mut self, flush: bool, rows: &mut Vec<u8>) {
+        let Some(encoder) = &mut self.encoder else { return };
+        if flush || !self.keeps || encoder.compressed() >= STREAM {
+            encoder.finish_stream(rows);
+        }
+        if !self.keeps {
+            self.encoder = None;
+        }
+    }
 }
 
 /// Memory that all sinks use in turn.
@@ -91,7 +119,11 @@ impl JobSink {
                 },
             form: match planned.kind {
                 LogKind::Histogram => RowForm::Histogram(log.coarseness),
-                _ if log.compressed => RowForm::Compressed(Box::new(FzEncoder::new(log.columns))),
+                _ if log.compressed => RowForm::Compressed(CompressedRows {
+                    columns: log.columns,
+                    encoder: None,
+                    keeps: true,
+                }),
                 _ => RowForm::Text(Box::new(RowWriter::new(log.columns))),
             },
         });
@@ -146,7 +178,7 @@ impl JobSink {
                 }
             }
         }
-        for record in self.channel.take_windows() {
+        while let Some(record) = self.channel.take_window() {
             let submission = self.channel.submission.load(Ordering::Relaxed);
             let epoch = self.channel.epoch_ms.load(Ordering::Relaxed);
             for sink in self.files.iter_mut().filter(|sink| sink.shows(record.kind)) {
@@ -162,6 +194,20 @@ impl JobSink {
         if ended {
             self.done = true;
             self.channel.set_done();
+        }
+    }
+
+    /// Number of compressed logs.
+    pub(super) fn compressed(&self) -> usize {
+        self.files.iter().filter(|sink| matches!(sink.form, RowForm::Compressed(_))).count()
+    }
+
+    /// The logs keep no state of the compression between two writes.
+    pub(super) fn forget_encoders(&mut self) {
+        for sink in &mut self.files {
+            if let RowForm::Compressed(compressed) = &mut sink.form {
+                compressed.keeps = false;
+            }
         }
     }
 
@@ -216,9 +262,10 @@ impl KindSink {
         for dir in Dir::ALL.into_iter().filter(|dir| shown(*dir)) {
             let (sums, bins) = (&record.sums[dir], &record.bins[dir]);
             let (n, value) = window_value(self.kind, sums, bins, record.length, facts.value);
+            let bins = bins.expand();
             if n > 0 || zeros[dir] && record.length > Nanos::ZERO {
                 let block = Bytes(sums.bytes.0.checked_div(sums.ios).unwrap_or(0));
-                self.add_row(time(record.end, epoch), dir, value, bins, block, rows);
+                self.add_row(time(record.end, epoch), dir, value, &bins, block, rows);
             }
         }
     }
@@ -245,10 +292,8 @@ impl KindSink {
 
     /// Writes rows to the file, and empties `rows`. `flush`: compressed rows are written, even if they are few.
     fn write(&mut self, files: &mut LogFiles, rows: &mut Vec<u8>, flush: bool) {
-        if let RowForm::Compressed(encoder) = &mut self.form
-            && (flush || encoder.compressed() >= STREAM)
-        {
-            encoder.finish_stream(rows);
+        if let RowForm::Compressed(compressed) = &mut self.form {
+            compressed.write(flush, rows);
         }
         if let Some(file) = files.get(self.file) {
             file.write(rows, !matches!(self.form, RowForm::Compressed(_)));
@@ -290,7 +335,7 @@ fn single_row(kind: LogKind, io: &LoggedIo, epoch: u64, priorities: &[u16]) -> L
 fn window_value(
     kind: LogKind,
     sums: &WindowSums,
-    bins: &[u64],
+    bins: &WindowBins,
     length: Nanos,
     wanted: LogWindowValue,
 ) -> (u64, (u64, u64)) {
@@ -310,6 +355,6 @@ fn window_value(
         LogKind::TotalLatency => latency(&sums.lat),
         LogKind::SubmissionLatency => latency(&sums.slat),
         LogKind::CompletionLatency => latency(&sums.clat),
-        LogKind::Histogram => (bins.len() as u64, (0, 0)),
+        LogKind::Histogram => (u64::from(!bins.is_empty()), (0, 0)),
     }
 }

@@ -11,7 +11,7 @@ use fiord_stat::recorder::{Recorder, Times};
 use fiord_stat::summary::Summary;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
-use super::{LatencySum, WindowKind, WindowRecord, WindowSums};
+use super::{LatencySum, WindowBins, WindowKind, WindowRecord, WindowSums};
 
 /// The windows of a job: those of latencies, bandwidth, IOPS and histograms may have different lengths.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ impl Track {
             bins = PerDir::from_fn(|dir| {
                 let mut window = recorder.dirs[dir].clat_hist.since(&self.histograms[dir]);
                 window.merge(&self.carried[dir]);
-                if window.is_empty() { Vec::new() } else { window.counts().to_vec() }
+                WindowBins::of(window.counts())
             });
         }
         self.begin_window(recorder);
@@ -224,7 +224,7 @@ impl WindowRecord {
     /// Whether nothing completed in the window.
     fn is_empty(&self) -> bool {
         match self.kind {
-            WindowKind::Histogram => self.bins.values().all(Vec::is_empty),
+            WindowKind::Histogram => self.bins.values().all(WindowBins::is_empty),
             _ => self.sums.values().all(|sums| sums.ios == 0),
         }
     }
@@ -254,12 +254,135 @@ fn sums_of(recorder: &Recorder, dir: Dir) -> WindowSums {
         sum: Nanos(summary.sum()),
         most: Nanos::ZERO,
     };
+    let lat_is_clat = recorder.lat_is_clat;
     let recorder = &recorder.dirs[dir];
     WindowSums {
         ios: recorder.ios,
         bytes: recorder.bytes,
         slat: latency(&recorder.slat),
         clat: latency(&recorder.clat),
-        lat: latency(&recorder.lat),
+        lat: latency(if lat_is_clat { &recorder.clat } else { &recorder.lat }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_plan::{EnginePlan, JobPlan, LogFilePlan, LogWindowValue};
+    use fiord_stat::recorder::axes;
+
+    use super::*;
+
+    fn tracks(kinds: &[LogKind]) -> WindowTracks {
+        let length = Nanos(100);
+        let plan = LogPlan {
+            files: kinds.iter().map(|&kind| LogFilePlan { kind, path: "x".into() }).collect(),
+            append: false,
+            compressed: false,
+            columns: Default::default(),
+            window: Some(length),
+            bandwidth_window: length,
+            iops_window: length,
+            value: LogWindowValue::Max,
+            histogram_window: Some(length),
+            coarseness: Default::default(),
+            empty_windows: false,
+            clock: None,
+            cpus: None,
+        };
+        assert_eq!(JobPlan::plain(EnginePlan::Null, 1).log, None);
+        WindowTracks::of(&plan, true)
+    }
+
+    fn complete(tracks: &mut WindowTracks, recorder: &mut Recorder, latency: u64) {
+        let times = Times { clat: Nanos(latency), ..Times::default() };
+        recorder.complete::<{ axes::SYNC }>(Dir::Read, Bytes(4096), times);
+        tracks.follow(Dir::Read, &times);
+    }
+
+    /// For each record: its end, length, empty windows before it, I/Os, sum and maximum of latencies, counts in bins.
+    type Seen = Vec<(u64, u64, u64, u64, u64, u64, u64)>;
+
+    fn note(seen: &mut Seen) -> impl FnMut(&WindowRecord) {
+        |record| {
+            let sums = &record.sums[Dir::Read];
+            let bins = record.bins[Dir::Read].expand().iter().sum();
+            let (sum, most) = (sums.clat.sum.0, sums.clat.most.0);
+            seen.push((
+                record.end.0,
+                record.length.0,
+                record.empty_before,
+                sums.ios,
+                sum,
+                most,
+                bins,
+            ));
+        }
+    }
+
+    #[test]
+    fn windows_have_the_ios_that_completed_in_them() {
+        let mut tracks = tracks(&[LogKind::CompletionLatency]);
+        let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
+        let mut seen = Vec::new();
+        tracks.begin();
+        complete(&mut tracks, &mut recorder, 30);
+        complete(&mut tracks, &mut recorder, 50);
+        // The next I/O completes at 420.
+        assert_eq!(tracks.due(), 100);
+        tracks.cut(420, &recorder, &mut note(&mut seen));
+        assert_eq!(tracks.due(), 500);
+        complete(&mut tracks, &mut recorder, 7);
+        // Measuring begins again.
+        tracks.carry_over(&recorder);
+        recorder.reset();
+        complete(&mut tracks, &mut recorder, 9);
+        tracks.cut(500, &recorder, &mut note(&mut seen));
+        complete(&mut tracks, &mut recorder, 11);
+        tracks.finish(530, &recorder, &mut note(&mut seen));
+        let expected =
+            [(100, 100, 0, 2, 80, 50, 0), (500, 100, 3, 2, 16, 9, 0), (530, 30, 0, 1, 11, 11, 0)];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn histograms_keep_what_the_recorder_forgets() {
+        let mut tracks = tracks(&[LogKind::Histogram]);
+        let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
+        let mut seen = Vec::new();
+        tracks.begin();
+        complete(&mut tracks, &mut recorder, 30);
+        tracks.carry_over(&recorder);
+        recorder.reset();
+        complete(&mut tracks, &mut recorder, 40);
+        tracks.cut(100, &recorder, &mut note(&mut seen));
+        complete(&mut tracks, &mut recorder, 50);
+        // The last histogram is written, however short its window is.
+        tracks.finish(101, &recorder, &mut note(&mut seen));
+        let counts: Vec<_> = seen.iter().map(|record| (record.0, record.6)).collect();
+        assert_eq!(counts, [(100, 2), (101, 1)]);
+    }
+
+    #[test]
+    fn a_short_last_window_has_no_rate() {
+        let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
+        for (last, expected) in [(149, 1), (150, 2)] {
+            let mut tracks = tracks(&[LogKind::Bandwidth]);
+            let mut seen = Vec::new();
+            recorder.reset();
+            tracks.begin();
+            complete(&mut tracks, &mut recorder, 1);
+            tracks.cut(100, &recorder, &mut note(&mut seen));
+            complete(&mut tracks, &mut recorder, 1);
+            tracks.finish(last, &recorder, &mut note(&mut seen));
+            assert_eq!(seen.len(), expected);
+        }
+        // The only window always has one.
+        let mut tracks = tracks(&[LogKind::Iops]);
+        let mut seen = Vec::new();
+        recorder.reset();
+        tracks.begin();
+        complete(&mut tracks, &mut recorder, 1);
+        tracks.finish(3, &recorder, &mut note(&mut seen));
+        assert_eq!(seen.len(), 1);
     }
 }

@@ -205,7 +205,8 @@ impl RingWriter {
     fn make_room(&mut self, wait: &mut Nanos) -> bool {
         let Some(ring) = &self.channel.ring else { return false };
         let (head, room) = (self.head, ring.room());
-        let free = || room - (head - ring.taken());
+        // A writer that has given up takes nothing.
+        let free = || room.saturating_sub(head - ring.taken());
         if free() <= room / 2 {
             self.channel.wake();
         }
@@ -233,4 +234,97 @@ fn wait_for(channel: &LogChannel, wait: &mut Nanos, has_room: impl Fn() -> bool)
     }
     *wait = wait.saturating_add(Nanos(began.elapsed().as_nanos() as u64));
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_engine::{IoAttributes, OpKind};
+    use fiord_plan::{EnginePlan, LogFilePlan, LogPlan};
+    use fiord_types::FileIndex;
+
+    use super::*;
+    use crate::logs::channel::WindowBudget;
+    use crate::logs::ring::ENTRY_BYTES;
+
+    fn job() -> JobPlan {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
+        job.log = Some(LogPlan {
+            files: vec![LogFilePlan { kind: LogKind::CompletionLatency, path: "x".into() }],
+            append: false,
+            compressed: false,
+            columns: Default::default(),
+            window: None,
+            bandwidth_window: Nanos::ZERO,
+            iops_window: Nanos::ZERO,
+            value: LogWindowValue::Avg,
+            histogram_window: None,
+            coarseness: Default::default(),
+            empty_windows: false,
+            clock: None,
+            cpus: None,
+        });
+        job
+    }
+
+    fn log_one(log: &mut JobLog, number: u64) {
+        let op = Op {
+            kind: OpKind::Read,
+            file: FileIndex(0),
+            offset: number * 4096 + 512,
+            len: 3584,
+            at: 512,
+            attributes: IoAttributes::PLAIN,
+        };
+        let times = Times { clat: Nanos(number), ..Times::default() };
+        log.io(&op, Dir::Read, &times, 1000 + number);
+    }
+
+    #[test]
+    fn a_worker_waits_for_a_slow_writer_and_loses_nothing() {
+        const COUNT: u64 = 500;
+        let channel = Arc::new(LogChannel::new(4 * ENTRY_BYTES, &Arc::new(WindowBudget::new(1))));
+        let mut log = JobLog::of(&job(), Some(&channel), true);
+        log_one(&mut log, 99);
+        log.restart(1000, &Recorder::default());
+        let waited = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                (0..COUNT).for_each(|number| log_one(&mut log, number));
+                log.finish(2000, &Recorder::default());
+                (log.take_waited(), log.wait())
+            });
+            let mut block = Vec::new();
+            while (block.len() as u64) < COUNT {
+                channel.ring.as_ref().unwrap().take(3, &mut block);
+                std::thread::sleep(Duration::from_micros(20));
+            }
+            channel.set_done();
+            for (number, io) in (0..).zip(&block) {
+                // The whole I/O, after a short transfer. The I/O before the begin is not in the log.
+                assert_eq!((io.end, io.clat), (Nanos(number), Nanos(number)));
+                assert_eq!((io.offset, io.len), (Bytes(number * 4096), 4096));
+            }
+            worker.join().unwrap()
+        });
+        assert!(waited.0 && waited.1 > Nanos::ZERO, "{waited:?}");
+    }
+
+    #[test]
+    fn a_worker_does_not_wait_for_a_writer_that_has_ended() {
+        let channel = Arc::new(LogChannel::new(2 * ENTRY_BYTES, &Arc::new(WindowBudget::new(1))));
+        let mut log = JobLog::of(&job(), Some(&channel), true);
+        log.restart(0, &Recorder::default());
+        channel.set_done();
+        (0..9).for_each(|number| log_one(&mut log, number));
+        log.finish(2000, &Recorder::default());
+    }
+
+    #[test]
+    fn a_job_without_logs_has_nothing_to_do() {
+        let mut log = JobLog::of(&JobPlan::plain(EnginePlan::Null, 1), None, true);
+        log.restart(0, &Recorder::default());
+        assert!(!log.is_due(u64::MAX - 1));
+        log_one(&mut log, 1);
+        log.finish(5, &Recorder::default());
+        assert_eq!((log.failure(), log.wait()), (None, Nanos::ZERO));
+    }
 }

@@ -27,6 +27,8 @@ pub const NAMES: &[Word] = &[
                                 omission)",
     ),
     Word::new("link-degraded", "a PCIe link below its maximum speed or width"),
+    Word::new("log-bound", "jobs that waited for their logs"),
+    Word::new("log-on-target", "a log on the disk that the job measures"),
     Word::new("misaligned", "I/Os that are not aligned to the device's blocks"),
     Word::new("no-effect", "options that have no effect"),
     Word::new("noisy-neighbour", "other users of the device or the machine"),

@@ -1,0 +1,87 @@
+//! `log-bound`: the jobs waited because their logs were not written fast enough.
+
+use fiord_job::option::table::LOG_AVG_MSEC;
+use fiord_stat::finding::Severity;
+
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::{percent, time};
+
+/// Share of the run time from which on a wait is reported.
+const MUCH: f64 = 0.01;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "log-bound",
+    severity: Severity::Suspect,
+    title: "the jobs waited for their logs",
+    about: "A thread writes the rows of logs while the jobs run, and a job that is faster than this \
+            thread or than the disk under the logs waits: no row is lost, and memory is bounded. \
+            The result is then that of the log and not of the device. Completed I/Os also wait \
+            longer before the job reaps them, which makes their latencies too long.",
+    detection: "The threads of the job waited for the writer of its logs for at least 1 % of their \
+                run time.",
+    effect: "With a row for each latency of each I/O (`write_lat_log`), `ioengine=null` reached 14 \
+             million IOPS without logs on a machine with two CPUs, and the rate of the thread that \
+             writes the log, 11 million, with them.",
+    remedy: "log windows instead of I/Os (`log_avg_msec`), write fewer logs, or put them on a \
+             faster disk or on a tmpfs.",
+    lint: None,
+    before: None,
+    after: Some(after),
+};
+
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
+    known.entries().iter().for_each(|entry| findings.report_if(finding(entry)));
+}
+
+fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {
+    let report = entry.report;
+    let (waited, ran) = (report.delays.log.0 as f64, report.runtime.0 as f64);
+    if ran <= 0.0 || waited < ran * MUCH {
+        return None;
+    }
+    let job = entry.jobs[0];
+    let windows = job.log.as_ref().is_some_and(|log| log.window.is_some());
+    let remedy = match windows {
+        true => {
+            "make the windows longer (log_avg_msec, log_hist_msec), or put the logs on a faster disk"
+        }
+        false => {
+            "set log_avg_msec, which logs windows instead of I/Os, or put the logs on a faster disk or on a tmpfs"
+        }
+    };
+    let what = format!("job {} waited for its logs", report.name);
+    let evidence = format!(
+        "its threads waited {} of {} ({}) until the rows before were written",
+        time(waited),
+        time(ran),
+        percent(waited / ran)
+    );
+    Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(LOG_AVG_MSEC))
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_types::Nanos;
+
+    use super::*;
+    use crate::tests::fixture::after;
+
+    fn reported(options: &str, waited_ms: u64) -> Vec<fiord_stat::finding::Finding> {
+        let line = format!("--name=a --ioengine=null --size=1m --write_lat_log=x {options}");
+        after(&CHECK, &line, &|report| {
+            report.runtime = Nanos::from_secs(2);
+            report.delays.log = Nanos::from_millis(waited_ms);
+        })
+    }
+
+    #[test]
+    fn reports_a_wait_of_one_per_cent() {
+        assert_eq!(reported("", 0), []);
+        assert_eq!(reported("", 19), []);
+        let found = reported("", 500);
+        assert!(found[0].evidence.contains("25"), "{found:?}");
+        assert!(found[0].remedy.contains("set log_avg_msec"), "{found:?}");
+        assert!(!reported("--log_avg_msec=1", 500)[0].remedy.contains("instead of I/Os"));
+    }
+}
