@@ -9,6 +9,7 @@
 //! | `fiord precondition`: how is a device filled before a measurement | [`precondition`] |
 //! | `fiord powercut`: does a device keep what it had promised when its power fails | [`powercut`] |
 //! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
+//! | `fiord log`: what do logs of bandwidth, IOPS and latencies contain | [`log`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //! | `fiord trace`: what does a trace contain, and which job approximates it | [`trace`] |
 //!
@@ -49,6 +50,7 @@ pub mod axis;
 pub mod columns;
 pub mod consent;
 pub mod devices;
+pub mod log;
 pub mod powercut;
 pub mod precondition;
 pub mod rejected;

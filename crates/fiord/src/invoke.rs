@@ -39,6 +39,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Action::MeasureChecksums(methods) => checksums::measure(methods),
         Action::MeasureUnitWork => sink::print(&unit_work(&fiord_run::idleness::unit_work())),
         Action::CompareCpuClocks => cpu_clocks::compare(),
+        Action::InflateLog(path) => subcommand::inflate(path),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
         Action::ParseOnly | Action::Run => match Prepared::of(&invocation) {

@@ -1,6 +1,6 @@
 //! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
-//! `fiord skew`, `fiord zones`, `fiord suite`, `fiord devices`,
-//! `fiord precondition`, `fiord verify`, `fiord powercut`, `fiord trace`.
+//! `fiord skew`, `fiord log`, `fiord trace`, `fiord zones`, `fiord suite`, `fiord devices`,
+//! `fiord precondition`, `fiord verify`, `fiord powercut`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
@@ -14,7 +14,9 @@ use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
-use fiord_commands::{devices, powercut, precondition, skew, suite, sweep, trace, verify, zones};
+use fiord_commands::{
+    devices, log, powercut, precondition, skew, suite, sweep, trace, verify, zones,
+};
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
 use fiord_sys::terminal;
@@ -28,6 +30,7 @@ const NAMES: [&str; 11] = [
     "options",
     "sweep",
     "skew",
+    "log",
     "zones",
     "suite",
     "devices",
@@ -56,6 +59,8 @@ enum Command {
     Sweep(sweep::SweepArgs),
     /// Show how a random distribution spreads the I/O over the data.
     Skew(skew::SkewArgs),
+    /// Show, convert and plot logs of bandwidth, IOPS and latencies.
+    Log(log::LogArgs),
     /// Show, reset, finish, open or close the zones of a device.
     Zones(zones::ZonesArgs),
     /// Run a benchmark suite on a device, or list the suites.
@@ -99,6 +104,9 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         Ok(Line { command: Command::Skew(asked) }) => {
             return Some(conclude(|session| skew::run(&asked, session)));
         }
+        Ok(Line { command: Command::Log(args) }) => {
+            return Some(conclude(|session| log::run(&args, session)));
+        }
         Ok(Line { command: Command::Sweep(args) }) => {
             return Some(launch(args.eta, |session, launcher| {
                 sweep::run(&args, session, launcher)
@@ -134,6 +142,11 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         Err(help) => help.to_string(),
     };
     Some(sink::print(&text))
+}
+
+/// Prints a compressed log as text (`--inflate-log`).
+pub(crate) fn inflate(path: &Path) -> Exit {
+    conclude(|session| log::inflate::inflate(path, session.out).map(|()| CommandEnd::Done))
 }
 
 /// Runs a subcommand on the standard streams and reports its error.

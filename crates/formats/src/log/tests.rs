@@ -3,7 +3,7 @@
 use fiord_types::{Bytes, Dir, Nanos};
 use proptest::prelude::*;
 
-use super::compact::{CompactEntry, CompactReader, CompactWriter, LogDefinition, LogIndex};
+use super::compact::{CompactEntry, CompactReader, CompactWriter, LogDefinition, LogIndex, sealed};
 use super::fz::{FzDecoder, FzEncoder};
 use super::histogram::{Coarseness, HistogramReader, HistogramRow};
 use super::text::{RowWriter, TextReader};
@@ -444,6 +444,9 @@ proptest! {
         let _ = rows_of(&bytes);
         let _ = compact_rows(&bytes);
         let _ = compact_rows(&[b"FRDLOGS\x01FLGB".as_slice(), &bytes].concat());
+        let mut file = b"FRDLOGS\x01".to_vec();
+        sealed(&bytes, &mut file);
+        let _ = compact_rows(&file);
         let mut decoder = FzDecoder::new(&*bytes);
         while let Ok(Some(_)) = decoder.next_row() {}
         let mut reader = HistogramReader::new(&*bytes);

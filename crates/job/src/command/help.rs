@@ -20,6 +20,7 @@ pub const SUBCOMMANDS: &[(&str, &str)] = &[
     ("options", "List the options of job files"),
     ("sweep", "Run a job at many settings, print a table and find the knee"),
     ("skew", "Show how a random distribution spreads the I/O over the data"),
+    ("log", "Show, convert and plot logs of bandwidth, IOPS and latencies"),
     ("zones", "Show, reset, finish, open or close the zones of a device"),
     ("suite", "Run a benchmark suite on a device, or list the suites"),
     ("devices", "Show disks: properties, PCIe links, health and users"),

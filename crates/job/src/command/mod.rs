@@ -9,6 +9,7 @@ pub mod table;
 pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions, IdleProf, TriggerOptions};
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::assemble::Assembler;
 use crate::diagnostic::{Diagnostic, Level, Note};
@@ -49,6 +50,8 @@ pub enum Action {
     /// Compare the clocks of the CPUs, print the result to standard output and exit with status 0, or
     /// with status 1 if they differ (`--cpuclock-test`).
     CompareCpuClocks,
+    /// Print this compressed log to standard output as text (`--inflate-log`).
+    InflateLog(PathBuf),
     /// There are no jobs: print this help text to standard output, `No job(s) defined` to standard
     /// error, and exit with status 1.
     NoJobs(String),
@@ -177,6 +180,7 @@ impl Reading {
             }
             "idle-prof" if text == Some("calibrate") => return act(Action::MeasureUnitWork),
             "cpuclock-test" => return act(Action::CompareCpuClocks),
+            "inflate-log" => return act(Action::InflateLog(text.unwrap_or_default().into())),
             "crctest" => {
                 return match general::checksums(text) {
                     Ok(checksums) => act(Action::MeasureChecksums(checksums)),

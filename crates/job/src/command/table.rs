@@ -148,7 +148,7 @@ pub static COMMANDS: &[CommandDef] = &[
          only measures a unit of work, then exits",
     )
     .letter('I'),
-    later("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
+    built("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
     built(
         "trigger-file",
         Required("FILE"),

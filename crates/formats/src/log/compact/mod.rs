@@ -31,7 +31,7 @@ use super::histogram::Coarseness;
 use super::{LogColumns, LogKind};
 
 pub use reader::{CompactEntry, CompactReader};
-pub use writer::CompactWriter;
+pub use writer::{CompactWriter, sealed};
 
 /// The first bytes of a compact log; the version follows.
 pub const COMPACT_MAGIC: [u8; 7] = *b"FRDLOGS";

@@ -169,10 +169,7 @@ impl CompactWriter {
             log.take(index as u64 + 1, out);
         }
         (self.rows, self.histogram_bytes) = (0, 0);
-        let (header, contents) = out[start..].split_at_mut(BLOCK_HEADER);
-        header[4..8].copy_from_slice(&(contents.len() as u32).to_le_bytes());
-        let sum = sum_of(&header[..8], contents);
-        header[8..].copy_from_slice(&sum.to_le_bytes());
+        complete(&mut out[start..]);
     }
 }
 
@@ -208,4 +205,21 @@ impl Pending {
         }
         self.rows.clear();
     }
+}
+
+/// Writes the length and the checksum of a block.
+fn complete(block: &mut [u8]) {
+    let (header, contents) = block.split_at_mut(BLOCK_HEADER);
+    header[4..8].copy_from_slice(&(contents.len() as u32).to_le_bytes());
+    let sum = sum_of(&header[..8], contents);
+    header[8..].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Appends a block with these contents to `out`. For tests of readers.
+pub fn sealed(contents: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&BLOCK_MAGIC);
+    out.extend_from_slice(&[0; 12]);
+    out.extend_from_slice(contents);
+    complete(&mut out[start..]);
 }
