@@ -16,7 +16,6 @@ use fiord_run::{Interrupt, Interrupts, RunOptions, Trigger};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::report::Report;
 use fiord_sys::host;
-use fiord_types::Nanos;
 
 use crate::introduction::Introduction;
 use crate::survey::Surveyor;
@@ -167,7 +166,7 @@ impl<'a> Prepared<'a> {
             }),
             trigger: Trigger {
                 file: general.trigger.file.as_ref().map(PathBuf::from),
-                timeout: general.trigger.timeout.map(Nanos),
+                timeout: general.trigger.timeout,
                 command: general.trigger.command.clone(),
                 // A document for programs on standard output must stay well formed.
                 to_standard_error: general.output.is_none() && general.formats != [Format::Normal],

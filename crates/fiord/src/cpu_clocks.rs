@@ -34,9 +34,8 @@ pub(crate) fn compare() -> Exit {
             return Exit::Failure;
         }
     };
-    let objection = objection(&counters, hertz);
     text.push_str(&lines(&counters));
-    match objection {
+    match fault(&counters, hertz) {
         None => {
             text.push_str("cs: Pass!\n");
             sink::print(&text)
@@ -52,8 +51,9 @@ pub(crate) fn compare() -> Exit {
 fn lines(counters: &[CpuCounter]) -> String {
     let plural = if counters.len() == 1 { "" } else { "s" };
     let mut text = format!("cs: Testing {} CPU{plural}\n", counters.len());
-    for CpuCounter { cpu, reads, first, behind } in counters {
-        let behind = match behind {
+    for counter in counters {
+        let (cpu, reads, first) = (counter.cpu(), counter.reads(), counter.first());
+        let behind = match counter.behind() {
             0 => String::new(),
             ticks => format!(", {ticks} behind another CPU"),
         };
@@ -62,16 +62,16 @@ fn lines(counters: &[CpuCounter]) -> String {
     text
 }
 
-/// Why the clock of the CPUs cannot be used; `None`: it can. `hertz`: its frequency; `None`: it is not reliable.
-fn objection(counters: &[CpuCounter], hertz: Option<u64>) -> Option<String> {
-    let worst = counters.iter().max_by_key(|counter| counter.behind).filter(|c| c.behind > 0);
+/// Why the clock of the CPUs cannot be used; `None`: it can be used. `hertz`: its frequency; `None`: it is not reliable.
+fn fault(counters: &[CpuCounter], hertz: Option<u64>) -> Option<String> {
+    let worst = counters.iter().max_by_key(|counter| counter.behind()).filter(|c| c.behind() > 0);
     match (worst, hertz) {
         (_, None) => Some("fiord does not use this clock; it uses CLOCK_MONOTONIC".into()),
         (Some(worst), Some(hertz)) => {
-            let ns = worst.behind as f64 * 1e9 / hertz.max(1) as f64;
+            let ns = worst.behind() as f64 * 1e9 / hertz.max(1) as f64;
             Some(format!(
                 "the clock of CPU {} is {ns:.0} ns behind that of another CPU. To fix: set clocksource=clock_gettime",
-                worst.cpu
+                worst.cpu()
             ))
         }
         (None, Some(_)) => None,
@@ -84,12 +84,12 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_behind_fails() {
-        let counter = |cpu, behind| CpuCounter { cpu, reads: 1000, first: 5, behind };
+        let counter = |cpu, behind| CpuCounter::new(cpu, 1000, 5, behind);
         let (good, bad) = (counter(0, 0), counter(1, 3000));
-        assert_eq!(objection(&[good], Some(3_000_000_000)), None);
-        let why = objection(&[good, bad], Some(3_000_000_000)).unwrap();
+        assert_eq!(fault(&[good], Some(3_000_000_000)), None);
+        let why = fault(&[good, bad], Some(3_000_000_000)).unwrap();
         assert!(why.starts_with("the clock of CPU 1 is 1000 ns behind"), "{why}");
-        assert!(objection(&[good], None).is_some());
+        assert!(fault(&[good], None).is_some());
         assert_eq!(
             lines(&[good, bad]),
             "cs: Testing 2 CPUs\ncs: cpu  0: 1000 clocks seen, first 5\n\

@@ -1,5 +1,7 @@
 //! The general options and their values.
 
+use fiord_types::Nanos;
+
 use super::table::{Argument, CommandDef};
 use crate::diagnostic::Diagnostic;
 use crate::number;
@@ -84,8 +86,8 @@ pub enum IdleProf {
 pub struct TriggerOptions {
     /// `--trigger-file`: the trigger fires when this file exists.
     pub file: Option<String>,
-    /// `--trigger-timeout`: the trigger fires so long after the start of the jobs, ns.
-    pub timeout: Option<u64>,
+    /// `--trigger-timeout`: the trigger fires so long after the start of the jobs.
+    pub timeout: Option<Nanos>,
     /// `--trigger`: the shell command.
     pub command: Option<String>,
 }
@@ -203,7 +205,9 @@ impl GeneralOptions {
             "idle-prof" => self.idle_prof = Some(idle_prof(value)?),
             "trigger-file" => self.trigger.file = Some(value.to_string()),
             // As in fio, 0 is no limit.
-            "trigger-timeout" => self.trigger.timeout = Some(time(value)?).filter(|ns| *ns > 0),
+            "trigger-timeout" => {
+                self.trigger.timeout = Some(Nanos(time(value)?)).filter(|t| *t > Nanos::ZERO)
+            }
             "trigger" => self.trigger.command = Some(value.to_string()),
             "bandwidth-log" => {
                 let name = if value.is_empty() { "agg" } else { value };

@@ -12,14 +12,43 @@ use crate::{Error, Result};
 /// What one CPU saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CpuCounter {
+    cpu: usize,
+    reads: u64,
+    first: u64,
+    behind: u64,
+}
+
+impl CpuCounter {
+    /// The counter of a CPU that was read so many times. `first`: its first value. `behind`: the largest number of ticks
+    /// by which it was behind another CPU.
+    #[must_use]
+    pub fn new(cpu: usize, reads: u64, first: u64, behind: u64) -> Self {
+        CpuCounter { cpu, reads, first, behind }
+    }
+
     /// Number of the CPU.
-    pub cpu: usize,
+    #[must_use]
+    pub fn cpu(&self) -> usize {
+        self.cpu
+    }
+
     /// How often the counter was read.
-    pub reads: u64,
-    /// Its first value.
-    pub first: u64,
-    /// The largest number of ticks by which it was behind another CPU. 0: never.
-    pub behind: u64,
+    #[must_use]
+    pub fn reads(&self) -> u64 {
+        self.reads
+    }
+
+    /// The first value of the counter.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The largest number of ticks by which the counter was behind that of another CPU. 0: never.
+    #[must_use]
+    pub fn behind(&self) -> u64 {
+        self.behind
+    }
 }
 
 /// Compares the counters of all CPUs that the process may use, for about `span`.
