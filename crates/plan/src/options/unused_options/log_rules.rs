@@ -60,7 +60,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
         reports: Reports::EachChanged,
         unused: |job, plan| {
             let windows = has_rows(plan) && job.get(LOG_AVG_MSEC).0 > 0;
-            !windows && !(has(plan, LogKind::Histogram) && job.get(LOG_HIST_MSEC).0 > 0)
+            !(windows || has(plan, LogKind::Histogram) && job.get(LOG_HIST_MSEC).0 > 0)
         },
         what: "`{option}` has no effect without logs of windows",
         help: "To fix: set `log_avg_msec` or `log_hist_msec` and a log, or leave it out",
