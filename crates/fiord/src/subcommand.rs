@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, sink};
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "check",
     "options",
     "sweep",

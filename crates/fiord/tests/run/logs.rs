@@ -36,9 +36,12 @@ fn refused(ran: &Ran, why: &str) {
     assert!(ran.err.contains("To fix:"), "{ran:?}");
 }
 
+/// A log: its name, its number of rows, one row.
+type LogFact = (&'static str, usize, &'static str);
+
 /// What fio 3.42 makes of some jobs: for each log its number of rows, and one row without its time, value, maximum, offset
 /// and issue time.
-const FACTS: &[(&str, &[(&str, usize, &str)])] = &[
+const FACTS: &[(&str, &[LogFact])] = &[
     (
         "--name=j --ioengine=null --size=64k --bs=4k --write_bw_log=a --write_iops_log=a --write_lat_log=a --write_hist_log=a",
         &[

@@ -32,7 +32,8 @@ fn options_of_logs() {
     fn log(job: &JobPlan) -> &LogPlan {
         job.log.as_ref().unwrap()
     }
-    let table: &[(&str, fn(&JobPlan) -> bool)] = &[
+    type Holds = fn(&JobPlan) -> bool;
+    let table: &[(&str, Holds)] = &[
         ("", |j| j.log.is_none()),
         ("--write_bw_log=x --log_avg_msec=0", |j| log(j).window.is_none()),
         ("--write_bw_log=x --log_avg_msec=200", |j| {

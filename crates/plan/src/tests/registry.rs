@@ -9,8 +9,9 @@ use fiord_job::option::table;
 /// Modules that do not read options. `unused_options` only lists options.
 const NO_READERS: [&str; 3] = ["unused_options", "model", "tests"];
 
-/// Options that the reader handles itself, or that have only one value so far.
-const ELSEWHERE: [&str; 4] = ["name", "kb_base", "profile", "cmd_type"];
+/// Options that the reader handles itself, that have only one value so far, or that ask for what fiord always does
+/// (a replay always reads its trace in pieces).
+const ELSEWHERE: [&str; 5] = ["name", "kb_base", "profile", "cmd_type", "read_iolog_chunked"];
 
 #[test]
 fn every_built_option_is_read() {
