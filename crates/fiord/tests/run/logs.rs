@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::fiord::{Place, Ran};
@@ -171,15 +172,19 @@ fn windows_end_at_their_boundary() {
         let ends = (1..=10).map(|n| n * 100).chain((last > 0).then_some(last));
         ends.map(|end| vec![end, value, value, 0, 0, 0]).collect()
     };
-    // The last window, of 50 ms, is half as long as the others.
-    assert_eq!(rows(&place, "a_iops.1.log")[..10], expected(10_000, 0));
-    assert_eq!(rows(&place, "a_bw.1.log")[..10], expected(40_000, 0));
+    // The I/O that completes at the end of a window is in the next one.
+    for (name, first, value) in [("a_iops.1.log", 9990, 10_000), ("a_bw.1.log", 39_960, 40_000)] {
+        let rates = rows(&place, name);
+        assert_eq!(rates[0][..3], [100, first, first]);
+        assert_eq!(rates[1..10], expected(value, 0)[1..]);
+        // The last window, of 50 ms, is half as long as the others.
+        assert_eq!((rates.len(), rates[10][0]), (11, 1050), "{rates:?}");
+    }
     assert_eq!(rows(&place, "a_clat.1.log"), expected(100_000, 1050));
     assert_eq!(rows(&place, "a_lat.1.log"), expected(100_000, 1050));
     let histograms = rows(&place, "a_clat_hist.1.log");
     let totals: Vec<(u64, u64)> =
         histograms.iter().map(|row| (row[0], row[3..].iter().sum())).collect();
-    // The I/O that completes at the end of a window is in the next one.
     assert_eq!(totals, [(300, 2999), (600, 3000), (900, 3000), (1050, 1501)]);
     assert!(histograms.iter().all(|row| row.len() == 3 + 29 && row[2] == 4096), "{histograms:?}");
 }
@@ -329,6 +334,54 @@ fn the_bandwidth_of_all_jobs_together() {
     }
     let ran = place.run("--latency-log=x --name=j --ioengine=null --size=4k");
     refused(&ran, "--latency-log is deprecated");
+}
+
+/// The reader of a pipe in place of the log is slower than the job, so that the job waits, and loses no row.
+#[test]
+fn a_job_that_is_faster_than_its_log_waits() {
+    const IOS: usize = 200_000;
+    let place = Place::new();
+    place.script("mkfifo x_bw.1.log").ok();
+    let pipe = place.path("x_bw.1.log");
+    let reader = std::thread::spawn(move || {
+        let mut file = fs::File::open(pipe).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut file, &mut text).unwrap();
+        text.lines().count()
+    });
+    let line = format!(
+        "--name=j --ioengine=null --size=4g --bs=4k --number_ios={IOS} --output-format=json"
+    );
+    let slow = place.run(&format!("{line} --write_bw_log=x")).ok().json();
+    assert_eq!(reader.join().unwrap(), IOS);
+    let bound = |report: &serde_json::Value| {
+        let findings = report["fiord"]["findings"].as_array().cloned().unwrap_or_default();
+        findings.into_iter().find(|finding| finding["id"] == "log-bound")
+    };
+    let finding = bound(&slow).expect("a finding");
+    assert!(finding["evidence"].as_str().unwrap().starts_with("its threads waited "), "{finding}");
+    let few = line.replace("200000", "1000");
+    assert_eq!(bound(&place.run(&format!("{few} --write_bw_log=y")).ok().json()), None);
+}
+
+#[test]
+fn a_log_on_the_measured_disk_is_a_finding() {
+    let place = Place::new();
+    let ids = |log: &str| -> Vec<String> {
+        let line = "--name=j --filename=f --size=64k --bs=4k --rw=write --output-format=json --write_bw_log";
+        let report = place.run(&format!("{line}={log}")).ok().json();
+        let findings = report["fiord"]["findings"].as_array().cloned().unwrap_or_default();
+        findings.iter().map(|finding| finding["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let shared = ids("x");
+    if !shared.iter().any(|id| id == "log-on-target") {
+        eprintln!("skipped: the file system of the test has no disk");
+    }
+    let memory = Path::new("/dev/shm").join(format!("fiord-log-{}", std::process::id()));
+    let others = ids(memory.to_str().unwrap());
+    let _ = fs::remove_file(format!("{}_bw.1.log", memory.display()));
+    assert!(!others.iter().any(|id| id == "log-on-target"), "{others:?}");
 }
 
 #[test]
