@@ -37,6 +37,7 @@ pub const CHECKS: &[&Check] = &[
     &rate_and_rwmix::CHECK,
     &rate_missed::CHECK,
     &reads_beyond_pointer::CHECK,
+    &replay_late::CHECK,
     &run_warning::CHECK,
     &same_start_offset::CHECK,
     &scheduler::CHECK,

@@ -5,6 +5,9 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::style::{count, rate};
 
+/// The line shows from here on how far a replay is behind its trace.
+const BEHIND: Nanos = Nanos::from_millis(100);
+
 /// Formats the line without a line end. While the remaining time is unknown, it shows only the
 /// number of running jobs. The line that it replaces may be longer: see [`padded`].
 #[must_use]
@@ -30,6 +33,11 @@ pub fn live_line(p: &Progress) -> String {
     let iops = rates(p, &p.iops, |n| count(n, p.style));
     if !bw.is_empty() {
         line.push_str(&format!("[{bw}][{iops} IOPS]"));
+    }
+    if let Some(behind) = p.jobs.iter().filter_map(|job| job.behind).max()
+        && behind >= BEHIND
+    {
+        line.push_str(&format!("[{:.1} s behind]", behind.as_secs_f64()));
     }
     line.push_str(&format!("[eta {}]", time_left(eta)));
     line
@@ -96,6 +104,7 @@ mod tests {
             latency: None,
             done: None,
             eta: None,
+            behind: None,
         }
     }
 
@@ -123,6 +132,12 @@ mod tests {
             "Jobs: 1 (f=1): [_(1),M(1)][24.8%][r=20.5MiB/s,w=23.5MiB/s][r=82,w=94 IOPS]\
              [eta 01m:31s]"
         );
+    }
+    #[test]
+    fn a_replay_that_is_late() {
+        let late = JobProgress { behind: Some(Nanos::from_millis(3250)), ..job(JobPhase::Ramping) };
+        let p = Progress { jobs: vec![late], ..progress() };
+        assert!(live_line(&p).ends_with("IOPS][3.2 s behind][eta 01m:31s]"), "{}", live_line(&p));
     }
     #[test]
     fn limits_and_the_unknown() {

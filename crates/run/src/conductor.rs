@@ -39,6 +39,7 @@ use crate::layout;
 use crate::lock::FileLocks;
 use crate::logs::{BandwidthLog, RunLogs};
 use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter};
+use crate::replay::TraceMerges;
 use crate::report;
 use crate::schedule::Schedule;
 use crate::shared::{Finished, Message, Run, Shared};
@@ -89,6 +90,7 @@ pub fn run(
         simulated: SimDisks::of(&plan.jobs),
         verify_maps: VerifyMaps::of(&plan),
         verify_extents: ExtentLists::default(),
+        merges: TraceMerges::default(),
         iologs: Iologs::default(),
         journals: Journals::default(),
         logs: RunLogs::open(&plan, options.bandwidth_log.as_deref()),

@@ -124,6 +124,7 @@ fn work(
         aux_path: &run.aux_path,
         maps: &run.verify_maps,
         extents: &run.verify_extents,
+        merges: &run.merges,
         iologs: &run.iologs,
         journals: &run.journals,
         warn: &warn,

@@ -73,7 +73,7 @@ mod layout;
 mod lock;
 mod logs;
 mod monitor;
-mod replay;
+pub mod replay;
 mod report;
 mod schedule;
 #[cfg(test)]

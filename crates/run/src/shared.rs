@@ -22,6 +22,7 @@ use crate::journal::Journals;
 use crate::layout::Done;
 use crate::lock::FileLocks;
 use crate::logs::RunLogs;
+use crate::replay::TraceMerges;
 use crate::steady::{self, SteadyMember};
 use crate::thread::ControlGroups;
 use crate::timebase::Timebase;
@@ -90,6 +91,8 @@ pub(crate) struct Run {
     pub verify_maps: VerifyMaps,
     /// The lists of corrupt extents (`verify_extents`).
     pub verify_extents: ExtentLists,
+    /// `merge_blktrace_file`.
+    pub merges: TraceMerges,
     /// `write_iolog`.
     pub iologs: Iologs,
     /// `verify_journal`.

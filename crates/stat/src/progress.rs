@@ -146,6 +146,9 @@ pub struct JobProgress {
     pub done: Option<f64>,
     /// Estimated time left, in whole seconds; `None` if unknown.
     pub eta: Option<Nanos>,
+    /// How far its replay is behind the trace; `None` if it replays none, or not at recorded times.
+    #[serde(default)]
+    pub behind: Option<Nanos>,
 }
 
 /// Percentages of [`IntervalLatency::percentiles`]. The last one is the largest latency.

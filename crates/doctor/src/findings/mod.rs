@@ -33,6 +33,7 @@ pub(crate) mod oversubscribed_path;
 pub(crate) mod rate_and_rwmix;
 pub(crate) mod rate_missed;
 pub(crate) mod reads_beyond_pointer;
+pub(crate) mod replay_late;
 pub(crate) mod run_warning;
 pub(crate) mod same_start_offset;
 pub(crate) mod scheduler;

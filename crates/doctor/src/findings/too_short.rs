@@ -80,6 +80,9 @@ fn few(entry: &Entry<'_>, row: &DirReport) -> Option<FindingBuilder> {
 /// seconds.
 fn longer(entry: &Entry<'_>, times: f64, needed: f64) -> String {
     let job = entry.jobs[0];
+    if job.replay.is_some() {
+        return "replay a longer trace".into();
+    }
     let made: u64 = entry.report.dirs.iter().map(|row| row.total_ios).sum();
     let each = made / u64::from(entry.report.members.max(1));
     let wanted = (each as f64 * times).ceil();

@@ -31,6 +31,7 @@ mod powercut;
 mod priorities;
 mod profile;
 mod replay;
+mod replay_blocks;
 mod safety;
 mod sandbox;
 mod scale;

@@ -68,6 +68,20 @@ fn a_deep_queue_follows_the_trace() {
     assert_eq!((&replay["depth"], &replay["blocked"]), (&10.into(), &0.into()));
 }
 
+/// Bursts of 8 I/Os every millisecond, on a device that takes 200 us for each.
+#[test]
+fn a_replay_that_does_not_follow_its_trace_is_reported() {
+    let place = Place::new();
+    let rows: Vec<(u64, &str)> = (0..800).map(|i| (i / 8 * 1000, "read 0 4096")).collect();
+    place.write("log", log(&rows));
+    for (options, late) in [("", true), ("--iodepth=8", false), ("--replay_no_stall=1", false)] {
+        let json = replay(&place, &format!("--sim_latency=constant:200us {options}")).ok().json();
+        let findings = json["fiord"]["findings"].to_string();
+        assert_eq!(findings.contains("replay-late"), late, "{options}: {findings}");
+        assert!(!late || findings.contains("set iodepth=4"), "{findings}");
+    }
+}
+
 #[test]
 fn times_are_scaled_or_ignored() {
     let place = Place::new();

@@ -194,7 +194,7 @@ mod tests {
     fn the_compatibility_page_shows_what_works() {
         let page = compatibility();
         assert!(page.contains("| `bs` | all | works |\n"));
-        assert!(page.contains("| `merge_blktrace_file` | all | not yet |\n"));
+        assert!(page.contains("| `read_iolog` | all | works |\n"));
         assert!(page.contains("| `thread` | all | accepted: workers are always threads |\n"));
         assert!(page.contains("| `zonemode` | all | works |\n"));
     }

@@ -1,11 +1,11 @@
 //! What a job replays (`read_iolog`), and where it records its I/Os (`write_iolog`).
 
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fiord_formats::trace::blktrace::BlktraceReader;
+use fiord_formats::trace::blktrace::{self, BlktraceReader, MergeSource, MergeSummary};
 use fiord_formats::trace::{
     self, InvalidLines, TraceError, TraceKind, TraceName, TraceOptions, TraceReader,
 };
@@ -42,12 +42,14 @@ pub struct ReplayPlan {
 }
 
 /// Where a trace comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TraceInput {
     /// One file, or the files of all CPUs of a block trace, which are merged by time.
     Files(Vec<PathBuf>),
     /// Standard input, a FIFO or a socket.
     Stream(TraceStream),
+    /// Several block traces, which are merged in a file first (`merge_blktrace_file`).
+    Merged(MergePlan),
 }
 
 impl TraceInput {
@@ -57,7 +59,58 @@ impl TraceInput {
         match self {
             TraceInput::Files(paths) => paths.first().map_or(Path::new(""), PathBuf::as_path),
             TraceInput::Stream(stream) => &stream.path,
+            TraceInput::Merged(merge) => &merge.file,
         }
+    }
+}
+
+/// Block traces that are merged by time in one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergePlan {
+    /// The merged trace.
+    pub file: PathBuf,
+    /// The traces.
+    pub sources: Vec<MergedTrace>,
+}
+
+/// One of several block traces that are merged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedTrace {
+    /// Its file, or those of all CPUs.
+    pub files: Vec<PathBuf>,
+    /// `merge_blktrace_scalars`: its duration in per cent of the recorded one.
+    pub scalar: f64,
+    /// `merge_blktrace_iters`: how many times it occurs.
+    pub iterations: NonZeroU32,
+}
+
+/// Opens a file of a trace.
+pub type OpenTraceFile<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Read + Send>> + 'a;
+
+impl MergePlan {
+    /// Writes the merged trace to `out`.
+    ///
+    /// # Errors
+    /// A trace cannot be read, or writing fails.
+    pub fn write(
+        &self,
+        open: &OpenTraceFile,
+        out: &mut impl Write,
+    ) -> Result<MergeSummary, TraceError> {
+        let source = |trace: &MergedTrace| {
+            let files = trace.files.clone();
+            let open = move || {
+                let open =
+                    |path: &PathBuf| open(path).map(|file| Box::new(BufReader::new(file)) as _);
+                files.iter().map(open).collect()
+            };
+            MergeSource {
+                open: Box::new(open),
+                scalar: trace.scalar,
+                iterations: u64::from(trace.iterations.get()),
+            }
+        };
+        blktrace::merge(self.sources.iter().map(source).collect(), out)
     }
 }
 
@@ -153,14 +206,11 @@ impl ReplayPlan {
         TraceOptions { invalid, ..TraceOptions::default() }
     }
 
-    /// Opens the trace. `open` opens a file of it.
+    /// Opens the trace. `open` opens a file of it. Merged traces must have been written.
     ///
     /// # Errors
     /// A file cannot be opened, or its format is unknown. A stream was opened before.
-    pub fn open(
-        &self,
-        open: &dyn Fn(&Path) -> io::Result<Box<dyn Read + Send>>,
-    ) -> Result<Box<dyn TraceReader + Send>, TraceError> {
+    pub fn open(&self, open: &OpenTraceFile) -> Result<Box<dyn TraceReader + Send>, TraceError> {
         let options = self.reading();
         match &self.input {
             TraceInput::Files(paths) => {
@@ -179,6 +229,10 @@ impl ReplayPlan {
                 let rest = stream.take().ok_or_else(|| TraceError::Read(taken()))?;
                 let whole = Cursor::new(rest.head).chain(rest.tail);
                 trace::open(BufReader::with_capacity(BUFFER, whole), &options)
+            }
+            TraceInput::Merged(merge) => {
+                let source = open(&merge.file).map_err(TraceError::Read)?;
+                trace::open(BufReader::with_capacity(BUFFER, source), &options)
             }
         }
     }

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use fiord_formats::trace::TraceKind;
 use fiord_formats::trace::blktrace::CpuFileName;
 use fiord_job::option::table::{
-    READ_IOLOG, REPLAY_ALIGN, REPLAY_INVALID, REPLAY_NO_STALL, REPLAY_SCALE, REPLAY_SKIP,
-    REPLAY_TIME_SCALE, ReplayInvalid, ReplaySkip, ZONEMODE, ZoneMode,
+    MERGE_BLKTRACE_FILE, MERGE_BLKTRACE_ITERS, MERGE_BLKTRACE_SCALARS, READ_IOLOG, REPLAY_ALIGN,
+    REPLAY_INVALID, REPLAY_NO_STALL, REPLAY_SCALE, REPLAY_SKIP, REPLAY_TIME_SCALE, ReplayInvalid,
+    ReplaySkip, ZONEMODE, ZoneMode,
 };
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::{ReplayFit, ReplayPlan, ReplayTargets, TraceInput, TraceStream};
+use crate::model::{
+    MergePlan, MergedTrace, ReplayFit, ReplayPlan, ReplayTargets, TraceInput, TraceStream,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::replay::scan;
@@ -33,6 +36,10 @@ pub(super) fn inputs(
     messages: &mut Messages,
 ) -> Option<Vec<TraceInput>> {
     let paths = job.get(READ_IOLOG).filter(|paths| !paths.is_empty())?;
+    if let Some(file) = job.get(MERGE_BLKTRACE_FILE).filter(|file| !file.is_empty()) {
+        let merge = merge(job, PathBuf::from(file), &paths, survey, messages)?;
+        return Some(vec![TraceInput::Merged(merge)]);
+    }
     let used = paths.len().min(instances.max(1) as usize);
     if paths.len() > used {
         let what = format!(
@@ -54,6 +61,45 @@ pub(super) fn inputs(
         inputs.push(input);
     }
     Some(inputs)
+}
+
+/// Reads the options of merging (`merge_blktrace_file`).
+fn merge(
+    job: Reading,
+    file: PathBuf,
+    paths: &[String],
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<MergePlan> {
+    let scalars = job.get(MERGE_BLKTRACE_SCALARS).unwrap_or_else(|| vec![100.0; paths.len()]);
+    let iterations = job.get(MERGE_BLKTRACE_ITERS).unwrap_or_else(|| vec![1.0; paths.len()]);
+    for (option, count) in [
+        (MERGE_BLKTRACE_SCALARS.def(), scalars.len()),
+        (MERGE_BLKTRACE_ITERS.def(), iterations.len()),
+    ] {
+        if count != paths.len() {
+            let what = format!("`{}` has {count} numbers for {} traces", option.name, paths.len());
+            let help = "To fix: write one number for each trace, separated by colons";
+            messages.push(job.error(option, what).help(help));
+            return None;
+        }
+    }
+    let mut sources = Vec::with_capacity(paths.len());
+    for ((path, scalar), iterations) in paths.iter().zip(scalars).zip(iterations) {
+        let TraceInput::Files(files) = input(job, Path::new(path), survey, messages)? else {
+            let what = format!("`{path}` is not a file: a trace that is merged is read twice");
+            messages.push(job.error(READ_IOLOG, what).help("To fix: write the trace to a file"));
+            return None;
+        };
+        let whole = (iterations.fract() == 0.0).then_some(iterations as u32);
+        let Some(iterations) = whole.and_then(NonZeroU32::new) else {
+            let what = format!("`{iterations}` is not a number of iterations");
+            messages.push(job.error(MERGE_BLKTRACE_ITERS, what).help("To fix: write 1 or more"));
+            return None;
+        };
+        sources.push(MergedTrace { files, scalar, iterations });
+    }
+    Some(MergePlan { file, sources })
 }
 
 /// The trace at a path.

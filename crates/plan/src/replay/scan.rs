@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io::{self, Read};
+use std::io::{self, BufReader, BufWriter, Read};
+use std::thread;
 
 use fiord_formats::trace::{
     self, TraceError, TraceEvent, TraceIo, TraceKind, TraceName, TraceReader, TraceTarget,
@@ -12,7 +13,7 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use crate::load::blocks;
 use crate::machine::survey::Survey;
-use crate::model::{ReplayPlan, StreamRest, TraceContents, TraceInput};
+use crate::model::{MergePlan, ReplayPlan, StreamRest, TraceContents, TraceInput};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::replay::files::MapOption;
@@ -140,6 +141,7 @@ pub(super) fn scan(
             let opened = plan.open(&|path| survey.facts.open_trace(path));
             opened.and_then(|mut reader| counts.read(plan, &mut *reader))
         }
+        TraceInput::Merged(merge) => scan_merged(plan, merge, &mut counts, survey),
         TraceInput::Stream(stream) => {
             stream.look_at_head(|head| {
                 // The rest of the trace may complete what is incomplete here. The run reports errors.
@@ -191,6 +193,31 @@ pub(super) fn scan(
         plan.contents = Some(counts.contents.clone());
     }
     Some(Scan { blocks, names: counts.names, is_stream })
+}
+
+/// Reads the trace that is going to be merged, without writing it.
+fn scan_merged(
+    plan: &ReplayPlan,
+    merge: &MergePlan,
+    counts: &mut Counts,
+    survey: &Survey,
+) -> Result<(), TraceError> {
+    let (reader, writer) = io::pipe().map_err(TraceError::Read)?;
+    thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            let mut reader = trace::open(BufReader::new(reader), &plan.reading())?;
+            counts.read(plan, &mut *reader)
+        });
+        let mut out = BufWriter::with_capacity(64 << 10, writer);
+        let merged = merge.write(&|path| survey.facts.open_trace(path), &mut out);
+        drop(out);
+        let counted = counting.join().unwrap_or(Ok(()));
+        match merged {
+            // The other end of the pipe was closed, because the trace is invalid.
+            Err(TraceError::Write(_)) | Ok(_) => counted,
+            Err(error) => Err(error),
+        }
+    })
 }
 
 fn largest(blocks: &PerDir<crate::model::BlockSize>) -> u32 {

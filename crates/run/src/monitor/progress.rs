@@ -81,6 +81,7 @@ impl Meter {
                 latency: latencies.next().flatten(),
                 done,
                 eta: eta.map(Nanos::from_secs),
+                behind: run.jobs[index].live.behind().filter(|_| phase.is_running()),
             });
         }
         self.last_ns = now;

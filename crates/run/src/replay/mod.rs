@@ -3,6 +3,7 @@
 //! It turns the events of the trace into steps and feeds them to a bounded ring, so that memory does not depend on the
 //! length of the trace.
 
+mod merge;
 mod steps;
 
 use std::rc::Rc;
@@ -13,11 +14,13 @@ use std::time::Duration;
 use fiord_formats::trace::{TraceError, TraceReader};
 use fiord_load::source::replay::{ReplayCursor, ReplayFeeder, ReplayStep, replay_ring};
 use fiord_plan::machine::system::SystemFacts;
-use fiord_plan::{Facts, JobPlan, ReplayPlan};
+use fiord_plan::{Facts, JobPlan, ReplayPlan, TraceInput};
 use fiord_stat::replay::{ReplayCount, ReplayCounts};
 use fiord_types::Errno;
 
 use crate::error::{JobError, Stage};
+pub(crate) use merge::TraceMerges;
+pub use merge::write_merged;
 use steps::{CannotReplay, TraceSteps};
 
 /// How long the thread sleeps while the ring is full. A fast job needs longer than that for half the ring.
@@ -62,8 +65,11 @@ impl FeedState {
 
 impl ReplayFeed {
     /// Opens the trace of a job and starts the thread. `None`: the job replays nothing.
-    pub(crate) fn start(job: &JobPlan) -> Result<Option<Self>, JobError> {
+    pub(crate) fn start(job: &JobPlan, merges: &TraceMerges) -> Result<Option<Self>, JobError> {
         let Some(plan) = &job.replay else { return Ok(None) };
+        if let TraceInput::Merged(merge) = &plan.input {
+            merges.write(merge)?;
+        }
         let path = plan.input.path().to_owned();
         let reader = plan
             .open(&|path| SystemFacts.open_trace(path))

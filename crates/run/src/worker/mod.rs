@@ -48,6 +48,7 @@ use crate::iolog::Iologs;
 use crate::journal::Journals;
 use crate::lock::FileLock;
 use crate::logs::LogChannel;
+use crate::replay::TraceMerges;
 use crate::verify_extents::ExtentLists;
 use crate::verify_maps::VerifyMaps;
 use crate::zones::{Counts, ZoneTable};
@@ -74,6 +75,8 @@ pub(crate) struct Outside<'a> {
     pub maps: &'a VerifyMaps,
     /// The lists of corrupt extents of the run (`verify_extents`).
     pub extents: &'a ExtentLists,
+    /// The merged traces of the run (`merge_blktrace_file`).
+    pub merges: &'a TraceMerges,
     /// The logs of I/Os of the run (`write_iolog`).
     pub iologs: &'a Iologs,
     /// The journals of the run (`verify_journal`).

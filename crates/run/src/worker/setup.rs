@@ -144,7 +144,7 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
         (false, true) => LoopKind::Managed,
         (false, false) => plain_loop(job, at_once, &recorder),
     };
-    let replay = match ReplayFeed::start(job) {
+    let replay = match ReplayFeed::start(job, around.outside.merges) {
         Ok(replay) => replay,
         Err(error) => return failed(error),
     };

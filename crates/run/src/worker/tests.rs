@@ -75,6 +75,7 @@ fn nowhere() -> Outside<'static> {
         aux_path,
         maps,
         extents,
+        merges: Box::leak(Box::default()),
         iologs: Box::leak(Box::default()),
         journals: Box::leak(Box::default()),
         warn: &drop,

@@ -40,6 +40,7 @@ pub const NAMES: &[Word] = &[
     Word::new("rate-and-rwmix", "rates for each direction together with a read/write mix"),
     Word::new("rate-missed", "a rate that the job did not reach"),
     Word::new("reads-beyond-pointer", "reads that may go beyond the write pointers of zones"),
+    Word::new("replay-late", "I/Os of a trace that were issued later than recorded"),
     Word::new("run-warning", "something in the job that the run could not do"),
     Word::new("same-start-offset", "jobs that read the same range"),
     Word::new("scheduler", "an I/O scheduler that delays and reorders I/Os"),
