@@ -310,7 +310,12 @@ impl TargetMaps {
 
 /// Whether the run makes a file, or a part of it.
 fn is_made(file: &FilePlan) -> bool {
-    file.kind == FileKind::Regular && file.size_now.is_none_or(|size| size < file.end())
+    match file.kind {
+        FileKind::Regular => file.size_now.is_none_or(|size| size < file.end()),
+        // Each run begins with a blank simulated device.
+        FileKind::Virtual => true,
+        _ => false,
+    }
 }
 
 /// Whether a range consists of whole granules.

@@ -225,61 +225,154 @@ fn checksums_are_measured() {
     assert!(ran.err.contains("unknown checksum `foo`") && ran.err.contains("sha512"), "{ran:?}");
 }
 
+/// Draws items of lists.
+struct Draws(u64);
+
+impl Draws {
+    fn of(&mut self, list: &[&'static str]) -> &'static str {
+        let Draws(state) = self;
+        *state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        list[(*state >> 33) as usize % list.len()]
+    }
+
+    /// Options that a job has for itself, whatever its target is.
+    fn job(&mut self) -> String {
+        let rw = self.of(&[
+            "--rw=write",
+            "--rw=randwrite",
+            "--rw=randrw",
+            "--rw=rw",
+            "--rw=write:4k",
+            "--rw=randwrite:4",
+            "--rw=trimwrite",
+            "--rw=randtrimwrite",
+        ]);
+        let blocks = self.of(&[
+            "--bs=4k",
+            "--bs=1k",
+            "--bs=16k",
+            "--bsrange=1k-8k",
+            "--bssplit=4k/60:8k/20:16k/20",
+            "--bs_unaligned --bsrange=600-5000",
+        ]);
+        let verify = self.of(&[
+            "--verify=crc32c",
+            "--verify=md5",
+            "--verify=fiord",
+            "--verify=fiord",
+            "--verify=meta",
+            "--verify=xxhash --verify_interval=512",
+            "--verify=crc32c --verify_interval=1k --verify_offset=256",
+            "--verify=pattern --verify_pattern=%o\"ab\"",
+            "--verify_pattern=0x11223344",
+        ]);
+        let order = self.of(&[
+            "",
+            "",
+            "--norandommap",
+            "--random_distribution=zipf:1.2",
+            "--percentage_random=50",
+            "--blockalign=512",
+        ]);
+        let amount =
+            self.of(&["", "", "--loops=3", "--io_size=1m", "--time_based --runtime=100ms"]);
+        let rest = self.of(&[
+            "",
+            "",
+            "--randrepeat=0",
+            "--serialize_overlap=1",
+            "--rate=8m",
+            "--thinktime=50us",
+            "--do_verify=0",
+            "--openfiles=1",
+            "--verify_header_seed=1 --verify_write_sequence=1",
+            "--experimental_verify=1",
+            "--verify_fatal=1",
+        ]);
+        [rw, blocks, verify, order, amount, rest].join(" ")
+    }
+
+    /// A whole command line.
+    fn line(&mut self) -> String {
+        let engine = self.of(&[
+            "--ioengine=psync",
+            "--ioengine=libaio",
+            "--ioengine=io_uring",
+            "--ioengine=mmap",
+            "--ioengine=sim --sim_store=1",
+            "--ioengine=sim --sim_store=1",
+        ]);
+        let depth = self.of(&["", "--iodepth=2", "--iodepth=16"]);
+        let target = self.of(&[
+            "--filename=f",
+            "--filename=f",
+            "--nrfiles=3 --filename_format=n.$filenum",
+            "--filename=a:b",
+        ]);
+        let zones = self.of(&[
+            "",
+            "",
+            "--zonemode=zbd --zonesize=64k",
+            "--zonemode=zbd --zonesize=64k --max_open_zones=2",
+            "--zonemode=zbd --zonesize=128k --zone_reset_threshold=.5 --zone_reset_frequency=.2",
+            "--zonemode=strided --zonesize=32k --zonerange=64k",
+        ]);
+        let shared = [engine, target, zones].join(" ");
+        let trims = self.of(&[
+            "",
+            "",
+            "--trim_percentage=30 --trim_backlog=8",
+            "--trim_percentage=60 --trim_backlog=4 --trim_backlog_batch=2",
+            "--trim_percentage=50 --trim_backlog=8 --trim_verify_zero=0",
+        ]);
+        let trims = if engine.contains("sim") { trims } else { "" };
+        let own = [
+            self.of(&["", "", "", "--numjobs=3"]),
+            self.of(&[
+                "",
+                "",
+                "--verify_backlog=7",
+                "--verify_backlog=16 --verify_backlog_batch=5",
+            ]),
+            self.of(&["", "", "", "--verify_async=1", "--verify_async=3"]),
+            self.of(&["", "", "", "--verify_journal=journal"]),
+        ];
+        let size = self.of(&["--size=256k", "--size=256k", "--size=384k"]);
+        let first = self.job();
+        let mut line =
+            format!("--name=v {shared} {size} {depth} {trims} {} {first}", own.join(" "));
+        // Another job on the same files, with or without `verify`.
+        if self.of(&["", "", "other"]) == "other" {
+            let others = self.job();
+            let others = match self.of(&["", "plain", "reads"]) {
+                "plain" => others.split(" --verify").next().unwrap_or_default().to_owned(),
+                "reads" => format!("{others} --rw=randread"),
+                _ => others,
+            };
+            line = format!("{line} --name=w {shared} --size=256k {others}");
+        }
+        line
+    }
+}
+
 /// Draws options of jobs that verify. No device fails, so no job reports anything.
 #[test]
 fn without_faults_no_combination_of_options_reports_a_bad_block() {
-    let mut state = 1u64;
-    let mut draw = |list: &[&'static str]| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        list[(state >> 33) as usize % list.len()]
-    };
-    let place = Place::new();
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let jobs = number("FIORD_VERIFY_JOBS").unwrap_or(60);
+    let mut draws = Draws(number("FIORD_VERIFY_SEED").unwrap_or(1));
     let mut ran = 0;
-    let jobs = std::env::var("FIORD_VERIFY_JOBS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    for _ in 0..jobs {
-        let line = [
-            "--name=v --size=256k",
-            draw(&["--filename=f", "--filename=f", "--nrfiles=3", "--filename=a:b"]),
-            draw(&[
-                "--ioengine=psync",
-                "--ioengine=libaio",
-                "--ioengine=io_uring",
-                "--ioengine=sim --sim_store=1",
-            ]),
-            draw(&[
-                "--rw=write",
-                "--rw=randwrite",
-                "--rw=randrw",
-                "--rw=rw",
-                "--rw=write:4k",
-                "--rw=randwrite:4",
-            ]),
-            draw(&["", "--iodepth=2", "--iodepth=16"]),
-            draw(&["--bs=4k", "--bs=1k", "--bsrange=1k-8k", "--bssplit=4k/60:8k/20:16k/20"]),
-            draw(&[
-                "--verify=crc32c",
-                "--verify=md5",
-                "--verify=fiord",
-                "--verify=meta",
-                "--verify=xxhash --verify_interval=512",
-                "--verify_pattern=0x11223344",
-            ]),
-            draw(&[
-                "",
-                "",
-                "--norandommap",
-                "--random_distribution=zipf:1.2",
-                "--percentage_random=50",
-            ]),
-            draw(&["", "", "--loops=3", "--io_size=1m", "--time_based --runtime=100ms"]),
-            draw(&["", "", "--randrepeat=0", "--blockalign=512", "--serialize_overlap=1"]),
-            draw(&["", "", "--rate=8m", "--thinktime=50us", "--do_verify=0", "--openfiles=1"]),
-            draw(&["", "", "", "--numjobs=3"]),
-            draw(&["", "", "--verify_backlog=7", "--verify_backlog=16 --verify_backlog_batch=5"]),
-            draw(&["", "", "", "--verify_async=1", "--verify_async=3"]),
-        ]
-        .join(" ");
+    let mut place = Place::new();
+    for i in 0..jobs {
+        if i % 20 == 0 {
+            // A job that only reads may meet data of another format.
+            place = Place::new();
+        }
+        let line = draws.line();
+        if line.contains("--rw=randread") {
+            place = Place::new();
+        }
         let result = place.run(&line);
         if result.status != Some(0) && result.err.contains("-->") {
             // A combination that is refused.
@@ -288,7 +381,7 @@ fn without_faults_no_combination_of_options_reports_a_bad_block() {
         assert_eq!((result.status, result.err.as_str()), (Some(0), ""), "{line}\n{result:?}");
         ran += 1;
     }
-    assert!(ran > jobs / 2, "{ran} of {jobs} jobs ran");
+    assert!(ran > jobs / 4, "{ran} of {jobs} jobs ran");
 }
 
 /// The numbers of reads and writes are those of fio 3.42.

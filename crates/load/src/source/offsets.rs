@@ -208,11 +208,8 @@ impl RandomOffsets {
     /// Forgets all visits, and changes the length of the range to `len` bytes, at most its original
     /// length.
     pub(super) fn reach(&mut self, rules: &Rules, len: u64) {
-        self.forget(rules, false);
         self.len = len;
-        if let Memory::Map(map) = &mut self.memory {
-            map.take(len / rules.unit, u64::MAX);
-        }
+        self.forget(rules, false);
     }
 
     /// Draws the offset of a block of `len` bytes, and returns it with the length that the block
@@ -294,7 +291,11 @@ impl RandomOffsets {
             }
             Memory::Order(order) => *order = None,
             Memory::Orders(orders) => **orders = PerDir::default(),
-            Memory::Map(map) => map.clear(),
+            Memory::Map(map) => {
+                map.clear();
+                // The range may be shorter than the map.
+                map.take(self.len / rules.unit, u64::MAX);
+            }
         }
     }
 }

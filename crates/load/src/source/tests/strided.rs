@@ -124,3 +124,15 @@ fn each_file_has_its_zones() {
     let middle = hot.iter().filter(|b| **b % 4 == 2).count();
     assert!(middle > hot.len() / 2, "{middle} of {}", hot.len());
 }
+
+/// A zone that the end of the file cuts short is drawn again when all of its blocks were visited.
+#[test]
+fn a_short_zone_is_left_by_no_block() {
+    for size in [85u64, 87, 90, 91] {
+        let job = job(&format!("rw=randread bsrange=1k-8k size={size}k loops=9 strided=32k:64k:0"));
+        for io in ios(&job) {
+            let end = io.offset + u64::from(io.len);
+            assert!(end <= size << 10 && io.offset / 65536 == (end - 1) / 65536, "{size}: {io:?}");
+        }
+    }
+}
