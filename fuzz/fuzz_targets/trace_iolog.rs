@@ -39,6 +39,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
         let options = TraceOptions { invalid: InvalidLines::Skip, longest_gap: Nanos::MAX };
         let mut reader = IologReader::new(&out[..], &options).unwrap();
-        while let Some(_) = reader.next_event().unwrap() {}
+        while reader.next_event().unwrap().is_some() {}
     }
 });
