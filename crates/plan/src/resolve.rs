@@ -354,7 +354,7 @@ impl Resolver<'_> {
         }
         plan.verify = verify::verify(*job, &plan, survey, messages);
         plan.journal = verify::journal(*job, &plan, messages);
-        plan.log = log::log(*job, plan.identity.index, messages);
+        plan.log = log::log(*job, plan.identity.index, survey.facts, messages);
         if instance == 0 {
             self.unused.check(*job, &plan);
         }

@@ -260,6 +260,9 @@ fn a_log_that_cannot_be_created_is_an_error_before_the_first_io() {
     let Some(place) = Place::confined(&[]) else { return };
     let job = "--name=a --filename=t --size=64k --rw=write";
     let ran = place.run(&format!("{job} --write_lat_log=nodir/x"));
+    refused(&ran, "cannot use the directory `nodir`: No such file or directory");
+    // The command does not create the directory.
+    let ran = place.run(&format!("{job} --write_lat_log=nodir/x --exec_prerun=true"));
     refused(&ran, "log failed on nodir/x_lat.1.log: No such file or directory (ENOENT)");
     let ran = place.run(&format!("{job} --bandwidth-log=nodir/x"));
     refused(&ran, "nodir/x-read_bw.log");

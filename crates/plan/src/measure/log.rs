@@ -5,20 +5,26 @@ use std::path::PathBuf;
 use fiord_formats::log::histogram::Coarseness;
 use fiord_formats::log::{LogColumns, LogKind};
 use fiord_job::option::table::{
-    BWAVGTIME, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, GTOD_REDUCE, IOPSAVGTIME,
+    BWAVGTIME, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, EXEC_PRERUN, GTOD_REDUCE, IOPSAVGTIME,
     LOG_ALTERNATE_EPOCH, LOG_ALTERNATE_EPOCH_CLOCK_ID, LOG_AVG_MSEC, LOG_COMPRESSION_CPUS,
     LOG_EMPTY, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_ISSUE_TIME, LOG_OFFSET, LOG_PRIO,
     LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, PER_JOB_LOGS, WRITE_BW_LOG, WRITE_HIST_LOG,
     WRITE_IOPS_LOG, WRITE_LAT_LOG,
 };
-use fiord_types::{JobIndex, Nanos};
+use fiord_types::{Errno, JobIndex, Nanos};
 
+use crate::machine::facts::{Facts, FoundKind};
 use crate::model::{JobPlan, LogFilePlan, LogPlan, LogWindowValue};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// Reads the logs of a job, with paths for the instance `index`. `None`: it has none.
-pub(crate) fn log(job: Reading, index: JobIndex, messages: &mut Messages) -> Option<LogPlan> {
+pub(crate) fn log(
+    job: Reading,
+    index: JobIndex,
+    facts: &dyn Facts,
+    messages: &mut Messages,
+) -> Option<LogPlan> {
     if job.get(LOG_ISSUE_TIME) && !(job.is_set(WRITE_LAT_LOG) && job.get(LOG_OFFSET)) {
         let what = "log_issue_time option requires write_lat_log and log_offset options";
         messages.push(
@@ -29,6 +35,10 @@ pub(crate) fn log(job: Reading, index: JobIndex, messages: &mut Messages) -> Opt
     let files = files(job, index);
     if files.is_empty() {
         return None;
+    }
+    // A command before a job may create the directory.
+    if !job.is_set(EXEC_PRERUN) {
+        files.iter().for_each(|file| check_directory(job, file, facts, messages));
     }
     let average = job.get(LOG_AVG_MSEC);
     let window = (average > Nanos::ZERO).then_some(average);
@@ -87,6 +97,31 @@ fn files(job: Reading, index: JobIndex) -> Vec<LogFilePlan> {
             Some(LogFilePlan { kind, path })
         })
         .collect()
+}
+
+/// Checks that the directory of a log exists.
+fn check_directory(job: Reading, file: &LogFilePlan, facts: &dyn Facts, messages: &mut Messages) {
+    let Some(directory) = file.path.parent().filter(|path| !path.as_os_str().is_empty()) else {
+        return;
+    };
+    let why = match facts.look(directory) {
+        Ok(found) if found.kind == FoundKind::Directory => return,
+        Ok(_) => format!("`{}` is not a directory", directory.display()),
+        Err(error) => {
+            let text = Errno::of(&error).map_or_else(|| error.to_string(), Errno::text);
+            format!("cannot use the directory `{}`: {text}", directory.display())
+        }
+    };
+    let option = match file.kind {
+        LogKind::Bandwidth => WRITE_BW_LOG,
+        LogKind::Iops => WRITE_IOPS_LOG,
+        LogKind::Histogram => WRITE_HIST_LOG,
+        _ => WRITE_LAT_LOG,
+    };
+    messages.push(
+        job.error(option, why)
+            .help("To fix: create the directory, or use another name for the log"),
+    );
 }
 
 /// Refuses logs that two jobs write in different ways: the file would contain rows of two forms.

@@ -6,6 +6,7 @@ use fiord_formats::log::LogKind;
 use fiord_types::Nanos;
 
 use super::*;
+use crate::machine::facts::FoundKind;
 use crate::model::*;
 
 #[test]
@@ -13,6 +14,7 @@ fn names_of_logs() {
     let path = |job: &JobPlan, kind| job.log.as_ref()?.path(kind).cloned();
     let is =
         |job: &JobPlan, kind, name: &str| path(job, kind).is_some_and(|p| p == Path::new(name));
+    let machine = || Fake::empty().with("d", FoundKind::Directory, 0);
     for (line, kind, name) in [
         ("--write_bw_log=x", LogKind::Bandwidth, "x_bw.1.log"),
         ("--write_bw_log", LogKind::Bandwidth, "a_bw.1.log"),
@@ -22,7 +24,7 @@ fn names_of_logs() {
         ("--write_lat_log=x", LogKind::CompletionLatency, "x_clat.1.log"),
         ("--write_hist_log=x --log_store_compressed=1", LogKind::Histogram, "x_clat_hist.1.log"),
     ] {
-        let job = job(&Fake::empty(), &format!("--name=a --size=1m {line}"));
+        let job = job(&machine(), &format!("--name=a --size=1m {line}"));
         assert!(is(&job, kind, name), "{line}: {:?}", job.log);
     }
 }
@@ -79,6 +81,8 @@ fn jobs_that_share_a_log_write_rows_of_one_form() {
         assert!(errors[0].what.contains("append rows of different forms"), "{options}: {errors:?}");
     }
     assert!(two("--log_offset=1 --per_job_logs=1").is_ok());
+    let missing = error(&Fake::empty(), "--name=a --size=1m --write_bw_log=d/x");
+    assert!(missing.contains("cannot use the directory `d`"), "{missing}");
     let wrong = run(&Fake::empty(), "--name=a --size=1m --write_bw_log=x --log_issue_time=1");
     let message = "log_issue_time option requires write_lat_log and log_offset options";
     assert!(wrong.unwrap_err()[0].what.contains(message));
