@@ -28,6 +28,8 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool { program: "strace", package: "strace", inside: true },
     Tool { program: "jq", package: "jq", inside: true },
     Tool { program: "mkfs.ext4", package: "e2fsprogs", inside: true },
+    Tool { program: "blktrace", package: "blktrace", inside: true },
+    Tool { program: "blkparse", package: "blktrace", inside: true },
 ];
 
 /// The oldest QEMU with all device models; the newest model is flexible data placement on a namespace.
