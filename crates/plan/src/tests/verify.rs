@@ -405,3 +405,12 @@ fn impossible_journals_are_refused() {
     let line = "--filename=f --size=1m --rw=write --verify=fiord --name=a --verify_journal=j --name=b --stonewall";
     jobs(&Fake::empty(), line);
 }
+
+#[test]
+fn a_simulated_device_that_stores_nothing_cannot_be_verified() {
+    let line = "--name=a --filename=f --size=1m --ioengine=sim --rw=write --verify=crc32c";
+    let found = error(&Fake::empty(), &format!("{line} --sim_store=0"));
+    assert!(found.contains("`sim_store=0` stores no data that `verify` could check"), "{found}");
+    jobs(&Fake::empty(), line);
+    jobs(&Fake::empty(), &format!("{line} --sim_store=0 --do_verify=0"));
+}

@@ -7,6 +7,7 @@ use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::sim::SIM_STORE;
 use fiord_job::option::table::{
     DO_VERIFY, FILENAME, VERIFY, VERIFY_ASYNC_CPUS, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
     VERIFY_PATTERN,
@@ -44,6 +45,14 @@ pub(super) fn check(
         None => needs_pattern(job, verify, messages),
     }
     commands::check(job, plan, verify, messages);
+    if plan.engine.simulated().is_some()
+        && verify.checks()
+        && job.is_set(SIM_STORE)
+        && !job.get(SIM_STORE)
+    {
+        let error = job.error(SIM_STORE, "`sim_store=0` stores no data that `verify` could check");
+        messages.push(error.help("To fix: remove `sim_store=0`, or set `do_verify=0`"));
+    }
     cpus::refuse_offline(job, VERIFY_ASYNC_CPUS, &verify.cpus, survey.facts, messages);
     if job.get(VERIFY_ONLY) && verify.pass == VerifyPass::Only && !job.get(DO_VERIFY) {
         messages.push(
