@@ -8,7 +8,7 @@ use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
 use super::layers::{Boxed, Layered};
-use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
+use super::setup::{HOT, LOGGED, MANAGED_LOGGED, ONE, SIM, Surroundings, with_boxed, with_engine};
 use super::traced::{Traced, Tracer};
 
 macro_rules! setup {
@@ -74,12 +74,17 @@ macro_rules! any {
 macro_rules! in_box {
     (virtual_time $engine:ident, $loops:ident, $config:ident, $around:ident, $tracer:ident) => {{
         let engine = fiord_engine::$engine::new($config);
-        match $tracer {
-            Some(tracer) => {
-                let traced = Traced::new(tracer, $around.job.slots());
-                with_engine::<_, $loops>(engine.map(|e| Layered::new(e, traced)), $around)
+        let slots = $around.job.slots();
+        // Its I/Os cost nothing, so it has no fast loops.
+        match ($tracer.map(|tracer| Traced::new(tracer, slots)), $loops == LOGGED) {
+            (Some(traced), true) => {
+                with_engine::<_, MANAGED_LOGGED>(engine.map(|e| Layered::new(e, traced)), $around)
             }
-            None => with_engine::<_, $loops>(engine, $around),
+            (Some(traced), false) => {
+                with_engine::<_, ONE>(engine.map(|e| Layered::new(e, traced)), $around)
+            }
+            (None, true) => with_engine::<_, MANAGED_LOGGED>(engine, $around),
+            (None, false) => with_engine::<_, ONE>(engine, $around),
         }
     }};
     ($kind:ident $engine:ident, $loops:ident, $config:ident, $around:ident, $tracer:ident) => {

@@ -101,6 +101,8 @@ pub(super) const MANAGED: u8 = 2;
 
 /// Only loops that log I/Os.
 pub(super) const LOGGED: u8 = 3;
+/// Only a loop that has hooks and logs I/Os.
+pub(super) const MANAGED_LOGGED: u8 = 4;
 
 /// The loop that a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,9 +138,11 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
         Err(error) => return failed(error),
     };
     let at_once = engine.completes_at_once();
-    let managed = const { LOOPS == MANAGED } || Hooks::wanted(job) || job.pace.offload;
+    let managed = const { LOOPS == MANAGED || LOOPS == MANAGED_LOGGED }
+        || Hooks::wanted(job)
+        || job.pace.offload;
     let recorder = recorder(job, at_once, managed);
-    let kind = match (const { LOOPS == LOGGED }, managed) {
+    let kind = match (const { logs(LOOPS) }, managed) {
         (true, true) => LoopKind::ManagedLogged,
         (true, false) => LoopKind::Logged,
         (false, true) => LoopKind::Managed,
@@ -253,14 +257,18 @@ impl<E: Engine> Start<'_, E> {
         payload: P,
     ) -> WorkerResult {
         let managed = self.is_managed();
-        if const { LOOPS == LOGGED } {
+        if const { logs(LOOPS) } {
             return self.run(source, payload, |worker, queued| match (queued, managed) {
                 (true, true) if const { E::ASYNC } => worker.run_queued::<ManagedLogged>(),
-                (true, _) if const { E::ASYNC } => worker.run_queued::<Logged>(),
+                (true, _) if const { E::ASYNC && LOOPS == LOGGED } => {
+                    worker.run_queued::<Logged>();
+                }
                 (_, true) if const { at_once_possible::<E>() } => {
                     worker.run_direct::<ManagedLogged>();
                 }
-                (..) if const { at_once_possible::<E>() } => worker.run_direct::<Logged>(),
+                (..) if const { at_once_possible::<E>() && LOOPS == LOGGED } => {
+                    worker.run_direct::<Logged>();
+                }
                 (..) => {}
             });
         }
@@ -309,6 +317,11 @@ impl<E: Engine> Start<'_, E> {
         worker.finish();
         worker.result()
     }
+}
+
+/// Whether loops log I/Os.
+const fn logs(loops: u8) -> bool {
+    loops == LOGGED || loops == MANAGED_LOGGED
 }
 
 /// Whether an engine may complete ops as they are queued.
