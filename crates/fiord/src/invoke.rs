@@ -9,6 +9,7 @@ use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
+use fiord_plan::machine::system::SystemFacts;
 use fiord_report::unit_work;
 use fiord_run::events::{EventSender, observe};
 use fiord_sys::terminal;
@@ -42,6 +43,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Action::InflateLog(path) => subcommand::inflate(path),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
+        Action::MergeTraces => merge_traces(&invocation),
         Action::ParseOnly | Action::Run => match Prepared::of(&invocation) {
             Ok(jobs) => prepared(&invocation, &jobs),
             Err(errors) => refuse(&errors),
@@ -88,6 +90,21 @@ fn nothing_to_do(args: &[String], help: &str) -> Exit {
         );
     }
     Exit::Failure
+}
+
+/// Writes the merged block traces of the jobs (`--merge-blktrace-only`).
+fn merge_traces(invocation: &Invocation) -> Exit {
+    let merges = match fiord_plan::merges(&invocation.jobs, &SystemFacts) {
+        Ok(merges) => merges,
+        Err(errors) => return refuse(&errors),
+    };
+    for merge in &merges {
+        if let Err(error) = fiord_run::write_merged(merge) {
+            complain(&format!("fio: {error}\n"));
+            return Exit::Failure;
+        }
+    }
+    Exit::Success
 }
 
 /// Prints errors of jobs. No target was touched.

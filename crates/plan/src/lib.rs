@@ -53,6 +53,7 @@ mod verify;
 pub use load::distribution::skew_of;
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
+pub use replay::merges;
 pub use resolve::{PlanOptions, Resolved, resolve, resolve_invocation};
 pub use verify::fio_method;
 

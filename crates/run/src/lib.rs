@@ -94,3 +94,4 @@ mod worker;
 mod zones;
 
 pub use conductor::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, Trigger, run};
+pub use replay::write_merged;

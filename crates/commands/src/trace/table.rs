@@ -109,7 +109,7 @@ fn notes(out: &mut String, summary: &TraceSummary) {
         );
     }
     if *ignored > 0 {
-        let _ = writeln!(out, "ignored {ignored} records that queue, merge or complete no I/O");
+        let _ = writeln!(out, "ignored records without an I/O, a merge or a completion: {ignored}");
     }
     let resolution = summary.format.resolution();
     if resolution >= Nanos::from_millis(1) {
@@ -205,15 +205,14 @@ fn data(out: &mut String, profile: &TraceProfile) {
     let of = |dir| amount::rounded(profile.working_set_of(dir));
     let _ = writeln!(
         out,
-        "working set: {} (read {}, written {}), ± {:.1} %",
+        "working set: {} (read {}, written {}){}",
         amount::rounded(set),
         of(Dir::Read),
         of(Dir::Write),
-        profile.working_set_error()
+        error(profile.working_set_error())
     );
     let skew = profile.skew();
-    let parts =
-        HOTTEST.map(|data| format!("{} of them get {}", percent(data), percent(skew.io_of(data))));
+    let parts = HOTTEST.map(|data| format!("{} % get {}", data * 100.0, percent(skew.io_of(data))));
     let _ = writeln!(
         out,
         "skew: of {:.0} blocks in which I/Os begin, the hottest {} of the I/Os",
@@ -221,19 +220,23 @@ fn data(out: &mut String, profile: &TraceProfile) {
         parts.join(", ")
     );
     let sample = profile.sample();
-    let caches = CACHES.map(|share| {
-        let cache = Bytes((set.0 as f64 * share) as u64);
+    let caches = CACHES.map(|share| Bytes((set.0 as f64 * share) as u64));
+    let hits = caches.into_iter().filter(|cache| *cache >= BLOCK).map(|cache| {
         let hits = sample.hits(cache.0 as f64 / BLOCK.0 as f64);
-        format!("{} hits {}", amount::binary(cache), percent(hits))
+        format!(", {} in an LRU cache of {}", percent(hits), amount::binary(cache))
     });
     let _ = writeln!(
         out,
-        "reuse: {} of the accessed blocks were accessed before; an LRU cache of {}; ± {:.1} % (from {} blocks)",
+        "reuse: {} of the accessed blocks were accessed before{}{}",
         percent(sample.reused()),
-        caches.join(", of "),
-        super::json::sample_error(profile),
-        sample.blocks()
+        hits.collect::<String>(),
+        error(super::json::sample_error(profile))
     );
+}
+
+/// The statistical error of an estimate; nothing if it is exact.
+fn error(percent: f64) -> String {
+    if percent > 0.0 { format!(", ± {percent:.1} %") } else { String::new() }
 }
 
 fn rate(out: &mut String, profile: &TraceProfile) {

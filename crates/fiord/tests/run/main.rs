@@ -22,6 +22,7 @@ mod identities;
 mod layout;
 mod limits;
 mod logs;
+mod merge;
 mod order;
 mod output;
 mod pace;

@@ -142,6 +142,8 @@ pub struct GeneralOptions {
     pub sections: Vec<String>,
     /// `--parse-only`.
     pub parse_only: bool,
+    /// `--merge-blktrace-only`.
+    pub merge_blktrace_only: bool,
     /// `--showcmd`.
     pub showcmd: bool,
 }
@@ -168,6 +170,7 @@ impl Default for GeneralOptions {
             debug: Vec::new(),
             sections: Vec::new(),
             parse_only: false,
+            merge_blktrace_only: false,
             showcmd: false,
         }
     }
@@ -222,6 +225,7 @@ impl GeneralOptions {
             "debug" => debug(value, &mut self.debug)?,
             "section" => self.sections.push(value.to_string()),
             "parse-only" => self.parse_only = true,
+            "merge-blktrace-only" => self.merge_blktrace_only = true,
             "showcmd" => self.showcmd = true,
             "alloc-size" => drop(number::bytes(value, &Bases::default())?),
             _ => {}

@@ -36,6 +36,8 @@ pub enum Action {
     Run,
     /// Exit with status 0 because the jobs are valid (`--parse-only`).
     ParseOnly,
+    /// Write the merged block traces of the jobs and exit with status 0 (`--merge-blktrace-only`).
+    MergeTraces,
     /// Print this text to standard output and exit with status 0 (help, version, lists).
     Print(String),
     /// Print this text to the destination of results (`--output`) and exit with status 0
@@ -327,7 +329,11 @@ impl Reading {
             return Ok(self.finished(Action::ParseOnly));
         }
         if !self.jobs.is_empty() {
-            return Ok(self.finished(Action::Run));
+            let action = match self.general.merge_blktrace_only {
+                true => Action::MergeTraces,
+                false => Action::Run,
+            };
+            return Ok(self.finished(action));
         }
         match self.unknown_section() {
             Some(error) => Err(vec![error]),

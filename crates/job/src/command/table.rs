@@ -58,7 +58,12 @@ pub static COMMANDS: &[CommandDef] = &[
     .letter('d'),
     built("parse-only", NoValue, "Check job files and options, then exit without any I/O")
         .letter('P'),
-    later("merge-blktrace-only", NoValue, "Merge the blktraces of the jobs, then exit").letter('A'),
+    built(
+        "merge-blktrace-only",
+        NoValue,
+        "Merge the block traces of the jobs (merge_blktrace_file), then exit without any I/O",
+    )
+    .letter('A'),
     built("output", Required("FILE"), "Write results to FILE instead of standard output")
         .letter('o'),
     built(

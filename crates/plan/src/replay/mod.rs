@@ -16,6 +16,7 @@ use fiord_job::option::table::{IODEPTH, WRITE_IOLOG, WRITE_IOLOG_AT, WriteIologA
 use fiord_types::{Bytes, Dir, PerDir};
 
 pub(crate) use files::files;
+pub use options::merges;
 
 use crate::machine::survey::Survey;
 use crate::model::{BlockSize, IologPlan, JobPlan, Mix, ReplayPlan};

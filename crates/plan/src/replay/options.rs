@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 
 use fiord_formats::trace::TraceKind;
 use fiord_formats::trace::blktrace::CpuFileName;
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
     MERGE_BLKTRACE_FILE, MERGE_BLKTRACE_ITERS, MERGE_BLKTRACE_SCALARS, READ_IOLOG, REPLAY_ALIGN,
     REPLAY_INVALID, REPLAY_NO_STALL, REPLAY_SCALE, REPLAY_SKIP, REPLAY_TIME_SCALE, ReplayInvalid,
     ReplaySkip, ZONEMODE, ZoneMode,
 };
+use fiord_job::spec::JobSpec;
 
-use crate::machine::facts::FoundKind;
+use crate::machine::facts::{Facts, FoundKind};
 use crate::machine::survey::Survey;
 use crate::model::{
     MergePlan, MergedTrace, ReplayFit, ReplayPlan, ReplayTargets, TraceInput, TraceStream,
@@ -26,6 +28,35 @@ pub(super) const DEEPEST: u32 = 4096;
 const MOST_CPUS: u32 = 4096;
 /// CPUs without a file after which the planner looks for no more.
 const GAP: u32 = 64;
+
+/// The traces that `--merge-blktrace-only` merges. Looks at no target of the jobs.
+///
+/// # Errors
+/// A trace cannot be found, the options are wrong, or no job merges traces.
+pub fn merges(specs: &[JobSpec], facts: &dyn Facts) -> Result<Vec<MergePlan>, Vec<Diagnostic>> {
+    let mut messages = Messages::default();
+    let survey = Survey::new(facts);
+    let mut all: Vec<MergePlan> = Vec::new();
+    for job in specs.iter().map(Reading::new).filter(|job| job.is_set(MERGE_BLKTRACE_FILE)) {
+        let inputs = inputs(job, 1, &survey, &mut messages).unwrap_or_default();
+        for input in inputs {
+            if let TraceInput::Merged(merge) = input
+                && !all.contains(&merge)
+            {
+                all.push(merge);
+            }
+        }
+    }
+    if all.is_empty()
+        && messages.errors.is_empty()
+        && let Some(job) = specs.first().map(Reading::new)
+    {
+        let what = "no job merges block traces, so `--merge-blktrace-only` has nothing to do";
+        let help = "To fix: set `read_iolog` and `merge_blktrace_file`";
+        messages.push(job.error(MERGE_BLKTRACE_FILE, what).help(help));
+    }
+    if messages.errors.is_empty() { Ok(all) } else { Err(messages.errors) }
+}
 
 /// The traces that the instances of a job take in turn. `None`: the job replays nothing, or a message says why it
 /// cannot.
@@ -91,6 +122,18 @@ fn merge(
             messages.push(job.error(READ_IOLOG, what).help("To fix: write the trace to a file"));
             return None;
         };
+        if files.contains(&file) {
+            let what = format!("`{}` is one of the traces to merge", file.display());
+            let help = "To fix: write the merged trace to another file";
+            messages.push(job.error(MERGE_BLKTRACE_FILE, what).help(help));
+            return None;
+        }
+        if scalar <= 0.0 {
+            let what = "a trace of 0 % of its duration has no order";
+            let help = "To fix: write a number above 0; 50 halves the duration";
+            messages.push(job.error(MERGE_BLKTRACE_SCALARS, what).help(help));
+            return None;
+        }
         let whole = (iterations.fract() == 0.0).then_some(iterations as u32);
         let Some(iterations) = whole.and_then(NonZeroU32::new) else {
             let what = format!("`{iterations}` is not a number of iterations");
