@@ -1,7 +1,7 @@
 # Completion of fiord for fish, made by `cargo xtask docs`.
 complete -c fiord -l debug -r -d 'Print what fiord reads and does, by category, comma-separated; `help` lists the categories. process, file, io, mem, random and parse print lines, job:N restricts them to one job; the other categories are accepted and print nothing'
 complete -c fiord -l parse-only -d 'Check job files and options, then exit without any I/O'
-complete -c fiord -l merge-blktrace-only -d 'Merge the blktraces of the jobs, then exit'
+complete -c fiord -l merge-blktrace-only -d 'Merge the block traces of the jobs (merge_blktrace_file), then exit without any I/O'
 complete -c fiord -l output -r -d 'Write results to FILE instead of standard output'
 complete -c fiord -l bandwidth-log -r -d 'Write the bandwidth of all jobs together to NAME-read_bw.log, NAME-write_bw.log and NAME-trim_bw.log; NAME is `agg` by default'
 complete -c fiord -l minimal -d 'Print results as one terse line per job'
