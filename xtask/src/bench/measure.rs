@@ -73,6 +73,13 @@ pub(super) fn figure(
             common(&mut command, job, place, how)?;
             many_files(who.name, command, place, how)
         }
+        What::WholeRun => {
+            let mut command = Command::new(&who.program);
+            common(&mut command, job, place, how)?;
+            let start = Instant::now();
+            run(who.name, command)?;
+            Ok(start.elapsed().as_secs_f64())
+        }
     }
 }
 
@@ -152,6 +159,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
         match option {
             "FILE" => command.arg(format!("--filename={}", place.file().display())),
             "SEALED" => command.arg(format!("--filename={}", place.sealed().display())),
+            "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),
             "TWO_CPUS" => continue,

@@ -1,5 +1,6 @@
 //! The targets of the benchmark: a directory, a file in the page cache, a loop device.
 
+use std::fmt::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -48,6 +49,21 @@ impl Place {
     /// The directory with very many files.
     pub(super) fn many_files(&self) -> PathBuf {
         self.dir.join("many")
+    }
+
+    /// The trace of rows that replay one: reads and writes at random offsets of a file. A run of a second has a
+    /// million I/Os; a shorter one has fewer.
+    pub(super) fn trace(&self, seconds: f64) -> Result<PathBuf> {
+        let path = self.dir.join("trace.log");
+        let ios = (seconds * 1e6).clamp(20_000.0, 1e6) as u64;
+        let mut text = String::from("fio version 3 iolog\n0 replayed add\n0 replayed open\n");
+        for io in 0..ios {
+            let block = io.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 46;
+            let action = if block & 1 == 0 { "read" } else { "write" };
+            writeln!(text, "{io} replayed {action} {} 4096", block * 4096)?;
+        }
+        std::fs::write(&path, text).with_context(|| path.display().to_string())?;
+        Ok(path)
     }
 
     /// The journal of rows with `--verify_journal=journal.dat`.
@@ -99,7 +115,14 @@ impl Drop for Place {
         if let Some(device) = &self.device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }
-        for file in [self.file(), self.sealed(), self.layout(), self.journal(), self.backing()] {
+        for file in [
+            self.file(),
+            self.sealed(),
+            self.layout(),
+            self.journal(),
+            self.backing(),
+            self.dir.join("trace.log"),
+        ] {
             let _ = std::fs::remove_file(file);
         }
         if self.made {

@@ -51,6 +51,8 @@ pub(super) enum What {
     Layout,
     /// Time of a whole run that lays out and reads very many files of 4 KiB.
     ManyFiles,
+    /// Time of a whole run.
+    WholeRun,
 }
 
 impl What {
@@ -64,7 +66,7 @@ impl What {
             What::FirstIo => "time to the first I/O",
             What::Exit => "time from the last I/O",
             What::Layout => "bytes per second",
-            What::ManyFiles => "time of the run",
+            What::ManyFiles | What::WholeRun => "time of the run",
         }
     }
 }

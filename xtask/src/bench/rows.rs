@@ -2,7 +2,9 @@
 
 use super::row::Bound::{Any, AtLeast, AtMost};
 use super::row::Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
-use super::row::What::{Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident};
+use super::row::What::{
+    Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident, WholeRun,
+};
 use super::row::{Bound, Job, Row, Than};
 
 const READ_4K: &str = "--ioengine=psync --rw=randread --bs=4k FILE";
@@ -482,5 +484,17 @@ pub(super) const ROWS: &[Row] = &[
         what: OwnMemory,
         job: Job(&["--ioengine=null --rw=randwrite --bs=4k --size=1t --verify=meta", NO_STATE]),
         than: &[(Fio, AtMost(0.5))],
+    },
+    Row {
+        name: "replay of a million I/Os without delays, null",
+        what: WholeRun,
+        job: Job(&["--ioengine=null --replay_no_stall=1 TRACE"]),
+        than: &[(Fio, AtMost(0.6))],
+    },
+    Row {
+        name: "memory of a replay of a million I/Os",
+        what: Resident,
+        job: Job(&["--ioengine=null --replay_no_stall=1 TRACE"]),
+        than: &[(Fio, AtMost(0.25))],
     },
 ];
