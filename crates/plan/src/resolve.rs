@@ -19,7 +19,7 @@ use crate::machine::facts::Facts;
 use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
-use crate::measure::{log, record, reporting, specification};
+use crate::measure::{block_errors, log, record, reporting, specification};
 use crate::model::{BlockSize, EnginePlan, Identity, JobPlan, Load, OpenPlan, Plan, Start};
 use crate::options::checks;
 use crate::options::messages::Messages;
@@ -354,6 +354,7 @@ impl Resolver<'_> {
         }
         plan.verify = verify::verify(*job, &plan, survey, messages);
         plan.journal = verify::journal(*job, &plan, messages);
+        block_errors::check(*job, &plan, messages);
         plan.log = log::log(*job, plan.identity.index, survey.facts, messages);
         if instance == 0 {
             self.unused.check(*job, &plan);

@@ -73,6 +73,7 @@ pub(crate) fn data(
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
         data.replay.clone_from(&worker.replay);
+        data.block_errors.clone_from(&worker.block_errors);
         data.verify.clone_from(&worker.verify);
         if let Some(results) = &mut data.verify {
             results.coverage.required = context.plan.jobs[index].reporting.verify_complete;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use fiord_types::{Bytes, Errno, Nanos, PerDir};
 
+use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
 use crate::groups::per_second;
@@ -178,6 +179,9 @@ pub struct JobData {
     pub shares: Option<TimeShares>,
     /// Delays of its thread that the machine caused.
     pub delays: ThreadDelays,
+    /// How many trims blocks survived; `None` without `block_error_percentiles`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_errors: Option<BlockErrors>,
     /// Results of verification; `None` if the job does not verify.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyResults>,
@@ -237,6 +241,9 @@ impl JobData {
             self.faults.get_or_insert_default().merge(faults);
         }
         self.latency_depth = other.latency_depth;
+        if let Some(theirs) = &other.block_errors {
+            self.block_errors.get_or_insert_default().merge(theirs);
+        }
         match (&mut self.verify, &other.verify) {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (None, theirs) => self.verify.clone_from(theirs),
@@ -293,8 +300,7 @@ impl JobData {
 
     /// Creates the job's entry of the report. `error_text` returns the text of an errno.
     pub fn summarise(&self, error_text: &dyn Fn(Errno) -> String) -> JobReport {
-        let r = &self.recorder;
-        let s = &self.settings;
+        let (r, s) = (&self.recorder, &self.settings);
         let [issued, short, dropped] = self.counted();
         let ios: u64 = r.dirs.values().map(|d| d.ios).sum();
         let all_issued: u64 = r.dirs.values().map(|d| d.issued).sum();
@@ -357,6 +363,7 @@ impl JobData {
             nothing_to_read: self.nothing_to_read,
             intended: self.intended(),
             delays: self.delays,
+            block_errors: self.block_errors.clone(),
             verify: self.verify.as_ref().map(VerifyResults::finished),
             replay: self.replay.as_deref().map(ReplaySummary::of),
             faults: self.faults.clone(),

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod block_errors;
 pub mod buckets;
 pub mod delays;
 pub mod device;

@@ -2,9 +2,9 @@
 
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{
-    BWAVGTIME, CLAT_PERCENTILES, CLOCKSOURCE, DISABLE_BW_MEASUREMENT, DISABLE_CLAT, DISABLE_LAT,
-    DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME, JOB_START_CLOCK_ID,
-    LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
+    BLOCK_ERROR_PERCENTILES, BWAVGTIME, CLAT_PERCENTILES, CLOCKSOURCE, DISABLE_BW_MEASUREMENT,
+    DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME,
+    JOB_START_CLOCK_ID, LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
 };
 use fiord_types::Nanos;
 
@@ -31,6 +31,7 @@ pub(crate) fn record(job: Reading, messages: &mut Messages) -> Record {
         lat_percentiles: job.get(LAT_PERCENTILES),
         slat_percentiles: job.get(SLAT_PERCENTILES),
         shares: job.get(GENERATOR_SHARES),
+        block_errors: job.get(BLOCK_ERROR_PERCENTILES),
         percentiles: percentiles(job),
         percentile_decimals: percentile_decimals(job),
         slices: slices::latency_slices(job, messages),

@@ -186,6 +186,7 @@ fn record() -> Record {
         lat_percentiles: false,
         slat_percentiles: false,
         shares: true,
+        block_errors: false,
         percentiles: vec![50.0, 99.0],
         percentile_decimals: 2,
         slices: None,

@@ -35,6 +35,8 @@ pub struct Record {
     pub percentile_decimals: u32,
     /// `latency_limits`: limits on the latency in each slice of the run.
     pub slices: Option<LatencySlices>,
+    /// `block_error_percentiles`: count the trims of each block before its first error.
+    pub block_errors: bool,
     /// `clocksource`: the clock that measures latencies. `None`: the best available clock.
     pub clock: Option<ClockSource>,
     /// `gtod_cpu`: the CPU that only keeps the time.

@@ -363,6 +363,7 @@ fn records_and_reports() {
                 == (&Tolerance::Listed(vec![5, 5]), &Tolerance::None)
                 && continues.verification.accepts_bad_data()
         }),
+        ("--block_error_percentiles=1 --rw=trim --ioengine=null", |j| j.record.block_errors),
         ("--error_dump=1", |j| j.reporting.error_dump),
         ("--continue_on_error=1", |j| j.reporting.continue_on_error == ContinueOnError::ALL),
         ("--description=words", |j| j.identity.description.as_deref() == Some("words")),

@@ -13,6 +13,7 @@ const EXAMPLES: &[&str] = &[
     "--rw=read --rwmixread=70",
     "--rw=randrw --rwmixread=70 --rate=1m",
     "--rw=randrw --rwmixread=70 --rate_iops=100",
+    "--rw=write --block_error_percentiles=1",
     "--rw=randread --bs=8k --bs_is_seq_rand=1",
     "--rw=read --norandommap",
     "--rw=read --fsync=3",

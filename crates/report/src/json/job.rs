@@ -1,5 +1,6 @@
 //! The object of a job.
 
+use fiord_stat::block_errors::{BlockErrors, BlockState};
 use fiord_stat::report::*;
 use fiord_types::Nanos;
 
@@ -61,12 +62,27 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
         ours.push(("intended_lat_ns".into(), Value::Object(rows.collect())));
     }
     ours.extend(job.replay.as_ref().map(|replay| ("replay".into(), replay::results(replay))));
+    let blocks = job.block_errors.as_ref().map(|errors| block_errors(job, errors));
+    ours.extend(blocks.map(|blocks| ("block_errors".into(), blocks)));
     ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
     let faults = job.faults.as_ref().map(super::faults::faults);
     ours.extend(faults.map(|faults| ("injected_faults".into(), faults)));
     if !ours.is_empty() {
         keys.push(("fiord".into(), Value::Object(ours)));
     }
+}
+
+/// How many trims blocks survived.
+fn block_errors(job: &JobReport, errors: &BlockErrors) -> Value {
+    let states = BlockState::ALL.map(|state| (state.name().into(), integer(errors.count(state))));
+    let lifetimes = errors.lifetimes().map(|(trims, blocks)| (trims.to_string(), integer(blocks)));
+    let percentiles = errors.percentiles(&job.percentile_list);
+    let percentiles = percentiles.iter().map(|(p, trims)| (format!("{p:.6}"), integer(*trims)));
+    Value::Object(vec![
+        ("states".into(), Value::Object(states.to_vec())),
+        ("percentile".into(), Value::Object(percentiles.collect())),
+        ("trims_before_error".into(), Value::Object(lifetimes.collect())),
+    ])
 }
 
 fn row_name(kind: DirKind) -> &'static str {

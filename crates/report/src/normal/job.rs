@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
-use super::{distribution, faults, latency, replay, verify};
+use super::{block_errors, distribution, faults, latency, replay, verify};
 use crate::number::errno;
 use crate::style;
 
@@ -43,6 +43,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         job.latency_percentile,
         job.latency_depth
     )?;
+    block_errors::write(job, out)?;
     if let Some(state) = &job.steady_state {
         steady_state(state, job.style, out)?;
     }

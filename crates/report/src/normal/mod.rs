@@ -1,5 +1,6 @@
 //! The report as text for people.
 
+mod block_errors;
 mod device;
 mod distribution;
 mod faults;

@@ -1,5 +1,6 @@
 //! The object of a job.
 
+use fiord_stat::block_errors::{BlockErrors, BlockState};
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
@@ -67,6 +68,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         zone_resets: node.find("zone_resets").map(Node::integer),
         intended: intended(node.get("fiord").get("intended_lat_ns")),
         replay: node.get("fiord").find("replay").map(replay::results),
+        block_errors: node.get("fiord").find("block_errors").map(block_errors),
         verify: node.get("fiord").find("verify").map(verify::results),
         faults: node.get("fiord").find("injected_faults").map(super::faults::faults),
         options,
@@ -225,4 +227,14 @@ fn steady_state(node: Node<'_>) -> SteadyState {
         // Zeros stand for intervals that the job did not reach.
         missing: 0,
     }
+}
+
+/// How many trims blocks survived. The numbers of trims are those of blocks that failed.
+fn block_errors(node: Node<'_>) -> BlockErrors {
+    let states = node.get("states");
+    let failed: Vec<(u32, u64)> = node
+        .entries("trims_before_error")
+        .filter_map(|(trims, blocks)| Some((trims.parse().ok()?, blocks.integer())))
+        .collect();
+    BlockErrors::with(BlockState::ALL.map(|state| states.whole(state.name())), &failed)
 }

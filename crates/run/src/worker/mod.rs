@@ -34,6 +34,7 @@ use std::sync::{Arc, OnceLock};
 use fiord_engine::sim::SharedDisk;
 use fiord_engine::{Attachment, FaultLog};
 use fiord_formats::verify::state::VerifyState;
+use fiord_stat::block_errors::BlockErrors;
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::replay::ReplayResults;
@@ -161,6 +162,8 @@ pub(crate) struct WorkerResult {
     pub read_back: Nanos,
     /// The faults that the simulated device injected; `None` without faults, and before the job's end.
     pub faults: Option<FaultLog>,
+    /// How many trims blocks survived; `None` without `block_error_percentiles`.
+    pub block_errors: Option<BlockErrors>,
     /// What the job verified; `None` without `verify`.
     pub verify: Option<VerifyResults>,
     /// Warnings about its I/Os.

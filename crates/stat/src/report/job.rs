@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::NumberStyle;
 use super::direction::{DirKind, DirReport, LatencySummary};
 use super::steady::SteadyState;
+use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
 use crate::replay::ReplaySummary;
@@ -110,6 +111,9 @@ pub struct JobReport {
     pub delays: ThreadDelays,
     /// How it followed the trace that it replayed; `None` without `read_iolog`.
     pub replay: Option<ReplaySummary>,
+    /// How many trims blocks survived; `None` without `block_error_percentiles`.
+    #[serde(default)]
+    pub block_errors: Option<BlockErrors>,
     /// Results of verification; `None` if the job does not verify.
     #[serde(default)]
     pub verify: Option<VerifyResults>,

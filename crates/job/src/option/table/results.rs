@@ -171,9 +171,11 @@ options! {
     pub const LOG_ALTERNATE_EPOCH_CLOCK_ID: Opt<Option<u32>> =
         option("log_alternate_epoch_clock_id", COUNT, "log_alternate_epoch_clock_id=1");
 
-    /// Counts the trims of each block before its first error, and records that error.
+    /// Counts the trims of each block before its first error, and reports percentiles of these
+    /// numbers and how many blocks are in which state. The job has one file, and continues after
+    /// errors (`continue_on_error`, `ignore_error`).
     pub const BLOCK_ERROR_PERCENTILES: Opt<bool> =
-        option("block_error_percentiles", BOOL, "block_error_percentiles=1").default("0").later();
+        option("block_error_percentiles", BOOL, "block_error_percentiles=1").default("0");
 
     /// Reports the activity of the disks under the files during the run.
     pub const DISK_UTIL: Opt<bool> = option("disk_util", BOOL, "disk_util=0").default("1");

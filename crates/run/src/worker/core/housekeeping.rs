@@ -179,6 +179,7 @@ impl JobState<'_> {
             depth_found: results.depth,
             zones: results.zones,
             read_back: results.read_back,
+            block_errors: results.block_errors,
             verify: results.verify,
             verify_state: results.verify_state,
             replay: results.replay,

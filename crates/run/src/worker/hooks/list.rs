@@ -8,6 +8,7 @@ use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use super::super::loops::ops::direction;
+use super::block_errors::BlockLifetimes;
 use super::flow::FlowHook;
 use super::iolog::IologHook;
 use super::journal::WriteJournal;
@@ -148,6 +149,7 @@ impl Hooks {
     pub(crate) fn wanted(job: &JobPlan) -> bool {
         !job.pace.is_free()
             || job.record.slices.is_some()
+            || job.record.block_errors
             || job.load.priorities.is_some()
             || job.load.zoned.is_some()
             || job.verify.is_some()
@@ -179,6 +181,7 @@ impl Hooks {
             SliceCounts::of(job).map(boxed),
             PriorityLatencies::of(job).map(boxed),
             MaxLatency::of(job).map(boxed),
+            BlockLifetimes::of(job).map(boxed),
         ];
         Hooks::new(list.into_iter().flatten().collect(), job.slots())
     }

@@ -12,6 +12,7 @@
 //! | `max_latency` | `max_latency.rs` |
 //! | `latency_limits` | `slices.rs` |
 //! | latencies by priority | `priorities.rs` |
+//! | `block_error_percentiles` | `block_errors.rs` |
 //! | `zonemode=zbd` | `zones.rs` |
 //! | `read_iolog` | `replay.rs` |
 //! | `write_iolog` | `iolog.rs` |
@@ -31,6 +32,7 @@
 //! Each step calls the hooks in the order of the list. Steps 1 and 2 end at the first hook that delays the
 //! I/O, and begin again later.
 
+mod block_errors;
 mod flow;
 mod iolog;
 mod journal;
@@ -50,6 +52,7 @@ use std::ops::BitOr;
 use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
 use fiord_formats::verify::state::VerifyState;
 use fiord_load::{Displaced, Io};
+use fiord_stat::block_errors::BlockErrors;
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_stat::replay::ReplayResults;
 use fiord_stat::verify::VerifyResults;
@@ -262,6 +265,8 @@ pub(super) struct HookResults {
     pub zones: Option<Counts>,
     /// Time in which the job only read its writes back (`verify`).
     pub read_back: Nanos,
+    /// How many trims blocks survived.
+    pub block_errors: Option<BlockErrors>,
     /// What the job verified.
     pub verify: Option<VerifyResults>,
     /// What the job saves about its writes (`verify_state_save`).
