@@ -312,7 +312,7 @@ complete -c fiord -l log_empty -x -a '0 1' -d 'Whether windows of log_avg_msec a
 complete -c fiord -l log_alternate_epoch -x -a '0 1' -d 'Uses the time of a clock for log entries, instead of the time since the start'
 complete -c fiord -l log_unix_epoch -x -a '0 1' -d 'Uses the time of a clock for log entries, instead of the time since the start'
 complete -c fiord -l log_alternate_epoch_clock_id -r -d 'The number of the clock for log_alternate_epoch, as in clock_gettime(2)'
-complete -c fiord -l block_error_percentiles -x -a '0 1' -d 'Counts the trims of each block before its first error, and records that error'
+complete -c fiord -l block_error_percentiles -x -a '0 1' -d 'Counts the trims of each block before its first error, and reports percentiles of these numbers and how many blocks are in which state'
 complete -c fiord -l disk_util -x -a '0 1' -d 'Reports the activity of the disks under the files during the run'
 complete -c fiord -l generator_shares -x -a '0 1' -d 'Samples how fiord\'s own threads spend their time: data generation, submission, waiting, completion'
 complete -c fiord -l clat_percentiles -x -a '0 1' -d 'Reports percentiles of completion latency'
