@@ -187,6 +187,30 @@ fn missing_files_are_made() {
     assert_eq!((len("f"), len("g")), (512, 8704));
 }
 
+/// Writes of a trace are verified, also where they overlap in parts; data of others is found.
+#[test]
+fn the_writes_of_a_trace_are_verified() {
+    let place = Place::new();
+    let same = [(0, "write 0 4096"), (1, "write 8192 4096"), (2, "write 4096 4096")];
+    let parts =
+        [(0, "write 0 8192"), (1, "write 4096 8192"), (2, "write 512 512"), (3, "read 0 512")];
+    for (rows, written) in [(&same[..], 12288), (&parts[..], 16896)] {
+        place.write("log", log(rows));
+        for method in ["crc32c", "md5"] {
+            let line = format!("--name=a --read_iolog=log --verify={method} --output-format=json");
+            let verify = place.run(&line).ok().json()["jobs"][0]["fiord"]["verify"].clone();
+            assert_eq!(verify["written_bytes"], written, "{method}: {verify}");
+            let overwritten = verify["unverified_bytes"]["overwritten"].as_u64().unwrap_or(0);
+            assert_eq!(verify["verified_bytes"], written - overwritten, "{method}: {verify}");
+            assert!(overwritten <= 8192 && verify["faults"].to_string() == "{}", "{verify}");
+        }
+    }
+    place.write("f", vec![1; 16384]);
+    place.write("log", log(&[(0, "read 0 4096")]));
+    let ran = place.run("--name=a --read_iolog=log --verify=crc32c");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+}
+
 #[test]
 fn each_instance_has_its_trace() {
     let place = Place::new();

@@ -9,7 +9,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
     MERGE_BLKTRACE_FILE, MERGE_BLKTRACE_ITERS, MERGE_BLKTRACE_SCALARS, READ_IOLOG, REPLAY_ALIGN,
     REPLAY_INVALID, REPLAY_NO_STALL, REPLAY_SCALE, REPLAY_SKIP, REPLAY_TIME_SCALE, ReplayInvalid,
-    ReplaySkip, ZONEMODE, ZoneMode,
+    ReplaySkip, VERIFY, Verify, ZONEMODE, ZoneMode,
 };
 use fiord_job::spec::JobSpec;
 
@@ -82,7 +82,8 @@ pub(super) fn inputs(
     }
     let mut inputs = Vec::with_capacity(used);
     for path in &paths[..used] {
-        let input = input(job, Path::new(path), survey, messages)?;
+        let alone = paths.len() == 1;
+        let input = input(job, Path::new(path), alone, survey, messages)?;
         if matches!(input, TraceInput::Stream(_)) && instances as usize > paths.len() {
             let what = format!("`{path}` can be read only once, and {instances} instances need it");
             let help = "To fix: write the trace to a file, or use `numjobs=1`";
@@ -117,7 +118,7 @@ fn merge(
     }
     let mut sources = Vec::with_capacity(paths.len());
     for ((path, scalar), iterations) in paths.iter().zip(scalars).zip(iterations) {
-        let TraceInput::Files(files) = input(job, Path::new(path), survey, messages)? else {
+        let TraceInput::Files(files) = input(job, Path::new(path), true, survey, messages)? else {
             let what = format!("`{path}` is not a file: a trace that is merged is read twice");
             messages.push(job.error(READ_IOLOG, what).help("To fix: write the trace to a file"));
             return None;
@@ -145,10 +146,11 @@ fn merge(
     Some(MergePlan { file, sources })
 }
 
-/// The trace at a path.
+/// The trace at a path. `alone`: it is the only one of the job.
 fn input(
     job: Reading,
     path: &Path,
+    alone: bool,
     survey: &Survey,
     messages: &mut Messages,
 ) -> Option<TraceInput> {
@@ -174,15 +176,10 @@ fn input(
             None
         }
         Ok(_) => {
-            if let Some(all) = trace_of_one_cpu(path) {
-                let what = format!("`{}` is the trace of one CPU only", path.display());
-                let help = format!(
-                    "To fix: to replay the I/Os of all CPUs, write `read_iolog={}`",
-                    all.display()
-                );
-                messages.push(job.warning(READ_IOLOG, what).help(help));
-            }
-            Some(TraceInput::Files(vec![path.to_owned()]))
+            // A trace of one CPU stands for that of all, unless each instance has one.
+            let all = trace_of_one_cpu(path).filter(|_| alone).map(|all| of_all_cpus(&all, survey));
+            let files = all.filter(|all| all.iter().any(|part| part == path));
+            Some(TraceInput::Files(files.unwrap_or_else(|| vec![path.to_owned()])))
         }
         Err(error) => {
             let parts = of_all_cpus(path, survey);
@@ -235,6 +232,10 @@ pub(super) fn plan(job: Reading, input: TraceInput, messages: &mut Messages) -> 
     if job.get(ZONEMODE) != ZoneMode::None {
         let what = "a trace has its own offsets, which `zonemode` would change";
         messages.push(job.error(ZONEMODE, what).help("To fix: leave out `zonemode`"));
+    }
+    if job.get(VERIFY) == Verify::Fiord {
+        let what = "`verify=fiord` does not follow writes of a trace that overlap in parts";
+        messages.push(job.error(VERIFY, what).help("To fix: use `verify=crc32c`"));
     }
     let skips = job.get(REPLAY_SKIP).unwrap_or_default();
     let kinds = |skip: &ReplaySkip| match skip {

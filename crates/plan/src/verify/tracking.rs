@@ -49,9 +49,14 @@ pub(super) fn writes_of_loop(plan: &JobPlan) -> Option<u64> {
     (!mixed && plan.end.ios.is_none()).then_some(blocks)
 }
 
+/// Whether I/Os have any length, at any offset. Those of a trace do.
+fn is_unaligned(plan: &JobPlan) -> bool {
+    plan.load.unaligned || plan.replay.is_some()
+}
+
 /// The tracking of a job that needs a map, whatever it writes.
 pub(super) fn with_map(plan: &JobPlan) -> Tracking {
-    match plan.load.unaligned {
+    match is_unaligned(plan) {
         true => Tracking::Records,
         false => Tracking::Map { granule: granule(plan) },
     }
@@ -60,7 +65,7 @@ pub(super) fn with_map(plan: &JobPlan) -> Tracking {
 /// The tracking of a job that has its target for itself. `trims`: it trims a part of what it writes.
 pub(super) fn of_job(plan: &JobPlan, trims: bool) -> Tracking {
     let load = &plan.load;
-    if load.unaligned {
+    if is_unaligned(plan) {
         return Tracking::Records;
     }
     let varied = load.mix.dirs().any(|dir| !matches!(load.blocks[dir], BlockSize::Fixed(_)));
