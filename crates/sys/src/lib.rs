@@ -20,7 +20,7 @@
 //! | a directory tree that stands for a machine in tests | [`root`] |
 //! | random bytes at memory speed | [`random_fill`] |
 //! | loops over memory with the widest vectors of this CPU | [`vectors`] |
-//! | SHA-512 and MD5 with the instructions of this CPU | [`sha512`], [`md5_lanes`] |
+//! | CRC-32C, SHA-512 and MD5 with the instructions of this CPU | [`crc32c`], [`sha512`], [`md5_lanes`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers from every source | [`memory`] |
 //! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
@@ -61,6 +61,7 @@ pub mod cgroup;
 pub mod clock;
 pub mod conditions;
 pub mod cpu;
+pub mod crc32c;
 pub mod diskstats;
 pub mod errno;
 mod error;

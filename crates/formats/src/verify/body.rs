@@ -1,6 +1,9 @@
 //! The bytes of a write without a pattern, computed from the seed in its headers.
 
+use fiord_sys::crc32c::{self, WordSequence};
 use fiord_sys::vectors::{self, VectorWork};
+
+use super::method::crc32c_after;
 
 /// The factor by which a lane advances after each word.
 const FACTOR: u64 = 0x61c8_8646_80b5_83eb;
@@ -56,6 +59,28 @@ impl Body {
         self.fill_words(position, head);
         self.fill_turns((position + before) / TURN, turns);
         self.fill_words(position + before + whole, tail);
+    }
+
+    /// Writes the bytes of the body from `position` on. Returns the [`crc32c`](super::method::crc32c) of those after the
+    /// first `skip`.
+    pub(super) fn fill_with_crc32c(&self, position: u64, buffer: &mut [u8], skip: usize) -> u32 {
+        let turns = (self.length / TURN * TURN).saturating_sub(position);
+        let whole = turns.min(buffer.len() as u64) as usize / 64 * 64;
+        let mut filled = 0;
+        let mut crc = !0;
+        if position.is_multiple_of(TURN) && skip <= whole.min(64) {
+            let first = self.seed.wrapping_mul(factor_power(position / TURN));
+            let chunks = buffer[..whole].as_chunks_mut().0;
+            if let Some(first) = crc32c::fill(first, &TWO_TURNS, chunks, skip) {
+                (filled, crc) = (whole, first);
+            }
+        }
+        if filled < buffer.len() {
+            let rest = &mut buffer[filled..];
+            self.fill(position + filled as u64, rest);
+            crc = crc32c_after(crc, rest.get(skip.saturating_sub(filled)..).unwrap_or_default());
+        }
+        crc
     }
 
     /// The seed that most words of `bytes` have, which were read from `position` of a write of `length` bytes.
@@ -204,6 +229,17 @@ const POWERS: [u64; WIDE * VECTORS + 1] = {
     }
     powers
 };
+
+/// The words of two turns, 64 bytes, relative to the first one, and how they advance.
+static TWO_TURNS: WordSequence = {
+    let [a, b, c, d] = LANES;
+    WordSequence::new([a, b, c, d, after(a), after(b), after(c), after(d)], POWERS[2])
+};
+
+/// The word of a lane after this one.
+const fn after(word: u64) -> u64 {
+    word.wrapping_mul(FACTOR)
+}
 
 /// The lanes before a word of a body.
 struct Words {

@@ -215,30 +215,49 @@ impl VerifyHeader {
     pub fn write(&self, bytes: &mut [u8]) -> Result<(), Corruption> {
         let expected = self.layout.header_length();
         let found = bytes.len();
-        let bytes = bytes.get_mut(..expected).ok_or(Corruption::Truncated { expected, found })?;
-        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        put(0, &MAGIC.to_le_bytes());
-        put(4, &self.length.to_le_bytes());
-        put(8, &self.seed.to_le_bytes());
-        put(16, &self.offset.to_le_bytes());
-        put(24, &self.seconds.to_le_bytes());
-        put(28, &self.fraction.to_le_bytes());
+        let truncated = Corruption::Truncated { expected, found };
         match self.layout {
             HeaderLayout::Current => {
-                put(2, &[VERSION, self.method as u8]);
-                put(32, &self.number.to_le_bytes());
-                put(40, &self.thread.to_le_bytes());
+                self.write_current(bytes.first_chunk_mut().ok_or(truncated)?);
             }
             HeaderLayout::Before341 => {
-                put(2, &[self.method as u8, 0]);
-                put(32, &self.thread.to_le_bytes());
-                put(34, &(self.number as u16).to_le_bytes());
+                self.write_before_341(bytes.first_chunk_mut().ok_or(truncated)?);
             }
         }
-        let end = expected - 4;
-        let sum = crc32c(&bytes[..end]);
-        bytes[end..].copy_from_slice(&sum.to_le_bytes());
         Ok(())
+    }
+
+    /// The first 32 bytes as words; `kind`: bytes 2 and 3.
+    fn first_words(&self, kind: [u8; 2]) -> [u64; 4] {
+        let [third, fourth] = kind;
+        let [first, second] = MAGIC.to_le_bytes();
+        let start = u32::from_le_bytes([first, second, third, fourth]);
+        let two = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        [two(start, self.length), self.seed, self.offset, two(self.seconds, self.fraction)]
+    }
+
+    /// Whole words, because the checksum reads words: a load of several smaller stores is slow.
+    pub(super) fn write_current(&self, bytes: &mut [u8; 48]) {
+        let [a, b, c, d] = self.first_words([VERSION, self.method as u8]);
+        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip([a, b, c, d, self.number]) {
+            *to = word.to_le_bytes();
+        }
+        let [low, high] = self.thread.to_le_bytes();
+        let word = [low, high, bytes[42], bytes[43]];
+        bytes[40..44].copy_from_slice(&word);
+        let sum = crc32c(&bytes[..44]);
+        bytes[44..].copy_from_slice(&sum.to_le_bytes());
+    }
+
+    fn write_before_341(&self, bytes: &mut [u8; 40]) {
+        let words = self.first_words([self.method as u8, 0]);
+        for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+            *to = word.to_le_bytes();
+        }
+        bytes[32..34].copy_from_slice(&self.thread.to_le_bytes());
+        bytes[34..36].copy_from_slice(&(self.number as u16).to_le_bytes());
+        let sum = crc32c(&bytes[..36]);
+        bytes[36..].copy_from_slice(&sum.to_le_bytes());
     }
 }
 
@@ -282,8 +301,9 @@ impl<'a> Fields<'a> {
         Ok(Fields { layout, bytes })
     }
 
+    /// Bytes of a field. Each field lies within the length of its layout.
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
-        std::array::from_fn(|i| self.bytes[at + i])
+        self.bytes.get(at..).and_then(|bytes| bytes.first_chunk()).copied().unwrap_or([0; N])
     }
 
     fn method(&self) -> u8 {

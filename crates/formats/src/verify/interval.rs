@@ -91,9 +91,11 @@ pub(super) fn seal_with(
     let length = interval.len();
     let too_short = IntervalError::TooShort { length, needed };
     let data = interval.get(needed..).ok_or(too_short)?;
-    let digest = digest.unwrap_or_else(|| header.method.digest(data));
+    if start < needed {
+        let digest = digest.unwrap_or_else(|| header.method.digest(data));
+        interval[start..needed].copy_from_slice(digest.as_bytes());
+    }
     header.write(interval).map_err(|_| too_short)?;
-    interval[start..needed].copy_from_slice(digest.as_bytes());
     Ok(())
 }
 
@@ -111,11 +113,10 @@ pub fn check(
     let needed = header_and_digest(header.layout, method);
     let found = interval.len();
     let data = interval.get(needed..).ok_or(Corruption::Truncated { expected: needed, found })?;
-    let computed = method.digest(data);
     let stored = &interval[start..needed];
-    if computed.as_bytes() == stored {
+    if method.matches(data, stored) {
         return Ok(header);
     }
-    let found = Digest::new(stored);
-    Err(Corruption::Digest(Box::new(DigestMismatch { expected: computed, found })))
+    let (expected, found) = (method.digest(data), Digest::new(stored));
+    Err(Corruption::Digest(Box::new(DigestMismatch { expected, found })))
 }

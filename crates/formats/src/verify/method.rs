@@ -142,6 +142,16 @@ impl Method {
         }
     }
 
+    /// Whether `stored` is the [digest](Method::digest) of `data`.
+    #[must_use]
+    pub fn matches(self, data: &[u8], stored: &[u8]) -> bool {
+        match self {
+            Method::Meta | Method::PatternHdr | Method::Pattern | Method::Null => stored.is_empty(),
+            Method::Crc32c => stored == crc32c(data).to_le_bytes(),
+            _ => stored == self.digest(data).as_bytes(),
+        }
+    }
+
     /// Computes the digest of `data`: of what follows the header and the digest in an interval.
     #[must_use]
     pub fn digest(self, data: &[u8]) -> Digest {
@@ -176,8 +186,21 @@ impl Method {
 /// CRC-32C (Castagnoli, RFC 3720) without the final inversion. Headers and state files use it too.
 #[must_use]
 pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc32c_after(!0, bytes)
+}
+
+/// The [`crc32c`] of bytes whose start has the CRC `state`, and then `bytes`.
+pub(super) fn crc32c_after(state: u32, bytes: &[u8]) -> u32 {
+    fiord_sys::crc32c::update(state, bytes).unwrap_or_else(|| portable_crc32c(state, bytes))
+}
+
+/// [`crc32c_after`] on CPUs without the instructions.
+fn portable_crc32c(state: u32, bytes: &[u8]) -> u32 {
+    let state = u64::from(state);
+    let mut digest = crc_fast::Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, state);
+    digest.update(bytes);
     // The library returns 64 bits for checksums of all widths.
-    !checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32
+    !digest.finalize() as u32
 }
 
 /// A CRC of 7 bits is one of 16 bits whose polynomial is shifted to the highest bits.
@@ -269,6 +292,15 @@ mod tests {
     use sha2::Digest as _;
 
     proptest! {
+        #[test]
+        fn crc32c_does_not_depend_on_the_cpu(
+            data in prop::collection::vec(any::<u8>(), 0..5000), state: u32, at: prop::sample::Index,
+        ) {
+            let (start, rest) = data.split_at(at.index(data.len() + 1));
+            let portable = super::portable_crc32c(super::portable_crc32c(state, start), rest);
+            prop_assert_eq!(super::crc32c_after(state, &data), portable);
+        }
+
         #[test]
         fn sha512_equals_another_implementation(data in prop::collection::vec(any::<u8>(), 0..700)) {
             let expected: [u8; 64] = sha2::Sha512::digest(&data).into();

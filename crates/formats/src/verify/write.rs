@@ -35,6 +35,23 @@ pub struct WriteIdentity {
     pub nanos: u32,
 }
 
+impl WriteIdentity {
+    /// The header of the first interval, without its length.
+    fn header(&self, method: Method) -> VerifyHeader {
+        VerifyHeader {
+            layout: HeaderLayout::Current,
+            method,
+            length: 0,
+            seed: self.seed,
+            offset: self.offset,
+            seconds: self.seconds,
+            fraction: self.nanos,
+            number: self.number,
+            thread: self.thread,
+        }
+    }
+}
+
 /// What a reader knows about a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExpectedWrite {
@@ -128,6 +145,9 @@ impl WriteFormat {
         ahead: &mut DigestsAhead,
         seed_of: &dyn Fn(u64) -> u64,
     ) -> Result<(), IntervalError> {
+        if self.method == Method::Crc32c && self.pattern.is_none() {
+            return self.seal_with_crc32c(id, write);
+        }
         let length = write.len();
         let needed = header_and_digest(HeaderLayout::Current, self.method);
         let digest = match (self.method, &self.pattern) {
@@ -149,28 +169,39 @@ impl WriteFormat {
         if self.method == Method::Null {
             return Ok(());
         }
-        match &self.pattern {
-            Some(pattern) => pattern.fill(id.offset, write),
-            None => Body::new(id.seed, write.len() as u64).fill(0, write),
+        match (&self.pattern, self.method) {
+            (Some(pattern), _) => pattern.fill(id.offset, write),
+            (None, Method::Crc32c) => return self.seal_with_crc32c(id, write),
+            (None, _) => Body::new(id.seed, write.len() as u64).fill(0, write),
         }
         if !self.method.has_header() {
             return Ok(());
         }
         let needed = header_and_digest(HeaderLayout::Current, self.method);
-        let mut header = VerifyHeader {
-            layout: HeaderLayout::Current,
-            method: self.method,
-            length: 0,
-            seed: id.seed,
-            offset: id.offset,
-            seconds: id.seconds,
-            fraction: id.nanos,
-            number: id.number,
-            thread: id.thread,
-        };
+        let mut header = id.header(self.method);
         for interval in write.chunks_mut(self.step(write.len())) {
             header.length = interval.len() as u32;
             seal_with(interval, &header, digest)?;
+            exchange(interval, needed, self.header_offset)?;
+            header.offset += u64::from(header.length);
+        }
+        Ok(())
+    }
+
+    /// Makes a whole write, and computes the CRC of each interval while its body is filled.
+    fn seal_with_crc32c(&self, id: &WriteIdentity, write: &mut [u8]) -> Result<(), IntervalError> {
+        let needed = header_and_digest(HeaderLayout::Current, Method::Crc32c);
+        let body = Body::new(id.seed, write.len() as u64);
+        let mut header = id.header(Method::Crc32c);
+        for interval in write.chunks_mut(self.step(write.len())) {
+            header.length = interval.len() as u32;
+            let crc = body.fill_with_crc32c(header.offset - id.offset, interval, needed);
+            let length = interval.len();
+            let too_short = IntervalError::TooShort { length, needed };
+            let (head, rest) = interval.split_first_chunk_mut().ok_or(too_short)?;
+            let digest = rest.first_chunk_mut().ok_or(too_short)?;
+            header.write_current(head);
+            *digest = crc.to_le_bytes();
             exchange(interval, needed, self.header_offset)?;
             header.offset += u64::from(header.length);
         }

@@ -122,6 +122,31 @@ proptest! {
         }
     }
 
+    #[test]
+    fn a_crc_that_is_computed_with_the_body_is_that_of_its_bytes(
+        lengths in prop::sample::select(&[(4096usize, 4096usize), (131_072, 131_072), (0, 0)][..]),
+        other in (53usize..3000, 53usize..20_000),
+        seed: u64,
+    ) {
+        let (interval, length) = if lengths.0 == 0 { other } else { lengths };
+        let format = WriteFormat::new(Method::Crc32c, interval as u32, 0, None).unwrap();
+        let id = WriteIdentity { seed, ..ID };
+        let mut write = vec![0x55; length];
+        let sealed = format.seal_write(&id, &mut write);
+        let last = length % interval;
+        prop_assert_eq!(sealed.is_ok(), last == 0 || last >= 52);
+        let mut body = vec![0; length];
+        Body::new(seed, length as u64).fill(0, &mut body);
+        for (found, expected) in write.chunks(interval).zip(body.chunks(interval)) {
+            if found.len() >= 52 {
+                prop_assert_eq!(&found[52..], &expected[52..]);
+                prop_assert_eq!(&found[42..44], &expected[42..44]);
+                let crc = !crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &expected[52..]);
+                prop_assert_eq!(&found[48..52], (crc as u32).to_le_bytes());
+            }
+        }
+    }
+
     /// The words of the four lanes, one after the other.
     #[test]
     fn a_body_consists_of_the_words_of_four_lanes(seed: u64, length in 0usize..2000) {
