@@ -446,7 +446,7 @@ fn a_backlog_of_closed_files_is_verified() {
 #[test]
 fn threads_check_as_the_job_itself_does() {
     let place = Place::new();
-    let job = "--name=v --filename=f --size=256k --bs=4k --verify=crc32c --output-format=json";
+    let job = "--name=v --filename=f --size=256k --bs=4k --verify=sha256 --output-format=json";
     place.run(&format!("{job} --rw=write")).ok();
     for at in [5000, 9000, 40000] {
         corrupt(&place, "f", at);
@@ -478,7 +478,7 @@ fn threads_check_as_the_job_itself_does() {
             assert_eq!(verify["faults"]["bit-flips"]["bytes"], 3 * 4096, "{line}: {verify}");
             assert_eq!(verify["verified_bytes"], 256 << 10, "{line}: {verify}");
             assert_eq!(
-                ran.err.matches("verify=crc32c failed on f at").count(),
+                ran.err.matches("verify=sha256 failed on f at").count(),
                 3,
                 "{line}: {ran:?}"
             );

@@ -77,7 +77,7 @@ fn each_fault_is_reported_as_its_class_and_no_other() {
         "sha256",
         "crc64 --verify_interval=512",
         "fiord --verify_async=1",
-        "crc32c --verify_async=2",
+        "sha256 --verify_async=2",
     ] {
         for depth in [1, 4, 32] {
             for (fault, class) in FAULTS {

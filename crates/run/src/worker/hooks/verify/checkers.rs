@@ -2,7 +2,7 @@
 //!
 //! The job gives them reads in batches, so that the cost of waking a thread is shared by many reads. It waits for
 //! them only at the end: when all of its spare slots are with them, it checks its reads itself. It also checks reads
-//! itself whose check takes less time than to move their data to another CPU.
+//! itself whose check takes less time than to move their data to another CPU, and their buffer back.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,9 +25,11 @@ use crate::error::{JobError, Stage};
 const BATCH: usize = 128 << 10;
 /// Longest time that a read waits for its batch, ns.
 const PATIENCE: u64 = 1_000_000;
-/// A read whose check takes less time than this is not given to a thread: moving its data to another CPU takes about as
-/// long.
+/// A read whose check takes less time than this is not given to a thread: that takes about as long.
 const WORTHWHILE: Duration = Duration::from_micros(2);
+/// Nor is one whose check takes less time per byte than this, in ps: the other CPU fetches the data from the cache of the
+/// job's CPU, which then fetches the lines of the buffer back for its next read.
+const MOVING: u128 = 250;
 /// Longest time that the job waits for the threads before it looks around.
 const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
@@ -144,8 +146,8 @@ impl Exchange {
     }
 }
 
-/// Bytes of the shortest read whose check takes a [worthwhile](WORTHWHILE) time. `largest`: bytes of the largest one.
-/// Measures how long the check takes.
+/// Bytes of the shortest read whose check takes a [worthwhile](WORTHWHILE) time; `u32::MAX`: there is none. `largest`:
+/// bytes of the largest one. Measures how long the check takes.
 fn worthwhile(mut contents: Contents, largest: u32) -> u32 {
     let largest = largest.min(1 << 20);
     let mut data = vec![0; largest as usize];
@@ -165,9 +167,12 @@ fn worthwhile(mut contents: Contents, largest: u32) -> u32 {
         contents.check(&read, &known, &mut |_| true);
         start.elapsed()
     };
-    let fastest = (0..3).map(|_| check()).min().unwrap_or_default();
-    let bytes = WORTHWHILE.as_nanos() * u128::from(largest) / fastest.as_nanos().max(1);
-    u32::try_from(bytes).unwrap_or(u32::MAX)
+    let fastest = (0..3).map(|_| check()).min().unwrap_or_default().as_nanos().max(1);
+    let largest = u128::from(largest);
+    if fastest * 1000 < MOVING * largest {
+        return u32::MAX;
+    }
+    u32::try_from(WORTHWHILE.as_nanos() * largest / fastest).unwrap_or(u32::MAX)
 }
 
 /// The threads of one job, and the reads that they check.
