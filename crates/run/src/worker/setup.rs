@@ -445,7 +445,8 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     }
     recorder.slices = slices(job);
     // Total and completion latency are equal if nothing happens between the start of an I/O and its issue.
-    recorder.lat_is_clat = at_once && recorder.axes == axes::SYNC | axes::LAT && !managed;
+    recorder.lat_is_clat =
+        at_once && recorder.axes == axes::SYNC | axes::LAT && !(managed && job.log.is_some());
     if recorder.lat_is_clat && job.log.is_some() {
         // The loop decides at run time what to record.
         recorder.axes = axes::SYNC;

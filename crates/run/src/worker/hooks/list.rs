@@ -192,6 +192,12 @@ impl Hooks {
         self.wanted.has(events)
     }
 
+    /// Whether hooks neither delay, place nor add I/Os, and hold no slots: the loop issues what the source draws.
+    #[inline(always)]
+    pub(crate) fn let_the_source_run(&self) -> bool {
+        self.held == 0 && !self.wanted.has(Events::BEFORE_ISSUE)
+    }
+
     /// [`Hook::ready`] of all hooks, up to the first that delays the I/O.
     #[inline]
     pub(crate) fn ready(&mut self, now: u64, in_flight: u32) -> Delay {
@@ -239,8 +245,21 @@ impl Hooks {
     }
 
     /// [`Hook::fill`] of the hook that fills the buffers of writes.
+    #[inline]
     pub(crate) fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
-        self.that_want(Events::FILL).for_each(|hook| hook.fill(io, data, now));
+        let (events, hook) = &mut self.first;
+        if events.has(Events::FILL) {
+            return hook.fill(io, data, now);
+        }
+        self.others_fill(io, data, now);
+    }
+
+    #[inline(never)]
+    fn others_fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
+        let hook = self.others.iter_mut().find(|(events, _)| events.has(Events::FILL));
+        if let Some((_, hook)) = hook {
+            hook.fill(io, data, now);
+        }
     }
 
     /// Whether the next op is one that a hook asked for.

@@ -100,6 +100,11 @@ impl Events {
     /// [`Hook::fill`].
     pub(super) const FILL: Events = Events(1 << 10);
 
+    /// All that happens before an I/O is issued.
+    const BEFORE_ISSUE: Events = Events(
+        Events::READY.0 | Events::EXTRA.0 | Events::DIRECTION.0 | Events::DUE.0 | Events::ADMIT.0,
+    );
+
     /// Whether the set contains one of `others`.
     #[inline(always)]
     pub(super) const fn has(self, others: Events) -> bool {

@@ -2,7 +2,7 @@
 
 use fiord_engine::{Engine, FreeSlot, Op, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
-use fiord_stat::recorder::Times;
+use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::LoopStage;
 use fiord_types::{Bytes, Dir, Errno, Nanos};
 
@@ -117,7 +117,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         now: &mut u64,
     ) -> FreeSlot {
         let times = whole_times(now.wrapping_sub(start));
-        self.state.recorder.complete_with(M::AXES, dir, Bytes(op.len.into()), times, 1);
+        let bytes = Bytes(op.len.into());
+        let recorder = &mut self.state.recorder;
+        // The default measurements as a constant: it needs no tests of what to take.
+        match M::DYNAMIC && recorder.lat_is_clat {
+            true => recorder.complete_with(axes::SYNC, dir, bytes, times, 1),
+            false => recorder.complete_with(M::AXES, dir, bytes, times, 1),
+        }
         if M::LOGS {
             self.state.log.io(op, dir, &times, *now);
         }
@@ -136,7 +142,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Returns the next step of the source, when it is due.
     #[inline(always)]
     fn next_step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, NextStep) {
-        if !M::HOOKS {
+        if !M::HOOKS || self.state.hooks.let_the_source_run() {
             return (slot, step_of(self.source.next()));
         }
         let mut held = Some(slot);

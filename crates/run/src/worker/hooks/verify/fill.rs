@@ -25,7 +25,7 @@ pub(super) struct JobFormat {
     /// `verify_offset`.
     header_offset: usize,
     pub pattern: Option<BodyPattern>,
-    /// Seed of the job, from which the seed of each write derives.
+    /// A number of the job, from which the seed of each write derives.
     seed: u64,
     thread: u16,
     ahead: Box<DigestsAhead>,
@@ -53,7 +53,7 @@ impl JobFormat {
             interval: (interval > 0).then_some(interval as usize),
             header_offset: header_offset as usize,
             pattern,
-            seed: job.load.seed,
+            seed: splitmix(&mut { job.load.seed }),
             thread: (job.identity.index.get() + 1) as u16,
             ahead: Box::default(),
         })
@@ -148,11 +148,9 @@ impl JobFormat {
     }
 }
 
-/// The seed of the body of a write of a job with this seed.
+/// The seed of the body of a write. `job`: see [`JobFormat::seed`].
 fn seed_of(job: u64, number: u64) -> u64 {
-    let mut state = job;
-    let mut state = splitmix(&mut state) ^ number;
-    splitmix(&mut state) | 1
+    splitmix(&mut (job ^ number)) | 1
 }
 
 /// The pattern of a job, with the contents of its files. `most`: length of the longest write.

@@ -282,7 +282,10 @@ impl Hook for Verifier {
         let number = self.numbers.issued_writes();
         let place = (io.file, io.offset);
         let contents = &mut self.judge.contents;
-        if let (Contents::Sectors(_), Tracker::Map(maps)) = (&*contents, &mut self.tracker) {
+        if let Contents::Intervals(format, _) = contents {
+            return format.fill(number, io.offset, data, now);
+        }
+        if let Tracker::Map(maps) = &mut self.tracker {
             let next = |state| GranuleState::Written(contents.value(number, state));
             let states = maps.after_write(next);
             let granule = maps.granule(io.file);
