@@ -331,7 +331,8 @@ fn many_jobs_share_a_log() {
     let times: Vec<u64> =
         log.lines().skip(1).map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
     let back = times.windows(2).filter(|pair| pair[0] > pair[1] + 1000).count();
-    assert!(back < 20, "{back} times went backwards");
+    // A job that loses its CPU between its clock and the log writes its line later.
+    assert!(back < times.len() / 100, "{back} times went backwards");
     let ran = place
         .run("--name=c --ioengine=null --read_iolog=log --replay_no_stall=1 --output-format=json")
         .ok();
