@@ -9,7 +9,7 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 15] = [
+const ELSEWHERE: [(&str, &str); 17] = [
     ("clock-source", "unit tests on simulated machines"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
     ("empty-zones", "`zoned` in `run`"),
@@ -19,10 +19,12 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ),
     ("governor", "unit tests on simulated machines"),
     ("link-degraded", "unit tests on simulated machines"),
+    ("log-bound", "`logs` in `run`"),
     ("misaligned", "`finding-devices` of `cargo xtask vm`"),
     ("not-preconditioned", "`finding-devices` of `cargo xtask vm`"),
     ("numa", "unit tests on simulated machines"),
     ("oversubscribed-path", "unit tests on simulated machines"),
+    ("replay-late", "`replay` in `run`"),
     ("run-warning", "`streams` in `run`"),
     ("scheduler", "`finding-queue` of `cargo xtask vm`"),
     ("thermal-throttle", "unit tests on simulated machines"),
@@ -71,13 +73,17 @@ const ANYWHERE: [(&str, &str); 20] = [
 ];
 
 /// Findings on a file system. `D` is replaced by its directory.
-const ON_FILES: [(&str, &str); 6] = [
+const ON_FILES: [(&str, &str); 7] = [
     ("buffered-not-synced", "--rw=write --size=8m --filename=D/new"),
     ("cache-hits", "--rw=randread --norandommap --size=1m --loops=16 --filename=D/ours"),
     (
         "depth-not-reached",
         "--rw=write --direct=1 --ioengine=libaio --iodepth=16 --size=256m --fallocate=none \
          --runtime=1 --filename=D/grows",
+    ),
+    (
+        "log-on-target",
+        "--rw=write --size=64k --filename=D/logged --end_fsync=1 --write_bw_log=D/logged",
     ),
     ("noisy-neighbour", "--rw=randread --direct=1 --size=4m --filename=D/ours --number_ios=200"),
     ("unwritten-data", "--rw=randread --direct=1 --size=4m --filename=D/holes"),
