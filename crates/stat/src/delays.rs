@@ -14,8 +14,13 @@ pub struct ThreadDelays {
     #[serde(rename = "longest_wake_ns")]
     pub longest_wake: Nanos,
     /// Time in which the threads waited because the log of their I/Os was not written fast enough.
-    #[serde(rename = "log_ns", default)]
+    #[serde(rename = "log_ns", default, skip_serializing_if = "did_not_wait")]
     pub log: Nanos,
+}
+
+/// Results of jobs that did not wait for a log look as they did before there were logs.
+fn did_not_wait(log: &Nanos) -> bool {
+    *log == Nanos::ZERO
 }
 
 impl ThreadDelays {

@@ -131,16 +131,14 @@ options! {
 
     /// Merges the block traces of `read_iolog` by time into this file and replays the merged trace.
     pub const MERGE_BLKTRACE_FILE: Opt<Option<String>> =
-        option("merge_blktrace_file", TEXT, "merge_blktrace_file=merged.bin").under("read_iolog");
+        option("merge_blktrace_file", TEXT, "merge_blktrace_file=merged.bin");
 
     /// The duration of each merged trace as a percentage of its recorded duration, with one number
     /// per trace: 50 doubles the speed.
     pub const MERGE_BLKTRACE_SCALARS: Opt<Option<Vec<f64>>> =
-        option("merge_blktrace_scalars", floats(0.0, f64::MAX, 20), "merge_blktrace_scalars=50:100")
-            .under("merge_blktrace_file");
+        option("merge_blktrace_scalars", floats(0.0, f64::MAX, 20), "merge_blktrace_scalars=50:100");
 
     /// How many times the merged trace includes each trace, with one number per trace.
     pub const MERGE_BLKTRACE_ITERS: Opt<Option<Vec<f64>>> =
-        option("merge_blktrace_iters", floats(0.0, f64::MAX, 20), "merge_blktrace_iters=2:1")
-            .under("merge_blktrace_file");
+        option("merge_blktrace_iters", floats(0.0, f64::MAX, 20), "merge_blktrace_iters=2:1");
 }
