@@ -1,7 +1,7 @@
 //! Finds the blocks with the most I/Os in constant memory (Space-Saving).
 //!
 //! Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k elements in data streams" (2005). A block
-//! with more than 1/[`KEPT`] of all I/Os is always among those kept.
+//! with more than 1/`KEPT` of all I/Os is always among those kept.
 
 use std::collections::HashMap;
 

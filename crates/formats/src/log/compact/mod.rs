@@ -16,7 +16,7 @@
 //! | chunk | fields |
 //! |---|---|
 //! | a log, 0 | kind ([`LogKind`]) · columns (1: maximum, 2: offset, 4: full priority, 8: issue time) · coarseness · window in milliseconds or 0 · thread number · length of the job's name · name. The first log of a file has the number 0, the next one 1, … |
-//! | rows of a log | number of rows, at most 131,072 · the columns one after another: time, value, [maximum less value], direction, block size, [offset], priority, [issue time] |
+//! | rows of a log | number of rows, at most 131,072 · the columns one after another: time, value, \[maximum less value\], direction, block size, \[offset\], priority, \[issue time\] |
 //! | histograms of a log | number of rows · for each row: time, direction, block size · number of counts above zero · for each of them: empty bins before it, count |
 //!
 //! A column is stored in groups of 128 values, the last group may have fewer: the smallest value, then a byte with a

@@ -21,7 +21,7 @@
 //! | bytes of each part of the header | field |
 //! |---|---|
 //! | 0 to 7 | magic `FRDJRNL2` |
-//! | 8 to 15 | [`TargetId`] |
+//! | 8 to 15 | [`TargetId`](super::sector::TargetId) |
 //! | 16 to 23 | [`RunId`] |
 //! | 24 to 31 | bytes of a block: a divisor of all offsets and lengths |
 //! | 32 to 39 | bytes of a sector, at least 512 |
