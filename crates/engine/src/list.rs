@@ -8,8 +8,9 @@
 /// - `TYPE`: implements [`Engine`](crate::Engine) and has a constructor
 ///   `new(&EngineConfig) -> Result<TYPE, EngineError>`.
 /// - `LOOPS`: which loops the worker compiles for it. `HOT`: one for each common combination of
-///   source and measurements, for engines that run at the limit of the machine. `ONE`: one that
-///   decides at run time, for all others: it keeps the program small. `SIM`: `HOT` in tests.
+///   source and measurements, for engines that run at the limit of the machine. `BOXED`: none. The
+///   engine is behind a pointer, and all such engines share the loops, which keeps the program
+///   small. `SIM`: one that decides at run time; in tests, those of `HOT`.
 /// - `KIND`: `calls` for an engine whose system calls the worker can make on other threads
 ///   (`io_submit_mode=offload`); `queues` for an engine that does not need that; `virtual_time` for
 ///   an engine with a clock of its own.
@@ -27,15 +28,15 @@ macro_rules! for_each_engine {
     ($then:ident) => {
         $then! {
             Psync => Psync, HOT, calls;
-            Sync => SyncRw, ONE, calls;
-            Vsync => Vsync, ONE, calls;
-            Pvsync => Pvsync, ONE, calls;
-            Pvsync2 => Pvsync2, ONE, calls;
+            Sync => SyncRw, BOXED, calls;
+            Vsync => Vsync, BOXED, calls;
+            Pvsync => Pvsync, BOXED, calls;
+            Pvsync2 => Pvsync2, BOXED, calls;
             Mmap => Mmap, HOT, calls;
             Libaio => Libaio, HOT, queues;
             IoUring => IoUring, HOT, queues;
             IoUringCmd => IoUringCmd, HOT, queues;
-            Sg => Sg, ONE, queues;
+            Sg => Sg, BOXED, queues;
             Null => Null, HOT, queues;
             Sim => Sim, SIM, virtual_time;
         }

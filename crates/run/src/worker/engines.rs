@@ -13,12 +13,10 @@ use super::traced::{Traced, Tracer};
 
 macro_rules! setup {
     ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
-        /// Runs a job on the loops that are compiled for its engine alone.
+        /// Runs a job on the loops that its engine has in the list.
         pub(super) fn run_job(config: &EngineConfig, around: Surroundings) -> WorkerResult {
             match &around.job.engine {
-                $(EnginePlan::$plan { .. } => {
-                    with_engine::<_, $loops>(fiord_engine::$engine::new(config), around)
-                })*
+                $(EnginePlan::$plan { .. } => run!($loops $engine, config, around),)*
             }
         }
 
@@ -59,6 +57,15 @@ macro_rules! setup {
             debug_assert_eq!(engine.is_some(), job.engine.def().is_synchronous(), "list and table");
             engine
         }
+    };
+}
+
+macro_rules! run {
+    (BOXED $engine:ident, $config:ident, $around:ident) => {
+        with_boxed::<ONE>(fiord_engine::$engine::new($config).map(boxed), $around, None)
+    };
+    ($loops:ident $engine:ident, $config:ident, $around:ident) => {
+        with_engine::<_, $loops>(fiord_engine::$engine::new($config), $around)
     };
 }
 

@@ -90,8 +90,8 @@ fn failed(error: JobError) -> WorkerResult {
 /// Which loops are compiled for an engine: one for each common source and set of measurements, for
 /// engines that run at the limit of the machine.
 pub(super) const HOT: u8 = 0;
-/// One loop that decides at run time, for engines whose system calls cost more than that: it keeps the
-/// program small and builds short.
+/// One loop that decides at run time, for engines behind a pointer, which share it: it keeps the program
+/// small and builds short.
 pub(super) const ONE: u8 = 1;
 /// Loops of the simulated device. Tests compile those that real engines have, to compare their latencies
 /// with the truth.
