@@ -30,6 +30,9 @@ pub struct EngineDef {
     /// What the engine needs besides Linux: a library and its package, a server, special hardware.
     /// Empty if it needs nothing. The end of a sentence that begins with "it needs".
     pub needs: &'static str,
+    /// When the engine last ran, and against what: a month, then the targets. Empty if it is not
+    /// supported. Whoever tests an engine against something else updates it.
+    pub tested: &'static str,
     /// What the engine does its I/O on, and how.
     pub access: EngineAccess,
     /// How many I/Os it can have in flight.

@@ -20,12 +20,12 @@ pub fn page() -> String {
     }
     out.push_str(
         "\n| engine | works on | I/Os in flight | `atomic` | priority of each I/O | trims of \
-         several ranges | data placement |\n|---|---|---|---|---|---|---|\n",
+         several ranges | data placement | last run, against what |\n|---|---|---|---|---|---|---|---|\n",
     );
     for engine in table::engines().iter().filter(supported) {
         let _ = writeln!(
             out,
-            "| `{}` | {} | {} | {} | {} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
             engine.name,
             works_on(engine),
             in_flight(engine.in_flight),
@@ -33,6 +33,7 @@ pub fn page() -> String {
             yes(engine.priorities),
             yes(engine.trim_ranges),
             placement(engine.placement),
+            engine.tested,
         );
     }
     out.push_str(
@@ -85,6 +86,14 @@ fn placement(placement: WritePlacement) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exactly_the_supported_engines_say_what_they_ran_against() {
+        for engine in table::engines() {
+            let supported = engine.support != Support::Later;
+            assert_eq!(supported, !engine.tested.is_empty(), "{}", engine.name);
+        }
+    }
 
     #[test]
     fn each_engine_has_one_row() {

@@ -18,6 +18,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         doc,
         support: Support::Built,
         needs: "",
+        tested: "",
         access: EngineAccess::Calls,
         in_flight,
         moves_data: true,
@@ -44,17 +45,24 @@ impl EngineDef {
     const fn needs(self, needs: &'static str) -> Self {
         EngineDef { needs, ..self }
     }
+    const fn tested(self, tested: &'static str) -> Self {
+        EngineDef { tested, ..self }
+    }
 }
 
+/// What the engines for files and block devices ran against.
+const FILES_AND_NVME: &str = "2026-11: files on ext4; an NVMe namespace in `cargo xtask vm`";
+
 pub(super) const ENGINES: &[EngineDef] = &[
-    engine("psync", One, "`pread(2)` and `pwrite(2)`. This is the default."),
-    engine("sync", One, "`lseek(2)`, then `read(2)` or `write(2)`."),
+    engine("psync", One, "`pread(2)` and `pwrite(2)`. This is the default.").tested(FILES_AND_NVME),
+    engine("sync", One, "`lseek(2)`, then `read(2)` or `write(2)`.").tested(FILES_AND_NVME),
     engine(
         "vsync",
         Combined,
         "`readv(2)` and `writev(2)`, with adjacent I/Os combined into one call.",
-    ),
-    engine("pvsync", One, "`preadv(2)` and `pwritev(2)`."),
+    )
+    .tested(FILES_AND_NVME),
+    engine("pvsync", One, "`preadv(2)` and `pwritev(2)`.").tested("2026-11: files on ext4"),
     EngineDef {
         atomic: true,
         ..engine(
@@ -62,12 +70,14 @@ pub(super) const ENGINES: &[EngineDef] = &[
             One,
             "`preadv2(2)` and `pwritev2(2)`, which accept flags for each call.",
         )
+        .tested(FILES_AND_NVME)
     },
     EngineDef {
         aliases: &["aio", "linuxaio"],
         atomic: true,
         priorities: true,
         ..engine("libaio", ManyIfDirect, "Linux native AIO through its system calls.")
+            .tested(FILES_AND_NVME)
     },
     EngineDef {
         atomic: true,
@@ -79,31 +89,40 @@ pub(super) const ENGINES: &[EngineDef] = &[
             "`io_uring`, Linux's current asynchronous interface, with rings shared with the \
              kernel.",
         )
+        .tested(FILES_AND_NVME)
     },
     EngineDef {
         trim_ranges: true,
         placement: WritePlacement::Commands,
         ..engine("io_uring_cmd", Many, "NVMe or SCSI commands, passed through `io_uring`.")
             .on(NvmeCommands)
+            .tested(
+                "2026-11: NVMe namespaces of QEMU in `cargo xtask vm` (plain, with protection \
+                 information, with data placement, zoned)",
+            )
     },
     later("posixaio", Many, "POSIX asynchronous I/O: `aio_read(3)` and `aio_write(3)`."),
     engine("mmap", One, "Maps the file into memory and copies data from and to the mapping.")
-        .on(Mapping),
+        .on(Mapping)
+        .tested("2026-11: files on ext4"),
     later("splice", One, "`splice(2)` and `vmsplice(2)` through a pipe."),
     engine("sg", ManyOnCharDevice, "SCSI commands through version 3 of the SCSI generic driver.")
-        .on(ScsiCommands),
+        .on(ScsiCommands)
+        .tested("2026-11: `scsi_debug` in `cargo xtask vm`"),
     engine(
         "null",
         Many,
         "Completes every I/O immediately without moving data. It measures fiord itself.",
     )
     .on(Nothing)
-    .without_data(),
+    .without_data()
+    .tested("2026-11: itself"),
     EngineDef {
         virtual_time: true,
         ..engine("sim", Many, "A simulated device with a seeded model of latencies and faults.")
             .on(Nothing)
             .without_data()
+            .tested("2026-11: itself")
     },
     later("net", One, "Sends or receives data over a network socket.").on(Endpoint),
     later("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
