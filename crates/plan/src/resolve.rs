@@ -20,7 +20,7 @@ use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{block_errors, log, record, reporting, specification};
-use crate::model::{BlockSize, EnginePlan, Identity, JobPlan, Load, OpenPlan, Plan, Start};
+use crate::model::{BlockSize, EnginePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start};
 use crate::options::checks;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -379,10 +379,14 @@ fn blocks_and_load(
     traces: Option<&Traces>,
     messages: &mut Messages,
 ) -> (PerDir<BlockSize>, Load) {
-    let blocks = match traces {
+    let mut blocks = match traces {
         Some(traces) => traces.blocks(),
         None => blocks::sizes(job, messages),
     };
+    if load::mix(job).0 == Mix::TrimWrite {
+        // Each write fills the block that was trimmed before it.
+        blocks[Dir::Write] = blocks[Dir::Trim].clone();
+    }
     let mut load = load::load(job, &blocks, messages);
     if let Some(traces) = traces {
         load.mix = traces.mix();

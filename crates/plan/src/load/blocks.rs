@@ -118,7 +118,6 @@ pub(crate) fn off_grid(align: &PerDir<u64>, blocks: &PerDir<BlockSize>, mix: Mix
 /// Checks alignment and block sizes.
 pub(crate) fn check(job: Reading, load: &Load, messages: &mut Messages) {
     warn_off_grid(job, load, messages);
-    trimmed_and_written(job, load, messages);
 }
 
 /// Warns of an alignment other than the block size, which turns off the map of random blocks.
@@ -128,15 +127,6 @@ fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
             BA,
             "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",
         ));
-    }
-}
-
-/// Refuses `rw=trimwrite` with different block sizes: each write goes to the block that was trimmed before it.
-fn trimmed_and_written(job: Reading, load: &Load, messages: &mut Messages) {
-    if load.mix == Mix::TrimWrite && load.blocks[Dir::Trim] != load.blocks[Dir::Write] {
-        let what = "each write of `rw=trimwrite` fills the block that was trimmed before it, so both need equal block sizes";
-        let help = "To fix: give writes and trims one block size, as in `bs=64k`";
-        messages.push(job.error(size_option(job), what).help(help));
     }
 }
 

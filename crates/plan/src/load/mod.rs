@@ -33,7 +33,7 @@ use fiord_job::option::table::{
 };
 use fiord_types::{Dir, PerDir};
 
-use crate::model::{BlockSize, Distribution, Load, Mix, Step};
+use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Step};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -127,6 +127,7 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
     };
     let align = blocks::align(job, blocks);
     let ranges = job.get(NUM_RANGE).max(1);
+    let generator = job.get(RANDOM_GENERATOR);
     Load {
         mix,
         random,
@@ -138,8 +139,8 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         align,
         unaligned: job.get(BS_UNALIGNED),
         // A map works only for blocks on a grid. An uneven distribution revisits some blocks before
-        // it has visited all.
-        no_map: job.get(NORANDOMMAP)
+        // it has visited all. The order of `lfsr` needs no map.
+        no_map: job.get(NORANDOMMAP) && generator != Generator::Lfsr
             || job.get(WRITE_ZONE_REMAINDER) && zones::wanted(job)
             || blocks::off_grid(&align, blocks, mix)
             // A map would shorten ranges of several sizes where they meet blocks trimmed before.
@@ -149,7 +150,7 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         sprandom: sprandom::sprandom(job, messages),
         strided: distribution::strided(job, messages),
         zoned: zones::zoned(job, mix, messages),
-        generator: job.get(RANDOM_GENERATOR),
+        generator,
         seed: 0,
         repeat: job.get(RANDREPEAT),
         fsync: job.get(FSYNC),

@@ -37,6 +37,12 @@ fn load() {
         ("--rw=randread:8 --rw_sequencer=identical", |j| j.load.sequencer == Sequencer::Identical),
         ("--percentage_random=50,60", |j| j.load.random_percent == [50, 60, 60]),
         ("--norandommap", |j| j.load.no_map),
+        // In fio 3.42, too, `lfsr` visits each block once, whatever `norandommap` says.
+        ("--norandommap --random_generator=lfsr --rw=randread", |j| !j.load.no_map),
+        // A write fills the block that was trimmed.
+        ("--rw=randtrimwrite --ioengine=null --bs=4k,4k,8k", |j| {
+            j.load.blocks[Dir::Write] == BlockSize::Fixed(8192)
+        }),
         ("--ba=512 --rw=randread", |j| j.load.align == PerDir::all(512) && j.load.no_map),
         // fio 3.42 keeps the map if offsets are multiples of the smallest block.
         ("--ba=4k --rw=randread", |j| !j.load.no_map),
