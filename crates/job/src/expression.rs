@@ -4,7 +4,7 @@
 //! (right-associative). Intermediate values are exact fractions. Bare numbers in a time are in
 //! microseconds.
 
-use crate::number::{self, Suffixes};
+use crate::number::literal::{self, Suffixes};
 use crate::option::value::ValueError;
 use crate::rational::Rational;
 
@@ -34,7 +34,7 @@ pub fn evaluate(text: &str, suffixes: Suffixes) -> Result<Rational, ValueError> 
             .at(parser.at, parser.at + c.len_utf8())
             .with_help("To fix: put the whole expression in one pair of parentheses: `(4k*8)`"));
     }
-    value.checked_mul(parser.scale).ok_or_else(|| number::too_large(text))
+    value.checked_mul(parser.scale).ok_or_else(|| literal::too_large(text))
 }
 
 struct Parser<'a> {
@@ -161,10 +161,10 @@ impl<'a> Parser<'a> {
                     .at(open, open + c.len_utf8()))
             }
             Some(_) => {
-                let (value, used, _) = number::literal(rest, self.suffixes)
+                let (value, used, _) = literal::literal(rest, self.suffixes)
                     .map_err(|e| e.shifted(open, rest.len()))?;
                 self.at += used;
-                value.checked_div(self.scale).ok_or_else(|| number::too_large(rest))
+                value.checked_div(self.scale).ok_or_else(|| literal::too_large(rest))
             }
         }
     }

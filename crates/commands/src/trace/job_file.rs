@@ -6,7 +6,7 @@ use std::path::Path;
 use fiord_formats::trace::{TraceName, TraceTarget};
 
 use super::approximate::Approximation;
-use super::run::TraceSummary;
+use super::summary::TraceSummary;
 use crate::amount;
 
 /// The path in a job for a target of a trace: a file in the current directory.

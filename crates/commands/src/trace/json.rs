@@ -8,19 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::approximate::Approximation;
 use super::profile::{BLOCK, FLAGS, TraceProfile};
-use super::run::{TargetSummary, TraceSummary};
-use super::table::{CACHES, HOTTEST};
+use super::summary::{CACHES, HOTTEST, TargetSummary, TraceSummary, sample_error};
 
 /// Sizes of each direction.
 const SIZES: usize = 64;
 /// Targets.
 const TARGETS: usize = 1000;
-
-/// Twice the standard error of a share that the sample of blocks states, in per cent.
-pub(super) fn sample_error(profile: &TraceProfile) -> f64 {
-    let sample = profile.sample();
-    if sample.rate() < 1.0 { 100.0 / (sample.blocks().max(1) as f64).sqrt() } else { 0.0 }
-}
 
 /// The document.
 pub(super) fn text(path: &Path, summary: &TraceSummary, jobs: &[Approximation]) -> String {

@@ -6,6 +6,7 @@
 //! | which files belong to a trace | `open` |
 //! | which properties do its I/Os have | [`profile`] |
 //! | which job makes similar I/Os, and how similar are they | [`approximate`] |
+//! | what is in the summary | `summary` |
 //! | how are the summary and the job file shown | `table`, `json`, `job_file` |
 
 pub mod approximate;
@@ -16,6 +17,7 @@ mod json;
 mod open;
 pub mod profile;
 mod run;
+mod summary;
 mod table;
 
 #[cfg(test)]
@@ -23,4 +25,5 @@ mod tests;
 
 pub use args::TraceArgs;
 pub use error::TraceCommandError;
-pub use run::{TargetSummary, TraceSummary, run};
+pub use run::run;
+pub use summary::{TargetSummary, TraceSummary};

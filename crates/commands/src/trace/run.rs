@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 
-use fiord_formats::trace::{TraceEvent, TraceFormat, TraceIo, TraceName, TraceNotes, TraceTarget};
+use fiord_formats::trace::{TraceEvent, TraceIo, TraceTarget};
 use fiord_sys::file::FileGuard;
 use fiord_types::Bytes;
 
@@ -13,35 +13,12 @@ use super::args::TraceArgs;
 use super::error::TraceCommandError;
 use super::open::TraceFiles;
 use super::profile::{IoCount, TraceProfile};
+use super::summary::{TargetSummary, TraceSummary};
 use super::{job_file, json, table};
 use crate::session::{CommandEnd, CommandFormat, Session};
 
 /// Targets that get a job of their own.
 const JOBS: usize = 8;
-
-/// What a trace contains.
-#[derive(Debug)]
-pub struct TraceSummary {
-    /// Its format.
-    pub format: TraceFormat,
-    /// Properties of all I/Os.
-    pub profile: TraceProfile,
-    /// Its files and devices.
-    pub targets: Vec<TargetSummary>,
-    /// What the reader noticed.
-    pub notes: TraceNotes,
-}
-
-/// A file or device of a trace.
-#[derive(Debug, Clone)]
-pub struct TargetSummary {
-    /// What the trace calls it.
-    pub name: TraceName,
-    /// Its I/Os.
-    pub count: IoCount,
-    /// The highest end of an I/O.
-    pub end: Bytes,
-}
 
 /// Summarizes a trace.
 ///

@@ -8,7 +8,7 @@ use fiord_types::{Bytes, Dir, Nanos};
 
 use super::approximate::Approximation;
 use super::profile::{BLOCK, FLAGS, TraceProfile};
-use super::run::TraceSummary;
+use super::summary::{CACHES, HOTTEST, TraceSummary, sample_error};
 use crate::amount;
 use crate::columns::{Align, aligned};
 
@@ -16,10 +16,6 @@ use crate::columns::{Align, aligned};
 const SIZES: usize = 6;
 /// Targets that are shown.
 const TARGETS: usize = 10;
-/// Caches whose hits are shown, as shares of the working set.
-pub(super) const CACHES: [f64; 4] = [1.0 / 64.0, 1.0 / 16.0, 0.25, 0.5];
-/// Shares of the blocks whose I/O is shown.
-pub(super) const HOTTEST: [f64; 4] = [0.001, 0.01, 0.1, 0.2];
 /// Heights of a bar.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Widest row of bars.
@@ -230,7 +226,7 @@ fn data(out: &mut String, profile: &TraceProfile) {
         "reuse: {} of the accessed blocks were accessed before{}{}",
         percent(sample.reused()),
         hits.collect::<String>(),
-        error(super::json::sample_error(profile))
+        error(sample_error(profile))
     );
 }
 

@@ -44,9 +44,9 @@ fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
 fn finding(job: &JobPlan, setting: &Setting) -> Option<FindingBuilder> {
     let sizes = matches!(
         setting.def.kind,
-        Kind::Amount
-            | Kind::Int { unit: Unit::Bytes, .. }
-            | Kind::Ints { unit: Unit::Bytes, .. }
+        Kind::Amount { .. }
+            | Kind::Int { unit: Unit::Bytes | Unit::BytesPerSecond, .. }
+            | Kind::Ints { unit: Unit::Bytes | Unit::BytesPerSecond, .. }
             | Kind::Ranges { .. }
             | Kind::Custom { .. }
     );

@@ -238,7 +238,7 @@ fn type_text(def: &OptionDef) -> String {
         Kind::WordList { .. } => "strings separated by ',' (opt=bla,blub)".into(),
         Kind::Int { .. } => "integer value (opt=100)".into(),
         Kind::Ints { .. } => "one to three integer values (opt=100[,200[,300]])".into(),
-        Kind::Amount => "size, percentage or zones (opt=1g, opt=20%, opt=8z)".into(),
+        Kind::Amount { .. } => "size, percentage or zones (opt=1g, opt=20%, opt=8z)".into(),
         Kind::Time { unit } => {
             let bare = match unit {
                 Unit::Micros => "microseconds",

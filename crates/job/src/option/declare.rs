@@ -62,7 +62,10 @@ pub(crate) const MILLIS: TypedKind<Option<Nanos>> = typed(Kind::Time { unit: Uni
 /// A duration. A number without a unit is in microseconds.
 pub(crate) const MICROS: TypedKind<Option<Nanos>> = typed(Kind::Time { unit: Unit::Micros });
 /// A size: bytes, a percentage (`20%`) or zones (`8z`).
-pub(crate) const AMOUNT: TypedKind<Option<Amount>> = typed(Kind::Amount);
+pub(crate) const AMOUNT: TypedKind<Option<Amount>> = typed(Kind::Amount { max_percent: 100.0 });
+/// A size like [`AMOUNT`], which may exceed the target: the job then goes over it again.
+pub(crate) const AMOUNT_OF_IO: TypedKind<Option<Amount>> =
+    typed(Kind::Amount { max_percent: f64::INFINITY });
 
 /// A whole number in the inclusive range.
 pub(crate) const fn int<T: Whole>(min: i64, max: u64) -> TypedKind<Option<T>> {

@@ -3,8 +3,7 @@
 //! The parser, `--cmdhelp`, `--enghelp`, `--showcmd`, "did you mean" and the reference pages all
 //! use these declarations.
 
-use super::parse;
-use super::value::{Bases, ReadValue, Value};
+use super::value::ReadValue;
 
 /// The declaration of an option of a job file or a job option of the command line. The macro
 /// `options!` creates it, together with a typed handle ([`Opt`](super::handle::Opt)).
@@ -39,14 +38,6 @@ pub struct OptionDef {
 }
 
 impl OptionDef {
-    /// The default value.
-    #[must_use]
-    pub fn default_value(&self) -> Option<Value> {
-        match parse::value(self, Some(self.default?), &Bases::default()) {
-            Ok(value) => Some(value),
-            Err(e) => panic!("the default of {} cannot be read: {}", self.name, e.what),
-        }
-    }
     /// Whether a job with this engine may set the option.
     #[must_use]
     pub fn fits(&self, engine: &str) -> bool {
@@ -143,6 +134,8 @@ pub enum Unit {
     Count,
     /// Bytes.
     Bytes,
+    /// Bytes per second: a rate. `/s` may follow the number.
+    BytesPerSecond,
     /// Microseconds if the number has no time unit.
     Micros,
     /// Milliseconds if the number has no time unit.
@@ -182,7 +175,10 @@ pub enum Kind {
         unit: Unit,
     },
     /// A size: bytes, a percentage (`20%`) or zones (`8z`).
-    Amount,
+    Amount {
+        /// The largest valid percentage.
+        max_percent: f64,
+    },
     /// A duration, stored in nanoseconds.
     Time {
         /// The unit of a bare number.

@@ -4,9 +4,19 @@ use fiord_types::PerDir;
 
 use super::def::{Kind, OptionDef, Suffix, Unit, Word};
 use super::read::ranges::split_range;
-use super::table::{IO_SIZE, RATE, RATE_MIN};
 use super::value::{Amount, Bases, SizeRange, Value, ValueError};
 use crate::number;
+
+impl OptionDef {
+    /// The default value.
+    #[must_use]
+    pub fn default_value(&self) -> Option<Value> {
+        match value(self, Some(self.default?), &Bases::default()) {
+            Ok(value) => Some(value),
+            Err(e) => panic!("the default of {} cannot be read: {}", self.name, e.what),
+        }
+    }
+}
 
 /// Parses and checks the text after `=`. `text` is `None` if there was no `=`.
 ///
@@ -40,7 +50,7 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
             in_range(t, v, min, max)?;
             Ok(v)
         }),
-        Kind::Amount => amount(def, text, bases).map(Value::Amount),
+        Kind::Amount { max_percent } => amount(text, max_percent, bases).map(Value::Amount),
         Kind::Time { unit } => number::nanos(text, unit).map(Value::Time),
         Kind::Floats { min, max, max_len } => floats(text, min, max, max_len),
         Kind::Ranges { min } => {
@@ -68,7 +78,7 @@ pub fn without_trailing_separator<'t>(
         Kind::Words { suffix: Suffix::Int | Suffix::Step | Suffix::Text, .. } => {
             text.strip_suffix(',')
         }
-        _ if [RATE.def(), RATE_MIN.def()].contains(&def) => text.strip_suffix("/s"),
+        Kind::Ints { unit: Unit::BytesPerSecond, .. } => text.strip_suffix("/s"),
         Kind::Custom { .. } => text.strip_suffix(','),
         _ => text.strip_suffix([',', ':']),
     }?;
@@ -202,7 +212,7 @@ fn split_outside<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     parts
 }
 
-fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueError> {
+fn amount(text: &str, max_percent: f64, bases: &Bases) -> Result<Amount, ValueError> {
     let body = text.trim();
     // Job files that a script writes with `printf` may have two percent signs (`50%%`).
     let percent = body.trim_end_matches('%');
@@ -211,9 +221,8 @@ fn amount(def: &OptionDef, text: &str, bases: &Bases) -> Result<Amount, ValueErr
         if v < 0.0 {
             return Err(ValueError::out_of_range(body, "a percentage cannot be negative"));
         }
-        // Only `io_size` may exceed the target: the job then goes over it again.
-        if v > 100.0 && *def != *IO_SIZE.def() {
-            return Err(ValueError::out_of_range(body, "100% max")
+        if v > max_percent {
+            return Err(ValueError::out_of_range(body, format_args!("{max_percent}% max"))
                 .with_help("To fix: to transfer more than the size of the target, use io_size"));
         }
         return Ok(Amount::Percent(v));

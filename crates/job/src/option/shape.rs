@@ -17,7 +17,7 @@ pub fn shape(kind: &Kind) -> String {
                 bounds(min, max)
             )
         }
-        Kind::Amount => "a size in bytes, a percentage or a number of zones (`8z`)".into(),
+        Kind::Amount { .. } => "a size in bytes, a percentage or a number of zones (`8z`)".into(),
         Kind::Time { unit } => format!("a time, {}", bare(unit)),
         Kind::Floats { min, max, max_len: 1 } if max <= 100.0 => {
             format!("a number from {min} to {max}")
@@ -39,6 +39,7 @@ fn number(unit: Unit) -> &'static str {
     match unit {
         Unit::Count => "a whole number",
         Unit::Bytes => "a size in bytes",
+        Unit::BytesPerSecond => "a rate in bytes per second",
         Unit::Percent => "a percentage",
         Unit::Micros => "a time in microseconds",
         Unit::Millis => "a time in milliseconds",

@@ -5,8 +5,10 @@
 //! | where is the trace, and what do the options say? | `options` |
 //! | what does the trace contain? | `scan` |
 //! | on which files are its I/Os replayed? | `files` |
+//! | which file takes the place of which one of the trace? | `map` |
 
 mod files;
+mod map;
 mod options;
 mod scan;
 

@@ -16,7 +16,7 @@ use crate::machine::survey::Survey;
 use crate::model::{MergePlan, ReplayPlan, StreamRest, TraceContents, TraceInput};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
-use crate::replay::files::MapOption;
+use crate::replay::map::MapOption;
 
 /// Most bytes of a stream that are searched for its first I/O.
 const MOST_HEAD: usize = 16 << 20;

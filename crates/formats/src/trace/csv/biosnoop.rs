@@ -2,8 +2,8 @@
 
 use fiord_types::Nanos;
 
-use super::columns::CsvRow;
 use super::field::{decimal_time, letters, number, range};
+use super::row::CsvRow;
 use crate::trace::error::RowProblem;
 
 /// Most columns of a header.

@@ -1,26 +1,13 @@
 //! The columns of each format, and how the first line tells the format.
 
-use fiord_types::{Bytes, Nanos};
+use fiord_types::Nanos;
 
 use super::biosnoop::Biosnoop;
 use super::field::{Epoch, direction, number, range};
+use super::row::CsvRow;
 use crate::trace::TraceFormat;
 use crate::trace::error::RowProblem;
 use crate::trace::record::{TraceFlags, TraceKind};
-
-/// What a line says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct CsvRow<'a> {
-    /// By the clock of the trace.
-    pub(super) issued: Nanos,
-    /// Two parts of the name of the volume; the second one can be empty.
-    pub(super) volume: (&'a [u8], &'a [u8]),
-    pub(super) kind: TraceKind,
-    pub(super) offset: Bytes,
-    pub(super) len: Bytes,
-    pub(super) flags: TraceFlags,
-    pub(super) latency: Option<Nanos>,
-}
 
 /// How the lines of a trace are laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]

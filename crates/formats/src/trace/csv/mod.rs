@@ -16,6 +16,7 @@ mod biosnoop;
 mod columns;
 mod field;
 mod read;
+mod row;
 #[cfg(test)]
 mod tests;
 

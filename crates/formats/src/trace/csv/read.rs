@@ -5,7 +5,8 @@ use std::io::BufRead;
 
 use fiord_types::Nanos;
 
-use super::columns::{CsvLayout, CsvRow};
+use super::columns::CsvLayout;
+use super::row::CsvRow;
 use crate::lines::{LONGEST, Lines, TextLine};
 use crate::trace::error::{RowProblem, TraceError, TraceNotes, quoted};
 use crate::trace::record::{TraceEvent, TraceIo, TraceName, TraceOutcome, TraceTarget};

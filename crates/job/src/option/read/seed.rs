@@ -11,5 +11,5 @@ use crate::option::value::{Bases, ValueError};
 pub fn seed(text: &str, bases: &Bases) -> Result<u64, ValueError> {
     let value = number::integer(text, Unit::Count, bases)?;
     let fits = u64::try_from(value).is_ok() || i64::try_from(value).is_ok();
-    if fits { Ok(value as u64) } else { Err(number::too_large(text.trim())) }
+    if fits { Ok(value as u64) } else { Err(number::literal::too_large(text.trim())) }
 }

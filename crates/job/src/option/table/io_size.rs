@@ -14,7 +14,7 @@ options! {
     /// How many bytes each worker transfers, independent of the range that `size` sets. A smaller
     /// value ends the job before it has covered the range; a larger one makes it go over the range
     /// again.
-    pub const IO_SIZE: Opt<Option<Amount>> = option("io_size", AMOUNT, "io_size=40g")
+    pub const IO_SIZE: Opt<Option<Amount>> = option("io_size", AMOUNT_OF_IO, "io_size=40g")
         .alias(&["io_limit"]);
 
     /// The size of each file. With a range, fiord chooses each file's size at random. `size` then

@@ -57,12 +57,12 @@ options! {
     /// The maximum bandwidth in bytes per second. Up to three values, for reads, writes and trims;
     /// an empty value means no limit.
     pub const RATE: Opt<Option<PerDir<Option<Bytes>>>> =
-        option("rate", per_dir(0, u64::MAX, Unit::Bytes), "rate=100m,50m");
+        option("rate", per_dir(0, u64::MAX, Unit::BytesPerSecond), "rate=100m,50m");
 
     /// The minimum bandwidth in bytes per second. If the job falls below it, the job ends with an
     /// error. Up to three values, for reads, writes and trims.
     pub const RATE_MIN: Opt<Option<PerDir<Option<Bytes>>>> =
-        option("rate_min", per_dir(0, u64::MAX, Unit::Bytes), "rate_min=50m")
+        option("rate_min", per_dir(0, u64::MAX, Unit::BytesPerSecond), "rate_min=50m")
             .alias(&["ratemin"])
             .under("rate");
 

@@ -59,7 +59,7 @@ fn differences(def: &OptionDef, fact: &Json) -> Vec<String> {
         ("string", Kind::Text | Kind::Custom { .. } | Kind::Words { .. } | Kind::WordList { .. })
             | ("string", Kind::Int { max: u64::MAX, .. })
             | ("string with possible k/m/g postfix", Kind::Words { .. } | Kind::WordList { .. })
-            | ("(null)", Kind::Amount)
+            | ("(null)", Kind::Amount { .. })
             | ("integer value", Kind::Int { .. } | Kind::Ints { .. } | Kind::Time { .. })
             | ("boolean value", Kind::Bool)
             | ("empty or boolean value ([0|1])", Kind::Switch)

@@ -1,7 +1,7 @@
 //! Compares the bytes of a read with what was written.
 
 use fiord_formats::verify::diagnosis::{BadExtent, ExpectedIntervals, Promise};
-use fiord_formats::verify::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
+use fiord_formats::verify::header::{Expected, HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_formats::verify::write::ExpectedWrite;
@@ -9,65 +9,11 @@ use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_types::Bytes;
 
+use super::bad_read::{BadContents, BadRead};
 use super::certain::CertainWrites;
 use super::fill::JobFormat;
 use super::known::{KnownPart, KnownWrite};
-use super::trims::TrimmedBlocks;
-
-/// An interval that does not contain what was written.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct BadRead {
-    /// Offset in the file.
-    pub offset: Bytes,
-    /// Length.
-    pub len: Bytes,
-    /// How it differs.
-    pub difference: BadContents,
-}
-
-impl BadRead {
-    /// Whether an extent contains a part of the interval.
-    pub(super) fn overlaps(&self, extent: &BadExtent) -> bool {
-        self.offset < extent.end() && extent.start < self.offset + self.len
-    }
-
-    /// Whether the header of the interval is intact, so that the rest can be computed from it.
-    pub(super) fn has_intact_header(&self) -> bool {
-        matches!(
-            self.difference,
-            BadContents::Pattern { .. } | BadContents::Sealed(Corruption::Digest(_))
-        )
-    }
-}
-
-/// How an interval differs from what was written.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub(super) enum BadContents {
-    /// The header or the digest.
-    #[error("{0}")]
-    Sealed(#[from] Corruption),
-    /// A byte of the pattern.
-    #[error("byte {position} of the read is {found:#04x}, the pattern has {expected:#04x}")]
-    Pattern {
-        /// Position in the I/O.
-        position: u64,
-        expected: u8,
-        found: u8,
-    },
-    /// The block is intact, but it is not the newest one.
-    #[error("write {number} of thread {thread} is there, and a later write is missing")]
-    Stale { number: u64, thread: u16 },
-    /// A trimmed block is not zero.
-    #[error("byte {position} of the read is {found:#04x}, but its block was trimmed")]
-    Trimmed {
-        /// Position in the I/O.
-        position: u64,
-        found: u8,
-    },
-    /// Sectors of `verify=fiord`.
-    #[error("{0}")]
-    Sectors(BadExtent),
-}
+use super::trimmed::TrimmedBlocks;
 
 /// What the header of an interval must contain, apart from its place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use fiord_plan::{JobPlan, VerifyPlan};
 use fiord_sys::cpu::{self, CpuSet};
 use fiord_types::{Errno, FileIndex};
 
+use super::bad_read::JudgedRead;
 use super::contents::Contents;
 use super::known::{KnownWrite, ReadKnowledge};
-use super::policy::JudgedRead;
 use crate::error::{JobError, Stage};
 
 /// Bytes of a batch. The threads check them in several microseconds.

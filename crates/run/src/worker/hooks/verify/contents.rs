@@ -6,12 +6,13 @@ use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};
 use fiord_types::{Bytes, FileIndex};
 
-use super::check::{BadContents, BadRead, IntervalChecker};
+use super::bad_read::JudgedRead;
+use super::bad_read::{BadContents, BadRead};
+use super::check::IntervalChecker;
 use super::fill::JobFormat;
 use super::known::KnownWrite;
-use super::policy::JudgedRead;
 use super::sectors::SectorFormat;
-use super::trims::{self, TrimmedBlocks};
+use super::trimmed::{self, TrimmedBlocks};
 use crate::error::JobError;
 
 /// What writes contain.
@@ -160,7 +161,7 @@ impl Contents {
         began: Option<u32>,
         bad: &[BadRead],
     ) -> Vec<BadExtent> {
-        let mut extents = trims::diagnose(read, bad);
+        let mut extents = trimmed::diagnose(read, bad);
         extents.extend(self.diagnose_written(read, known, began, bad));
         extents.sort_by_key(|extent| extent.start);
         extents

@@ -7,11 +7,12 @@ use fiord_types::{Bytes, Errno};
 
 use super::super::super::Outside;
 use super::super::Disposition;
+use super::bad_read::JudgedRead;
 use super::checkers::{HeldRead, WaitingRead};
 use super::contents::Contents;
 use super::evidence::BadDataEvidence;
 use super::known::KnownWrite;
-use super::policy::{ErrorPolicy, JudgedRead};
+use super::policy::ErrorPolicy;
 use super::tally::Tally;
 use super::tracker::Tracker;
 use crate::error::JobError;

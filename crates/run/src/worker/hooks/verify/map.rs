@@ -16,7 +16,7 @@ use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
 use super::known::GranuleStates;
-use super::trims::TrimmedBlocks;
+use super::trimmed::TrimmedBlocks;
 use super::unread::UnreadWrites;
 use crate::error::{JobError, Stage};
 use crate::verify_maps::{TargetClaim, TargetMaps, VerifyMaps};

@@ -13,11 +13,14 @@
 //! | which writes of an earlier run are checked (`verify_state_load`) | `expected.rs` |
 //! | which write does a block contain, if blocks are written more than once | `map.rs` |
 //! | and on zones | `certain.rs` |
-//! | which blocks are trimmed, and how are they checked (`trim_percentage`) | `trims.rs` |
+//! | which blocks are trimmed (`trim_percentage`) | `trims.rs` |
+//! | how are trimmed blocks checked | `trimmed.rs` |
 //! | what must jobs without `verify` tell those that verify their files | `informer.rs` |
-//! | what is read back before a zone is reset, or instead of the writes of an earlier run | `zones.rs` |
+//! | what is read back before a zone is reset | `zones.rs` |
+//! | what is read instead of the writes of an earlier run | `zone_walk.rs` |
 //! | what is known about a read | `known.rs` |
 //! | does a block contain what was written | `judge.rs`: `check.rs`, or `sectors.rs` |
+//! | how does it differ | `bad_read.rs` |
 //! | which threads check it (`verify_async`) | `checkers.rs` |
 //! | how much was verified | `tally.rs` |
 //! | what is done about bad data: re-reads, a list of extents | `evidence.rs`, `reread.rs` |
@@ -25,6 +28,7 @@
 //! | which state does the job save at its end, or at a trigger | `saved.rs`, `progress.rs` |
 //! | how are bad blocks saved (`verify_dump`) | `dump.rs` |
 
+mod bad_read;
 mod certain;
 mod check;
 mod checkers;
@@ -50,9 +54,11 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod tracker;
+mod trimmed;
 mod trims;
 mod turns;
 mod unread;
+mod zone_walk;
 mod zones;
 
 pub(crate) use self::informer::MapInformer;
@@ -65,13 +71,13 @@ use fiord_plan::{JobPlan, VerifyPass, VerifyPlan, WriteCommand};
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Bytes, Dir, FileIndex};
 
+use self::bad_read::JudgedRead;
 use self::checkers::{CheckerThreads, WaitingRead};
 use self::contents::Contents;
 use self::driver::PassDriver;
 use self::judge::Judge;
 use self::known::KnownWrite;
 use self::map::{ReadStates, TrackedMaps};
-use self::policy::JudgedRead;
 use self::saved::SavedState;
 pub(super) use self::sectors::{target_id, this_run};
 use self::slot_use::{SlotUse, WriteNumbers};

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fiord_engine::Op;
 use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPlan};
-use fiord_types::{Bytes, Errno, FileIndex};
+use fiord_types::{Errno, FileIndex};
 
 use super::super::Disposition;
-use super::check::{BadContents, BadRead};
+use super::bad_read::{BadContents, BadRead, JudgedRead};
 use super::dump::Dumps;
 use crate::error::{JobError, Stage};
 use crate::worker::Outside;
@@ -27,21 +26,6 @@ pub(super) struct ErrorPolicy {
     dumps: Option<Dumps>,
     report: Arc<dyn Fn(String) + Send + Sync>,
     messages: u64,
-}
-
-/// A read that is judged.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct JudgedRead<'d> {
-    /// The whole op.
-    pub op: Op,
-    pub data: &'d [u8],
-}
-
-impl JudgedRead<'_> {
-    /// Offset of the first byte.
-    pub(super) fn offset(&self) -> Bytes {
-        Bytes(self.op.offset - u64::from(self.op.at))
-    }
 }
 
 impl ErrorPolicy {

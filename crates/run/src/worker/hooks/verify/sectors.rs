@@ -18,10 +18,10 @@ use fiord_plan::{JobPlan, VerifyPlan};
 use fiord_sys::vectors::{VectorWork, widest};
 use fiord_types::{Bytes, Errno, FileIndex};
 
+use super::bad_read::{BadContents, BadRead};
 use super::certain::CertainWrites;
-use super::check::{BadContents, BadRead};
 use super::known::{KnownPart, KnownWrite};
-use super::trims::TrimmedBlocks;
+use super::trimmed::TrimmedBlocks;
 use crate::error::{JobError, Stage};
 
 /// Writes and checks the sectors of one job.

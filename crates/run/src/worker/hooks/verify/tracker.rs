@@ -13,7 +13,7 @@ use super::known::ReadKnowledge;
 use super::map::{ReadStates, TrackedMaps};
 use super::pass::Replay;
 use super::slot_use::{SlotUse, WriteNumbers};
-use super::zones::ZoneWalk;
+use super::zone_walk::ZoneWalk;
 use crate::error::JobError;
 
 /// How the job knows which write a block contains.
