@@ -353,6 +353,8 @@ impl Resolver<'_> {
             replay::finish(*job, trace, &mut plan);
         }
         plan.verify = verify::verify(*job, &plan, survey, messages);
+        // As in fio, the data of an earlier run is verified once.
+        plan.end.time_based &= !plan.only_verifies();
         plan.journal = verify::journal(*job, &plan, messages);
         block_errors::check(*job, &plan, messages);
         plan.log = log::log(*job, plan.identity.index, survey.facts, messages);

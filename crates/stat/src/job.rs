@@ -398,6 +398,9 @@ impl JobData {
             short[row] += d.short;
             dropped[row] += d.dropped;
         }
+        // fio counts the writes that `verify_only` goes over, too, as if it had issued them.
+        let writes = usize::from(self.settings.unified != Unified::Mixed);
+        issued[writes] += self.verify.as_ref().map_or(0, |verify| verify.replayed_writes);
         issued[3] = self.recorder.sync_issued;
         [issued, short, dropped]
     }

@@ -187,6 +187,9 @@ impl fmt::Display for FileExtent {
 pub struct VerifyResults {
     /// How much was verified.
     pub coverage: Coverage,
+    /// Writes of an earlier run that the job went over without writing (`verify_only`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub replayed_writes: u64,
     counts: BTreeMap<FaultClass, FaultCount>,
     /// The first extents of each class, in the order in which they were found.
     extents: Vec<FileExtent>,
@@ -194,6 +197,11 @@ pub struct VerifyResults {
     shown: usize,
     /// The extent that was added last: the next one may continue it.
     last: Option<FileExtent>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Default for VerifyResults {
@@ -208,6 +216,7 @@ impl VerifyResults {
     pub fn showing(shown: usize) -> Self {
         VerifyResults {
             coverage: Coverage::default(),
+            replayed_writes: 0,
             counts: BTreeMap::new(),
             extents: Vec::new(),
             shown,
@@ -288,6 +297,7 @@ impl VerifyResults {
         let mut other = other.clone();
         other.finish();
         self.coverage.merge(&other.coverage);
+        self.replayed_writes = self.replayed_writes.saturating_add(other.replayed_writes);
         for (class, count) in &other.counts {
             let sum = self.counts.entry(*class).or_default();
             sum.extents = sum.extents.saturating_add(count.extents);

@@ -194,7 +194,9 @@ impl<'a> JobState<'a> {
     /// necessary.
     pub(super) fn begin_next_loop(&mut self) -> bool {
         self.loops_left = self.loops_left.saturating_sub(1);
-        let again = (self.job.end.time_based || self.loops_left > 0) && !self.reading_back;
+        // One pass verifies what all loops of an earlier run have written.
+        let loops = self.loops_left > 0 && !self.job.only_verifies();
+        let again = (self.job.end.time_based || loops) && !self.reading_back;
         // A job without a single I/O in a loop would repeat it forever.
         if !again || self.drawn == 0 {
             return false;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fiord_load::Io;
 use fiord_plan::{Backlog, JobPlan, VerifyPass, VerifyPlan};
-use fiord_types::{FileIndex, Nanos};
+use fiord_types::{Bytes, FileIndex, Nanos};
 
 use super::super::Extra;
 use super::map::MapStep;
@@ -110,6 +110,8 @@ impl PassDriver {
                     numbers.end_loop();
                     if let Tracker::Replay(replay) = tracker {
                         tally.uncertain(replay.take_uncertain());
+                        tally.overwritten(Bytes(replay.take_overwritten()));
+                        tally.replayed(replay.replayed_writes());
                     }
                     tally.pass_ended();
                 }

@@ -11,6 +11,7 @@
 //! | which writes wait to be read back (`verify_backlog`) | `unread.rs` |
 //! | which file is open meanwhile (`openfiles`) | `turns.rs` |
 //! | which writes of an earlier run are checked (`verify_state_load`) | `expected.rs` |
+//! | and if it wrote blocks more than once | `last_writes.rs` |
 //! | which write does a block contain, if blocks are written more than once | `map.rs` |
 //! | and on zones | `certain.rs` |
 //! | which blocks are trimmed (`trim_percentage`) | `trims.rs` |
@@ -41,6 +42,7 @@ mod fill;
 mod informer;
 mod judge;
 mod known;
+mod last_writes;
 mod map;
 mod pass;
 mod policy;

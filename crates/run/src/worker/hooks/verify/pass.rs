@@ -8,6 +8,7 @@ use fiord_types::{Dir, FileIndex};
 
 use super::super::Extra;
 use super::expected::ExpectedWrites;
+use super::last_writes::LastWrites;
 use super::slot_use::WriteNumbers;
 
 /// Repeats the writes of the job's loops.
@@ -18,8 +19,14 @@ pub(super) struct Replay {
     dir: Dir,
     /// The writes of an earlier run that are checked; `None`: all.
     expected: Option<ExpectedWrites>,
+    /// Which writes of an earlier run no later one has overwritten; `None`: all.
+    last: Option<LastWrites>,
     /// Bytes of writes that were left out because they may be incomplete.
     uncertain: u64,
+    /// Bytes of writes that were left out because later ones have overwritten them, or a part of them.
+    overwritten: u64,
+    /// Loops that an earlier run made after this one. They are read back in one pass.
+    loops_left: u64,
     /// Number of the next write that the source draws.
     next: u64,
     /// The loop has been read back: the source must be restarted before the next one.
@@ -50,7 +57,10 @@ impl Replay {
             source,
             dir: Dir::Write,
             expected: None,
+            last: None,
             uncertain: 0,
+            overwritten: 0,
+            loops_left: 0,
             next: 0,
             ended: false,
             failed: HashSet::new(),
@@ -59,13 +69,16 @@ impl Replay {
         }
     }
 
-    /// For data that an earlier run wrote with I/Os of this direction. `expected`: the writes that are checked.
+    /// For data that an earlier run wrote with I/Os of this direction in so many loops. `expected`: the writes that are
+    /// checked. `last`: those of them that were not overwritten.
     pub(super) fn of_earlier_run(
         source: AnySource,
-        dir: Dir,
+        (dir, loops): (Dir, u64),
         expected: Option<ExpectedWrites>,
+        last: Option<LastWrites>,
     ) -> Self {
-        Replay { dir, expected, ..Replay::new(source, false) }
+        let loops_left = loops.saturating_sub(1);
+        Replay { dir, expected, last, loops_left, ..Replay::new(source, false) }
     }
 
     /// Number of the next write that is read back.
@@ -76,6 +89,16 @@ impl Replay {
     /// Returns and forgets the bytes of writes that were left out because they may be incomplete.
     pub(super) fn take_uncertain(&mut self) -> u64 {
         std::mem::take(&mut self.uncertain)
+    }
+
+    /// Writes of an earlier run that the pass has gone over.
+    pub(super) fn replayed_writes(&self) -> u64 {
+        if self.settles || self.dir != Dir::Write { 0 } else { self.next }
+    }
+
+    /// Returns and forgets the bytes of writes that were left out because later ones have overwritten them.
+    pub(super) fn take_overwritten(&mut self) -> u64 {
+        std::mem::take(&mut self.overwritten)
     }
 
     /// A write failed.
@@ -121,6 +144,10 @@ impl Replay {
                     }
                 }
                 Next::Close(file) => self.controls.push_back(Extra::Close(file)),
+                Next::End if self.loops_left > 0 && self.next < written => {
+                    self.loops_left -= 1;
+                    self.source.restart();
+                }
                 Next::End => {
                     self.ended = true;
                     return idle.then_some(PassStep::End);
@@ -150,8 +177,13 @@ impl Replay {
     fn read_back(&mut self, write: Io) -> Option<(Io, u64)> {
         let number = self.next;
         self.next += 1;
+        let is_last = self.last.as_mut().is_none_or(|last| last.is_last(&write));
         if self.expected.as_ref().is_some_and(|expected| !expected.is_certain(&write)) {
             self.uncertain += u64::from(write.len);
+            return None;
+        }
+        if !is_last {
+            self.overwritten += u64::from(write.len);
             return None;
         }
         let read = Io { dir: Dir::Read, attributes: IoAttributes::PLAIN, ..write };

@@ -66,6 +66,11 @@ impl Tally {
         }
     }
 
+    /// The job has gone over so many writes of an earlier run.
+    pub(super) fn replayed(&mut self, writes: u64) {
+        self.results.replayed_writes = writes;
+    }
+
     /// So many bytes of an earlier run were not checked, because another job has overwritten them.
     pub(super) fn overwritten(&mut self, bytes: Bytes) {
         let coverage = &mut self.results.coverage;

@@ -10,6 +10,7 @@ use super::super::super::Outside;
 use super::super::{Admission, IssuedIo};
 use super::expected::{self, ExpectedWrites};
 use super::known::ReadKnowledge;
+use super::last_writes::LastWrites;
 use super::map::{ReadStates, TrackedMaps};
 use super::pass::Replay;
 use super::slot_use::{SlotUse, WriteNumbers};
@@ -47,7 +48,12 @@ impl Tracker {
                 let state = plan.state.as_ref();
                 let expected =
                     state.map(|state| ExpectedWrites::of(state, job, dir)).transpose()?;
-                let replay = Replay::of_earlier_run(any_source(job)?, dir, expected);
+                let most = expected.as_ref().map_or(u64::MAX, ExpectedWrites::number);
+                let last = LastWrites::are_needed(job)
+                    .then(|| LastWrites::of(job, &mut any_source(job)?, dir, most))
+                    .transpose()?;
+                let loops = (dir, job.end.loops);
+                let replay = Replay::of_earlier_run(any_source(job)?, loops, expected, last);
                 Ok(Tracker::Replay(Box::new(replay)))
             }
             (VerifyPass::AfterWrites, Tracking::Replay) => {
