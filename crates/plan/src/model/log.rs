@@ -60,4 +60,18 @@ impl LogPlan {
     pub fn has_single_ios(&self) -> bool {
         self.window.is_none() && self.files.iter().any(|file| file.kind != LogKind::Histogram)
     }
+
+    /// Whether windows have the largest latencies of their I/Os.
+    #[must_use]
+    pub fn has_maxima(&self) -> bool {
+        let mut kinds = self.files.iter().map(|file| file.kind);
+        let latencies = kinds.any(|kind| kind.is_latency() && kind != LogKind::Histogram);
+        latencies && self.window.is_some() && self.value != LogWindowValue::Avg
+    }
+
+    /// Whether single I/Os matter: they have rows, or windows have maxima.
+    #[must_use]
+    pub fn follows_ios(&self) -> bool {
+        self.has_single_ios() || self.has_maxima()
+    }
 }

@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use fiord_engine::Op;
-use fiord_formats::log::LogKind;
-use fiord_plan::{JobPlan, LogWindowValue};
+use fiord_plan::JobPlan;
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_sys::clock;
 use fiord_types::{Bytes, Dir, Nanos};
@@ -73,12 +72,9 @@ impl JobLog {
             limit: 0,
         });
         channel.submission.store(submission, Ordering::Relaxed);
-        let latencies =
-            plan.files.iter().any(|file| file.kind.is_latency() && file.kind != LogKind::Histogram);
-        let maxima = latencies && plan.window.is_some() && plan.value != LogWindowValue::Avg;
         let parts = LogParts {
             channel: Arc::clone(channel),
-            windows: WindowTracks::of(plan, maxima),
+            windows: WindowTracks::of(plan, plan.has_maxima()),
             clock: plan.clock,
             begun: false,
             wait: Nanos::ZERO,
@@ -108,25 +104,54 @@ impl JobLog {
         self.due = parts.windows.due().saturating_add(self.begin);
     }
 
+    /// When the next window ends, ns of the engine's clock.
+    pub(crate) fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Whether [`JobLog::io`] has something to do.
+    #[inline(always)]
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+
     /// Logs an I/O that was done completely. `op`: the last part of it. `end`: when it completed.
     #[inline(always)]
     pub(crate) fn io(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
         if self.follows {
-            self.follow(op, dir, times, end);
+            // Numbers: an op whose address escapes would be assembled in memory in each loop.
+            let place = (op.offset - u64::from(op.at), op.len + op.at);
+            self.follow(place, (dir, op.attributes.priority), *times, end);
         }
     }
 
-    #[inline]
-    fn follow(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
-        if let Some(ring) = &mut self.ring {
-            if ring.head == ring.limit {
-                let Some(parts) = &mut self.rest else { return };
-                self.waited |= ring.make_room(&mut parts.wait);
+    #[inline(never)]
+    fn follow(
+        &mut self,
+        (offset, len): (u64, u32),
+        (dir, priority): (Dir, u8),
+        times: Times,
+        end: u64,
+    ) {
+        let Some(ring) = &mut self.ring else {
+            if let Some(parts) = &mut self.rest {
+                parts.windows.follow(dir, &times);
             }
-            ring.push(op, dir, times, end.wrapping_sub(self.begin));
-        } else if let Some(parts) = &mut self.rest {
-            parts.windows.follow(dir, times);
+            return;
+        };
+        if ring.head == ring.limit {
+            let Some(parts) = &mut self.rest else { return };
+            self.waited |= ring.make_room(&mut parts.wait);
         }
+        ring.push(&LoggedIo {
+            end: Nanos(end.wrapping_sub(self.begin)),
+            clat: times.clat,
+            slat: times.slat,
+            offset: Bytes(offset),
+            len,
+            dir,
+            priority,
+        });
     }
 
     /// Whether the worker has waited for the writer since the last call: then time has passed.
@@ -184,18 +209,9 @@ impl JobLog {
 
 impl RingWriter {
     #[inline(always)]
-    fn push(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
+    fn push(&mut self, io: &LoggedIo) {
         let Some(ring) = &self.channel.ring else { return };
-        let io = LoggedIo {
-            end: Nanos(end),
-            clat: times.clat,
-            slat: times.slat,
-            offset: Bytes(op.offset - u64::from(op.at)),
-            len: op.len + op.at,
-            dir,
-            priority: op.attributes.priority,
-        };
-        ring.write(self.head, &io);
+        ring.write(self.head, io);
         self.head += 1;
     }
 
@@ -239,7 +255,8 @@ fn wait_for(channel: &LogChannel, wait: &mut Nanos, has_room: impl Fn() -> bool)
 #[cfg(test)]
 mod tests {
     use fiord_engine::{IoAttributes, OpKind};
-    use fiord_plan::{EnginePlan, LogFilePlan, LogPlan};
+    use fiord_formats::log::LogKind;
+    use fiord_plan::{EnginePlan, LogFilePlan, LogPlan, LogWindowValue};
     use fiord_types::FileIndex;
 
     use super::*;

@@ -8,7 +8,7 @@ use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
 use super::layers::{Boxed, Layered};
-use super::setup::{HOT, LOGGED, MANAGED_LOGGED, ONE, SIM, Surroundings, with_boxed, with_engine};
+use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
 use super::traced::{Traced, Tracer};
 
 macro_rules! setup {
@@ -20,15 +20,14 @@ macro_rules! setup {
             }
         }
 
-        /// Runs a job whose engine is behind a pointer, on the `LOOPS` that are compiled once for all engines. `tracer`:
-        /// its I/Os are traced (`--debug=io`).
-        pub(super) fn run_boxed<const LOOPS: u8>(
+        /// Runs a job whose I/Os are traced (`--debug=io`). Its engine is behind a pointer.
+        pub(super) fn run_traced(
             config: &EngineConfig,
             around: Surroundings,
-            tracer: Option<Tracer>,
+            tracer: Tracer,
         ) -> WorkerResult {
             match &around.job.engine {
-                $(EnginePlan::$plan { .. } => in_box!($kind $engine, LOOPS, config, around, tracer),)*
+                $(EnginePlan::$plan { .. } => traced!($kind $engine, config, around, tracer),)*
             }
         }
 
@@ -62,7 +61,7 @@ macro_rules! setup {
 
 macro_rules! run {
     (BOXED $engine:ident, $config:ident, $around:ident) => {
-        with_boxed::<ONE>(fiord_engine::$engine::new($config).map(boxed), $around, None)
+        with_boxed(fiord_engine::$engine::new($config).map(boxed), $around, None)
     };
     ($loops:ident $engine:ident, $config:ident, $around:ident) => {
         with_engine::<_, $loops>(fiord_engine::$engine::new($config), $around)
@@ -78,24 +77,14 @@ macro_rules! any {
     };
 }
 
-macro_rules! in_box {
-    (virtual_time $engine:ident, $loops:ident, $config:ident, $around:ident, $tracer:ident) => {{
+macro_rules! traced {
+    (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
+        let traced = Traced::new($tracer, $around.job.slots());
         let engine = fiord_engine::$engine::new($config);
-        let slots = $around.job.slots();
-        // Its I/Os cost nothing, so it has no fast loops.
-        match ($tracer.map(|tracer| Traced::new(tracer, slots)), $loops == LOGGED) {
-            (Some(traced), true) => {
-                with_engine::<_, MANAGED_LOGGED>(engine.map(|e| Layered::new(e, traced)), $around)
-            }
-            (Some(traced), false) => {
-                with_engine::<_, ONE>(engine.map(|e| Layered::new(e, traced)), $around)
-            }
-            (None, true) => with_engine::<_, MANAGED_LOGGED>(engine, $around),
-            (None, false) => with_engine::<_, ONE>(engine, $around),
-        }
+        with_engine::<_, ONE>(engine.map(|engine| Layered::new(engine, traced)), $around)
     }};
-    ($kind:ident $engine:ident, $loops:ident, $config:ident, $around:ident, $tracer:ident) => {
-        with_boxed::<$loops>(fiord_engine::$engine::new($config).map(boxed), $around, $tracer)
+    ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
+        with_boxed(fiord_engine::$engine::new($config).map(boxed), $around, Some($tracer))
     };
 }
 

@@ -9,7 +9,7 @@ use fiord_types::Errno;
 
 use super::layers::{Boxed, Layered};
 use super::locked::Locked;
-use super::setup::{LOGGED, MANAGED, ONE, Surroundings, with_boxed};
+use super::setup::{Surroundings, with_boxed};
 use super::traced::Tracer;
 use super::{Files, Outside, WorkerResult, engines};
 use crate::control::{JobControl, Phase};
@@ -40,28 +40,17 @@ pub(crate) fn run(
         debug.line("mem", thread::id(), format_args!("Alloc {bytes} for buffers"));
     }
     let tracer = Tracer::of(job, debug);
-    let logs = around.has_logs();
     if job.pace.offload
         && let Some(engine) = engines::offloaded(&config, job)
     {
-        return match logs {
-            true => with_boxed::<LOGGED>(engine, around, tracer),
-            false => with_boxed::<MANAGED>(engine, around, tracer),
-        };
+        return with_boxed(engine, around, tracer);
     }
     if job.target.lock != LockFile::None {
         let locks = around.files.locks();
-        let engine = locked(&config, job, locks);
-        return match logs {
-            true => with_boxed::<LOGGED>(engine, around, tracer),
-            false => with_boxed::<ONE>(engine, around, tracer),
-        };
-    }
-    if logs {
-        return engines::run_boxed::<LOGGED>(&config, around, tracer);
+        return with_boxed(locked(&config, job, locks), around, tracer);
     }
     match tracer {
-        Some(_) => engines::run_boxed::<ONE>(&config, around, tracer),
+        Some(tracer) => engines::run_traced(&config, around, tracer),
         None => engines::run_job(&config, around),
     }
 }

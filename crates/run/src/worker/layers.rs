@@ -1,6 +1,8 @@
 //! Engines behind a pointer, and the layers around them: a layer follows `queue` and `reap`, and all other calls
 //! go to the engine below.
 
+use std::marker::PhantomData;
+
 use fiord_engine::{
     Attachment, Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op,
     Queued, Time, TrimRange, Want,
@@ -89,68 +91,106 @@ pub(super) trait Layer {
 
 impl Layer for () {}
 
+/// A pointer to an engine.
+pub(super) trait EnginePointer<C> {
+    /// The engine.
+    fn engine(&self) -> &dyn AnyEngine<C>;
+    /// The engine, to change it.
+    fn engine_mut(&mut self) -> &mut dyn AnyEngine<C>;
+}
+
+impl<C> EnginePointer<C> for Box<dyn AnyEngine<C>> {
+    fn engine(&self) -> &dyn AnyEngine<C> {
+        &**self
+    }
+    fn engine_mut(&mut self) -> &mut dyn AnyEngine<C> {
+        &mut **self
+    }
+}
+
+impl<C> EnginePointer<C> for &mut (dyn AnyEngine<C> + '_) {
+    fn engine(&self) -> &dyn AnyEngine<C> {
+        &**self
+    }
+    fn engine_mut(&mut self) -> &mut dyn AnyEngine<C> {
+        &mut **self
+    }
+}
+
 /// An engine behind a pointer with a layer around it. The loops are compiled once for all such engines of a layer:
 /// what the layers do costs more than the indirect calls.
-pub(super) struct Layered<L, C = MachineClock> {
-    below: Box<dyn AnyEngine<C>>,
+pub(super) struct Layered<L, C = MachineClock, B = Box<dyn AnyEngine<C>>> {
+    below: B,
     layer: L,
+    clock: PhantomData<C>,
 }
 
 /// An engine behind a pointer.
 pub(super) type Boxed = Layered<()>;
 
+/// An engine that is borrowed for rare code, which is compiled once for all engines with a clock.
+pub(super) type Borrowed<'e, C> = Layered<(), C, &'e mut (dyn AnyEngine<C> + 'e)>;
+
 impl<L: Layer, C: Time> Layered<L, C> {
     /// Puts `layer` around `engine`.
     pub(super) fn new(engine: impl Engine<Clock = C> + 'static, layer: L) -> Self {
-        Layered { below: Box::new(engine), layer }
+        Layered { below: Box::new(engine), layer, clock: PhantomData }
     }
 }
 
-impl<L: Layer, C: Time> Engine for Layered<L, C> {
+impl<'e, C: Time> Borrowed<'e, C> {
+    /// Borrows `engine`.
+    #[inline(always)]
+    pub(super) fn of(engine: &'e mut (impl Engine<Clock = C> + 'e)) -> Self {
+        Layered { below: engine, layer: (), clock: PhantomData }
+    }
+}
+
+impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     const ASYNC: bool = true;
     const SOMETIMES_AT_ONCE: bool = true;
     type Clock = C;
 
     fn completes_at_once(&self) -> bool {
-        self.below.completes_at_once()
+        self.below.engine().completes_at_once()
     }
     fn clock(&self) -> C {
-        self.below.clock()
+        self.below.engine().clock()
     }
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
-        self.below.attach(file, target)
+        self.below.engine_mut().attach(file, target)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
-        self.below.detach(file)
+        self.below.engine_mut().detach(file)
     }
     fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.below.take_slots()
+        self.below.engine_mut().take_slots()
     }
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.below.buffer(slot)
+        self.below.engine_mut().buffer(slot)
     }
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.below.hold(slot)
+        self.below.engine_mut().hold(slot)
     }
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
-        self.below.explain(slot)
+        self.below.engine_mut().explain(slot)
     }
     fn injected_faults(&self) -> Option<&FaultLog> {
-        self.below.injected_faults()
+        self.below.engine().injected_faults()
     }
     fn ranges(&mut self, slot: &FreeSlot, ranges: &[TrimRange]) {
-        self.below.ranges(slot, ranges);
+        self.below.engine_mut().ranges(slot, ranges);
     }
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
-        self.layer.queue(&mut *self.below, slot, op)
+        self.layer.queue(self.below.engine_mut(), slot, op)
     }
     fn flush(&mut self) -> Result<u32, EngineError> {
-        self.below.flush()
+        self.below.engine_mut().flush()
     }
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        self.layer.reap(&mut *self.below, want, done)
+        self.layer.reap(self.below.engine_mut(), want, done)
     }
     fn close(&mut self) -> Result<(), EngineError> {
-        self.below.close()
+        self.below.engine_mut().close()
     }
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock};
 use fiord_load::source::replay::TraceSource;
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
-use fiord_plan::{DepthSupport, IoPrio, JobPlan, Record, VerifyPass};
+use fiord_plan::{DepthSupport, IoPrio, JobPlan, LogPlan, Record, VerifyPass};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
@@ -16,9 +16,7 @@ use fiord_types::{Dir, Nanos};
 use super::core::{JobState, opens_all};
 use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
 use super::layers::{Boxed, Layered};
-use super::loops::mode::{
-    Asynchronous, Bare, Dynamic, Logged, Managed, ManagedLogged, Synchronous,
-};
+use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
 use super::{Files, Outside, WorkerResult};
@@ -54,16 +52,9 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-impl Surroundings<'_> {
-    /// Whether the job logs its I/Os.
-    pub(super) fn has_logs(&self) -> bool {
-        self.outside.log.is_some()
-    }
-}
-
 /// Runs a job whose engine is behind a pointer, so that all such engines share one set of loops.
 /// `tracer`: its I/Os are traced (`--debug=io`).
-pub(super) fn with_boxed<const LOOPS: u8>(
+pub(super) fn with_boxed(
     engine: Result<Boxed, EngineError>,
     around: Surroundings,
     tracer: Option<Tracer>,
@@ -73,7 +64,7 @@ pub(super) fn with_boxed<const LOOPS: u8>(
         Some(tracer) => Layered::new(Layered::new(engine, Traced::new(tracer, slots)), ()),
         None => engine,
     });
-    with_engine::<_, LOOPS>(engine, around)
+    with_engine::<_, ONE>(engine, around)
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
@@ -96,14 +87,6 @@ pub(super) const ONE: u8 = 1;
 /// Loops of the simulated device. Tests compile those that real engines have, to compare their latencies
 /// with the truth.
 pub(super) const SIM: u8 = if cfg!(test) { HOT } else { ONE };
-/// Only a loop with hooks, for engines that need one.
-pub(super) const MANAGED: u8 = 2;
-
-/// Only loops that log I/Os.
-pub(super) const LOGGED: u8 = 3;
-/// Only a loop that has hooks and logs I/Os.
-pub(super) const MANAGED_LOGGED: u8 = 4;
-
 /// The loop that a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopKind {
@@ -115,10 +98,6 @@ enum LoopKind {
     Dynamic,
     /// Has hooks.
     Managed,
-    /// Logs I/Os.
-    Logged,
-    /// Has hooks, and logs I/Os.
-    ManagedLogged,
 }
 
 /// Runs a job on its engine. `LOOPS`: which loops are compiled.
@@ -138,15 +117,11 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
         Err(error) => return failed(error),
     };
     let at_once = engine.completes_at_once();
-    let managed = const { LOOPS == MANAGED || LOOPS == MANAGED_LOGGED }
-        || Hooks::wanted(job)
-        || job.pace.offload;
+    let managed = Hooks::wanted(job) || job.pace.offload;
     let recorder = recorder(job, at_once, managed);
-    let kind = match (const { logs(LOOPS) }, managed) {
-        (true, true) => LoopKind::ManagedLogged,
-        (true, false) => LoopKind::Logged,
-        (false, true) => LoopKind::Managed,
-        (false, false) => plain_loop(job, at_once, &recorder),
+    let kind = match managed {
+        true => LoopKind::Managed,
+        false => plain_loop(job, at_once, &recorder),
     };
     let replay = match ReplayFeed::start(job, around.outside.merges) {
         Ok(replay) => replay,
@@ -171,6 +146,9 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
 
 /// The loop of a job without hooks.
 fn plain_loop(job: &JobPlan, at_once: bool, recorder: &Recorder) -> LoopKind {
+    if job.log.as_ref().is_some_and(LogPlan::follows_ios) {
+        return LoopKind::Dynamic;
+    }
     if at_once {
         return match recorder.axes {
             _ if recorder.lat_is_clat => LoopKind::Default,
@@ -239,7 +217,8 @@ impl<E: Engine> Start<'_, E> {
         })
     }
 
-    /// Runs one of the loops that are compiled once for all sources.
+    /// Runs one of the loops that are compiled once for all sources. `LOOPS`: [`HOT`] engines run other loops unless the
+    /// job has hooks, as all replays have.
     fn run_any<const LOOPS: u8>(mut self, source: AnySource) -> WorkerResult {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
@@ -256,34 +235,16 @@ impl<E: Engine> Start<'_, E> {
         source: AnySource,
         payload: P,
     ) -> WorkerResult {
-        let managed = self.is_managed();
-        if const { logs(LOOPS) } {
-            return self.run(source, payload, |worker, queued| match (queued, managed) {
-                (true, true) if const { E::ASYNC } => worker.run_queued::<ManagedLogged>(),
-                (true, _) if const { E::ASYNC && LOOPS == LOGGED } => {
-                    worker.run_queued::<Logged>();
-                }
-                (_, true) if const { at_once_possible::<E>() } => {
-                    worker.run_direct::<ManagedLogged>();
-                }
-                (..) if const { at_once_possible::<E>() && LOOPS == LOGGED } => {
-                    worker.run_direct::<Logged>();
-                }
-                (..) => {}
-            });
-        }
+        let managed = self.kind == LoopKind::Managed;
         self.run(source, payload, |worker, queued| match (queued, managed) {
             (true, true) if const { E::ASYNC } => worker.run_queued::<Managed>(),
-            (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
+            (true, _) if const { E::ASYNC && LOOPS != HOT } => worker.run_queued::<Dynamic>(),
             (_, true) if const { at_once_possible::<E>() } => worker.run_direct::<Managed>(),
-            (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
+            (..) if const { at_once_possible::<E>() && LOOPS != HOT } => {
+                worker.run_direct::<Dynamic>();
+            }
             (..) => {}
         })
-    }
-
-    /// Whether the loop has hooks.
-    fn is_managed(&self) -> bool {
-        matches!(self.kind, LoopKind::Managed | LoopKind::ManagedLogged)
     }
 
     /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. The flag passed to `inner_loop`
@@ -295,7 +256,7 @@ impl<E: Engine> Start<'_, E> {
         inner_loop: impl FnOnce(&mut Worker<'_, E, S, P>, bool),
     ) -> WorkerResult {
         let queued = !self.engine.completes_at_once();
-        let managed = self.is_managed();
+        let managed = self.kind == LoopKind::Managed;
         let mut slots = self.engine.take_slots();
         let engine = (&mut self.engine, &mut slots[..]);
         let special = match set_up(engine, &mut payload, &mut self.around, managed) {
@@ -317,11 +278,6 @@ impl<E: Engine> Start<'_, E> {
         worker.finish();
         worker.result()
     }
-}
-
-/// Whether loops log I/Os.
-const fn logs(loops: u8) -> bool {
-    loops == LOGGED || loops == MANAGED_LOGGED
 }
 
 /// Whether an engine may complete ops as they are queued.

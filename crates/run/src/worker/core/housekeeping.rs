@@ -104,7 +104,7 @@ impl JobState<'_> {
     }
 
     pub(super) fn schedule_housekeeping(&mut self, now: u64) {
-        self.next_housekeeping = self.next_event(now).min(now + INTERVAL);
+        self.next_housekeeping = self.next_event(now).min(now + INTERVAL).min(self.log.due());
     }
 
     /// When the next thing happens that depends on the clock alone: the end of the ramp or of the run

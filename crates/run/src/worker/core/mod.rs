@@ -49,7 +49,7 @@ pub(super) struct JobState<'a> {
     pub buffers: Vec<BusWatch>,
     /// Features that follow individual I/Os. Used only by loops with hooks.
     pub hooks: Hooks,
-    /// The job's logs. Used only by loops that log I/Os.
+    /// The job's logs. Loops that decide at run time what to record add each I/O, all others only end windows.
     pub log: JobLog,
     /// What the next I/O waits for. Used only by loops with hooks.
     pub waiting: Waiting,
@@ -158,6 +158,7 @@ impl<'a> JobState<'a> {
         self.log = log;
         if self.ramp.is_none() {
             self.log.restart(self.begin, &self.recorder);
+            self.schedule_housekeeping(self.begin);
         }
         self
     }
@@ -167,6 +168,8 @@ impl<'a> JobState<'a> {
     pub(super) fn cut_log(&mut self, now: u64) {
         if self.log.is_due(now) {
             self.log.cut(now, &self.recorder);
+            // If the worker had to wait for the writer, housekeeping reads the clock again.
+            self.next_housekeeping = 0;
         }
     }
 

@@ -13,6 +13,8 @@ use fiord_types::Nanos;
 /// Rounds of a burst, and its longest duration, ns. With a slow device a burst has two rounds.
 const ROUNDS: u32 = 64;
 const LONGEST: u64 = 50_000;
+/// Shortest time between the begins of two bursts, ns. Housekeeping may run more often.
+const DISTANCE: u64 = 4_000_000;
 
 /// Time by stage, and how often a stage ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +53,8 @@ pub(crate) struct StageTimes {
     left: u32,
     /// When the current burst ends.
     until: u64,
+    /// When the next burst may begin.
+    next: u64,
 }
 
 impl StageTimes {
@@ -59,10 +63,14 @@ impl StageTimes {
         StageTimes { on, ..StageTimes::default() }
     }
 
-    /// Begins a burst. False when no samples are wanted.
+    /// Begins a burst. False when no samples are wanted now.
     pub(crate) fn begin_burst(&mut self, now: u64) -> bool {
+        if !self.on || now < self.next {
+            return false;
+        }
         (self.left, self.until) = (ROUNDS, now.saturating_add(LONGEST));
-        self.on
+        self.next = now.saturating_add(DISTANCE);
+        true
     }
 
     /// Begins a round.

@@ -1,22 +1,26 @@
-//! Housekeeping of the loops, and the bursts of sampled rounds that follow it. Compiled once for each
-//! engine.
+//! Housekeeping of the loops, and the bursts of sampled rounds that follow it. Compiled once for all engines with a
+//! clock.
 
 use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_stat::shares::LoopStage;
 
 use super::DynParts;
+use super::direct::StepEnd;
 use super::mode::Mode;
 use super::slots::LoopState;
 
 /// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The slot, and the time
 /// after that; `None` when the job must issue no more I/Os.
-#[cold]
 #[inline(never)]
 pub(super) fn keep_house_direct<M: Mode, E: Engine>(
     parts: &mut DynParts<'_, '_, E>,
     mut now: u64,
     mut slot: FreeSlot,
 ) -> (FreeSlot, Option<u64>) {
+    // The next I/O begins after any wait for the writer of the logs.
+    if parts.state.log.take_waited() {
+        now = parts.clock.now();
+    }
     if !parts.state.keep_house(now) {
         return (slot, None);
     }
@@ -29,9 +33,9 @@ pub(super) fn keep_house_direct<M: Mode, E: Engine>(
         parts.state.stages.begin_round(parts.clock.now());
         // A round ends with its I/O, whatever control operations come before it.
         while parts.state.drawn == drawn && !parts.state.housekeeping_urgent(now) {
-            let goes_on;
-            (slot, goes_on) = parts.step::<M>(slot, &mut now);
-            if !goes_on {
+            let end;
+            (slot, end) = parts.step::<M>(slot, &mut now);
+            if end == StepEnd::Stop {
                 return (slot, None);
             }
         }
@@ -45,12 +49,15 @@ pub(super) fn keep_house_direct<M: Mode, E: Engine>(
 
 /// Housekeeping of a loop with many I/Os in flight, then a burst of samples. False when the job must
 /// issue no more I/Os.
-#[cold]
 #[inline(never)]
 pub(super) fn keep_house_queued<M: Mode, E: Engine>(
     parts: &mut DynParts<'_, '_, E>,
     at: &mut LoopState,
 ) -> bool {
+    // The next I/Os begin after any wait for the writer of the logs.
+    if parts.state.log.take_waited() {
+        at.now = parts.clock.now();
+    }
     if !parts.state.keep_house(at.now) {
         return false;
     }

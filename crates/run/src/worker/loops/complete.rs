@@ -7,6 +7,8 @@ use fiord_types::{Bytes, Dir, Nanos};
 
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
+use super::super::layers::Borrowed;
+use super::fill::count_accepted;
 use super::mode::Mode;
 use super::ops::direction;
 use super::slots::{CompletionBatch, CompletionBatches, Slots};
@@ -29,7 +31,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if !is_whole(op, outcome) {
             return unusual_completion(
                 self.state,
-                self.engine,
+                &mut Borrowed::of(self.engine),
                 self.clock,
                 slots,
                 (slot, outcome),
@@ -39,7 +41,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let dir = direction(op);
         let bytes = u64::from(op.len) + u64::from(op.at);
         let (start, issue) = (flight.start, flight.issue);
-        if M::LOGS {
+        if M::DYNAMIC && self.state.log.follows() {
             self.state.log.io(op, dir, &times(start, issue, now), now);
         }
         let batch = &mut batches[dir];
@@ -196,7 +198,8 @@ fn queue_rest<E: Engine>(
     match engine.queue(slot, &op) {
         Queued::Pending => {}
         Queued::Done(slot, outcome) => {
-            complete_at_once(state, engine, clock, slots, (slot, outcome), now);
+            let end = clock.now().max(now);
+            complete_now(state, engine, clock, slots, (slot, outcome), end);
         }
         Queued::Full(slot) => {
             // The engine has as many places as there are slots, and this one is ours.
@@ -207,7 +210,10 @@ fn queue_rest<E: Engine>(
     }
 }
 
-/// An op completed as it was queued by rare code.
+/// An op completed as it was queued: counts it as one submission and one reap, and records it. Returns the time after
+/// that.
+#[cold]
+#[inline(never)]
 pub(super) fn complete_at_once<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
@@ -215,13 +221,32 @@ pub(super) fn complete_at_once<E: Engine>(
     slots: &mut Slots,
     (slot, outcome): (FreeSlot, Outcome),
     now: u64,
+) -> u64 {
+    let end = clock.now().max(now);
+    let op = slots.flights[slot.index() as usize].op;
+    let data = count_accepted(state, &op);
+    state.recorder.depth.record_n(slots.in_flight(), data);
+    state.recorder.submit.record(1);
+    state.recorder.complete.record(1);
+    complete_now(state, engine, clock, slots, (slot, outcome), end);
+    // After a wait for the log, time has passed.
+    if state.log.take_waited() { clock.now() } else { end }
+}
+
+/// Records an op that completed at `end`, by rare code.
+fn complete_now<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    clock: &E::Clock,
+    slots: &mut Slots,
+    (slot, outcome): (FreeSlot, Outcome),
+    end: u64,
 ) {
     let flight = slots.flights[slot.index() as usize];
     let op = flight.op;
     if !is_whole(&op, outcome) {
-        return unusual_completion(state, engine, clock, slots, (slot, outcome), now);
+        return unusual_completion(state, engine, clock, slots, (slot, outcome), end);
     }
-    let end = clock.now().max(now);
     let times = times(flight.start, flight.issue, end);
     let bytes = u64::from(op.len) + u64::from(op.at);
     state.cut_log(end);

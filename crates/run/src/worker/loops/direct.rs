@@ -1,6 +1,6 @@
 //! The loop of engines that complete each I/O before the next is queued: one I/O, one clock read.
 
-use fiord_engine::{Engine, FreeSlot, Op, Outcome, Queued, Time};
+use fiord_engine::{Engine, FreeSlot, Op, OpKind, Outcome, Queued, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::LoopStage;
@@ -8,6 +8,7 @@ use fiord_types::{Bytes, Dir, Errno, Nanos};
 
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
+use super::super::layers::Borrowed;
 use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
@@ -22,16 +23,17 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
         self.state.hooks.lend(std::mem::take(&mut self.slots));
         let mut now = self.clock.now();
         loop {
-            let goes_on;
-            (slot, goes_on) = self.parts().step::<M>(slot, &mut now);
-            if !goes_on {
-                break;
+            let end;
+            (slot, end) = self.parts().step::<M>(slot, &mut now);
+            match end {
+                StepEnd::Next => continue,
+                StepEnd::Look => {}
+                StepEnd::Stop => break,
             }
             if self.state.housekeeping_due(now) {
                 // By value: a variable whose address escapes is not kept in a register.
                 let later;
-                (slot, later) =
-                    burst::keep_house_direct::<M::Sampled, E>(&mut self.dyn_parts(), now, slot);
+                (slot, later) = self.keep_house_direct::<M::Sampled>(now, slot);
                 match later {
                     Some(later) => now = later,
                     None => break,
@@ -41,13 +43,39 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
         self.slots = self.state.take_all_slots();
         self.slots.push(slot);
     }
+
+    /// Housekeeping, then a burst of samples. Returns the slot, and the time after that; `None` when the job must
+    /// issue no more I/Os.
+    #[cold]
+    #[inline(never)]
+    fn keep_house_direct<M: Mode>(&mut self, now: u64, slot: FreeSlot) -> (FreeSlot, Option<u64>) {
+        let mut engine = Borrowed::of(&mut self.engine);
+        let mut parts = Parts {
+            state: &mut self.state,
+            engine: &mut engine,
+            source: &mut self.source as &mut dyn Source,
+            payload: &mut self.payload as &mut dyn Payload,
+            clock: &self.clock,
+        };
+        burst::keep_house_direct::<M, _>(&mut parts, now, slot)
+    }
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum StepEnd {
+    /// The next I/O follows.
+    Next,
+    /// Housekeeping may be due.
+    Look,
+    /// The job must stop.
+    Stop,
 }
 
 impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {
-    /// One I/O, which begins at `now`: draw it, fill its buffer, issue it, record it. Returns the slot,
-    /// and false at the end of the job.
+    /// One I/O, which begins at `now`: draw it, fill its buffer, issue it, record it. Returns the slot.
     #[inline(always)]
-    pub(super) fn step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, bool) {
+    pub(super) fn step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, StepEnd) {
         let mut slot = slot;
         let next;
         (slot, next) = self.next_step::<M>(slot, now);
@@ -63,9 +91,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             }
             NextStep::Blocked => {
                 self.end_stage::<M>(LoopStage::Waiting);
-                return (slot, true);
+                return (slot, StepEnd::Look);
             }
-            NextStep::Stop => return (slot, false),
+            NextStep::Stop => return (slot, StepEnd::Stop),
         };
         self.state.drawn += 1;
         self.end_stage::<M>(if M::HOOKS { LoopStage::Waiting } else { LoopStage::Rest });
@@ -82,28 +110,30 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             None => queue_now(self.engine, slot, &op),
         };
         *now = self.stage_time::<M>(LoopStage::Waiting, start);
-        if M::LOGS {
-            self.state.cut_log(*now);
-        }
-        if outcome == complete(&io) {
-            slot = self.completed::<M>(slot, &op, io.dir, start, now);
-        } else {
+        // Before the I/O is recorded: it belongs to the next window of the logs.
+        if outcome != complete(&io) || (!M::SAMPLED && self.state.housekeeping_due(*now)) {
             let end;
-            (slot, end) = unusual_completion(
+            (slot, end) = rare_completion(
                 self.state,
-                self.engine,
+                &mut Borrowed::of(self.engine),
                 self.clock,
                 M::AXES,
                 (slot, op, outcome),
-                start,
+                (start, *now),
             );
-            match end {
-                Some(end) => *now = end,
-                None => return (slot, false),
-            }
+            let Some(end) = end else { return (slot, StepEnd::Stop) };
+            *now = end;
+            self.end_stage::<M>(LoopStage::Completion);
+            let failed = M::HOOKS && self.state.error.is_some();
+            return (slot, if failed { StepEnd::Stop } else { StepEnd::Look });
         }
+        if M::SAMPLED {
+            self.state.cut_log(*now);
+        }
+        slot = self.completed::<M>(slot, &op, io.dir, start, now);
         self.end_stage::<M>(LoopStage::Completion);
-        (slot, !M::HOOKS || self.state.error.is_none())
+        let failed = M::HOOKS && self.state.error.is_some();
+        (slot, if failed { StepEnd::Stop } else { StepEnd::Next })
     }
 
     /// Records an I/O that is complete at `now`. Returns its slot, or another one if a hook holds that.
@@ -124,16 +154,16 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             true => recorder.complete_with(axes::SYNC, dir, bytes, times, 1),
             false => recorder.complete_with(M::AXES, dir, bytes, times, 1),
         }
-        if M::LOGS {
+        let mut waited = false;
+        if M::DYNAMIC && self.state.log.follows() {
             self.state.log.io(op, dir, &times, *now);
+            waited = self.state.log.take_waited();
         }
         if M::HOOKS {
             slot = succeeded(self.state, self.engine, slot, op, times, *now);
         }
         // The next I/O begins after the hook has read these bytes, or after a wait for the log.
-        if M::HOOKS && self.state.hooks.want(Events::DATA)
-            || M::LOGS && self.state.log.take_waited()
-        {
+        if M::HOOKS && self.state.hooks.want(Events::DATA) || M::DYNAMIC && waited {
             *now = self.clock.now();
         }
         slot
@@ -237,7 +267,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         now: &mut u64,
         ending: bool,
     ) -> Option<NextStep> {
-        let io = extra_io(self.state, (self.engine, self.clock), slot, now, ending);
+        let io =
+            extra_io(self.state, (&mut Borrowed::of(self.engine), self.clock), slot, now, ending);
         match io {
             _ if self.state.error.is_some() => Some(NextStep::Stop),
             io => io.map(NextStep::Issue),
@@ -254,24 +285,24 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.time::<M>(last)
     }
 
-    /// Carries out an operation that is not an I/O. Returns the slot, and false when the job's work is
-    /// done.
+    /// Carries out an operation that is not an I/O. Returns the slot.
     #[inline(always)]
-    fn control_now(&mut self, slot: FreeSlot, next: Next) -> (FreeSlot, bool) {
+    fn control_now(&mut self, slot: FreeSlot, next: Next) -> (FreeSlot, StepEnd) {
         if let Next::Flush(flush, file, offset, len, _) = next {
             let op = op_of_flush(flush, file, offset, len);
-            return flush_now(self.state, self.engine, self.clock, slot, &op);
+            return flush_now(self.state, &mut Borrowed::of(self.engine), self.clock, slot, &op);
         }
         let mut held = Some(slot);
-        let result = carry_out_control(self.state, self.engine, &mut held, &next);
+        let result =
+            carry_out_control(self.state, &mut Borrowed::of(self.engine), &mut held, &next);
         let Some(slot) = held else { unreachable!("the engine completes each op at once") };
         match result {
-            ControlOutcome::Continue => (slot, true),
+            ControlOutcome::Continue => (slot, StepEnd::Look),
             ControlOutcome::Restart => {
                 self.source.restart();
-                (slot, true)
+                (slot, StepEnd::Look)
             }
-            ControlOutcome::End | ControlOutcome::Stop => (slot, false),
+            ControlOutcome::End | ControlOutcome::Stop => (slot, StepEnd::Stop),
         }
     }
 }
@@ -332,16 +363,18 @@ fn succeeded<E: Engine>(
     slot
 }
 
-/// An I/O that failed, or moved less than it should: issues its rest. `axes`: those of the loop's mode. Returns the slot and the time of completion; `None`: the job ends.
+/// An I/O that failed, or moved less than it should, or after which housekeeping is due: issues its rest and records
+/// it. `axes`: those of the loop's mode. `now`: when the first part of it completed. Returns the slot and the time
+/// after that; `None`: the job ends.
 #[cold]
 #[inline(never)]
-fn unusual_completion<E: Engine>(
+fn rare_completion<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     clock: &E::Clock,
     axes: u32,
     (mut slot, first, mut outcome): (FreeSlot, Op, Outcome),
-    start: u64,
+    (start, now): (u64, u64),
 ) -> (FreeSlot, Option<u64>) {
     let mut op = first;
     let whole = first.len;
@@ -349,6 +382,7 @@ fn unusual_completion<E: Engine>(
     let mut short = false;
     loop {
         match outcome.get() {
+            Ok(0) if op.kind == OpKind::Trim => break,
             Err(_) | Ok(0) => {
                 let end = clock.now();
                 let lat = end.wrapping_sub(start);
@@ -369,10 +403,10 @@ fn unusual_completion<E: Engine>(
             Ok(_) => break,
         }
     }
-    let end = clock.now();
-    let lat = end.wrapping_sub(start);
-    let times = whole_times(lat);
+    let end = if short { clock.now() } else { now };
+    let times = whole_times(end.wrapping_sub(start));
     state.cut_log(end);
+    let axes = if state.recorder.lat_is_clat { axes::SYNC } else { axes };
     state.recorder.complete_with(axes, dir, Bytes(whole.into()), times, 1);
     state.log.io(&op, dir, &times, end);
     let slot = succeeded(state, engine, slot, &op, times, end);
@@ -385,7 +419,7 @@ fn whole_times(lat: u64) -> Times {
     Times { slat: Nanos::ZERO, clat: Nanos(lat), lat: Nanos(lat) }
 }
 
-/// Flushes a file and measures it. Returns the slot, and false when that failed and ends the job.
+/// Flushes a file and measures it. Returns the slot.
 #[cold]
 #[inline(never)]
 fn flush_now<E: Engine>(
@@ -394,7 +428,7 @@ fn flush_now<E: Engine>(
     clock: &E::Clock,
     slot: FreeSlot,
     op: &Op,
-) -> (FreeSlot, bool) {
+) -> (FreeSlot, StepEnd) {
     let start = clock.now();
     state.hooks.issued(slot.index(), op, &mut [], start);
     let (slot, outcome) = queue_now(engine, slot, op);
@@ -404,13 +438,13 @@ fn flush_now<E: Engine>(
     match outcome.get() {
         Ok(_) => {
             state.recorder.synced(times.clat);
-            (succeeded(state, engine, slot, op, times, end), true)
+            (succeeded(state, engine, slot, op, times, end), StepEnd::Look)
         }
         Err(_) => {
             let failed = Completed::failed(outcome, times, end);
             let explanation = engine.explain(&slot);
             let survives = state.follow_failure(explanation, slot.index(), op, &failed);
-            (slot, survives)
+            (slot, if survives { StepEnd::Look } else { StepEnd::Stop })
         }
     }
 }

@@ -8,10 +8,11 @@ use fiord_types::Dir;
 
 use super::super::core::JobState;
 use super::super::hooks::{Admission, Delay, Events};
+use super::super::layers::Borrowed;
 use super::complete::complete_at_once;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
-use super::slots::{Batching, EMPTY_BATCHES, InFlight, Slots};
+use super::slots::{Batching, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
 
@@ -58,7 +59,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.state.waiting.note(Delay::Completion);
         }
         if slots.refused.is_some()
-            && let Some(outcome) = offer_again(self.state, self.engine, self.clock, slots, now)
+            && let Some(outcome) =
+                offer_again(self.state, &mut Borrowed::of(self.engine), self.clock, slots, now)
         {
             return outcome;
         }
@@ -94,7 +96,15 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                     slots.fresh_data += count_accepted(self.state, &op);
                 }
                 Queued::Done(slot, outcome) => {
-                    now = self.complete_queued::<M>(slots, slot, &op, outcome, now);
+                    now = complete_at_once(
+                        self.state,
+                        &mut Borrowed::of(self.engine),
+                        self.clock,
+                        slots,
+                        (slot, outcome),
+                        now,
+                    );
+                    self.end_stage::<M>(LoopStage::Completion);
                     *last = now;
                     if self.state.error.is_some() {
                         return FillOutcome::Stop;
@@ -153,7 +163,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// The next I/O that a hook asks for.
     fn extra_queued(&mut self, slots: &mut Slots, now: &mut u64, ending: bool) -> Option<Io> {
         let mut slot = slots.free.pop();
-        let io = extra_io(self.state, (self.engine, self.clock), &mut slot, now, ending);
+        let io = extra_io(
+            self.state,
+            (&mut Borrowed::of(self.engine), self.clock),
+            &mut slot,
+            now,
+            ending,
+        );
         slots.free.extend(slot);
         io
     }
@@ -271,7 +287,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             }
         }
         let mut slot = slots.free.pop();
-        let result = carry_out_control(self.state, self.engine, &mut slot, &next);
+        let result =
+            carry_out_control(self.state, &mut Borrowed::of(self.engine), &mut slot, &next);
         slots.free.extend(slot);
         Err(match result {
             ControlOutcome::Continue => NotNow::AskAgain,
@@ -326,34 +343,6 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         queued
     }
 
-    /// Records an op that completed as it was queued. Returns the time of its completion.
-    #[inline(always)]
-    fn complete_queued<M: Mode>(
-        &mut self,
-        slots: &mut Slots,
-        slot: FreeSlot,
-        op: &Op,
-        outcome: Outcome,
-        now: u64,
-    ) -> u64 {
-        let data = count_accepted(self.state, op);
-        self.state.recorder.depth.record_n(slots.in_flight(), data);
-        let mut end = self.time::<M>(now);
-        if M::LOGS {
-            self.state.cut_log(end);
-        }
-        let mut batches = EMPTY_BATCHES;
-        self.complete_one::<M>(slots, (slot, outcome), end, &mut batches);
-        self.record_all::<M>(&batches, end);
-        if M::LOGS && self.state.log.take_waited() {
-            end = self.clock.now();
-        }
-        self.state.recorder.submit.record(1);
-        self.state.recorder.complete.record(1);
-        self.end_stage::<M>(LoopStage::Completion);
-        end
-    }
-
     /// Tells the hooks that an op is issued. Its outcome, if a hook carries it out.
     #[inline(always)]
     pub(super) fn announce<M: Mode>(
@@ -378,7 +367,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
 /// Counts an op that the engine accepted. 1 if it moves or discards data, 0 for a flush.
 #[inline(always)]
-fn count_accepted(state: &mut JobState<'_>, op: &Op) -> u64 {
+pub(super) fn count_accepted(state: &mut JobState<'_>, op: &Op) -> u64 {
     if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
         state.drawn += 1;
         state.recorder.issued(direction(op));
@@ -410,10 +399,6 @@ fn offer_again<E: Engine>(
             None
         }
         Queued::Done(slot, outcome) => {
-            let data = count_accepted(state, &op);
-            state.recorder.depth.record_n(slots.in_flight(), data);
-            state.recorder.submit.record(1);
-            state.recorder.complete.record(1);
             complete_at_once(state, engine, clock, slots, (slot, outcome), now);
             None
         }

@@ -58,7 +58,7 @@ pub(super) struct Worker<'a, E: Engine, S, P> {
 }
 
 /// Borrowed parts of a [`Worker`]. The code of a round works on these, so that sampled rounds can run it
-/// with a source and a payload behind pointers: they are compiled once for each engine.
+/// with an engine, a source and a payload behind pointers: they are compiled once.
 ///
 /// Every method on the hot path is inlined into its loop. A method that is not would force the pointers
 /// into memory, so rare code is a method of [`JobState`] or a function that takes the parts it needs.
@@ -70,7 +70,7 @@ struct Parts<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
     clock: &'w E::Clock,
 }
 
-/// [`Parts`] as the rare code takes them: compiled once for each engine.
+/// [`Parts`] as the rare code takes them: compiled once.
 type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
 
 impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
@@ -89,16 +89,6 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
 
     #[inline(always)]
     fn parts(&mut self) -> Parts<'_, 'a, E, S, P> {
-        Parts {
-            state: &mut self.state,
-            engine: &mut self.engine,
-            source: &mut self.source,
-            payload: &mut self.payload,
-            clock: &self.clock,
-        }
-    }
-
-    fn dyn_parts(&mut self) -> DynParts<'_, 'a, E> {
         Parts {
             state: &mut self.state,
             engine: &mut self.engine,

@@ -9,14 +9,13 @@ pub(crate) trait Mode {
     const AXES: u32;
     /// The loop calls [hooks](super::super::hooks).
     const HOOKS: bool = false;
-    /// Completed I/Os go into [logs](crate::logs).
-    const LOGS: bool = false;
     /// The clock is read between the stages of a round ([`super::super::core::stages`]).
     const SAMPLED: bool = false;
     /// The mode of sampled rounds of this loop.
     type Sampled: Mode;
 
-    /// Decide at run time what the recorder takes and which rare features the job uses.
+    /// Decide at run time what the recorder takes, which rare features the job uses, and whether I/Os go into
+    /// [logs](crate::logs).
     const DYNAMIC: bool = Self::AXES & axes::DYNAMIC != 0;
     /// No latency is measured, so the clock is read only now and then.
     const ROUGH_TIME: bool = Self::AXES == axes::BARE;
@@ -32,18 +31,10 @@ pub(crate) struct Asynchronous;
 pub(crate) struct Dynamic;
 /// Has hooks, and decides at run time what to measure.
 pub(crate) struct Managed;
-/// Decides at run time what to measure, and logs I/Os.
-pub(crate) struct Logged;
-/// Has hooks, decides at run time what to measure, and logs I/Os.
-pub(crate) struct ManagedLogged;
 /// A sampled round of a loop without hooks.
 pub(crate) struct Sampled;
 /// A sampled round of a loop with hooks.
 pub(crate) struct ManagedSampled;
-/// A sampled round of a loop that logs I/Os.
-pub(crate) struct LoggedSampled;
-/// A sampled round of a loop with hooks that logs I/Os.
-pub(crate) struct ManagedLoggedSampled;
 
 impl Mode for Bare {
     const AXES: u32 = axes::BARE;
@@ -82,32 +73,4 @@ impl Mode for ManagedSampled {
     const HOOKS: bool = true;
     const SAMPLED: bool = true;
     type Sampled = ManagedSampled;
-}
-
-impl Mode for Logged {
-    const AXES: u32 = axes::DYNAMIC;
-    const LOGS: bool = true;
-    type Sampled = LoggedSampled;
-}
-
-impl Mode for LoggedSampled {
-    const AXES: u32 = axes::DYNAMIC;
-    const LOGS: bool = true;
-    const SAMPLED: bool = true;
-    type Sampled = LoggedSampled;
-}
-
-impl Mode for ManagedLogged {
-    const AXES: u32 = axes::DYNAMIC;
-    const HOOKS: bool = true;
-    const LOGS: bool = true;
-    type Sampled = ManagedLoggedSampled;
-}
-
-impl Mode for ManagedLoggedSampled {
-    const AXES: u32 = axes::DYNAMIC;
-    const HOOKS: bool = true;
-    const LOGS: bool = true;
-    const SAMPLED: bool = true;
-    type Sampled = ManagedLoggedSampled;
 }

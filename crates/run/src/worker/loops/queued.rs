@@ -10,6 +10,7 @@ use fiord_load::{Next, Source};
 use fiord_stat::shares::LoopStage;
 
 use super::super::hooks::{Delay, Events};
+use super::super::layers::Borrowed;
 use super::fill::FillOutcome;
 use super::mode::Mode;
 use super::slots::{Batching, EMPTY_BATCHES, LoopState, Slots};
@@ -33,10 +34,25 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
         while self.parts().round::<M>(&mut at) {
             at.ended |= self.state.error.is_some()
                 || (self.state.housekeeping_due(at.now)
-                    && !burst::keep_house_queued::<M::Sampled, E>(&mut self.dyn_parts(), &mut at));
+                    && !self.keep_house_queued::<M::Sampled>(&mut at));
         }
         self.slots = at.slots.free;
         self.slots.extend(self.state.hooks.take_spare());
+    }
+
+    /// Housekeeping, then a burst of samples. False when the job must issue no more I/Os.
+    #[cold]
+    #[inline(never)]
+    fn keep_house_queued<M: Mode>(&mut self, at: &mut LoopState) -> bool {
+        let mut engine = Borrowed::of(&mut self.engine);
+        let mut parts = Parts {
+            state: &mut self.state,
+            engine: &mut engine,
+            source: &mut self.source as &mut dyn Source,
+            payload: &mut self.payload as &mut dyn Payload,
+            clock: &self.clock,
+        };
+        burst::keep_house_queued::<M, _>(&mut parts, at)
     }
 }
 
@@ -72,23 +88,22 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let all = *ended || must_drain(held.as_ref());
         // When all must come back, wait for one at a time: completions must not wait for each other.
         let min = if all { 1 } else { batching.min.min(pending) };
-        let want = Want { min, max: batching.max, timeout: None };
-        let mut limited = want;
-        if M::HOOKS && !*ended && !self.state.limit_wait(self.clock, &mut limited) {
+        let mut want = Want { min, max: batching.max, timeout: None };
+        if M::HOOKS && !*ended && !self.state.limit_wait(self.clock, &mut want) {
             *now = self.clock.now();
             self.end_stage::<M>(LoopStage::Waiting);
             return true;
         }
-        if !self.turn::<M>(slots, limited, now) {
-            return false;
-        }
-        while slots.in_flight() > batching.low && !all && batching.comes_down(pending) {
-            let want = batching.down(slots.in_flight());
+        // One call, because it is inlined.
+        loop {
             if !self.turn::<M>(slots, want, now) {
                 return false;
             }
+            if slots.in_flight() <= batching.low || all || !batching.comes_down(pending) {
+                return true;
+            }
+            want = batching.down(slots.in_flight());
         }
-        true
     }
 
     /// Takes back the slots that hooks have released. `ended`: the loop issues no more I/Os.
@@ -173,9 +188,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if count > 0 {
             self.state.recorder.complete.record(count as u32);
         }
-        if M::LOGS {
-            self.state.cut_log(*now);
-        }
+        self.state.cut_log(*now);
         let mut batches = EMPTY_BATCHES;
         while let Some((slot, outcome)) = slots.done.pop_front() {
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
@@ -185,7 +198,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             // The next I/Os begin after the hooks have read these bytes.
             *now = self.clock.now();
         }
-        if M::LOGS && self.state.log.take_waited() {
+        if M::DYNAMIC && self.state.log.follows() && self.state.log.take_waited() {
             *now = self.clock.now();
         }
         self.end_stage::<M>(LoopStage::Completion);
