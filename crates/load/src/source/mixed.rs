@@ -90,7 +90,7 @@ struct Order {
 
 impl Order {
     fn new(blocks: u64, block: u32, seed: u64) -> Self {
-        let order = Permutation::new(blocks, &mut Rng::new(seed, Purpose::Offset, 0));
+        let order = Permutation::of_pass(blocks, seed, 0, 0);
         Order { order, blocks, left: blocks, block: block.into(), pass: 0 }
     }
 
@@ -100,7 +100,7 @@ impl Order {
         if !again {
             self.pass += 1;
         }
-        self.order = Permutation::new(self.blocks, &mut Rng::new(seed, Purpose::Offset, self.pass));
+        self.order = Permutation::of_pass(self.blocks, seed, 0, self.pass);
         self.left = self.blocks;
     }
 }

@@ -118,7 +118,7 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
         AnySource::Uniform(Uniform::new(region, rng))
     } else {
         let timed = region.ios == u64::MAX;
-        AnySource::Permuted(Permuted::new(region, rng, load.repeat && !timed))
+        AnySource::Permuted(Permuted::new(region, load.seed, load.repeat && !timed))
     })
 }
 

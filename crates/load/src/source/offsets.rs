@@ -251,9 +251,13 @@ impl RandomOffsets {
         };
         let order = order.get_or_insert_with(|| {
             let blocks = self.len / min;
-            let stream = self.stream | (dir as u64) << 24;
-            let mut rng = Rng::new(rules.seed, Purpose::Offset, stream);
-            Order { order: Permutation::new(blocks, &mut rng), left: blocks, returned: None }
+            let (file, pass) = (self.stream & u64::from(u32::MAX), self.stream >> 32);
+            let own = match rules.kind {
+                Kind::PerDirection => (dir as u64 + 1) << 28,
+                _ => 0,
+            };
+            let order = Permutation::of_pass(blocks, rules.seed, file ^ own, pass);
+            Order { order, left: blocks, returned: None }
         });
         order.left = order.left.checked_sub(1)?;
         let block = order.returned.take().unwrap_or_else(|| order.order.draw());

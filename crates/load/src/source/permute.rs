@@ -5,7 +5,7 @@
 //! width hides its regularity. Values of `n` or more are skipped; they are fewer than half, because
 //! the modulus is less than `2 n`.
 
-use crate::rng::Rng;
+use crate::rng::{Purpose, Rng};
 
 /// A keyed order of `0 .. n`. After `n` numbers the same order begins again.
 #[derive(Debug, Clone)]
@@ -44,6 +44,13 @@ impl Permutation {
         };
         order.next = order.make();
         order
+    }
+
+    /// The order in which a pass over a file visits its blocks. All sources have the same one, so that an option such as
+    /// `fsync`, which needs another source, does not change the offsets.
+    pub(super) fn of_pass(blocks: u64, seed: u64, file: u64, pass: u64) -> Self {
+        let which = file ^ pass << 32;
+        Permutation::new(blocks, &mut Rng::new(seed, Purpose::Offset, which))
     }
 
     /// The next number of the order.

@@ -98,26 +98,29 @@ pub struct Permuted {
     region: PlainRegion,
     order: Permutation,
     left: u64,
-    /// Generator for the order of the next pass; `None`: all passes have the same order
-    /// (`randrepeat`).
-    rng: Option<Rng>,
+    seed: u64,
+    /// All passes have the same order (`randrepeat`).
+    repeat: bool,
+    /// Number of the pass.
+    number: u64,
     /// Blocks left in this pass.
     pass: u64,
 }
 
 impl Permuted {
     /// Draws the first order. `repeat`: every pass has the same order.
-    pub fn new(region: PlainRegion, mut rng: Rng, repeat: bool) -> Self {
-        let order = Permutation::new(region.blocks, &mut rng);
-        let rng = (!repeat).then_some(rng);
-        Permuted { region, order, left: region.ios, rng, pass: region.blocks }
+    pub fn new(region: PlainRegion, seed: u64, repeat: bool) -> Self {
+        let order = Permutation::of_pass(region.blocks, seed, 0, 0);
+        Permuted { region, order, left: region.ios, seed, repeat, number: 0, pass: region.blocks }
     }
 
     #[cold]
     fn new_pass(&mut self) {
-        match &mut self.rng {
-            Some(rng) => self.order = Permutation::new(self.region.blocks, rng),
-            None => self.order.rewind(),
+        if self.repeat {
+            self.order.rewind();
+        } else {
+            self.number += 1;
+            self.order = Permutation::of_pass(self.region.blocks, self.seed, 0, self.number);
         }
         self.pass = self.region.blocks;
     }

@@ -234,3 +234,27 @@ fn a_random_pass_over_four_terabytes_needs_no_memory() {
         assert_eq!(offsets.len(), 100_000);
     }
 }
+
+/// An option that needs another source does not change which blocks a job visits in which order.
+#[test]
+fn the_random_order_depends_only_on_the_seed() {
+    for (one, other) in [
+        ("rw=randwrite size=64k", "rw=randwrite size=64k fsync=3"),
+        ("rw=randwrite size=64k loops=3", "rw=randwrite size=64k loops=3 fdatasync=5"),
+        ("rw=randwrite size=64k io_size=200k", "rw=randwrite size=64k io_size=200k fsync=3"),
+        ("rw=randread size=64k loops=2", "rw=randread size=64k loops=2 fsync=3"),
+        ("rw=randwrite size=64k norandommap", "rw=randwrite size=64k norandommap fsync=3"),
+    ] {
+        for repeat in [true, false] {
+            let offsets = |words| {
+                let mut job = job(words);
+                job.load.repeat = repeat;
+                ios(&job).iter().map(|io| io.offset).collect::<Vec<_>>()
+            };
+            assert_eq!(offsets(one), offsets(other), "{one}, {other}, {repeat}");
+        }
+    }
+    let (written, read) =
+        (ios(&job("rw=randwrite size=64k fsync=3")), ios(&job("rw=randread size=64k")));
+    assert!(written.iter().zip(&read).all(|(written, read)| written.offset == read.offset));
+}
