@@ -1,6 +1,6 @@
 //! Options that set one field of the plan.
 
-use fiord_types::{Bytes, Dir, Nanos, PerDir, SteadyLimit, SteadyMeasure, SteadyRule};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::*;
 use crate::model::*;
@@ -10,7 +10,7 @@ const SECOND: u64 = 1_000_000_000;
 /// A command line and a condition that its job must satisfy.
 type Line = (&'static str, fn(&JobPlan) -> bool);
 
-fn check(table: &[Line]) {
+pub(super) fn check(table: &[Line]) {
     for (line, holds) in table {
         let line = format!("--name=a --size=1m {line}");
         let job = job(&Fake::empty(), &line);
@@ -442,171 +442,4 @@ fn messages_point_at_the_setting() {
     let place = errors[0].place.as_ref().unwrap();
     assert!(place.source.text[place.span.clone()].contains("1000"), "{place:?}");
     assert!(!errors[0].help.is_empty());
-}
-
-#[test]
-fn steady_state() {
-    let steady = |j: &JobPlan| j.end.steady.clone().unwrap();
-    let line = "--ss=iops_slope:0.3% --ss_dur=1800 --ss_ramp=60 --ss_interval=30";
-    let plan = steady(&job(&Fake::empty(), &format!("--name=a --size=1m {line}")));
-    assert_eq!(plan.measure, SteadyMeasure::Iops);
-    assert_eq!(plan.rule, SteadyRule::Slope(SteadyLimit { value: 0.3, percent: true }));
-    assert_eq!(
-        (plan.interval, plan.samples, plan.ramp),
-        (Nanos::from_secs(30), 60, Nanos::from_secs(60))
-    );
-    assert_eq!(plan.spec, "iops_slope:0.300000%");
-    check(&[
-        ("", |j| j.end.steady.is_none()),
-        ("--ss=iops:1%", |j| j.end.steady.is_none()),
-        ("--ss_dur=2", |j| j.end.steady.as_ref().is_some_and(|s| s.spec == "iops_slope:0.010000%")),
-        ("--ss=lat:500 --ss_dur=2", |j| {
-            j.end.steady.as_ref().is_some_and(|s| {
-                s.measure == SteadyMeasure::Latency
-                    && s.rule == SteadyRule::Deviation(SteadyLimit { value: 500.0, percent: false })
-            })
-        }),
-        ("--ss=pts", |j| {
-            j.end.steady.as_ref().is_some_and(|s| (s.samples, s.interval) == (5, Nanos(SECOND)))
-        }),
-    ]);
-}
-
-#[test]
-fn pace() {
-    check(&[
-        ("", |j| j.pace == Pace { cycle: Nanos(SECOND), ..Pace::default() } && j.pace.is_free()),
-        ("--rate_iops=70,30", |j| {
-            j.pace.rate == [Some(Rate::Ios(70)), Some(Rate::Ios(30)), Some(Rate::Ios(30))]
-        }),
-        ("--rate=1m,", |j| j.pace.rate == [Some(Rate::Bytes(1 << 20)), None, None]),
-        ("--rate=,500k", |j| {
-            j.pace.rate == [None, Some(Rate::Bytes(500 << 10)), Some(Rate::Bytes(500 << 10))]
-        }),
-        ("--rate=1m --rate_min=512k --ratecycle=500", |j| {
-            j.pace.min_rate[Dir::Read] == Some(Rate::Bytes(512 << 10))
-                && j.pace.cycle == Nanos(SECOND / 2)
-        }),
-        ("--rate_iops=9 --rate_process=poisson --rate_ignore_thinktime=1", |j| {
-            j.pace.process == RateProcess::Poisson && j.pace.forgive_think
-        }),
-        ("--thinktime=500 --thinktime_spin=100 --thinktime_blocks_type=issue", |j| {
-            j.pace.think
-                == Some(Think {
-                    time: Nanos(500_000),
-                    spin: Nanos(100_000),
-                    blocks: Some(1),
-                    on_issue: true,
-                    ..Think::default()
-                })
-        }),
-        ("--thinktime=1s --thinktime_iotime=9s", |j| {
-            j.pace.think.is_some_and(|t| t.blocks.is_none() && t.io_time == Nanos(9 * SECOND))
-        }),
-        ("--thinkcycles=1000", |j| {
-            j.pace.think.is_some_and(|t| (t.cycles, t.time) == (1000, Nanos::ZERO))
-        }),
-        ("--flow=-3 --flow_id=7 --flow_sleep=1000", |j| {
-            j.pace.flow == Some(FlowShare { id: 7, weight: 3, sleep: Nanos(1_000_000) })
-        }),
-        ("--max_latency=5s,100", |j| {
-            j.pace.max_latency == [5 * SECOND, 100_000, 100_000].map(|ns| Some(Nanos(ns)))
-        }),
-        ("--latency_target=2ms --latency_window=500ms --latency_percentile=99.9", |j| {
-            j.pace.latency_target
-                == Some(LatencyTargetPlan {
-                    target: Nanos(2_000_000),
-                    window: Nanos(SECOND / 2),
-                    share_ppm: 999_000,
-                    keep_on: false,
-                })
-        }),
-    ]);
-}
-
-/// Contradicting options are an error; an option that makes another one ineffective is a warning.
-#[test]
-fn paces_that_contradict() {
-    let base = "--name=a --size=1m";
-    for (line, what) in [
-        ("--rate=1m --rate_iops=100", "mutually exclusive"),
-        ("--rate_min=1m --rate_iops_min=100", "mutually exclusive"),
-        ("--rate=1m --rate_min=100m", "minimum rate exceeds rate"),
-        ("--rate_iops=10 --rate_iops_min=11", "minimum rate exceeds rate"),
-        ("--rate=40k --bs=4k --rate_iops_min=11", "minimum rate exceeds rate"),
-        ("--rate_iops=10 --bs=4k --rate_min=41k", "minimum rate exceeds rate"),
-    ] {
-        let error = error(&Fake::empty(), &format!("{base} {line}"));
-        assert!(error.contains(what), "{line}: {error}");
-    }
-    for (line, what) in [
-        ("--rate_iops=1000 --thinktime=10ms", "never reached"),
-        ("--rw=randrw --rwmixread=70 --rate_iops=100", "no effect"),
-        ("--thinktime_spin=10", "no effect without `thinktime`"),
-        ("--latency_window=10ms", "no effect without `latency_target`"),
-        ("--flow=-3", "a share of 3"),
-        ("--flow_sleep=3", "no effect without `flow`"),
-    ] {
-        let resolved = run(&Fake::empty(), &format!("{base} {line}")).unwrap();
-        let found = resolved.warnings.iter().any(|w| w.what.contains(what));
-        assert!(found, "{line}: {:#?}", resolved.warnings);
-    }
-    let quiet = run(&Fake::empty(), &format!("{base} --rate_iops=100 --thinktime=1ms")).unwrap();
-    assert!(quiet.warnings.is_empty(), "{:#?}", quiet.warnings);
-}
-
-#[test]
-fn priorities_of_single_ios() {
-    const ENGINE: &str = "--direct=1 --ioengine=io_uring";
-    let of = |line: &str| {
-        let line = format!("{ENGINE} {line}");
-        job(&Fake::default(), &format!("--name=a --filename=x --size=1m --rw=randrw {line}"))
-    };
-    let share = |block, percent, priority| PriorityShare { block, percent, priority };
-    let prio = |class, level, hint| IoPrio { class, level, hint };
-    assert_eq!(of("--cmdprio_percentage=0").load.priorities, None);
-    let both = of("--cmdprio_percentage=30").load.priorities.unwrap();
-    assert_eq!(both.values, [prio(1, 0, 0)]);
-    assert_eq!(both.shares, [vec![share(None, 30, 1)], vec![share(None, 30, 1)], vec![]]);
-    let each = "--cmdprio_percentage=30,5 --cmdprio_class=2,3 --cmdprio=4,0 --cmdprio_hint=9";
-    let each = of(each).load.priorities.unwrap();
-    assert_eq!(each.values, [prio(2, 4, 9), prio(3, 0, 9)]);
-    assert_eq!(each.shares, [vec![share(None, 30, 1)], vec![share(None, 5, 2)], vec![]]);
-    let split = "--bssplit=4k/50:8k/50 --cmdprio=2 \
-                 --cmdprio_bssplit=4k/20/1/0/7:4k/10/2/4:8k/,8k/60";
-    let split = of(split).load.priorities.unwrap();
-    assert_eq!(split.values, [prio(1, 0, 7), prio(2, 4, 0), prio(1, 2, 0)]);
-    assert_eq!(split.shares[Dir::Read], [share(Some(4096), 20, 1), share(Some(4096), 10, 2)]);
-    assert_eq!(split.shares[Dir::Write], [share(Some(8192), 60, 3)]);
-}
-
-#[test]
-fn refuses_invalid_priorities_of_single_ios() {
-    let of = |line: &str| {
-        let line = format!("--name=a --filename=x --size=1m --rw=randrw {line}");
-        error(&Fake::default(), &line)
-    };
-    for (line, what) in [
-        ("--cmdprio_percentage=1 --cmdprio_bssplit=4k/1", "mutually exclusive"),
-        ("--cmdprio_bssplit=4k/90:4k/20", "add up to 110 per cent"),
-        ("--cmdprio_bssplit=4k/10/4/0", "the class is not from 1 to 3"),
-        ("--cmdprio_bssplit=4k/10/1", "a class needs a level"),
-        ("--cmdprio_bssplit=4k/10/1/2/3/4", "too many slashes"),
-        ("--cmdprio_bssplit=0/10", "not a block size"),
-        ("--cmdprio_bssplit=4k/x", "4k/x"),
-    ] {
-        let found = of(&format!("--ioengine=io_uring {line}"));
-        assert!(found.contains(what), "{line}: {found}");
-    }
-}
-
-#[test]
-fn a_mix_that_agrees_with_both_rates_needs_no_message() {
-    let noted = |options: &str| {
-        warned(&format!("--name=a --ioengine=null --size=1m --rw=randrw {options}")).len()
-    };
-    assert_eq!(noted("--rwmixread=70 --rate_iops=700,300"), 0);
-    assert_eq!(noted("--rwmixwrite=30 --rate_iops=700,300"), 0);
-    assert_eq!(noted("--rwmixread=70 --rate_iops=300,300"), 1);
-    assert_eq!(noted("--rwmixread=70 --rate=7m,3m"), 1, "block sizes may differ");
 }
