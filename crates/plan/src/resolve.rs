@@ -131,6 +131,7 @@ pub fn resolve(
     warnings.extend(specification::unused(&jobs, &plans));
     content::count_blocks(&mut plans);
     verify::share_targets(&mut plans);
+    verify::store_checked_files(&mut plans);
     let global_options = reporting::listed(options.globals.iter());
     Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
 }

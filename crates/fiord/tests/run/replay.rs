@@ -151,6 +151,48 @@ fn offsets_are_divided_rounded_and_redirected() {
 }
 
 #[test]
+fn offsets_beyond_the_target_are_refused_or_scaled() {
+    let place = Place::new();
+    let rows = [
+        (0, "write 0 4096"),
+        (10_000, "write 32768 4096"),
+        (20_000, "read 61440 4096"),
+        (30_000, "write 57344 8192"),
+    ];
+    place.write("log", log(&rows));
+    let ran = replay(&place, "--sim_size=32k --write_iolog=out");
+    let said = "the trace has I/Os up to offset 65536, and `f` has 32768 bytes";
+    assert!(ran.status == Some(1) && ran.err.contains(said), "{ran:?}");
+    assert!(
+        ran.err.contains("replay_scale=2") && ran.err.contains("replay_beyond=scale"),
+        "{ran:?}"
+    );
+    assert!(!place.path("out").exists(), "no I/O");
+
+    let scaled = |options: &str| {
+        let line = format!("--sim_size=32k --replay_beyond=scale --write_iolog=out {options}");
+        let ran = replay(&place, &line).ok();
+        assert!(ran.out.contains("all its offsets are multiplied by"), "{ran:?}");
+        let text = std::fs::read_to_string(place.path("out")).unwrap();
+        std::fs::remove_file(place.path("out")).unwrap();
+        let row = |line: &str| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [_, _, kind @ ("read" | "write"), offset, len] = fields[..] else { return None };
+            Some(format!("{kind} {offset} {len}"))
+        };
+        text.lines().filter_map(row).collect::<Vec<_>>()
+    };
+    // The last I/Os end where the target ends, and offsets stay multiples of the block.
+    let half = ["write 0 4096", "write 16384 4096", "read 28672 4096", "write 24576 8192"];
+    assert_eq!(scaled(""), half);
+    place.write(
+        "log",
+        log(&[(0, "write 0 4096"), (9, "write 40960 4096"), (19, "read 94208 4096")]),
+    );
+    assert_eq!(scaled(""), ["write 0 4096", "write 12288 4096", "read 28672 4096"]);
+}
+
+#[test]
 fn kinds_of_io_and_files_are_skipped() {
     let place = Place::new();
     let text = log(&[(0, "read 0 512"), (1, "write 0 512"), (2, "sync 0 0"), (3, "datasync 0 0")])

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::fiord::{Place, Ran, end, signal, under_way};
+use crate::fuse::{FOREVER, Served};
 
 /// A job that writes for a minute, and verifies later.
 const JOB: &str =
@@ -114,6 +115,29 @@ fn a_signal_ends_the_command() {
     let ran = end(child, SOON);
     assert_eq!(ran.status, Some(128), "{ran:?}");
     assert!(!ran.out.contains("the command of the trigger"), "{ran:?}");
+}
+
+/// A worker that hangs in a system call does not hinder the trigger.
+#[test]
+fn the_trigger_works_although_a_device_hangs() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, FOREVER) else { return };
+    let hung = served.file();
+    let hangs = format!("--name=hangs --filename={} --rw=read --size=64k", hung.display());
+    let mut command = place.command(&format!("{JOB} {hangs} --trigger-timeout=300ms"));
+    command.arg(format!("--trigger=test -s {STATE} && touch here"));
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    let began = std::time::Instant::now();
+    while !place.path("here").exists() {
+        assert!(began.elapsed() < SOON, "the command did not run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The read ends, and with it the run.
+    drop(served);
+    let ran = end(child, SOON);
+    assert!(ran.out.contains("saved 1 verify state, runs `test -s"), "{ran:?}");
+    assert!(verified(&place) > 0);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub use fiord_job::option::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
 use fiord_job::option::table::engine;
+use fiord_job::option::table::sim::SIM_STORE;
 
 use super::PassthroughPlan;
 
@@ -88,6 +89,15 @@ impl EnginePlan {
         match self {
             EnginePlan::Sim(plan) => Some(plan),
             _ => None,
+        }
+    }
+
+    /// Turns on `sim_store` if this is a simulated device whose options do not mention it.
+    pub fn store_if_simulated(&mut self) {
+        let Self::Sim(plan) = self else { return };
+        let name = SIM_STORE.name();
+        if !plan.options.iter().any(|(option, _)| option == name) {
+            plan.options.push((name.to_owned(), "1".to_owned()));
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fiord_formats::trace::TraceName;
+use fiord_job::option::table::sim::SIM_SIZE;
 use fiord_job::option::table::{READ_IOLOG, REPLAY_BEYOND, REPLAY_REDIRECT, ReplayBeyond};
 use fiord_types::{Bytes, Dir, FileIndex};
 
@@ -138,7 +139,11 @@ fn file(
     let usage = Usage { mix, trims: mix.has(Dir::Trim), ..usage };
     let (kind, extent) = paths::kind_of(job, &path, usage, survey, messages)?;
     let now = extent.size_now();
-    let fit = match extent {
+    let space = match job.get(SIM_SIZE).0 {
+        0 => extent,
+        size => Extent::Fixed(size),
+    };
+    let fit = match space {
         Extent::Fixed(size) => fit(job, &path, name, (size, usage), messages)?,
         Extent::Growable(_) | Extent::Endless => ReplayFit::default(),
     };
@@ -161,7 +166,7 @@ fn file(
     if let Some(size) = needed {
         survey.plan(&path, size.0);
     }
-    let len = match extent {
+    let len = match space {
         // The offsets of a stream are checked against this while it is read.
         Extent::Fixed(size) if stream => Bytes(size),
         _ if stream => Bytes(LARGEST_FILE),

@@ -411,6 +411,15 @@ fn a_simulated_device_that_stores_nothing_cannot_be_verified() {
     let line = "--name=a --filename=f --size=1m --ioengine=sim --rw=write --verify=crc32c";
     let found = error(&Fake::empty(), &format!("{line} --sim_store=0"));
     assert!(found.contains("`sim_store=0` stores no data that `verify` could check"), "{found}");
-    jobs(&Fake::empty(), line);
-    jobs(&Fake::empty(), &format!("{line} --sim_store=0 --do_verify=0"));
+    let stores = |line: &str| {
+        let job = job(&Fake::empty(), line);
+        let store = |(name, value): &(String, String)| name == "sim_store" && value == "1";
+        job.engine.simulated().unwrap().options.iter().any(store)
+    };
+    assert!(stores(line));
+    assert!(!stores(&format!("{line} --do_verify=0")));
+    assert!(stores(&format!(
+        "{line} --do_verify=0 --name=b --filename=f --ioengine=sim --rw=read --verify=crc32c --size=1m"
+    )));
+    assert!(!stores(&line.replace("--verify=crc32c", "")));
 }

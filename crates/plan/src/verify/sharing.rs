@@ -1,12 +1,31 @@
 //! Files that several jobs use, of which at least one verifies them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fiord_types::{Bytes, JobIndex, common_divisor};
 
 use super::tracking::{self, granule};
 use crate::model::{JobPlan, Tracking, VerifyPass};
+
+/// Turns on `sim_store` for the files on simulated devices that some job checks, unless a job sets it.
+pub(crate) fn store_checked_files(plans: &mut [JobPlan]) {
+    let on_sim = |plan: &&JobPlan| plan.engine.simulated().is_some();
+    let checked: HashSet<PathBuf> = plans
+        .iter()
+        .filter(on_sim)
+        .filter(|plan| plan.verify.as_ref().is_some_and(|verify| verify.checks()))
+        .flat_map(|plan| plan.target.files.iter().map(|file| file.path.clone()))
+        .collect();
+    if checked.is_empty() {
+        return;
+    }
+    for plan in plans {
+        if plan.target.files.iter().any(|file| checked.contains(&file.path)) {
+            plan.engine.store_if_simulated();
+        }
+    }
+}
 
 /// Chooses what jobs must know about the writes of each other. Jobs that verify a file that another job writes at the
 /// same time use a map of it. Once there is a map, every job that writes the file while the map is in use keeps it up

@@ -175,7 +175,8 @@ options! {
     .since("fiord");
 
     /// Keeps written data in memory and returns it to reads. Jobs of a run that name the same file
-    /// see the same data. `sim_torn_rate`, `sim_lost_rate`, `sim_faults` and `sim_crash` turn it on.
+    /// see the same data. `sim_torn_rate`, `sim_lost_rate`, `sim_faults` and `sim_crash` turn it on, and
+    /// verification does for all jobs with a file that some job checks.
     pub const SIM_STORE: Opt<bool> = option("sim_store", BOOL, "sim_store=1")
         .of(SIM)
         .since("fiord")
