@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
+use fiord_types::Errno;
 
 use crate::consent::Ask;
 
@@ -31,7 +32,7 @@ impl Session<'_> {
 
 /// The results cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the results to standard output: {0}")]
+#[error("cannot write the results to standard output: {}", Errno::explain(.0))]
 pub struct CannotPrint(#[source] pub io::Error);
 
 /// How a subcommand ends if no error stops it.

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::FileGuard;
+use fiord_types::Errno;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +17,7 @@ pub enum FileError {
     #[error(transparent)]
     System(#[from] fiord_sys::Error),
     /// The file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", Errno::explain(.source))]
     Io {
         /// The file.
         path: PathBuf,

@@ -7,9 +7,12 @@
 //! | `file` | files added and laid out |
 //! | `process` | jobs that start and end |
 //! | `io`, `mem` | each I/O, the buffers: written by the job itself ([`fiord_run::debug`]) |
+//! | `verify`, `rate`, `zbd` | how the job verifies, its rates, the zones of its files |
 //! | `job:N` | restricts the others to job N, from 0 |
 //!
-//! The other categories of fio have no lines: they are about parts that fiord does not have.
+//! The other categories of fio have no lines, because they are about parts that fiord does not have. A line says so.
+
+mod plan;
 
 use std::sync::Mutex;
 
@@ -21,6 +24,20 @@ use fiord_run::events::EventKind;
 use fiord_types::JobIndex;
 
 use crate::sink::Sink;
+
+/// Categories about parts that fiord does not have.
+const WITHOUT_LINES: [&str; 10] = [
+    "blktrace",
+    "diskutil",
+    "mutex",
+    "profile",
+    "time",
+    "net",
+    "compress",
+    "steadystate",
+    "helperthread",
+    "sprandom",
+];
 
 /// The requested categories and their destination.
 #[derive(Debug, Clone)]
@@ -53,6 +70,11 @@ impl Debug {
                 Some(number) => output.raw(&format!("fio: set debug jobno {number}\n")),
                 None if all => {}
                 None => output.raw(&format!("fio: set debug option {category}\n")),
+            }
+            if !all && WITHOUT_LINES.contains(&category.as_str()) {
+                output.raw(&format!(
+                    "fio: {category} is about a part that fiord does not have: it has no lines\n"
+                ));
             }
         }
         Some(Debug { output, pid: std::process::id() })
@@ -108,6 +130,15 @@ impl Debug {
                 for file in &job.target.files {
                     let name = file.path.display();
                     self.output.line("file", self.pid, format_args!("add file {name}"));
+                }
+            }
+            for (category, lines) in [
+                ("verify", plan::verification(job)),
+                ("rate", plan::rates(job)),
+                ("zbd", plan::zones(job)),
+            ] {
+                for line in lines.iter().filter(|_| self.output.wants(category, index)) {
+                    self.output.line(category, self.pid, line);
                 }
             }
         }

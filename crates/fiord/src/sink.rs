@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use fiord_sys::file::FileGuard;
 use fiord_sys::{standard_output, terminal};
+use fiord_types::Errno;
 
 use crate::exit::Exit;
 
@@ -36,7 +37,7 @@ enum Failed {
 
 /// The file of `--output` cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("fio: output file open error: {path}: {source}\n  To fix: {}", remedy(.source))]
+#[error("fio: output file open error: {path}: {}\n  To fix: {}", Errno::explain(.source), remedy(.source))]
 pub(crate) struct OutputFile {
     path: PathBuf,
     source: io::Error,
@@ -114,7 +115,7 @@ impl Sink {
             Some(Failed::Closed) => {
                 "it is closed\n  To fix: use >/dev/null, or --output=FILE, instead of >&-".into()
             }
-            Some(Failed::Write(error)) => error.to_string(),
+            Some(Failed::Write(error)) => Errno::explain(&error),
         };
         complain(&format!("fio: cannot write the results to {name}: {why}\n"));
         Exit::Failure

@@ -1,5 +1,6 @@
 //! Reads a job file and the files that it includes, and splits it into sections.
 
+use fiord_types::Errno;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ impl Reader<'_> {
         let (file, bytes) = match self.read(file) {
             Ok(found) => found,
             Err(e) => {
-                let what = format!("unable to open `{file}` job file: {}", reason(&e));
+                let what = format!("unable to open `{file}` job file: {}", Errno::explain(&e));
                 let mut error = Diagnostic::error(what, Some(named));
                 if file.contains('=') {
                     error = error.help(format!("To fix: to set an option, write `--{file}`"));
@@ -142,10 +143,4 @@ impl Reader<'_> {
 fn outside(name: &str, place: Place) -> Diagnostic {
     Diagnostic::error(format!("`{name}` is outside of any [job] section"), Some(place))
         .help("To fix: put a line such as `[global]` or `[job1]` above it")
-}
-
-/// The message of an I/O error, without Rust's `(os error N)`.
-pub(crate) fn reason(e: &std::io::Error) -> String {
-    let text = e.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_string()
 }

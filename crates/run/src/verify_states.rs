@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fiord_formats::verify::state::{self, VerifyState, VerifyStateError};
 use fiord_plan::JobPlan;
 use fiord_sys::file::{self, FileGuard};
+use fiord_types::Errno;
 
 use crate::shared::Run;
 
@@ -25,7 +26,7 @@ enum Cause {
     State(#[from] VerifyStateError),
     #[error(transparent)]
     System(#[from] fiord_sys::Error),
-    #[error(transparent)]
+    #[error("{}", Errno::explain(.0))]
     Io(#[from] std::io::Error),
 }
 

@@ -215,6 +215,13 @@ impl Errno {
         error.raw_os_error().map(Errno)
     }
 
+    /// The text of an error of the standard library for a message: the errno as `Display` shows it
+    /// (`"No such file or directory (ENOENT)"`), or the error's own text if no system call caused it.
+    #[must_use]
+    pub fn explain(error: &std::io::Error) -> String {
+        Errno::of(error).map_or_else(|| error.to_string(), |errno| errno.to_string())
+    }
+
     /// The symbolic name (`"ENOSPC"`), or `"E?"` for a number that Linux does not define.
     ///
     /// If several names share a number, this is the usual one: `EAGAIN`, `EDEADLK`, `EOPNOTSUPP`.
@@ -283,5 +290,7 @@ mod tests {
         assert_eq!(Errno::ENOSPC.text(), "No space left on device");
         assert_eq!(Errno::EIO.to_string(), "Input/output error (EIO)");
         assert!(Errno::from_raw(9999).text().contains("9999"));
+        assert_eq!(Errno::explain(&Errno::EIO.into()), Errno::EIO.to_string());
+        assert_eq!(Errno::explain(&std::io::Error::other("odd")), "odd");
     }
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use fiord_formats::log::LogError;
+use fiord_types::Errno;
 
 use crate::session::CannotPrint;
 
@@ -11,7 +12,11 @@ use crate::session::CannotPrint;
 #[derive(Debug, thiserror::Error)]
 pub enum ShowLogError {
     /// A file cannot be opened.
-    #[error("cannot open {}: {source}", .path.display())]
+    #[error(
+        "cannot open {}: {}\n  To fix: name a log file; their names end with .log, .log.fz or .log.compact",
+        .path.display(),
+        Errno::explain(.source)
+    )]
     Open {
         /// The file.
         path: PathBuf,
@@ -84,7 +89,7 @@ pub enum ShowLogError {
         path: PathBuf,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {source}", .path.display())]
+    #[error("cannot write {}: {}", .path.display(), Errno::explain(.source))]
     Write {
         /// The file.
         path: PathBuf,

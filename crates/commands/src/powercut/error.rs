@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use fiord_sys::process::ProcessEnding;
-use fiord_types::Nanos;
+use fiord_types::{Errno, Nanos};
 
 use super::settings::{DeviceDifference, WrongSetting};
 use super::state::StateProblem;
@@ -55,7 +55,7 @@ pub enum PowercutError {
     #[error(transparent)]
     NoConsent(#[from] NoConsent),
     /// A child process cannot be started or waited for, or its files cannot be used.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", Errno::explain(.source))]
     Process {
         /// The program or file.
         path: PathBuf,

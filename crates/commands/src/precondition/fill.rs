@@ -9,7 +9,7 @@ use fiord_job::load::MachineLoader;
 use fiord_run::error::JobError;
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_run::{Interrupt, Interrupts};
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::amount::decimal_short;
 use crate::precondition::PreconditionArgs;
@@ -37,7 +37,7 @@ pub enum FillError {
     #[error("no data could be written at byte {}", .0.0)]
     NoData(Bytes),
     /// The thread that draws the bar cannot be created.
-    #[error("cannot create a thread. To fix: raise the limit (ulimit -u, pids.max): {0}")]
+    #[error("cannot create a thread. To fix: raise the limit (ulimit -u, pids.max): {}", Errno::explain(.0))]
     Thread(#[from] std::io::Error),
     /// A bug ended the thread.
     #[error("a thread ended unexpectedly")]

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fiord_run::{Interrupt, Interrupts};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Errno};
 
 use crate::consent::{self, NoConsent};
 use crate::session::{CannotPrint, CommandEnd, Session};
@@ -43,7 +43,7 @@ pub enum PreconditionError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The user cannot see which data will be lost.
-    #[error("cannot show which data will be lost: {0}")]
+    #[error("cannot show which data will be lost: {}", Errno::explain(.0))]
     Warning(#[source] io::Error),
     /// The user does not confirm.
     #[error(transparent)]

@@ -23,6 +23,7 @@ use fiord_sys::signal::{self, Signals};
 use crate::axis::{self, PointSettings};
 use crate::state_file::{self, FileError};
 use child::ChildEnd;
+use fiord_types::Errno;
 use outcome::OutcomeError;
 use store::{RunDirectory, StoreError};
 
@@ -48,7 +49,7 @@ pub enum RunError {
     #[error("cannot install signal handlers: {0}")]
     Signals(#[source] fiord_sys::Error),
     /// The program cannot be started.
-    #[error("{program}: {source}")]
+    #[error("{program}: {}", Errno::explain(.source))]
     Start {
         /// The program.
         program: PathBuf,

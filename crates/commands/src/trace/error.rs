@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use fiord_formats::trace::TraceError;
+use fiord_types::Errno;
 
 use crate::rejected::Rejected;
 use crate::session::CannotPrint;
@@ -12,7 +13,11 @@ use crate::session::CannotPrint;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceCommandError {
     /// A file of the trace cannot be opened.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error(
+        "cannot open {}: {}\n  To fix: name a trace of fio, blktrace or a CSV file; for the files of all CPUs, the name without .blktrace.0",
+        path.display(),
+        Errno::explain(source)
+    )]
     Open {
         /// The file.
         path: PathBuf,
@@ -34,7 +39,7 @@ pub enum TraceCommandError {
         path: PathBuf,
     },
     /// The job file cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {}", path.display(), Errno::explain(source))]
     WriteJob {
         /// The job file.
         path: PathBuf,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_formats::trace::blktrace::{BlktraceReader, CpuFileName};
 use fiord_formats::trace::{self, InvalidLines, TraceOptions, TraceReader};
+use fiord_types::Errno;
 
 use super::args::TraceArgs;
 use super::error::TraceCommandError;
@@ -50,7 +51,7 @@ impl TraceFiles {
         }
         cpus.sort();
         if cpus.is_empty() {
-            return Err(cannot_open(path)(io::ErrorKind::NotFound.into()));
+            return Err(cannot_open(path)(Errno::ENOENT.into()));
         }
         Ok(TraceFiles::Cpus(cpus.into_iter().map(|(_, path)| path).collect()))
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use fiord_formats::verify::journal::JournalError;
 use fiord_formats::verify::sector::SectorWriter;
+use fiord_types::Errno;
 
 use crate::session::CannotPrint;
 use crate::target::TargetError;
@@ -16,7 +17,7 @@ pub enum VerifyError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// The journal or the target cannot be read.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {}", Errno::explain(.source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -106,7 +107,7 @@ pub enum VerifyError {
     },
     /// The list of bad extents cannot be written.
     #[error(
-        "cannot write the list of bad extents: {path}: {source}. To fix: use another file for --extents"
+        "cannot write the list of bad extents: {path}: {}. To fix: use another file for --extents", Errno::explain(.source)
     )]
     Extents {
         /// The file.

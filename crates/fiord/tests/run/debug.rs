@@ -88,6 +88,23 @@ fn options_and_limits_as_they_are_read() {
 }
 
 #[test]
+fn verification_rates_and_zones_of_a_job() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=sim --rw=write --bs=4k --size=128k --verify=crc32c --verify_async=2 --rate_iops=,90000,0 \
+               --rate_min=,1k,0 --zonemode=zbd --zonesize=64k --zonecapacity=32k --max_open_zones=2";
+    let out = place.run(&format!("{job} --debug=verify,rate,zbd,mutex")).ok().out;
+    let verify = lines(&out, "verify");
+    assert_eq!(verify[0], "a: method crc32c, header in every 4096 bytes at offset 0", "{out}");
+    let pass = "a: checks its writes after the loop, with 2 threads; knows its writes by ";
+    assert!(verify[1].starts_with(pass), "{out}");
+    let rates = ["a: writes: at most 90000 IOPS", "a: writes: at least 1024 bytes/s"];
+    assert_eq!(lines(&out, "rate"), rates);
+    let zones = "a.0.0: zones of 65536 bytes, emulated, 32768 bytes writable";
+    assert_eq!(lines(&out, "zbd"), ["a: max_open_zones=2, job_max_open_zones=no limit", zones]);
+    assert!(out.contains("fio: mutex is about a part that fiord does not have"), "{out}");
+}
+
+#[test]
 fn seeds_show_what_repeats() {
     let place = Place::new();
     let job = "--ioengine=null --size=4k --name=a --numjobs=2 --debug=random";

@@ -1,5 +1,7 @@
 //! Why a log cannot be read.
 
+use fiord_types::Errno;
+
 /// What is wrong with a line of a text log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
@@ -45,7 +47,7 @@ pub enum LineProblem {
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The source cannot be read.
-    #[error("cannot read the log")]
+    #[error("cannot read the log: {}", Errno::explain(.0))]
     Read(#[from] std::io::Error),
     /// A line is not a row. The reader can go on with the next line.
     #[error("line {number} is not a row of a log: {problem}: `{text}`")]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use super::InvalidLines;
 
@@ -13,10 +13,10 @@ const QUOTED: usize = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The source failed.
-    #[error("cannot read the trace")]
+    #[error("cannot read the trace: {}", Errno::explain(.0))]
     Read(#[source] io::Error),
     /// The merged trace cannot be written.
-    #[error("cannot write the merged trace")]
+    #[error("cannot write the merged trace: {}", Errno::explain(.0))]
     Write(#[source] io::Error),
     /// One of several files or traces.
     #[error("trace file {}: {source}", file + 1)]

@@ -9,7 +9,7 @@ use fiord_job::option::table::{
     DATAPLACEMENT, DIRECT, DP_SCHEME, DataPlacement, FDP, FILENAME, PLID_SELECT, PLIDS, PlidSelect,
 };
 use fiord_job::option::value::ValueError;
-use fiord_types::Dir;
+use fiord_types::{Dir, Errno};
 
 use crate::machine::survey::Survey;
 use crate::model::{
@@ -309,7 +309,8 @@ fn scheme(job: Reading, survey: &Survey, messages: &mut Messages) -> Option<Vec<
     let text = match survey.facts.text(Path::new(&path)) {
         Ok(text) => text,
         Err(e) => {
-            messages.push(job.error(DP_SCHEME, format!("cannot read `{path}`: {e}")));
+            let why = Errno::explain(&e);
+            messages.push(job.error(DP_SCHEME, format!("cannot read `{path}`: {why}")));
             return None;
         }
     };

@@ -123,6 +123,6 @@ impl Lookup {
 
 impl From<&io::Error> for LookupError {
     fn from(error: &io::Error) -> Self {
-        LookupError { kind: error.kind(), text: error.to_string() }
+        LookupError { kind: error.kind(), text: Errno::explain(error) }
     }
 }

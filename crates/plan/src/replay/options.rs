@@ -12,6 +12,7 @@ use fiord_job::option::table::{
     ReplaySkip, VERIFY, Verify, ZONEMODE, ZoneMode,
 };
 use fiord_job::spec::JobSpec;
+use fiord_types::Errno;
 
 use crate::machine::facts::{Facts, FoundKind};
 use crate::machine::survey::Survey;
@@ -195,7 +196,7 @@ fn input(
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> String {
-    format!("cannot read the trace `{}`: {error}", path.display())
+    format!("cannot read the trace `{}`: {}", path.display(), Errno::explain(error))
 }
 
 /// The name of the block trace of which a path is the file of one CPU (`sda.blktrace.0`).

@@ -12,7 +12,7 @@ use fiord_plan::JobPlan;
 use fiord_sys::clock;
 use fiord_sys::file::{self, FileGuard};
 use fiord_sys::process::{CommandOutput, ProcessEnding};
-use fiord_types::Nanos;
+use fiord_types::{Errno, Nanos};
 
 use super::{Conductor, MIN_SLEEP, MS, SECOND};
 use crate::command::{self, Stop};
@@ -150,8 +150,9 @@ impl Conductor<'_> {
         match std::thread::Builder::new().name("trigger".into()).spawn(body) {
             Ok(_) => self.trigger.running = true,
             Err(error) => {
+                let why = Errno::explain(&error);
                 let what = format!(
-                    "the command of the trigger did not run: cannot create a thread: {error}. To fix: raise the limit \
+                    "the command of the trigger did not run: cannot create a thread: {why}. To fix: raise the limit \
                      (ulimit -u, pids.max)"
                 );
                 self.warn(None, &what);

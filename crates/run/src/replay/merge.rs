@@ -63,7 +63,7 @@ pub fn write_merged(merge: &MergePlan) -> Result<MergeSummary, JobError> {
         let _ = FileGuard::typed().remove(&merge.file);
     }
     written.map_err(|error| match &error {
-        TraceError::Write(cause) => failed(Errno::of(cause), cause.to_string()),
+        TraceError::Write(cause) => failed(Errno::of(cause), Errno::explain(cause)),
         _ => read_error(&named(merge, error)).at(&merge.file),
     })
 }
