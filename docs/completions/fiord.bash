@@ -109,6 +109,7 @@ _fiord() {
         --log_prio) words="0 1" ;;
         --log_issue_time) words="0 1" ;;
         --log_store_compressed) words="0 1" ;;
+        --log_format) words="text compact" ;;
         --log_empty) words="0 1" ;;
         --log_alternate_epoch) words="0 1" ;;
         --log_unix_epoch) words="0 1" ;;
@@ -479,6 +480,7 @@ _fiord() {
         --log_compression=
         --log_compression_cpus=
         --log_store_compressed=
+        --log_format=
         --log_empty=
         --log_alternate_epoch=
         --log_unix_epoch=

@@ -308,6 +308,7 @@ complete -c fiord -l log_issue_time -x -a '0 1' -d 'Adds the issue time of the I
 complete -c fiord -l log_compression -r -d 'Compresses a log in memory during the run, each time it has grown by this much'
 complete -c fiord -l log_compression_cpus -r -d 'The CPUs of the thread that compresses and writes logs'
 complete -c fiord -l log_store_compressed -x -a '0 1' -d 'Keeps logs compressed on disk, in files with the extension .fz'
+complete -c fiord -l log_format -x -a 'text compact' -d 'The format of the job\'s logs'
 complete -c fiord -l log_empty -x -a '0 1' -d 'Whether windows of log_avg_msec and log_hist_msec without an I/O have a row, with the value 0'
 complete -c fiord -l log_alternate_epoch -x -a '0 1' -d 'Uses the time of a clock for log entries, instead of the time since the start'
 complete -c fiord -l log_unix_epoch -x -a '0 1' -d 'Uses the time of a clock for log entries, instead of the time since the start'

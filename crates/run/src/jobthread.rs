@@ -177,6 +177,7 @@ fn before(
         if control.stopped() {
             return Ok((ThreadSettings::default(), clock));
         }
+        run.logs.open_late(index, &run.plan)?;
     }
     let settings = thread::prepare(&run.plan, job, &run.groups)?;
     if job.target.layout.pre_read {

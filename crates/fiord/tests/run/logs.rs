@@ -260,10 +260,7 @@ fn a_log_that_cannot_be_created_is_an_error_before_the_first_io() {
     let Some(place) = Place::confined(&[]) else { return };
     let job = "--name=a --filename=t --size=64k --rw=write";
     let ran = place.run(&format!("{job} --write_lat_log=nodir/x"));
-    refused(&ran, "cannot use the directory `nodir`: No such file or directory");
-    // The command does not create the directory.
-    let ran = place.run(&format!("{job} --write_lat_log=nodir/x --exec_prerun=true"));
-    refused(&ran, "log failed on nodir/x_lat.1.log: No such file or directory (ENOENT)");
+    refused(&ran, "cannot use the directory `nodir`: No such file or directory (ENOENT)");
     let ran = place.run(&format!("{job} --bandwidth-log=nodir/x"));
     refused(&ran, "nodir/x-read_bw.log");
     assert!(place.names().is_empty(), "{:?}", place.names());
@@ -271,6 +268,28 @@ fn a_log_that_cannot_be_created_is_an_error_before_the_first_io() {
     let ran = place.run("--name=a --filename=t_bw.1.log --rw=read --bs=4k --write_bw_log=t");
     refused(&ran, "the log is a file of job `a`");
     assert_eq!(fs::read(place.path("t_bw.1.log")).unwrap(), [7; 8192]);
+}
+
+#[test]
+fn a_command_before_the_job_may_create_the_directory_of_its_logs() {
+    let Some(place) = Place::confined(&[]) else { return };
+    place.write("make.sh", "mkdir new\n");
+    place.write("replace.sh", "mv new old; mkdir new\n");
+    let job = "--ioengine=null --size=64k --bs=4k --write_lat_log=new/x --write_bw_log=new/x";
+    place.run(&format!("--name=a {job} --exec_prerun=sh<make.sh")).ok();
+    assert_eq!(rows(&place, "new/x_bw.1.log").len(), 16);
+    place.run(&format!("--name=a {job} --per_job_logs=0 --exec_prerun=sh<replace.sh")).ok();
+    assert_eq!(rows(&place, "new/x_bw.log").len(), 16);
+    assert_eq!(rows(&place, "new/x_lat.log").len(), 16);
+    // Jobs share a log whose directory exists after the command of the first one.
+    fs::remove_dir_all(place.path("new")).unwrap();
+    let shared = format!("{job} --per_job_logs=0");
+    place.run(&format!("--name=a {shared} --exec_prerun=sh<make.sh --name=b {shared} --stonewall --exec_prerun=true")).ok();
+    assert_eq!(rows(&place, "new/x_bw.log").len(), 32);
+    // The command does not create the directory.
+    let ran = place
+        .run("--name=a --filename=t --size=64k --rw=write --write_lat_log=no/x --exec_prerun=true");
+    refused(&ran, "log failed on no/x_lat.1.log: No such file or directory (ENOENT)");
 }
 
 #[test]
@@ -404,6 +423,51 @@ fn compressed_logs_and_clocks() {
     let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
     let first = rows(&place, "y_bw.1.log")[0][0];
     assert!(now - 600_000 < first && first <= now, "{first} {now}");
+}
+
+fn names_in(place: &Place, directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(place.path(directory)).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The logs of a job on a virtual clock are the same in each run.
+#[test]
+fn compact_logs_contain_the_rows_of_text_logs() {
+    let place = Place::new();
+    for (number, options) in [
+        "--log_offset=1 --log_issue_time=1 --log_prio=1",
+        "--log_avg_msec=10 --log_window_value=both --log_hist_coarseness=4 --bwavgtime=20",
+        "--log_avg_msec=10 --log_empty=1 --rate_iops=20",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let job = format!(
+            "{SIM} --rw=randrw --numjobs=2 --runtime=500ms --write_bw_log=a --write_iops_log --write_lat_log=a \
+             --write_hist_log=a --log_hist_msec=50 {options}"
+        );
+        let (text, compact) = (format!("{number}t"), format!("{number}c"));
+        for (directory, options) in [(&text, ""), (&compact, " --log_format=compact")] {
+            fs::create_dir(place.path(directory)).unwrap();
+            let ran = place.run_in(directory, &format!("{job}{options}"));
+            assert_eq!(ran.status, Some(0), "{job}{options}: {ran:?}");
+        }
+        let mut names = names_in(&place, &compact);
+        assert_eq!(names.len(), 12, "{names:?}");
+        assert!(names.iter().all(|name| name.ends_with(".log.compact")), "{names:?}");
+        let sizes = names.iter().map(|name| place.path(&format!("{compact}/{name}")));
+        let bytes: u64 = sizes.map(|path| fs::metadata(path).unwrap().len()).sum();
+        names.iter_mut().for_each(|name| name.insert_str(0, &format!("{compact}/")));
+        let line = format!("log {} --convert=text --output={number}", names.join(" "));
+        fs::create_dir(place.path(&number.to_string())).unwrap();
+        place.run(&line).ok();
+        let logs = logs(&place, &text);
+        assert_eq!(crate::logs::logs(&place, &number.to_string()), logs, "{job}");
+        let rows = logs.values().map(Vec::len).sum::<usize>() as u64;
+        if number == 0 {
+            assert!(bytes < 10 * rows, "{bytes} bytes for {rows} rows");
+        }
+    }
 }
 
 #[test]

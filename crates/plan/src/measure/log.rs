@@ -7,14 +7,14 @@ use fiord_formats::log::{LogColumns, LogKind};
 use fiord_job::option::table::{
     BWAVGTIME, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, EXEC_PRERUN, GTOD_REDUCE, IOPSAVGTIME,
     LOG_ALTERNATE_EPOCH, LOG_ALTERNATE_EPOCH_CLOCK_ID, LOG_AVG_MSEC, LOG_COMPRESSION_CPUS,
-    LOG_EMPTY, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_ISSUE_TIME, LOG_OFFSET, LOG_PRIO,
-    LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, PER_JOB_LOGS, WRITE_BW_LOG, WRITE_HIST_LOG,
-    WRITE_IOPS_LOG, WRITE_LAT_LOG,
+    LOG_EMPTY, LOG_FORMAT, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_ISSUE_TIME, LOG_OFFSET,
+    LOG_PRIO, LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, LogFileFormat, PER_JOB_LOGS, WRITE_BW_LOG,
+    WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG,
 };
 use fiord_types::{Errno, JobIndex, Nanos};
 
 use crate::machine::facts::{Facts, FoundKind};
-use crate::model::{JobPlan, LogFilePlan, LogPlan, LogWindowValue};
+use crate::model::{JobPlan, LogFilePlan, LogForm, LogPlan, LogWindowValue};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -32,11 +32,12 @@ pub(crate) fn log(
                 .help("To fix: set write_lat_log and log_offset=1, or leave log_issue_time out"),
         );
     }
-    let files = files(job, index);
+    let form = form(job, messages);
+    let files = files(job, index, form);
     if files.is_empty() {
         return None;
     }
-    // A command before a job may create the directory.
+    // A command before a job may create the directory: its logs are opened after the command.
     if !job.is_set(EXEC_PRERUN) {
         files.iter().for_each(|file| check_directory(job, file, facts, messages));
     }
@@ -51,7 +52,7 @@ pub(crate) fn log(
     Some(LogPlan {
         files,
         append: !job.get(PER_JOB_LOGS),
-        compressed: job.get(LOG_STORE_COMPRESSED),
+        form,
         columns: LogColumns {
             both: value == LogWindowValue::Both,
             offset: job.get(LOG_OFFSET),
@@ -70,8 +71,26 @@ pub(crate) fn log(
     })
 }
 
+/// How the rows of the logs become bytes.
+fn form(job: Reading, messages: &mut Messages) -> LogForm {
+    let compressed = job.get(LOG_STORE_COMPRESSED);
+    if job.get(LOG_FORMAT) == LogFileFormat::Text {
+        return if compressed { LogForm::Compressed } else { LogForm::Text };
+    }
+    if compressed {
+        let what = "log_format=compact and log_store_compressed=1 are two formats of the same file";
+        messages.push(job.error(LOG_FORMAT, what).help("To fix: leave one of them out"));
+    }
+    if !job.get(PER_JOB_LOGS) {
+        let what = "jobs cannot append to a compact log, so per_job_logs=0 needs log_format=text";
+        let help = "To fix: set per_job_logs=1; `fiord log` merges the logs of all jobs";
+        messages.push(job.error(LOG_FORMAT, what).help(help));
+    }
+    LogForm::Compact
+}
+
 /// The log files of a job. As in fio, there is no file for a latency that the job does not measure.
-fn files(job: Reading, index: JobIndex) -> Vec<LogFilePlan> {
+fn files(job: Reading, index: JobIndex, form: LogForm) -> Vec<LogFilePlan> {
     let measures = |off| !job.get(GTOD_REDUCE) && !job.get(off);
     let kinds = [
         (WRITE_BW_LOG, LogKind::Bandwidth, true),
@@ -90,11 +109,14 @@ fn files(job: Reading, index: JobIndex) -> Vec<LogFilePlan> {
         .filter_map(|(option, kind, _)| {
             let given = job.get(option)?;
             let prefix = if given.is_empty() { &job.spec.name } else { &given };
-            // fio compresses histograms to something that nothing can read.
-            let compressed = job.get(LOG_STORE_COMPRESSED) && kind != LogKind::Histogram;
-            let extension = if compressed { ".log.fz" } else { ".log" };
+            let extension = match form {
+                LogForm::Compact => ".log.compact",
+                // fio compresses histograms to something that nothing can read.
+                LogForm::Compressed if kind != LogKind::Histogram => ".log.fz",
+                LogForm::Compressed | LogForm::Text => ".log",
+            };
             let path = PathBuf::from(format!("{prefix}_{}{number}{extension}", kind.name()));
-            Some(LogFilePlan { kind, path })
+            Some(LogFilePlan { kind, name: prefix.clone(), path })
         })
         .collect()
 }
@@ -108,8 +130,8 @@ fn check_directory(job: Reading, file: &LogFilePlan, facts: &dyn Facts, messages
         Ok(found) if found.kind == FoundKind::Directory => return,
         Ok(_) => format!("`{}` is not a directory", directory.display()),
         Err(error) => {
-            let text = Errno::of(&error).map_or_else(|| error.to_string(), Errno::text);
-            format!("cannot use the directory `{}`: {text}", directory.display())
+            let why = Errno::explain(&error);
+            format!("cannot use the directory `{}`: {why}", directory.display())
         }
     };
     let option = match file.kind {
@@ -141,7 +163,7 @@ pub(crate) fn refuse_mixed(jobs: &[Reading], plans: &[JobPlan], messages: &mut M
                     _ => Some((log.columns, log.window)),
                 };
                 let bins = (file.kind == LogKind::Histogram).then_some(log.coarseness);
-                (windows, bins, log.compressed, log.clock)
+                (windows, bins, log.form, log.clock)
             };
             if form(log) == form(other) {
                 continue;

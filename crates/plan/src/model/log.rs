@@ -15,8 +15,8 @@ pub struct LogPlan {
     pub files: Vec<LogFilePlan>,
     /// `per_job_logs=0`: the rows are appended to the files, which other jobs may share.
     pub append: bool,
-    /// `log_store_compressed`: the files contain zlib streams, as fio's do.
-    pub compressed: bool,
+    /// `log_format` and `log_store_compressed`: how rows become bytes.
+    pub form: LogForm,
     /// The columns of all files but histograms.
     pub columns: LogColumns,
     /// `log_avg_msec`: a row is a window of this length. `None`: a row is an I/O.
@@ -39,11 +39,24 @@ pub struct LogPlan {
     pub cpus: Option<Vec<u32>>,
 }
 
+/// How the rows of a job's logs become bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogForm {
+    /// fio's text.
+    Text,
+    /// zlib streams, as fio's. Histograms are text.
+    Compressed,
+    /// fiord's compact format ([`fiord_formats::log::compact`]).
+    Compact,
+}
+
 /// A log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogFilePlan {
     /// What it contains.
     pub kind: LogKind,
+    /// The name that the job states for the log, or the job's name. The path begins with it.
+    pub name: String,
     /// Its path.
     pub path: PathBuf,
 }

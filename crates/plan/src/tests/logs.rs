@@ -22,6 +22,8 @@ fn names_of_logs() {
         ("--write_lat_log=x --log_store_compressed=1", LogKind::TotalLatency, "x_lat.1.log.fz"),
         ("--write_lat_log=x", LogKind::SubmissionLatency, "x_slat.1.log"),
         ("--write_lat_log=x", LogKind::CompletionLatency, "x_clat.1.log"),
+        ("--write_iops_log=d/x --log_format=compact", LogKind::Iops, "d/x_iops.1.log.compact"),
+        ("--write_hist_log --log_format=compact", LogKind::Histogram, "a_clat_hist.1.log.compact"),
         ("--write_hist_log=x --log_store_compressed=1", LogKind::Histogram, "x_clat_hist.1.log"),
     ] {
         let job = job(&machine(), &format!("--name=a --size=1m {line}"));
@@ -62,6 +64,18 @@ fn options_of_logs() {
     for (line, holds) in table {
         let job = job(&Fake::empty(), &format!("--name=a --size=1m {line}"));
         assert!(holds(&job), "{line}: {:?}", job.log);
+    }
+}
+
+#[test]
+fn compact_logs_are_neither_shared_nor_compressed_again() {
+    let compact = "--name=a --size=1m --write_bw_log=x --log_format=compact";
+    for (options, what) in [
+        ("--log_store_compressed=1", "two formats of the same file"),
+        ("--per_job_logs=0", "cannot append to a compact log"),
+    ] {
+        let errors = run(&Fake::empty(), &format!("{compact} {options}")).unwrap_err();
+        assert!(errors[0].what.contains(what), "{errors:?}");
     }
 }
 

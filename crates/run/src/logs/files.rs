@@ -17,7 +17,12 @@ use crate::error::{JobError, Stage};
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: PathBuf,
-    file: File,
+    /// `None`: it will be opened when the `exec_prerun` of its job is over.
+    file: Option<File>,
+    /// It opens in append mode, and several jobs may write it.
+    shared: bool,
+    /// What identifies the open file.
+    identity: Option<(Device, u64)>,
     /// Where its last whole row ends; `None`: it is not a regular file.
     whole: Option<u64>,
     /// The jobs that write it.
@@ -30,18 +35,57 @@ pub(super) struct LogFile {
 #[derive(Debug, Default)]
 pub(super) struct LogFiles {
     files: Vec<LogFile>,
-    /// For each file: what identifies it, and whether several jobs may write it.
-    identities: Vec<((Device, u64), bool)>,
 }
 
 impl LogFiles {
-    /// Opens a log. Returns its number. `shared`: several jobs may append to it.
+    /// Adds a log, and opens it. Returns its number. `shared`: several jobs may append to it.
     pub(super) fn open(
         &mut self,
         path: &Path,
         shared: bool,
         plan: &Plan,
     ) -> Result<usize, JobError> {
+        let number = self.add(path, shared);
+        match self.open_added(number, plan)? {
+            Some(known) => Ok(known),
+            None => Ok(number),
+        }
+    }
+
+    /// Adds a log that [`LogFiles::open_added`] opens later. Returns its number.
+    pub(super) fn add(&mut self, path: &Path, shared: bool) -> usize {
+        let same = |file: &LogFile| shared && file.shared && file.path == path;
+        if let Some(known) = self.files.iter().position(same) {
+            return known;
+        }
+        self.files.push(LogFile {
+            path: path.to_owned(),
+            file: None,
+            shared,
+            identity: None,
+            whole: None,
+            users: Vec::new(),
+            failed: false,
+        });
+        self.files.len() - 1
+    }
+
+    /// Opens a log that was added, at a time when others are being written.
+    pub(super) fn open_late(&mut self, number: usize, plan: &Plan) -> Result<(), JobError> {
+        let Some(known) = self.open_added(number, plan)? else { return Ok(()) };
+        let other = self.files[known].path.display();
+        let detail = format!(
+            "{other} is the same file. To fix: write its path the same way in all jobs that share it"
+        );
+        Err(JobError::new(Stage::Log, Errno::EEXIST, detail).at(&self.files[number].path))
+    }
+
+    /// Opens a log that was added. Returns the number of another log that is the same file, if jobs share it.
+    fn open_added(&mut self, number: usize, plan: &Plan) -> Result<Option<usize>, JobError> {
+        let LogFile { ref path, ref file, shared, .. } = self.files[number];
+        if file.is_some() {
+            return Ok(None);
+        }
         let how = Open::write_only().create(true).append(shared).mode(0o666);
         let opened =
             FileGuard::typed().open(how, path).map_err(|error| cannot_open(path, &error))?;
@@ -56,12 +100,13 @@ impl LogFiles {
             );
             return Err(JobError::new(Stage::Log, Errno::EINVAL, detail).at(path));
         }
-        let known = self.identities.iter().position(|(known, _)| *known == identity && regular);
-        if let Some(known) = known {
-            if shared && self.identities[known].1 {
-                return Ok(known);
+        let same = |file: &LogFile| file.identity == Some(identity) && regular;
+        if let Some(known) = self.files.iter().position(same) {
+            let other = &self.files[known];
+            if shared && other.shared {
+                return Ok(Some(known));
             }
-            let other = self.files[known].path.display();
+            let other = other.path.display();
             let detail = format!(
                 "{other} is the same file. To fix: give each log a file of its own, or set per_job_logs=0 in all jobs \
                  that share it"
@@ -76,15 +121,11 @@ impl LogFiles {
             }
             (false, _) => None,
         };
-        self.files.push(LogFile {
-            path: path.to_owned(),
-            file: File::from(opened.fd),
-            whole,
-            users: Vec::new(),
-            failed: false,
-        });
-        self.identities.push((identity, shared));
-        Ok(self.files.len() - 1)
+        let log = &mut self.files[number];
+        log.file = Some(File::from(opened.fd));
+        log.identity = Some(identity);
+        log.whole = whole;
+        Ok(None)
     }
 
     /// A file by its number.
@@ -97,10 +138,11 @@ impl LogFile {
     /// Writes whole rows: text, or compressed. If that fails, the jobs that write this log learn why, and the file ends
     /// with a whole row.
     pub(super) fn write(&mut self, rows: &[u8], text: bool) {
+        let Some(file) = &mut self.file else { return };
         if self.failed || rows.is_empty() {
             return;
         }
-        let (written, error) = write_most(&mut self.file, rows);
+        let (written, error) = write_most(file, rows);
         let whole = if error.is_some() { whole_rows(&rows[..written], text) } else { written };
         if let Some(length) = &mut self.whole {
             *length += whole as u64;
@@ -109,7 +151,7 @@ impl LogFile {
         self.failed = true;
         if let Some(length) = self.whole {
             // If this fails, too, the file ends with a part of a row.
-            let _ = file::truncate(&self.file, Bytes(length));
+            let _ = file::truncate(file, Bytes(length));
         }
         let error = cannot_write(&self.path, &error);
         self.users.iter().for_each(|user| user.fail(&error));

@@ -7,6 +7,7 @@
 //! | how are sums of a recorder cut into windows | `windows.rs` |
 //! | how do I/Os get to the writer, what if it is too slow | `ring.rs`, `channel.rs` |
 //! | which rows do they become | `sink.rs` |
+//! | how do rows become bytes | `form.rs` |
 //! | when are rows written | `writer.rs` |
 //! | how are the files opened, what if a disk is full | `files.rs` |
 //! | bandwidth of all jobs together (`--bandwidth-log`) | `aggregate.rs` |
@@ -16,6 +17,7 @@
 mod aggregate;
 mod channel;
 mod files;
+mod form;
 mod ring;
 mod sink;
 mod windows;
@@ -24,7 +26,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use fiord_plan::{JobPlan, LogPlan, Plan};
@@ -46,8 +48,6 @@ const RINGS: usize = 44 << 20;
 const RING: usize = 8 << 20;
 /// Memory of all windows that wait for the writer, bytes.
 const WINDOWS: usize = 12 << 20;
-/// Up to this many compressed logs keep the state of their compression, which takes 300 kB each.
-const ENCODERS: usize = 24;
 
 /// The logs of a run.
 #[derive(Debug, Default)]
@@ -58,6 +58,9 @@ pub(crate) struct RunLogs {
     all: Option<Arc<LogChannel>>,
     /// Jobs whose logs cannot be created.
     errors: Vec<(usize, JobError)>,
+    files: Arc<Mutex<LogFiles>>,
+    /// Jobs whose logs are opened after their `exec_prerun`, and the numbers of these logs.
+    late: Vec<(usize, Vec<usize>)>,
     over: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -65,7 +68,8 @@ pub(crate) struct RunLogs {
 impl RunLogs {
     /// Creates the logs of a plan, and starts the thread that writes them. `bandwidth_log`: how the names of the logs
     /// of all jobs together begin. Logs of earlier runs are emptied, unless jobs append to them. If a log cannot be
-    /// created, [`RunLogs::errors`] says why, and nothing is written.
+    /// created, [`RunLogs::errors`] says why, and nothing is written. The logs of a job with `exec_prerun` are opened by
+    /// [`RunLogs::open_late`], because the command may create or mount their directory.
     pub(crate) fn open(plan: &Plan, bandwidth_log: Option<&str>) -> Self {
         let mut logs = RunLogs::default();
         let jobs = plan.jobs.iter().filter_map(|job| Some((job, job.log.as_ref()?)));
@@ -77,7 +81,7 @@ impl RunLogs {
         }
         let mut writer = LogWriter {
             sinks: Vec::new(),
-            files: LogFiles::default(),
+            files: Arc::clone(&logs.files),
             cpus: cpus(jobs),
             over: Arc::clone(&logs.over),
         };
@@ -87,8 +91,12 @@ impl RunLogs {
             let channel = job.log.as_ref().map(|log| {
                 let ring = if log.has_single_ios() { ring } else { 0 };
                 let channel = Arc::new(LogChannel::new(ring, &windows));
-                match open_files(&mut writer.files, plan, log, &channel) {
+                let opened = open_files(&mut logs.files(), plan, job, log, &channel);
+                match opened {
                     Ok(files) => {
+                        if job.start.prerun.is_some() {
+                            logs.late.push((index, files.clone()));
+                        }
                         writer.sinks.push(JobSink::of(job, log, &files, Arc::clone(&channel)));
                     }
                     Err(error) => logs.errors.push((index, error)),
@@ -99,16 +107,14 @@ impl RunLogs {
         }
         if let Some(prefix) = bandwidth_log {
             let channel = Arc::new(LogChannel::new(0, &windows));
-            match open_aggregate(&mut writer.files, plan, prefix) {
+            let opened = open_aggregate(&mut logs.files(), plan, prefix);
+            match opened {
                 Ok(files) => writer.sinks.push(JobSink::of_all(files, Arc::clone(&channel))),
                 Err(error) => logs.errors.push((0, error)),
             }
             logs.all = Some(channel);
         }
-        let compressed = writer.sinks.iter().map(JobSink::compressed).sum::<usize>();
-        if compressed > ENCODERS {
-            writer.sinks.iter_mut().for_each(JobSink::forget_encoders);
-        }
+        form::share_memory(writer.sinks.iter_mut().flat_map(JobSink::forms));
         if logs.errors.is_empty()
             && let Err(error) = logs.start(writer)
         {
@@ -127,6 +133,17 @@ impl RunLogs {
         channels.for_each(|channel| channel.serve_by(thread.thread()));
         self.thread = Mutex::new(Some(thread));
         Ok(())
+    }
+
+    fn files(&self) -> MutexGuard<'_, LogFiles> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens the logs of a job whose `exec_prerun` is over.
+    pub(crate) fn open_late(&self, job: usize, plan: &Plan) -> Result<(), JobError> {
+        let late = self.late.iter().filter(|(of, _)| *of == job).flat_map(|(_, files)| files);
+        let mut files = self.files();
+        late.into_iter().try_for_each(|number| files.open_late(*number, plan))
     }
 
     /// What a job shares with the writer; `None`: it has no logs.
@@ -261,15 +278,19 @@ fn cpus<'a>(jobs: impl Iterator<Item = (&'a JobPlan, &'a LogPlan)>) -> Option<Cp
     (!set.is_empty()).then_some(set)
 }
 
-/// Opens the logs of a job. Returns their numbers.
+/// Opens the logs of a job, or adds them if they are opened later. Returns their numbers.
 fn open_files(
     files: &mut LogFiles,
     plan: &Plan,
+    job: &JobPlan,
     log: &LogPlan,
     channel: &Arc<LogChannel>,
 ) -> Result<Vec<usize>, JobError> {
     let open = |file: &fiord_plan::LogFilePlan| {
-        let number = files.open(&file.path, log.append, plan)?;
+        let number = match job.start.prerun {
+            Some(_) => files.add(&file.path, log.append),
+            None => files.open(&file.path, log.append, plan)?,
+        };
         if let Some(file) = files.get(number) {
             file.users.push(Arc::clone(channel));
         }

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use fiord_formats::log::fz::FzEncoder;
-use fiord_formats::log::histogram::{self, Coarseness};
 use fiord_formats::log::text::RowWriter;
 use fiord_formats::log::{LogColumns, LogKind, LogRow};
 use fiord_plan::{IoPrio, JobPlan, LogPlan, LogWindowValue};
@@ -12,12 +10,11 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::channel::LogChannel;
 use super::files::LogFiles;
+use super::form::RowForm;
 use super::{LatencySum, LoggedIo, WindowBins, WindowKind, WindowRecord, WindowSums};
 
 /// I/Os that are taken from a ring at once.
 const BLOCK: usize = 2048;
-/// Compressed bytes after which a stream ends, so that the writer needs little memory.
-const STREAM: usize = 64 << 10;
 
 /// Turns the records of a worker into rows of its logs.
 #[derive(Debug)]
@@ -52,42 +49,6 @@ struct KindSink {
     form: RowForm,
 }
 
-/// How rows become bytes.
-#[derive(Debug)]
-enum RowForm {
-    Text(Box<RowWriter>),
-    Compressed(CompressedRows),
-    Histogram(Coarseness),
-}
-
-/// The compressor of a log.
-#[derive(Debug)]
-struct CompressedRows {
-    columns: LogColumns,
-    /// The stream that has begun.
-    encoder: Option<Box<FzEncoder>>,
-    /// It is kept between two writes.
-    keeps: bool,
-}
-
-impl CompressedRows {
-    fn push(&mut self, row: &LogRow) {
-        let columns = self.columns;
-        self.encoder.get_or_insert_with(|| Box::new(FzEncoder::new(columns))).push(row);
-    }
-
-    /// Appends what was compressed to `rows`. `flush`: even if it is little.
-    fn write(&mut self, flush: bool, rows: &mut Vec<u8>) {
-        let Some(encoder) = &mut self.encoder else { return };
-        if flush || !self.keeps || encoder.compressed() >= STREAM {
-            encoder.finish_stream(rows);
-        }
-        if !self.keeps {
-            self.encoder = None;
-        }
-    }
-}
-
 /// Memory that all sinks use in turn.
 #[derive(Debug, Default)]
 pub(super) struct RowBuffers {
@@ -117,15 +78,7 @@ impl JobSink {
                     LogKind::Histogram => false,
                     _ => true,
                 },
-            form: match planned.kind {
-                LogKind::Histogram => RowForm::Histogram(log.coarseness),
-                _ if log.compressed => RowForm::Compressed(CompressedRows {
-                    columns: log.columns,
-                    encoder: None,
-                    keeps: true,
-                }),
-                _ => RowForm::Text(Box::new(RowWriter::new(log.columns))),
-            },
+            form: RowForm::of(job, log, planned),
         });
         let own = job.process.ioprio.map_or(0, IoPrio::bits);
         let others = job.load.priorities.iter().flat_map(|list| &list.values);
@@ -151,7 +104,7 @@ impl JobSink {
         JobSink { channel, files: Dir::ALL.map(sink).into(), facts, done: false }
     }
 
-    /// Writes what the worker has recorded. `flush`: compressed rows are written, too. `over`: the run is over, so no
+    /// Writes what the worker has recorded. `flush`: also rows that a form collects. `over`: the run is over, so no
     /// more records come.
     pub(super) fn write(
         &mut self,
@@ -197,18 +150,9 @@ impl JobSink {
         }
     }
 
-    /// Number of compressed logs.
-    pub(super) fn compressed(&self) -> usize {
-        self.files.iter().filter(|sink| matches!(sink.form, RowForm::Compressed(_))).count()
-    }
-
-    /// The logs keep no state of the compression between two writes.
-    pub(super) fn forget_encoders(&mut self) {
-        for sink in &mut self.files {
-            if let RowForm::Compressed(compressed) = &mut sink.form {
-                compressed.keeps = false;
-            }
-        }
+    /// How the rows of each log become bytes.
+    pub(super) fn forms(&mut self) -> impl Iterator<Item = &mut RowForm> {
+        self.files.iter_mut().map(|sink| &mut sink.form)
     }
 
     /// Whether the worker is faster than the writer.
@@ -235,6 +179,7 @@ impl KindSink {
         match &mut self.form {
             RowForm::Text(writer) => ios.iter().for_each(|io| writer.push(&row(io), rows)),
             RowForm::Compressed(encoder) => ios.iter().for_each(|io| encoder.push(&row(io))),
+            RowForm::Compact(compact) => ios.iter().for_each(|io| compact.push(&row(io))),
             RowForm::Histogram(_) => {}
         }
     }
@@ -280,23 +225,28 @@ impl KindSink {
         block: Bytes,
         rows: &mut Vec<u8>,
     ) {
+        if self.kind == LogKind::Histogram {
+            return self.form.histogram(time_ms, dir, block, bins, rows);
+        }
         let row = LogRow { time_ms, value, maximum: Some(maximum), ..LogRow::new(dir) };
         match &mut self.form {
             RowForm::Text(writer) => writer.push(&row, rows),
             RowForm::Compressed(encoder) => encoder.push(&row),
-            RowForm::Histogram(coarseness) => {
-                histogram::write(time_ms, dir, block, bins, *coarseness, rows);
-            }
+            RowForm::Compact(compact) => compact.push(&row),
+            RowForm::Histogram(_) => {}
         }
     }
 
-    /// Writes rows to the file, and empties `rows`. `flush`: compressed rows are written, even if they are few.
+    /// Writes rows to the file, and empties `rows`. `flush`: rows that the form collects are written, even if they are
+    /// few.
     fn write(&mut self, files: &mut LogFiles, rows: &mut Vec<u8>, flush: bool) {
-        if let RowForm::Compressed(compressed) = &mut self.form {
-            compressed.write(flush, rows);
+        match &mut self.form {
+            RowForm::Compressed(compressed) => compressed.write(flush, rows),
+            RowForm::Compact(compact) => compact.write(flush, rows),
+            RowForm::Text(_) | RowForm::Histogram(_) => {}
         }
         if let Some(file) = files.get(self.file) {
-            file.write(rows, !matches!(self.form, RowForm::Compressed(_)));
+            file.write(rows, matches!(self.form, RowForm::Text(_) | RowForm::Histogram(_)));
         }
         rows.clear();
     }

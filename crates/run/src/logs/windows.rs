@@ -267,7 +267,7 @@ fn sums_of(recorder: &Recorder, dir: Dir) -> WindowSums {
 
 #[cfg(test)]
 mod tests {
-    use fiord_plan::{EnginePlan, JobPlan, LogFilePlan, LogWindowValue};
+    use fiord_plan::{EnginePlan, JobPlan, LogFilePlan, LogForm, LogWindowValue};
     use fiord_stat::recorder::axes;
 
     use super::*;
@@ -275,9 +275,12 @@ mod tests {
     fn tracks(kinds: &[LogKind]) -> WindowTracks {
         let length = Nanos(100);
         let plan = LogPlan {
-            files: kinds.iter().map(|&kind| LogFilePlan { kind, path: "x".into() }).collect(),
+            files: kinds
+                .iter()
+                .map(|&kind| LogFilePlan { kind, name: "x".into(), path: "x".into() })
+                .collect(),
             append: false,
-            compressed: false,
+            form: LogForm::Text,
             columns: Default::default(),
             window: Some(length),
             bandwidth_window: length,

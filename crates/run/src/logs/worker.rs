@@ -256,7 +256,7 @@ fn wait_for(channel: &LogChannel, wait: &mut Nanos, has_room: impl Fn() -> bool)
 mod tests {
     use fiord_engine::{IoAttributes, OpKind};
     use fiord_formats::log::LogKind;
-    use fiord_plan::{EnginePlan, LogFilePlan, LogPlan, LogWindowValue};
+    use fiord_plan::{EnginePlan, LogFilePlan, LogForm, LogPlan, LogWindowValue};
     use fiord_types::FileIndex;
 
     use super::*;
@@ -266,9 +266,13 @@ mod tests {
     fn job() -> JobPlan {
         let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
         job.log = Some(LogPlan {
-            files: vec![LogFilePlan { kind: LogKind::CompletionLatency, path: "x".into() }],
+            files: vec![LogFilePlan {
+                kind: LogKind::CompletionLatency,
+                name: "x".into(),
+                path: "x".into(),
+            }],
             append: false,
-            compressed: false,
+            form: LogForm::Text,
             columns: Default::default(),
             window: None,
             bandwidth_window: Nanos::ZERO,

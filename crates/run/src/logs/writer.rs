@@ -1,7 +1,7 @@
 //! The thread that writes all logs of a run.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use fiord_sys::cpu::{self, CpuSet};
@@ -19,7 +19,7 @@ const FLUSH: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(super) struct LogWriter {
     pub(super) sinks: Vec<JobSink>,
-    pub(super) files: LogFiles,
+    pub(super) files: Arc<Mutex<LogFiles>>,
     /// `log_compression_cpus`: where the thread runs; `None`: on all CPUs.
     pub(super) cpus: Option<CpuSet>,
     /// The run is over: no more records come.
@@ -43,9 +43,11 @@ impl LogWriter {
             if flush {
                 flushed = Instant::now();
             }
+            let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
             for sink in &mut self.sinks {
-                sink.write(&mut self.files, &mut scratch, flush, over);
+                sink.write(&mut files, &mut scratch, flush, over);
             }
+            drop(files);
             if over {
                 return;
             }

@@ -49,6 +49,9 @@ pub struct CompactWriter {
     /// Rows and bytes of histograms that no block contains yet.
     rows: usize,
     histogram_bytes: usize,
+    /// How many of them make a block.
+    full_rows: usize,
+    full_bytes: usize,
     /// Whole blocks that were not taken yet.
     ready: Vec<u8>,
 }
@@ -75,8 +78,17 @@ impl CompactWriter {
             definitions: Vec::new(),
             rows: 0,
             histogram_bytes: 0,
+            full_rows: FULL_ROWS,
+            full_bytes: FULL_BYTES,
             ready: Vec::new(),
         }
+    }
+
+    /// Makes blocks of fewer rows, so that rows without a block take at most about this many bytes of memory, but not
+    /// less than 16 rows.
+    pub fn limit_memory(&mut self, bytes: usize) {
+        self.full_rows = (bytes / size_of::<LogRow>()).clamp(16, FULL_ROWS);
+        self.full_bytes = bytes.min(FULL_BYTES);
     }
 
     /// Adds a log. A name of more than 4096 bytes is shortened.
@@ -109,7 +121,7 @@ impl CompactWriter {
     pub fn push(&mut self, log: LogIndex, row: &LogRow) {
         self.logs[log.0 as usize].rows.push(*row);
         self.rows += 1;
-        if self.rows == FULL_ROWS {
+        if self.rows >= self.full_rows {
             self.seal();
         }
     }
@@ -132,7 +144,7 @@ impl CompactWriter {
         }
         self.histogram_bytes += out.len() - before;
         pending.histogram_rows += 1;
-        if self.histogram_bytes >= FULL_BYTES {
+        if self.histogram_bytes >= self.full_bytes {
             self.seal();
         }
     }

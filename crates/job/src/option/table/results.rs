@@ -13,6 +13,17 @@ words! {
     }
 }
 
+words! {
+    /// The words of `log_format`.
+    pub enum LogFileFormat {
+        Text = new("text", "fio's text format, in files with the extension `.log`"),
+        Compact = new(
+            "compact",
+            "fiord's binary format, in files with the extension `.log.compact`"
+        ),
+    }
+}
+
 options! {
     Category::Results;
 
@@ -154,6 +165,12 @@ options! {
     /// Keeps logs compressed on disk, in files with the extension `.fz`. `--inflate-log` prints them.
     pub const LOG_STORE_COMPRESSED: Opt<bool> =
         option("log_store_compressed", BOOL, "log_store_compressed=1");
+
+    /// The format of the job's logs. Compact logs take less than 10 bytes per row, and their blocks have checksums.
+    /// `fiord log` shows them and converts them to text.
+    pub const LOG_FORMAT: Opt<LogFileFormat> = option("log_format", one_of(), "log_format=compact")
+        .default("text")
+        .since("fiord");
 
     /// Whether windows of `log_avg_msec` and `log_hist_msec` without an I/O have a row, with the value 0. fio leaves
     /// them out, which hides stalls.

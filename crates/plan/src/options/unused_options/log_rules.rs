@@ -3,8 +3,8 @@
 use fiord_formats::log::LogKind;
 use fiord_job::option::table::{
     LOG_ALTERNATE_EPOCH, LOG_ALTERNATE_EPOCH_CLOCK_ID, LOG_AVG_MSEC, LOG_COMPRESSION_CPUS,
-    LOG_EMPTY, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_OFFSET, LOG_PRIO, LOG_STORE_COMPRESSED,
-    LOG_WINDOW_VALUE, PER_JOB_LOGS, WRITE_HIST_LOG,
+    LOG_EMPTY, LOG_FORMAT, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_OFFSET, LOG_PRIO,
+    LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, PER_JOB_LOGS, WRITE_HIST_LOG,
 };
 
 use super::rules::{Reports, Rule};
@@ -70,6 +70,7 @@ pub(crate) const LOG_RULES: &[Rule] = &[
             LOG_ALTERNATE_EPOCH.def(),
             LOG_ALTERNATE_EPOCH_CLOCK_ID.def(),
             LOG_COMPRESSION_CPUS.def(),
+            LOG_FORMAT.def(),
             PER_JOB_LOGS.def(),
         ],
         reports: Reports::EachSet,
