@@ -40,8 +40,7 @@ impl TrimQueue {
     /// The write with this number has succeeded.
     pub(super) fn written(&mut self, number: u64, op: &Op) {
         self.writes += 1;
-        let mut state = self.seed ^ number.rotate_left(32);
-        let chosen = splitmix(&mut state) % 100 < u64::from(self.plan.percent);
+        let chosen = is_chosen(self.seed, number, self.plan.percent);
         if chosen && self.waiting.len() < MOST_WAITING {
             let Op { file, offset, len, .. } = *op;
             let attributes = IoAttributes::PLAIN;
@@ -87,5 +86,45 @@ impl TrimQueue {
     pub(super) fn end_loop(&mut self) {
         self.waiting.clear();
         (self.left, self.writes) = (0, 0);
+    }
+}
+
+/// Whether the write with this number is trimmed: so many per cent of each few writes, at random among them, so that the
+/// share of trims is exact also in a short run.
+fn is_chosen(seed: u64, number: u64, percent: u8) -> bool {
+    const FEW: u64 = 8;
+    let first = number - number % FEW;
+    let until = |number: u64| number * u64::from(percent) / 100;
+    let wanted = until(first + FEW) - until(first);
+    let luck = |number: u64| {
+        let mut state = seed ^ number.rotate_left(32);
+        (splitmix(&mut state), number)
+    };
+    let own = luck(number);
+    let before = (first..first + FEW).filter(|other| luck(*other) < own).count();
+    (before as u64) < wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_trims_is_exact() {
+        for percent in [0, 1, 10, 33, 50, 99, 100] {
+            for seed in 0..20 {
+                for writes in [8, 64, 800] {
+                    let trims =
+                        (0..writes).filter(|number| is_chosen(seed, *number, percent)).count();
+                    assert_eq!(
+                        trims as u64,
+                        writes * u64::from(percent) / 100,
+                        "{percent} {writes}"
+                    );
+                }
+            }
+        }
+        let chosen = |seed| (0..64).map(|number| is_chosen(seed, number, 50)).collect::<Vec<_>>();
+        assert_ne!(chosen(1), chosen(2));
     }
 }
