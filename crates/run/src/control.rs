@@ -1,6 +1,6 @@
 //! Communication between a worker and the rest of the run while a job runs.
 //!
-//! The worker reads [`JobControl::attention`] once for each batch: one load of a cache line that no thread
+//! The worker reads [`JobControl::housekeeping_due`] once for each batch: one load of a cache line that no other thread
 //! writes until the job must stop or deliver a snapshot.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -64,6 +64,9 @@ enum Gate {
 #[derive(Debug)]
 pub(crate) struct JobControl {
     stop: AtomicU8,
+    /// When the worker must do its housekeeping, ns of the engine's clock. The worker sets it; 0 while it must stop or
+    /// deliver a snapshot, so that one comparison is enough for all.
+    due: AtomicU64,
     phase: AtomicU8,
     /// When measuring began, ns of `CLOCK_MONOTONIC`; 0: it has not.
     measured: AtomicU64,
@@ -88,6 +91,7 @@ impl JobControl {
     pub(crate) fn new() -> Self {
         JobControl {
             stop: AtomicU8::new(0),
+            due: AtomicU64::new(0),
             phase: AtomicU8::new(Phase::NotStarted as u8),
             measured: AtomicU64::new(0),
             gate: Mutex::new(Gate::Shut),
@@ -123,9 +127,10 @@ impl JobControl {
 
     /// Stops the job. Only the first reason counts.
     pub(crate) fn stop(&self, reason: StopReason) {
-        let _ = self.stop.fetch_update(Ordering::Release, Ordering::Relaxed, |old| {
+        let _ = self.stop.fetch_update(Ordering::SeqCst, Ordering::Relaxed, |old| {
             (old & !SNAPSHOT_WANTED == 0).then_some(old | reason as u8)
         });
+        self.due.store(0, Ordering::SeqCst);
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         if *gate == Gate::Shut {
             *gate = Gate::Cancelled;
@@ -167,7 +172,23 @@ impl JobControl {
     /// Discards a snapshot that came too late for an earlier request.
     pub(crate) fn request_snapshot(&self) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::Release);
+        self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::SeqCst);
+        self.due.store(0, Ordering::SeqCst);
+    }
+
+    /// Whether the worker must do its housekeeping at `now`, stop or deliver a snapshot. One relaxed load.
+    #[inline]
+    pub(crate) fn housekeeping_due(&self, now: u64) -> bool {
+        now >= self.due.load(Ordering::Relaxed)
+    }
+
+    /// Sets when the worker must do its housekeeping. The worker calls it.
+    pub(crate) fn schedule_housekeeping(&self, due: u64) {
+        self.due.store(due, Ordering::SeqCst);
+        // A stop that came just before this must not be overwritten.
+        if self.stop.load(Ordering::SeqCst) != 0 {
+            self.due.store(0, Ordering::SeqCst);
+        }
     }
 
     /// Delivers a requested snapshot. The worker calls it.

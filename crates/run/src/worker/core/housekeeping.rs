@@ -24,7 +24,7 @@ impl JobState<'_> {
     /// Whether [`JobState::keep_house`] has something to do.
     #[inline(always)]
     pub(crate) fn housekeeping_due(&self, now: u64) -> bool {
-        now >= self.next_housekeeping || self.control.attention()
+        self.control.housekeeping_due(now)
     }
 
     /// Publishes the counters, ends the ramp, delivers a snapshot. False when the job must issue no
@@ -103,8 +103,9 @@ impl JobState<'_> {
         self.control.attention() || now >= self.next_event(now)
     }
 
-    pub(super) fn schedule_housekeeping(&mut self, now: u64) {
-        self.next_housekeeping = self.next_event(now).min(now + INTERVAL).min(self.log.due());
+    pub(super) fn schedule_housekeeping(&self, now: u64) {
+        let due = self.next_event(now).min(now + INTERVAL).min(self.log.due());
+        self.control.schedule_housekeeping(due);
     }
 
     /// When the next thing happens that depends on the clock alone: the end of the ramp or of the run

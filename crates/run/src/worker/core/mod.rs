@@ -67,8 +67,6 @@ pub(super) struct JobState<'a> {
     /// I/Os that failed in the measured part, by direction.
     pub failed: PerDir<u64>,
     live: &'a Live,
-    /// When housekeeping is due.
-    next_housekeeping: u64,
     /// When measuring began.
     begin: u64,
     /// When the run time is over; `u64::MAX`: never.
@@ -115,7 +113,7 @@ impl<'a> JobState<'a> {
             _ => u64::MAX,
         };
         recorder.begin_slices(Nanos(now));
-        let mut state = JobState {
+        let state = JobState {
             hooks,
             log: JobLog::none(),
             waiting: Waiting::new(),
@@ -132,7 +130,6 @@ impl<'a> JobState<'a> {
             buffers: Vec::new(),
             one_by_one: false,
             live,
-            next_housekeeping: 0,
             begin: now,
             deadline,
             steady: match ramp {
@@ -169,7 +166,7 @@ impl<'a> JobState<'a> {
         if self.log.is_due(now) {
             self.log.cut(now, &self.recorder);
             // If the worker had to wait for the writer, housekeeping reads the clock again.
-            self.next_housekeeping = 0;
+            self.control.schedule_housekeeping(0);
         }
     }
 
