@@ -79,10 +79,11 @@ impl IoUring {
         }
     }
 
-    /// Pushes an entry with the fields that only some options need. Op and entry come by value: what
-    /// has an address is made in memory, and the entry would then be copied to the ring.
+    /// Pushes the entry of a read or write with the fields that only some options need. It makes the entry itself:
+    /// one that `queue` passes to a function is assembled in memory and copied to the ring.
     #[inline(never)]
-    fn push_with_optional_fields(&mut self, slot: Slot, op: Op, mut sqe: Sqe) {
+    fn push_with_optional_fields(&mut self, slot: Slot, op: Op, data: *mut u8) {
+        let mut sqe = self.transfer(slot, &op, data);
         // 0, also for an index beyond the list, means the priority of the thread.
         sqe.ioprio = self.priorities.get(usize::from(op.attributes.priority)).copied().unwrap_or(0);
         if op.attributes.placement != 0
@@ -249,11 +250,11 @@ impl Engine for IoUring {
         };
         let slot = self.buffers.begin(slot);
         self.in_flight += 1;
-        let sqe = self.transfer(slot, op, data);
         if self.has_optional_fields {
-            self.push_with_optional_fields(slot, *op, sqe);
+            self.push_with_optional_fields(slot, *op, data);
             return Queued::Pending;
         }
+        let sqe = self.transfer(slot, op, data);
         // SAFETY: the entry refers to the buffer of a slot that is now in flight and whose token `take`
         // returns when the op has completed. A drop with ops in flight waits for them or leaks the
         // memory.

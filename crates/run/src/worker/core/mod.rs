@@ -17,7 +17,7 @@ mod waiting;
 
 use fiord_engine::Time;
 use fiord_load::Next;
-use fiord_plan::JobPlan;
+use fiord_plan::{JobPlan, LogPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
 use fiord_sys::bus::BusWatch;
@@ -51,6 +51,9 @@ pub(super) struct JobState<'a> {
     pub hooks: Hooks,
     /// The job's logs. Loops that decide at run time what to record add each I/O, all others only end windows.
     pub log: JobLog,
+    /// Each I/O only needs the default measurements of an engine that completes I/Os at once. Used only by loops that
+    /// decide at run time what to record.
+    pub default_only: bool,
     /// What the next I/O waits for. Used only by loops with hooks.
     pub waiting: Waiting,
     /// An operation of the source that waits, in a loop with hooks that issues one I/O at a time.
@@ -116,6 +119,7 @@ impl<'a> JobState<'a> {
         let state = JobState {
             hooks,
             log: JobLog::none(),
+            default_only: recorder.lat_is_clat,
             waiting: Waiting::new(),
             held: None,
             visited: None,
@@ -153,6 +157,8 @@ impl<'a> JobState<'a> {
     /// This state of a job with these logs. They begin with the measured part of the job.
     pub(super) fn with_log(mut self, log: JobLog) -> Self {
         self.log = log;
+        let follows = self.job.log.as_ref().is_some_and(LogPlan::follows_ios);
+        self.default_only = self.recorder.lat_is_clat && !follows;
         if self.ramp.is_none() {
             self.log.restart(self.begin, &self.recorder);
             self.schedule_housekeeping(self.begin);

@@ -225,7 +225,7 @@ pub(super) fn complete_at_once<E: Engine>(
     let end = clock.now().max(now);
     let op = slots.flights[slot.index() as usize].op;
     let data = count_accepted(state, &op);
-    state.recorder.depth.record_n(slots.in_flight(), data);
+    state.recorder.depth.record_n(slots.in_flight(), data.into());
     state.recorder.submit.record(1);
     state.recorder.complete.record(1);
     complete_now(state, engine, clock, slots, (slot, outcome), end);

@@ -149,15 +149,21 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let times = whole_times(now.wrapping_sub(start));
         let bytes = Bytes(op.len.into());
         let recorder = &mut self.state.recorder;
-        // The default measurements as a constant: it needs no tests of what to take.
-        match M::DYNAMIC && recorder.lat_is_clat {
-            true => recorder.complete_with(axes::SYNC, dir, bytes, times, 1),
-            false => recorder.complete_with(M::AXES, dir, bytes, times, 1),
-        }
         let mut waited = false;
-        if M::DYNAMIC && self.state.log.follows() {
-            self.state.log.io(op, dir, &times, *now);
-            waited = self.state.log.take_waited();
+        // The default measurements as a constant: it needs no tests of what to take.
+        if M::DYNAMIC && self.state.default_only {
+            recorder.complete_with(axes::SYNC, dir, bytes, times, 1);
+        } else if M::DYNAMIC {
+            match recorder.lat_is_clat {
+                true => recorder.complete_with(axes::SYNC, dir, bytes, times, 1),
+                false => recorder.complete_with(M::AXES, dir, bytes, times, 1),
+            }
+            if self.state.log.follows() {
+                self.state.log.io(op, dir, &times, *now);
+                waited = self.state.log.take_waited();
+            }
+        } else {
+            recorder.complete_with(M::AXES, dir, bytes, times, 1);
         }
         if M::HOOKS {
             slot = succeeded(self.state, self.engine, slot, op, times, *now);

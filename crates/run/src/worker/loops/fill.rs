@@ -93,7 +93,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             match self.submit::<M>(slots, slot, op, now) {
                 Queued::Pending => {
                     slots.fresh.push(index);
-                    slots.fresh_data += count_accepted(self.state, &op);
+                    if !count_accepted(self.state, &op) {
+                        slots.fresh_flushes += 1;
+                    }
                 }
                 Queued::Done(slot, outcome) => {
                     now = complete_at_once(
@@ -365,16 +367,16 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     }
 }
 
-/// Counts an op that the engine accepted. 1 if it moves or discards data, 0 for a flush.
+/// Counts an op that the engine accepted. Returns whether it moves or discards data; false for a flush.
 #[inline(always)]
-pub(super) fn count_accepted(state: &mut JobState<'_>, op: &Op) -> u64 {
+pub(super) fn count_accepted(state: &mut JobState<'_>, op: &Op) -> bool {
     if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
         state.drawn += 1;
         state.recorder.issued(direction(op));
-        return 1;
+        return true;
     }
     state.recorder.sync_issued += 1;
-    0
+    false
 }
 
 /// Offers the engine again the op that it refused. `None`: go on with other ops.
@@ -395,7 +397,7 @@ fn offer_again<E: Engine>(
     match engine.queue(slot, &op) {
         Queued::Pending => {
             slots.fresh.push(index);
-            slots.fresh_data += count_accepted(state, &op);
+            slots.fresh_flushes += u64::from(!count_accepted(state, &op));
             None
         }
         Queued::Done(slot, outcome) => {

@@ -124,7 +124,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// the time that took.
     #[inline(always)]
     fn stamp_issue<M: Mode>(&mut self, slots: &mut Slots) {
-        let fresh_data = std::mem::take(&mut slots.fresh_data);
+        let fresh_data = slots.fresh.len() as u64 - std::mem::take(&mut slots.fresh_flushes);
         self.state.recorder.depth.record_n(slots.in_flight(), fresh_data);
         if !M::ROUGH_TIME && !slots.fresh.is_empty() {
             let filled = (M::HOOKS || self.payload.writes()) && std::mem::take(&mut slots.filled);

@@ -37,8 +37,8 @@ pub(super) struct Slots {
     pub flights: Vec<InFlight>,
     /// Slots queued since the last submission, for their issue timestamp.
     pub fresh: Vec<Slot>,
-    /// How many of those move or discard data.
-    pub fresh_data: u64,
+    /// How many of those are flushes. They do not count as I/Os.
+    pub fresh_flushes: u64,
     /// Payloads were made for some of them. Their latency must not contain that time.
     pub filled: bool,
     /// The op of this slot, which is free, was issued and refused by the engine.
@@ -70,7 +70,7 @@ impl Slots {
             free,
             flights: vec![idle; all],
             fresh: Vec::with_capacity(depth),
-            fresh_data: 0,
+            fresh_flushes: 0,
             filled: false,
             refused: None,
             done: Completions::with_capacity(depth as u32),
