@@ -22,7 +22,7 @@ const LIMITS: &[Limit] = &[
     Limit { what: "engine names outside the registry", most: 44, find: engine_names },
     Limit {
         what: "variants of EnginePlan in patterns outside the registry",
-        most: 33,
+        most: 17,
         find: engine_plans,
     },
     Limit { what: "arrays indexed by `dir as usize`", most: 0, find: direction_indexes },
@@ -150,8 +150,13 @@ fn engine_names(source: &Source) -> Vec<String> {
     source.lines_with(named)
 }
 
+/// Patterns that name an engine. The function that maps each plan to its entry, and the macros that expand the list of
+/// engines, are part of the registry.
 fn engine_plans(source: &Source) -> Vec<String> {
     source.lines_with(|line| {
+        if line.contains("=> const { engine(") || line.contains("EnginePlan::$") {
+            return false;
+        }
         let Some(at) = line.find("EnginePlan::") else { return false };
         let arm = line.find("=>").is_some_and(|arrow| at < arrow);
         arm || line.contains("matches!(") || line.contains("let EnginePlan")

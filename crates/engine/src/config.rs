@@ -67,7 +67,7 @@ impl EngineConfig {
             .into_iter()
             .filter(|dir| match dir {
                 Dir::Write => job.load.writes_data(),
-                _ => job.load.mix.has(*dir),
+                _ => job.load.uses_buffers && job.load.mix.has(*dir),
             })
             .map(|dir| job.load.blocks[dir].max())
             .max();

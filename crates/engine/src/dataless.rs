@@ -50,7 +50,11 @@ pub(crate) fn trim(fd: RawFd, kind: FileKind, offset: u64, len: u64) -> Outcome 
             // SAFETY: the call takes no pointers.
             unsafe { libc::fallocate(fd, mode, offset as i64, len as i64) }
         }
-        FileKind::Char | FileKind::Pipe | FileKind::Endpoint | FileKind::Virtual => {
+        FileKind::Char
+        | FileKind::Pipe
+        | FileKind::Name
+        | FileKind::Endpoint
+        | FileKind::Virtual => {
             return Outcome::err(Errno::EOPNOTSUPP);
         }
     };

@@ -82,7 +82,7 @@ pub use offload::Offload;
 pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
-pub use sync::{Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
+pub use sync::{Falloc, Ftruncate, Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
 

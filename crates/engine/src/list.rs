@@ -37,6 +37,8 @@ macro_rules! for_each_engine {
             IoUring => IoUring, HOT, queues;
             IoUringCmd => IoUringCmd, HOT, queues;
             Sg => Sg, BOXED, queues;
+            Falloc => Falloc, BOXED, calls;
+            Ftruncate => Ftruncate, BOXED, calls;
             Null => Null, HOT, queues;
             Sim => Sim, SIM, virtual_time;
         }

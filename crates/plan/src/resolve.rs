@@ -252,7 +252,6 @@ impl Resolver<'_> {
         let open = open::open(job, load.mix, options.readonly);
         let layout = open::layout(job);
         let base = seeds::base(job, self.fresh);
-        checks::read_only_run(job, load.mix, options.readonly, messages);
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
         load_combinations(job, &load, &engine, messages);
@@ -263,6 +262,7 @@ impl Resolver<'_> {
         let open = OpenPlan { generated, ..open };
         let usage = Usage {
             mix: load.mix,
+            changes: open::changes_files(load.mix, engine.def().access),
             trims: load.mix.has(Dir::Trim) || verify::trims_writes(job, load.mix),
             engine: job.spec.engine(),
             largest: blocks.values().map(|block| block.max()).max().unwrap_or(0),
@@ -273,6 +273,7 @@ impl Resolver<'_> {
             generated,
             unlinks: job.get(UNLINK) || job.get(UNLINK_EACH_LOOP),
         };
+        checks::read_only_run(job, usage, messages);
         Common {
             job,
             traces,
@@ -368,6 +369,7 @@ impl Resolver<'_> {
 
 /// Refuses loads that cannot be, and warns of odd ones.
 fn load_combinations(job: Reading, load: &Load, engine: &EnginePlan, messages: &mut Messages) {
+    checks::directions(job, load.mix, engine, messages);
     blocks::check(job, load, messages);
     nvme::check(job, engine, load, messages);
     zones::combinations(job, load, engine, messages);

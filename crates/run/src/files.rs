@@ -384,7 +384,7 @@ fn is_as_planned(planned: FileKind, found: file::InodeType) -> bool {
         FileKind::Regular => found == file::InodeType::Regular,
         FileKind::Block => found == file::InodeType::Block,
         FileKind::Char => found == file::InodeType::Char,
-        FileKind::Pipe | FileKind::Endpoint | FileKind::Virtual => true,
+        FileKind::Pipe | FileKind::Name | FileKind::Endpoint | FileKind::Virtual => true,
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`SyncEngine`] implements everything but the call itself, which is a [`Transfer`].
 
 pub(crate) mod mmap;
+pub(crate) mod operation;
 pub(crate) mod psync;
 pub(crate) mod pvsync;
 pub(crate) mod pvsync2;
@@ -32,6 +33,7 @@ pub type Mmap = SyncEngine<mmap::MmapCalls>;
 pub type Pvsync = SyncEngine<pvsync::PvsyncCalls>;
 /// `ioengine=pvsync2`.
 pub type Pvsync2 = SyncEngine<pvsync2::Pvsync2Calls>;
+pub use operation::{Falloc, Ftruncate};
 pub use vsync::Vsync;
 
 /// The system calls of a synchronous engine.

@@ -4,6 +4,8 @@ use fiord_job::option::def::Support;
 use fiord_job::option::engine::EngineDef;
 use fiord_job::option::table;
 
+mod extents;
+
 use crate::fiord::{Place, work};
 
 /// Returns the supported engines that read and write files.

@@ -39,6 +39,8 @@ pub struct EngineDef {
     pub in_flight: DepthSupport,
     /// Whether a read fills the job's buffer from storage, and a write sends the buffer there.
     pub moves_data: bool,
+    /// Which directions of I/O it has.
+    pub directions: SupportedDirections,
     /// Whether time is simulated: each job has a virtual clock, which says nothing about this
     /// machine.
     pub virtual_time: bool,
@@ -79,6 +81,10 @@ pub enum EngineAccess {
     NvmeCommands,
     /// SCSI commands to a disk or its generic character device.
     ScsiCommands,
+    /// System calls that change the size or the blocks of an open file, and move no data.
+    Extents,
+    /// System calls on the names of files, which the job does not open. They move no data.
+    Names(NameCall),
     /// Messages to a server that the engine connects to. The target is an address, which no path on
     /// this machine leads to.
     Endpoint,
@@ -109,10 +115,93 @@ impl EngineAccess {
             EngineAccess::Mapping => true,
             EngineAccess::NvmeCommands
             | EngineAccess::ScsiCommands
+            | EngineAccess::Extents
+            | EngineAccess::Names(_)
             | EngineAccess::Endpoint
             | EngineAccess::Nothing => false,
         }
     }
+
+    /// Whether an I/O uses the buffer that the job prepares for it. `null` and `sim` do not look at the buffer,
+    /// but a job on them prepares it, so that they measure that too.
+    #[must_use]
+    pub const fn uses_buffers(self) -> bool {
+        !matches!(self, EngineAccess::Extents | EngineAccess::Names(_))
+    }
+
+    /// Whether I/Os change files even if all of them are reads.
+    #[must_use]
+    pub const fn reads_change_files(self) -> bool {
+        match self {
+            EngineAccess::Extents => true,
+            EngineAccess::Names(call) => call.changes(),
+            _ => false,
+        }
+    }
+
+    /// The system call of an engine that works on names.
+    #[must_use]
+    pub const fn name_call(self) -> Option<NameCall> {
+        match self {
+            EngineAccess::Names(call) => Some(call),
+            _ => None,
+        }
+    }
+}
+
+/// What an engine that works on names does with each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameCall {
+    /// Creates a file.
+    CreateFile,
+    /// Reads the attributes of a file.
+    StatFile,
+    /// Removes a file.
+    RemoveFile,
+    /// Creates a directory.
+    CreateDirectory,
+    /// Reads the attributes of a directory.
+    StatDirectory,
+    /// Removes a directory.
+    RemoveDirectory,
+}
+
+impl NameCall {
+    /// Whether the names are those of directories.
+    #[must_use]
+    pub const fn on_directories(self) -> bool {
+        use NameCall::{CreateDirectory, RemoveDirectory, StatDirectory};
+        matches!(self, CreateDirectory | StatDirectory | RemoveDirectory)
+    }
+
+    /// Whether it creates the names, so that they need not exist before the run.
+    #[must_use]
+    pub const fn creates(self) -> bool {
+        matches!(self, NameCall::CreateFile | NameCall::CreateDirectory)
+    }
+
+    /// Whether it removes the names.
+    #[must_use]
+    pub const fn removes(self) -> bool {
+        matches!(self, NameCall::RemoveFile | NameCall::RemoveDirectory)
+    }
+
+    /// Whether it creates or removes names.
+    #[must_use]
+    pub const fn changes(self) -> bool {
+        self.creates() || self.removes()
+    }
+}
+
+/// The directions of I/O that an engine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SupportedDirections {
+    /// Reads, writes and trims.
+    All,
+    /// Reads and writes.
+    ReadsAndWrites,
+    /// Writes.
+    Writes,
 }
 
 /// How many I/Os an engine can have in flight.

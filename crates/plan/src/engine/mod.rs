@@ -49,6 +49,8 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             commands: Commands::Nvme(nvme::options(job)),
         })),
         "sg" => EnginePlan::Sg(scsi::options(job, messages)),
+        "falloc" => EnginePlan::Falloc,
+        "ftruncate" => EnginePlan::Ftruncate,
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         other => {

@@ -164,6 +164,7 @@ pub(crate) fn load(job: Reading, blocks: &PerDir<BlockSize>, messages: &mut Mess
         trim_ranges: ranges,
         priorities: None,
         placement: None,
+        uses_buffers: job.spec.engine().access.uses_buffers(),
         write_commands: Vec::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! The I/O engine, its options, and the queue depth.
 
-pub use fiord_job::option::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
+pub use fiord_job::option::engine::{
+    DepthSupport, EngineAccess, EngineDef, NameCall, SupportedDirections, WritePlacement,
+};
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
 use fiord_job::option::table::engine;
 use fiord_job::option::table::sim::SIM_STORE;
@@ -47,6 +49,10 @@ pub enum EnginePlan {
     IoUringCmd(Box<PassthroughPlan>),
     /// `sg`: SCSI commands through the generic driver.
     Sg(SgPlan),
+    /// `fallocate(2)`.
+    Falloc,
+    /// `ftruncate(2)`.
+    Ftruncate,
     /// `null`: completes every I/O at once and moves no data.
     Null,
     /// `sim`: a simulated device with a virtual clock.
@@ -68,6 +74,8 @@ impl EnginePlan {
             EnginePlan::IoUring(_) => const { engine("io_uring") },
             EnginePlan::IoUringCmd(_) => const { engine("io_uring_cmd") },
             EnginePlan::Sg(_) => const { engine("sg") },
+            EnginePlan::Falloc => const { engine("falloc") },
+            EnginePlan::Ftruncate => const { engine("ftruncate") },
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
         }

@@ -70,6 +70,8 @@ pub struct Load {
     pub priorities: Option<Priorities>,
     /// `dataplacement`: the placement identifiers of writes.
     pub placement: Option<Placement>,
+    /// Whether the engine uses the buffers of I/Os: reads fill them, and writes have contents.
+    pub uses_buffers: bool,
     /// `write_mode`: the commands that carry out writes, with their shares in per cent, which add
     /// up to 100. Empty: all writes are `WriteCommand::Data`.
     pub write_commands: Vec<(WriteCommand, u8)>,
@@ -79,7 +81,8 @@ impl Load {
     /// Whether any write of the job sends the bytes of its buffer.
     #[must_use]
     pub fn writes_data(&self) -> bool {
-        self.mix.has(Dir::Write)
+        self.uses_buffers
+            && self.mix.has(Dir::Write)
             && (self.write_commands.is_empty()
                 || self.write_commands.iter().any(|(form, _)| form.has_data()))
     }

@@ -154,6 +154,7 @@ fn load() -> Load {
         trim_ranges: 1,
         priorities: None,
         placement: None,
+        uses_buffers: true,
         write_commands: Vec::new(),
     }
 }

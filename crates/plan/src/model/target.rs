@@ -48,6 +48,8 @@ pub enum FileKind {
     Char,
     /// A pipe or socket.
     Pipe,
+    /// The name of a file or directory that the job does not open.
+    Name,
     /// A server that the engine connects to. The path is its address.
     Endpoint,
     /// The engine touches no file (`null`, `sim`).

@@ -1,16 +1,24 @@
 //! Checks of combinations of options that make a job impossible or doubtful.
 
-use fiord_job::option::table::{ATOMIC, BS, RW, SIZE, UNLINK, UNLINK_EACH_LOOP};
+use fiord_job::option::table::{ATOMIC, BS, IOENGINE, RW, SIZE, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::option::value::Amount;
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Dir};
 
-use crate::model::{EnginePlan, Mix, OpenPlan};
+use crate::model::{EnginePlan, Mix, OpenPlan, SupportedDirections};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::target::usage::Usage;
 
-/// Refuses jobs that write, trim or remove files if the run is `--readonly`.
-pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &mut Messages) {
-    if readonly && mix.changes_data() {
+/// Refuses jobs that write, trim, create or remove files if the run is `--readonly`.
+pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages) {
+    let Usage { changes, readonly, engine, .. } = usage;
+    if readonly && changes && engine.access.reads_change_files() {
+        let what = format!("--readonly permits no job with `ioengine={}`", engine.name);
+        messages.push(
+            job.error(IOENGINE, what)
+                .help("To fix: leave out --readonly: even reads of this engine change files"),
+        );
+    } else if readonly && changes {
         messages.push(
             job.error(RW, "--readonly permits no job that writes or trims")
                 .help("To fix: leave out --readonly, or use `rw=read` or `rw=randread`"),
@@ -24,6 +32,19 @@ pub(crate) fn read_only_run(job: Reading, mix: Mix, readonly: bool, messages: &m
             messages.push(job.error(option, what).help(help));
         }
     }
+}
+
+/// Refuses a workload that the engine does not have.
+pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan, messages: &mut Messages) {
+    let (has, help) = match engine.def().directions {
+        SupportedDirections::All => return,
+        SupportedDirections::ReadsAndWrites if !mix.has(Dir::Trim) => return,
+        SupportedDirections::ReadsAndWrites => ("no trims", "To fix: use `rw=read` or `rw=write`"),
+        SupportedDirections::Writes if mix == Mix::Write => return,
+        SupportedDirections::Writes => ("only writes", "To fix: use `rw=write` or `rw=randwrite`"),
+    };
+    let what = format!("`ioengine={}` has {has}", engine.def().name);
+    messages.push(job.error(RW, what).help(help));
 }
 
 /// Refuses `atomic` if the engine does not support it.

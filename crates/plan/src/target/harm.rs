@@ -26,8 +26,9 @@ pub(crate) fn refuse(
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> bool {
-    let missing = extent.size_now().is_none() && kind == FileKind::Regular;
-    let writes = usage.mix.changes_data() || grows || missing;
+    let regular = matches!(kind, FileKind::Regular | FileKind::Name);
+    let missing = extent.size_now().is_none() && regular;
+    let writes = usage.changes || grows || missing;
     if !kind.has_path() || !(writes || usage.unlinks) {
         return false;
     }
@@ -38,11 +39,11 @@ pub(crate) fn refuse(
         messages.push(link_at_generated_name(job, path));
         return true;
     }
-    if kind != FileKind::Regular || usage.access.mounted_write {
+    if !regular || usage.access.mounted_write {
         return false;
     }
     let Some(directory) = survey.system_directory(path, is_link) else { return false };
-    let does = match (usage.mix.changes_data(), missing, grows) {
+    let does = match (usage.changes, missing, grows) {
         (_, true, _) => "create it",
         (true, ..) => "write it",
         (_, _, true) => "make it longer",
@@ -85,7 +86,7 @@ pub(crate) fn extends(
     survey: &mut Survey,
 ) -> u64 {
     let (FileKind::Regular, Some(needed)) = (kind, needed) else { return 0 };
-    if usage.mix.changes_data() || usage.generated || has_generated_name(path) {
+    if usage.changes || usage.generated || has_generated_name(path) {
         return 0;
     }
     let planned = survey.planned(path).unwrap_or(0);

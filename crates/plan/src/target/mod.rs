@@ -6,6 +6,7 @@
 //! | which files does a job use? | `files` |
 //! | what is the name of a file? | `filename` |
 //! | may a job use the file at a path? | `paths`, `harm` |
+//! | which names does a job use that opens no files? | `names` |
 //! | where does the size of a file come from? | `sizes` |
 //! | how does a job use its files? | `usage` |
 //! | how are files opened and created? | `open` |
@@ -15,6 +16,7 @@ pub(crate) mod file_zones;
 pub(crate) mod filename;
 pub(crate) mod files;
 pub(crate) mod harm;
+pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod paths;
 pub(crate) mod sizes;

@@ -6,7 +6,7 @@ use fiord_job::option::table::{
     OVERWRITE, PRE_READ, SYNC, WRITE_HINT,
 };
 
-use crate::model::{Layout, Mix, OpenPlan};
+use crate::model::{EngineAccess, Layout, Mix, OpenPlan};
 use crate::options::reading::Reading;
 
 /// Reads `direct` and `buffered`, which are opposites: the later one counts.
@@ -20,8 +20,10 @@ pub(crate) fn direct(job: Reading) -> bool {
 
 /// Reads the options of opening files.
 pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
+    let access = job.spec.engine().access;
     OpenPlan {
-        direct: direct(job),
+        // Without data there is nothing to cache.
+        direct: direct(job) && access.uses_buffers(),
         sync: job.get(SYNC),
         atomic: job.get(ATOMIC),
         // Keep the pages that `pre_read` brings into the page cache.
@@ -31,9 +33,17 @@ pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
         advice: job.get(FADVISE_HINT),
         write_hint: job.get(WRITE_HINT),
         append: job.get(FILE_APPEND),
-        read_only: readonly || !mix.changes_data(),
+        read_only: readonly || !changes_files(mix, access),
         // `resolve` sets this after it has read the names.
         generated: false,
+    }
+}
+
+/// Whether a job changes its files.
+pub(crate) fn changes_files(mix: Mix, access: EngineAccess) -> bool {
+    match access {
+        EngineAccess::Names(call) => call.changes(),
+        _ => mix.changes_data() || access.reads_change_files(),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::machine::survey::{LookupError, Survey};
 use crate::model::{EngineAccess, FileKind, Layout, Mix};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::target::names;
 use crate::target::sizes::Extent;
 use crate::target::usage::Usage;
 
@@ -32,7 +33,12 @@ pub(crate) fn kind_of(
     match engine {
         EngineAccess::Nothing => return Some((FileKind::Virtual, Extent::Endless)),
         EngineAccess::Endpoint => return Some((FileKind::Endpoint, Extent::Endless)),
+        EngineAccess::Names(call) => {
+            let extent = names::extent(job, path, call, usage, survey, messages)?;
+            return Some((FileKind::Name, extent));
+        }
         EngineAccess::Calls
+        | EngineAccess::Extents
         | EngineAccess::Mapping
         | EngineAccess::NvmeCommands
         | EngineAccess::ScsiCommands => {}
@@ -124,7 +130,12 @@ pub(crate) fn directory(job: Reading, path: &Path, survey: &mut Survey, messages
 
 /// Checks that the job may create a missing file: not with `--readonly`, trims or
 /// `allow_file_create=0`. `None`: a message says why not.
-fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) -> Option<()> {
+pub(super) fn may_create(
+    job: Reading,
+    path: &Path,
+    usage: Usage,
+    messages: &mut Messages,
+) -> Option<()> {
     if usage.readonly {
         let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
         let what =
@@ -134,7 +145,7 @@ fn may_create(job: Reading, path: &Path, usage: Usage, messages: &mut Messages) 
         ));
         return None;
     }
-    if usage.trims && !zones::wanted(job) {
+    if usage.trims_need_device() && !zones::wanted(job) {
         messages.push(no_trims(job, path, usage));
         return None;
     }
@@ -177,13 +188,13 @@ fn readable_when_made(
 }
 
 /// Whether a file that does not exist would lie in /dev, so that the user means a device.
-fn is_for_devices(path: &Path, survey: &mut Survey) -> bool {
+pub(super) fn is_for_devices(path: &Path, survey: &mut Survey) -> bool {
     let is_link = survey.facts.is_link(path);
     survey.system_directory(path, is_link).as_deref() == Some("/dev")
 }
 
 /// The error for a device that does not exist.
-fn no_device(job: Reading, path: &Path) -> Diagnostic {
+pub(super) fn no_device(job: Reading, path: &Path) -> Diagnostic {
     let shown = path.display();
     let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
     job.error(
@@ -194,7 +205,7 @@ fn no_device(job: Reading, path: &Path) -> Diagnostic {
 }
 
 /// The error for a path whose lookup failed.
-fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
+pub(super) fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
     let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
     job.error(option, format!("cannot use `{}`: {}", path.display(), error.text))
         .help("To fix: check the path, each directory on the way to it and their permissions")
@@ -243,7 +254,7 @@ fn may_use(
         }
         // NVMe and SCSI generic devices, raw flash.
         FoundKind::Char => not_in_use(job, path, usage, survey, messages),
-        FoundKind::Regular if usage.trims && !zones::wanted(job) => {
+        FoundKind::Regular if usage.trims_need_device() && !zones::wanted(job) => {
             messages.push(no_trims(job, path, usage));
             None
         }
@@ -269,7 +280,7 @@ fn permissions(
     usage: Usage,
     messages: &mut Messages,
 ) -> Option<()> {
-    let denied = match (usage.mix.has(Dir::Read), usage.mix.changes_data()) {
+    let denied = match (usage.mix.has(Dir::Read), usage.changes) {
         _ if usage.access.other_user => return Some(()),
         (true, _) if !found.readable => "read",
         (_, true) if !found.writable => "write",
@@ -291,7 +302,7 @@ fn not_in_use(
     messages: &mut Messages,
 ) -> Option<()> {
     let shown = path.display();
-    if !usage.mix.changes_data() || usage.access.mounted_write {
+    if !usage.changes || usage.access.mounted_write {
         return Some(());
     }
     let (what, help) = match survey.user(path) {

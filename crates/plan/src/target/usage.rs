@@ -3,13 +3,15 @@
 use fiord_job::option::table::{FILETYPE, FileType, GID, UID};
 
 use crate::machine::facts::FoundKind;
-use crate::model::{EngineDef, FileKind, Layout, Mix, OpenPlan};
+use crate::model::{EngineAccess, EngineDef, FileKind, Layout, Mix, OpenPlan};
 use crate::options::reading::Reading;
 
 /// The properties of a job that matter for naming, checking and sizing its files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
     pub(crate) mix: Mix,
+    /// The job changes its files: their contents, their sizes or their names.
+    pub(crate) changes: bool,
     /// The job trims: all of its targets must be able to.
     pub(crate) trims: bool,
     /// What the engine can do.
@@ -26,6 +28,13 @@ pub(crate) struct Usage {
     pub(crate) generated: bool,
     /// `unlink` or `unlink_each_loop`: the job removes its files.
     pub(crate) unlinks: bool,
+}
+
+impl Usage {
+    /// Whether the job's trims work only on block devices. Engines that change extents punch holes in files.
+    pub(crate) fn trims_need_device(&self) -> bool {
+        self.trims && self.engine.access != EngineAccess::Extents
+    }
 }
 
 /// How a job accesses its files.

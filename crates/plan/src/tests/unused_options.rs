@@ -41,6 +41,7 @@ const EXAMPLES: &[&str] = &[
     "--ioengine=psync --filename=f --rw=read --zonemode=zbd --zonesize=64k --zone_reset_threshold=0.5 \
      --zone_reset_frequency=0.5",
     "--ioengine=mmap --filename=f --direct=1",
+    "--ioengine=falloc --filename=f --rw=write --direct=1",
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --uncached=1",
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --sync=dsync",
     "--ioengine=sg --filename=/dev/sg0 --rw=write --sync=1",

@@ -65,6 +65,14 @@ pub(super) fn check(
     }
 }
 
+/// Refuses `verify` for a job whose engine moves no data.
+pub(super) fn no_data(job: Reading, plan: &JobPlan, messages: &mut Messages) {
+    let option = if job.is_set(VERIFY) { VERIFY.def() } else { VERIFY_PATTERN.def() };
+    let name = plan.engine.def().name;
+    let what = format!("`ioengine={name}` moves no data: there is nothing to verify");
+    messages.push(job.error(option, what).help(format!("To fix: leave out `{}`", option.name)));
+}
+
 /// Refuses `verify_only` for a job that verifies nothing: it promises that the job writes nothing.
 pub(super) fn only_verifies(job: Reading, messages: &mut Messages) {
     if job.get(VERIFY_ONLY) {

@@ -35,6 +35,10 @@ pub(crate) fn verify(
         checks::only_verifies(job, messages);
         return None;
     };
+    if !plan.load.uses_buffers {
+        checks::no_data(job, plan, messages);
+        return None;
+    }
     let pass = pass(job, plan.load.mix)?;
     // As in fio, a job whose engine moves no data issues its reads and checks nothing.
     let has_data = plan.engine != EnginePlan::Null;

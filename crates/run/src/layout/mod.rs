@@ -17,7 +17,7 @@ mod fill;
 mod make;
 mod mounted;
 
-use fiord_plan::{ContentPlan, FileKind, FilePlan, JobPlan};
+use fiord_plan::{ContentPlan, EngineAccess, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
 use fiord_types::{Bytes, Dir, Errno};
 
@@ -135,7 +135,8 @@ pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
 
 /// Whether the file must hold data before the run.
 fn holds_data(job: &JobPlan) -> bool {
-    job.load.mix.has(Dir::Read) || job.target.layout.overwrite
+    job.engine.def().access != EngineAccess::Extents
+        && (job.load.mix.has(Dir::Read) || job.target.layout.overwrite)
 }
 
 /// Whether the contents need their full size on storage that compresses or deduplicates (btrfs, ZFS, VDO).

@@ -4,10 +4,12 @@
 //! the findings use it.
 
 use crate::option::def::{Support, Word};
-use crate::option::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
+use crate::option::engine::{
+    DepthSupport, EngineAccess, EngineDef, NameCall, SupportedDirections, WritePlacement,
+};
 
 use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One};
-use EngineAccess::{Endpoint, Mapping, Nothing, NvmeCommands, ScsiCommands};
+use EngineAccess::{Endpoint, Extents, Mapping, Names, Nothing, NvmeCommands, ScsiCommands};
 
 /// Declares a supported engine that moves data with system calls on files, without any of the
 /// optional features. The methods state what differs.
@@ -22,6 +24,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         access: EngineAccess::Calls,
         in_flight,
         moves_data: true,
+        directions: SupportedDirections::All,
         virtual_time: false,
         atomic: false,
         priorities: false,
@@ -33,6 +36,13 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
 /// Declares an engine that is not supported yet, like [`engine`].
 const fn later(name: &'static str, in_flight: DepthSupport, doc: &'static str) -> EngineDef {
     EngineDef { support: Support::Later, ..engine(name, in_flight, doc) }
+}
+
+/// Declares an engine that makes one system call on each name and moves no data.
+const fn on_names(name: &'static str, call: NameCall, doc: &'static str) -> EngineDef {
+    EngineDef { directions: SupportedDirections::ReadsAndWrites, ..later(name, One, doc) }
+        .on(Names(call))
+        .without_data()
 }
 
 impl EngineDef {
@@ -131,14 +141,26 @@ pub(super) const ENGINES: &[EngineDef] = &[
     later("rdma", Many, "Remote memory access or messages over InfiniBand, RoCE or iWARP.")
         .on(Endpoint)
         .needs("librdmacm and libibverbs (packages `librdmacm1` and `libibverbs1`)"),
-    later(
+    engine(
         "falloc",
         One,
-        "Each I/O is an `fallocate(2)` that reserves space, extends the file or punches a hole.",
+        "Each I/O is an `fallocate(2)`: a read reserves space and keeps the size, a write extends the \
+         file, a trim punches a hole.",
     )
-    .without_data(),
-    later("ftruncate", One, "Each write truncates or extends the file to the write's offset.")
-        .without_data(),
+    .on(Extents)
+    .without_data()
+    .tested("2026-11: files on tmpfs, ext4, XFS and btrfs"),
+    EngineDef {
+        directions: SupportedDirections::Writes,
+        ..engine(
+            "ftruncate",
+            One,
+            "Each write is an `ftruncate(2)`, which sets the size of the file to the write's offset.",
+        )
+        .on(Extents)
+        .without_data()
+        .tested("2026-11: files on tmpfs, ext4, XFS and btrfs")
+    },
     later("e4defrag", One, "Each write exchanges extents with a donor file on ext4.")
         .without_data(),
     later("rados", Many, "Objects in a Ceph cluster, through librados.")
@@ -197,12 +219,16 @@ pub(super) const ENGINES: &[EngineDef] = &[
     later("page_fault", One, "Each I/O touches anonymous memory and causes a page fault.")
         .on(Nothing)
         .without_data(),
-    later("filecreate", One, "Each I/O creates a file.").without_data(),
-    later("filestat", One, "Each I/O reads the attributes of a file.").without_data(),
-    later("filedelete", One, "Each I/O removes a file.").without_data(),
-    later("dircreate", One, "Each I/O creates a directory.").without_data(),
-    later("dirstat", One, "Each I/O reads the attributes of a directory.").without_data(),
-    later("dirdelete", One, "Each I/O removes a directory.").without_data(),
+    on_names("filecreate", NameCall::CreateFile, "Creates files: one `open(2)` for each file."),
+    on_names("filestat", NameCall::StatFile, "Reads the attributes of files: one `stat(2)` each."),
+    on_names("filedelete", NameCall::RemoveFile, "Removes files: one `unlink(2)` each."),
+    on_names("dircreate", NameCall::CreateDirectory, "Creates directories: one `mkdir(2)` each."),
+    on_names(
+        "dirstat",
+        NameCall::StatDirectory,
+        "Reads the attributes of directories: one `stat(2)` each.",
+    ),
+    on_names("dirdelete", NameCall::RemoveDirectory, "Removes directories: one `rmdir(2)` each."),
 ];
 
 /// The number of engine names and aliases, plus one for `external`.

@@ -9,8 +9,8 @@ use fiord_job::option::table::{
 use fiord_types::Dir;
 
 use crate::model::{
-    Commands, EngineAccess, EnginePlan, FileKind, JobPlan, MetadataPlan, Mix, ProtectionPlan,
-    ProtectionType, Rate, WriteHint,
+    Commands, EngineAccess, EnginePlan, FileKind, JobPlan, MetadataPlan, Mix, NameCall,
+    ProtectionPlan, ProtectionType, Rate, WriteHint,
 };
 use crate::options::reading::Reading;
 
@@ -20,7 +20,11 @@ pub(super) fn access(plan: &JobPlan) -> EngineAccess {
 
 /// Whether the job generates data: for its writes, or for files that it lays out.
 pub(super) fn makes_data(plan: &JobPlan) -> bool {
-    let files = plan.target.files.iter().any(|file| file.kind == FileKind::Regular);
+    let files = plan.target.files.iter().any(|file| match file.kind {
+        FileKind::Regular => access(plan) != EngineAccess::Extents,
+        FileKind::Name => access(plan) == EngineAccess::Names(NameCall::StatFile),
+        _ => false,
+    });
     plan.load.writes_data() || files
 }
 

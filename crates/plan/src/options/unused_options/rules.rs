@@ -301,6 +301,13 @@ pub(crate) const RULES: &[Rule] = &[
         help: "To fix: use another engine, such as `ioengine=psync`",
     },
     Rule {
+        options: &[DIRECT.def(), BUFFERED.def(), SYNC.def(), WRITE_HINT.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.uses_buffers,
+        what: "`ioengine={engine}` moves no data: `{option}` has no effect",
+        help: "To fix: leave it out",
+    },
+    Rule {
         options: &[pvsync2::UNCACHED.def()],
         reports: Reports::EachChanged,
         unused: |_, plan| access(plan).sends_commands(),

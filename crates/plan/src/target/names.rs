@@ -1,0 +1,64 @@
+//! The files of a job that works on names and opens none of them.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::table::FILENAME;
+
+use crate::machine::facts::FoundKind;
+use crate::machine::survey::Survey;
+use crate::model::NameCall;
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::paths;
+use crate::target::sizes::Extent;
+use crate::target::usage::Usage;
+
+/// The size of the file with a name. `None`: the job cannot use the name, and a message says why.
+pub(super) fn extent(
+    job: Reading,
+    path: &Path,
+    call: NameCall,
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<Extent> {
+    let found = match survey.look(path) {
+        Ok(found) => found,
+        Err(e) if e.kind == ErrorKind::NotFound => {
+            let planned = survey.planned(path);
+            if planned.is_none() && !call.creates() {
+                paths::may_create(job, path, usage, messages)?;
+            }
+            return Some(Extent::Growable(planned));
+        }
+        Err(e) => {
+            messages.push(paths::cannot_look(job, path, &e));
+            return None;
+        }
+    };
+    match found.kind {
+        FoundKind::Directory if call.on_directories() => Some(Extent::Growable(None)),
+        FoundKind::Regular if !call.on_directories() => Some(Extent::Growable(Some(found.size))),
+        FoundKind::Block | FoundKind::Char | FoundKind::Pipe if call == NameCall::StatFile => {
+            Some(Extent::Growable(None))
+        }
+        kind => {
+            messages.push(other_kind(job, path, call, kind));
+            None
+        }
+    }
+}
+
+/// The error for a name of something that the job does not work on.
+fn other_kind(job: Reading, path: &Path, call: NameCall, kind: FoundKind) -> Diagnostic {
+    let shown = path.display();
+    let wanted = match call.on_directories() {
+        true => "a directory",
+        false => "a regular file",
+    };
+    let is = kind.in_words();
+    job.error(FILENAME, format!("`{shown}` is {is}, not {wanted}"))
+        .help("To fix: use another name or another engine")
+}
