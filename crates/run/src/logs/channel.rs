@@ -49,7 +49,7 @@ struct WriterState {
 #[derive(Debug)]
 pub(crate) struct LogChannel {
     /// `None`: no log has rows of single I/Os.
-    pub(super) ring: Option<LogRing>,
+    pub(super) ring: Option<Arc<LogRing>>,
     windows: Mutex<VecDeque<WindowRecord>>,
     /// Memory of all windows of the run that wait for the writer.
     budget: Arc<WindowBudget>,
@@ -71,7 +71,7 @@ impl LogChannel {
     /// `ring_bytes`: memory for single I/Os; 0: there are none. `budget`: memory for windows.
     pub(super) fn new(ring_bytes: usize, budget: &Arc<WindowBudget>) -> Self {
         LogChannel {
-            ring: (ring_bytes > 0).then(|| LogRing::new(ring_bytes)),
+            ring: (ring_bytes > 0).then(|| Arc::new(LogRing::new(ring_bytes))),
             windows: Mutex::default(),
             budget: Arc::clone(budget),
             epoch_ms: AtomicU64::new(0),

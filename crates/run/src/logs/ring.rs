@@ -11,12 +11,20 @@ use super::LoggedIo;
 
 /// Numbers of an entry.
 const WORDS: usize = 5;
+/// An I/O in the ring: its end, its [form](form), its completion latency, its submission latency and its offset.
+pub(super) type RingEntry = [u64; WORDS];
 /// Bytes of an entry.
 pub(super) const ENTRY_BYTES: usize = WORDS * 8;
 
 /// Where the priority and the direction are in the second number of an entry. The length is in its lower half.
 const PRIORITY: u32 = 32;
 const DIRECTION: u32 = 40;
+
+/// The length, direction and priority of an I/O as one number.
+#[inline(always)]
+pub(super) fn form(len: u32, dir: Dir, priority: u8) -> u64 {
+    u64::from(len) | u64::from(priority) << PRIORITY | (dir as u64) << DIRECTION
+}
 
 impl LoggedIo {
     /// Total latency.
@@ -31,16 +39,8 @@ impl LoggedIo {
         self.end.saturating_sub(self.clat)
     }
 
-    #[inline(always)]
-    fn words(&self) -> [u64; WORDS] {
-        let form = u64::from(self.len)
-            | u64::from(self.priority) << PRIORITY
-            | (self.dir as u64) << DIRECTION;
-        [self.end.0, form, self.clat.0, self.slat.0, self.offset.0]
-    }
-
     #[inline]
-    fn of_words([end, form, clat, slat, offset]: [u64; WORDS]) -> Self {
+    pub(super) fn of_entry([end, form, clat, slat, offset]: RingEntry) -> Self {
         let dir = match form >> DIRECTION & 3 {
             0 => Dir::Read,
             1 => Dir::Write,
@@ -99,12 +99,11 @@ impl LogRing {
 
     /// Writes the entry number `head`. The ring must have room for it.
     #[inline(always)]
-    pub(super) fn write(&self, head: u64, io: &LoggedIo) {
+    pub(super) fn write(&self, head: u64, entry: RingEntry) {
         let index = (head & (self.slots.len() as u64 - 1)) as usize;
-        let words = io.words();
         // The index is always below the length.
         if let Some(slot) = self.slots.get(index) {
-            for (word, value) in slot.iter().zip(words) {
+            for (word, value) in slot.iter().zip(entry) {
                 word.store(value, Ordering::Relaxed);
             }
         }
@@ -119,7 +118,7 @@ impl LogRing {
         let mask = self.slots.len() as u64 - 1;
         block.extend((tail..tail + count).map(|number| {
             let slot = &self.slots[(number & mask) as usize];
-            LoggedIo::of_words(std::array::from_fn(|i| slot[i].load(Ordering::Relaxed)))
+            LoggedIo::of_entry(std::array::from_fn(|i| slot[i].load(Ordering::Relaxed)))
         }));
         self.tail.0.store(tail + count, Ordering::Release);
         count as usize
@@ -135,6 +134,12 @@ impl LogRing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn entry(n: u64) -> RingEntry {
+        let io = io(n);
+        let form = form(io.len, io.dir, io.priority);
+        [io.end.0, form, io.clat.0, io.slat.0, io.offset.0]
+    }
 
     fn io(n: u64) -> LoggedIo {
         LoggedIo {
@@ -155,7 +160,7 @@ mod tests {
         let mut block = Vec::new();
         for round in 0..100 {
             let first = round * 3;
-            (first..first + 3).for_each(|n| ring.write(n, &io(n)));
+            (first..first + 3).for_each(|n| ring.write(n, entry(n)));
             assert_eq!(ring.take(2, &mut block), 2);
             assert_eq!(ring.taken(), first + 2);
             assert_eq!(ring.take(9, &mut block), 1);
@@ -173,7 +178,7 @@ mod tests {
                     while n - ring.taken() == ring.room() {
                         std::thread::yield_now();
                     }
-                    ring.write(n, &io(n));
+                    ring.write(n, entry(n));
                 }
             });
             let mut block = Vec::new();

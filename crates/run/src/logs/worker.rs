@@ -9,10 +9,11 @@ use fiord_engine::Op;
 use fiord_plan::JobPlan;
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_sys::clock;
-use fiord_types::{Bytes, Dir, Nanos};
+use fiord_types::{Dir, Nanos};
 
 use super::LoggedIo;
 use super::channel::LogChannel;
+use super::ring::{self, LogRing, RingEntry};
 use super::windows::WindowTracks;
 use crate::error::JobError;
 
@@ -50,6 +51,7 @@ struct LogParts {
 
 #[derive(Debug)]
 struct RingWriter {
+    ring: Arc<LogRing>,
     channel: Arc<LogChannel>,
     /// Entries that were ever written.
     head: u64,
@@ -66,7 +68,8 @@ impl JobLog {
     /// The logs of a job. `submission`: it measures submission latencies. They begin with [`JobLog::restart`].
     pub(crate) fn of(job: &JobPlan, channel: Option<&Arc<LogChannel>>, submission: bool) -> Self {
         let (Some(plan), Some(channel)) = (&job.log, channel) else { return JobLog::none() };
-        let ring = channel.ring.is_some().then(|| RingWriter {
+        let ring = channel.ring.as_ref().map(|ring| RingWriter {
+            ring: Arc::clone(ring),
             channel: Arc::clone(channel),
             head: 0,
             limit: 0,
@@ -120,38 +123,38 @@ impl JobLog {
     pub(crate) fn io(&mut self, op: &Op, dir: Dir, times: &Times, end: u64) {
         if self.follows {
             // Numbers: an op whose address escapes would be assembled in memory in each loop.
-            let place = (op.offset - u64::from(op.at), op.len + op.at);
-            self.follow(place, (dir, op.attributes.priority), *times, end);
+            let form = ring::form(op.len + op.at, dir, op.attributes.priority);
+            self.follow(end, form, times.clat.0, times.slat.0, op.offset - u64::from(op.at));
         }
     }
 
     #[inline(never)]
-    fn follow(
-        &mut self,
-        (offset, len): (u64, u32),
-        (dir, priority): (Dir, u8),
-        times: Times,
-        end: u64,
-    ) {
+    fn follow(&mut self, end: u64, form: u64, clat: u64, slat: u64, offset: u64) {
+        let end = end.wrapping_sub(self.begin);
         let Some(ring) = &mut self.ring else {
-            if let Some(parts) = &mut self.rest {
-                parts.windows.follow(dir, &times);
-            }
-            return;
+            return self.follow_maxima([end, form, clat, slat, offset]);
         };
         if ring.head == ring.limit {
             let Some(parts) = &mut self.rest else { return };
             self.waited |= ring.make_room(&mut parts.wait);
         }
-        ring.push(&LoggedIo {
-            end: Nanos(end.wrapping_sub(self.begin)),
-            clat: times.clat,
-            slat: times.slat,
-            offset: Bytes(offset),
-            len,
-            dir,
-            priority,
-        });
+        ring.ring.write(ring.head, [end, form, clat, slat, offset]);
+        ring.head += 1;
+    }
+
+    /// Notes the latencies of an I/O for the maxima of windows.
+    fn follow_maxima(&mut self, entry: RingEntry) {
+        let io = LoggedIo::of_entry(entry);
+        if let Some(parts) = &mut self.rest {
+            let times = Times { slat: io.slat, clat: io.clat, lat: io.lat() };
+            parts.windows.follow(io.dir, &times);
+        }
+    }
+
+    /// Whether the worker has waited for the writer since [`JobLog::take_waited`] was called.
+    #[inline(always)]
+    pub(crate) fn has_waited(&self) -> bool {
+        self.waited
     }
 
     /// Whether the worker has waited for the writer since the last call: then time has passed.
@@ -208,18 +211,11 @@ impl JobLog {
 }
 
 impl RingWriter {
-    #[inline(always)]
-    fn push(&mut self, io: &LoggedIo) {
-        let Some(ring) = &self.channel.ring else { return };
-        ring.write(self.head, io);
-        self.head += 1;
-    }
-
     /// Makes sure that the ring has room. Wakes the writer if it is half full. Returns whether the worker has waited.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, wait: &mut Nanos) -> bool {
-        let Some(ring) = &self.channel.ring else { return false };
+        let ring = &self.ring;
         let (head, room) = (self.head, ring.room());
         // A writer that has given up takes nothing.
         let free = || room.saturating_sub(head - ring.taken());
@@ -257,7 +253,7 @@ mod tests {
     use fiord_engine::{IoAttributes, OpKind};
     use fiord_formats::log::LogKind;
     use fiord_plan::{EnginePlan, LogFilePlan, LogForm, LogPlan, LogWindowValue};
-    use fiord_types::FileIndex;
+    use fiord_types::{Bytes, FileIndex};
 
     use super::*;
     use crate::logs::channel::WindowBudget;

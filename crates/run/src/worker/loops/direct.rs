@@ -160,7 +160,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             }
             if self.state.log.follows() {
                 self.state.log.io(op, dir, &times, *now);
-                waited = self.state.log.take_waited();
+                waited = self.state.log.has_waited();
             }
         } else {
             recorder.complete_with(M::AXES, dir, bytes, times, 1);
@@ -170,6 +170,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
         // The next I/O begins after the hook has read these bytes, or after a wait for the log.
         if M::HOOKS && self.state.hooks.want(Events::DATA) || M::DYNAMIC && waited {
+            self.state.log.take_waited();
             *now = self.clock.now();
         }
         slot
