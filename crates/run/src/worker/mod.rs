@@ -13,8 +13,8 @@
 //! | how each I/O is traced (`--debug=io`) | `traced.rs` |
 //!
 //! [`run`] picks the engine, the source and the mode once. The plain loops are compiled for each
-//! combination that matters, so they have no test for what a job does not use. Everything else is
-//! compiled once for each engine.
+//! combination that matters, so they have no test for what a job does not use. Loops with hooks are
+//! compiled once for each engine, and rare code once for all engines.
 
 mod core;
 mod engines;

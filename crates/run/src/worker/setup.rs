@@ -4,18 +4,19 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock};
+use fiord_engine::{Engine, EngineError, FreeSlot, MachineClock, Time};
 use fiord_load::source::replay::TraceSource;
 use fiord_load::{AnyContent, AnySource, Content, Io, LoadError, Source, SourceVisitor};
 use fiord_plan::{DepthSupport, IoPrio, JobPlan, LogPlan, Record, VerifyPass};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::slices::Slices;
+use fiord_sys::bus::BusWatch;
 use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
 use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
-use super::layers::{Boxed, Layered};
+use super::layers::{Borrowed, Boxed, Layered};
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
@@ -258,26 +259,57 @@ impl<E: Engine> Start<'_, E> {
         let queued = !self.engine.completes_at_once();
         let managed = self.kind == LoopKind::Managed;
         let mut slots = self.engine.take_slots();
-        let engine = (&mut self.engine, &mut slots[..]);
-        let special = match set_up(engine, &mut payload, &mut self.around, managed) {
-            Ok(special) => Special { replay: self.replay.take(), ..special },
+        let mut engine = Borrowed::of(&mut self.engine);
+        let state = ready_state(
+            (&mut engine, &mut slots[..]),
+            &mut payload,
+            self.around,
+            (self.recorder, self.replay, managed),
+        );
+        let state = match state {
+            Ok(state) => state,
             Err(result) => return *result,
         };
-        let Surroundings { job, files, control, live, hertz, outside } = self.around;
-        let recorder = self.recorder;
-        let log = JobLog::of(job, outside.log, recorder.axes & axes::SLAT != 0);
-        let mut worker = Worker::new((self.engine, slots), source, payload, |now| {
-            let hooks = Hooks::of(job, special, hertz, now);
-            let mut state = JobState::new((job, files), (control, live), recorder, hooks, now);
-            let dumps = job.reporting.error_dump;
-            state.error_dump = dumps.then(|| (Arc::clone(&outside.error_dump), 0));
-            state.with_log(log)
-        });
-        worker.watch_buffers();
+        let mut worker = Worker::new((self.engine, slots), source, payload, *state);
         inner_loop(&mut worker, queued);
         worker.finish();
         worker.result()
     }
+}
+
+/// Sets up a job until its first I/O may be issued. The error is the result of a job that ends here. Compiled once for
+/// all engines with a clock.
+#[inline(never)]
+fn ready_state<'a, C: Time>(
+    (engine, slots): (&mut Borrowed<'_, C>, &mut [FreeSlot]),
+    payload: &mut dyn Payload,
+    mut around: Surroundings<'a>,
+    (recorder, replay, managed): (Recorder, Option<ReplayFeed>, bool),
+) -> Result<Box<JobState<'a>>, Box<WorkerResult>> {
+    let special = set_up((engine, slots), payload, &mut around, managed)?;
+    let special = Special { replay, ..special };
+    let Surroundings { job, files, control, live, hertz, outside } = around;
+    let log = JobLog::of(job, outside.log, recorder.axes & axes::SLAT != 0);
+    let now = engine.clock().now();
+    let hooks = Hooks::of(job, special, hertz, now);
+    let mut state = JobState::new((job, files), (control, live), recorder, hooks, now);
+    let dumps = job.reporting.error_dump;
+    state.error_dump = dumps.then(|| (Arc::clone(&outside.error_dump), 0));
+    state.buffers = watch_buffers(job, engine, slots);
+    Ok(Box::new(state.with_log(log)))
+}
+
+/// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. `slots`: all slots of the
+/// engine.
+fn watch_buffers(job: &JobPlan, engine: &mut impl Engine, slots: &mut [FreeSlot]) -> Vec<BusWatch> {
+    if job.process.memory.path().is_none() {
+        return Vec::new();
+    }
+    // The buffers of `io_submit_mode=offload` lie in a region for each slot.
+    let watch = |slot| BusWatch::over(engine.buffer(slot).as_ptr());
+    let mut watches: Vec<BusWatch> = slots.iter_mut().filter_map(watch).collect();
+    watches.dedup();
+    watches
 }
 
 /// Whether an engine may complete ops as they are queued.

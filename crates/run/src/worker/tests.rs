@@ -301,9 +301,10 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     let (control, live) = (JobControl::new(), Live::new());
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
-    let mut worker = Worker::new((engine, slots), List(list, 0), Nothing, |now| {
-        JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now)
-    });
+    let now = engine.clock().now();
+    let state =
+        { JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now) };
+    let mut worker = Worker::new((engine, slots), List(list, 0), Nothing, state);
     if depth == 1 {
         worker.run_direct::<M>();
     } else {

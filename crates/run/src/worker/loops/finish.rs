@@ -7,11 +7,12 @@ use fiord_types::{Dir, Errno, FileIndex};
 
 use fiord_stat::recorder::Times;
 
+use super::super::WorkerResult;
 use super::super::core::JobState;
 use super::super::hooks::Completed;
 use super::detach;
 use crate::control::Phase;
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 
 /// Flushes as the job asks and closes every file. `slot`: a slot to flush with.
 pub(super) fn finish<E: Engine>(
@@ -44,6 +45,20 @@ pub(super) fn finish<E: Engine>(
             state.keep_error(result);
         }
     }
+}
+
+/// The result of a job that ended at `now`. Closes its engine.
+#[inline(never)]
+pub(super) fn result<E: Engine>(mut state: JobState<'_>, engine: &mut E, now: u64) -> WorkerResult {
+    let closed = engine.close();
+    let ended = state.hooks.end(now);
+    state.keep_error(ended);
+    let mut result = state.result(now);
+    result.faults = engine.injected_faults().cloned();
+    if let Err(error) = closed {
+        result.error.get_or_insert(JobError::from(error).during(Stage::End));
+    }
+    result
 }
 
 /// Closes a file. With `fsync_on_close` its data reach the device first, which takes part of the run

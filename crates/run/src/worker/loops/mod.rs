@@ -27,12 +27,12 @@ use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_load::{Io, Next, Source};
 use fiord_plan::EngineAccess;
 use fiord_stat::shares::LoopStage;
-use fiord_sys::bus::BusWatch;
 use fiord_types::FileIndex;
 
 use self::mode::Mode;
 use super::core::{JobState, opens_all};
 use super::hooks::{Events, Extra};
+use super::layers::Borrowed;
 use super::{Files, WorkerResult};
 use crate::error::{JobError, Stage};
 
@@ -74,16 +74,14 @@ struct Parts<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
 type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
 
 impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
-    /// A worker whose set-up is complete. `slots`: all slots of the engine. `state` makes its state at
-    /// the given time, ns.
+    /// A worker whose set-up is complete. `slots`: all slots of the engine.
     pub(super) fn new(
         (engine, slots): (E, Vec<FreeSlot>),
         source: S,
         payload: P,
-        state: impl FnOnce(u64) -> JobState<'a>,
+        state: JobState<'a>,
     ) -> Self {
         let clock = engine.clock();
-        let state = state(clock.now());
         Worker { state, engine, slots, source, payload, clock }
     }
 
@@ -98,37 +96,16 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
         }
     }
 
-    /// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. Called before
-    /// the first I/O, when the engine has all buffers.
-    pub(super) fn watch_buffers(&mut self) {
-        if self.state.job.process.memory.path().is_none() {
-            return;
-        }
-        // The buffers of `io_submit_mode=offload` lie in a region for each slot.
-        let (engine, slots) = (&mut self.engine, &mut self.slots);
-        let watch = |slot| BusWatch::over(engine.buffer(slot).as_ptr());
-        let mut watches: Vec<BusWatch> = slots.iter_mut().filter_map(watch).collect();
-        watches.dedup();
-        self.state.buffers = watches;
-    }
-
     /// Flushes and closes the files as the job asks.
     pub(super) fn finish(&mut self) {
-        finish::finish(&mut self.state, &mut self.engine, &mut self.slots.pop());
+        let mut engine = Borrowed::of(&mut self.engine);
+        finish::finish(&mut self.state, &mut engine, &mut self.slots.pop());
     }
 
     /// The result of the job.
-    pub(super) fn result(mut self) -> WorkerResult {
-        let now = self.clock.now();
-        let closed = self.engine.close();
-        let ended = self.state.hooks.end(now);
-        self.state.keep_error(ended);
-        let mut result = self.state.result(now);
-        result.faults = self.engine.injected_faults().cloned();
-        if let Err(error) = closed {
-            result.error.get_or_insert(JobError::from(error).during(Stage::End));
-        }
-        result
+    pub(super) fn result(self) -> WorkerResult {
+        let Worker { state, mut engine, clock, .. } = self;
+        finish::result(state, &mut Borrowed::of(&mut engine), clock.now())
     }
 
     /// The result of the job, and its engine.

@@ -51,10 +51,12 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     let live = Live::new();
     let mut files = NoFiles(1);
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
-    let mut worker = Worker::new((engine, slots), List(list, 0), contents, |now| {
+    let now = engine.clock().now();
+    let state = {
         let hooks = Hooks::of(job, Special::default(), 1_000_000_000, now);
         JobState::new((job, &mut files), (control, &live), recorder, hooks, now)
-    });
+    };
+    let mut worker = Worker::new((engine, slots), List(list, 0), contents, state);
     match which {
         Direct => worker.run_direct::<Dynamic>(),
         Many => worker.run_queued::<Dynamic>(),
@@ -188,9 +190,10 @@ fn a_status_report_has_everything_that_the_final_report_has() {
     let (live, job, mut files) = (Live::new(), plain(), NoFiles(1));
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Write]);
     recorder.lat_is_clat = true;
-    let mut worker = Worker::new((engine, slots), List(writes(7_000), 0), contents, |now| {
-        JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now)
-    });
+    let now = engine.clock().now();
+    let state =
+        { JobState::new((&job, &mut files), (&control, &live), recorder, Hooks::none(), now) };
+    let mut worker = Worker::new((engine, slots), List(writes(7_000), 0), contents, state);
     worker.run_direct::<Synchronous>();
     let snapshot = control.take_snapshot(std::time::Duration::ZERO).expect("it was asked for");
     let same = |recorder: &Recorder, n: u64| {
@@ -214,7 +217,8 @@ fn a_submission_that_fails_in_a_sampled_round_is_reported() {
     let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
     let mut job = plain();
     job.depth.depth = 4;
-    let mut worker = Worker::new((engine, slots), List(writes(20_000), 0), contents, |now| {
+    let now = engine.clock().now();
+    let state = {
         JobState::new(
             (&job, &mut files),
             (&control, &live),
@@ -222,7 +226,8 @@ fn a_submission_that_fails_in_a_sampled_round_is_reported() {
             Hooks::none(),
             now,
         )
-    });
+    };
+    let mut worker = Worker::new((engine, slots), List(writes(20_000), 0), contents, state);
     worker.run_queued::<Asynchronous>();
     let error = worker.result().error.expect("the engine is broken");
     assert!(error.to_string().contains("submission"), "{error}");
