@@ -85,6 +85,23 @@ impl LogChannel {
         }
     }
 
+    /// A channel of a job with windows, for tests. Its worker waits for no writer.
+    #[cfg(test)]
+    pub(crate) fn without_writer() -> Self {
+        let channel = LogChannel::new(0, &Arc::new(WindowBudget::new(1 << 20)));
+        channel.set_done();
+        channel
+    }
+
+    /// The ends of all windows, ns since the begin of the log, and the numbers of their I/Os.
+    #[cfg(test)]
+    pub(crate) fn written_windows(&self) -> Vec<(u64, u64)> {
+        let windows = std::iter::from_fn(|| self.take_window());
+        windows
+            .map(|window| (window.end.0, window.sums.values().map(|sums| sums.ios).sum()))
+            .collect()
+    }
+
     /// Sets the thread that [`LogChannel::wake`] wakes.
     pub(super) fn serve_by(&self, writer: &Thread) {
         let _ = self.writer.set(writer.clone());

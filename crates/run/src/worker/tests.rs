@@ -2,6 +2,7 @@
 
 mod hooks_contract;
 mod sampled;
+mod windows;
 
 use std::path::Path;
 
@@ -298,8 +299,7 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     job.load.mix = Mix::Write;
     let mut engine = Scripted::new(depth == 1, depth, answer);
     let slots = engine.take_slots();
-    let (control, live) = (JobControl::new(), Live::new());
-    let mut files = NoFiles(1);
+    let (control, live, mut files) = (JobControl::new(), Live::new(), NoFiles(1));
     let recorder = Recorder::new(axes::ASYNC, &[Dir::Write]);
     let now = engine.clock().now();
     let state =

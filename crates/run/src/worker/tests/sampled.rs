@@ -218,15 +218,13 @@ fn a_submission_that_fails_in_a_sampled_round_is_reported() {
     let mut job = plain();
     job.depth.depth = 4;
     let now = engine.clock().now();
-    let state = {
-        JobState::new(
-            (&job, &mut files),
-            (&control, &live),
-            Recorder::new(axes::ASYNC, &[Dir::Write]),
-            Hooks::none(),
-            now,
-        )
-    };
+    let state = JobState::new(
+        (&job, &mut files),
+        (&control, &live),
+        Recorder::new(axes::ASYNC, &[Dir::Write]),
+        Hooks::none(),
+        now,
+    );
     let mut worker = Worker::new((engine, slots), List(writes(20_000), 0), contents, state);
     worker.run_queued::<Asynchronous>();
     let error = worker.result().error.expect("the engine is broken");
