@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fiord_formats::verify::journal::{
-    JournalHeader, JournalRecord, JournalWriter, JournaledTarget,
+    JOURNAL_MAGIC, JournalHeader, JournalRecord, JournalWriter, JournaledTarget,
 };
 use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open};
 use fiord_sys::node::Device;
@@ -67,6 +67,17 @@ struct Pending {
     failure: Option<JobError>,
 }
 
+/// Whether a file begins as a journal of any version, as that of an earlier run, which this run replaces.
+fn is_journal(path: &Path) -> fiord_sys::Result<bool> {
+    let file = File::from(Open::read_only().open(path)?);
+    let mut start = [0; JOURNAL_MAGIC.len() - 1];
+    match file.read_exact_at(&mut start, 0) {
+        Ok(()) => Ok(JOURNAL_MAGIC.starts_with(&start)),
+        Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(fiord_sys::Error::from_io("read", &error).at(path)),
+    }
+}
+
 /// A place in a journal: the records that were added before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct JournalMark(u64);
@@ -109,6 +120,12 @@ impl Journals {
         }
         if is_device && let Some(user) = in_use::user(path).map_err(failed)? {
             return Err(refuse(Errno::EBUSY, &user.to_string()));
+        }
+        if found.is_some_and(|facts| !is_device && facts.size > Bytes::ZERO)
+            && !is_journal(path).map_err(failed)?
+        {
+            let why = "it exists and is not a journal, so its contents would be lost";
+            return Err(refuse(Errno::EEXIST, why));
         }
         let how = Open::write_only().create(!is_device).exclusive(is_device).mode(0o666);
         let opened = FileGuard::typed().open(how, path).map_err(failed)?;

@@ -210,6 +210,27 @@ fn targets_and_journals_that_cannot_be_checked() {
     refused("verify --journal=j", "there is no file");
 }
 
+#[test]
+fn a_file_that_is_not_a_journal_is_not_overwritten() {
+    let place = Place::new();
+    let line =
+        "--name=a --filename=t --size=64k --rw=write --bs=4k --verify=fiord --verify_journal=j";
+    for (contents, refused) in
+        [("precious data", true), ("", false), ("FRDJRNL1 an old one", false)]
+    {
+        place.write("j", contents);
+        place.write("t", "");
+        let ran = place.run(line);
+        assert_eq!(ran.status, Some(i32::from(refused)), "{contents}: {ran:?}");
+        if refused {
+            let said = "it exists and is not a journal, so its contents would be lost. To fix:";
+            assert!(ran.err.contains(said), "{ran:?}");
+            assert_eq!(std::fs::read(place.path("j")).unwrap(), contents.as_bytes());
+            assert!(std::fs::read(place.path("t")).unwrap().iter().all(|byte| *byte == 0));
+        }
+    }
+}
+
 /// A journal can be cut anywhere. If it lacks announcements of writes that are on the target, the check says so.
 #[test]
 fn a_journal_that_is_cut_is_never_taken_for_a_loss() {

@@ -205,6 +205,31 @@ fn damage_to_a_file_is_reported_as_its_class() {
 }
 
 #[test]
+fn a_pattern_is_compared_by_methods_without_a_digest() {
+    for method in ["meta", "pattern_hdr", "pattern"] {
+        let place = Place::new();
+        let job = format!(
+            "--name=a --filename=f --size=256k --bs=4k --rw=write --verify={method} --verify_pattern=0x1122%o"
+        );
+        place.run(&format!("{job} --do_verify=0")).ok();
+        let check = format!("{job} --verify_only=1 --output-format=json");
+        place.run(&check).ok();
+        let mut data = std::fs::read(place.path("f")).unwrap();
+        data[BAD.start + 2000] ^= 0x10;
+        place.write("f", &data);
+        let ran = place.run(&check);
+        let own = &ran.json()["jobs"][0]["fiord"]["verify"];
+        assert!(
+            ran.status == Some(1) && own["faults"]["bit-flips"]["extents"] == 1,
+            "{method}: {own}"
+        );
+        if let Some(fio) = place.fio(&check).filter(|fio| fio.out.contains("fio-3.42")) {
+            assert_eq!(fio.status, Some(1), "{method}: {fio:?}");
+        }
+    }
+}
+
+#[test]
 fn a_block_of_another_file_is_found_in_a_later_run() {
     let place = Place::new();
     let job = |file: &str, more: &str| {

@@ -206,6 +206,20 @@ fn fios_compressed_rows_are_read() {
     assert!(windows.ends_with("\n1000, 212, 2073, 0, 0, 0\n"), "{windows}");
 }
 
+/// A first row that fits another form does not decide.
+#[test]
+fn a_damaged_first_row_does_not_change_the_columns() {
+    // The first row could be one with a maximum, and the others have an offset.
+    let text =
+        "9, 100, 0, 1, 0, 0x0000\n9, 100, 0, 4096, 8192, 0x0000\n9, 100, 1, 4096, 0, 0x0000\n";
+    let mut reader = TextReader::new(text.as_bytes());
+    let mut rows = Vec::new();
+    while let Some(row) = reader.next_row().unwrap() {
+        rows.push((row.block.0, row.offset.unwrap().0, row.maximum));
+    }
+    assert_eq!(rows, [(1, 0, None), (4096, 8192, None), (4096, 0, None)]);
+}
+
 #[test]
 fn truncated_and_damaged_compressed_logs_give_the_rows_before() {
     let (mut encoder, mut file) = (FzEncoder::new(LogColumns::default()), Vec::new());

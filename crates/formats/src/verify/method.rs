@@ -89,6 +89,12 @@ impl fmt::Debug for Digest {
 }
 
 impl Method {
+    /// Whether a `verify_pattern` is compared byte for byte, because no digest covers the body.
+    #[must_use]
+    pub const fn compares_pattern(self) -> bool {
+        matches!(self, Method::Pattern | Method::PatternHdr | Method::Meta)
+    }
+
     /// All methods, in the order of their numbers.
     pub const ALL: [Method; 18] = [
         Method::Meta,

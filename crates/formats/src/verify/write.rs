@@ -259,11 +259,9 @@ impl WriteFormat {
         };
         let result = interval::check(interval, self.method, &expected).and_then(|header| {
             let start = header_and_digest(header.layout, self.method);
-            match self.method {
-                Method::PatternHdr => {
-                    self.check_pattern(write.offset, position + start, &interval[start..])
-                }
-                _ => Ok(()),
+            match self.method.compares_pattern() {
+                true => self.check_pattern(write.offset, position + start, &interval[start..]),
+                false => Ok(()),
             }
         });
         if moved {

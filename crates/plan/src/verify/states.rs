@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_formats::verify::state::{self, VerifyState};
 use fiord_job::option::table::{VERIFY_POLICY, VERIFY_STATE_LOAD, VerifyPolicy};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Errno};
 
 use super::tracking;
 use crate::machine::facts::Facts;
@@ -104,7 +104,7 @@ struct Unusable {
 
 fn load(path: &Path, facts: &dyn Facts) -> Result<VerifyState, Unusable> {
     let bytes = facts.contents(path, MOST).map_err(|error| Unusable {
-        why: error.to_string(),
+        why: Errno::explain(&error),
         help: "To fix: copy the state of the run that wrote the data there, set --aux-path to its directory, or \
                leave out `verify_state_load` to verify everything",
     })?;

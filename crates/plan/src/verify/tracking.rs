@@ -168,11 +168,11 @@ fn has_room(method: Method, interval: Option<Bytes>, verify: &VerifyPlan) -> boo
 /// Whether the pattern of each granule is known without the start of the write that contains it.
 fn pattern_fits(plan: &JobPlan, verify: &VerifyPlan) -> bool {
     let Tracking::Map { granule } = verify.tracking else { return true };
-    let compared = [Method::Pattern, Method::PatternHdr].map(VerifyMethod::Fio);
-    let Some(pattern) = verify.pattern.as_ref().filter(|_| compared.contains(&verify.method))
-    else {
-        return true;
+    let compares = match verify.method {
+        VerifyMethod::Fio(method) => method.compares_pattern(),
+        VerifyMethod::Fiord => false,
     };
+    let Some(pattern) = verify.pattern.as_ref().filter(|_| compares) else { return true };
     let one_size = load_block(plan).is_some_and(|block| block == granule);
     let restarts = pattern.interval.is_some_and(|every| granule.0.is_multiple_of(every.0.max(1)));
     let length = pattern.parts.iter().try_fold(0, |sum, part| match part {

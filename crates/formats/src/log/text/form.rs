@@ -156,8 +156,8 @@ const ENOUGH: usize = 16;
 /// Infers the form of a log from its rows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inference {
-    /// For each number of columns: how many rows have it, and the forms that fit them.
-    counts: [(usize, Vec<Form>); MOST + 1],
+    /// For each number of columns: how many rows have it, and how many of them fit each form.
+    counts: [(usize, Vec<(Form, usize)>); MOST + 1],
     full: bool,
 }
 
@@ -167,19 +167,19 @@ impl Inference {
         self.full |= numbers.full.is_some();
         let (rows, forms) = &mut self.counts[numbers.count];
         if *rows == 0 {
-            *forms = Form::with_count(numbers.count).to_vec();
+            *forms = Form::with_count(numbers.count).iter().map(|form| (*form, 0)).collect();
         }
         *rows += 1;
-        if forms.iter().any(|form| form.fits(numbers)) {
-            forms.retain(|form| form.fits(numbers));
-        }
-        *rows >= ENOUGH && forms.len() == 1
+        forms.iter_mut().for_each(|(form, fits)| *fits += usize::from(form.fits(numbers)));
+        let most = forms.iter().map(|(_, fits)| *fits).max();
+        *rows >= ENOUGH && forms.iter().filter(|(_, fits)| Some(*fits) == most).count() == 1
     }
 
-    /// The form of most rows; `None` without rows.
+    /// The form of most rows, the first one of several; `None` without rows.
     pub(super) fn form(&self) -> Option<Form> {
         let (_, forms) = self.counts.iter().max_by_key(|(rows, _)| *rows)?;
-        let mut form = *forms.first()?;
+        let most = forms.iter().map(|(_, fits)| *fits).max()?;
+        let (mut form, _) = *forms.iter().find(|(_, fits)| *fits == most)?;
         form.columns.priority = self.full;
         Some(form)
     }

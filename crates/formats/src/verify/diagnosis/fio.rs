@@ -123,7 +123,7 @@ impl ExpectedIntervals<'_> {
         let alone =
             Expected { length: header.length, offset: header.offset, seed: None, number: None };
         let intact = written.as_deref() == Some(interval)
-            || self.format.method() != Method::PatternHdr
+            || !self.compares_pattern()
                 && interval::check(interval, self.format.method(), &alone).is_ok();
         let flips = written.as_deref().and_then(|written| BitFlips::between(written, interval));
         if header.offset != here {
@@ -177,9 +177,9 @@ impl ExpectedIntervals<'_> {
     ) -> IntervalVerdict {
         let taken = self.taken();
         let Some(data) = interval.get(taken..) else { return IntervalVerdict::Unknown };
-        let seed = match self.format.method() {
-            Method::PatternHdr => expected.seed.or(Some(word(interval, 8))),
-            _ => Body::seed_of(length as u64, (position + taken) as u64, data),
+        let seed = match self.compares_pattern() {
+            true => expected.seed.or(Some(word(interval, 8))),
+            false => Body::seed_of(length as u64, (position + taken) as u64, data),
         };
         let Some(seed) = seed.filter(|seed| expected.seed.is_none_or(|newest| newest == *seed))
         else {
@@ -330,6 +330,11 @@ impl ExpectedIntervals<'_> {
 
     fn is_of_earlier_run(&self, header: &VerifyHeader) -> bool {
         self.began.is_some_and(|began| header.seconds < began)
+    }
+
+    /// Whether the bodies of intervals are a pattern that is compared.
+    fn compares_pattern(&self) -> bool {
+        self.format.pattern().is_some() && self.format.method().compares_pattern()
     }
 
     fn taken(&self) -> usize {

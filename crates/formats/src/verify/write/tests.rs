@@ -81,7 +81,7 @@ proptest! {
         prop_assert_eq!(&write, &changed, "a failed check, too");
         let covers = match case.format.method {
             Method::Null => false,
-            Method::Pattern | Method::PatternHdr => case.format.pattern.is_some(),
+            method if method.compares_pattern() => case.format.pattern.is_some(),
             method => method.digest_length() > 0,
         };
         if covers {

@@ -107,7 +107,7 @@ impl IntervalChecker {
         clues: &HeaderClues,
         bad: &mut dyn FnMut(BadRead) -> bool,
     ) -> bool {
-        let compares = matches!(self.format.method, Method::Pattern | Method::PatternHdr);
+        let compares = self.format.method.compares_pattern();
         let pattern = self.format.pattern.as_ref().filter(|_| compares);
         if let Some(pattern) = pattern {
             self.expected.resize(data.len(), 0);
