@@ -65,7 +65,7 @@ _fiord() {
         --file_append) words="0 1" ;;
         --fill_device) words="0 1" ;;
         --fill_fs) words="0 1" ;;
-        --ioengine) words="psync sync vsync pvsync pvsync2 libaio aio linuxaio io_uring io_uring_cmd posixaio mmap splice sg null sim net netsplice cpuio rdma falloc ftruncate e4defrag rados rbd http gfapi gfapi_async mtd dev-dax libpmem libiscsi nbd nfs libzbc libhdfs dfs xnvme libblkio libcufile libhipfile ime_psync ime_psyncv ime_aio exec page_fault filecreate filestat filedelete dircreate dirstat dirdelete external" ;;
+        --ioengine) words="psync sync vsync pvsync pvsync2 libaio aio linuxaio io_uring io_uring_cmd posixaio mmap splice sg null sim net netsplice cpuio rdma falloc ftruncate e4defrag rados rbd http gfapi gfapi_async mtd dev-dax libpmem libiscsi nbd nfs libzbc libhdfs dfs xnvme libblkio libcufile libhipfile ime_psync ime_psyncv ime_aio exec page_fault external filecreate filestat filedelete dircreate dirstat dirdelete" ;;
         --fdp) words="0 1" ;;
         --dataplacement) words="none fdp streams" ;;
         --data_placement) words="none fdp streams" ;;
@@ -150,8 +150,8 @@ _fiord() {
         --sim_real_time) words="0 1" ;;
         --cpumode) words="noop qsort" ;;
         --exit_on_io_done) words="0 1" ;;
-        --stat_type) words="stat lstat statx" ;;
         --std_redirect) words="0 1" ;;
+        --stat_type) words="stat lstat statx" ;;
         --skip_bad) words="0 1" ;;
         --protocol) words="tcp tcpv6 udp udpv6 unix vsock" ;;
         --proto) words="tcp tcpv6 udp udpv6 unix vsock" ;;
@@ -192,6 +192,7 @@ _fiord() {
         --eta-interval=
         --status-interval=
         --readonly
+        --no-exec
         --section=
         --alloc-size=
         --warnings-fatal
@@ -565,11 +566,11 @@ _fiord() {
         --cpuchunks=
         --cpumode=
         --exit_on_io_done=
-        --stat_type=
         --program=
         --arguments=
         --grace_time=
         --std_redirect=
+        --stat_type=
         --donorname=
         --inplace=
         --skip_bad=

@@ -22,7 +22,7 @@ const LIMITS: &[Limit] = &[
     Limit { what: "engine names outside the registry", most: 44, find: engine_names },
     Limit {
         what: "variants of EnginePlan in patterns outside the registry",
-        most: 17,
+        most: 22,
         find: engine_plans,
     },
     Limit { what: "arrays indexed by `dir as usize`", most: 0, find: direction_indexes },

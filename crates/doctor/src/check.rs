@@ -433,14 +433,14 @@ impl<'a> After<'a> {
         jobs.find(own).map(|job| &job.shares)
     }
 
-    /// Returns the printed jobs with the jobs that they cover.
+    /// Returns the printed jobs that did I/O, with the jobs that they cover.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry<'a>> {
         let mut entries: Vec<Entry<'a>> = Vec::new();
         let mut plans = self.plan.jobs.iter().filter(|job| job.reporting.stats);
         for report in &self.report.jobs {
             let jobs: Vec<_> = plans.by_ref().take(report.members.max(1) as usize).collect();
-            if !jobs.is_empty() {
+            if jobs.first().is_some_and(|job| job.engine.def().does_io) {
                 entries.push(Entry { report, jobs });
             }
         }

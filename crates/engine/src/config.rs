@@ -3,10 +3,10 @@
 use fiord_plan::PlacementKind;
 use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory, SyncMode};
 use fiord_sys::mapping::AccessPattern;
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, Nanos};
 
-use crate::MachineClock;
 use crate::sim::SharedDisk;
+use crate::{EndSignal, MachineClock};
 
 /// Everything that the construction of an engine depends on. Plain data: two engines with equal
 /// configurations behave alike.
@@ -55,6 +55,10 @@ pub struct EngineConfig {
     pub disks: Vec<SharedDisk>,
     /// Clock for engines that do real I/O.
     pub clock: MachineClock,
+    /// How long the job runs, with its ramp. `None`: no limit.
+    pub run_time: Option<Nanos>,
+    /// Connects the engine with the end of its job.
+    pub end: EndSignal,
     /// The engine and its options.
     pub engine: EnginePlan,
 }
@@ -102,6 +106,8 @@ impl EngineConfig {
             placements: job.load.placement.as_ref().map_or(Vec::new(), |p| p.ids.clone()),
             disks: Vec::new(),
             clock,
+            run_time: job.end.runtime.map(|time| time.saturating_add(job.end.ramp_time)),
+            end: EndSignal::default(),
             engine: job.engine.clone(),
         }
     }
@@ -128,6 +134,8 @@ impl EngineConfig {
             trim_ranges: 1,
             disks: Vec::new(),
             clock: MachineClock::best(),
+            run_time: None,
+            end: EndSignal::default(),
             engine,
         }
     }

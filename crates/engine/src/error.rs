@@ -35,6 +35,11 @@ impl EngineError {
         EngineError { what: what.into(), help: None, errno: None }
     }
 
+    /// An engine was created from the plan of another one.
+    pub(crate) fn other_engine() -> Self {
+        Self::plain("the job has another engine")
+    }
+
     /// Sets the text that says what the user can do.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

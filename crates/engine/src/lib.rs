@@ -40,16 +40,22 @@
 //! | how engine X issues an I/O | the module of that engine: `null`, `sync::psync`, … |
 //! | which engines exist | [`for_each_engine`] |
 //! | what an engine is built from | `config` |
+//! | what engines do that do no I/O | `activity` |
+//! | how an engine in a library is called | `external` |
+//! | how an engine learns that its job ends | `end` |
 //! | how synchronous calls run on threads of their own | `offload` |
 //! | where the data buffers are | `buffers` |
 //! | who may use a slot and its buffer | `slot` |
 //! | how trims and syncs are issued | `dataless` |
 
+mod activity;
 mod buffers;
 mod clock;
 mod config;
 mod dataless;
+mod end;
 mod error;
+mod external;
 mod files;
 mod flags;
 mod io_uring;
@@ -71,9 +77,12 @@ use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
 use fiord_types::{Bytes, Errno, FileIndex};
 
+pub use activity::{Cpuio, CycleEngine, Exec};
 pub use buffers::Buffers;
 pub use clock::MachineClock;
 pub use config::EngineConfig;
+pub use end::EndSignal;
+pub use external::External;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
@@ -82,7 +91,7 @@ pub use offload::Offload;
 pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
-pub use sync::{Falloc, Ftruncate, Mmap, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
+pub use sync::{Falloc, Ftruncate, Mmap, PageFault, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
 

@@ -40,6 +40,10 @@ macro_rules! for_each_engine {
             Falloc => Falloc, BOXED, calls;
             Ftruncate => Ftruncate, BOXED, calls;
             Null => Null, HOT, queues;
+            External => External, BOXED, queues;
+            PageFault => PageFault, BOXED, calls;
+            Cpuio => Cpuio, BOXED, queues;
+            Exec => Exec, BOXED, queues;
             Sim => Sim, SIM, virtual_time;
         }
     };

@@ -58,6 +58,8 @@ pub(crate) struct Console {
     /// Length of the live line on the terminal.
     shown: usize,
     live_line_used: bool,
+    /// What to print when a job starts, by the index of the job.
+    starts: Vec<String>,
 }
 
 impl Console {
@@ -71,12 +73,16 @@ impl Console {
             last_newline: Nanos::ZERO,
             shown: 0,
             live_line_used: false,
+            starts: Vec::new(),
         }
     }
 
     /// Prints what introduces the jobs.
     pub(crate) fn introduce(&mut self, introduction: &Introduction) {
         let jobs = introduction.jobs.iter();
+        let sections = introduction.sections.iter();
+        let start = |at: &usize| header::job_started(&introduction.jobs[*at].0);
+        self.starts = sections.map(start).collect();
         let mut text: String = jobs.map(|(job, style)| header::job(job, *style)).collect();
         text.push_str(&fiord_job::version());
         text.push('\n');
@@ -142,7 +148,11 @@ impl Console {
                 let (when, output) = (when.word(), output.display());
                 self.header(&format!("{job} : Saving output of {when} in {output}\n"));
             }
-            EventKind::LaidOut | EventKind::JobStarted { .. } => {}
+            EventKind::LaidOut => {}
+            EventKind::JobStarted { index, .. } => {
+                let line = self.starts.get_mut(*index).map(std::mem::take);
+                self.header(&line.unwrap_or_default());
+            }
             EventKind::JobEnded { job, pid, failure, .. } => {
                 if let Some(failure) = failure {
                     complain(&failed(job, *pid, failure));

@@ -32,6 +32,7 @@ use std::process::ExitCode;
 static ALLOCATOR: fiord_sys::shortage::Allocator = fiord_sys::shortage::Allocator;
 
 fn main() -> ExitCode {
+    fiord_sys::supervise::enter();
     fiord_sys::shortage::save_address_space();
     if let Err(error) = fiord_sys::signal::survive_file_size_limit() {
         sink::complain(&format!("fio: cannot install signal handlers: {error}\n"));

@@ -51,6 +51,7 @@
 //! | how skewed a load is | [`skew`] |
 //! | `zonemode=strided` | `source/strided.rs` |
 //! | the I/Os of a trace | `source/replay.rs` |
+//! | the cycles of an engine that does no I/O | `source/cycles.rs` |
 //! | priority and placement of single I/Os | `source/attributes.rs` |
 //! | trims of several ranges | `source/ranges.rs` |
 //! | when a pass and a loop end (`io_size`, `number_ios`, `loops`) | `source/limits.rs` |
@@ -146,7 +147,7 @@ pub enum Displaced {
 ///   the same I/Os. It must not read a clock, issue a system call or share state with other jobs;
 /// - must not allocate memory after construction, because the cost of a source is part of every I/O
 ///   that the user measures;
-/// - must return only I/Os of at least 1 byte, and reads and writes no longer than the largest block of
+/// - must return only I/Os of at least 1 byte (a cycle of an engine that does no I/O has none), and reads and writes no longer than the largest block of
 ///   the job, because buffers have that length;
 /// - must count what it returns and answer [`Next::End`] at the limits of the job (`io_size`,
 ///   `number_ios`). The worker counts only time (`runtime`, `ramp_time`).

@@ -9,7 +9,7 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
-use crate::engine::{depth, nvme, scsi};
+use crate::engine::{activity, depth, nvme, scsi};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
@@ -23,6 +23,7 @@ use crate::measure::{block_errors, log, record, reporting, specification};
 use crate::model::{BlockSize, EnginePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start};
 use crate::options::checks;
 use crate::options::messages::Messages;
+use crate::options::programs;
 use crate::options::reading::Reading;
 use crate::options::unused_options::UnusedOptions;
 use crate::replay::Traces;
@@ -40,6 +41,8 @@ pub struct PlanOptions<'a> {
     pub globals: &'a [Setting],
     /// `--readonly`: refuse jobs that change data.
     pub readonly: bool,
+    /// `--no-exec`: refuse jobs that run programs or load code. A server sets it for jobs of others.
+    pub no_exec: bool,
     /// `--max-jobs`: the largest number of job instances. `None`: the default limit.
     pub max_jobs: Option<u32>,
     /// `--aux-path`: the directory of files about the state of runs. `None`: the current directory.
@@ -55,6 +58,7 @@ impl<'a> PlanOptions<'a> {
         PlanOptions {
             globals: &invocation.globals,
             readonly: invocation.general.readonly,
+            no_exec: invocation.general.no_exec,
             max_jobs: invocation.general.max_jobs,
             aux_path: invocation.general.aux_path.as_deref().map(Path::new),
             trigger: Some(&invocation.general.trigger),
@@ -83,10 +87,15 @@ pub fn resolve(
     options: PlanOptions,
     facts: &dyn Facts,
 ) -> Result<Resolved, Vec<Diagnostic>> {
-    let jobs: Vec<Reading> = specs.iter().map(Reading::new).collect();
+    let written: Vec<Reading> = specs.iter().map(Reading::new).collect();
+    let planned: Vec<_> = specs.iter().map(activity::planned).collect();
+    let jobs: Vec<Reading> = planned.iter().map(|spec| Reading::new(spec)).collect();
     let mut messages = Messages::default();
     let groups = groups::number(&jobs);
     let waits = start::waits(&jobs, &mut messages);
+    if options.no_exec {
+        programs::refuse(&written, options.trigger, &mut messages);
+    }
     let counts = instances(&jobs, options, &mut messages);
     if !messages.errors.is_empty() {
         return Err(messages.errors);
@@ -107,13 +116,14 @@ pub fn resolve(
         first.push(plans.len());
         let place = Section {
             section,
+            written: written[section],
             instances: counts[section],
             groups: groups[section],
             start: start::start(*job, groups[section], wait_for),
         };
         run.section(*job, place, &mut plans);
     }
-    run.unused.report(&jobs, &mut run.messages);
+    run.unused.report(&written, &mut run.messages);
     zones::write_ranges(&jobs, &plans, &mut run.messages);
     verify::files_exist(&jobs, &plans, &mut run.messages);
     let aux_path = options.aux_path.unwrap_or(Path::new("."));
@@ -191,8 +201,10 @@ fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) ->
 }
 
 /// The numbers and the start of a section.
-struct Section {
+struct Section<'a> {
     section: usize,
+    /// The job with all of its options, also those that have no effect.
+    written: Reading<'a>,
     instances: u32,
     groups: Groups,
     start: Start,
@@ -210,6 +222,8 @@ struct Resolver<'a> {
 /// The parts of a plan that all instances of a section share.
 struct Common<'a> {
     job: Reading<'a>,
+    /// The job with all of its options.
+    written: Reading<'a>,
     /// `read_iolog`.
     traces: Option<Traces>,
     template: JobPlan,
@@ -225,7 +239,7 @@ struct Common<'a> {
 impl Resolver<'_> {
     /// Appends the instances of one section in fio's order: the first, then the others in
     /// descending order.
-    fn section(&mut self, job: Reading, place: Section, plans: &mut Vec<JobPlan>) {
+    fn section(&mut self, job: Reading<'_>, place: Section<'_>, plans: &mut Vec<JobPlan>) {
         let others = (1..place.instances).rev();
         let common = self.common(job, place);
         for instance in std::iter::once(0).chain(others) {
@@ -237,9 +251,10 @@ impl Resolver<'_> {
         }
     }
 
-    fn common<'j>(&mut self, job: Reading<'j>, place: Section) -> Common<'j> {
+    fn common<'j>(&mut self, job: Reading<'j>, place: Section<'j>) -> Common<'j> {
         let Self { options, survey, messages, .. } = self;
         let engine = engine::engine(job, messages);
+        engine::library_exists(job, &engine, survey, messages);
         let traces = replay::traces(job, place.instances, survey, options.readonly, messages);
         let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
@@ -276,6 +291,7 @@ impl Resolver<'_> {
         checks::read_only_run(job, usage, messages);
         Common {
             job,
+            written: place.written,
             traces,
             wanted: Wanted::read(job, u64::from(block), base, messages),
             naming,
@@ -285,7 +301,7 @@ impl Resolver<'_> {
             base,
             block,
             template: JobPlan {
-                identity: identity(job, &place),
+                identity: identity(place.written, &place),
                 depth: depth::depth(job, &engine, messages),
                 pace: pace::pace(job, &load, messages),
                 engine,
@@ -311,6 +327,7 @@ impl Resolver<'_> {
     fn instance(&mut self, common: &Common, instance: u32, index: usize) -> JobPlan {
         let Common { job, wanted, usage, block, .. } = common;
         let (survey, messages) = (&mut self.survey, &mut self.messages);
+        let aux_path = self.options.aux_path.unwrap_or(Path::new("."));
         let trace = common.traces.as_ref().map(|traces| traces.of(instance));
         let (planned, replayed) = match trace {
             Some(trace) => {
@@ -319,6 +336,7 @@ impl Resolver<'_> {
             }
             // A message says what is wrong with the trace.
             None if job.get(READ_IOLOG).is_some() => (Vec::new(), None),
+            None if !usage.engine.does_io => (Vec::new(), None),
             None => {
                 let paths = common.naming.paths(instance);
                 let wanted = (wanted, &common.template.load);
@@ -359,9 +377,10 @@ impl Resolver<'_> {
         plan.end.time_based &= !plan.only_verifies();
         plan.journal = verify::journal(*job, &plan, messages);
         block_errors::check(*job, &plan, messages);
+        activity::finish(*job, &mut plan, aux_path, messages);
         plan.log = log::log(*job, plan.identity.index, survey.facts, messages);
         if instance == 0 {
-            self.unused.check(*job, &plan);
+            self.unused.check(common.written, &plan);
         }
         plan
     }

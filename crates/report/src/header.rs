@@ -24,7 +24,7 @@ pub fn job(header: &JobHeader, style: NumberStyle) -> String {
                 range(Dir::Write)
             )
         }
-        HeaderKind::Cpu { .. } => String::new(),
+        HeaderKind::Cpu { .. } | HeaderKind::Program { .. } => String::new(),
     };
     if header.members > 1 {
         text.push_str("...\n");
@@ -32,14 +32,26 @@ pub fn job(header: &JobHeader, style: NumberStyle) -> String {
     text
 }
 
-/// Formats the line that a `cpuio` job prints when it starts; empty for any other job.
+/// Formats the lines that a job without I/O prints when it starts; empty for any other job.
 #[must_use]
 pub fn job_started(header: &JobHeader) -> String {
     match &header.kind {
-        HeaderKind::Cpu { load, chunk } => {
+        HeaderKind::Cpu { engine, mode, load, chunk } => {
             let chunk = chunk.as_micros();
             let name = &header.name;
-            format!("{name} (noop): ioengine=cpuio, cpuload={load}, cpucycle={chunk}\n")
+            format!("{name} ({mode}): ioengine={engine}, cpuload={load}, cpucycle={chunk}\n")
+        }
+        HeaderKind::Program { program, arguments, output } => {
+            let name = &header.name;
+            let line = [program, arguments].map(String::as_str).join(" ");
+            let runs = match output {
+                Some((out, err)) => {
+                    let (out, err) = (out.display(), err.display());
+                    format!("Saving output of {} : stdout={out} stderr={err}", line.trim_end())
+                }
+                None => format!("Running {}", line.trim_end()),
+            };
+            format!("{name} : program={program}, arguments={arguments}\n{name} : {runs}\n")
         }
         HeaderKind::Io { .. } => String::new(),
     }
@@ -74,7 +86,7 @@ pub fn laying_out(job: &str, files: u64, size: Bytes) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::PerDir;
+    use fiord_types::{Nanos, PerDir};
 
     use super::*;
 
@@ -94,6 +106,30 @@ mod tests {
             "a: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 8192B-64.0KiB, (T) 4096B-4096B, \
              ioengine=psync, iodepth=1\n...\n"
         );
+    }
+    #[test]
+    fn lines_at_the_start_of_jobs_without_io() {
+        let line =
+            |kind| job_started(&JobHeader { name: "a".into(), group_id: 0, kind, members: 1 });
+        let cpu = HeaderKind::Cpu {
+            engine: "cpuio".into(),
+            mode: "qsort".into(),
+            load: 50,
+            chunk: Nanos(50_000_000),
+        };
+        assert_eq!(line(cpu), "a (qsort): ioengine=cpuio, cpuload=50, cpucycle=50000\n");
+        let output = Some(("a.stdout".into(), "a.stderr".into()));
+        let program = |output| HeaderKind::Program {
+            program: "/bin/sleep".into(),
+            arguments: "1".into(),
+            output,
+        };
+        assert_eq!(
+            line(program(output)),
+            "a : program=/bin/sleep, arguments=1\n\
+             a : Saving output of /bin/sleep 1 : stdout=a.stdout stderr=a.stderr\n"
+        );
+        assert!(line(program(None)).ends_with("a : Running /bin/sleep 1\n"));
     }
     #[test]
     fn beginnings() {

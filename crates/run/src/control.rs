@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use fiord_engine::EndSignal;
 use fiord_load::pace::FlowTicket;
 
 use crate::steady::SteadyMember;
@@ -78,6 +79,8 @@ pub(crate) struct JobControl {
     flow_ticket: Mutex<Option<FlowTicket>>,
     /// The worker was stopped and issues no more I/Os.
     quiet: AtomicBool,
+    /// What the job's engine sees of its end.
+    end: EndSignal,
 }
 
 impl Default for JobControl {
@@ -101,6 +104,7 @@ impl JobControl {
             steady: None,
             flow_ticket: Mutex::new(None),
             quiet: AtomicBool::new(false),
+            end: EndSignal::default(),
         }
     }
 
@@ -136,6 +140,12 @@ impl JobControl {
             *gate = Gate::Cancelled;
         }
         self.moved.notify_all();
+        self.end.stop();
+    }
+
+    /// What the job's engine sees of its end.
+    pub(crate) fn end(&self) -> &EndSignal {
+        &self.end
     }
 
     /// The worker has seen the stop and issues no more I/Os. The worker calls it.

@@ -11,7 +11,7 @@ use fiord_stat::report::{
 use fiord_stat::shares::TimeShares;
 use fiord_sys::clock::TimeSource;
 use fiord_sys::{clock, host};
-use fiord_types::{Bytes, Dir, FileIndex, Nanos};
+use fiord_types::{Bytes, Dir, FileIndex, Nanos, PerDir};
 
 use crate::error::{self, JobError};
 use crate::monitor::{DeviceActivity, Disks, JobWatch};
@@ -80,6 +80,10 @@ pub(crate) fn data(
         }
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime);
+        if !context.plan.jobs[index].engine.def().does_io {
+            // As in fio, cycles have latencies and no rate.
+            data.dir_runtime = PerDir::all(Nanos::ZERO);
+        }
         set_read_back(&mut data, &context.plan.jobs[index], worker);
     }
     data

@@ -97,6 +97,17 @@ impl<'p> Schedule<'p> {
             .collect()
     }
 
+    /// The jobs that must stop because all jobs that do I/O have ended (`exit_on_io_done`).
+    pub(crate) fn ended_with_io(&self) -> Vec<usize> {
+        let mut working = self.jobs.iter().enumerate().filter(|(_, job)| job.engine.def().does_io);
+        let ended = |index: usize| self.states[index] == State::Ended;
+        if working.clone().next().is_none() || working.any(|(index, _)| !ended(index)) {
+            return Vec::new();
+        }
+        let jobs = self.jobs.iter().enumerate();
+        jobs.filter(|(i, job)| job.end.with_io && !ended(*i)).map(|(i, _)| i).collect()
+    }
+
     /// Whether a job waits to be started.
     pub(crate) fn is_waiting(&self, index: usize) -> bool {
         self.states.get(index) == Some(&State::Waiting)

@@ -169,6 +169,8 @@ stages! {
     /// Creates or writes a log of the job.
     Log = "log",
 
+    /// A cycle of an engine that does no I/O.
+    Cycle = "cycle",
     /// Uses memory that an I/O reads or writes.
     UseBuffers = "use of the I/O buffers",
     /// Enforces the longest permitted latency.

@@ -1,5 +1,7 @@
 //! The progress of a run, for the live line and other views, and the data of the header lines.
 
+use std::path::PathBuf;
+
 use fiord_types::{Bytes, Nanos, PerDir};
 use serde::{Deserialize, Serialize};
 
@@ -201,8 +203,21 @@ pub enum HeaderKind {
         /// `iodepth`.
         iodepth: u32,
     },
+    /// It runs a program.
+    Program {
+        /// `program`.
+        program: String,
+        /// The arguments, separated by spaces.
+        arguments: String,
+        /// The files for standard output and standard error. `None`: those of fiord.
+        output: Option<(PathBuf, PathBuf)>,
+    },
     /// It burns CPU.
     Cpu {
+        /// The engine.
+        engine: String,
+        /// `cpumode`.
+        mode: String,
         /// `cpuload`, percent.
         load: u32,
         /// `cpuchunks`.

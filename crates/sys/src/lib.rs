@@ -85,6 +85,7 @@ pub mod sha512;
 pub mod shortage;
 pub mod signal;
 pub mod standard_output;
+pub mod supervise;
 pub mod survey;
 pub mod task;
 pub mod terminal;

@@ -111,6 +111,17 @@ unsafe impl Send for MemoryRegion {}
 unsafe impl Sync for MemoryRegion {}
 
 impl MemoryRegion {
+    /// Requests transparent huge pages for the whole region, or forbids them.
+    ///
+    /// # Errors
+    /// Those of `madvise(2)`: `EINVAL` if the kernel has no transparent huge pages.
+    pub fn transparent_huge_pages(&self, on: bool) -> Result<()> {
+        let advice = if on { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
+        // SAFETY: the range is a mapping of this value, and the advice does not change its contents.
+        check("madvise", unsafe { libc::madvise(self.base.as_ptr().cast(), self.mapped, advice) })?;
+        Ok(())
+    }
+
     /// Reserves `len` bytes that start at a multiple of `align`. An alignment of 0 or 1 means
     /// page-aligned; memory in huge pages is aligned at least to the page size.
     ///

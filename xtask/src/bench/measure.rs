@@ -49,6 +49,11 @@ pub(super) fn figure(
             timed(&mut command, job, place, how)?;
             rate(&run(who.name, command)?, how.per_cpu)
         }
+        What::CpuTime => {
+            let mut command = Command::new(&who.program);
+            timed(&mut command, job, place, how)?;
+            cpu_time(&run(who.name, command)?)
+        }
         What::Instructions => instructions(who, job, place, how),
         What::OwnMemory | What::Resident => {
             let mut command = Command::new(&who.program);
@@ -235,6 +240,17 @@ fn rate(text: &str, per_cpu: bool) -> Result<f64> {
     }
     ensure!(sum > 0.0, "the run did no I/O");
     Ok(sum)
+}
+
+/// Returns the CPU time of the jobs, in per cent of their run time.
+fn cpu_time(text: &str) -> Result<f64> {
+    // fio prints a line before the document when a `cpuio` job starts.
+    let document = text.find('{').map_or("", |at| &text[at..]);
+    let document: Value =
+        serde_json::from_str(document).with_context(|| format!("printed:\n{text}"))?;
+    let jobs = document["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+    let used = jobs.iter().flat_map(|job| [&job["usr_cpu"], &job["sys_cpu"]]);
+    Ok(used.filter_map(Value::as_f64).sum())
 }
 
 /// Counts the instructions of a job in two sizes. The difference is the cost of the I/Os.

@@ -36,6 +36,8 @@ impl Job {
 pub(super) enum What {
     /// I/Os per second.
     Rate,
+    /// CPU time of the jobs, in per cent of their run time.
+    CpuTime,
     /// Instructions per I/O in user space (callgrind).
     Instructions,
     /// Peak of the process's private memory: anonymous and shared memory. Pages of programs and libraries are
@@ -60,6 +62,7 @@ impl What {
     pub(super) fn unit(self) -> &'static str {
         match self {
             What::Rate => "I/Os per second",
+            What::CpuTime => "per cent of a CPU",
             What::Instructions => "user instructions per I/O",
             What::OwnMemory => "peak of private memory",
             What::Resident => "peak of resident memory",

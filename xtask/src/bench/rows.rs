@@ -3,7 +3,7 @@
 use super::row::Bound::{Any, AtLeast, AtMost};
 use super::row::Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
 use super::row::What::{
-    Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident, WholeRun,
+    CpuTime, Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident, WholeRun,
 };
 use super::row::{Bound, Job, Row, Than};
 
@@ -22,6 +22,10 @@ const QUEUED: &str = "--ioengine=io_uring --iodepth=32 --rw=randwrite --bs=4k --
                       --fsync=256 FILE";
 const JOURNAL: &str = "--verify_journal=journal.dat";
 const NO_STATE: &str = "--verify_state_save=0";
+
+/// Half of the load of the row about `cpuio`.
+const LOAD_20: Than =
+    Itself("cpuload=20", Job(&["--ioengine=cpuio --cpuload=20 --cpuchunks=5000"]));
 
 /// The comparison of a row in which the checksum takes most of the time.
 const FOUR_TIMES: &[(Than, Bound)] = &[(Fio, AtLeast(4.0))];
@@ -139,6 +143,19 @@ pub(super) const ROWS: &[Row] = &[
         what: Rate,
         job: Job(&["--ioengine=mmap --rw=randread --bs=4k FILE"]),
         than: &[(Fio, Any), (Bare("mmap bs=4096"), AtLeast(0.9))],
+    },
+    Row {
+        name: "page_fault random read 4 KiB",
+        what: Rate,
+        job: Job(&["--ioengine=page_fault --rw=randread --bs=4k --size=256m"]),
+        than: &[(Itself("mmap", Job(&["--ioengine=mmap --rw=randread --bs=4k FILE"])), Any)],
+    },
+    // The load must be exact: twice the load uses twice the CPU time.
+    Row {
+        name: "cpuio, cpuload=40",
+        what: CpuTime,
+        job: Job(&["--ioengine=cpuio --cpuload=40 --cpuchunks=5000"]),
+        than: &[(Fio, Any), (LOAD_20, AtLeast(1.9)), (LOAD_20, AtMost(2.1))],
     },
     // No device does any work: the generator alone.
     Row {

@@ -4,6 +4,7 @@
 
 pub(crate) mod mmap;
 pub(crate) mod operation;
+pub(crate) mod page_fault;
 pub(crate) mod psync;
 pub(crate) mod pvsync;
 pub(crate) mod pvsync2;
@@ -29,6 +30,8 @@ pub type Psync = SyncEngine<psync::PsyncCalls>;
 pub type SyncRw = SyncEngine<sync::SyncCalls>;
 /// `ioengine=mmap`.
 pub type Mmap = SyncEngine<mmap::MmapCalls>;
+/// `ioengine=page_fault`.
+pub type PageFault = SyncEngine<page_fault::PageFaultCalls>;
 /// `ioengine=pvsync`.
 pub type Pvsync = SyncEngine<pvsync::PvsyncCalls>;
 /// `ioengine=pvsync2`.

@@ -1,5 +1,9 @@
 //! One test body for all engines that do real I/O and for the eleven words of `rw`.
 
+mod activity;
+mod external;
+mod programs;
+
 use fiord_job::option::def::Support;
 use fiord_job::option::engine::EngineDef;
 use fiord_job::option::table;

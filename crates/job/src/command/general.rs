@@ -120,6 +120,8 @@ pub struct GeneralOptions {
     pub status_interval: Option<u64>,
     /// `--readonly`.
     pub readonly: bool,
+    /// `--no-exec`.
+    pub no_exec: bool,
     /// `--max-jobs`.
     pub max_jobs: Option<u32>,
     /// `--warnings-fatal`.
@@ -159,6 +161,7 @@ impl Default for GeneralOptions {
             eta_interval: 1_000_000_000,
             status_interval: None,
             readonly: false,
+            no_exec: false,
             max_jobs: None,
             warnings_fatal: false,
             findings: Findings::On,
@@ -200,6 +203,7 @@ impl GeneralOptions {
             "eta-interval" => self.eta_interval = eta_interval(value)?,
             "status-interval" => self.status_interval = Some(interval(value)?),
             "readonly" => self.readonly = true,
+            "no-exec" => self.no_exec = true,
             "max-jobs" => self.max_jobs = Some(count(value)?),
             "warnings-fatal" => self.warnings_fatal = true,
             "findings" => self.findings = findings(value)?,

@@ -123,6 +123,12 @@ pub static COMMANDS: &[CommandDef] = &[
     .letter('O'),
     built("status-interval", Required("TIME"), "Print the results so far every TIME").letter('L'),
     built("readonly", NoValue, "Refuse jobs that would write or trim").letter('r'),
+    built(
+        "no-exec",
+        NoValue,
+        "Refuse jobs that run programs or load code: `exec_prerun`, `exec_postrun`, engines that do so, \
+         and `--trigger`",
+    ),
     built("section", Required("NAME"), "Run only this section of the job files; may be repeated")
         .letter('x'),
     CommandDef {

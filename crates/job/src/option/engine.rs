@@ -41,6 +41,13 @@ pub struct EngineDef {
     pub moves_data: bool,
     /// Which directions of I/O it has.
     pub directions: SupportedDirections,
+    /// Whether its ops are I/Os. The ops of an engine that does none are cycles, for example of CPU
+    /// load: a cycle has no file, no size and no direction, and reports count it as a read of 0
+    /// bytes.
+    pub does_io: bool,
+    /// Whether a job of the engine runs a program or loads code that the job names. A policy can forbid
+    /// that (`--no-exec`).
+    pub runs_programs: bool,
     /// Whether time is simulated: each job has a virtual clock, which says nothing about this
     /// machine.
     pub virtual_time: bool,
@@ -88,6 +95,11 @@ pub enum EngineAccess {
     /// Messages to a server that the engine connects to. The target is an address, which no path on
     /// this machine leads to.
     Endpoint,
+    /// Files and devices that fiord opens, through a library that the job names. What the library does
+    /// with them is unknown.
+    Library,
+    /// Anonymous memory of the job.
+    Memory,
     /// No file and no device.
     Nothing,
 }
@@ -118,6 +130,8 @@ impl EngineAccess {
             | EngineAccess::Extents
             | EngineAccess::Names(_)
             | EngineAccess::Endpoint
+            | EngineAccess::Library
+            | EngineAccess::Memory
             | EngineAccess::Nothing => false,
         }
     }

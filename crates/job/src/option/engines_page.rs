@@ -63,6 +63,8 @@ fn works_on(engine: &EngineDef) -> &'static str {
         EngineAccess::Names(call) if call.on_directories() => "names of directories",
         EngineAccess::Names(_) => "names of files",
         EngineAccess::Endpoint => "a server",
+        EngineAccess::Library => "files and devices, through a library",
+        EngineAccess::Memory => "memory of the job",
         EngineAccess::Nothing if engine.virtual_time => "nothing, in virtual time",
         EngineAccess::Nothing => "nothing",
     }

@@ -3,6 +3,7 @@
 use fiord_plan::TrimRange;
 use fiord_types::Dir;
 
+use super::cycles::Cycles;
 use super::general::General;
 use super::mixed::Mixed;
 use super::plain::{Permuted, Sequential, SkewedRandom, Uniform};
@@ -27,6 +28,8 @@ pub enum AnySource {
     General(Box<General>),
     /// The I/Os of a trace.
     Replay(TraceSource),
+    /// The cycles of an engine that does no I/O.
+    Cycles(Cycles),
     /// No I/O.
     Ended,
 }
@@ -42,6 +45,7 @@ impl Source for AnySource {
             AnySource::Mixed(source) => source.next(),
             AnySource::General(source) => source.next(),
             AnySource::Replay(source) => source.next(),
+            AnySource::Cycles(source) => source.next(),
             AnySource::Ended => Next::End,
         }
     }
@@ -56,6 +60,7 @@ impl Source for AnySource {
             AnySource::SkewedRandom(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
             AnySource::Replay(source) => source.next(),
+            AnySource::Cycles(source) => source.next(),
             AnySource::Ended => Next::End,
         }
     }
@@ -88,6 +93,7 @@ impl Source for AnySource {
             AnySource::Mixed(source) => source.restart(),
             AnySource::General(source) => source.restart(),
             AnySource::Replay(source) => source.restart(),
+            AnySource::Cycles(source) => source.restart(),
             AnySource::Ended => {}
         }
     }

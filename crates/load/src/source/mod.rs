@@ -4,6 +4,7 @@ mod any;
 mod attributes;
 mod bitmap;
 mod cursor;
+mod cycles;
 mod directions;
 mod files;
 mod flushes;
@@ -26,6 +27,7 @@ mod tests;
 mod write_commands;
 
 pub use any::AnySource;
+use cycles::Cycles;
 use fiord_plan::{BlockSize, Distribution, FilePlan, JobPlan, Load, Mix, Step};
 use fiord_types::{Bytes, Dir, FileIndex};
 use flushes::Flushes;
@@ -87,6 +89,8 @@ pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out
         AnySource::General(source) => visitor.visit(*source),
         // The worker makes this source itself.
         AnySource::Replay(_) => return Err(LoadError::NothingFits),
+        // No engine without I/O has loops of its own.
+        AnySource::Cycles(_) => return Err(LoadError::NothingFits),
         AnySource::Ended => return Err(LoadError::NothingFits),
     })
 }
@@ -97,6 +101,9 @@ pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out
 ///
 /// The job has nothing to do, or its blocks and files do not fit together.
 pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
+    if !job.engine.def().does_io {
+        return Ok(AnySource::Cycles(Cycles::new(job)));
+    }
     if !is_special(&job.load)
         && let Some(mixed) = Mixed::new(job)
     {

@@ -6,16 +6,24 @@
 //! | how does a job drive an io_uring? | `ring` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
+//! | how much CPU time does a job burn, which program does it run? | `activity` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
 
+pub(crate) mod activity;
 pub(crate) mod depth;
 pub(crate) mod nvme;
 pub(crate) mod ring;
 pub(crate) mod scsi;
 mod simulated;
 
+use std::path::PathBuf;
+
 use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 
+use fiord_job::option::value::Value;
+
+use crate::machine::facts::FoundKind;
+use crate::machine::survey::Survey;
 use crate::model::{Commands, EnginePlan, PassthroughPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -53,6 +61,10 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "ftruncate" => EnginePlan::Ftruncate,
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
+        "external" => EnginePlan::External(library(job, messages)),
+        "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
+        "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
+        "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
         other => {
             messages.push(
                 job.error(IOENGINE, format!("engine `{other}` is not supported yet"))
@@ -61,6 +73,39 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             EnginePlan::Null
         }
     }
+}
+
+/// Reads the path of the library of `ioengine=external:PATH`.
+fn library(job: Reading, messages: &mut Messages) -> PathBuf {
+    let value = job.setting(IOENGINE).map(|setting| &setting.value);
+    match value {
+        Some(Value::Word(_, Some(path))) if !path.trim().is_empty() => path.trim().into(),
+        _ => {
+            let what = "`ioengine=external` names no library";
+            let help =
+                "To fix: write the path of a shared library: `ioengine=external:/path/to.so`";
+            messages.push(job.error(IOENGINE, what).help(help));
+            PathBuf::new()
+        }
+    }
+}
+
+/// Refuses a library that does not exist, before any file is laid out.
+pub(crate) fn library_exists(
+    job: Reading,
+    engine: &EnginePlan,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) {
+    let Some(path) = engine.library().filter(|path| !path.as_os_str().is_empty()) else { return };
+    let why = match survey.look(path) {
+        Ok(found) if found.kind == FoundKind::Regular => return,
+        Ok(_) => "this is not a shared library".to_owned(),
+        Err(error) => error.text,
+    };
+    let what = format!("ioengine=external:{}: {why}", path.display());
+    let help = "To fix: write the path of a shared library: `ioengine=external:/path/to.so`";
+    messages.push(job.error(IOENGINE, what).help(help));
 }
 
 /// Reads `uncached`.
@@ -72,14 +117,20 @@ fn uncached(job: Reading) -> bool {
 mod tests {
     use fiord_job::load::Memory;
     use fiord_job::option::def::Support;
+    use fiord_job::option::engine::EngineAccess;
     use fiord_job::option::table;
+    use fiord_job::option::table::activity::{CPULOAD, PROGRAM};
 
     use super::*;
 
     #[test]
     fn every_supported_engine_has_a_plan() {
         for def in table::engines().iter().filter(|def| def.support == Support::Built) {
-            let args = ["--name=a".to_owned(), format!("--ioengine={}", def.name)];
+            let library = if def.access == EngineAccess::Library { ":/x.so" } else { "" };
+            let mut args = vec!["--name=a".to_owned(), format!("--ioengine={}{library}", def.name)];
+            let required = [(CPULOAD.def(), "--cpuload=1"), (PROGRAM.def(), "--program=true")];
+            let of_it = required.iter().filter(|(option, _)| option.fits(def.name));
+            args.extend(of_it.map(|(_, arg)| (*arg).to_owned()));
             let invocation = fiord_job::invocation(&args, &mut Memory::default()).unwrap();
             let mut messages = Messages::default();
             let plan = engine(Reading::new(&invocation.jobs[0]), &mut messages);

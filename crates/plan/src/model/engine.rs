@@ -1,11 +1,16 @@
 //! The I/O engine, its options, and the queue depth.
 
+use std::num::NonZeroU8;
+use std::path::{Path, PathBuf};
+
 pub use fiord_job::option::engine::{
     DepthSupport, EngineAccess, EngineDef, NameCall, SupportedDirections, WritePlacement,
 };
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
+pub use fiord_job::option::table::activity::CpuMode;
 use fiord_job::option::table::engine;
 use fiord_job::option::table::sim::SIM_STORE;
+use fiord_types::Nanos;
 
 use super::PassthroughPlan;
 
@@ -57,6 +62,17 @@ pub enum EnginePlan {
     Null,
     /// `sim`: a simulated device with a virtual clock.
     Sim(SimPlan),
+    /// `external`: the engine in the shared library of this path.
+    External(PathBuf),
+    /// `page_fault`: `memcpy` to and from anonymous memory.
+    PageFault {
+        /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
+        thp: Option<bool>,
+    },
+    /// `cpuio`: burns CPU time.
+    Cpuio(CpuioPlan),
+    /// `exec`: runs a program.
+    Exec(Box<ExecPlan>),
 }
 
 impl EnginePlan {
@@ -78,6 +94,10 @@ impl EnginePlan {
             EnginePlan::Ftruncate => const { engine("ftruncate") },
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
+            EnginePlan::External(_) => const { engine("external") },
+            EnginePlan::PageFault { .. } => const { engine("page_fault") },
+            EnginePlan::Cpuio(_) => const { engine("cpuio") },
+            EnginePlan::Exec(_) => const { engine("exec") },
         }
     }
 
@@ -88,6 +108,33 @@ impl EnginePlan {
             EnginePlan::Pvsync2 { uncached, .. } => *uncached,
             EnginePlan::IoUring(ring) => ring.uncached,
             _ => false,
+        }
+    }
+
+    /// The options of `cpuio`, if this is it.
+    #[must_use]
+    pub fn cpu_load(&self) -> Option<&CpuioPlan> {
+        match self {
+            EnginePlan::Cpuio(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The program that the job runs, if this is `exec`.
+    #[must_use]
+    pub fn program(&self) -> Option<&ExecPlan> {
+        match self {
+            EnginePlan::Exec(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The library that contains the engine, if this is `external`.
+    #[must_use]
+    pub fn library(&self) -> Option<&Path> {
+        match self {
+            EnginePlan::External(path) => Some(path),
+            _ => None,
         }
     }
 
@@ -181,6 +228,30 @@ impl SgWrite {
     pub const fn has_data(self) -> bool {
         !matches!(self, SgWrite::WriteSameNoData | SgWrite::Verify(0))
     }
+}
+
+/// The options of `cpuio`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuioPlan {
+    /// `cpuload`: the share of the run time that the job uses a CPU, in per cent; at most 100.
+    pub load_percent: NonZeroU8,
+    /// `cpuchunks`: the CPU time of one cycle; at least 1 ns.
+    pub chunk: Nanos,
+    /// `cpumode`: what the CPU does.
+    pub mode: CpuMode,
+}
+
+/// The options of `exec`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecPlan {
+    /// `program`: a path, or a name that is searched in `PATH`.
+    pub program: String,
+    /// `arguments`, with the runtime and the name of the job in place of `%r` and `%n`.
+    pub arguments: Vec<String>,
+    /// `grace_time`: how long the program may run after it was asked to end.
+    pub grace: Nanos,
+    /// `std_redirect`: the files for standard output and standard error. `None`: those of fiord.
+    pub output: Option<(PathBuf, PathBuf)>,
 }
 
 /// The options of the simulated device.

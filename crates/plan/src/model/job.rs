@@ -145,6 +145,8 @@ pub struct End {
     pub bytes: Bytes,
     /// `number_ios`: the job ends after this many I/Os. `None`: no limit.
     pub ios: Option<u64>,
+    /// `exit_on_io_done`: the job ends when all jobs that do I/O have ended.
+    pub with_io: bool,
     /// `exitall`: when this job ends, the jobs that `exit_what` selects end too.
     pub exitall: bool,
     /// `exit_what`: which jobs `exitall` and `exitall_on_error` end.

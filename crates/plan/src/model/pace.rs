@@ -1,5 +1,7 @@
 //! When a job issues its I/Os: rates, think times, flows and latency targets.
 
+use std::num::NonZeroU8;
+
 use fiord_types::{Nanos, PerDir};
 
 use super::RateProcess;
@@ -20,6 +22,9 @@ pub struct Pace {
     pub forgive_think: bool,
     /// `thinktime` and related options: pauses between I/Os.
     pub think: Option<Think>,
+    /// `cpuload`: the job sleeps between its cycles so that its thread uses this share of the time,
+    /// in per cent. `None`: it does not sleep.
+    pub cpu_load: Option<NonZeroU8>,
     /// `flow`: the job's share of I/Os among the jobs with the same `flow_id`.
     pub flow: Option<FlowShare>,
     /// `max_latency` per direction: an I/O that takes longer ends the job.
@@ -40,6 +45,7 @@ impl Default for Pace {
             process: RateProcess::Linear,
             forgive_think: false,
             think: None,
+            cpu_load: None,
             flow: None,
             max_latency: PerDir::all(None),
             latency_target: None,
@@ -56,6 +62,7 @@ impl Pace {
         self.rate == PerDir::all(None)
             && self.min_rate == PerDir::all(None)
             && self.think.is_none()
+            && self.cpu_load.is_none()
             && self.flow.is_none()
             && self.max_latency == PerDir::all(None)
             && self.latency_target.is_none()

@@ -71,6 +71,7 @@ fn end(len: u64) -> End {
         loops: 1,
         bytes: Bytes(len),
         ios: None,
+        with_io: false,
         exitall: false,
         exit_what: ExitWhat::Group,
         exitall_on_error: false,

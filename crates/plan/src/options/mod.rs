@@ -6,10 +6,12 @@
 //! | where do errors and warnings go? | `messages` |
 //! | which errors does a job survive? | `errors` |
 //! | which combinations of options are refused? | `checks` |
+//! | which jobs does a policy forbid? | `programs` |
 //! | which options have no effect on a job? | `unused_options` |
 
 pub(crate) mod checks;
 pub(crate) mod errors;
 pub(crate) mod messages;
+pub(crate) mod programs;
 pub(crate) mod reading;
 pub(crate) mod unused_options;

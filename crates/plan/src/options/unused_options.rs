@@ -16,6 +16,7 @@ use fiord_job::option::table::IOENGINE;
 use fiord_job::option::value::Value;
 use fiord_job::spec::Setting;
 
+use crate::engine::activity;
 use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -35,6 +36,9 @@ impl UnusedOptions {
     /// Adds the unused options of one section, each once: by the first rule that finds it.
     pub(crate) fn check(&mut self, job: Reading, plan: &JobPlan) {
         let mut seen: Vec<&OptionDef> = Vec::new();
+        if !plan.engine.def().does_io {
+            self.about_io(job, plan, &mut seen);
+        }
         let rules = REPLAY_RULES.iter().chain(RULES).chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
@@ -55,6 +59,20 @@ impl UnusedOptions {
                     break;
                 }
             }
+        }
+    }
+
+    /// Adds the options about I/O of a job that does none.
+    fn about_io(&mut self, job: Reading, plan: &JobPlan, seen: &mut Vec<&'static OptionDef>) {
+        for setting in job.settings.iter().filter(|setting| activity::is_about_io(setting.def)) {
+            let option = setting.def;
+            if !is_changed(setting) || seen.contains(&option) {
+                continue;
+            }
+            seen.push(option);
+            let engine = plan.engine.def().name;
+            let what = format!("`{}` has no effect: ioengine={engine} does no I/O", option.name);
+            self.found.push((option, setting.global, job.no_effect(option, what)));
         }
     }
 

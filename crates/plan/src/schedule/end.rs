@@ -2,7 +2,7 @@
 
 use fiord_job::option::table::{
     EXIT_WHAT, EXITALL, EXITALL_ON_ERROR, FILESIZE, FILL_DEVICE, IO_SIZE, LOOPS, NUMBER_IOS,
-    RAMP_SIZE, RAMP_TIME, RUNTIME, SIZE, SPACE_RESERVE, TIME_BASED,
+    RAMP_SIZE, RAMP_TIME, RUNTIME, SIZE, SPACE_RESERVE, TIME_BASED, activity,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Nanos};
@@ -40,6 +40,7 @@ pub(crate) fn end(job: Reading, messages: &mut Messages) -> End {
         loops: u64::from(job.get(LOOPS)).max(1),
         bytes: Bytes::ZERO,
         ios: Some(job.get(NUMBER_IOS)).filter(|n| *n > 0),
+        with_io: job.get(activity::EXIT_ON_IO_DONE),
         exitall: job.get(EXITALL),
         exit_what: job.get(EXIT_WHAT),
         exitall_on_error: job.get(EXITALL_ON_ERROR),

@@ -29,6 +29,7 @@ pub(crate) fn pace(job: Reading, load: &Load, messages: &mut Messages) -> Pace {
         process: job.get(RATE_PROCESS),
         forgive_think: job.get(RATE_IGNORE_THINKTIME),
         think: think(job, messages),
+        cpu_load: None,
         flow: flow(job, messages),
         // The list is in microseconds, like all lists of times.
         max_latency: job

@@ -32,6 +32,7 @@ pub(crate) fn kind_of(
     let engine = usage.engine.access;
     match engine {
         EngineAccess::Nothing => return Some((FileKind::Virtual, Extent::Endless)),
+        EngineAccess::Memory => return Some((FileKind::Virtual, Extent::Endless)),
         EngineAccess::Endpoint => return Some((FileKind::Endpoint, Extent::Endless)),
         EngineAccess::Names(call) => {
             let extent = names::extent(job, path, call, usage, survey, messages)?;
@@ -39,6 +40,7 @@ pub(crate) fn kind_of(
         }
         EngineAccess::Calls
         | EngineAccess::Extents
+        | EngineAccess::Library
         | EngineAccess::Mapping
         | EngineAccess::NvmeCommands
         | EngineAccess::ScsiCommands => {}

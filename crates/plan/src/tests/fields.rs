@@ -1,5 +1,7 @@
 //! Options that set one field of the plan.
 
+use std::num::NonZeroU8;
+
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 use super::*;
@@ -9,6 +11,10 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A command line and a condition that its job must satisfy.
 type Line = (&'static str, fn(&JobPlan) -> bool);
+
+fn percent(number: u8) -> NonZeroU8 {
+    NonZeroU8::new(number).unwrap()
+}
 
 pub(super) fn check(table: &[Line]) {
     for (line, holds) in table {
@@ -119,6 +125,35 @@ fn engines_and_depth() {
             j.engine == EnginePlan::Pvsync2 { hipri_percent: 20, uncached: true, nowait: true }
         }),
         ("--ioengine=mmap --thp=1", |j| j.engine == EnginePlan::Mmap { thp: true }),
+        ("--ioengine=page_fault", |j| j.engine == EnginePlan::PageFault { thp: None }),
+        ("--ioengine=page_fault --thp=0", |j| {
+            j.engine == EnginePlan::PageFault { thp: Some(false) }
+        }),
+        ("--ioengine=cpuio --cpuload=20 --cpuchunks=7 --cpumode=qsort --exit_on_io_done=1", |j| {
+            let plan =
+                CpuioPlan { load_percent: percent(20), chunk: Nanos(7000), mode: CpuMode::Qsort };
+            let idle = j.target.files.is_empty() && j.end.bytes == Bytes::ZERO;
+            j.engine == EnginePlan::Cpuio(plan)
+                && j.pace.cpu_load == Some(percent(20))
+                && j.end.with_io
+                && idle
+        }),
+        ("--ioengine=cpuio --cpuload=100 --rw=randwrite --bs=8k", |j| {
+            j.pace.cpu_load.is_none() && j.load.mix == Mix::Read
+        }),
+        ("--runtime=7 --ioengine=exec --program=x --arguments=-%r,%n --grace_time=3", |j| {
+            let plan = ExecPlan {
+                program: "x".into(),
+                arguments: vec!["-7,a".into()],
+                grace: Nanos::from_secs(3),
+                output: Some(("a.stdout".into(), "a.stderr".into())),
+            };
+            j.engine == EnginePlan::Exec(Box::new(plan))
+        }),
+        (
+            "--ioengine=exec --program=x --std_redirect=0",
+            |j| matches!(&j.engine, EnginePlan::Exec(plan) if plan.output.is_none()),
+        ),
         ("--ioengine=libaio --userspace_reap --libaio_vectored=1 --nowait=1", |j| {
             j.engine == EnginePlan::Libaio { userspace_reap: true, nowait: true, vectored: true }
         }),

@@ -42,6 +42,7 @@ const EXAMPLES: &[&str] = &[
      --zone_reset_frequency=0.5",
     "--ioengine=mmap --filename=f --direct=1",
     "--ioengine=falloc --filename=f --rw=write --direct=1",
+    "--ioengine=page_fault --direct=1",
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --uncached=1",
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --sync=dsync",
     "--ioengine=sg --filename=/dev/sg0 --rw=write --sync=1",

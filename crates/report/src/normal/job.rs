@@ -15,7 +15,9 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         return Ok(());
     }
     title(job, date, out)?;
-    for d in job.dirs.iter().filter(|d| d.total_ios > 0 || d.io_bytes > Bytes::ZERO) {
+    // The cycles of an engine that does no I/O have no run time, and so no rates to print.
+    let did = |d: &&DirReport| d.runtime > Nanos::ZERO || d.io_bytes > Bytes::ZERO;
+    for d in job.dirs.iter().filter(did) {
         direction(job, d, out)?;
     }
     distribution::latencies(job, out)?;

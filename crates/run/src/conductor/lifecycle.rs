@@ -102,6 +102,9 @@ impl Conductor<'_> {
         for other in others {
             self.stop(other, reason);
         }
+        for other in self.schedule.ended_with_io() {
+            self.stop(other, StopReason::ExitAll);
+        }
     }
 
     /// Stops a job. A job that has not started never starts.

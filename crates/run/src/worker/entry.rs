@@ -29,6 +29,7 @@ pub(crate) fn run(
     control.set_phase(Phase::SetUp);
     let mut config = EngineConfig::for_job(job, clock);
     config.disks = files.simulated();
+    config.end = control.end().clone();
     let around = Surroundings::new((job, files), clock, (control, live), outside);
     if !job.engine.def().in_flight.uses_depth() {
         // Such an engine can use only one buffer.

@@ -9,7 +9,9 @@ use crate::option::engine::{
 };
 
 use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One};
-use EngineAccess::{Endpoint, Extents, Mapping, Names, Nothing, NvmeCommands, ScsiCommands};
+use EngineAccess::{
+    Endpoint, Extents, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands,
+};
 
 /// Declares a supported engine that moves data with system calls on files, without any of the
 /// optional features. The methods state what differs.
@@ -25,6 +27,8 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         in_flight,
         moves_data: true,
         directions: SupportedDirections::All,
+        does_io: true,
+        runs_programs: false,
         virtual_time: false,
         atomic: false,
         priorities: false,
@@ -51,6 +55,9 @@ impl EngineDef {
     }
     const fn without_data(self) -> Self {
         EngineDef { moves_data: false, ..self }
+    }
+    const fn without_io(self) -> Self {
+        EngineDef { does_io: false, ..self.on(Nothing).without_data() }
     }
     const fn needs(self, needs: &'static str) -> Self {
         EngineDef { needs, ..self }
@@ -137,7 +144,9 @@ pub(super) const ENGINES: &[EngineDef] = &[
     later("net", One, "Sends or receives data over a network socket.").on(Endpoint),
     later("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
         .on(Endpoint),
-    later("cpuio", One, "Burns CPU time and does no I/O.").on(Nothing).without_data(),
+    engine("cpuio", One, "Burns CPU time and does no I/O.")
+        .without_io()
+        .tested("2026-11: one and two CPUs, idle and busy"),
     later("rdma", Many, "Remote memory access or messages over InfiniBand, RoCE or iWARP.")
         .on(Endpoint)
         .needs("librdmacm and libibverbs (packages `librdmacm1` and `libibverbs1`)"),
@@ -213,12 +222,33 @@ pub(super) const ENGINES: &[EngineDef] = &[
     later("ime_aio", Many, "DDN's Infinite Memory Engine, with asynchronous calls.")
         .on(Endpoint)
         .needs("libim_client and a DDN Infinite Memory Engine"),
-    later("exec", One, "Runs another program for the duration of the job.")
-        .on(Nothing)
-        .without_data(),
-    later("page_fault", One, "Each I/O touches anonymous memory and causes a page fault.")
-        .on(Nothing)
-        .without_data(),
+    EngineDef {
+        runs_programs: true,
+        ..engine("exec", One, "Runs another program for the duration of the job.")
+            .without_io()
+            .tested("2026-11: programs, shells and their descendants")
+    },
+    EngineDef {
+        directions: SupportedDirections::ReadsAndWrites,
+        ..engine(
+            "page_fault",
+            One,
+            "Copies data from and to anonymous memory. The first access to a page causes a page \
+             fault.",
+        )
+        .on(Memory)
+        .tested("2026-11: pages of 4 KiB, transparent huge pages")
+    },
+    EngineDef {
+        runs_programs: true,
+        ..engine(
+            "external",
+            Many,
+            "An engine in a shared library, `ioengine=external:/path/to.so`, through fiord's C interface.",
+        )
+        .on(Library)
+        .tested("2026-11: the example library, files on ext4")
+    },
     on_names("filecreate", NameCall::CreateFile, "Creates files: one `open(2)` for each file."),
     on_names("filestat", NameCall::StatFile, "Reads the attributes of files: one `stat(2)` each."),
     on_names("filedelete", NameCall::RemoveFile, "Removes files: one `unlink(2)` each."),
@@ -231,9 +261,9 @@ pub(super) const ENGINES: &[EngineDef] = &[
     on_names("dirdelete", NameCall::RemoveDirectory, "Removes directories: one `rmdir(2)` each."),
 ];
 
-/// The number of engine names and aliases, plus one for `external`.
+/// The number of engine names and aliases.
 const WORD_COUNT: usize = {
-    let mut count = 1;
+    let mut count = 0;
     let mut i = 0;
     while i < ENGINES.len() {
         count += 1 + ENGINES[i].aliases.len();
@@ -242,11 +272,9 @@ const WORD_COUNT: usize = {
     count
 };
 
-/// The words of `ioengine`: engine names, their aliases, and `external`.
+/// The words of `ioengine`: engine names and their aliases.
 pub(super) const WORDS: [Word; WORD_COUNT] = {
-    let external =
-        Word::later("external", "An engine from the shared object file after the colon.");
-    let mut words = [external; WORD_COUNT];
+    let mut words = [Word::new("", ""); WORD_COUNT];
     let mut at = 0;
     let mut i = 0;
     while i < ENGINES.len() {

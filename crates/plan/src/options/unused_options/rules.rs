@@ -308,6 +308,13 @@ pub(crate) const RULES: &[Rule] = &[
         help: "To fix: leave it out",
     },
     Rule {
+        options: &[DIRECT.def(), BUFFERED.def()],
+        reports: Reports::FirstSet,
+        unused: |_, plan| plan.target.open.direct && access(plan) == EngineAccess::Memory,
+        what: "`ioengine={engine}` uses memory and no file: `{option}` has no effect",
+        help: "",
+    },
+    Rule {
         options: &[pvsync2::UNCACHED.def()],
         reports: Reports::EachChanged,
         unused: |_, plan| access(plan).sends_commands(),
@@ -346,7 +353,9 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         options: &[WRITE_HINT.def()],
         reports: Reports::EachSet,
-        unused: |job, plan| is_hinted(job) && access(plan) == EngineAccess::Nothing,
+        unused: |job, plan| {
+            is_hinted(job) && matches!(access(plan), EngineAccess::Nothing | EngineAccess::Memory)
+        },
         what: "`{option}` has no effect with `ioengine={engine}`",
         help: "To fix: leave it out: nothing is written",
     },

@@ -107,6 +107,9 @@ impl JobState<'_> {
     /// Creates the error for a failed I/O.
     fn failure(&self, explanation: Option<String>, op: &Op, outcome: Outcome) -> JobError {
         let (errno, status) = (outcome.get().err(), outcome.device_status());
+        if !self.job.engine.def().does_io {
+            return JobError::new(Stage::Cycle, None, explanation.unwrap_or_default());
+        }
         let detail = match self.job.engine.def().access {
             EngineAccess::Mapping if errno == Some(Errno::EIO) => MAPPED.into(),
             _ if errno == Some(Errno::EFAULT) && self.job.process.memory.path().is_some() => {

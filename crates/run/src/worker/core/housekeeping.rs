@@ -40,6 +40,9 @@ impl JobState<'_> {
                 return false;
             }
         }
+        if self.control.end().is_done() {
+            return false;
+        }
         if let Some(ramp) = &self.ramp {
             let bytes: u64 = self.recorder.totals().values().map(|t| t.0.0).sum();
             if now >= ramp.until && bytes >= ramp.bytes {

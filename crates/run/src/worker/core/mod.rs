@@ -104,7 +104,7 @@ impl<'a> JobState<'a> {
         hooks: Hooks,
         now: u64,
     ) -> Self {
-        let end = &job.end;
+        let (end, def) = (&job.end, job.engine.def());
         let ramp = (end.ramp_time > Nanos::ZERO || end.ramp_size > Bytes::ZERO)
             .then(|| Ramp { until: now.saturating_add(end.ramp_time.0), bytes: end.ramp_size.0 });
         match ramp {
@@ -123,7 +123,7 @@ impl<'a> JobState<'a> {
             waiting: Waiting::new(),
             held: None,
             visited: None,
-            stages: StageTimes::new(job.record.shares && !job.engine.def().virtual_time),
+            stages: StageTimes::new(job.record.shares && def.does_io && !def.virtual_time),
             job,
             files,
             control,

@@ -9,6 +9,7 @@ use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
 use super::super::loops::ops::direction;
 use super::block_errors::BlockLifetimes;
+use super::cpu_load::CpuLoad;
 use super::flow::FlowHook;
 use super::iolog::IologHook;
 use super::journal::WriteJournal;
@@ -169,6 +170,7 @@ impl Hooks {
         let list = [
             DepthSearch::of(job, now).map(boxed),
             Pacing::of(job, hertz, now).map(boxed),
+            CpuLoad::of(job, now).map(boxed),
             special.replay.map(|feed| boxed(ReplayHook::new(job, &feed))),
             FlowHook::of(job, special.ticket).map(boxed),
             special.placer.map(|placer| boxed(ZoneHook::new(placer))),

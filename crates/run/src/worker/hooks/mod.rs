@@ -6,6 +6,7 @@
 //! | what a hook sees and decides | here |
 //! | which hooks a job has, in which order they are called | `list.rs` |
 //! | `rate`, `rate_iops`, `thinktime`, `thinkcycles` | `pacing.rs` |
+//! | `cpuload` | `cpu_load.rs` |
 //! | `flow` | `flow.rs` |
 //! | `latency_target` | `latency_target.rs` |
 //! | `rate_min`, `rate_iops_min` | `min_rate.rs` |
@@ -33,6 +34,7 @@
 //! I/O, and begin again later.
 
 mod block_errors;
+mod cpu_load;
 mod flow;
 mod iolog;
 mod journal;

@@ -4,6 +4,7 @@
 use super::engines;
 use crate::option::declare::*;
 
+pub mod activity;
 pub mod ceph;
 pub mod file_operations;
 pub mod io_uring;
@@ -20,7 +21,7 @@ pub mod sg;
 pub mod sim;
 
 /// The options of single engines, one slice per family.
-pub(super) const TABLES: [&[&OptionDef]; 14] = [
+pub(super) const TABLES: [&[&OptionDef]; 15] = [
     pvsync2::OPTIONS,
     mmap::OPTIONS,
     libaio::OPTIONS,
@@ -29,6 +30,7 @@ pub(super) const TABLES: [&[&OptionDef]; 14] = [
     nvme::OPTIONS,
     sg::OPTIONS,
     sim::OPTIONS,
+    activity::OPTIONS,
     file_operations::OPTIONS,
     net::OPTIONS,
     object::OPTIONS,
