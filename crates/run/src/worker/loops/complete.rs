@@ -80,8 +80,9 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 /// Whether this is the outcome of a read, write or trim that is complete. A trim returns 0 bytes.
 #[inline(always)]
 fn is_whole(op: &Op, outcome: Outcome) -> bool {
-    let whole = if op.kind == OpKind::Trim { 0 } else { op.len };
-    matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) && outcome == Outcome::ok(whole)
+    matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim)
+        && (outcome == Outcome::ok(op.len)
+            || (op.kind == OpKind::Trim && outcome == Outcome::ok(0)))
 }
 
 /// A flush that ended, an I/O that failed, or one that moved less than it should: its rest is queued.

@@ -111,7 +111,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         };
         *now = self.stage_time::<M>(LoopStage::Waiting, start);
         // Before the I/O is recorded: it belongs to the next window of the logs.
-        if outcome != complete(&io) || (!M::SAMPLED && self.state.housekeeping_due(*now)) {
+        if !is_whole(&io, outcome) || (!M::SAMPLED && self.state.housekeeping_due(*now)) {
             let end;
             (slot, end) = rare_completion(
                 self.state,
@@ -457,8 +457,9 @@ fn flush_now<E: Engine>(
     }
 }
 
-/// The outcome of an I/O that did all of its work. Trims move no bytes.
+/// Whether this is the outcome of an I/O that did all of its work. Trims move no bytes. Reads and writes need only the
+/// first comparison.
 #[inline(always)]
-fn complete(io: &Io) -> Outcome {
-    Outcome::ok(if io.dir == Dir::Trim { 0 } else { io.len })
+fn is_whole(io: &Io, outcome: Outcome) -> bool {
+    outcome == Outcome::ok(io.len) || (io.dir == Dir::Trim && outcome == Outcome::ok(0))
 }
