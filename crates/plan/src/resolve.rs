@@ -20,7 +20,9 @@ use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{block_errors, log, record, reporting, specification};
-use crate::model::{BlockSize, EnginePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start};
+use crate::model::{
+    BlockSize, EnginePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start, WriteCommand,
+};
 use crate::options::checks;
 use crate::options::messages::Messages;
 use crate::options::programs;
@@ -259,8 +261,7 @@ impl Resolver<'_> {
         let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);
         let placement = PlacementOptions::read(job, &load, &engine, survey, messages);
-        load.write_commands = scsi::write_commands(&engine)
-            .unwrap_or_else(|| write_commands::write_commands(job, messages));
+        load.write_commands = write_commands(job, &engine, messages);
         let block = blocks::smallest(&blocks, load.mix);
         let content = content::content(job, &blocks, load.mix, messages);
         let crc = content::crc(job, &blocks, load.mix, messages);
@@ -273,8 +274,7 @@ impl Resolver<'_> {
         sprandom::oddities(job, &load, place.instances, messages);
         content::pattern_files(job, survey, messages);
         let naming = Naming::read(job, survey, messages);
-        let generated = naming.is_generated() && traces.is_none();
-        let open = OpenPlan { generated, ..open };
+        let open = OpenPlan { generated: naming.is_generated() && traces.is_none(), ..open };
         let usage = Usage {
             mix: load.mix,
             changes: open::changes_files(load.mix, engine.def().access),
@@ -285,7 +285,7 @@ impl Resolver<'_> {
             access: Access::of(job, &open, block),
             layout,
             readonly: options.readonly,
-            generated,
+            generated: open.generated,
             unlinks: job.get(UNLINK) || job.get(UNLINK_EACH_LOOP),
         };
         checks::read_only_run(job, usage, messages);
@@ -395,6 +395,15 @@ fn load_combinations(job: Reading, load: &Load, engine: &EnginePlan, messages: &
     sprandom::combinations(job, load, messages);
     ranges::check(job, engine, load, messages);
     scsi::check(job, engine, load, messages);
+}
+
+/// The commands that carry out the writes of a job.
+fn write_commands(
+    job: Reading,
+    engine: &EnginePlan,
+    messages: &mut Messages,
+) -> Vec<(WriteCommand, u8)> {
+    scsi::write_commands(engine).unwrap_or_else(|| write_commands::write_commands(job, messages))
 }
 
 /// The block sizes and the load of a job.

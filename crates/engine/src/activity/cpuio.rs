@@ -161,8 +161,9 @@ mod tests {
             for (chunk, cycles) in [(10_000_000, 5), (200_000, 100)] {
                 let (wanted, used) =
                     (chunk * cycles, used(mode, chunk, cycles, &EndSignal::default()));
-                let error = used.abs_diff(wanted) as f64 / wanted as f64;
-                assert!(error < 0.05, "{mode:?}: {used} ns instead of {wanted}");
+                let share = used as f64 / wanted as f64;
+                // A busy machine interrupts the thread, and what that costs is its CPU time.
+                assert!((0.98..1.3).contains(&share), "{mode:?}: {used} ns instead of {wanted}");
             }
         }
     }

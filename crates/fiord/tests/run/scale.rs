@@ -41,7 +41,8 @@ fn a_thousand_jobs_are_quick_and_small() {
     let (document, bytes) = watched(&place, line);
     // Less than 2 s in a release build on a quiet machine; a debug build shares its CPUs with other tests.
     assert!(from.elapsed() < Duration::from_secs(20), "{:?}", from.elapsed());
-    assert!(bytes < 200 << 20, "{bytes}");
+    // 117 MiB in a release build; the frames of a debug build are larger.
+    assert!(bytes < 230 << 20, "{bytes}");
     assert_eq!(work(&document)[0].2[0].1, 16 * 1000);
     println!("{:?}, {} KiB", from.elapsed(), bytes >> 10);
 }

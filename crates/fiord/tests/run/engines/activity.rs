@@ -27,7 +27,11 @@ fn a_job_uses_the_cpu_time_that_it_asks_for() {
             // Share of the time in which the job worked or waited for a CPU. If it had time to sleep, it
             // got all CPU time that it wanted.
             let share = lat["mean"].as_f64().unwrap() * lat["N"].as_f64().unwrap() / 1e9;
-            assert!(used >= load * 0.95 || share > 0.5, "cpuload={load} used {used} %: {read}");
+            // A late cycle of 1 ms may not fit into the second.
+            assert!(
+                used >= load * 0.95 - 0.11 || share > 0.5,
+                "cpuload={load} used {used} %: {read}"
+            );
             assert_eq!([&read["io_bytes"], &read["runtime"]], [0, 0], "{read}");
             assert_eq!(read["clat_ns"]["N"], read["total_ios"]);
         }
