@@ -61,4 +61,9 @@ try fio-plot -i drive/4k -T title -H -d 4 -n 1 -r randread
 try fio-plot -i drive/4k -T title -g -t iops bw lat -d 1 4 -n 1 2 -r randread
 try fio-plot -i drive/randrw75/4k -T title -g -t bw iops -d 4 -n 2 -r randrw -f read write
 try fio-plot -i drive/4k drive/4k -T title -C -d 4 -n 1 -r randread --xlabel-parent 0
+# Jobs that end when they are steady.
+try bench-fio -d "$place/drive" -t file -s 16m -o "$place/steady" -m randread --iodepth 1 4 --numjobs 1 --runtime 20 \
+    --time-based -e libaio --direct 0 --ss iops:90% --ss-dur 2 --ss-ramp 1 --quiet --destructive
+try fio-plot -i "$place/steady/drive/4k" -T title -l -d 1 4 -n 1 -r randread --show-ss
+try fio-plot -i "$place/steady/drive/4k" -T title -N -d 1 -n 1 -r randread --show-ss
 exit $failed

@@ -173,8 +173,8 @@ impl Debug {
 fn steady_limit(text: &str) -> Option<String> {
     let (measure, limit) = text.split_once(':')?;
     let limit = limit.trim();
-    if let Some(percent) = limit.strip_suffix('%') {
-        let percent: f64 = percent.trim().parse().ok()?;
+    if limit.ends_with('%') {
+        let percent: f64 = limit.trim_end_matches('%').trim().parse().ok()?;
         return Some(format!("set steady state threshold to {percent:.6}%"));
     }
     let number: f64 = limit.parse().ok()?;

@@ -212,6 +212,25 @@ fn blocks_are_trimmed_and_then_written() {
     }
 }
 
+/// Bytes 6 and 7 of each sector of `verify=fiord` are its flags.
+#[test]
+fn sectors_state_whether_their_write_was_durable_when_it_was_acknowledged() {
+    let place = Place::new();
+    for (options, durable) in [
+        ("", 0),
+        ("--sync=1", 1),
+        ("--sync=dsync --ioengine=libaio --iodepth=4", 1),
+        ("--fsync=1", 0),
+        ("--sync=1 --ioengine=mmap", 0),
+    ] {
+        let job = "--name=v --filename=durable --size=64k --bs=4k --rw=randwrite --verify=fiord";
+        place.run(&format!("{job} {options}")).ok();
+        let data = std::fs::read(place.path("durable")).unwrap();
+        let mut flags = data.chunks(512).map(|sector| u16::from_le_bytes([sector[6], sector[7]]));
+        assert!(flags.all(|flags| flags == durable), "{options}");
+    }
+}
+
 /// Blocks that overlap in parts without a header, at any offset, or with a pattern of unknown start.
 #[test]
 fn blocks_of_any_length_at_any_offset() {

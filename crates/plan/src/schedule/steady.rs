@@ -89,7 +89,8 @@ fn criterion(
         return None;
     };
     let percent = text.ends_with('%');
-    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    // bench-fio doubles the sign, and fio ignores what follows the first one.
+    let number = text.trim_end_matches('%').trim();
     let limit = number.parse::<f64>().ok().filter(|l| l.is_finite() && *l >= 0.0);
     let Some(limit) = limit else {
         let what = format!("`{text}` is not a valid limit of steadystate={word}");

@@ -30,6 +30,9 @@ fn steady_state() {
                     && s.rule == SteadyRule::Deviation(SteadyLimit { value: 500.0, percent: false })
             })
         }),
+        ("--ss=iops:90%% --ss_dur=2", |j| {
+            j.end.steady.as_ref().is_some_and(|s| s.spec == "iops:90.000000%")
+        }),
         ("--ss=pts", |j| {
             j.end.steady.as_ref().is_some_and(|s| (s.samples, s.interval) == (5, Nanos(SECOND)))
         }),
