@@ -22,7 +22,7 @@ const LIMITS: &[Limit] = &[
     Limit { what: "engine names outside the registry", most: 44, find: engine_names },
     Limit {
         what: "variants of EnginePlan in patterns outside the registry",
-        most: 22,
+        most: 17,
         find: engine_plans,
     },
     Limit { what: "arrays indexed by `dir as usize`", most: 0, find: direction_indexes },
@@ -151,8 +151,11 @@ fn engine_names(source: &Source) -> Vec<String> {
 }
 
 /// Patterns that name an engine. The function that maps each plan to its entry, and the macros that expand the list of
-/// engines, are part of the registry.
+/// engines, are part of the registry. The module of an engine reads its own options.
 fn engine_plans(source: &Source) -> Vec<String> {
+    if source.name.starts_with("crates/engine/src/") {
+        return Vec::new();
+    }
     source.lines_with(|line| {
         if line.contains("=> const { engine(") || line.contains("EnginePlan::$") {
             return false;

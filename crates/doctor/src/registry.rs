@@ -5,6 +5,7 @@ use crate::findings::*;
 
 /// All checks, sorted by id.
 pub const CHECKS: &[&Check] = &[
+    &aio_threads::CHECK,
     &buffered_not_synced::CHECK,
     &cache_hits::CHECK,
     &cache_under_direct::CHECK,

@@ -64,6 +64,7 @@ mod libaio;
 mod list;
 mod null;
 mod offload;
+mod posixaio;
 mod sg;
 pub mod sim;
 mod slot;
@@ -88,10 +89,13 @@ pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
 pub use null::Null;
 pub use offload::Offload;
+pub use posixaio::PosixAio;
 pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
-pub use sync::{Falloc, Ftruncate, Mmap, PageFault, Psync, Pvsync, Pvsync2, SyncRw, Vsync};
+pub use sync::{
+    E4defrag, Falloc, Ftruncate, Mmap, PageFault, Psync, Pvsync, Pvsync2, Splice, SyncRw, Vsync,
+};
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
 

@@ -33,10 +33,13 @@ macro_rules! for_each_engine {
             Pvsync => Pvsync, BOXED, calls;
             Pvsync2 => Pvsync2, BOXED, calls;
             Mmap => Mmap, HOT, calls;
+            Splice => Splice, BOXED, calls;
+            PosixAio => PosixAio, BOXED, queues;
             Libaio => Libaio, HOT, queues;
             IoUring => IoUring, HOT, queues;
             IoUringCmd => IoUringCmd, HOT, queues;
             Sg => Sg, BOXED, queues;
+            E4defrag => E4defrag, BOXED, calls;
             Falloc => Falloc, BOXED, calls;
             Ftruncate => Ftruncate, BOXED, calls;
             Null => Null, HOT, queues;

@@ -242,7 +242,10 @@ const VARIANTS: &[(&str, &str)] = &[
 /// variants.
 fn plans() -> Vec<EnginePlan> {
     let works = |engine: &&EngineDef| {
-        engine.support == Support::Built && engine.access.uses_file_layer() && engine.moves_data
+        engine.support == Support::Built
+            && engine.runs_as.is_empty()
+            && engine.access.uses_file_layer()
+            && engine.moves_data
     };
     let names = table::engines().iter().filter(works).map(|engine| engine.name);
     names.map(|name| (name, "")).chain(VARIANTS.iter().copied()).map(planned).collect()

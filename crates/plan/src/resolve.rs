@@ -279,7 +279,7 @@ impl Resolver<'_> {
             mix: load.mix,
             changes: open::changes_files(load.mix, engine.def().access),
             trims: load.mix.has(Dir::Trim) || verify::trims_writes(job, load.mix),
-            engine: job.spec.engine(),
+            engine: engine::that_does_the_io(job, &engine),
             largest: blocks.values().map(|block| block.max()).max().unwrap_or(0),
             stated: usage::stated(job),
             access: Access::of(job, &open, block),

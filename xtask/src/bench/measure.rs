@@ -157,6 +157,8 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
     if job.has("TWO_CPUS") {
         command.arg(format!("--cpus_allowed={},{}", how.cpu, next_cpu(how.cpu)?));
         command.arg("--cpus_allowed_policy=split");
+    } else if job.has("SHARED_CPUS") {
+        command.arg(format!("--cpus_allowed={},{}", how.cpu, next_cpu(how.cpu)?));
     } else {
         command.arg(format!("--cpus_allowed={}", how.cpu));
     }
@@ -167,7 +169,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
             "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),
-            "TWO_CPUS" => continue,
+            "TWO_CPUS" | "SHARED_CPUS" => continue,
             other => command.arg(other),
         };
     }
@@ -217,6 +219,9 @@ fn checked(name: &str, output: &Output) -> Result<String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     if errors.contains("is not supported yet") {
         return Err(NotHere("not supported yet".into()).into());
+    }
+    if errors.contains("is not a file on ext4") {
+        return Err(NotHere("the directory is not on ext4".into()).into());
     }
     bail!("{name} failed:\n{errors}{text}");
 }

@@ -8,6 +8,7 @@ use super::row::What::{
 use super::row::{Bound, Job, Row, Than};
 
 const READ_4K: &str = "--ioengine=psync --rw=randread --bs=4k FILE";
+const OFFLOADED: &str = "--io_submit_mode=offload --iodepth=8";
 const NULL_READ: &str = "--ioengine=null --rw=randread --bs=4k --norandommap --size=256m";
 const NULL_READ_32: &str =
     "--ioengine=null --iodepth=32 --rw=randread --bs=4k --norandommap --size=256m";
@@ -82,6 +83,50 @@ pub(super) const ROWS: &[Row] = &[
         what: Rate,
         job: Job(&["--ioengine=pvsync2 --rw=randread --bs=4k FILE"]),
         than: &[(Fio, Any)],
+    },
+    Row {
+        name: "splice random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=splice --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, AtLeast(1.0))],
+    },
+    Row {
+        name: "splice random write 64 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=splice --rw=randwrite --bs=64k FILE"]),
+        than: &[(Fio, AtLeast(1.0))],
+    },
+    Row {
+        name: "e4defrag 32 KiB",
+        what: Rate,
+        job: Job(&[
+            "--ioengine=e4defrag --donorname=donor.dat --inplace=1 --rw=write --bs=32k FILE",
+        ]),
+        than: &[(Fio, Any)],
+    },
+    Row {
+        name: "posixaio depth 1 random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=posixaio --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, AtLeast(1.0))],
+    },
+    Row {
+        name: "posixaio depth 8 random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&["--ioengine=posixaio --iodepth=8 --rw=randread --bs=4k FILE"]),
+        than: &[(Fio, AtLeast(1.0))],
+    },
+    Row {
+        name: "psync on threads (io_submit_mode=offload), depth 8, one CPU",
+        what: Rate,
+        job: Job(&[READ_4K, OFFLOADED]),
+        than: &[(Fio, AtLeast(1.5))],
+    },
+    Row {
+        name: "psync on threads (io_submit_mode=offload), depth 8, two CPUs",
+        what: Rate,
+        job: Job(&[READ_4K, OFFLOADED, "SHARED_CPUS"]),
+        than: &[(Fio, AtLeast(1.5))],
     },
     Row {
         name: "io_uring depth 32 random read 512 B",

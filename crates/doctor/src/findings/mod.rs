@@ -1,6 +1,7 @@
 //! The findings: one module for each, named after its id. A finding borrows only from
 //! `crate::evidence`, never from another finding.
 
+pub(crate) mod aio_threads;
 pub(crate) mod buffered_not_synced;
 pub(crate) mod cache_hits;
 pub(crate) mod cache_under_direct;

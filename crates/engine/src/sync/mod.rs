@@ -2,12 +2,14 @@
 //!
 //! [`SyncEngine`] implements everything but the call itself, which is a [`Transfer`].
 
+pub(crate) mod e4defrag;
 pub(crate) mod mmap;
 pub(crate) mod operation;
 pub(crate) mod page_fault;
 pub(crate) mod psync;
 pub(crate) mod pvsync;
 pub(crate) mod pvsync2;
+pub(crate) mod splice;
 #[allow(clippy::module_inception)]
 pub(crate) mod sync;
 pub(crate) mod vsync;
@@ -36,6 +38,9 @@ pub type PageFault = SyncEngine<page_fault::PageFaultCalls>;
 pub type Pvsync = SyncEngine<pvsync::PvsyncCalls>;
 /// `ioengine=pvsync2`.
 pub type Pvsync2 = SyncEngine<pvsync2::Pvsync2Calls>;
+/// `ioengine=splice`.
+pub type Splice = SyncEngine<splice::SpliceCalls>;
+pub use e4defrag::E4defrag;
 pub use operation::{Falloc, Ftruncate};
 pub use vsync::Vsync;
 

@@ -1,21 +1,28 @@
 //! One test body for all engines that do real I/O and for the eleven words of `rw`.
 
 mod activity;
+mod calls;
+mod e4defrag;
+mod extents;
 mod external;
+mod posixaio;
 mod programs;
+mod splice;
+mod xnvme;
 
 use fiord_job::option::def::Support;
 use fiord_job::option::engine::EngineDef;
 use fiord_job::option::table;
-
-mod extents;
 
 use crate::fiord::{Place, work};
 
 /// Returns the supported engines that read and write files.
 pub(crate) fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
     let works = |engine: &&EngineDef| {
-        engine.support == Support::Built && engine.access.uses_file_layer() && engine.moves_data
+        engine.support == Support::Built
+            && engine.runs_as.is_empty()
+            && engine.access.uses_file_layer()
+            && engine.moves_data
     };
     table::engines().iter().filter(works)
 }

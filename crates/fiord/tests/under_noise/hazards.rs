@@ -33,7 +33,8 @@ const ELSEWHERE: [(&str, &str); 17] = [
 ];
 
 /// Findings that need only the job, or a virtual clock that other programs do not slow down.
-const ANYWHERE: [(&str, &str); 20] = [
+const ANYWHERE: [(&str, &str); 21] = [
+    ("aio-threads", "check --rw=randread --size=1m --ioengine=posixaio --iodepth=32"),
     ("cached-working-set", "check --rw=randread --norandommap --size=1m --loops=9 --filename=f"),
     ("compressible-data", "--rw=write --size=1m --filename=f --end_fsync=1 --zero_buffers=1"),
     ("depth-ignored", "--rw=randread --size=1m --ioengine=psync --iodepth=32"),

@@ -33,6 +33,8 @@ pub struct EngineDef {
     /// When the engine last ran, and against what: a month, then the targets. Empty if it is not
     /// supported. Whoever tests an engine against something else updates it.
     pub tested: &'static str,
+    /// The engines that run its jobs. Empty: it runs them itself.
+    pub runs_as: &'static [&'static str],
     /// What the engine does its I/O on, and how.
     pub access: EngineAccess,
     /// How many I/Os it can have in flight.
@@ -230,6 +232,9 @@ pub enum DepthSupport {
     ManyIfDirect,
     /// As many as `iodepth` on a character device; one at a time on a block device.
     ManyOnCharDevice,
+    /// As many as `iodepth`, but one at a time for each file: the threads of the C library that carry
+    /// out the I/Os do not share a file.
+    OnePerFile,
     /// As many as `iodepth`.
     Many,
 }

@@ -76,6 +76,7 @@ fn in_flight(in_flight: DepthSupport) -> &'static str {
         DepthSupport::Combined => "`iodepth` adjacent ones in one call",
         DepthSupport::ManyIfDirect => "`iodepth` with `direct=1`, otherwise 1",
         DepthSupport::ManyOnCharDevice => "`iodepth` on a character device, otherwise 1",
+        DepthSupport::OnePerFile => "`iodepth`, and 1 for each file",
         DepthSupport::Many => "`iodepth`",
     }
 }

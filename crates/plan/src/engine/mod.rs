@@ -3,23 +3,27 @@
 //! | question | module |
 //! |---|---|
 //! | how many I/Os are in flight? | `depth` |
+//! | which file gives its blocks to the target? | `defrag` |
 //! | how does a job drive an io_uring? | `ring` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
 //! | how much CPU time does a job burn, which program does it run? | `activity` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
+//! | which engine runs a job for xNVMe? | `xnvme` |
 
 pub(crate) mod activity;
+mod defrag;
 pub(crate) mod depth;
 pub(crate) mod nvme;
 pub(crate) mod ring;
 pub(crate) mod scsi;
 mod simulated;
+mod xnvme;
 
 use std::path::PathBuf;
 
+use fiord_job::option::engine::EngineDef;
 use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
-
 use fiord_job::option::value::Value;
 
 use crate::machine::facts::FoundKind;
@@ -46,6 +50,8 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             nowait: job.get(pvsync2::NOWAIT),
         },
         "mmap" => EnginePlan::Mmap { thp: job.get(mmap::THP).unwrap_or(0) != 0 },
+        "splice" => EnginePlan::Splice,
+        "posixaio" => EnginePlan::PosixAio,
         "libaio" => EnginePlan::Libaio {
             userspace_reap: job.get(libaio::USERSPACE_REAP),
             nowait: job.get(pvsync2::NOWAIT),
@@ -59,6 +65,8 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "sg" => EnginePlan::Sg(scsi::options(job, messages)),
         "falloc" => EnginePlan::Falloc,
         "ftruncate" => EnginePlan::Ftruncate,
+        "e4defrag" => EnginePlan::E4defrag(defrag::options(job, messages)),
+        "xnvme" => xnvme::engine(job, messages),
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         "external" => EnginePlan::External(library(job, messages)),
@@ -108,6 +116,12 @@ pub(crate) fn library_exists(
     messages.push(job.error(IOENGINE, what).help(help));
 }
 
+/// The entry of the engine that does the job's I/O.
+pub(crate) fn that_does_the_io(job: Reading, plan: &EnginePlan) -> &'static EngineDef {
+    let named = job.spec.engine();
+    if named.runs_as.is_empty() { named } else { plan.def() }
+}
+
 /// Reads `uncached`.
 fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
@@ -119,18 +133,22 @@ mod tests {
     use fiord_job::option::def::Support;
     use fiord_job::option::engine::EngineAccess;
     use fiord_job::option::table;
-    use fiord_job::option::table::activity::{CPULOAD, PROGRAM};
 
     use super::*;
 
+    /// Options that an engine requires.
+    const NEEDED: &[(&str, &str)] =
+        &[("e4defrag", "--donorname=donor"), ("cpuio", "--cpuload=1"), ("exec", "--program=true")];
+
     #[test]
     fn every_supported_engine_has_a_plan() {
-        for def in table::engines().iter().filter(|def| def.support == Support::Built) {
+        let own = |def: &&EngineDef| def.support == Support::Built && def.runs_as.is_empty();
+        for def in table::engines().iter().filter(own) {
             let library = if def.access == EngineAccess::Library { ":/x.so" } else { "" };
             let mut args = vec!["--name=a".to_owned(), format!("--ioengine={}{library}", def.name)];
-            let required = [(CPULOAD.def(), "--cpuload=1"), (PROGRAM.def(), "--program=true")];
-            let of_it = required.iter().filter(|(option, _)| option.fits(def.name));
-            args.extend(of_it.map(|(_, arg)| (*arg).to_owned()));
+            // An option that only some engines have is an error on the others.
+            let needed = NEEDED.iter().filter(|(engine, _)| *engine == def.name);
+            args.extend(needed.map(|(_, option)| (*option).to_owned()));
             let invocation = fiord_job::invocation(&args, &mut Memory::default()).unwrap();
             let mut messages = Messages::default();
             let plan = engine(Reading::new(&invocation.jobs[0]), &mut messages);

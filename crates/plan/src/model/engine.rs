@@ -39,6 +39,12 @@ pub enum EnginePlan {
         /// `thp`: `MADV_HUGEPAGE` on the mapping.
         thp: bool,
     },
+    /// `EXT4_IOC_MOVE_EXT`: exchanges blocks with a donor file.
+    E4defrag(E4defragPlan),
+    /// `splice(2)` and `vmsplice(2)` through a pipe.
+    Splice,
+    /// POSIX asynchronous I/O of the C library.
+    PosixAio,
     /// Linux native AIO.
     Libaio {
         /// `userspace_reap`: read completions from the ring in memory without a system call.
@@ -86,6 +92,9 @@ impl EnginePlan {
             EnginePlan::Pvsync => const { engine("pvsync") },
             EnginePlan::Pvsync2 { .. } => const { engine("pvsync2") },
             EnginePlan::Mmap { .. } => const { engine("mmap") },
+            EnginePlan::E4defrag(_) => const { engine("e4defrag") },
+            EnginePlan::Splice => const { engine("splice") },
+            EnginePlan::PosixAio => const { engine("posixaio") },
             EnginePlan::Libaio { .. } => const { engine("libaio") },
             EnginePlan::IoUring(_) => const { engine("io_uring") },
             EnginePlan::IoUringCmd(_) => const { engine("io_uring_cmd") },
@@ -163,6 +172,15 @@ impl EnginePlan {
         let mut options = self.simulated().into_iter().flat_map(|sim| &sim.options);
         options.any(|(name, value)| name == "sim_real_time" && value == "1")
     }
+}
+
+/// The options of the `e4defrag` engine.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct E4defragPlan {
+    /// `donorname`: the file that gives its blocks, below `directory`.
+    pub donor: PathBuf,
+    /// `inplace`: the donor's blocks are allocated before each exchange, and freed after it.
+    pub inplace: bool,
 }
 
 /// The options of `io_uring` rings.

@@ -169,6 +169,6 @@ fn generate(format: &str, parts: Parts) -> String {
 }
 
 /// Joins a directory and a name. An absolute name stays as it is.
-fn below(directory: Option<&Path>, name: &str) -> PathBuf {
+pub(crate) fn below(directory: Option<&Path>, name: &str) -> PathBuf {
     directory.map_or_else(|| PathBuf::from(name), |d| d.join(name))
 }

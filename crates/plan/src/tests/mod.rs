@@ -22,6 +22,7 @@ mod simple;
 mod sprandom;
 mod unused_options;
 mod verify;
+mod xnvme;
 mod zones;
 
 use fiord_job::diagnostic::Diagnostic;

@@ -86,6 +86,6 @@ fn the_address_of_a_server_is_not_looked_up_as_a_path() {
     let found = errors(&format!("{job} --ioengine=nbd"));
     assert!(found[1].contains("only the server knows the size"), "{found:?}");
     // An engine that works on files.
-    let found = errors(&format!("{job} --ioengine=posixaio --size=1m"));
+    let found = errors(&format!("{job} --ioengine=mtd --size=1m"));
     assert!(found[1].contains("there is no device `/dev/server`"), "{found:?}");
 }

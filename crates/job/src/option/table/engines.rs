@@ -8,7 +8,7 @@ use crate::option::engine::{
     DepthSupport, EngineAccess, EngineDef, NameCall, SupportedDirections, WritePlacement,
 };
 
-use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One};
+use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One, OnePerFile};
 use EngineAccess::{
     Endpoint, Extents, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands,
 };
@@ -23,6 +23,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         support: Support::Built,
         needs: "",
         tested: "",
+        runs_as: &[],
         access: EngineAccess::Calls,
         in_flight,
         moves_data: true,
@@ -118,11 +119,13 @@ pub(super) const ENGINES: &[EngineDef] = &[
                  information, with data placement, zoned)",
             )
     },
-    later("posixaio", Many, "POSIX asynchronous I/O: `aio_read(3)` and `aio_write(3)`."),
+    engine("posixaio", OnePerFile, "POSIX asynchronous I/O: `aio_read(3)` and `aio_write(3)`.")
+        .tested("2026-11: files on ext4, a loop device (glibc 2.36)"),
     engine("mmap", One, "Maps the file into memory and copies data from and to the mapping.")
         .on(Mapping)
         .tested("2026-11: files on ext4"),
-    later("splice", One, "`splice(2)` and `vmsplice(2)` through a pipe."),
+    engine("splice", One, "`splice(2)` and `vmsplice(2)` through a pipe.")
+        .tested("2026-11: files on ext4 and tmpfs, a loop device"),
     engine("sg", ManyOnCharDevice, "SCSI commands through version 3 of the SCSI generic driver.")
         .on(ScsiCommands)
         .tested("2026-11: `scsi_debug` in `cargo xtask vm`"),
@@ -170,8 +173,13 @@ pub(super) const ENGINES: &[EngineDef] = &[
         .without_data()
         .tested("2026-11: files on tmpfs, ext4, XFS and btrfs")
     },
-    later("e4defrag", One, "Each write exchanges extents with a donor file on ext4.")
-        .without_data(),
+    EngineDef {
+        directions: SupportedDirections::Writes,
+        ..engine("e4defrag", One, "Each write exchanges extents with a donor file on ext4.")
+    }
+    .on(Extents)
+    .without_data()
+    .tested("2026-11: files on ext4"),
     later("rados", Many, "Objects in a Ceph cluster, through librados.")
         .on(Endpoint)
         .needs("librados (package `librados2`) and a Ceph cluster"),
@@ -203,7 +211,16 @@ pub(super) const ENGINES: &[EngineDef] = &[
     later("dfs", Many, "Files of a DAOS file system, through libdfs.")
         .on(Endpoint)
         .needs("libdfs and a DAOS cluster"),
-    later("xnvme", Many, "NVMe devices, through the xNVMe library."),
+    EngineDef {
+        runs_as: &["io_uring", "io_uring_cmd", "libaio", "posixaio"],
+        ..engine(
+            "xnvme",
+            Many,
+            "NVMe devices. fiord does not use the xNVMe library: it runs the job on its own engine for \
+             the interface that `xnvme_async` names.",
+        )
+        .tested("2026-11: files on ext4")
+    },
     later("libblkio", Many, "Block devices, through the libblkio library."),
     later("libcufile", One, "Files, with data directly in the memory of NVIDIA GPUs.")
         .needs("libcufile and an NVIDIA GPU"),

@@ -4,6 +4,7 @@ use crate::option::declare::*;
 
 /// The names of the findings, sorted. `crates/doctor` detects and reports them.
 pub const NAMES: &[Word] = &[
+    Word::new("aio-threads", "an `iodepth` above the number of threads of POSIX asynchronous I/O"),
     Word::new("buffered-not-synced", "buffered writes that the job never flushes"),
     Word::new("cache-hits", "reads that the page cache answered instead of the device"),
     Word::new("cache-under-direct", "direct I/O to a file with pages in the page cache"),

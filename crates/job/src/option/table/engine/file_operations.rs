@@ -22,13 +22,11 @@ options! {
 
     /// The donor file for the exchange of extents.
     pub const DONORNAME: Opt<Option<String>> = option("donorname", TEXT, "donorname=donor")
-        .of(&["e4defrag"])
-        .later();
+        .of(&["e4defrag"]);
 
     /// Allocates the donor's blocks at each exchange (1) or all of them before the run (0).
     pub const INPLACE: Opt<Option<u8>> = option("inplace", int(0, 1), "inplace=1")
-        .of(&["e4defrag"])
-        .later();
+        .of(&["e4defrag"]);
 
     /// Skips flash blocks that are marked as bad.
     pub const SKIP_BAD: Opt<bool> = option("skip_bad", BOOL, "skip_bad=1")

@@ -18,35 +18,35 @@ words! {
 
     /// The words of `xnvme_async`.
     pub enum XnvmeAsync {
-        Emu = later("emu", "emulated with the synchronous interface"),
-        Thrpool = later("thrpool", "threads that use the synchronous interface"),
-        IoUring = later("io_uring", "`io_uring`"),
-        IoUringCmd = later("io_uring_cmd", "`io_uring` with passthrough"),
-        Libaio = later("libaio", "Linux native AIO"),
-        Posix = later("posix", "POSIX AIO"),
-        Vfio = later("vfio", "user space, through libvfn"),
-        Nil = later("nil", "moves no data"),
+        Emu = new("emu", "emulated with the synchronous interface"),
+        Thrpool = new("thrpool", "threads that use the synchronous interface"),
+        IoUring = new("io_uring", "`io_uring`"),
+        IoUringCmd = new("io_uring_cmd", "`io_uring` with passthrough"),
+        Libaio = new("libaio", "Linux native AIO"),
+        Posix = new("posix", "POSIX AIO"),
+        Vfio = new("vfio", "user space, through libvfn"),
+        Nil = new("nil", "moves no data"),
     }
 
     /// The words of `xnvme_sync`.
     pub enum XnvmeSync {
-        Nvme = later("nvme", "ioctls of the NVMe driver"),
-        Psync = later("psync", "`pread(2)` and `pwrite(2)`"),
-        Block = later("block", "`pread(2)` and `pwrite(2)`, with ioctls for zones"),
+        Nvme = new("nvme", "ioctls of the NVMe driver"),
+        Psync = new("psync", "`pread(2)` and `pwrite(2)`"),
+        Block = new("block", "`pread(2)` and `pwrite(2)`, with ioctls for zones"),
     }
 
     /// The words of `xnvme_admin`.
     pub enum XnvmeAdmin {
-        Nvme = later("nvme", "ioctls of the NVMe driver"),
-        Block = later("block", "ioctls of the block layer, and sysfs"),
+        Nvme = new("nvme", "ioctls of the NVMe driver"),
+        Block = new("block", "ioctls of the block layer, and sysfs"),
     }
 
     /// The words of `xnvme_mem`.
     pub enum XnvmeMem {
-        Posix = later("posix", "ordinary memory"),
-        Hugepage = later("hugepage", "huge pages"),
-        Spdk = later("spdk", "memory from SPDK"),
-        Vfio = later("vfio", "memory from libvfn"),
+        Posix = new("posix", "ordinary memory"),
+        Hugepage = new("hugepage", "huge pages"),
+        Spdk = new("spdk", "memory from SPDK"),
+        Vfio = new("vfio", "memory from libvfn"),
     }
 
     /// The words of `libblkio_wait_mode`.
@@ -113,53 +113,44 @@ options! {
 
     /// Polls the device for completions, if the chosen interface supports it.
     pub const HIPRI: Opt<bool> = option("hipri", SWITCH, "hipri")
-        .of(&["xnvme", "libblkio"])
-        .later();
+        .of(&["xnvme", "libblkio"]);
 
     /// Lets a kernel thread take I/Os from the ring, if the chosen interface has one.
     pub const SQTHREAD_POLL: Opt<bool> = option("sqthread_poll", SWITCH, "sqthread_poll")
-        .of(&["xnvme"])
-        .later();
+        .of(&["xnvme"]);
 
     /// The asynchronous interface that xNVMe uses.
     pub const XNVME_ASYNC: Opt<XnvmeAsync> = option("xnvme_async", one_of(), "xnvme_async=io_uring")
         .of(&["xnvme"])
-        .default("emu")
-        .later();
+        .default("emu");
 
     /// The synchronous interface that xNVMe uses.
     pub const XNVME_SYNC: Opt<XnvmeSync> = option("xnvme_sync", one_of(), "xnvme_sync=psync")
         .of(&["xnvme"])
-        .default("nvme")
-        .later();
+        .default("nvme");
 
     /// The interface that xNVMe uses for admin commands.
     pub const XNVME_ADMIN: Opt<XnvmeAdmin> = option("xnvme_admin", one_of(), "xnvme_admin=block")
         .of(&["xnvme"])
-        .default("nvme")
-        .later();
+        .default("nvme");
 
     /// The namespace to use with a user space driver.
     pub const XNVME_DEV_NSID: Opt<Option<u32>> = option("xnvme_dev_nsid", COUNT, "xnvme_dev_nsid=1")
-        .of(&["xnvme"])
-        .later();
+        .of(&["xnvme"]);
 
     /// The NVMe qualified name of the fabrics subsystem.
     pub const XNVME_DEV_SUBNQN: Opt<Option<String>> =
         option("xnvme_dev_subnqn", TEXT, "xnvme_dev_subnqn=nqn.2024-01.org.example:s1")
-            .of(&["xnvme"])
-            .later();
+            .of(&["xnvme"]);
 
     /// How xNVMe allocates its buffers.
     pub const XNVME_MEM: Opt<XnvmeMem> = option("xnvme_mem", one_of(), "xnvme_mem=hugepage")
         .of(&["xnvme"])
-        .default("posix")
-        .later();
+        .default("posix");
 
     /// Uses vectored commands.
     pub const XNVME_IOVEC: Opt<Option<u32>> = option("xnvme_iovec", COUNT, "xnvme_iovec=1")
-        .of(&["xnvme"])
-        .later();
+        .of(&["xnvme"]);
 
     /// The driver that libblkio uses.
     pub const LIBBLKIO_DRIVER: Opt<Option<String>> =
