@@ -1,10 +1,14 @@
 //! What an engine is built from.
 
+use std::ffi::CString;
+use std::sync::Arc;
+
 use fiord_plan::PlacementKind;
 use fiord_plan::model::{Advice, EnginePlan, JobPlan, Memory, SyncMode};
 use fiord_sys::mapping::AccessPattern;
 use fiord_types::{Bytes, Dir, Nanos};
 
+use crate::names::c_names;
 use crate::sim::SharedDisk;
 use crate::{EndSignal, MachineClock};
 
@@ -53,6 +57,10 @@ pub struct EngineConfig {
     /// The contents of the simulated files, in the order of the plan. Empty: each file begins with zeros, and no other
     /// job sees it.
     pub disks: Vec<SharedDisk>,
+    /// The names of the job's files, if its engine works on names.
+    pub names: Arc<[CString]>,
+    /// The names are generated, so that no symbolic link may be in their place.
+    pub generated: bool,
     /// Clock for engines that do real I/O.
     pub clock: MachineClock,
     /// How long the job runs, with its ramp. `None`: no limit.
@@ -105,6 +113,13 @@ impl EngineConfig {
             placed_by: job.load.placement.as_ref().map(|p| p.by),
             placements: job.load.placement.as_ref().map_or(Vec::new(), |p| p.ids.clone()),
             disks: Vec::new(),
+            names: match job.engine.names() {
+                Some(names) if names.tree.is_none() => {
+                    c_names(job.target.files.iter().map(|file| file.path.as_path()))
+                }
+                _ => Arc::default(),
+            },
+            generated: job.target.open.generated,
             clock,
             run_time: job.end.runtime.map(|time| time.saturating_add(job.end.ramp_time)),
             end: EndSignal::default(),
@@ -133,6 +148,8 @@ impl EngineConfig {
             placed_by: None,
             trim_ranges: 1,
             disks: Vec::new(),
+            names: Arc::default(),
+            generated: false,
             clock: MachineClock::best(),
             run_time: None,
             end: EndSignal::default(),

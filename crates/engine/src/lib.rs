@@ -62,6 +62,7 @@ mod io_uring;
 mod io_uring_cmd;
 mod libaio;
 mod list;
+mod names;
 mod null;
 mod offload;
 mod posixaio;
@@ -87,6 +88,7 @@ pub use external::External;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
+pub use names::{Names, NamesRing};
 pub use null::Null;
 pub use offload::Offload;
 pub use posixaio::PosixAio;
@@ -160,6 +162,19 @@ impl Outcome {
     pub const fn ok(bytes: u32) -> Self {
         Outcome(bytes as i64)
     }
+    /// Success of an I/O for which the engine did nothing: it counts, and has no latency. Such as the second I/O on a
+    /// file that the engine creates.
+    #[inline]
+    #[must_use]
+    pub const fn uncounted(bytes: u32) -> Self {
+        Outcome(Self::UNCOUNTED | bytes as i64)
+    }
+    /// Whether the engine did nothing for this I/O ([`Outcome::uncounted`]).
+    #[inline]
+    #[must_use]
+    pub const fn is_uncounted(self) -> bool {
+        self.0 > 0 && self.0 & Self::UNCOUNTED != 0
+    }
     /// Failure with this errno.
     #[inline]
     #[must_use]
@@ -206,6 +221,8 @@ impl Outcome {
             _ => None,
         }
     }
+    /// Bit of a success without latency.
+    const UNCOUNTED: i64 = 1 << 40;
     /// Type of an NVMe status.
     const NVME: i64 = 1;
     /// Type of SCSI sense data, which are stored above the type.

@@ -42,6 +42,8 @@ macro_rules! for_each_engine {
             E4defrag => E4defrag, BOXED, calls;
             Falloc => Falloc, BOXED, calls;
             Ftruncate => Ftruncate, BOXED, calls;
+            Names => Names, BOXED, calls;
+            NamesRing => NamesRing, BOXED, queues;
             Null => Null, HOT, queues;
             External => External, BOXED, queues;
             PageFault => PageFault, BOXED, calls;

@@ -9,7 +9,7 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
-use crate::engine::{activity, depth, nvme, scsi};
+use crate::engine::{activity, depth, names, nvme, scsi};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
@@ -33,7 +33,7 @@ use crate::schedule::{end, pace, start, trigger};
 use crate::target::filename::Naming;
 use crate::target::sizes::Wanted;
 use crate::target::usage::{self, Access, Usage};
-use crate::target::{files, open};
+use crate::target::{files, open, tree};
 use crate::{engine, load, replay, target, verify};
 
 /// Options of the command line that apply to the whole run.
@@ -328,6 +328,7 @@ impl Resolver<'_> {
         let Common { job, wanted, usage, block, .. } = common;
         let (survey, messages) = (&mut self.survey, &mut self.messages);
         let aux_path = self.options.aux_path.unwrap_or(Path::new("."));
+        let mut engine = common.template.engine.clone();
         let trace = common.traces.as_ref().map(|traces| traces.of(instance));
         let (planned, replayed) = match trace {
             Some(trace) => {
@@ -339,15 +340,30 @@ impl Resolver<'_> {
             None if !usage.engine.does_io => (Vec::new(), None),
             None => {
                 let paths = common.naming.paths(instance);
-                let wanted = (wanted, &common.template.load);
-                (files::plan(*job, paths, instance, wanted, *usage, survey, messages), None)
+                let instances = (instance, common.template.identity.instances);
+                let load = &common.template.load;
+                let planned = match engine.tree_mut() {
+                    Some(tree) => tree::file(
+                        *job,
+                        (tree, paths),
+                        instances,
+                        &load.blocks,
+                        *usage,
+                        survey,
+                        messages,
+                    ),
+                    None => {
+                        files::plan(*job, paths, instance, (wanted, load), *usage, survey, messages)
+                    }
+                };
+                (planned, None)
             }
         };
         if trace.is_none() {
             checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
         }
         distribution::fits(*job, &common.template.load, &planned, messages);
-        let mut plan = common.template.clone();
+        let mut plan = JobPlan { engine, ..common.template.clone() };
         let uses = (&plan.load, &plan.process.memory);
         nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
@@ -368,6 +384,7 @@ impl Resolver<'_> {
             None => None,
         };
         plan.target.files = planned;
+        target::close_created(&mut plan, *block);
         plan.replay = replayed;
         if let Some(trace) = trace {
             replay::finish(*job, trace, &mut plan);
@@ -376,6 +393,7 @@ impl Resolver<'_> {
         // As in fio, the data of an earlier run is verified once.
         plan.end.time_based &= !plan.only_verifies();
         plan.journal = verify::journal(*job, &plan, messages);
+        names::check(*job, &plan, messages);
         block_errors::check(*job, &plan, messages);
         activity::finish(*job, &mut plan, aux_path, messages);
         plan.log = log::log(*job, plan.identity.index, survey.facts, messages);

@@ -189,7 +189,7 @@ impl<'p> FileSet<'p> {
 
     /// Whether all files are open at once.
     fn opens_all(&self) -> bool {
-        self.job.target.open_files as usize >= self.open.len()
+        self.job.target.opens_all()
     }
 
     /// Whether to count a file's cached pages: only with `direct=1`, and if it stays open to the end.
@@ -268,6 +268,13 @@ impl Files for FileSet<'_> {
         let slot = index.get();
         let fd = match (&self.open[slot], plan.kind) {
             (_, kind) if !kind.has_path() => None,
+            (_, FileKind::Name) => {
+                if !self.made[slot] {
+                    layout::again(self.job, plan)?;
+                    self.made[slot] = true;
+                }
+                None
+            }
             (Some(fd), _) => Some(Arc::clone(fd)),
             (None, _) => {
                 if !self.made[slot] {
@@ -331,6 +338,9 @@ impl Files for FileSet<'_> {
             self.open[index] = None;
             if plan.kind == FileKind::Regular {
                 guard(self.job).remove(&plan.path).map_err(|e| failed(Stage::Unlink, plan, &e))?;
+                self.made[index] = false;
+            } else if let (FileKind::Name, Some(names)) = (plan.kind, self.job.engine.names()) {
+                layout::names::remove_one(self.job, names.call, plan)?;
                 self.made[index] = false;
             }
         }

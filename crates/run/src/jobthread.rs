@@ -231,8 +231,9 @@ fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: CommandTime
     output
 }
 
-/// Removes a job's regular files. Another job may already have removed a shared one.
+/// Removes a job's regular files and the names that it works on. Another job may already have removed a shared one.
 fn unlink(job: &JobPlan) -> Result<(), JobError> {
+    layout::names::remove(job)?;
     for plan in job.target.files.iter().filter(|plan| plan.kind == FileKind::Regular) {
         guard(job).remove(&plan.path).map_err(|e| failed(Stage::Unlink, plan, &e))?;
     }

@@ -1,6 +1,7 @@
 //! The stages of a job in which it can fail.
 
 use fiord_engine::{Op, OpKind, WriteCommand};
+use fiord_plan::NameCall;
 use fiord_sys::zone::ZoneAction;
 
 /// Declares [`Stage`]: each stage with the word that messages and reports show.
@@ -184,6 +185,17 @@ stages! {
 impl std::fmt::Display for Stage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+impl From<NameCall> for Stage {
+    fn from(call: NameCall) -> Stage {
+        match call {
+            NameCall::CreateFile => Stage::Open,
+            NameCall::CreateDirectory => Stage::MakeDirectory,
+            NameCall::StatFile | NameCall::StatDirectory => Stage::Stat,
+            NameCall::RemoveFile | NameCall::RemoveDirectory => Stage::Unlink,
+        }
     }
 }
 

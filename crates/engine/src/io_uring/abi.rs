@@ -206,6 +206,7 @@ pub(crate) const REGISTER_RING_FDS: u32 = 20;
 pub(crate) const UNREGISTER_RING_FDS: u32 = 21;
 
 pub(crate) const IOSQE_FIXED_FILE: u8 = 1 << 0;
+pub(crate) const IOSQE_IO_LINK: u8 = 1 << 2;
 pub(crate) const IOSQE_ASYNC: u8 = 1 << 4;
 
 pub(crate) const OP_READV: u8 = 1;
@@ -215,8 +216,15 @@ pub(crate) const OP_READ_FIXED: u8 = 4;
 pub(crate) const OP_WRITE_FIXED: u8 = 5;
 pub(crate) const OP_SYNC_FILE_RANGE: u8 = 8;
 pub(crate) const OP_FALLOCATE: u8 = 17;
+pub(crate) const OP_OPENAT: u8 = 18;
+pub(crate) const OP_CLOSE: u8 = 19;
+pub(crate) const OP_STATX: u8 = 21;
 pub(crate) const OP_READ: u8 = 22;
 pub(crate) const OP_WRITE: u8 = 23;
+/// Linux 5.11.
+pub(crate) const OP_UNLINKAT: u8 = 36;
+/// Linux 5.15.
+pub(crate) const OP_MKDIRAT: u8 = 37;
 pub(crate) const OP_URING_CMD: u8 = 46;
 
 pub(crate) const FSYNC_DATASYNC: u32 = 1;

@@ -47,6 +47,11 @@ pub trait Operation: Sized {
     fn sync(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
         dataless::carry_out(file.fd, kind, op)
     }
+
+    /// See [`Engine::explain`].
+    fn explain(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// A synchronous engine that moves no data, built from an [`Operation`]. It has one slot, whose buffer is empty.
@@ -104,6 +109,10 @@ impl<T: Operation> Engine for OperationEngine<T> {
 
     fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
         self.buffers.hold(slot)
+    }
+
+    fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
+        self.operation.explain()
     }
 
     #[inline]

@@ -5,6 +5,7 @@ mod calls;
 mod e4defrag;
 mod extents;
 mod external;
+mod names;
 mod posixaio;
 mod programs;
 mod splice;

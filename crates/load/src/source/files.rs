@@ -65,7 +65,7 @@ impl FilesInService {
             turns,
             random,
             skewed,
-            open: (limit < count).then(|| vec![false; count]),
+            open: (limit < count || target.reopens).then(|| vec![false; count]),
         };
         files.begin_pass(rng);
         files

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | how many I/Os are in flight? | `depth` |
 //! | which file gives its blocks to the target? | `defrag` |
+//! | what does a job do with names? | `names` |
 //! | how does a job drive an io_uring? | `ring` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
@@ -14,6 +15,7 @@
 pub(crate) mod activity;
 mod defrag;
 pub(crate) mod depth;
+pub(crate) mod names;
 pub(crate) mod nvme;
 pub(crate) mod ring;
 pub(crate) mod scsi;
@@ -73,6 +75,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
         "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
         "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
+        _ if job.spec.engine().access.name_call().is_some() => names::names(job, messages),
         other => {
             messages.push(
                 job.error(IOENGINE, format!("engine `{other}` is not supported yet"))

@@ -12,7 +12,7 @@ use fiord_job::option::table::engine;
 use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::Nanos;
 
-use super::PassthroughPlan;
+use super::{NamesPlan, PassthroughPlan, TreePlan};
 
 /// The I/O engine of a job (`ioengine`) and its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +64,10 @@ pub enum EnginePlan {
     Falloc,
     /// `ftruncate(2)`.
     Ftruncate,
+    /// A system call on each name.
+    Names(Box<NamesPlan>),
+    /// A call on each name, through a ring (`via_uring`).
+    NamesRing(Box<NamesPlan>),
     /// `null`: completes every I/O at once and moves no data.
     Null,
     /// `sim`: a simulated device with a virtual clock.
@@ -101,6 +105,7 @@ impl EnginePlan {
             EnginePlan::Sg(_) => const { engine("sg") },
             EnginePlan::Falloc => const { engine("falloc") },
             EnginePlan::Ftruncate => const { engine("ftruncate") },
+            EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
             EnginePlan::External(_) => const { engine("external") },
@@ -117,6 +122,23 @@ impl EnginePlan {
             EnginePlan::Pvsync2 { uncached, .. } => *uncached,
             EnginePlan::IoUring(ring) => ring.uncached,
             _ => false,
+        }
+    }
+
+    /// What a job does with names, if its engine works on names.
+    #[must_use]
+    pub fn names(&self) -> Option<&NamesPlan> {
+        match self {
+            EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The tree that a job works on, if it has one.
+    pub fn tree_mut(&mut self) -> Option<&mut TreePlan> {
+        match self {
+            EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.tree.as_mut(),
+            _ => None,
         }
     }
 

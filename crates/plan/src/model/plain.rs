@@ -95,6 +95,7 @@ fn target(len: u64) -> Target {
             zones: None,
         }],
         open_files: 1,
+        reopens: false,
         service: FileService::RoundRobin(1),
         open: OpenPlan {
             direct: false,

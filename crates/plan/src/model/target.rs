@@ -13,6 +13,9 @@ pub struct Target {
     pub files: Vec<FilePlan>,
     /// `openfiles`: how many files the job keeps open at a time; at least 1, at most all.
     pub open_files: u32,
+    /// The job closes each file when it is done with it and opens it again in the next pass, even if it may keep all
+    /// files open.
+    pub reopens: bool,
     /// `file_service_type`: how the job chooses the file of the next I/O.
     pub service: FileService,
     /// How the job opens the files.
@@ -30,6 +33,12 @@ pub struct Target {
 }
 
 impl Target {
+    /// Whether all files are open from the beginning to the end.
+    #[must_use]
+    pub fn opens_all(&self) -> bool {
+        self.open_files as usize >= self.files.len() && !self.reopens
+    }
+
     /// Sum of the lengths of the files' regions.
     #[must_use]
     pub fn region(&self) -> Bytes {

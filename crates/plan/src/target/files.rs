@@ -14,7 +14,7 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
 use crate::target::usage::Usage;
-use crate::target::{file_zones, harm, paths};
+use crate::target::{file_zones, harm, names, paths};
 
 /// Plans the files of one instance with their regions. Empty files are skipped with a warning if
 /// the job has others.
@@ -48,9 +48,11 @@ pub(crate) fn plan(
         let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
         match wanted.region(extent, count, instance, name) {
             Ok(region) => {
+                let region = names::region(region, usage.engine.access);
                 let grows =
                     region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
-                if usage.readonly && kind == FileKind::Regular && grows {
+                let regular = matches!(kind, FileKind::Regular | FileKind::Name);
+                if usage.readonly && regular && grows {
                     messages.push(would_grow(job, &path, extent, region));
                     return files;
                 }

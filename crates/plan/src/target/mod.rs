@@ -8,6 +8,7 @@
 //! | may a job use the file at a path? | `paths`, `harm` |
 //! | which names does a job use that opens no files? | `names` |
 //! | where does the size of a file come from? | `sizes` |
+//! | which tree of directories does a job work on? | `tree` |
 //! | how does a job use its files? | `usage` |
 //! | how are files opened and created? | `open` |
 //! | which zones of a file does a job use? | `file_zones` |
@@ -20,6 +21,7 @@ pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod paths;
 pub(crate) mod sizes;
+pub(crate) mod tree;
 pub(crate) mod usage;
 
 use fiord_job::option::handle::{WithSuffix, WordEnum};
@@ -27,8 +29,10 @@ use fiord_job::option::table::{
     FILE_SERVICE_TYPE, FileServiceType, IOSCHEDULER, LOCKFILE, OPENFILES, UNLINK, UNLINK_EACH_LOOP,
 };
 
+use fiord_types::Bytes;
+
 use crate::load::distribution;
-use crate::model::{FileService, Layout, OpenPlan, Target};
+use crate::model::{FileService, JobPlan, Layout, NameCall, OpenPlan, Target};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -42,6 +46,7 @@ pub(crate) fn target(
     Target {
         files: Vec::new(),
         open_files: 1,
+        reopens: false,
         service: service(job, messages),
         open,
         layout,
@@ -74,6 +79,20 @@ fn service(job: Reading, messages: &mut Messages) -> FileService {
         FileServiceType::Random => FileService::Random(each),
         FileServiceType::Sequential => FileService::Sequential,
         _ => FileService::RoundRobin(each),
+    }
+}
+
+/// Lets a job that creates files close each one when it is done with it: a file that stays open would use a descriptor
+/// for nothing. `block`: the smallest block in bytes.
+pub(crate) fn close_created(plan: &mut JobPlan, block: u32) {
+    let names = plan.engine.names();
+    let keeps = names
+        .is_some_and(|names| names.call == NameCall::CreateFile && names.engine.is_synchronous());
+    let target = &mut plan.target;
+    target.reopens = keeps && target.files.len() > 1;
+    // A file with one block gets one I/O, so the order of the I/Os is that of one file after the other.
+    if target.reopens && target.files.iter().all(|file| file.len <= Bytes::from(block)) {
+        target.open_files = 1;
     }
 }
 

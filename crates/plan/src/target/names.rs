@@ -8,11 +8,11 @@ use fiord_job::option::table::FILENAME;
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::NameCall;
+use crate::model::{EngineAccess, NameCall};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::paths;
-use crate::target::sizes::Extent;
+use crate::target::sizes::{Extent, Region};
 use crate::target::usage::Usage;
 
 /// The size of the file with a name. `None`: the job cannot use the name, and a message says why.
@@ -39,15 +39,24 @@ pub(super) fn extent(
         }
     };
     match found.kind {
-        FoundKind::Directory if call.on_directories() => Some(Extent::Growable(None)),
+        FoundKind::Directory if call.on_directories() => Some(Extent::Growable(Some(0))),
         FoundKind::Regular if !call.on_directories() => Some(Extent::Growable(Some(found.size))),
         FoundKind::Block | FoundKind::Char | FoundKind::Pipe if call == NameCall::StatFile => {
-            Some(Extent::Growable(None))
+            Some(Extent::Endless)
         }
         kind => {
             messages.push(other_kind(job, path, call, kind));
             None
         }
+    }
+}
+
+/// The region of a file for an engine. Names that the job creates need no files before the run, and directories have no
+/// size.
+pub(super) fn region(region: Region, access: EngineAccess) -> Region {
+    match access.name_call() {
+        Some(call) if call.creates() || call.on_directories() => Region { needed: None, ..region },
+        _ => region,
     }
 }
 

@@ -8,7 +8,7 @@ use fiord_job::option::value::Amount;
 use fiord_types::Bytes;
 
 use crate::load::{seeds, zones};
-use crate::model::Zones;
+use crate::model::{NameCall, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -106,9 +106,13 @@ impl Wanted {
         let increment = amount(OFFSET_INCREMENT.def(), Some(job.get(OFFSET_INCREMENT)))
             .unwrap_or(Amount::Bytes(0));
         let align = Some(job.get(OFFSET_ALIGN).0).filter(|a| *a > 0).unwrap_or(block);
+        let filesize = job.get(FILESIZE).map(|size| (size.low(), size.high()));
+        // As in fio, a name that the job creates stands for one block unless the job sets a size.
+        let creates = job.spec.engine().access.name_call().is_some_and(NameCall::creates);
+        let one_block = (creates && size.is_none()).then_some((block.max(1), block.max(1)));
         Wanted {
             size,
-            filesize: job.get(FILESIZE).map(|size| (size.low(), size.high())),
+            filesize: filesize.or(one_block),
             offset,
             increment,
             align: align.max(1),

@@ -16,6 +16,7 @@
 mod fill;
 mod make;
 mod mounted;
+pub(crate) mod names;
 
 use fiord_plan::{ContentPlan, EngineAccess, FileKind, FilePlan, JobPlan};
 use fiord_sys::file;
@@ -51,7 +52,11 @@ pub(crate) enum Done {
 /// anything.
 pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobError> {
     refuse_mounted(job)?;
-    if job.target.layout.on_open {
+    if names::prepare(job, overseer)? == Done::Cancelled {
+        return Ok(Done::Cancelled);
+    }
+    // Opening a name creates nothing.
+    if job.target.layout.on_open && job.engine.names().is_none() {
         return Ok(Done::Complete);
     }
     let mut missing = Vec::new();
@@ -79,7 +84,7 @@ pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
 
 /// The present size of a file, if it is smaller than the job needs.
 fn needs(plan: &FilePlan) -> Result<Option<Bytes>, JobError> {
-    let (FileKind::Regular, Some(needed)) = (plan.kind, plan.size_needed) else {
+    let (FileKind::Regular | FileKind::Name, Some(needed)) = (plan.kind, plan.size_needed) else {
         return Ok(None);
     };
     // Do not take the size from the plan: another job may have created the file since.
@@ -122,8 +127,11 @@ pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
         fn laying_out(&mut self, _: usize, _: Bytes) {}
         fn warning(&mut self, _: &str) {}
     }
+    if let Some(names) = job.engine.names().filter(|names| names.call.on_directories()) {
+        return names::make_one(job, names.call, plan);
+    }
     match needs(plan)? {
-        Some(present) if !job.target.layout.on_open => {
+        Some(present) if !job.target.layout.on_open || plan.kind == FileKind::Name => {
             let mut silent = Silent;
             let mut maker = Maker::new(job, &mut silent);
             maker.make(plan, present)?;

@@ -417,7 +417,11 @@ impl Payload for AnyContent {
 fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
     let at_once_or_gathered = at_once || job.engine.def().in_flight == DepthSupport::Combined;
-    let wanted = wanted_axes(&job.record, at_once_or_gathered);
+    let mut wanted = wanted_axes(&job.record, at_once_or_gathered);
+    // As in fio, a call on a name has a completion latency only, which is in no coarse bucket.
+    if at_once && job.engine.names().is_some() {
+        wanted &= axes::CLAT | axes::CLAT_HIST;
+    }
     let reads_back = job.verify.as_ref().is_some_and(|verify| verify.pass.reads_back());
     let trims = job.verify.as_ref().is_some_and(|verify| verify.trims.is_some());
     let mixed = |dir: &Dir| {

@@ -152,6 +152,34 @@ impl FileGuard {
         }
     }
 
+    /// Removes an empty directory. Returns whether it existed.
+    ///
+    /// # Errors
+    /// `EPERM` if it lies in a system directory; otherwise those of `rmdir(2)`.
+    pub fn remove_directory(self, path: &Path) -> Result<bool> {
+        let place = match DirectoryEntry::of("rmdir", path) {
+            Err(error) if error.errno == Errno::ENOENT => return Ok(false),
+            other => other?,
+        };
+        self.permit(&place.directory, parent(path), path)?;
+        let at = place.directory.as_raw_fd();
+        // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
+        let ret = unsafe { libc::unlinkat(at, place.name.as_ptr(), libc::AT_REMOVEDIR) };
+        match check("rmdir", ret) {
+            Ok(_) => Ok(true),
+            Err(error) if error.errno == Errno::ENOENT => Ok(false),
+            Err(error) => Err(error.at(path)),
+        }
+    }
+
+    /// Checks that names may be created and removed in a directory, for a caller that then does so itself.
+    ///
+    /// # Errors
+    /// `EPERM` if it is, or lies in, a system directory; `ENOENT` if it does not exist; otherwise those of `open(2)`.
+    pub fn permit_names_in(self, path: &Path) -> Result<()> {
+        self.permit(&directory("open", path)?, path, path)
+    }
+
     /// Renames a file. Replaces a file that has the new name.
     ///
     /// # Errors

@@ -95,7 +95,8 @@ impl Open {
     }
 
     /// Returns the flags and the permission bits.
-    pub(super) fn raw(self) -> (i32, libc::mode_t) {
+    #[must_use]
+    pub fn raw(self) -> (i32, libc::mode_t) {
         (self.flags, self.mode)
     }
 

@@ -45,9 +45,13 @@ const fn later(name: &'static str, in_flight: DepthSupport, doc: &'static str) -
 
 /// Declares an engine that makes one system call on each name and moves no data.
 const fn on_names(name: &'static str, call: NameCall, doc: &'static str) -> EngineDef {
-    EngineDef { directions: SupportedDirections::ReadsAndWrites, ..later(name, One, doc) }
-        .on(Names(call))
-        .without_data()
+    EngineDef {
+        directions: SupportedDirections::ReadsAndWrites,
+        tested: "2026-11: tmpfs, ext4",
+        ..engine(name, One, doc)
+    }
+    .on(Names(call))
+    .without_data()
 }
 
 impl EngineDef {

@@ -124,11 +124,14 @@ impl JobState<'_> {
             Some(hint) => format!("{detail}; {hint}"),
             None => detail,
         };
-        let mut error = JobError::new(Stage::from(op), errno, detail);
+        let call = self.job.engine.def().access.name_call();
+        let mut error = JobError::new(call.map_or(Stage::from(op), Stage::from), errno, detail);
         error.status = status;
         error.file = Some(self.files.path(op.file).to_path_buf());
         error.offset =
             matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim).then_some(op.offset);
+        // A name has no offset.
+        error.offset = error.offset.filter(|_| call.is_none());
         error
     }
 }

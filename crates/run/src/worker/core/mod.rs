@@ -235,5 +235,5 @@ impl<'a> JobState<'a> {
 
 /// Whether all files of a job are open at once.
 pub(super) fn opens_all(job: &JobPlan) -> bool {
-    job.target.open_files as usize >= job.target.files.len()
+    job.target.opens_all()
 }

@@ -99,6 +99,12 @@ fn unusual_completion<E: Engine>(
     let flight = &mut slots.flights[slot.index() as usize];
     let op = flight.op;
     let moves = matches!(op.kind, OpKind::Read | OpKind::Write);
+    if outcome.is_uncounted() {
+        let (dir, bytes) = (direction(&op), Bytes(op.len.into()));
+        state.recorder.complete::<{ axes::BARE }>(dir, bytes, Times::default());
+        let times = times(flight.start, flight.issue, now);
+        return succeeded_cold(state, engine, slots, slot, &op, times, now);
+    }
     match outcome.get() {
         Ok(bytes) if moves && bytes > 0 => {
             if !std::mem::replace(&mut flight.short, true) {

@@ -414,9 +414,15 @@ fn rare_completion<E: Engine>(
     let end = if short { clock.now() } else { now };
     let times = whole_times(end.wrapping_sub(start));
     state.cut_log(end);
-    let axes = if state.recorder.lat_is_clat { axes::SYNC } else { axes };
+    let axes = match outcome.is_uncounted() {
+        true => axes::BARE,
+        false if state.recorder.lat_is_clat => axes::SYNC,
+        false => axes,
+    };
     state.recorder.complete_with(axes, dir, Bytes(whole.into()), times, 1);
-    state.log.io(&op, dir, &times, end);
+    if !outcome.is_uncounted() {
+        state.log.io(&op, dir, &times, end);
+    }
     let slot = succeeded(state, engine, slot, &op, times, end);
     (slot, Some(clock.now()))
 }

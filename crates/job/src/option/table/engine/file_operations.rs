@@ -5,11 +5,15 @@ use crate::option::declare::*;
 words! {
     /// The words of `stat_type`.
     pub enum StatType {
-        Stat = later("stat", "`stat(2)`"),
-        Lstat = later("lstat", "`lstat(2)`"),
-        Statx = later("statx", "`statx(2)`"),
+        Stat = new("stat", "`stat(2)`"),
+        Lstat = new("lstat", "`lstat(2)`, which does not follow symbolic links"),
+        Statx = new("statx", "`statx(2)`"),
     }
 }
+
+/// The engines that work on names.
+const NAMES: [&str; 6] =
+    ["filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"];
 
 options! {
     Category::Engine;
@@ -17,8 +21,58 @@ options! {
     /// The system call that reads attributes.
     pub const STAT_TYPE: Opt<StatType> = option("stat_type", one_of(), "stat_type=statx")
         .of(&["filestat", "dirstat"])
-        .default("stat")
-        .later();
+        .default("stat");
+
+    /// Carries out the calls through `io_uring`, so that `iodepth` is the number of calls in flight. The kernel makes them
+    /// on its own threads.
+    pub const VIA_URING: Opt<bool> = option("via_uring", BOOL, "via_uring=1")
+        .of(&NAMES)
+        .default("0")
+        .since("fiord");
+
+    /// The job works on a tree of directories with this many items in each directory. The items are files or
+    /// directories, as the engine says. Each I/O is one call on one item: `rw=read` takes them in order, `rw=randread` in
+    /// random order. `filename` is the root of the tree, which several jobs can share. See [metadata](metadata.md).
+    pub const TREE_ITEMS: Opt<Option<u32>> = option("tree_items", int(1, 1 << 30), "tree_items=1000")
+        .of(&NAMES)
+        .since("fiord");
+
+    /// The number of levels of directories below the root of the tree.
+    pub const TREE_DEPTH: Opt<u32> = option("tree_depth", int(0, 1000), "tree_depth=3")
+        .of(&NAMES)
+        .under("tree_items")
+        .default("0")
+        .since("fiord");
+
+    /// The number of directories in each directory of the tree that is not on the lowest level.
+    pub const TREE_WIDTH: Opt<u32> = option("tree_width", int(1, 1 << 20), "tree_width=10")
+        .of(&NAMES)
+        .under("tree_items")
+        .default("1")
+        .since("fiord");
+
+    /// Only the directories on the lowest level have items.
+    pub const TREE_LEAVES_ONLY: Opt<bool> = option("tree_leaves_only", BOOL, "tree_leaves_only=1")
+        .of(&NAMES)
+        .under("tree_items")
+        .default("0")
+        .since("fiord");
+
+    /// Each instance of the job has a tree of its own below the root. Otherwise all instances have their items in the
+    /// same directories.
+    pub const TREE_PER_JOB: Opt<bool> = option("tree_per_job", BOOL, "tree_per_job=1")
+        .of(&NAMES)
+        .under("tree_items")
+        .default("0")
+        .since("fiord");
+
+    /// Each instance works on the items of the instance this many numbers after it, so that no client finds the items in
+    /// its own cache that it created.
+    pub const TREE_SHIFT: Opt<u32> = option("tree_shift", COUNT, "tree_shift=1")
+        .of(&NAMES)
+        .under("tree_items")
+        .default("0")
+        .since("fiord");
 
     /// The donor file for the exchange of extents.
     pub const DONORNAME: Opt<Option<String>> = option("donorname", TEXT, "donorname=donor")

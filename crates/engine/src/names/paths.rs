@@ -1,0 +1,168 @@
+//! The path of the name that an I/O is for.
+
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use fiord_plan::TreePlan;
+
+use super::plan_of;
+use crate::{Attachment, EngineConfig, Op};
+
+/// Finds the paths of a job's names.
+#[derive(Debug)]
+pub(super) enum Paths {
+    /// The names are those of the job's files.
+    Files {
+        names: Arc<[CString]>,
+        /// The first byte of each file's region.
+        starts: Vec<u64>,
+    },
+    /// The names are those of items in a tree.
+    Tree(Box<TreePaths>),
+}
+
+/// The parts of the paths in a tree.
+#[derive(Debug)]
+pub(super) struct TreePaths {
+    /// The paths of the directories with items, each with the beginning of the items' names.
+    directories: Arc<[Box<[u8]>]>,
+    items: u64,
+    block: u64,
+}
+
+/// Room for one path.
+pub(super) type PathBuffer = Vec<u8>;
+
+impl Paths {
+    pub(super) fn new(config: &EngineConfig) -> Self {
+        let Some(tree) = &plan_of(config).tree else {
+            let names = Arc::clone(&config.names);
+            return Paths::Files { starts: vec![0; names.len()], names };
+        };
+        Paths::Tree(Box::new(TreePaths::new(tree)))
+    }
+
+    /// Learns where the region of a file begins.
+    pub(super) fn attached(&mut self, file: usize, target: Option<&Attachment>) {
+        if let (Paths::Files { starts, .. }, Some(target)) = (self, target)
+            && let Some(start) = starts.get_mut(file)
+        {
+            *start = target.offset.0;
+        }
+    }
+
+    /// Writes the path that an I/O is for to `buffer`, with the NUL at its end. Returns whether there is one.
+    pub(super) fn write(&self, op: &Op, buffer: &mut PathBuffer) -> bool {
+        if self.is_tree() {
+            return self.of(op, buffer).is_some();
+        }
+        let mut unused = PathBuffer::new();
+        let Some(path) = self.of(op, &mut unused) else { return false };
+        buffer.clear();
+        buffer.extend_from_slice(path.to_bytes_with_nul());
+        true
+    }
+
+    /// Whether each I/O is one call on a name of its own.
+    pub(super) fn is_tree(&self) -> bool {
+        matches!(self, Paths::Tree(_))
+    }
+
+    /// The path that an I/O is for. `None`: it makes no call. `buffer` holds the path of an item.
+    #[inline]
+    pub(super) fn of<'a>(&'a self, op: &Op, buffer: &'a mut PathBuffer) -> Option<&'a CStr> {
+        match self {
+            Paths::Files { names, starts } => {
+                let file = op.file.get();
+                let first = starts.get(file).is_some_and(|start| *start == op.offset);
+                if first { names.get(file).map(CString::as_c_str) } else { None }
+            }
+            Paths::Tree(tree) => tree.of(op.offset, buffer),
+        }
+    }
+}
+
+impl TreePaths {
+    fn new(tree: &TreePlan) -> Self {
+        let (first, count) = (tree.first_with_items(), tree.directories().unwrap_or(0));
+        let prefix = tree.prefix();
+        let begins = |number| {
+            let mut bytes = tree.directory(number).as_os_str().as_bytes().to_vec();
+            bytes.push(b'/');
+            bytes.extend_from_slice(prefix.as_bytes());
+            bytes.into_boxed_slice()
+        };
+        TreePaths {
+            directories: (first..count).map(begins).collect(),
+            items: tree.items.max(1).into(),
+            block: tree.block.max(1).into(),
+        }
+    }
+
+    #[inline]
+    fn of<'a>(&self, offset: u64, buffer: &'a mut PathBuffer) -> Option<&'a CStr> {
+        let item = offset / self.block;
+        let begins = self.directories.get((item / self.items) as usize)?;
+        buffer.clear();
+        buffer.extend_from_slice(begins);
+        push_number(buffer, item % self.items);
+        buffer.push(0);
+        CStr::from_bytes_with_nul(buffer).ok()
+    }
+}
+
+/// Appends a number in decimal.
+#[inline]
+fn push_number(buffer: &mut PathBuffer, mut number: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    buffer.extend_from_slice(&digits[at..]);
+}
+
+/// The names of a job's files for system calls.
+pub(crate) fn c_names<'a>(paths: impl Iterator<Item = &'a Path>) -> Arc<[CString]> {
+    // The planner permits no name with a NUL.
+    paths.map(|path| CString::new(path.as_os_str().as_bytes()).unwrap_or_default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn the_paths_of_items_are_those_of_the_plan() {
+        let tree = TreePlan {
+            root: PathBuf::from("/a/root"),
+            depth: 2,
+            width: 3,
+            items: 11,
+            leaves_only: false,
+            per_job: true,
+            of_directories: false,
+            block: 512,
+            owner: 2,
+            lays_out: false,
+        };
+        for tree in [tree.clone(), TreePlan { leaves_only: true, of_directories: true, ..tree }] {
+            let paths = TreePaths::new(&tree);
+            let mut buffer = PathBuffer::new();
+            for item in 0..tree.count().unwrap() {
+                let path = paths.of(item * 512, &mut buffer).unwrap();
+                assert_eq!(path.to_bytes(), tree.item(item).as_os_str().as_bytes());
+            }
+            assert_eq!(paths.of(tree.count().unwrap() * 512, &mut buffer), None);
+        }
+    }
+}

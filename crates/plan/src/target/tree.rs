@@ -1,0 +1,171 @@
+//! Trees of directories as a load (`tree_items` and related options).
+
+use std::path::PathBuf;
+
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::file_operations::{
+    TREE_DEPTH, TREE_ITEMS, TREE_LEAVES_ONLY, TREE_PER_JOB, TREE_SHIFT, TREE_WIDTH,
+};
+use fiord_job::option::table::{ALLOW_FILE_CREATE, BS, FILENAME, FILESIZE, NRFILES, OFFSET, SIZE};
+use fiord_types::{Bytes, PerDir};
+
+use crate::machine::facts::FoundKind;
+use crate::machine::survey::Survey;
+use crate::model::{BlockSize, EngineDef, FileKind, FilePlan, TreePlan};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::harm;
+use crate::target::paths;
+use crate::target::sizes::{Extent, LARGEST_FILE};
+use crate::target::usage::Usage;
+
+/// The largest number of directories in a tree: each needs memory in each job.
+const MOST_DIRECTORIES: u64 = 4 << 20;
+
+/// The options that describe a tree, except `tree_items`, which makes one.
+const OTHERS: [&OptionDef; 5] = [
+    TREE_DEPTH.def(),
+    TREE_WIDTH.def(),
+    TREE_LEAVES_ONLY.def(),
+    TREE_PER_JOB.def(),
+    TREE_SHIFT.def(),
+];
+
+/// Reads the tree of a job whose engine works on names. Its root and its owner are those of an instance, which
+/// [`file`] sets.
+pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) -> Option<TreePlan> {
+    let call = engine.access.name_call()?;
+    let Some(items) = job.get(TREE_ITEMS) else {
+        for option in OTHERS.into_iter().filter(|option| job.spec.setting(*option).is_some()) {
+            let what = format!("`{}` needs `tree_items`, which makes the tree", option.name);
+            messages.push(
+                job.error(option, what).help("To fix: add `tree_items`, such as `tree_items=1000`"),
+            );
+        }
+        return None;
+    };
+    for option in [FILESIZE.def(), SIZE.def(), OFFSET.def(), NRFILES.def()] {
+        if job.spec.setting(option).is_some() {
+            let what =
+                format!("a tree has items instead of files: `{}` does not apply", option.name);
+            messages
+                .push(job.error(option, what).help("To fix: leave it out, and set `tree_items`"));
+        }
+    }
+    Some(TreePlan {
+        root: PathBuf::new(),
+        depth: job.get(TREE_DEPTH),
+        width: job.get(TREE_WIDTH),
+        items,
+        leaves_only: job.get(TREE_LEAVES_ONLY),
+        per_job: job.get(TREE_PER_JOB),
+        of_directories: call.on_directories(),
+        block: 0,
+        owner: 0,
+        lays_out: false,
+    })
+}
+
+/// Completes the tree of an instance, and plans the file that stands for it. `Empty: a message says what is wrong.
+pub(crate) fn file(
+    job: Reading,
+    (tree, mut paths): (&mut TreePlan, Vec<PathBuf>),
+    (instance, instances): (u32, u32),
+    blocks: &PerDir<BlockSize>,
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Vec<FilePlan> {
+    let root = paths.pop().filter(|_| paths.is_empty() && !usage.generated);
+    let Some(root) = root else {
+        messages.push(no_root(job));
+        return Vec::new();
+    };
+    let mut sizes = usage.mix.dirs().map(|dir| &blocks[dir]);
+    let Some(BlockSize::Fixed(block)) = sizes.next().cloned() else {
+        messages.push(one_size(job));
+        return Vec::new();
+    };
+    if sizes.any(|size| *size != BlockSize::Fixed(block)) {
+        messages.push(one_size(job));
+        return Vec::new();
+    }
+    tree.root = root.clone();
+    tree.block = block;
+    tree.owner = ((u64::from(instance) + u64::from(job.get(TREE_SHIFT)))
+        % u64::from(instances.max(1))) as u32;
+    let few = tree.directories().is_some_and(|count| count <= MOST_DIRECTORIES);
+    let len = tree.count().and_then(|count| count.checked_mul(block.into()));
+    let Some(len) = len.filter(|len| few && *len <= LARGEST_FILE) else {
+        messages.push(too_large(job));
+        return Vec::new();
+    };
+    let made_before = survey.planned(&root).is_some();
+    match survey.look(&root) {
+        Ok(found) if found.kind != FoundKind::Directory => {
+            let what =
+                format!("the root of the tree, `{}`, is {}", root.display(), found.kind.in_words());
+            messages.push(
+                job.error(FILENAME, what)
+                    .help("To fix: name a directory, or one that does not exist"),
+            );
+            return Vec::new();
+        }
+        Err(e) if e.kind != std::io::ErrorKind::NotFound => {
+            messages.push(paths::cannot_look(job, &root, &e));
+            return Vec::new();
+        }
+        _ => {}
+    }
+    let Some(call) = usage.engine.access.name_call() else { return Vec::new() };
+    tree.lays_out = !call.creates() && !made_before;
+    if usage.readonly && tree.lays_out {
+        let what = "--readonly creates no tree".to_owned();
+        messages.push(job.error(TREE_ITEMS, what).help("To fix: leave out --readonly"));
+        return Vec::new();
+    }
+    if !job.get(ALLOW_FILE_CREATE) {
+        tree.lays_out = false;
+    }
+    if harm::refuse(
+        job,
+        &root,
+        (FileKind::Name, tree.lays_out, Extent::Growable(None)),
+        usage,
+        survey,
+        messages,
+    ) {
+        return Vec::new();
+    }
+    if call.creates() {
+        survey.plan(&root, len);
+    }
+    vec![FilePlan {
+        path: root,
+        kind: FileKind::Name,
+        offset: Bytes::ZERO,
+        len: Bytes(len),
+        beyond: Bytes::ZERO,
+        size_now: None,
+        size_needed: None,
+        extends: Bytes::ZERO,
+        zones: None,
+    }]
+}
+
+fn no_root(job: Reading) -> Diagnostic {
+    job.error(TREE_ITEMS, "a tree needs the name of its root").help(
+        "To fix: set one name, such as `filename=tree`, with which all jobs use the same tree",
+    )
+}
+
+fn one_size(job: Reading) -> Diagnostic {
+    job.error(BS, "each block stands for one item of the tree, so all blocks must have one size")
+        .help("To fix: leave out `bs`, `bsrange` and `bssplit`")
+}
+
+fn too_large(job: Reading) -> Diagnostic {
+    job.error(TREE_ITEMS, format!("the tree is too large: at most {MOST_DIRECTORIES} directories"))
+        .help("To fix: use a smaller tree_depth, tree_width or tree_items")
+}
