@@ -152,6 +152,9 @@ _fiord() {
         --exit_on_io_done) words="0 1" ;;
         --std_redirect) words="0 1" ;;
         --stat_type) words="stat lstat statx" ;;
+        --via_uring) words="0 1" ;;
+        --tree_leaves_only) words="0 1" ;;
+        --tree_per_job) words="0 1" ;;
         --skip_bad) words="0 1" ;;
         --protocol) words="tcp tcpv6 udp udpv6 unix vsock" ;;
         --proto) words="tcp tcpv6 udp udpv6 unix vsock" ;;
@@ -571,6 +574,13 @@ _fiord() {
         --grace_time=
         --std_redirect=
         --stat_type=
+        --via_uring=
+        --tree_items=
+        --tree_depth=
+        --tree_width=
+        --tree_leaves_only=
+        --tree_per_job=
+        --tree_shift=
         --donorname=
         --inplace=
         --skip_bad=
