@@ -24,7 +24,7 @@ pub(super) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
     let makes = names.call.on_directories();
     let mut checked: Option<&Path> = None;
     for (number, plan) in job.target.files.iter().enumerate() {
-        if number as u64 % STEP == 0 && overseer.cancelled() {
+        if (number as u64).is_multiple_of(STEP) && overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
         if makes {

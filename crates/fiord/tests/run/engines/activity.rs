@@ -22,12 +22,12 @@ fn a_job_uses_the_cpu_time_that_it_asks_for() {
         let json = place.run(&line).ok().json();
         for job in json["jobs"].as_array().unwrap() {
             let used = cpu_percent(job);
-            assert!(used <= load * 1.05, "cpuload={load} used {used} %");
+            // A cycle of 1 ms more or less fits into the second.
+            assert!(used <= load * 1.05 + 0.11, "cpuload={load} used {used} %");
             let (read, lat) = (&job["read"], &job["read"]["clat_ns"]);
             // Share of the time in which the job worked or waited for a CPU. If it had time to sleep, it
             // got all CPU time that it wanted.
             let share = lat["mean"].as_f64().unwrap() * lat["N"].as_f64().unwrap() / 1e9;
-            // A late cycle of 1 ms may not fit into the second.
             assert!(
                 used >= load * 0.95 - 0.11 || share > 0.5,
                 "cpuload={load} used {used} %: {read}"
