@@ -22,7 +22,7 @@ const LIMITS: &[Limit] = &[
     Limit { what: "engine names outside the registry", most: 44, find: engine_names },
     Limit {
         what: "variants of EnginePlan in patterns outside the registry",
-        most: 17,
+        most: 9,
         find: engine_plans,
     },
     Limit { what: "arrays indexed by `dir as usize`", most: 0, find: direction_indexes },
@@ -154,6 +154,10 @@ fn engine_names(source: &Source) -> Vec<String> {
 /// engines, are part of the registry. The module of an engine reads its own options.
 fn engine_plans(source: &Source) -> Vec<String> {
     if source.name.starts_with("crates/engine/src/") {
+        return Vec::new();
+    }
+    // The accessors of the plan's variants stand next to their declaration.
+    if source.name == "crates/plan/src/model/engine.rs" {
         return Vec::new();
     }
     source.lines_with(|line| {

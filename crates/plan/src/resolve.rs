@@ -21,7 +21,8 @@ use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{block_errors, log, record, reporting, specification};
 use crate::model::{
-    BlockSize, EnginePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start, WriteCommand,
+    BlockSize, EnginePlan, FilePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start,
+    WriteCommand,
 };
 use crate::options::checks;
 use crate::options::messages::Messages;
@@ -238,6 +239,33 @@ struct Common<'a> {
     block: u32,
 }
 
+impl Common<'_> {
+    /// The files of an instance that follows no trace. Completes the tree of `engine`, if it works on one.
+    fn files(
+        &self,
+        instance: u32,
+        engine: &mut EnginePlan,
+        survey: &mut Survey,
+        messages: &mut Messages,
+    ) -> Vec<FilePlan> {
+        let (job, usage, load) = (self.job, self.usage, &self.template.load);
+        let paths = self.naming.paths(instance);
+        let Some(tree) = engine.tree_mut() else {
+            return files::plan(
+                job,
+                paths,
+                instance,
+                (&self.wanted, load),
+                usage,
+                survey,
+                messages,
+            );
+        };
+        let instances = (instance, self.template.identity.instances);
+        tree::file(job, (tree, paths), instances, &load.blocks, usage, survey, messages)
+    }
+}
+
 impl Resolver<'_> {
     /// Appends the instances of one section in fio's order: the first, then the others in
     /// descending order.
@@ -270,8 +298,7 @@ impl Resolver<'_> {
         let base = seeds::base(job, self.fresh);
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
-        load_combinations(job, &load, &engine, messages);
-        sprandom::oddities(job, &load, place.instances, messages);
+        load_combinations(job, &load, (&engine, place.instances), messages);
         content::pattern_files(job, survey, messages);
         let naming = Naming::read(job, survey, messages);
         let open = OpenPlan { generated: naming.is_generated() && traces.is_none(), ..open };
@@ -325,7 +352,7 @@ impl Resolver<'_> {
     }
 
     fn instance(&mut self, common: &Common, instance: u32, index: usize) -> JobPlan {
-        let Common { job, wanted, usage, block, .. } = common;
+        let Common { job, usage, block, .. } = common;
         let (survey, messages) = (&mut self.survey, &mut self.messages);
         let aux_path = self.options.aux_path.unwrap_or(Path::new("."));
         let mut engine = common.template.engine.clone();
@@ -338,26 +365,7 @@ impl Resolver<'_> {
             // A message says what is wrong with the trace.
             None if job.get(READ_IOLOG).is_some() => (Vec::new(), None),
             None if !usage.engine.does_io => (Vec::new(), None),
-            None => {
-                let paths = common.naming.paths(instance);
-                let instances = (instance, common.template.identity.instances);
-                let load = &common.template.load;
-                let planned = match engine.tree_mut() {
-                    Some(tree) => tree::file(
-                        *job,
-                        (tree, paths),
-                        instances,
-                        &load.blocks,
-                        *usage,
-                        survey,
-                        messages,
-                    ),
-                    None => {
-                        files::plan(*job, paths, instance, (wanted, load), *usage, survey, messages)
-                    }
-                };
-                (planned, None)
-            }
+            None => (common.files(instance, &mut engine, survey, messages), None),
         };
         if trace.is_none() {
             checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
@@ -405,12 +413,18 @@ impl Resolver<'_> {
 }
 
 /// Refuses loads that cannot be, and warns of odd ones.
-fn load_combinations(job: Reading, load: &Load, engine: &EnginePlan, messages: &mut Messages) {
+fn load_combinations(
+    job: Reading,
+    load: &Load,
+    (engine, instances): (&EnginePlan, u32),
+    messages: &mut Messages,
+) {
     checks::directions(job, load.mix, engine, messages);
     blocks::check(job, load, messages);
     nvme::check(job, engine, load, messages);
     zones::combinations(job, load, engine, messages);
     sprandom::combinations(job, load, messages);
+    sprandom::oddities(job, load, instances, messages);
     ranges::check(job, engine, load, messages);
     scsi::check(job, engine, load, messages);
 }

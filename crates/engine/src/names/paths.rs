@@ -96,7 +96,7 @@ impl TreePaths {
         };
         TreePaths {
             directories: (first..count).map(begins).collect(),
-            items: tree.items.max(1).into(),
+            items: tree.items.get().into(),
             block: tree.block.max(1).into(),
         }
     }
@@ -137,6 +137,7 @@ pub(crate) fn c_names<'a>(paths: impl Iterator<Item = &'a Path>) -> Arc<[CString
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
     use std::path::PathBuf;
 
     use super::*;
@@ -146,8 +147,8 @@ mod tests {
         let tree = TreePlan {
             root: PathBuf::from("/a/root"),
             depth: 2,
-            width: 3,
-            items: 11,
+            width: NonZeroU32::new(3).unwrap(),
+            items: NonZeroU32::new(11).unwrap(),
             leaves_only: false,
             per_job: true,
             of_directories: false,

@@ -1,5 +1,6 @@
 //! Names that a job creates, looks up or removes: the plan of engines that open no files.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use fiord_job::option::engine::EngineDef;
@@ -30,10 +31,10 @@ pub struct TreePlan {
     pub root: PathBuf,
     /// `tree_depth`: levels of directories below the root.
     pub depth: u32,
-    /// `tree_width`: directories in each directory that is not on the lowest level; at least 1.
-    pub width: u32,
-    /// `tree_items`: items in each directory that has items; at least 1.
-    pub items: u32,
+    /// `tree_width`: directories in each directory that is not on the lowest level.
+    pub width: NonZeroU32,
+    /// `tree_items`: items in each directory that has items.
+    pub items: NonZeroU32,
     /// `tree_leaves_only`: only the directories on the lowest level have items.
     pub leaves_only: bool,
     /// `tree_per_job`: each instance has a tree of its own below the root.
@@ -55,7 +56,7 @@ impl TreePlan {
         let mut level = 1u64;
         let mut all = 1u64;
         for _ in 0..self.depth {
-            level = level.checked_mul(self.width.into())?;
+            level = level.checked_mul(self.width.get().into())?;
             all = all.checked_add(level)?;
         }
         Some(all)
@@ -75,7 +76,7 @@ impl TreePlan {
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         let with_items = self.directories()?.checked_sub(self.first_with_items())?;
-        with_items.checked_mul(self.items.into())
+        with_items.checked_mul(self.items.get().into())
     }
 
     /// The directory that is above all others: the root, or the one of an instance below it.
@@ -94,7 +95,7 @@ impl TreePlan {
         let mut at = number;
         while at > 0 {
             numbers.push(at);
-            at = (at - 1) / u64::from(self.width);
+            at = (at - 1) / u64::from(self.width.get());
         }
         let mut path = self.top();
         for number in numbers.into_iter().rev() {
@@ -113,7 +114,7 @@ impl TreePlan {
     /// The path of an item.
     #[must_use]
     pub fn item(&self, number: u64) -> PathBuf {
-        let items = u64::from(self.items);
+        let items = u64::from(self.items.get());
         let directory = self.directory(self.first_with_items() + number / items);
         directory.join(format!("{}{}", self.prefix(), number % items))
     }
@@ -129,8 +130,8 @@ mod tests {
         TreePlan {
             root: PathBuf::from("/t"),
             depth,
-            width,
-            items,
+            width: NonZeroU32::new(width).unwrap(),
+            items: NonZeroU32::new(items).unwrap(),
             leaves_only: false,
             per_job: false,
             of_directories: false,

@@ -66,6 +66,12 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Whether it is a regular file or the name of one.
+    #[must_use]
+    pub const fn is_file(self) -> bool {
+        matches!(self, FileKind::Regular | FileKind::Name)
+    }
+
     /// Whether a path on this machine leads to the file, so that it can be looked up and opened.
     #[must_use]
     pub const fn has_path(self) -> bool {

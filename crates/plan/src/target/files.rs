@@ -51,8 +51,7 @@ pub(crate) fn plan(
                 let region = names::region(region, usage.engine.access);
                 let grows =
                     region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
-                let regular = matches!(kind, FileKind::Regular | FileKind::Name);
-                if usage.readonly && regular && grows {
+                if usage.readonly && kind.is_file() && grows {
                     messages.push(would_grow(job, &path, extent, region));
                     return files;
                 }

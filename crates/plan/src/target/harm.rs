@@ -26,8 +26,7 @@ pub(crate) fn refuse(
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> bool {
-    let regular = matches!(kind, FileKind::Regular | FileKind::Name);
-    let missing = extent.size_now().is_none() && regular;
+    let missing = extent.size_now().is_none() && kind.is_file();
     let writes = usage.changes || grows || missing;
     if !kind.has_path() || !(writes || usage.unlinks) {
         return false;
@@ -39,7 +38,7 @@ pub(crate) fn refuse(
         messages.push(link_at_generated_name(job, path));
         return true;
     }
-    if !regular || usage.access.mounted_write {
+    if !kind.is_file() || usage.access.mounted_write {
         return false;
     }
     let Some(directory) = survey.system_directory(path, is_link) else { return false };

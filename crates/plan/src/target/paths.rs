@@ -30,20 +30,8 @@ pub(crate) fn kind_of(
     messages: &mut Messages,
 ) -> Option<(FileKind, Extent)> {
     let engine = usage.engine.access;
-    match engine {
-        EngineAccess::Nothing => return Some((FileKind::Virtual, Extent::Endless)),
-        EngineAccess::Memory => return Some((FileKind::Virtual, Extent::Endless)),
-        EngineAccess::Endpoint => return Some((FileKind::Endpoint, Extent::Endless)),
-        EngineAccess::Names(call) => {
-            let extent = names::extent(job, path, call, usage, survey, messages)?;
-            return Some((FileKind::Name, extent));
-        }
-        EngineAccess::Calls
-        | EngineAccess::Extents
-        | EngineAccess::Library
-        | EngineAccess::Mapping
-        | EngineAccess::NvmeCommands
-        | EngineAccess::ScsiCommands => {}
+    if let Some(answer) = without_opening(job, path, usage, survey, messages) {
+        return answer;
     }
     if path == Path::new("-") {
         pipe(job, path, messages);
@@ -87,6 +75,30 @@ pub(crate) fn kind_of(
         return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
     }
     kind_of_found(job, path, found, survey, messages)
+}
+
+/// The kind and the size of what an engine works on that opens no path. `None`: the engine opens one.
+fn without_opening(
+    job: Reading,
+    path: &Path,
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<Option<(FileKind, Extent)>> {
+    Some(match usage.engine.access {
+        EngineAccess::Nothing | EngineAccess::Memory => Some((FileKind::Virtual, Extent::Endless)),
+        EngineAccess::Endpoint => Some((FileKind::Endpoint, Extent::Endless)),
+        EngineAccess::Names(call) => {
+            let extent = names::extent(job, path, call, usage, survey, messages);
+            extent.map(|extent| (FileKind::Name, extent))
+        }
+        EngineAccess::Calls
+        | EngineAccess::Extents
+        | EngineAccess::Library
+        | EngineAccess::Mapping
+        | EngineAccess::NvmeCommands
+        | EngineAccess::ScsiCommands => return None,
+    })
 }
 
 /// The kind of an existing file that is accessed with calls, and its size.

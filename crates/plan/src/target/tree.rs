@@ -1,6 +1,8 @@
 //! Trees of directories as a load (`tree_items` and related options).
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
@@ -36,7 +38,7 @@ const OTHERS: [&OptionDef; 5] = [
 /// [`file`] sets.
 pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) -> Option<TreePlan> {
     let call = engine.access.name_call()?;
-    let Some(items) = job.get(TREE_ITEMS) else {
+    let Some(items) = job.get(TREE_ITEMS).and_then(NonZeroU32::new) else {
         for option in OTHERS.into_iter().filter(|option| job.spec.setting(*option).is_some()) {
             let what = format!("`{}` needs `tree_items`, which makes the tree", option.name);
             messages.push(
@@ -56,7 +58,7 @@ pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) ->
     Some(TreePlan {
         root: PathBuf::new(),
         depth: job.get(TREE_DEPTH),
-        width: job.get(TREE_WIDTH),
+        width: NonZeroU32::new(job.get(TREE_WIDTH)).unwrap_or(NonZeroU32::MIN),
         items,
         leaves_only: job.get(TREE_LEAVES_ONLY),
         per_job: job.get(TREE_PER_JOB),
@@ -82,15 +84,10 @@ pub(crate) fn file(
         messages.push(no_root(job));
         return Vec::new();
     };
-    let mut sizes = usage.mix.dirs().map(|dir| &blocks[dir]);
-    let Some(BlockSize::Fixed(block)) = sizes.next().cloned() else {
+    let Some(block) = block(usage, blocks) else {
         messages.push(one_size(job));
         return Vec::new();
     };
-    if sizes.any(|size| *size != BlockSize::Fixed(block)) {
-        messages.push(one_size(job));
-        return Vec::new();
-    }
     tree.root = root.clone();
     tree.block = block;
     tree.owner = ((u64::from(instance) + u64::from(job.get(TREE_SHIFT)))
@@ -102,21 +99,9 @@ pub(crate) fn file(
         return Vec::new();
     };
     let made_before = survey.planned(&root).is_some();
-    match survey.look(&root) {
-        Ok(found) if found.kind != FoundKind::Directory => {
-            let what =
-                format!("the root of the tree, `{}`, is {}", root.display(), found.kind.in_words());
-            messages.push(
-                job.error(FILENAME, what)
-                    .help("To fix: name a directory, or one that does not exist"),
-            );
-            return Vec::new();
-        }
-        Err(e) if e.kind != std::io::ErrorKind::NotFound => {
-            messages.push(paths::cannot_look(job, &root, &e));
-            return Vec::new();
-        }
-        _ => {}
+    if let Err(error) = may_be_root(job, &root, survey) {
+        messages.push(*error);
+        return Vec::new();
     }
     let Some(call) = usage.engine.access.name_call() else { return Vec::new() };
     tree.lays_out = !call.creates() && !made_before;
@@ -152,6 +137,27 @@ pub(crate) fn file(
         extends: Bytes::ZERO,
         zones: None,
     }]
+}
+
+/// The size in bytes of all blocks. `None`: they have several sizes.
+fn block(usage: Usage, blocks: &PerDir<BlockSize>) -> Option<u32> {
+    let mut sizes = usage.mix.dirs().map(|dir| &blocks[dir]);
+    let BlockSize::Fixed(block) = *sizes.next()? else { return None };
+    sizes.all(|size| *size == BlockSize::Fixed(block)).then_some(block)
+}
+
+/// Checks that a path can be the root of a tree: a directory, or nothing.
+fn may_be_root(job: Reading, root: &Path, survey: &mut Survey) -> Result<(), Box<Diagnostic>> {
+    match survey.look(root) {
+        Ok(found) if found.kind != FoundKind::Directory => {
+            let kind = found.kind.in_words();
+            let what = format!("the root of the tree, `{}`, is {kind}", root.display());
+            let error = job.error(FILENAME, what);
+            Err(Box::new(error.help("To fix: name a directory, or one that does not exist")))
+        }
+        Err(e) if e.kind != ErrorKind::NotFound => Err(Box::new(paths::cannot_look(job, root, &e))),
+        _ => Ok(()),
+    }
 }
 
 fn no_root(job: Reading) -> Diagnostic {

@@ -71,7 +71,7 @@ fn grow(
     };
     if job.target.open.create {
         for number in 0..tree.directories().unwrap_or(0) {
-            if number % STEP == 0 && overseer.cancelled() {
+            if number.is_multiple_of(STEP) && overseer.cancelled() {
                 return Ok(Done::Cancelled);
             }
             make(&tree.directory(number))?;
@@ -86,7 +86,7 @@ fn grow(
     let mut creator = Creator::new(guard);
     let how = Open::write_only().create(true).mode(0o644);
     for number in 0..count {
-        if number % STEP == 0 && overseer.cancelled() {
+        if number.is_multiple_of(STEP) && overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
         let path = tree.item(number);

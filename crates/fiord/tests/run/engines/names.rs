@@ -45,7 +45,7 @@ fn calls_and_names_are_those_of_fio() {
     }
 }
 
-/// The same three jobs as in `docs/metadata.md`, for files and for directories.
+/// Creates, looks up and removes items with three jobs, as in `docs/metadata.md`, for files and for directories.
 #[test]
 fn jobs_share_a_tree() {
     let place = Place::new();
