@@ -49,6 +49,11 @@ pub(super) fn figure(
             timed(&mut command, job, place, how)?;
             rate(&run(who.name, command)?, how.per_cpu)
         }
+        What::NameRate => {
+            let mut command = Command::new(&who.program);
+            common(&mut command, job, place, how)?;
+            name_rate(who.name, command, place, how)
+        }
         What::CpuTime => {
             let mut command = Command::new(&who.program);
             timed(&mut command, job, place, how)?;
@@ -355,6 +360,17 @@ fn many_files(name: &str, mut command: Command, place: &Place, how: MeasureOptio
     let _ = std::fs::remove_dir_all(&directory);
     ensure!(made == how.files, "{name} made {made} files");
     Ok(passed.as_secs_f64())
+}
+
+/// Runs a job on names in an empty directory to its end, and returns its I/Os per second.
+fn name_rate(name: &str, mut command: Command, place: &Place, how: MeasureOptions) -> Result<f64> {
+    let directory = place.many_files();
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(&directory)?;
+    command.arg(format!("--directory={}", directory.display()));
+    let result = run(name, command).and_then(|text| rate(&text, how.per_cpu));
+    let _ = std::fs::remove_dir_all(&directory);
+    result
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ impl Job {
 pub(super) enum What {
     /// I/Os per second.
     Rate,
+    /// I/Os per second of a job on names that runs to its end in an empty directory.
+    NameRate,
     /// CPU time of the jobs, in per cent of their run time.
     CpuTime,
     /// Instructions per I/O in user space (callgrind).
@@ -62,7 +64,7 @@ impl What {
     /// A short description for the table.
     pub(super) fn unit(self) -> &'static str {
         match self {
-            What::Rate => "I/Os per second",
+            What::Rate | What::NameRate => "I/Os per second",
             What::CpuTime => "per cent of a CPU",
             What::Instructions => "user instructions per I/O",
             What::OwnMemory => "peak of private memory",

@@ -3,9 +3,10 @@
 use super::row::Bound::{Any, AtLeast, AtMost};
 use super::row::Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
 use super::row::What::{
-    CpuTime, Exit, FirstIo, Instructions, Layout, ManyFiles, OwnMemory, Rate, Resident, WholeRun,
+    CpuTime, Exit, FirstIo, Instructions, Layout, ManyFiles, NameRate, OwnMemory, Rate, Resident,
+    WholeRun,
 };
-use super::row::{Bound, Job, Row, Than};
+use super::row::{Bound, Job, Row, Than, What};
 
 const READ_4K: &str = "--ioengine=psync --rw=randread --bs=4k FILE";
 const OFFLOADED: &str = "--io_submit_mode=offload --iodepth=8";
@@ -32,6 +33,11 @@ const LOAD_20: Than =
 const FOUR_TIMES: &[(Than, Bound)] = &[(Fio, AtLeast(4.0))];
 /// The comparison of a row whose checksum no CPU instruction computes.
 const FASTER: &[(Than, Bound)] = &[(Fio, AtLeast(1.3))];
+
+/// A row about an engine that works on names or on extents.
+const fn names(name: &'static str, what: What, job: &'static [&'static str]) -> Row {
+    Row { name, what, job: Job(job), than: &[(Fio, AtLeast(1.2))] }
+}
 
 /// All rows, in the order in which they run.
 pub(super) const ROWS: &[Row] = &[
@@ -405,6 +411,22 @@ pub(super) const ROWS: &[Row] = &[
         job: Job(&["--ioengine=psync --rw=read --bs=4k --create_only=1"]),
         than: &[(Fio, AtLeast(1.0)), (Dd, AtLeast(0.95))],
     },
+    names("falloc 4 KiB", Rate, &["--ioengine=falloc --rw=read --bs=4k --size=1m"]),
+    names("ftruncate", Rate, &["--ioengine=ftruncate --rw=randwrite --bs=4k --size=1m"]),
+    names("filestat of 1000 files", Rate, &["--ioengine=filestat --nrfiles=1000 --size=4m"]),
+    names("dirstat of 1000 directories", Rate, &["--ioengine=dirstat --nrfiles=1000 --size=4m"]),
+    names("creating 10,000 files", NameRate, &["--ioengine=filecreate --nrfiles=10000 --size=40m"]),
+    names("removing 10,000 files", NameRate, &["--ioengine=filedelete --nrfiles=10000 --size=40m"]),
+    names(
+        "creating 10,000 directories",
+        NameRate,
+        &["--ioengine=dircreate --nrfiles=10000 --size=40m"],
+    ),
+    names(
+        "removing 10,000 directories",
+        NameRate,
+        &["--ioengine=dirdelete --nrfiles=10000 --size=40m"],
+    ),
     Row {
         name: "laying out and reading 100,000 files of 4 KiB",
         what: ManyFiles,
