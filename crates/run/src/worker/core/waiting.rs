@@ -143,8 +143,11 @@ impl JobState<'_> {
             return !self.housekeeping_due(*now) || self.keep_house(*now);
         }
         let event = self.next_look(*now);
-        if self.waiting.wake != NEVER {
-            self.waiting.sleep(clock, self.waiting.wake.min(event));
+        match self.waiting.wake {
+            NEVER => {}
+            wake if wake <= event => self.waiting.sleep(clock, wake),
+            // Nothing is due at that time, so a busy-wait would waste CPU time.
+            _ => clock.sleep_until(event),
         }
         *now = clock.now();
         self.waiting.waited(*now);
