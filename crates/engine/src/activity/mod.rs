@@ -1,6 +1,6 @@
 //! Engines that do no I/O. Their ops are cycles: each does a piece of the engine's work.
 //!
-//! [`CycleEngine`] implements everything but the work itself, which is an [`CyclicWork`].
+//! [`CycleEngine`] implements everything but the work itself, which is a `CyclicWork`.
 
 mod cpuio;
 mod exec;
@@ -45,7 +45,7 @@ pub trait CyclicWork: Sized {
     }
 }
 
-/// An engine that does no I/O, built from an [`CyclicWork`]. It has one slot, whose buffer it does not use.
+/// An engine that does no I/O, built from a `CyclicWork`. It has one slot, whose buffer it does not use.
 #[derive(Debug)]
 pub struct CycleEngine<A> {
     activity: A,

@@ -75,10 +75,8 @@ fn a_tree_is_created_and_looked_up() {
     let again = place.run(&create);
     assert_eq!(again.status, Some(1));
     assert!(again.err.contains("tree/file.0.0: it exists. To fix: remove it first"), "{again:?}");
-    let none = format!(
-        "--name=s --ioengine=filestat --filename=other --tree_items=4 --allow_file_create=0"
-    );
-    let missing = place.run(&none);
+    let none = "--name=s --ioengine=filestat --filename=other --tree_items=4 --allow_file_create=0";
+    let missing = place.run(none);
     assert!(missing.status == Some(1) && missing.err.contains("ENOENT"), "{missing:?}");
     assert_eq!(place.names(), ["tree"]);
 }
