@@ -136,6 +136,7 @@ pub fn resolve(
     verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
     log::refuse_mixed(&jobs, &plans, &mut run.messages);
     verify::refuse_shared(&jobs, &plans, &mut run.messages);
+    verify::refuse_changed(&jobs, &plans, &mut run.messages);
     verify::share_journals(&jobs, &mut plans, &mut run.messages);
     let Messages { errors, mut warnings } = run.messages;
     if !errors.is_empty() {

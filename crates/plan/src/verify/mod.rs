@@ -25,7 +25,7 @@ pub(crate) use journal::{journal, share_journals};
 pub use options::fio_method;
 pub(crate) use options::trims_writes;
 pub(crate) use options::verify;
-pub(crate) use sharing::{share_targets, store_checked_files};
+pub(crate) use sharing::{refuse_changed, share_targets, store_checked_files};
 pub(crate) use states::{load_states, refuse_shared};
 
 use fiord_job::diagnostic::Diagnostic;

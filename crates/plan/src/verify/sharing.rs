@@ -3,10 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use fiord_job::option::table::IOENGINE;
 use fiord_types::{Bytes, JobIndex, common_divisor};
 
 use super::tracking::{self, granule};
 use crate::model::{JobPlan, Tracking, VerifyPass};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
 
 /// Turns on `sim_store` for the files on simulated devices that some job checks, unless a job sets it.
 pub(crate) fn store_checked_files(plans: &mut [JobPlan]) {
@@ -139,6 +142,25 @@ pub(super) fn disturbs(plans: &[JobPlan], one: usize, other: usize) -> bool {
         && a.identity.stonewall_group == b.identity.stonewall_group
         && !waits
         && (writes(b) || writes(a) && b.verify.is_some())
+}
+
+/// Refuses a job that changes the size or the name of a file that another job of the run verifies: the verification
+/// could not tell that from corruption.
+pub(crate) fn refuse_changed(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+    let verifying = plans.iter().filter(|plan| plan.verify.is_some());
+    let verified: HashSet<&Path> =
+        verifying.flat_map(|plan| &plan.target.files).map(|file| file.path.as_path()).collect();
+    for plan in plans.iter().filter(|plan| plan.identity.instance == 0) {
+        let engine = plan.engine.def();
+        let mut files = plan.target.files.iter();
+        let shared = files.find(|file| verified.contains(file.path.as_path()));
+        if let Some(file) = shared.filter(|_| engine.access.reads_change_files()) {
+            let (name, shown) = (engine.name, file.path.display());
+            let what = format!("`ioengine={name}` changes `{shown}`, which another job verifies");
+            let error = jobs[plan.identity.section].error(IOENGINE, what);
+            messages.push(error.help("To fix: use another file, or run this job in another run"));
+        }
+    }
 }
 
 /// Whether a job changes the data of its target.

@@ -108,6 +108,21 @@ fn work_that_they_do_not_have_is_refused() {
     }
 }
 
+/// A verification could not tell the end of a truncated file from corruption.
+#[test]
+fn a_file_that_another_job_verifies_is_not_changed() {
+    let place = Place::new();
+    for engine in ["ftruncate", "falloc", "filedelete"] {
+        let line = format!(
+            "--size=64k --filename=f --rw=write --name=v --verify=crc32c --name=t --ioengine={engine}"
+        );
+        let ran = place.run(&line);
+        let why = format!("`ioengine={engine}` changes `f`, which another job verifies");
+        assert!(ran.status == Some(1) && ran.err.contains(&why), "{ran:?}");
+        assert_eq!(place.names(), [""; 0]);
+    }
+}
+
 /// `direct` and `iodepth` have no effect, and the report says so.
 #[test]
 fn options_without_effect_are_reported() {
