@@ -409,7 +409,7 @@ complete -c fiord -l tree_shift -r -d 'Each instance works on the items of the i
 complete -c fiord -l donorname -r -d 'The donor file for the exchange of extents'
 complete -c fiord -l inplace -r -d 'Allocates the donor\'s blocks at each exchange (1) or all of them before the run (0)'
 complete -c fiord -l skip_bad -x -a '0 1' -d 'Skips flash blocks that are marked as bad'
-complete -c fiord -l hostname -r -d 'The host to connect to, or the multicast address to receive from'
+complete -c fiord -l hostname -r -d 'The host to connect to, the multicast address to receive from, or the local address to listen on'
 complete -c fiord -l port -r -d 'The port to connect to or to listen on'
 complete -c fiord -l protocol -x -a 'tcp tcpv6 udp udpv6 unix vsock' -d 'The network protocol'
 complete -c fiord -l proto -x -a 'tcp tcpv6 udp udpv6 unix vsock' -d 'The network protocol'

@@ -1,6 +1,7 @@
 //! What an engine is built from.
 
 use std::ffi::CString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fiord_plan::PlacementKind;
@@ -61,6 +62,9 @@ pub struct EngineConfig {
     pub names: Arc<[CString]>,
     /// The names are generated, so that no symbolic link may be in their place.
     pub generated: bool,
+    /// The addresses of the files that are reached over a network, in the order of the plan; empty if
+    /// the job has none.
+    pub addresses: Vec<PathBuf>,
     /// Clock for engines that do real I/O.
     pub clock: MachineClock,
     /// How long the job runs, with its ramp. `None`: no limit.
@@ -120,6 +124,10 @@ impl EngineConfig {
                 _ => Arc::default(),
             },
             generated: job.target.open.generated,
+            addresses: match job.engine.def().access.is_remote() {
+                true => job.target.files.iter().map(|file| file.path.clone()).collect(),
+                false => Vec::new(),
+            },
             clock,
             run_time: job.end.runtime.map(|time| time.saturating_add(job.end.ramp_time)),
             end: EndSignal::default(),
@@ -150,6 +158,7 @@ impl EngineConfig {
             disks: Vec::new(),
             names: Arc::default(),
             generated: false,
+            addresses: Vec::new(),
             clock: MachineClock::best(),
             run_time: None,
             end: EndSignal::default(),

@@ -63,6 +63,7 @@ mod io_uring_cmd;
 mod libaio;
 mod list;
 mod names;
+mod net;
 mod null;
 mod offload;
 mod posixaio;
@@ -75,6 +76,7 @@ mod syscall;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use fiord_sys::net::ConnectionFacts;
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
 use fiord_types::{Bytes, Errno, FileIndex};
@@ -96,7 +98,8 @@ pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
-    E4defrag, Falloc, Ftruncate, Mmap, PageFault, Psync, Pvsync, Pvsync2, Splice, SyncRw, Vsync,
+    E4defrag, Falloc, Ftruncate, Mmap, Net, PageFault, Psync, Pvsync, Pvsync2, Splice, SyncRw,
+    Vsync,
 };
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
@@ -223,10 +226,21 @@ impl Outcome {
     }
     /// Bit of a success without latency.
     const UNCOUNTED: i64 = 1 << 40;
+    /// The op did not take place, and nothing failed: its stream has ended, or the job must stop.
+    /// [`Outcome::get`] reports `ECANCELED`. The job ends without an error.
+    pub const ENDED: Outcome = Outcome(-(Self::END << 32 | Errno::ECANCELED.raw() as i64));
+    /// The number that represents the outcome, for [`Outcome::from_raw`].
+    #[inline]
+    #[must_use]
+    pub const fn raw(self) -> i64 {
+        self.0
+    }
     /// Type of an NVMe status.
     const NVME: i64 = 1;
     /// Type of SCSI sense data, which are stored above the type.
     const SCSI: i64 = 2;
+    /// Type of [`Outcome::ENDED`].
+    const END: i64 = 3;
 }
 
 /// Status that a device reported for a command that it did not carry out.
@@ -459,6 +473,20 @@ pub trait Engine {
     ///
     /// The engine cannot do the job's I/O on this file.
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
+    /// Meets the peers of the attached files: connects to them, or waits for them. Called once, when
+    /// all jobs that start together are ready and before the first op, so that what this takes is not
+    /// measured. Returns early without an error when [`EngineConfig::end`] says that the job must stop.
+    ///
+    /// # Errors
+    ///
+    /// A peer cannot be reached.
+    fn connect(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+    /// What the kernel knew about each connection when it was closed.
+    fn connections(&self) -> &[ConnectionFacts] {
+        &[]
+    }
     /// Removes a file. The caller makes sure that no op on it is in flight.
     ///
     /// # Errors

@@ -44,6 +44,7 @@ macro_rules! for_each_engine {
             Ftruncate => Ftruncate, BOXED, calls;
             Names => Names, BOXED, calls;
             NamesRing => NamesRing, BOXED, queues;
+            Net => Net, BOXED, calls;
             Null => Null, HOT, queues;
             External => External, BOXED, queues;
             PageFault => PageFault, BOXED, calls;

@@ -9,7 +9,7 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
-use crate::engine::{activity, depth, names, nvme, scsi};
+use crate::engine::{activity, depth, names, net, nvme, scsi};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
@@ -250,7 +250,8 @@ impl Common<'_> {
         messages: &mut Messages,
     ) -> Vec<FilePlan> {
         let (job, usage, load) = (self.job, self.usage, &self.template.load);
-        let paths = self.naming.paths(instance);
+        let addresses = engine::addresses(job, engine, instance, messages);
+        let paths = addresses.unwrap_or_else(|| self.naming.paths(instance));
         let Some(tree) = engine.tree_mut() else {
             return files::plan(
                 job,
@@ -428,6 +429,8 @@ fn load_combinations(
     sprandom::oddities(job, load, instances, messages);
     ranges::check(job, engine, load, messages);
     scsi::check(job, engine, load, messages);
+    checks::streams(job, engine, load, messages);
+    net::check(job, engine, load, messages);
 }
 
 /// The commands that carry out the writes of a job.

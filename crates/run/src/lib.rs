@@ -73,6 +73,7 @@ mod layout;
 mod lock;
 mod logs;
 mod monitor;
+mod network;
 pub mod replay;
 mod report;
 mod schedule;

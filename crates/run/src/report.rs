@@ -72,6 +72,7 @@ pub(crate) fn data(
         data.nothing_to_read = worker.zones.map_or(0, |counts| counts.nothing_to_read);
         data.zone_commands = worker.zones.map_or(0, |counts| counts.commands);
         data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
+        data.network = crate::network::report(&worker.connections);
         data.replay.clone_from(&worker.replay);
         data.block_errors.clone_from(&worker.block_errors);
         data.verify.clone_from(&worker.verify);

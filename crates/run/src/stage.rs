@@ -92,6 +92,8 @@ stages! {
     WriteTrace = "write_iolog",
     /// Prepares the engine.
     EngineSetUp = "set-up of the I/O engine",
+    /// Connects to the peers of the job, or waits for them.
+    Connect = "connection",
     /// Prepares the zones of a file.
     ZoneSetUp = "set-up of zones",
     /// Reads the zones of a device.

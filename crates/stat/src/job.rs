@@ -8,6 +8,7 @@ use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
 use crate::groups::per_second;
+use crate::network::NetworkReport;
 use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::replay::{ReplayResults, ReplaySummary};
@@ -191,6 +192,9 @@ pub struct JobData {
     /// Faults that its simulated device injected (`sim_faults`); `None` if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultReport>,
+    /// Its connections; `None` if it uses no network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkReport>,
 }
 
 impl JobData {
@@ -237,6 +241,9 @@ impl JobData {
         self.user = self.user.saturating_add(other.user);
         self.system = self.system.saturating_add(other.system);
         self.delays.merge(&other.delays);
+        if let Some(network) = &other.network {
+            self.network.get_or_insert_default().merge(network);
+        }
         if let Some(faults) = &other.faults {
             self.faults.get_or_insert_default().merge(faults);
         }
@@ -298,6 +305,16 @@ impl JobData {
         }
     }
 
+    /// The errors that the job survived; `None` without `continue_on_error`.
+    fn errors(&self, error_text: &dyn Fn(Errno) -> String) -> Option<ErrorReport> {
+        let (r, s) = (&self.recorder, &self.settings);
+        s.continue_on_error.then(|| ErrorReport {
+            total: r.errors,
+            first: r.first_error,
+            first_text: error_text(r.first_error.unwrap_or(Errno::from_raw(0))),
+        })
+    }
+
     /// Creates the job's entry of the report. `error_text` returns the text of an errno.
     pub fn summarise(&self, error_text: &dyn Fn(Errno) -> String) -> JobReport {
         let (r, s) = (&self.recorder, &self.settings);
@@ -349,11 +366,7 @@ impl JobData {
             latency_us: std::array::from_fn(|i| pick(10, i)),
             latency_under_2us: at_least(0.01, percent(coarse.0[..11].iter().sum(), ios)),
             latency_ms: std::array::from_fn(|i| pick(20, i)),
-            errors: s.continue_on_error.then(|| ErrorReport {
-                total: r.errors,
-                first: r.first_error,
-                first_text: error_text(r.first_error.unwrap_or(Errno::from_raw(0))),
-            }),
+            errors: self.errors(error_text),
             latency_depth: self.latency_depth,
             latency_target: s.latency_target,
             latency_percentile: s.latency_percentile,
@@ -367,6 +380,7 @@ impl JobData {
             verify: self.verify.as_ref().map(VerifyResults::finished),
             replay: self.replay.as_deref().map(ReplaySummary::of),
             faults: self.faults.clone(),
+            network: self.network.clone(),
         }
     }
 

@@ -28,6 +28,7 @@ mod groups;
 pub mod histogram;
 pub mod job;
 pub mod live;
+pub mod network;
 pub mod priority;
 pub mod progress;
 pub mod recorder;

@@ -24,6 +24,7 @@
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers from every source | [`memory`] |
 //! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
+//! | sockets, TCP connections, network interfaces | [`net`] |
 //! | cgroups | [`cgroup`] |
 //! | governors, throttling, pressure, quotas, the kernel's clock source | [`conditions`] |
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ | [`signal`] |
@@ -74,6 +75,7 @@ pub mod mapping;
 pub mod md5_lanes;
 pub mod memory;
 pub mod mount;
+pub mod net;
 pub mod node;
 pub mod numa;
 pub mod nvme;

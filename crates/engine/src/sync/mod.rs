@@ -16,6 +16,7 @@ pub(crate) mod vsync;
 
 use std::os::fd::RawFd;
 
+use fiord_sys::net::ConnectionFacts;
 use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::Buffers;
@@ -30,6 +31,8 @@ pub type Psync = SyncEngine<psync::PsyncCalls>;
 
 /// `ioengine=sync`.
 pub type SyncRw = SyncEngine<sync::SyncCalls>;
+/// `ioengine=net`.
+pub type Net = SyncEngine<crate::net::NetCalls>;
 /// `ioengine=mmap`.
 pub type Mmap = SyncEngine<mmap::MmapCalls>;
 /// `ioengine=page_fault`.
@@ -47,7 +50,9 @@ pub use vsync::Vsync;
 /// The system calls of a synchronous engine.
 ///
 /// An implementation must not retry a call or continue a short transfer: reads and writes return
-/// what the kernel returns, a byte count or a negative errno.
+/// what the kernel returns, a byte count or a negative errno. Only one that moves blocks over a
+/// stream continues them, because there the kernel chooses the pieces; it may also return
+/// [`Outcome::ENDED`].
 pub trait Transfer: Sized {
     /// See [`Engine::POSITIONED`].
     const POSITIONED: bool = false;
@@ -70,6 +75,25 @@ pub trait Transfer: Sized {
         _target: Option<&Attachment>,
     ) -> Result<(), EngineError> {
         Ok(())
+    }
+
+    /// See [`Engine::connect`].
+    ///
+    /// # Errors
+    ///
+    /// A peer cannot be reached.
+    fn connect(&mut self) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    /// See [`Engine::connections`].
+    fn connections(&self) -> &[ConnectionFacts] {
+        &[]
+    }
+
+    /// See [`Engine::explain`].
+    fn explain(&mut self) -> Option<String> {
+        None
     }
 
     /// Reads from the file into `span`. Returns a byte count or a negative errno.
@@ -165,6 +189,18 @@ impl<T: Transfer> Engine for SyncEngine<T> {
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.files.detach(file);
         self.transfer.attached(file, None)
+    }
+
+    fn connect(&mut self) -> Result<(), EngineError> {
+        self.transfer.connect()
+    }
+
+    fn connections(&self) -> &[ConnectionFacts] {
+        self.transfer.connections()
+    }
+
+    fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
+        self.transfer.explain()
     }
 
     fn take_slots(&mut self) -> Vec<FreeSlot> {

@@ -6,6 +6,7 @@ mod e4defrag;
 mod extents;
 mod external;
 mod names;
+mod net;
 mod posixaio;
 mod programs;
 mod splice;

@@ -102,6 +102,9 @@ pub enum EngineAccess {
     Library,
     /// Anonymous memory of the job.
     Memory,
+    /// A stream to or from a peer: bytes arrive once and in order. There are no offsets, nothing can
+    /// be read again, and there is nothing to trim or to flush.
+    Stream,
     /// No file and no device.
     Nothing,
 }
@@ -112,6 +115,18 @@ impl EngineAccess {
     #[must_use]
     pub const fn sends_commands(self) -> bool {
         matches!(self, EngineAccess::NvmeCommands | EngineAccess::ScsiCommands)
+    }
+
+    /// Whether reports print rates in bits unless `unit_base` says otherwise, as is usual for networks.
+    #[must_use]
+    pub const fn counts_bits(self) -> bool {
+        matches!(self, EngineAccess::Stream)
+    }
+
+    /// Whether the target is an address, which no path on this machine leads to.
+    #[must_use]
+    pub const fn is_remote(self) -> bool {
+        matches!(self, EngineAccess::Endpoint | EngineAccess::Stream)
     }
 
     /// Whether reads and writes pass the kernel's file layer, which counts and caches them.
@@ -134,6 +149,7 @@ impl EngineAccess {
             | EngineAccess::Endpoint
             | EngineAccess::Library
             | EngineAccess::Memory
+            | EngineAccess::Stream
             | EngineAccess::Nothing => false,
         }
     }

@@ -65,6 +65,7 @@ fn works_on(engine: &EngineDef) -> &'static str {
         EngineAccess::Endpoint => "a server",
         EngineAccess::Library => "files and devices, through a library",
         EngineAccess::Memory => "memory of the job",
+        EngineAccess::Stream => "a connection to a peer",
         EngineAccess::Nothing if engine.virtual_time => "nothing, in virtual time",
         EngineAccess::Nothing => "nothing",
     }

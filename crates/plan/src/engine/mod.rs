@@ -9,6 +9,7 @@
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
 //! | how much CPU time does a job burn, which program does it run? | `activity` |
+//! | which peers does a job connect to or wait for? | `net` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
 //! | which engine runs a job for xNVMe? | `xnvme` |
 
@@ -16,6 +17,7 @@ pub(crate) mod activity;
 mod defrag;
 pub(crate) mod depth;
 pub(crate) mod names;
+pub(crate) mod net;
 pub(crate) mod nvme;
 pub(crate) mod ring;
 pub(crate) mod scsi;
@@ -69,6 +71,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "ftruncate" => EnginePlan::Ftruncate,
         "e4defrag" => EnginePlan::E4defrag(defrag::options(job, messages)),
         "xnvme" => xnvme::engine(job, messages),
+        "net" => EnginePlan::Net(net::options(job, messages)),
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         "external" => EnginePlan::External(library(job, messages)),
@@ -128,6 +131,17 @@ pub(crate) fn that_does_the_io(job: Reading, plan: &EnginePlan) -> &'static Engi
 /// Reads `uncached`.
 fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
+}
+
+/// The addresses of the targets of one instance, if the engine's options say them; otherwise the
+/// targets have the names of files.
+pub(crate) fn addresses(
+    job: Reading,
+    engine: &EnginePlan,
+    instance: u32,
+    messages: &mut Messages,
+) -> Option<Vec<PathBuf>> {
+    engine.network().map(|plan| net::addresses(job, plan, instance, messages))
 }
 
 #[cfg(test)]

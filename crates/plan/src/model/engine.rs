@@ -1,5 +1,6 @@
 //! The I/O engine, its options, and the queue depth.
 
+use std::net::IpAddr;
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,9 @@ pub use fiord_job::option::engine::{
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
 pub use fiord_job::option::table::activity::CpuMode;
 use fiord_job::option::table::engine;
+pub use fiord_job::option::table::net::Protocol;
 use fiord_job::option::table::sim::SIM_STORE;
-use fiord_types::Nanos;
+use fiord_types::{Bytes, Nanos};
 
 use super::{NamesPlan, PassthroughPlan, TreePlan};
 
@@ -68,6 +70,8 @@ pub enum EnginePlan {
     Names(Box<NamesPlan>),
     /// A call on each name, through a ring (`via_uring`).
     NamesRing(Box<NamesPlan>),
+    /// `net`: sends or receives over a socket.
+    Net(NetPlan),
     /// `null`: completes every I/O at once and moves no data.
     Null,
     /// `sim`: a simulated device with a virtual clock.
@@ -106,6 +110,7 @@ impl EnginePlan {
             EnginePlan::Falloc => const { engine("falloc") },
             EnginePlan::Ftruncate => const { engine("ftruncate") },
             EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,
+            EnginePlan::Net(_) => const { engine("net") },
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
             EnginePlan::External(_) => const { engine("external") },
@@ -130,6 +135,15 @@ impl EnginePlan {
     pub fn names(&self) -> Option<&NamesPlan> {
         match self {
             EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The NVMe commands and their options, if the engine sends them.
+    #[must_use]
+    pub fn passthrough(&self) -> Option<&PassthroughPlan> {
+        match self {
+            EnginePlan::IoUringCmd(plan) => Some(plan),
             _ => None,
         }
     }
@@ -165,6 +179,15 @@ impl EnginePlan {
     pub fn library(&self) -> Option<&Path> {
         match self {
             EnginePlan::External(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The options of the connections, if the engine sends or receives over sockets.
+    #[must_use]
+    pub const fn network(&self) -> Option<&NetPlan> {
+        match self {
+            EnginePlan::Net(plan) => Some(plan),
             _ => None,
         }
     }
@@ -292,6 +315,34 @@ pub struct ExecPlan {
     pub grace: Nanos,
     /// `std_redirect`: the files for standard output and standard error. `None`: those of fiord.
     pub output: Option<(PathBuf, PathBuf)>,
+}
+
+/// The options of the engines that send or receive over a socket. The address of each peer is the
+/// path of its [`super::FilePlan`]: `HOST:PORT`, `CID:PORT`, or the path of a Unix socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetPlan {
+    /// `protocol`: the kind of socket.
+    pub protocol: Protocol,
+    /// This end receives blocks; otherwise it sends them.
+    pub receives: bool,
+    /// This end waits for its peer: it listens, or it receives datagrams.
+    pub waits: bool,
+    /// `pingpong`: the receiver sends each block back, and the sender waits for it.
+    pub pingpong: bool,
+    /// `nodelay`: `TCP_NODELAY`.
+    pub nodelay: bool,
+    /// `interface`: the address of the interface for multicast. `None`: the kernel chooses.
+    pub interface: Option<IpAddr>,
+    /// `ttl`: how many routers a multicast packet passes at most.
+    pub ttl: u8,
+    /// `window_size`: size of the socket's buffer, which the kernel doubles. `None`: the kernel's
+    /// default.
+    pub window: Option<Bytes>,
+    /// `mss`: the largest TCP segment. `None`: the kernel chooses.
+    pub segment: Option<Bytes>,
+    /// Further blocks follow each block without a pause, so that the kernel may wait for them before
+    /// it sends a segment that is not full (`MSG_MORE`).
+    pub continuous: bool,
 }
 
 /// The options of the simulated device.

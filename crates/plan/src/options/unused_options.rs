@@ -1,11 +1,12 @@
-//! Warns of options that have no effect on the job that sets them. `rules`, `replay_rules`, `verify_rules` and
-//! `log_rules` are the tables of all reasons that follow from the job alone; a module that finds a reason in one file, device or part
+//! Warns of options that have no effect on the job that sets them. `rules`, `replay_rules`, `net_rules`,
+//! `verify_rules` and `log_rules` are the tables of all reasons that follow from the job alone; a module that finds a reason in one file, device or part
 //! of a value calls [`Reading::no_effect`] itself.
 //!
 //! A setting in `[global]` counts as unused only if no job that inherits it uses it.
 
 mod conditions;
 pub(crate) mod log_rules;
+pub(crate) mod net_rules;
 pub(crate) mod replay_rules;
 pub(crate) mod rules;
 pub(crate) mod verify_rules;
@@ -21,6 +22,7 @@ use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use log_rules::LOG_RULES;
+use net_rules::NET_RULES;
 use replay_rules::REPLAY_RULES;
 use rules::{RULES, Reports};
 use verify_rules::VERIFY_RULES;
@@ -39,7 +41,8 @@ impl UnusedOptions {
         if !plan.engine.def().does_io {
             self.about_io(job, plan, &mut seen);
         }
-        let rules = REPLAY_RULES.iter().chain(RULES).chain(VERIFY_RULES).chain(LOG_RULES);
+        let rules = REPLAY_RULES.iter().chain(NET_RULES).chain(RULES);
+        let rules = rules.chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
                 let Some(setting) = job.setting(option) else { continue };

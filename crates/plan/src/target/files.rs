@@ -9,7 +9,7 @@ use fiord_job::option::table::{
 use fiord_types::{Bytes, Dir};
 
 use crate::machine::survey::Survey;
-use crate::model::{FileKind, FilePlan, Load, Mix, Zones};
+use crate::model::{EngineAccess, FileKind, FilePlan, Load, Mix, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
@@ -177,6 +177,9 @@ fn no_region(
         NoRegion::SizeUnknown => {
             let why = match (kind, extent) {
                 (FileKind::Virtual, _) => "the engine has no files to take a size from".to_string(),
+                (FileKind::Endpoint, _) if job.spec.engine().access == EngineAccess::Stream => {
+                    "a stream has no size".to_string()
+                }
                 (FileKind::Endpoint, _) => format!("only the server knows the size of `{shown}`"),
                 (FileKind::Char | FileKind::Pipe, _) => format!("`{shown}` has no size of its own"),
                 (_, Extent::Growable(None)) => {

@@ -87,7 +87,9 @@ fn without_opening(
 ) -> Option<Option<(FileKind, Extent)>> {
     Some(match usage.engine.access {
         EngineAccess::Nothing | EngineAccess::Memory => Some((FileKind::Virtual, Extent::Endless)),
-        EngineAccess::Endpoint => Some((FileKind::Endpoint, Extent::Endless)),
+        EngineAccess::Endpoint | EngineAccess::Stream => {
+            Some((FileKind::Endpoint, Extent::Endless))
+        }
         EngineAccess::Names(call) => {
             let extent = names::extent(job, path, call, usage, survey, messages);
             extent.map(|extent| (FileKind::Name, extent))

@@ -10,6 +10,7 @@ mod io_priorities;
 mod logs;
 mod machine;
 mod names;
+mod net;
 mod nvme;
 mod order;
 mod pace;

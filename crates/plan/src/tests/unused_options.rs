@@ -5,6 +5,7 @@ use fiord_job::diagnostic::{Level, Note};
 use super::*;
 use crate::machine::facts::FoundKind;
 use crate::options::unused_options::log_rules::LOG_RULES;
+use crate::options::unused_options::net_rules::NET_RULES;
 use crate::options::unused_options::rules::{RULES, Rule};
 use crate::options::unused_options::verify_rules::VERIFY_RULES;
 
@@ -131,11 +132,20 @@ fn warnings(line: &str) -> Vec<String> {
     resolved.warnings.into_iter().map(|warning| warning.what).collect()
 }
 
+/// One job for each rule about networks, in the order of the table.
+const NET_EXAMPLES: &[&str] = &[
+    "--ioengine=net --listen --port=1 --direct=1",
+    "--ioengine=net --hostname=h --port=1 --rw=write --fsync=1",
+    "--ioengine=net --protocol=unix --filename=s --nodelay=1",
+    "--ioengine=net --listen --port=1 --ttl=2",
+];
+
 #[test]
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(RULES, EXAMPLES);
     check_rules(VERIFY_RULES, VERIFY_EXAMPLES);
     check_rules(LOG_RULES, LOG_EXAMPLES);
+    check_rules(NET_RULES, NET_EXAMPLES);
 }
 
 fn check_rules(rules: &[Rule], examples: &[&str]) {

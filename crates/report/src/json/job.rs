@@ -67,6 +67,8 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
     ours.extend(job.verify.as_ref().map(|results| ("verify".into(), verify::results(results))));
     let faults = job.faults.as_ref().map(super::faults::faults);
     ours.extend(faults.map(|faults| ("injected_faults".into(), faults)));
+    let network = job.network.as_ref().map(super::network::network);
+    ours.extend(network.map(|network| ("network".into(), network)));
     if !ours.is_empty() {
         keys.push(("fiord".into(), Value::Object(ours)));
     }

@@ -8,6 +8,7 @@ mod document;
 mod extras;
 mod faults;
 mod job;
+mod network;
 mod replay;
 mod verify;
 

@@ -15,11 +15,13 @@
 //! | the object of a job | `job.rs` |
 //! | the key `fiord` | `extras.rs` |
 //! | injected faults of a job | `faults.rs` |
+//! | connections of a job | `network.rs` |
 //! | how are missing keys and other types treated | `node.rs` |
 
 mod extras;
 mod faults;
 mod job;
+mod network;
 mod node;
 mod replay;
 mod verify;

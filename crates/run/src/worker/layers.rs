@@ -7,6 +7,7 @@ use fiord_engine::{
     Attachment, Completions, Engine, EngineError, FaultLog, FreeSlot, HeldSlot, MachineClock, Op,
     Queued, Time, TrimRange, Want,
 };
+use fiord_sys::net::ConnectionFacts;
 use fiord_types::FileIndex;
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
@@ -14,6 +15,8 @@ pub(super) trait AnyEngine<C = MachineClock> {
     fn completes_at_once(&self) -> bool;
     fn clock(&self) -> C;
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
+    fn connect(&mut self) -> Result<(), EngineError>;
+    fn connections(&self) -> &[ConnectionFacts];
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     fn take_slots(&mut self) -> Vec<FreeSlot>;
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
@@ -36,6 +39,12 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     }
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         Engine::attach(self, file, target)
+    }
+    fn connect(&mut self) -> Result<(), EngineError> {
+        Engine::connect(self)
+    }
+    fn connections(&self) -> &[ConnectionFacts] {
+        Engine::connections(self)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         Engine::detach(self, file)
@@ -159,6 +168,12 @@ impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     }
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
         self.below.engine_mut().attach(file, target)
+    }
+    fn connect(&mut self) -> Result<(), EngineError> {
+        self.below.engine_mut().connect()
+    }
+    fn connections(&self) -> &[ConnectionFacts] {
+        self.below.engine().connections()
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.below.engine_mut().detach(file)

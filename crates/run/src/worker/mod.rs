@@ -40,6 +40,7 @@ use fiord_stat::recorder::Recorder;
 use fiord_stat::replay::ReplayResults;
 use fiord_stat::shares::TimeShares;
 use fiord_stat::verify::VerifyResults;
+use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
 use fiord_types::{FileIndex, Nanos};
 
@@ -168,6 +169,8 @@ pub(crate) struct WorkerResult {
     pub verify: Option<VerifyResults>,
     /// Warnings about its I/Os.
     pub warnings: Vec<String>,
+    /// What the kernel knew about its connections when they were closed; empty if it uses no network.
+    pub connections: Vec<ConnectionFacts>,
     /// How it followed its trace; `None` without `read_iolog`.
     pub replay: Option<Box<ReplayResults>>,
     /// What it saves about its writes; `None` without `verify_state_save`.

@@ -23,7 +23,7 @@ use super::traced::{Traced, Tracer};
 use super::{Files, Outside, WorkerResult};
 use crate::content::content_of;
 use crate::control::{JobControl, Phase};
-use crate::error::JobError;
+use crate::error::{JobError, Stage};
 use crate::logs::JobLog;
 use crate::replay::ReplayFeed;
 use crate::zones::Placer;
@@ -355,6 +355,10 @@ fn set_up<E: Engine>(
     around.control.set_phase(Phase::Waiting);
     (around.outside.ready)();
     if !around.control.wait_for_go() {
+        return Err(Box::new(not_started(None)));
+    }
+    engine.connect().map_err(|e| fail(JobError::from(e).during(Stage::Connect)))?;
+    if around.control.stopped() {
         return Err(Box::new(not_started(None)));
     }
     around.files.starting().map_err(fail)?;

@@ -9,6 +9,7 @@ use super::steady::SteadyState;
 use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
+use crate::network::NetworkReport;
 use crate::replay::ReplaySummary;
 use crate::verify::VerifyResults;
 
@@ -120,6 +121,9 @@ pub struct JobReport {
     /// Faults that the job's simulated device injected (`sim_faults`); `None` if it has none.
     #[serde(default)]
     pub faults: Option<FaultReport>,
+    /// The connections of the job; `None` if it uses no network.
+    #[serde(default)]
+    pub network: Option<NetworkReport>,
 }
 
 impl JobReport {

@@ -10,7 +10,7 @@ use crate::option::engine::{
 
 use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One, OnePerFile};
 use EngineAccess::{
-    Endpoint, Extents, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands,
+    Endpoint, Extents, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands, Stream,
 };
 
 /// Declares a supported engine that moves data with system calls on files, without any of the
@@ -148,9 +148,11 @@ pub(super) const ENGINES: &[EngineDef] = &[
             .without_data()
             .tested("2026-11: itself")
     },
-    later("net", One, "Sends or receives data over a network socket.").on(Endpoint),
+    engine("net", One, "Sends or receives data over a network socket.")
+        .on(Stream)
+        .tested("2026-11: fio 3.42 and itself, over loopback, veth pairs and Unix sockets"),
     later("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
-        .on(Endpoint),
+        .on(Stream),
     engine("cpuio", One, "Burns CPU time and does no I/O.")
         .without_io()
         .tested("2026-11: one and two CPUs, idle and busy"),

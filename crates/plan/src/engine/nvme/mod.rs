@@ -39,7 +39,7 @@ pub(crate) fn options(job: Reading) -> NvmePlan {
 /// Refuses options of commands if the engine sends none, and options of plain I/O if the engine sends
 /// commands.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
-    let EnginePlan::IoUringCmd(plan) = engine else {
+    let Some(plan) = engine.passthrough() else {
         // SCSI commands have `readfua` and `writefua` as well.
         let scsi = engine.def().access == EngineAccess::ScsiCommands;
         let used = [

@@ -9,8 +9,8 @@ use fiord_job::option::table::{
 use fiord_types::Dir;
 
 use crate::model::{
-    Commands, EngineAccess, EnginePlan, FileKind, JobPlan, MetadataPlan, Mix, NameCall,
-    ProtectionPlan, ProtectionType, Rate, WriteHint,
+    Commands, EngineAccess, FileKind, JobPlan, MetadataPlan, Mix, NameCall, ProtectionPlan,
+    ProtectionType, Rate, WriteHint,
 };
 use crate::options::reading::Reading;
 
@@ -77,13 +77,10 @@ pub(super) fn prioritizes(job: Reading) -> bool {
 
 /// The metadata of each NVMe namespace of a job. `None`: it has no metadata.
 pub(super) fn namespaces(plan: &JobPlan) -> impl Iterator<Item = Option<&MetadataPlan>> {
-    let targets = match &plan.engine {
-        EnginePlan::IoUringCmd(plan) => {
-            let Commands::Nvme(nvme) = &plan.commands;
-            nvme.targets.as_slice()
-        }
-        _ => &[],
-    };
+    let targets = plan.engine.passthrough().map_or(&[][..], |plan| {
+        let Commands::Nvme(nvme) = &plan.commands;
+        nvme.targets.as_slice()
+    });
     targets.iter().map(|target| target.metadata.as_ref())
 }
 

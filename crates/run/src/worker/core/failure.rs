@@ -27,8 +27,9 @@ impl JobState<'_> {
     ) -> bool {
         let errno = outcome.get().err();
         let status = outcome.device_status();
-        if op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device {
-            // The device is full, which is the expected end.
+        let full = op.kind == OpKind::Write && is_full(errno, status) && self.job.end.fill_device;
+        if full || outcome == Outcome::ENDED {
+            // The device is full, or the peer has ended the stream, which is the expected end.
             self.control.stop(StopReason::Runtime);
             return false;
         }

@@ -55,6 +55,7 @@ pub(super) fn result<E: Engine>(mut state: JobState<'_>, engine: &mut E, now: u6
     state.keep_error(ended);
     let mut result = state.result(now);
     result.faults = engine.injected_faults().cloned();
+    result.connections = engine.connections().to_vec();
     if let Err(error) = closed {
         result.error.get_or_insert(JobError::from(error).during(Stage::End));
     }

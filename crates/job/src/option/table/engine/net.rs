@@ -7,12 +7,12 @@ const NET: &[&str] = &["net", "netsplice"];
 words! {
     /// The words of `protocol`.
     pub enum Protocol {
-        Tcp = later("tcp", "TCP"),
-        Tcpv6 = later("tcpv6", "TCP over IPv6"),
-        Udp = later("udp", "UDP"),
-        Udpv6 = later("udpv6", "UDP over IPv6"),
-        Unix = later("unix", "a Unix socket with the path in `filename`"),
-        Vsock = later("vsock", "a socket between a virtual machine and its host"),
+        Tcp = new("tcp", "TCP"),
+        Tcpv6 = new("tcpv6", "TCP over IPv6"),
+        Udp = new("udp", "UDP"),
+        Udpv6 = new("udpv6", "UDP over IPv6"),
+        Unix = new("unix", "a Unix socket with the path in `filename`"),
+        Vsock = new("vsock", "a socket between a virtual machine and its host"),
     }
 
     /// The words of `verb`.
@@ -27,50 +27,46 @@ words! {
 options! {
     Category::Engine;
 
-    /// The host to connect to, or the multicast address to receive from.
+    /// The host to connect to, the multicast address to receive from, or the local address to listen
+    /// on.
     pub const HOSTNAME: Opt<Option<String>> = option("hostname", TEXT, "hostname=10.0.0.2")
-        .of(&["net", "netsplice", "rdma"])
-        .later();
+        .of(&["net", "netsplice", "rdma"]);
 
-    /// The port to connect to or to listen on. Each further worker uses the next port.
+    /// The port to connect to or to listen on. Each further instance of the job uses the next port.
     pub const PORT: Opt<Option<u32>> = option("port", int(1, 65535), "port=8765")
-        .of(&["net", "netsplice", "rdma"])
-        .later();
+        .of(&["net", "netsplice", "rdma"]);
 
     /// The network protocol.
     pub const PROTOCOL: Opt<Protocol> = option("protocol", one_of(), "protocol=udp")
         .alias(&["proto"])
         .of(NET)
-        .default("tcp")
-        .later();
+        .default("tcp");
 
     /// Sends small packets immediately (`TCP_NODELAY`).
-    pub const NODELAY: Opt<bool> = option("nodelay", BOOL, "nodelay=1").of(NET).later();
+    pub const NODELAY: Opt<bool> = option("nodelay", BOOL, "nodelay=1").of(NET);
 
-    /// Waits for a connection instead of opening one.
-    pub const LISTEN: Opt<bool> = option("listen", SWITCH, "listen").of(NET).later();
+    /// Waits for a connection instead of opening one. A job that reads from a Unix socket or receives
+    /// datagrams always waits.
+    pub const LISTEN: Opt<bool> = option("listen", SWITCH, "listen").of(NET);
 
     /// Lets the receiver return each packet before the sender sends the next one, to measure the
     /// round trip time.
     pub const PINGPONG: Opt<bool> = option("pingpong", SWITCH, "pingpong")
-        .of(NET)
-        .later();
+        .of(NET);
 
     /// The address of the network interface for multicast.
     pub const INTERFACE: Opt<Option<String>> = option("interface", TEXT, "interface=10.0.0.1")
-        .of(NET)
-        .later();
+        .of(NET);
 
     /// The maximum number of routers that a multicast packet passes.
-    pub const TTL: Opt<u32> = option("ttl", COUNT, "ttl=2").of(NET).default("1").later();
+    pub const TTL: Opt<u32> = option("ttl", COUNT, "ttl=2").of(NET).default("1");
 
     /// The size of the socket's buffers.
     pub const WINDOW_SIZE: Opt<Option<Bytes>> = option("window_size", BYTES, "window_size=1m")
-        .of(NET)
-        .later();
+        .of(NET);
 
     /// The maximum segment size of TCP.
-    pub const MSS: Opt<Option<Bytes>> = option("mss", BYTES, "mss=1400").of(NET).later();
+    pub const MSS: Opt<Option<Bytes>> = option("mss", BYTES, "mss=1400").of(NET);
 
     /// The local name or address of the RDMA connection.
     pub const BINDNAME: Opt<String> = option("bindname", TEXT, "bindname=ib0")

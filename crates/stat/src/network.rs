@@ -1,0 +1,138 @@
+//! The connections of a job that sends or receives over a network.
+
+use fiord_types::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Number of connections that an entry of the report lists.
+const MOST_LISTED: usize = 100;
+
+/// The connections of a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkReport {
+    /// Number of connections.
+    pub count: u64,
+    /// The first of them.
+    pub list: Vec<ConnectionReport>,
+}
+
+/// A connection when it was closed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionReport {
+    /// Address of this end; empty if it has none.
+    pub local: String,
+    /// Address of the peer; empty if the kernel does not know one peer.
+    pub peer: String,
+    /// Both ends are on this machine.
+    pub loopback: bool,
+    /// The network interface with the local address, unless it is a loopback interface.
+    pub interface: Option<InterfaceReport>,
+    /// Size of the receive buffer, as the kernel counts it: twice what the job asked for.
+    pub receive_buffer: Bytes,
+    /// Size of the send buffer, as the kernel counts it.
+    pub send_buffer: Bytes,
+    /// What limited the connection; `None` if it is not one of TCP.
+    pub tcp: Option<TcpReport>,
+}
+
+/// A network interface, and the work that it does in large pieces instead of packet by packet. `None`:
+/// the kernel does not say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceReport {
+    /// Its name.
+    pub name: String,
+    /// TCP segmentation offload.
+    pub tso: Option<bool>,
+    /// Generic segmentation offload.
+    pub gso: Option<bool>,
+    /// Generic receive offload.
+    pub gro: Option<bool>,
+}
+
+/// What the kernel knew about a TCP connection. The times are parts of the time with data that were
+/// sent and not acknowledged; they are 0 on a side that only receives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpReport {
+    /// Time with data that were sent and not acknowledged.
+    pub busy: Nanos,
+    /// Part of `busy` in which the peer's receive window was full.
+    pub window_limited: Nanos,
+    /// Part of `busy` in which this side's send buffer was full.
+    pub send_buffer_limited: Nanos,
+    /// Smoothed round trip time.
+    pub round_trip: Nanos,
+    /// Smallest round trip time.
+    pub least_round_trip: Nanos,
+    /// Largest segment that this side sends.
+    pub segment: Bytes,
+    /// Bytes that the peer has acknowledged.
+    pub acknowledged: Bytes,
+    /// Bytes that this side has received.
+    pub received: Bytes,
+    /// Receive window that the peer offered last.
+    pub peer_window: Bytes,
+}
+
+impl TcpReport {
+    /// Share of the busy time in which the peer's receive window was full, 0 to 1; 0 if nothing was sent.
+    #[must_use]
+    pub fn window_share(&self) -> f64 {
+        share(self.window_limited, self.busy)
+    }
+
+    /// Share of the busy time in which this side's send buffer was full, 0 to 1; 0 if nothing was sent.
+    #[must_use]
+    pub fn send_buffer_share(&self) -> f64 {
+        share(self.send_buffer_limited, self.busy)
+    }
+}
+
+fn share(part: Nanos, whole: Nanos) -> f64 {
+    if whole.0 == 0 { 0.0 } else { part.0 as f64 / whole.0 as f64 }
+}
+
+impl NetworkReport {
+    /// The report of these connections.
+    pub fn of(all: impl IntoIterator<Item = ConnectionReport>) -> Self {
+        let mut report = NetworkReport::default();
+        for connection in all {
+            report.count += 1;
+            if report.list.len() < MOST_LISTED {
+                report.list.push(connection);
+            }
+        }
+        report
+    }
+
+    /// Adds the connections of another job.
+    pub fn merge(&mut self, other: &NetworkReport) {
+        self.count = self.count.saturating_add(other.count);
+        let room = MOST_LISTED.saturating_sub(self.list.len());
+        self.list.extend(other.list.iter().take(room).cloned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_counts_all_and_lists_the_first() {
+        let of = |n: usize| NetworkReport::of(vec![ConnectionReport::default(); n]);
+        let mut all = of(60);
+        all.merge(&of(70));
+        assert_eq!((all.count, all.list.len()), (130, 100));
+        assert_eq!(of(150).list.len(), 100);
+    }
+
+    #[test]
+    fn shares_are_parts_of_the_busy_time() {
+        let tcp = TcpReport {
+            busy: Nanos(200),
+            window_limited: Nanos(50),
+            send_buffer_limited: Nanos(100),
+            ..TcpReport::default()
+        };
+        assert_eq!((tcp.window_share(), tcp.send_buffer_share()), (0.25, 0.5));
+        assert_eq!(TcpReport::default().window_share(), 0.0);
+    }
+}
