@@ -9,8 +9,7 @@ const MOST_LISTED: usize = 100;
 /// The connections of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkReport {
-    /// Number of connections.
-    pub count: u64,
+    count: u64,
     /// The first of them.
     pub list: Vec<ConnectionReport>,
 }
@@ -91,6 +90,18 @@ fn share(part: Nanos, whole: Nanos) -> f64 {
 }
 
 impl NetworkReport {
+    /// A report as it was written: the number of connections, and the first of them.
+    #[must_use]
+    pub fn stated(count: u64, list: Vec<ConnectionReport>) -> Self {
+        NetworkReport { count, list }
+    }
+
+    /// Number of connections.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The report of these connections.
     pub fn of(all: impl IntoIterator<Item = ConnectionReport>) -> Self {
         let mut report = NetworkReport::default();
@@ -120,7 +131,7 @@ mod tests {
         let of = |n: usize| NetworkReport::of(vec![ConnectionReport::default(); n]);
         let mut all = of(60);
         all.merge(&of(70));
-        assert_eq!((all.count, all.list.len()), (130, 100));
+        assert_eq!((all.count(), all.list.len()), (130, 100));
         assert_eq!(of(150).list.len(), 100);
     }
 

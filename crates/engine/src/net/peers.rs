@@ -444,7 +444,7 @@ impl Peers {
             IpAddr::V4(_) => SocketOption::MulticastTtl4,
             IpAddr::V6(_) => SocketOption::MulticastTtl6,
         };
-        set_option(socket, hops, self.plan.ttl.into())
+        set_option(socket, hops, self.plan.ttl.hops().into())
             .map_err(|e| EngineError::from_sys("ttl", &e))?;
         match (group, self.plan.interface) {
             (_, None) => Ok(()),

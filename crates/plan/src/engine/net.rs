@@ -11,7 +11,7 @@ use fiord_job::option::table::{BS, FILENAME, NRFILES, RATE, RATE_IOPS, THINKTIME
 use fiord_types::{Bytes, Dir};
 
 use crate::load;
-use crate::model::{EnginePlan, Load, Mix, NetPlan, Protocol};
+use crate::model::{EnginePlan, HopLimit, Load, Mix, NetPlan, Protocol};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -58,11 +58,11 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> NetPlan {
         pingpong,
         nodelay: job.get(NODELAY),
         interface: interface(job, messages),
-        ttl: u8::try_from(job.get(TTL)).unwrap_or_else(|_| {
+        ttl: HopLimit::new(u8::try_from(job.get(TTL)).unwrap_or_else(|_| {
             let what = format!("value out of range: `ttl={}` (255 max)", job.get(TTL));
             messages.push(job.error(TTL, what).help("To fix: write 0 to 255"));
             1
-        }),
+        })),
         window: small(job, WINDOW_SIZE, messages),
         segment: small(job, MSS, messages),
         continuous: !pingpong && !paced,

@@ -317,6 +317,24 @@ pub struct ExecPlan {
     pub output: Option<(PathBuf, PathBuf)>,
 }
 
+/// How many routers a packet passes at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopLimit(u8);
+
+impl HopLimit {
+    /// A limit of `hops` routers; 0: the packet stays on this machine.
+    #[must_use]
+    pub const fn new(hops: u8) -> Self {
+        HopLimit(hops)
+    }
+
+    /// The number of routers.
+    #[must_use]
+    pub const fn hops(self) -> u8 {
+        self.0
+    }
+}
+
 /// The options of the engines that send or receive over a socket. The address of each peer is the
 /// path of its [`super::FilePlan`]: `HOST:PORT`, `CID:PORT`, or the path of a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,7 +352,7 @@ pub struct NetPlan {
     /// `interface`: the address of the interface for multicast. `None`: the kernel chooses.
     pub interface: Option<IpAddr>,
     /// `ttl`: how many routers a multicast packet passes at most.
-    pub ttl: u8,
+    pub ttl: HopLimit,
     /// `window_size`: size of the socket's buffer, which the kernel doubles. `None`: the kernel's
     /// default.
     pub window: Option<Bytes>,

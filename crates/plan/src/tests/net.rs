@@ -67,7 +67,7 @@ fn options_reach_the_plan() {
     let udp = plan(
         "--rw=write --protocol=udp --port=9 --hostname=239.1.1.1 --ttl=7 --interface=10.0.0.1",
     );
-    assert_eq!((udp.ttl, udp.interface), (7, Some("10.0.0.1".parse().unwrap())));
+    assert_eq!((udp.ttl.hops(), udp.interface), (7, Some("10.0.0.1".parse().unwrap())));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::document::{Value, integer, text};
 /// The number of connections, and the list.
 pub(super) fn network(report: &NetworkReport) -> Value {
     Value::Object(vec![
-        ("count".into(), integer(report.count)),
+        ("count".into(), integer(report.count())),
         ("list".into(), Value::Array(report.list.iter().map(connection).collect())),
     ])
 }

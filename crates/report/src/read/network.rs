@@ -5,7 +5,7 @@ use fiord_stat::network::{ConnectionReport, InterfaceReport, NetworkReport, TcpR
 use super::node::Node;
 
 pub(super) fn network(node: Node<'_>) -> NetworkReport {
-    NetworkReport { count: node.whole("count"), list: node.list("list").map(connection).collect() }
+    NetworkReport::stated(node.whole("count"), node.list("list").map(connection).collect())
 }
 
 fn connection(node: Node<'_>) -> ConnectionReport {
