@@ -297,7 +297,7 @@ mod tests {
     use fiord_job::option::engine::EngineDef;
     use fiord_job::option::table;
 
-    use fiord_job::option::engine::SupportedDirections;
+    use fiord_job::option::engine::{EngineAccess, SupportedDirections};
 
     use super::*;
 
@@ -324,9 +324,12 @@ mod tests {
         let anywhere = |engine: &&EngineDef| {
             !engine.access.sends_commands() && !engine.virtual_time && engine.runs_as.is_empty()
         };
-        // A program, a library and a file system with extents are not the same everywhere.
+        // A program, a library and a file system with extents are not the same everywhere, and the rate of one end of a
+        // stream is that of the other one.
         let special = |engine: &&EngineDef| {
-            engine.runs_programs || engine.directions == SupportedDirections::Writes
+            engine.runs_programs
+                || engine.directions == SupportedDirections::Writes
+                || engine.access == EngineAccess::Stream
         };
         let engines = table::engines().iter().filter(supported).filter(anywhere);
         for engine in engines.filter(|engine| !special(engine)) {
