@@ -98,8 +98,8 @@ pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
-    E4defrag, Falloc, Ftruncate, Mmap, Net, PageFault, Psync, Pvsync, Pvsync2, Splice, SyncRw,
-    Vsync,
+    E4defrag, Falloc, Ftruncate, Mmap, Net, Netsplice, PageFault, Psync, Pvsync, Pvsync2, Splice,
+    SyncRw, Vsync,
 };
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
@@ -475,7 +475,7 @@ pub trait Engine {
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
     /// Meets the peers of the attached files: connects to them, or waits for them. Called once, when
     /// all jobs that start together are ready and before the first op, so that what this takes is not
-    /// measured. Returns early without an error when [`EngineConfig::end`] says that the job must stop.
+    /// measured. Returns early without an error when the job must stop ([`EngineConfig::end`]).
     ///
     /// # Errors
     ///

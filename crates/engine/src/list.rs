@@ -45,6 +45,7 @@ macro_rules! for_each_engine {
             Names => Names, BOXED, calls;
             NamesRing => NamesRing, BOXED, queues;
             Net => Net, BOXED, calls;
+            Netsplice => Netsplice, BOXED, calls;
             Null => Null, HOT, queues;
             External => External, BOXED, queues;
             PageFault => PageFault, BOXED, calls;

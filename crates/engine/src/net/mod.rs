@@ -4,6 +4,7 @@
 //! |---|---|
 //! | how does a job find and reach its peers | `peers` |
 //! | how do the ends announce that they begin and end | `message` |
+//! | how does `netsplice` move blocks | `pipe` |
 //!
 //! A block may travel in pieces. The engine moves all of them before the op completes, because the
 //! pieces are the kernel's choice and not the job's. A wait ends after a moment to see whether the
@@ -11,6 +12,7 @@
 
 mod message;
 mod peers;
+mod pipe;
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use fiord_sys::net::{ConnectionFacts, RawAddress};
 use fiord_types::{Errno, FileIndex};
 
 use self::peers::{Peers, datagrams};
+use self::pipe::Pipe;
 use crate::sync::{File, Span, Transfer};
 use crate::{
     Attachment, EndSignal, EngineConfig, EngineError, FileKind, Op, Outcome, dataless, syscall,
@@ -33,7 +36,9 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 pub struct NetCalls {
     plan: NetPlan,
     peers: Peers,
-    stop: EndSignal,
+    end: EndSignal,
+    /// Blocks pass through this pipe (`netsplice`).
+    pipe: Option<Pipe>,
     /// Why the last op failed.
     said: Option<String>,
 }
@@ -68,8 +73,12 @@ impl NetCalls {
     /// Receives the rest of a block from a stream.
     #[inline(always)]
     fn receive_part(&mut self, file: FileIndex, fd: RawFd, (span, done): (Span, usize)) -> Step {
-        // SAFETY: the caller of `read` vouches for the memory, and `done` is less than its length.
-        let ret = unsafe { receive(fd, span, done, libc::MSG_WAITALL) };
+        let ret = match &mut self.pipe {
+            // SAFETY: the caller of `read` vouches for the memory, and `done` is less than its length.
+            Some(pipe) => unsafe { pipe.receive(fd, span, done) },
+            // SAFETY: the caller of `read` vouches for the memory, and `done` is less than its length.
+            None => unsafe { receive(fd, span, done, libc::MSG_WAITALL) },
+        };
         match ret {
             // SAFETY: these bytes have been received.
             0 => self.stream_ended(file, unsafe { bytes_of(span, 0, done) }),
@@ -129,9 +138,15 @@ impl NetCalls {
             if self.plan.continuous && !datagrams(self.plan.protocol) { libc::MSG_MORE } else { 0 };
         let mut done = 0;
         loop {
-            let to = self.peers.address(file);
-            // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
-            let ret = unsafe { send(fd, span, done, libc::MSG_NOSIGNAL | more, to) };
+            let ret = match &mut self.pipe {
+                // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
+                Some(pipe) => unsafe { pipe.send(fd, span, done, more != 0) },
+                None => {
+                    let to = self.peers.address(file);
+                    // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
+                    unsafe { send(fd, span, done, libc::MSG_NOSIGNAL | more, to) }
+                }
+            };
             if ret > 0 {
                 done += ret as usize;
                 if done >= span.len {
@@ -151,7 +166,7 @@ impl NetCalls {
     fn interrupted(&mut self, file: FileIndex, ret: i64) -> Step {
         let errno = Errno::from_raw(-ret as i32);
         match errno {
-            _ if self.stop.is_stopped() => Step::End(Outcome::ENDED.raw()),
+            _ if self.end.is_stopped() => Step::End(Outcome::ENDED.raw()),
             Errno::EAGAIN | Errno::EINTR => Step::Moved(0),
             // An earlier op has ended the stream of this file.
             Errno::EBADF if self.peers.has_others() => Step::End(Errno::EAGAIN.as_result()),
@@ -171,6 +186,13 @@ impl NetCalls {
                         }
                     }
                     .into(),
+                );
+                Step::End(ret)
+            }
+            Errno::EINVAL | Errno::EOPNOTSUPP if self.pipe.is_some() => {
+                self.said = Some(
+                    "this kind of socket does not support splice(2). To fix: use `ioengine=net`"
+                        .into(),
                 );
                 Step::End(ret)
             }
@@ -226,6 +248,9 @@ impl NetCalls {
                 return ret;
             }
             index = self.peers.living(index);
+            if let Some(pipe) = &mut self.pipe {
+                pipe.clear();
+            }
         }
     }
 }
@@ -240,7 +265,8 @@ impl Transfer for NetCalls {
             // The job attaches its files one after the other, and the peers may come before.
             peers.listen_to_all()?;
         }
-        Ok(NetCalls { plan, peers, stop: config.end.clone(), said: None })
+        let pipe = if plan.spliced { Some(Pipe::new(config)?) } else { None };
+        Ok(NetCalls { plan, peers, end: config.end.clone(), pipe, said: None })
     }
 
     fn attached(

@@ -32,7 +32,7 @@ use fiord_job::option::value::Value;
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
-use crate::model::{Commands, EnginePlan, PassthroughPlan};
+use crate::model::{Commands, EnginePlan, NetPlan, PassthroughPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -72,6 +72,9 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "e4defrag" => EnginePlan::E4defrag(defrag::options(job, messages)),
         "xnvme" => xnvme::engine(job, messages),
         "net" => EnginePlan::Net(net::options(job, messages)),
+        "netsplice" => {
+            EnginePlan::Netsplice(NetPlan { spliced: true, ..net::options(job, messages) })
+        }
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         "external" => EnginePlan::External(library(job, messages)),

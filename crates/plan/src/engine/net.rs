@@ -53,6 +53,7 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> NetPlan {
     let paced = job.is_set(RATE) || job.is_set(RATE_IOPS) || job.is_set(THINKTIME);
     NetPlan {
         protocol,
+        spliced: false,
         receives: reads,
         waits,
         pingpong,
@@ -95,6 +96,10 @@ fn interface(job: Reading, messages: &mut Messages) -> Option<IpAddr> {
 /// Refuses blocks that no datagram can carry.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
     let Some(plan) = engine.network() else { return };
+    if plan.spliced && is_datagram(plan.protocol) {
+        let what = format!("`ioengine={}` cannot splice datagrams", engine.def().name);
+        messages.push(job.error(PROTOCOL, what).help("To fix: use `ioengine=net`"));
+    }
     let most = largest_datagram(plan.protocol);
     let dir = if load.mix.has(Dir::Write) { Dir::Write } else { Dir::Read };
     let largest = load.blocks[dir].max();

@@ -72,6 +72,8 @@ pub enum EnginePlan {
     NamesRing(Box<NamesPlan>),
     /// `net`: sends or receives over a socket.
     Net(NetPlan),
+    /// `netsplice`: sends or receives over a socket with `splice(2)`.
+    Netsplice(NetPlan),
     /// `null`: completes every I/O at once and moves no data.
     Null,
     /// `sim`: a simulated device with a virtual clock.
@@ -111,6 +113,7 @@ impl EnginePlan {
             EnginePlan::Ftruncate => const { engine("ftruncate") },
             EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,
             EnginePlan::Net(_) => const { engine("net") },
+            EnginePlan::Netsplice(_) => const { engine("netsplice") },
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
             EnginePlan::External(_) => const { engine("external") },
@@ -187,7 +190,7 @@ impl EnginePlan {
     #[must_use]
     pub const fn network(&self) -> Option<&NetPlan> {
         match self {
-            EnginePlan::Net(plan) => Some(plan),
+            EnginePlan::Net(plan) | EnginePlan::Netsplice(plan) => Some(plan),
             _ => None,
         }
     }
@@ -341,6 +344,8 @@ impl HopLimit {
 pub struct NetPlan {
     /// `protocol`: the kind of socket.
     pub protocol: Protocol,
+    /// Blocks pass through a pipe with `splice(2)` (`netsplice`).
+    pub spliced: bool,
     /// This end receives blocks; otherwise it sends them.
     pub receives: bool,
     /// This end waits for its peer: it listens, or it receives datagrams.

@@ -78,6 +78,58 @@ fn both_ends_in_one_run_move_every_byte() {
 }
 
 #[test]
+fn splice_moves_every_byte_unchanged() {
+    let place = Place::new();
+    const ALL: (u64, u64) = (1 << 20, 1 << 20);
+    for options in ["", "bs=1m", "bs=3000", "pingpong", "window_size=16k bs=256k"] {
+        let common = format!("ioengine=netsplice {options}");
+        let (read, written) = moved(&tcp(&place, &common, "", ""));
+        assert!(read == written && read > 1_040_000, "{options}: {read} {written}");
+    }
+    assert_eq!(moved(&tcp(&place, "", "ioengine=netsplice", "")), ALL, "with net at the other end");
+    let unix = "bs=64k size=1m protocol=unix filename=socket ioengine=netsplice";
+    assert_eq!(moved(&pair(&place, unix, "", "")), ALL);
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap().port();
+    let peer = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
+        all
+    });
+    let line = format!("--name=a --ioengine=netsplice --rw=write --hostname=127.0.0.1 --port={at}");
+    let calls = place.program_in(&place.path(""), "strace");
+    let traced = strace(calls, &format!("{line} --bs=64k --size=640k --buffer_pattern=0x5a"));
+    let all = peer.join().unwrap();
+    assert_eq!(all.len(), (640 << 10) + CLOSE.len());
+    assert!(all[..640 << 10].iter().all(|byte| *byte == 0x5a) && all.ends_with(CLOSE));
+    if let Some(trace) = traced {
+        assert!(trace.contains("vmsplice(") && trace.contains(" splice("), "{trace}");
+        assert_eq!(trace.matches("sendto(").count(), 1, "only the last message: {trace}");
+    }
+    let udp =
+        place.run("--name=a --ioengine=netsplice --protocol=udp --rw=read --port=9 --size=4k");
+    assert!(udp.status == Some(1) && udp.err.contains("cannot splice datagrams"), "{udp:?}");
+}
+
+/// Runs fiord under strace and returns its calls on sockets and pipes; without strace, runs fiord alone.
+fn strace(mut command: std::process::Command, line: &str) -> Option<String> {
+    let fiord = env!("CARGO_BIN_EXE_fiord");
+    command.args(["-f", "-q", "-e", "trace=splice,vmsplice,sendto,recvfrom", fiord]);
+    match command.args(line.split_whitespace()).output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{output:?}");
+            Some(String::from_utf8_lossy(&output.stderr).into_owned())
+        }
+        Err(_) => {
+            let status = std::process::Command::new(fiord).args(line.split_whitespace()).status();
+            assert!(status.unwrap().success());
+            None
+        }
+    }
+}
+
+#[test]
 fn many_connections() {
     let place = Place::new();
     let three = tcp(&place, "numjobs=3", "", "");

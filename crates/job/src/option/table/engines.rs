@@ -151,8 +151,9 @@ pub(super) const ENGINES: &[EngineDef] = &[
     engine("net", One, "Sends or receives data over a network socket.")
         .on(Stream)
         .tested("2026-11: fio 3.42 and itself, over loopback, veth pairs and Unix sockets"),
-    later("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
-        .on(Stream),
+    engine("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
+        .on(Stream)
+        .tested("2026-11: itself and `net`, over loopback and Unix sockets"),
     engine("cpuio", One, "Burns CPU time and does no I/O.")
         .without_io()
         .tested("2026-11: one and two CPUs, idle and busy"),
