@@ -150,7 +150,7 @@ pub(super) const ENGINES: &[EngineDef] = &[
     },
     engine("net", One, "Sends or receives data over a network socket.")
         .on(Stream)
-        .tested("2026-11: fio 3.42 and itself, over loopback, veth pairs and Unix sockets"),
+        .tested("2026-11: fio 3.42 and itself, over loopback and Unix sockets"),
     engine("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
         .on(Stream)
         .tested("2026-11: itself and `net`, over loopback and Unix sockets"),
