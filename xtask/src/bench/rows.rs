@@ -103,14 +103,6 @@ pub(super) const ROWS: &[Row] = &[
         than: &[(Fio, AtLeast(1.0))],
     },
     Row {
-        name: "e4defrag 32 KiB",
-        what: Rate,
-        job: Job(&[
-            "--ioengine=e4defrag --donorname=donor.dat --inplace=1 --rw=write --bs=32k FILE",
-        ]),
-        than: &[(Fio, Any)],
-    },
-    Row {
         name: "posixaio depth 1 random read 4 KiB, page cache",
         what: Rate,
         job: Job(&["--ioengine=posixaio --rw=randread --bs=4k FILE"]),
