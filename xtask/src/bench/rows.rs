@@ -405,8 +405,16 @@ pub(super) const ROWS: &[Row] = &[
     },
     names("falloc 4 KiB", Rate, &["--ioengine=falloc --rw=read --bs=4k --size=1m"]),
     names("ftruncate", Rate, &["--ioengine=ftruncate --rw=randwrite --bs=4k --size=1m"]),
-    names("filestat of 1000 files", Rate, &["--ioengine=filestat --nrfiles=1000 --size=4m"]),
-    names("dirstat of 1000 directories", Rate, &["--ioengine=dirstat --nrfiles=1000 --size=4m"]),
+    names(
+        "attributes of 10,000 files",
+        NameRate,
+        &["--ioengine=filestat --nrfiles=10000 --size=40m"],
+    ),
+    names(
+        "attributes of 10,000 directories",
+        NameRate,
+        &["--ioengine=dirstat --nrfiles=10000 --size=40m"],
+    ),
     names("creating 10,000 files", NameRate, &["--ioengine=filecreate --nrfiles=10000 --size=40m"]),
     names("removing 10,000 files", NameRate, &["--ioengine=filedelete --nrfiles=10000 --size=40m"]),
     names(
