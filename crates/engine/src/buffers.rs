@@ -8,6 +8,25 @@ use fiord_sys::memory::MemoryRegion;
 use crate::slot::SlotPool;
 use crate::{EngineConfig, EngineError, FreeSlot, HeldSlot, Slot};
 
+/// Implements the methods of [`Engine`](crate::Engine) about slots, for an engine with a field `buffers`.
+macro_rules! slots_of_buffers {
+    () => {
+        fn take_slots(&mut self) -> Vec<$crate::FreeSlot> {
+            self.buffers.take_slots()
+        }
+
+        #[inline]
+        fn buffer(&mut self, slot: &mut $crate::FreeSlot) -> &mut [u8] {
+            self.buffers.slice(slot)
+        }
+
+        fn hold(&mut self, slot: $crate::FreeSlot) -> $crate::HeldSlot {
+            self.buffers.hold(slot)
+        }
+    };
+}
+pub(crate) use slots_of_buffers;
+
 /// Upper limit of `iodepth`. It is more than any kernel interface accepts, and bounds the memory
 /// per slot.
 const MAX_SLOTS: u32 = 1 << 20;

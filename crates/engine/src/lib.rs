@@ -40,7 +40,7 @@
 //! | how engine X issues an I/O | the module of that engine: `null`, `sync::psync`, … |
 //! | which engines exist | [`for_each_engine`] |
 //! | what an engine is built from | `config` |
-//! | what engines do that do no I/O | `activity` |
+//! | what do engines do that do no I/O | `activity` |
 //! | how an engine in a library is called | `external` |
 //! | how an engine learns that its job ends | `end` |
 //! | how synchronous calls run on threads of their own | `offload` |
@@ -165,7 +165,7 @@ impl Outcome {
     pub const fn ok(bytes: u32) -> Self {
         Outcome(bytes as i64)
     }
-    /// Success of an I/O for which the engine did nothing: it counts, and has no latency. Such as the second I/O on a
+    /// Success of an I/O for which the engine did nothing: it counts, and has no latency, like the second I/O on a
     /// file that the engine creates.
     #[inline]
     #[must_use]

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fiord_plan::EnginePlan;
 use fiord_types::{Errno, FileIndex};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::files::AttachedFiles;
 use crate::flags::{self, RWF_DSYNC};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Slot, Want, WriteCommand, dataless, syscall,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Want, WriteCommand, dataless, syscall,
 };
 
 /// `struct iocb` (`linux/aio_abi.h`).
@@ -335,18 +335,7 @@ impl Engine for Libaio {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     #[inline]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

@@ -2,10 +2,10 @@
 
 use fiord_types::FileIndex;
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Slot, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Want,
 };
 
 /// The `null` engine. With one slot it is synchronous; with more, every op is pending until it is
@@ -63,18 +63,7 @@ impl Engine for Null {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     #[inline]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

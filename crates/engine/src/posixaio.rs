@@ -12,11 +12,11 @@ use std::mem::MaybeUninit;
 
 use fiord_types::{Errno, FileIndex};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::files::AttachedFiles;
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Slot, Time, Want, dataless,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Time, Want, dataless,
 };
 
 /// The `posixaio` engine.
@@ -182,17 +182,7 @@ impl Engine for PosixAio {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let data = match op.kind {

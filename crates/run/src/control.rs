@@ -79,7 +79,7 @@ pub(crate) struct JobControl {
     flow_ticket: Mutex<Option<FlowTicket>>,
     /// The worker was stopped and issues no more I/Os.
     quiet: AtomicBool,
-    /// What the job's engine sees of its end.
+    /// Tells the job's engine that the job ends.
     end: EndSignal,
 }
 
@@ -143,7 +143,7 @@ impl JobControl {
         self.end.stop();
     }
 
-    /// What the job's engine sees of its end.
+    /// Tells the job's engine that the job ends.
     pub(crate) fn end(&self) -> &EndSignal {
         &self.end
     }

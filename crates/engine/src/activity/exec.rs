@@ -18,7 +18,7 @@ use crate::{EndSignal, EngineConfig, EngineError};
 
 /// Length of a cycle.
 const CYCLE: Duration = Duration::from_millis(100);
-/// A cycle looks this often whether the job must stop.
+/// How often a cycle checks whether the job must stop.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The program of one job.

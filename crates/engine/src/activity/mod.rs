@@ -7,10 +7,10 @@ mod exec;
 
 use fiord_types::FileIndex;
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, Outcome, Queued, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op,
+    Outcome, Queued, Want,
 };
 
 /// `ioengine=cpuio`.
@@ -20,11 +20,11 @@ pub type Exec = CycleEngine<exec::Program>;
 
 /// The work of an engine that does no I/O.
 pub trait CyclicWork: Sized {
-    /// Creates the activity. It must not begin before the first cycle.
+    /// Creates the work. It must not begin before the first cycle.
     ///
     /// # Errors
     ///
-    /// The options or the machine rule it out.
+    /// The options or the machine do not allow it.
     fn new(config: &EngineConfig) -> Result<Self, EngineError>;
 
     /// Does one cycle of work. It must return soon after [`EndSignal::is_stopped`](crate::EndSignal) became
@@ -39,7 +39,7 @@ pub trait CyclicWork: Sized {
     ///
     /// # Errors
     ///
-    /// Something may go on. The text says what.
+    /// A part of the work may still run. The text says which.
     fn close(&mut self) -> Result<(), EngineError> {
         Ok(())
     }
@@ -60,7 +60,7 @@ impl<A: CyclicWork> CycleEngine<A> {
     ///
     /// # Errors
     ///
-    /// The activity cannot be created.
+    /// The work cannot be created.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         Ok(CycleEngine {
             activity: A::new(config)?,
@@ -87,17 +87,7 @@ impl<A: CyclicWork> Engine for CycleEngine<A> {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
         self.failure.take()

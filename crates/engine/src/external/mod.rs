@@ -13,10 +13,10 @@ use std::sync::Arc;
 use fiord_types::{Errno, FileIndex};
 
 use self::abi::{Functions, RawCompletion, RawConfig, RawFile, RawOp, kind};
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Slot, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Want,
 };
 
 /// The engine of a library.
@@ -76,7 +76,7 @@ impl External {
         })
     }
 
-    /// The library's engine. A closed engine is used no more.
+    /// The library's engine. A closed engine must not be used.
     fn engine(&self) -> *mut c_void {
         self.engine.unwrap_or(std::ptr::null_mut())
     }
@@ -179,17 +179,7 @@ impl Engine for External {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         let explain = self.functions.explain?;

@@ -14,11 +14,11 @@ mod setup;
 use fiord_plan::IoUringPlan;
 use fiord_types::{Errno, FileIndex};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::flags::{self, RWF_DSYNC};
 use crate::{
-    Attachment, Completions, Engine, EngineError, FileKind, FreeSlot, HeldSlot, MachineClock, Op,
-    OpKind, Outcome, Queued, Slot, Want, WriteCommand, dataless,
+    Attachment, Completions, Engine, EngineError, FileKind, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Slot, Want, WriteCommand, dataless,
 };
 use abi::*;
 use driver::{CompletionMode, RingDriver};
@@ -224,18 +224,7 @@ impl Engine for IoUring {
         self.files.detach(&self.ring, file)
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     #[inline]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

@@ -26,15 +26,15 @@ mod space;
 use fiord_plan::WriteCommand;
 use fiord_types::{Errno, FileIndex};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::io_uring::abi::{Cqe32, Sqe128, URING_CMD_FIXED};
 use crate::io_uring::driver::{CompletionMode, RingDriver};
 use crate::io_uring::extras::RingExtras;
 use crate::io_uring::registered::RingFiles;
 use crate::io_uring::ring::Ring;
 use crate::{
-    Attachment, Completions, Engine, EngineError, FreeSlot, HeldSlot, MachineClock, Op, OpKind,
-    Outcome, Queued, Slot, TrimRange, Want,
+    Attachment, Completions, Engine, EngineError, FreeSlot, MachineClock, Op, OpKind, Outcome,
+    Queued, Slot, TrimRange, Want,
 };
 use command::{Flags, NVME_URING_CMD_IO, NvmeCommand};
 use compare::Comparisons;
@@ -378,18 +378,7 @@ impl Engine for IoUringCmd {
         self.files.detach(&self.ring, file)
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         self.metadata.as_mut()?.mismatch(slot.index()).map(|wrong| setup::mismatch_text(&wrong))

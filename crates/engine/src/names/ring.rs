@@ -10,13 +10,13 @@ use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::paths::{PathBuffer, Paths};
 use super::{DIRECTORY_MODE, FILE_MODE, explain, flags_of_new, plan_of};
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::io_uring::abi::*;
 use crate::io_uring::driver::{CompletionMode, RingDriver};
 use crate::io_uring::ring::{Ring, RingOptions};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Want,
 };
 
 /// Bit of `user_data` that marks the second entry of an I/O, which closes the file.
@@ -235,17 +235,7 @@ impl Engine for NamesRing {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         let memory = self.slots.get(slot.index() as usize)?;

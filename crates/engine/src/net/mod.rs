@@ -28,7 +28,7 @@ use crate::{
     Attachment, EndSignal, EngineConfig, EngineError, FileKind, Op, Outcome, dataless, syscall,
 };
 
-/// How long a call waits before it looks whether the job must stop.
+/// How long a call waits before it checks whether the job must stop.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The system calls `sendto(2)` and `recvfrom(2)`.

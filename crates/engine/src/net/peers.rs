@@ -165,7 +165,7 @@ impl Peers {
         self.list.get(file.get()).is_some_and(Peer::said_goodbye)
     }
 
-    /// Prepares a peer: resolves its address and, if this end waits, lets it arrive.
+    /// Prepares a peer: resolves its address and, if this end waits, listens for it.
     pub(super) fn open(&mut self, file: FileIndex) -> Result<(), EngineError> {
         let address = self.resolve(file)?;
         if self.plan.waits && datagrams(self.plan.protocol) {
@@ -179,7 +179,7 @@ impl Peers {
         if self.met { self.meet(file) } else { Ok(()) }
     }
 
-    /// Lets connections to all files arrive, before any of them is attached.
+    /// Listens for connections to all files, before any of them is attached.
     pub(super) fn listen_to_all(&mut self) -> Result<(), EngineError> {
         for file in 0..self.addresses.len() {
             self.listen(self.resolve(FileIndex::at(file))?)?;
@@ -187,7 +187,7 @@ impl Peers {
         Ok(())
     }
 
-    /// Lets connections to an address arrive, if this end waits for them.
+    /// Listens at an address, if this end waits for connections.
     fn listen(&mut self, address: SocketAddress) -> Result<(), EngineError> {
         let accepts = self.plan.waits && !datagrams(self.plan.protocol);
         if accepts && !self.listeners.iter().any(|listener| listener.address == address) {
@@ -323,7 +323,7 @@ impl Peers {
             set_option(&socket, SocketOption::OnlyV6, 1).map_err(at)?;
         }
         if let Some(group) = address.ip().filter(IpAddr::is_multicast) {
-            // Several receivers on this machine may have the group.
+            // Several receivers on this machine may join the group.
             set_option(&socket, SocketOption::ReuseAddress, 1).map_err(at)?;
             set_option(&socket, SocketOption::ReusePort, 1).map_err(at)?;
             let interface = (self.plan.interface, self.interface_index()?);

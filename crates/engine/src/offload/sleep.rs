@@ -20,7 +20,7 @@ impl Sleepers {
     }
 
     /// Sleeps until another thread wakes this one. Returns at once if `ready` is true after the thread was counted as
-    /// sleeping: who makes it true must do so before it calls [`Sleepers::asleep`] or [`Sleepers::wake`].
+    /// sleeping: the thread that makes it true must do so before it calls [`Sleepers::asleep`] or [`Sleepers::wake`].
     pub(super) fn sleep(&self, ready: impl Fn() -> bool) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
         if ready() && take_one(&self.asleep) {

@@ -14,10 +14,10 @@ use fiord_sys::scsi::generic::{self, CommandData, Failure, Header, SENSE_BYTES};
 use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
 use fiord_types::{Errno, FileIndex};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
-    MachineClock, Op, OpKind, Outcome, Queued, Slot, Time, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Slot, Time, Want,
 };
 use command::{CommandBuilder, DataPhase, Request};
 
@@ -359,18 +359,7 @@ impl Engine for Sg {
         .map_err(|failure| refused("STREAM CONTROL (close)", failure))
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let Some(device) = self.device(op.file) else {

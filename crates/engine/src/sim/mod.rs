@@ -26,10 +26,10 @@ pub use faults::{FaultLog, InjectedFault};
 pub use options::SimOptions;
 pub use store::{SharedDisk, SimDisks};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, Op, OpKind,
-    Outcome, Queued, Slot, Time, Want,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, Op, OpKind, Outcome,
+    Queued, Slot, Time, Want,
 };
 use faults::Injector;
 use options::FaultOn;
@@ -319,17 +319,7 @@ impl Engine for Sim {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn injected_faults(&self) -> Option<&FaultLog> {
         self.injector.as_ref().map(|injector| injector.log())

@@ -19,11 +19,11 @@ use std::os::fd::RawFd;
 use fiord_sys::net::ConnectionFacts;
 use fiord_types::{Errno, FileIndex};
 
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::files::AttachedFiles;
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
-    MachineClock, Op, OpKind, Outcome, Queued, Want, dataless,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Want, dataless,
 };
 
 /// `ioengine=psync`.
@@ -205,18 +205,7 @@ impl<T: Transfer> Engine for SyncEngine<T> {
         self.transfer.explain()
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     #[inline(always)]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

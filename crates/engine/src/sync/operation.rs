@@ -5,12 +5,12 @@
 use fiord_types::{Bytes, FileIndex};
 
 use super::File;
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::error::raw_result;
 use crate::files::AttachedFiles;
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, HeldSlot,
-    MachineClock, Op, OpKind, Outcome, Queued, Want, dataless,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FileKind, FreeSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Want, dataless,
 };
 
 /// `ioengine=falloc`.
@@ -99,17 +99,7 @@ impl<T: Operation> Engine for OperationEngine<T> {
         self.operation.attached(file, None)
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {
         self.operation.explain()

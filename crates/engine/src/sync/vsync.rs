@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use fiord_types::{Errno, FileIndex};
 
 use super::sync::Position;
-use crate::buffers::Buffers;
+use crate::buffers::{Buffers, slots_of_buffers};
 use crate::error::raw_result;
 use crate::files::AttachedFiles;
 use crate::{
-    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Want, dataless,
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, MachineClock, Op, OpKind,
+    Outcome, Queued, Want, dataless,
 };
 
 /// `IOV_MAX` of Linux (`UIO_MAXIOV`).
@@ -175,18 +175,7 @@ impl Engine for Vsync {
         Ok(())
     }
 
-    fn take_slots(&mut self) -> Vec<FreeSlot> {
-        self.buffers.take_slots()
-    }
-
-    #[inline]
-    fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8] {
-        self.buffers.slice(slot)
-    }
-
-    fn hold(&mut self, slot: FreeSlot) -> HeldSlot {
-        self.buffers.hold(slot)
-    }
+    slots_of_buffers!();
 
     #[inline]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {

@@ -31,7 +31,7 @@ pub struct EngineDef {
     /// Empty if it needs nothing. The end of a sentence that begins with "it needs".
     pub needs: &'static str,
     /// When the engine last ran, and against what: a month, then the targets. Empty if it is not
-    /// supported. Whoever tests an engine against something else updates it.
+    /// supported. Update it when the engine has run against something else.
     pub tested: &'static str,
     /// The engines that run its jobs. Empty: it runs them itself.
     pub runs_as: &'static [&'static str],

@@ -111,7 +111,7 @@ fn files(job: Reading, index: JobIndex, form: LogForm) -> Vec<LogFilePlan> {
             let prefix = if given.is_empty() { &job.spec.name } else { &given };
             let extension = match form {
                 LogForm::Compact => ".log.compact",
-                // fio compresses histograms to something that nothing can read.
+                // fio's compressed histograms contain memory addresses instead of the numbers of I/Os.
                 LogForm::Compressed if kind != LogKind::Histogram => ".log.fz",
                 LogForm::Compressed | LogForm::Text => ".log",
             };

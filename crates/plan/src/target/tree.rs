@@ -69,7 +69,7 @@ pub(crate) fn tree(job: Reading, engine: &EngineDef, messages: &mut Messages) ->
     })
 }
 
-/// Completes the tree of an instance, and plans the file that stands for it. `Empty: a message says what is wrong.
+/// Completes the tree of an instance, and plans the file that stands for it. Empty: a message says what is wrong.
 pub(crate) fn file(
     job: Reading,
     (tree, mut paths): (&mut TreePlan, Vec<PathBuf>),
