@@ -1,6 +1,7 @@
 //! Error numbers of the system.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 /// A number that a failed system call leaves in `errno`. The names, numbers and meanings are those of errno(3),
 /// with the numbers of `asm-generic/errno.h`.
@@ -259,7 +260,14 @@ impl Errno {
 
 impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.text(), self.name())
+        // Looking up a million files that do not exist yet makes a million errors with this text, and to ask the C
+        // library for it takes longer than the look-up.
+        static NOT_FOUND: OnceLock<String> = OnceLock::new();
+        let described = |errno: Errno| format!("{} ({})", errno.text(), errno.name());
+        match *self {
+            Errno::ENOENT => f.write_str(NOT_FOUND.get_or_init(|| described(Errno::ENOENT))),
+            other => f.write_str(&described(other)),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! System calls on names, one at a time.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::PathBuf;
 
 use fiord_plan::{NameCall, StatType};
 use fiord_types::{Errno, FileIndex};
@@ -24,14 +25,14 @@ pub struct NameCalls {
     /// The created files that are open, by index. Empty for a tree, whose files are closed at once.
     open: Vec<Option<OwnedFd>>,
     /// The last name whose call failed.
-    failed: Option<(Option<CString>, Errno)>,
+    failed: Option<(Option<PathBuf>, Errno)>,
 }
 
 impl NameCalls {
     /// Makes the call for one name. Returns 0, a descriptor or a negative errno.
     #[inline]
     fn make(&self, path: &CStr) -> i64 {
-        let at = libc::AT_FDCWD as usize;
+        let at = self.paths.base() as usize;
         let name = path.as_ptr().expose_provenance();
         match self.call {
             NameCall::CreateFile => {
@@ -57,7 +58,7 @@ impl NameCalls {
     /// Reads the attributes of a name.
     #[inline]
     fn attributes(&self, path: &CStr) -> i64 {
-        let at = libc::AT_FDCWD as usize;
+        let at = self.paths.base() as usize;
         let name = path.as_ptr().expose_provenance();
         let flags = match self.stat {
             StatType::Statx => {
@@ -116,8 +117,7 @@ impl Operation for NameCalls {
             Some(path) => match self.make(path) {
                 result if result < 0 => {
                     let errno = Errno::from_result(result);
-                    let item = self.paths.is_tree().then(|| path.to_owned());
-                    self.failed = Some((item, errno));
+                    self.failed = Some((self.paths.of_item(path), errno));
                     Outcome::err(errno)
                 }
                 result => {

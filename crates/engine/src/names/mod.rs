@@ -13,6 +13,8 @@ mod ring;
 pub(crate) use paths::c_names;
 pub use ring::NamesRing;
 
+use std::path::Path;
+
 use fiord_plan::{EnginePlan, NameCall, NamesPlan};
 use fiord_types::Errno;
 
@@ -42,8 +44,8 @@ const DIRECTORY_MODE: u32 = 0o755;
 
 /// The likely cause of a failed call, and the remedy. `path`: that of an item in a tree, which the error does not name
 /// otherwise.
-fn explain(call: NameCall, errno: Errno, path: Option<&std::ffi::CStr>) -> Option<String> {
-    let path = path.map(|path| path.to_string_lossy());
+fn explain(call: NameCall, errno: Errno, path: Option<&Path>) -> Option<String> {
+    let path = path.map(Path::to_string_lossy);
     let advice = match (call, errno) {
         (_, Errno::EEXIST) => {
             "it exists. To fix: remove it first (`ioengine=filedelete` or `dirdelete`), or use another name"

@@ -1,8 +1,12 @@
 //! The path of the name that an I/O is for.
+//!
+//! The directory of all names is opened once, and the calls name what is in it. Otherwise each call would also look up
+//! every directory on the way there, which takes longer than reading the attributes of a file.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_plan::TreePlan;
@@ -18,6 +22,9 @@ pub(super) enum Paths {
         names: Arc<[CString]>,
         /// The first byte of each file's region.
         starts: Vec<u64>,
+        base: Base,
+        /// How many bytes of each name `base` stands for.
+        in_base: usize,
     },
     /// The names are those of items in a tree.
     Tree(Box<TreePaths>),
@@ -26,10 +33,31 @@ pub(super) enum Paths {
 /// The parts of the paths in a tree.
 #[derive(Debug)]
 pub(super) struct TreePaths {
-    /// The paths of the directories with items, each with the beginning of the items' names.
+    /// The paths of the directories with items from `base` on, each with the beginning of the items' names.
     directories: Arc<[Box<[u8]>]>,
+    base: Base,
+    root: PathBuf,
     items: u64,
     block: u64,
+}
+
+/// The directory from which the calls look up their names.
+#[derive(Debug)]
+pub(super) struct Base(Option<OwnedFd>);
+
+impl Base {
+    /// Opens a directory. If it cannot be opened, whole paths are used, and the calls report the error.
+    fn open(directory: &Path) -> Self {
+        Base(fiord_sys::file::Open::path_only().open(directory).ok())
+    }
+
+    /// For whole paths.
+    const NONE: Base = Base(None);
+
+    /// The descriptor for a call of the `…at` family.
+    fn fd(&self) -> RawFd {
+        self.0.as_ref().map_or(libc::AT_FDCWD, AsRawFd::as_raw_fd)
+    }
 }
 
 /// Room for one path.
@@ -39,9 +67,27 @@ impl Paths {
     pub(super) fn new(config: &EngineConfig) -> Self {
         let Some(tree) = &plan_of(config).tree else {
             let names = Arc::clone(&config.names);
-            return Paths::Files { starts: vec![0; names.len()], names };
+            let (base, in_base) = shared_directory(&names);
+            return Paths::Files { starts: vec![0; names.len()], names, base, in_base };
         };
-        Paths::Tree(Box::new(TreePaths::new(tree)))
+        Paths::Tree(Box::new(TreePaths::new(tree, Base::open(&tree.root))))
+    }
+
+    /// The directory from which the calls look up the paths.
+    #[inline]
+    pub(super) fn base(&self) -> RawFd {
+        match self {
+            Paths::Files { base, .. } => base.fd(),
+            Paths::Tree(tree) => tree.base.fd(),
+        }
+    }
+
+    /// The whole path of an item for a message. `None` for a file of the job, which the message names already.
+    pub(super) fn of_item(&self, path: &CStr) -> Option<PathBuf> {
+        match self {
+            Paths::Files { .. } => None,
+            Paths::Tree(tree) => Some(tree.root.join(OsStr::from_bytes(path.to_bytes()))),
+        }
     }
 
     /// Learns where the region of a file begins.
@@ -74,10 +120,10 @@ impl Paths {
     #[inline]
     pub(super) fn of<'a>(&'a self, op: &Op, buffer: &'a mut PathBuffer) -> Option<&'a CStr> {
         match self {
-            Paths::Files { names, starts } => {
+            Paths::Files { names, starts, in_base, .. } => {
                 let file = op.file.get();
                 let first = starts.get(file).is_some_and(|start| *start == op.offset);
-                if first { names.get(file).map(CString::as_c_str) } else { None }
+                if first { names.get(file).map(|name| &name.as_c_str()[*in_base..]) } else { None }
             }
             Paths::Tree(tree) => tree.of(op.offset, buffer),
         }
@@ -85,12 +131,16 @@ impl Paths {
 }
 
 impl TreePaths {
-    fn new(tree: &TreePlan) -> Self {
+    fn new(tree: &TreePlan, base: Base) -> Self {
         let (first, count) = (tree.first_with_items(), tree.directories().unwrap_or(0));
         let prefix = tree.prefix();
         let begins = |number| {
-            let mut bytes = tree.directory(number).as_os_str().as_bytes().to_vec();
-            bytes.push(b'/');
+            let directory = tree.directory(number);
+            let below = directory.strip_prefix(&tree.root).ok().filter(|_| base.0.is_some());
+            let mut bytes = below.unwrap_or(&directory).as_os_str().as_bytes().to_vec();
+            if !bytes.is_empty() {
+                bytes.push(b'/');
+            }
             bytes.extend_from_slice(prefix.as_bytes());
             bytes.into_boxed_slice()
         };
@@ -98,6 +148,8 @@ impl TreePaths {
             directories: (first..count).map(begins).collect(),
             items: tree.items.get().into(),
             block: tree.block.max(1).into(),
+            root: tree.root.clone(),
+            base,
         }
     }
 
@@ -111,6 +163,24 @@ impl TreePaths {
         buffer.push(0);
         CStr::from_bytes_with_nul(buffer).ok()
     }
+}
+
+/// Opens the directory that all names are in. Also returns the length of its path, which the names begin with.
+fn shared_directory(names: &[CString]) -> (Base, usize) {
+    let last_slash = |name: &CString| name.to_bytes().iter().rposition(|byte| *byte == b'/');
+    let Some((first, slash)) = names.first().and_then(|name| Some((name, last_slash(name)?)))
+    else {
+        return (Base::NONE, 0);
+    };
+    let path = &first.to_bytes()[..=slash];
+    let is_in =
+        |name: &CString| last_slash(name) == Some(slash) && name.to_bytes().starts_with(path);
+    let base = match names.iter().all(is_in) {
+        true => Base::open(Path::new(OsStr::from_bytes(path))),
+        false => Base::NONE,
+    };
+    let in_base = if base.0.is_some() { path.len() } else { 0 };
+    (base, in_base)
 }
 
 /// Appends a number in decimal.
@@ -143,6 +213,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_in_one_directory_are_looked_up_from_it() {
+        let names = |paths: &[&str]| c_names(paths.iter().map(Path::new));
+        let (base, in_base) = shared_directory(&names(&["/usr/bin/a", "/usr/bin/b"]));
+        assert!(base.fd() >= 0);
+        assert_eq!(in_base, "/usr/bin/".len());
+        for apart in [
+            &["/usr/bin/a", "/usr/lib/b"][..],
+            &["/usr/bin/a", "/usr/bin/b/c"],
+            &["a", "b"],
+            &["/no such directory/a"],
+            &[],
+        ] {
+            let (base, in_base) = shared_directory(&names(apart));
+            assert_eq!((base.fd(), in_base), (libc::AT_FDCWD, 0), "{apart:?}");
+        }
+    }
+
+    #[test]
     fn the_paths_of_items_are_those_of_the_plan() {
         let tree = TreePlan {
             root: PathBuf::from("/a/root"),
@@ -157,7 +245,7 @@ mod tests {
             lays_out: false,
         };
         for tree in [tree.clone(), TreePlan { leaves_only: true, of_directories: true, ..tree }] {
-            let paths = TreePaths::new(&tree);
+            let paths = TreePaths::new(&tree, Base::NONE);
             let mut buffer = PathBuffer::new();
             for item in 0..tree.count().unwrap() {
                 let path = paths.of(item * 512, &mut buffer).unwrap();

@@ -111,7 +111,7 @@ impl NamesRing {
     fn entry(&mut self, slot: u32) -> Sqe {
         let memory = &mut self.slots[slot as usize];
         let mut sqe = Sqe {
-            fd: libc::AT_FDCWD,
+            fd: self.paths.base(),
             addr: memory.path.as_ptr().expose_provenance() as u64,
             user_data: slot.into(),
             ..Default::default()
@@ -240,8 +240,8 @@ impl Engine for NamesRing {
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         let memory = self.slots.get(slot.index() as usize)?;
         let path = CStr::from_bytes_with_nul(&memory.path).ok();
-        let path = path.filter(|_| self.paths.is_tree());
-        explain(self.call, Errno::from_raw(-memory.result), path)
+        let item = path.and_then(|path| self.paths.of_item(path));
+        explain(self.call, Errno::from_raw(-memory.result), item.as_deref())
     }
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
