@@ -6,14 +6,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::cache::WriteCache;
 use super::drives::Drives;
 use super::header::{self, Header};
 use super::nbd::DriveServer;
 
-const KEYS: &[&str] = &["gives", "modules", "drive", "cache", "qemu", "not-with"];
+const KEYS: &[&str] =
+    &["gives", "modules", "drive", "cache", "qemu", "not-with", "packages", "files", "fiord"];
 
 /// A device.
 #[derive(Debug)]
@@ -34,6 +35,13 @@ pub(super) struct Device {
     cache: Option<WriteCache>,
     /// Devices that cannot run at the same time.
     not_with: Vec<String>,
+    /// Files of the host to copy into the machine: absolute paths, in which `*` stands for any characters of the
+    /// last component.
+    pub files: Vec<String>,
+    /// The Debian packages that contain these files.
+    pub packages: Vec<String>,
+    /// Whether the machine also has a fiord that can load libraries.
+    pub dynamic_fiord: bool,
     /// Its script.
     pub script: PathBuf,
 }
@@ -55,6 +63,13 @@ impl Device {
             not_with: header.words("not-with"),
             drive,
             cache: cache.transpose()?,
+            files: header.words("files"),
+            packages: header.words("packages"),
+            dynamic_fiord: match header.one("fiord")? {
+                None => false,
+                Some("dynamic") => true,
+                Some(other) => bail!("fiord is 'dynamic' or not said, not '{other}'"),
+            },
             title: header.title,
             script: path.to_owned(),
         };

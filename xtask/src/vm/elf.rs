@@ -34,7 +34,13 @@ pub(super) fn interpreter(path: &Path) -> Result<Option<PathBuf>> {
     read().with_context(|| format!("{} is no whole ELF file", path.display()))
 }
 
-/// Returns the shared libraries of a program, including its loader, as `ldd` finds them.
+/// Whether a file is a shared library or a program that the loader can place anywhere (`ET_DYN`).
+pub(super) fn is_shared(path: &Path) -> Result<bool> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(bytes.starts_with(b"\x7fELF") && bytes.get(16..18) == Some(&[3, 0]))
+}
+
+/// Returns the shared libraries of a program or library, including its loader, as `ldd` finds them.
 pub(super) fn libraries(path: &Path) -> Result<Vec<PathBuf>> {
     let output = Command::new("ldd").arg(path).output().context("ldd cannot be run")?;
     ensure!(output.status.success(), "ldd {} failed", path.display());
@@ -62,6 +68,7 @@ mod tests {
             assert!(loader.unwrap().to_string_lossy().contains("ld-linux"));
             assert!(!libraries(&itself).unwrap().is_empty());
         }
-        assert_eq!(interpreter(&crate::place::root().join("Cargo.toml")).unwrap(), None);
+        let script = crate::place::root().join("Cargo.toml");
+        assert_eq!((interpreter(&script).unwrap(), is_shared(&script).unwrap()), (None, false));
     }
 }

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use super::devices::Device;
+
 /// A required program, its Debian package, and whether it is copied into the machine.
 pub(super) struct Tool {
     /// Name of the program.
@@ -64,6 +66,53 @@ pub(super) fn prepare() -> Result<()> {
     debian.apt(&[&["install", "-y", "-qq", "--no-install-recommends"], &missing[..]].concat())?;
     let still = self::missing();
     ensure!(still.is_empty(), "installed, and still missing or too old: {}", still.join(" "));
+    Ok(())
+}
+
+/// Returns the files that a pattern of a device's header names.
+pub(super) fn files(pattern: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = pattern.split_once('*') else {
+        return [PathBuf::from(pattern)].into_iter().filter(|path| path.is_file()).collect();
+    };
+    let folder = Path::new(before).parent().unwrap_or(Path::new("/"));
+    let matches = |path: &PathBuf| {
+        let text = path.to_string_lossy();
+        text.len() >= before.len() + after.len()
+            && text.starts_with(before)
+            && text.ends_with(after)
+    };
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(matches).collect()
+}
+
+/// Makes sure that the files that devices copy into the machine exist.
+pub(super) fn prepare_devices(devices: &[&Device]) -> Result<()> {
+    let lacks = |device: &&&Device| device.files.iter().any(|pattern| files(pattern).is_empty());
+    let lacking: Vec<&&Device> = devices.iter().filter(lacks).collect();
+    let packages: Vec<&str> =
+        lacking.iter().flat_map(|device| &device.packages).map(String::as_str).collect();
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let list = packages.join(" ");
+    if !Debian::here() {
+        bail!(
+            "missing: {list} (Debian's names of the packages). Install them with your system's package manager. As \
+             root on Debian this is done here"
+        );
+    }
+    eprintln!("installing {list}");
+    let debian = Debian::prepare()?;
+    debian.apt(&[&["install", "-y", "-qq", "--no-install-recommends"], &packages[..]].concat())?;
+    for device in lacking {
+        for pattern in &device.files {
+            ensure!(
+                !files(pattern).is_empty(),
+                "the device {}: {list} is installed, and {pattern} does not exist",
+                device.name
+            );
+        }
+    }
     Ok(())
 }
 

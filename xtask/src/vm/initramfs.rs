@@ -13,6 +13,7 @@ use super::devices::Device;
 use super::drives::Drives;
 use super::host;
 use super::kernel::Module;
+use super::program::{self, Program};
 use super::scenario::Clock;
 
 /// The instructions for the machine, in `/vm/order` and the files beside it.
@@ -46,14 +47,15 @@ pub(super) fn write(path: &Path, bench: &Bench, order: &Order) -> Result<()> {
     let busybox = host::find("busybox").context("busybox is gone")?;
     archive.file("/bin/busybox", 0o755, &read(&busybox)?);
     archive.link("/sbin/modprobe", "/bin/busybox");
-    programs(&mut archive, bench)?;
+    let needed = program::of_devices(order.devices, bench.dynamic_fiord.as_deref())?;
+    programs(&mut archive, bench.programs.iter().chain(&needed))?;
     modules(&mut archive, bench, order.devices)?;
     fs::write(path, archive.finish()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn programs(archive: &mut Archive, bench: &Bench) -> Result<()> {
+fn programs<'a>(archive: &mut Archive, programs: impl Iterator<Item = &'a Program>) -> Result<()> {
     let mut libraries = Vec::new();
-    for program in &bench.programs {
+    for program in programs {
         let mode = fs::metadata(&program.path)?.permissions().mode() & 0o777;
         archive.file(&program.inside, mode, &read(&program.path)?);
         libraries.extend(&program.libraries);

@@ -46,10 +46,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use devices::Devices;
+use devices::{Device, Devices};
 use kernel::Kernel;
 use options::{Options, What};
 use program::Program;
+use scenario::Scenario;
 
 use crate::place::root;
 
@@ -58,6 +59,8 @@ struct Bench {
     kernel: Kernel,
     devices: Devices,
     programs: Vec<Program>,
+    /// A fiord that can load libraries, if a device of the run needs one.
+    dynamic_fiord: Option<PathBuf>,
     options: Options,
 }
 
@@ -78,6 +81,8 @@ pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     }
     let chosen = scenario::choose(scenarios, &options.only)?;
     host::prepare()?;
+    let used = used(&devices, &chosen, &options)?;
+    host::prepare_devices(&used)?;
     let place = place();
     // The consoles are here, wherever the kernel comes from.
     std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
@@ -87,11 +92,28 @@ pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let programs = program::all(&options)?;
-    let bench = Bench { kernel, devices, programs, options };
+    let dynamic_fiord = match used.iter().any(|device| device.dynamic_fiord) {
+        true => Some(program::build_dynamic()?),
+        false => None,
+    };
+    let bench = Bench { kernel, devices, programs, dynamic_fiord, options };
     match &bench.options.what {
         What::Run(line) => command::run(&bench, line),
         What::Shell => command::shell(&bench),
         _ => suite::run(&bench, &chosen),
+    }
+}
+
+/// Returns the devices that the command may start.
+fn used<'a>(
+    devices: &'a Devices,
+    chosen: &[Scenario],
+    options: &Options,
+) -> Result<Vec<&'a Device>> {
+    match options.what {
+        What::Run(_) | What::Shell if options.devices.is_empty() => Ok(devices.together()),
+        What::Run(_) | What::Shell => devices.named_all(&options.devices),
+        _ => devices.named_all(chosen.iter().flat_map(|scenario| &scenario.devices)),
     }
 }
 

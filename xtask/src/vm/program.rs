@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::elf::{interpreter, libraries};
+use super::devices::Device;
+use super::elf::{interpreter, is_shared, libraries};
 use super::host;
 use super::options::Options;
 
@@ -26,9 +27,9 @@ pub(super) struct Program {
 impl Program {
     fn new(path: &Path, inside: String) -> Result<Self> {
         let path = path.canonicalize().with_context(|| path.display().to_string())?;
-        let libraries = match interpreter(&path)? {
-            Some(_) => libraries(&path)?,
-            None => Vec::new(),
+        let libraries = match interpreter(&path)?.is_some() || is_shared(&path)? {
+            true => libraries(&path)?,
+            false => Vec::new(),
         };
         Ok(Program { path, inside, libraries })
     }
@@ -52,6 +53,23 @@ pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
+/// Returns what devices need in the machine: their files, and `dynamic`, a fiord that can load libraries.
+pub(super) fn of_devices(devices: &[&Device], dynamic: Option<&Path>) -> Result<Vec<Program>> {
+    let mut programs = Vec::new();
+    for device in devices {
+        for pattern in &device.files {
+            for path in host::files(pattern) {
+                let inside = path.to_string_lossy().into_owned();
+                programs.push(Program::new(&path, inside)?);
+            }
+        }
+    }
+    if let Some(fiord) = dynamic.filter(|_| devices.iter().any(|device| device.dynamic_fiord)) {
+        programs.push(Program::new(fiord, "/with/dynamic/fiord".into())?);
+    }
+    Ok(programs)
+}
+
 /// Compiler flags: no shared libraries, and no debug information, which would be copied into the machine.
 const FLAGS: &str = "-C target-feature=+crt-static -C debuginfo=0 -C strip=debuginfo";
 
@@ -60,21 +78,45 @@ const BUSY: [&str; 4] = ["fiord-engine", "fiord-load", "fiord-run", "fiord-stat"
 
 /// Builds a static fiord for any x86-64 CPU, because the emulated CPU may differ from this one.
 fn build() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     if !crate::place::root().join("target").join(TARGET).exists() {
         eprintln!("building fiord for the machine");
     }
-    let mut command = Command::new(cargo);
+    let mut command = cargo();
     command
         .args(["build", "--quiet", "--package", "fiord", "--bin", "fiord", "--target", TARGET])
-        .arg("--message-format=json-render-diagnostics")
-        .current_dir(crate::place::root())
         .env("RUSTFLAGS", FLAGS)
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .stderr(Stdio::inherit());
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
     for package in BUSY {
         command.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=1"));
     }
+    executable(&mut command)
+}
+
+/// Builds a fiord that can load libraries, as tests use it, and removes its debug information.
+pub(super) fn build_dynamic() -> Result<PathBuf> {
+    let mut command = cargo();
+    command.args(["build", "--quiet", "--package", "fiord", "--bin", "fiord"]);
+    let built = executable(&mut command)?;
+    ensure!(
+        interpreter(&built)?.is_some(),
+        "cargo builds a static fiord, which cannot load libraries: {}",
+        built.display()
+    );
+    let small = super::place().join("fiord-dynamic");
+    let mut strip = Command::new("strip");
+    strip.arg("--strip-debug").arg("-o").arg(&small).arg(&built);
+    Ok(if strip.status().is_ok_and(|status| status.success()) { small } else { built })
+}
+
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(crate::place::root()).stderr(Stdio::inherit());
+    command
+}
+
+/// Runs a build, and returns the path of fiord in cargo's messages.
+fn executable(command: &mut Command) -> Result<PathBuf> {
+    let command = command.arg("--message-format=json-render-diagnostics");
     let output = command.output().context("cargo cannot be run")?;
     ensure!(output.status.success(), "fiord does not build for the machine");
     String::from_utf8_lossy(&output.stdout)
