@@ -75,7 +75,7 @@ impl EngineDef {
 /// What the engines for files and block devices ran against.
 const FILES_AND_NVME: &str = "2026-11: files on ext4; an NVMe namespace in `cargo xtask vm`";
 
-pub(super) const ENGINES: &[EngineDef] = &[
+pub(super) static ENGINES: &[EngineDef] = &[
     engine("psync", One, "`pread(2)` and `pwrite(2)`. This is the default.").tested(FILES_AND_NVME),
     engine("sync", One, "`lseek(2)`, then `read(2)` or `write(2)`.").tested(FILES_AND_NVME),
     engine(
