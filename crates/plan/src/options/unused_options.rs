@@ -1,10 +1,19 @@
-//! Warns of options that have no effect on the job that sets them. `rules`, `replay_rules`, `net_rules`,
-//! `verify_rules` and `log_rules` are the tables of all reasons that follow from the job alone; a module that finds a reason in one file, device or part
-//! of a value calls [`Reading::no_effect`] itself.
+//! Warns of options that have no effect on the job that sets them. The modules whose names end in `rules` are the tables of
+//! all reasons that follow from the job alone. A module that finds a reason in one file, device or part of a value calls
+//! [`Reading::no_effect`] itself.
+//!
+//! | options | table |
+//! |---|---|
+//! | that only some engines have | `engine_rules`; `net_rules` for engines on networks |
+//! | about verification | `verify_rules` |
+//! | about logs | `log_rules` |
+//! | about traces, or overridden by a replayed trace | `replay_rules` |
+//! | all others | `rules` |
 //!
 //! A setting in `[global]` counts as unused only if no job that inherits it uses it.
 
 mod conditions;
+pub(crate) mod engine_rules;
 pub(crate) mod log_rules;
 pub(crate) mod net_rules;
 pub(crate) mod replay_rules;
@@ -21,6 +30,7 @@ use crate::engine::activity;
 use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use engine_rules::ENGINE_RULES;
 use log_rules::LOG_RULES;
 use net_rules::NET_RULES;
 use replay_rules::REPLAY_RULES;
@@ -42,7 +52,7 @@ impl UnusedOptions {
             self.about_io(job, plan, &mut seen);
         }
         let rules = REPLAY_RULES.iter().chain(NET_RULES).chain(RULES);
-        let rules = rules.chain(VERIFY_RULES).chain(LOG_RULES);
+        let rules = rules.chain(ENGINE_RULES).chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {
                 let Some(setting) = job.setting(option) else { continue };

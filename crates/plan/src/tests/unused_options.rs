@@ -4,6 +4,7 @@ use fiord_job::diagnostic::{Level, Note};
 
 use super::*;
 use crate::machine::facts::FoundKind;
+use crate::options::unused_options::engine_rules::ENGINE_RULES;
 use crate::options::unused_options::log_rules::LOG_RULES;
 use crate::options::unused_options::net_rules::NET_RULES;
 use crate::options::unused_options::rules::{RULES, Rule};
@@ -44,7 +45,6 @@ const EXAMPLES: &[&str] = &[
     "--ioengine=mmap --filename=f --direct=1",
     "--ioengine=falloc --filename=f --rw=write --direct=1",
     "--ioengine=page_fault --direct=1",
-    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --uncached=1",
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --sync=dsync",
     "--ioengine=sg --filename=/dev/sg0 --rw=write --sync=1",
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --write_hint=short",
@@ -54,19 +54,6 @@ const EXAMPLES: &[&str] = &[
     "--ioengine=psync --filename=/dev/zero --ioscheduler=none",
     "--ioengine=psync --filename=/dev/zero --fadvise_hint=random",
     "--iodepth_batch=4",
-    "--ioengine=pvsync2 --filename=f --hipri_percentage=50",
-    "--ioengine=io_uring --filename=f --sqthread_poll_cpu=1",
-    "--ioengine=io_uring --filename=f --cmdprio=1",
-    "--ioengine=sg --filename=/dev/sg0 --rw=read --sg_write_mode=write_same",
-    "--ioengine=sg --filename=/dev/sg0 --rw=read --writefua=1",
-    "--ioengine=sg --filename=/dev/sg0 --rw=write --writefua=1 --sg_write_mode=write_same",
-    "--ioengine=sg --filename=/dev/sg0 --rw=write --readfua=1",
-    "--ioengine=sg --filename=/dev/sg0 --rw=write --stream_id=3",
-    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --deac=1",
-    "--ioengine=io_uring_cmd --filename=/dev/ng1n1 --bs=520 --md_per_io_size=64",
-    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --md_per_io_size=64",
-    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --pi_chk=GUARD",
-    "--ioengine=io_uring_cmd --filename=/dev/ng2n1 --pi_chk=REFTAG",
     "--hugepage-size=1g",
     "--cgroup_weight=500",
     "--exit_what=all",
@@ -80,6 +67,24 @@ const EXAMPLES: &[&str] = &[
     "--flow_sleep=3",
     "--latency_window=10ms --latency_run=1",
     "--latency_slice=1m",
+];
+
+/// One job for each rule about options of engines, in the order of the table.
+const ENGINE_EXAMPLES: &[&str] = &[
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --uncached=1",
+    "--ioengine=pvsync2 --filename=f --hipri_percentage=50",
+    "--ioengine=io_uring --filename=f --sqthread_poll_cpu=1",
+    "--ioengine=io_uring --filename=f --cmdprio=1",
+    "--ioengine=sg --filename=/dev/sg0 --rw=read --sg_write_mode=write_same",
+    "--ioengine=sg --filename=/dev/sg0 --rw=read --writefua=1",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --writefua=1 --sg_write_mode=write_same",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --readfua=1",
+    "--ioengine=sg --filename=/dev/sg0 --rw=write --stream_id=3",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --rw=write --deac=1",
+    "--ioengine=io_uring_cmd --filename=/dev/ng1n1 --bs=520 --md_per_io_size=64",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --md_per_io_size=64",
+    "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --pi_chk=GUARD",
+    "--ioengine=io_uring_cmd --filename=/dev/ng2n1 --pi_chk=REFTAG",
 ];
 
 /// One job for each rule about logs, in the order of the table.
@@ -143,6 +148,7 @@ const NET_EXAMPLES: &[&str] = &[
 #[test]
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(RULES, EXAMPLES);
+    check_rules(ENGINE_RULES, ENGINE_EXAMPLES);
     check_rules(VERIFY_RULES, VERIFY_EXAMPLES);
     check_rules(LOG_RULES, LOG_EXAMPLES);
     check_rules(NET_RULES, NET_EXAMPLES);

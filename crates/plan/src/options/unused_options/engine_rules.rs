@@ -1,0 +1,125 @@
+//! The table of reasons why an option that only some engines have has no effect on a job.
+
+use fiord_job::option::table::sg::SgWriteMode;
+use fiord_job::option::table::{VERIFY, io_uring, nvme, priority, pvsync2, sg};
+use fiord_types::Dir;
+
+use super::conditions::{access, checks_meaningless_tags, namespaces, prioritizes, protection};
+use super::rules::{Reports, Rule};
+use crate::model::WriteCommand;
+
+pub(crate) const ENGINE_RULES: &[Rule] = &[
+    Rule {
+        options: &[pvsync2::UNCACHED.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| access(plan).sends_commands(),
+        what: "`{option}` has no effect with an engine that sends commands, which bypass the \
+               page cache",
+        help: "To fix: leave it out",
+    },
+    Rule {
+        options: &[pvsync2::HIPRI_PERCENTAGE.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !job.get(pvsync2::HIPRI),
+        what: "`{option}` has no effect without `hipri`",
+        help: "To fix: add `hipri`",
+    },
+    Rule {
+        options: &[io_uring::SQTHREAD_POLL_CPU.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| !job.get(io_uring::SQTHREAD_POLL),
+        what: "`{option}` has no effect without `sqthread_poll`",
+        help: "To fix: add `sqthread_poll`",
+    },
+    Rule {
+        options: &[
+            priority::CMDPRIO_CLASS.def(),
+            priority::CMDPRIO.def(),
+            priority::CMDPRIO_HINT.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |job, _| !prioritizes(job),
+        what: "`{option}` has no effect without `cmdprio_percentage` or `cmdprio_bssplit`",
+        help: "To fix: add `cmdprio_percentage=N` or `cmdprio_bssplit=SIZE/N`",
+    },
+    Rule {
+        options: &[nvme::WRITE_MODE.def(), sg::SG_WRITE_MODE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.has(Dir::Write),
+        what: "`{option}` has no effect on a job that writes nothing",
+        help: "To fix: use `rw=write` or `rw=randwrite`",
+    },
+    Rule {
+        options: &[nvme::WRITEFUA.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| !plan.load.mix.has(Dir::Write),
+        what: "`{option}` has no effect on a job that writes nothing",
+        help: "To fix: leave it out, or use `rw=write`",
+    },
+    Rule {
+        options: &[nvme::WRITEFUA.def()],
+        reports: Reports::EachChanged,
+        unused: |job, _| {
+            !matches!(job.get(sg::SG_WRITE_MODE), SgWriteMode::Write | SgWriteMode::WriteStream)
+        },
+        what: "`{option}` has no effect on the commands of `sg_write_mode`",
+        help: "To fix: use `write` or `write_stream`, which have that flag",
+    },
+    Rule {
+        options: &[nvme::READFUA.def()],
+        reports: Reports::EachChanged,
+        unused: |job, plan| !plan.load.mix.has(Dir::Read) && !job.is_set(VERIFY),
+        what: "`{option}` has no effect on a job that reads nothing",
+        help: "To fix: leave it out; `writefua` is for writes",
+    },
+    Rule {
+        options: &[sg::STREAM_ID.def()],
+        reports: Reports::EachSet,
+        unused: |job, _| job.get(sg::SG_WRITE_MODE) != SgWriteMode::WriteStream,
+        what: "`{option}` has no effect without `write_stream`",
+        help: "To fix: add `sg_write_mode=write_stream`",
+    },
+    Rule {
+        options: &[nvme::DEAC.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| {
+            !plan.load.write_commands.iter().any(|(command, _)| *command == WriteCommand::Zeroes)
+        },
+        what: "`{option}` has no effect without Write Zeroes commands",
+        help: "To fix: add `write_mode=zeroes`, or use `rw=trim` to deallocate",
+    },
+    Rule {
+        options: &[nvme::MD_PER_IO_SIZE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| namespaces(plan).any(|metadata| metadata.is_some_and(|m| m.extended)),
+        what: "`{option}` has no effect: the namespace transfers its metadata after the data \
+               of each block",
+        help: "",
+    },
+    Rule {
+        options: &[nvme::MD_PER_IO_SIZE.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| namespaces(plan).any(|metadata| metadata.is_none()),
+        what: "`{option}` has no effect: the namespace has no metadata",
+        help: "",
+    },
+    Rule {
+        options: &[
+            nvme::PI_ACT.def(),
+            nvme::PI_CHK.def(),
+            nvme::APPTAG.def(),
+            nvme::APPTAG_MASK.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |_, plan| namespaces(plan).any(|metadata| protection(metadata).is_none()),
+        what: "`{option}` has no effect: the namespace has no protection information",
+        help: "",
+    },
+    Rule {
+        options: &[nvme::PI_CHK.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| namespaces(plan).filter_map(protection).any(checks_meaningless_tags),
+        what: "reference tags are not checked: with protection type 3 they have no meaning",
+        help: "",
+    },
+];
