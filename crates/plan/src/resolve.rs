@@ -430,6 +430,7 @@ fn load_combinations(
     ranges::check(job, engine, load, messages);
     scsi::check(job, engine, load, messages);
     checks::streams(job, engine, load, messages);
+    checks::private_memory(job, engine, messages);
     net::check(job, engine, load, messages);
 }
 

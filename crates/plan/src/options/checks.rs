@@ -1,8 +1,8 @@
 //! Checks of combinations of options that make a job impossible or doubtful.
 
 use fiord_job::option::table::{
-    ATOMIC, BS, IO_SUBMIT_MODE, IOENGINE, IoSubmitMode, READ_IOLOG, RW, SIZE, UNLINK,
-    UNLINK_EACH_LOOP, VERIFY, VERIFY_PATTERN, Verify,
+    ATOMIC, BS, IO_SUBMIT_MODE, IOENGINE, IoSubmitMode, READ_IOLOG, RW, SIZE, TRIM_PERCENTAGE,
+    UNLINK, UNLINK_EACH_LOOP, VERIFY, VERIFY_PATTERN, Verify,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
@@ -11,6 +11,7 @@ use crate::model::{EngineAccess, EnginePlan, Load, Mix, OpenPlan, SupportedDirec
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::usage::Usage;
+use crate::verify::trims_writes;
 
 /// Refuses jobs that write, trim, create or remove files if the run is `--readonly`.
 pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages) {
@@ -39,15 +40,22 @@ pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages)
 
 /// Refuses a workload that the engine does not have.
 pub(crate) fn directions(job: Reading, mix: Mix, engine: &EnginePlan, messages: &mut Messages) {
-    let (has, help) = match engine.def().directions {
-        SupportedDirections::All => return,
-        SupportedDirections::ReadsAndWrites if !mix.has(Dir::Trim) => return,
-        SupportedDirections::ReadsAndWrites => ("no trims", "To fix: use `rw=read` or `rw=write`"),
-        SupportedDirections::Writes if mix == Mix::Write => return,
-        SupportedDirections::Writes => ("only writes", "To fix: use `rw=write` or `rw=randwrite`"),
+    let (option, has, help) = match engine.def().directions {
+        SupportedDirections::ReadsAndWrites if mix.has(Dir::Trim) => {
+            (RW.def(), "no trims", "To fix: use `rw=read` or `rw=write`")
+        }
+        SupportedDirections::ReadsAndWrites if trims_writes(job, mix) => {
+            (TRIM_PERCENTAGE.def(), "no trims", "To fix: leave out `trim_percentage`")
+        }
+        SupportedDirections::Writes if mix != Mix::Write => {
+            (RW.def(), "only writes", "To fix: use `rw=write` or `rw=randwrite`")
+        }
+        SupportedDirections::All
+        | SupportedDirections::ReadsAndWrites
+        | SupportedDirections::Writes => return,
     };
     let what = format!("`ioengine={}` has {has}", engine.def().name);
-    messages.push(job.error(RW, what).help(help));
+    messages.push(job.error(option, what).help(help));
 }
 
 /// Refuses `atomic` if the engine does not support it.
@@ -101,6 +109,17 @@ pub(crate) fn streams(job: Reading, engine: &EnginePlan, load: &Load, messages: 
             job.error(IO_SUBMIT_MODE, what)
                 .help("To fix: leave it out; `numjobs` makes more connections"),
         );
+    }
+}
+
+/// Refuses `io_submit_mode=offload` on an engine that keeps data in memory: each thread has an engine of its own, and
+/// so its own memory.
+pub(crate) fn private_memory(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
+    let def = engine.def();
+    if def.access == EngineAccess::Memory && job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
+        let what = format!("`ioengine={}` cannot share its memory among threads", def.name);
+        let help = "To fix: leave it out: the engine waits for no device";
+        messages.push(job.error(IO_SUBMIT_MODE, what).help(help));
     }
 }
 

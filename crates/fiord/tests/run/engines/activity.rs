@@ -133,8 +133,13 @@ fn each_page_faults_once_and_keeps_its_data() {
     let line = "--name=a --ioengine=page_fault --size=1m --rw=randwrite --verify=crc32c";
     place.run(line).ok();
     assert!(place.names().iter().all(|name| name.ends_with(".state")), "{:?}", place.names());
-    let ran = place.run("--name=a --ioengine=page_fault --size=1m --rw=trim");
-    assert!(ran.status == Some(1) && ran.err.contains("no trims"), "{ran:?}");
-    let ran = place.run("--name=a --ioengine=page_fault");
-    assert!(ran.status == Some(1) && ran.err.contains("you need to specify size="), "{ran:?}");
+    for (options, says) in [
+        ("--size=1m --rw=trim", "no trims"),
+        ("--size=1m --rw=write --verify=md5 --trim_percentage=9 --trim_backlog=1", "no trims"),
+        ("--size=1m --io_submit_mode=offload", "cannot share its memory"),
+        ("", "you need to specify size="),
+    ] {
+        let ran = place.run(&format!("--name=a --ioengine=page_fault {options}"));
+        assert!(ran.status == Some(1) && ran.err.contains(says), "{options}: {ran:?}");
+    }
 }
