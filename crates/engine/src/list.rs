@@ -12,8 +12,8 @@
 ///   engine is behind a pointer, and all such engines share the loops, which keeps the program
 ///   small. `SIM`: one that decides at run time; in tests, those of `HOT`.
 /// - `KIND`: `calls` for an engine whose system calls the worker can make on other threads
-///   (`io_submit_mode=offload`); `queues` for an engine that does not need that; `virtual_time` for
-///   an engine with a clock of its own.
+///   (`io_submit_mode=offload`), with one engine for each slot; `queues` for an engine that does not
+///   need that; `virtual_time` for an engine with a clock of its own.
 ///
 /// ```
 /// macro_rules! count {

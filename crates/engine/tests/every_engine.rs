@@ -3,13 +3,14 @@
 mod scratch;
 
 use fiord_engine::{
-    Completions, Engine, EngineConfig, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
+    Attachment, Completions, Engine, EngineConfig, FileKind, FreeSlot, IoAttributes, Op, OpKind,
+    Outcome, Queued, Want,
 };
 use fiord_job::option::def::Support;
 use fiord_job::option::table;
 use fiord_plan::machine::system::SystemFacts;
-use fiord_plan::{EngineAccess, EngineDef, EnginePlan};
-use fiord_types::{Errno, FileIndex};
+use fiord_plan::{EngineAccess, EngineDef, EnginePlan, SupportedDirections};
+use fiord_types::{Bytes, Errno, FileIndex};
 use scratch::{LoopDevice, Scratch, attach, one};
 
 const BLOCK: u32 = 4096;
@@ -88,11 +89,21 @@ fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
     EngineConfig::plain(engine, slots, 4 * BLOCK)
 }
 
-/// Writes every block, then reads every block.
-fn write_then_read<E: Engine>(mut engine: E) {
-    let free = &mut engine.take_slots();
+/// Writes every block, then reads every block, on a regular file.
+fn write_then_read<E: Engine>(engine: E) {
     let scratch = Scratch::new("rw", BLOCKS * u64::from(BLOCK));
-    attach(&mut engine, FileIndex(0), &scratch.target(BLOCKS * u64::from(BLOCK), false));
+    let target = scratch.target(BLOCKS * u64::from(BLOCK), false);
+    write_then_read_on(engine, &target, SupportedDirections::All);
+}
+
+/// Writes every block, then reads every block. Trims one of them if the engine has trims.
+fn write_then_read_on<E: Engine>(
+    mut engine: E,
+    target: &Attachment,
+    directions: SupportedDirections,
+) {
+    let free = &mut engine.take_slots();
+    attach(&mut engine, FileIndex(0), target);
     let full = vec![Outcome::ok(BLOCK); BLOCKS as usize];
     let writes: Vec<Op> = (0..BLOCKS).map(|b| op(OpKind::Write, b)).collect();
     assert_eq!(all(&mut engine, free, &writes, |b, i| stamp(b, i as u64), |_, _| {}), full);
@@ -121,14 +132,16 @@ fn write_then_read<E: Engine>(mut engine: E) {
         };
         assert_eq!(one(&mut engine, free, &sync), Outcome::ok(0), "{kind:?}");
     }
-    assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
-    free.truncate(1);
-    engine.buffer(&mut free[0]).fill(0xff);
-    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
-    assert!(
-        engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0),
-        "trimmed, yet not empty"
-    );
+    if directions == SupportedDirections::All {
+        assert_eq!(one(&mut engine, free, &op(OpKind::Trim, 3)), Outcome::ok(0), "trim");
+        free.truncate(1);
+        engine.buffer(&mut free[0]).fill(0xff);
+        assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
+        assert!(
+            engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0),
+            "trimmed, yet not empty"
+        );
+    }
     engine.detach(FileIndex(0)).unwrap();
 }
 
@@ -226,7 +239,40 @@ fn on_character_devices<E: Engine>(mut engine: E) {
     assert!(matches!(full, Err(Errno::ENOSPC | Errno::EINVAL)), "{full:?}");
 }
 
-/// Options with which an engine is tested besides its defaults.
+/// Memory of the engine: the region that the job uses, its ends, and a file that is not attached.
+fn in_memory<E: Engine>(mut engine: E) {
+    let free = &mut engine.take_slots();
+    free.truncate(1);
+    let region = Attachment { offset: Bytes(2 * u64::from(BLOCK)), ..memory(2) };
+    attach(&mut engine, FileIndex(0), &region);
+    engine.buffer(&mut free[0]).fill(0xee);
+    assert_eq!(one(&mut engine, free, &op(OpKind::Write, 3)), Outcome::ok(BLOCK));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 2)), Outcome::ok(BLOCK));
+    assert!(engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0));
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::ok(BLOCK));
+    assert!(engine.buffer(&mut free[0])[..BLOCK as usize].iter().all(|b| *b == 0xee));
+    for (block, errno) in [(1, Errno::EINVAL), (4, Errno::EIO)] {
+        for kind in [OpKind::Read, OpKind::Write] {
+            assert_eq!(one(&mut engine, free, &op(kind, block)), Outcome::err(errno), "{kind:?}");
+        }
+    }
+    engine.detach(FileIndex(0)).unwrap();
+    assert_eq!(one(&mut engine, free, &op(OpKind::Read, 3)), Outcome::err(Errno::EBADF));
+}
+
+/// A file of so many blocks in the memory of an engine.
+fn memory(blocks: u64) -> Attachment {
+    Attachment {
+        fd: None,
+        kind: FileKind::Virtual,
+        offset: Bytes::ZERO,
+        len: Bytes(blocks * u64::from(BLOCK)),
+        read_only: false,
+    }
+}
+
+/// Options with which an engine is tested besides its defaults. The tests that run it depend on
+/// what it works on, as its entry says.
 const VARIANTS: &[(&str, &str)] = &[
     ("pvsync2", "--hipri --hipri_percentage=50"),
     ("libaio", "--userspace_reap"),
@@ -236,19 +282,30 @@ const VARIANTS: &[(&str, &str)] = &[
     ("io_uring", "--sqthread_poll"),
     ("io_uring", "--sqthread_poll --sqthread_poll_cpu=0"),
     ("io_uring", "--force_async=3"),
+    ("page_fault", "--thp=0"),
 ];
 
 /// The supported engines that read and write files: each with its defaults, and with each of its
 /// variants.
 fn plans() -> Vec<EnginePlan> {
+    plans_of(EngineAccess::uses_file_layer)
+}
+
+/// The supported engines that move data on such targets: each with its defaults, and with each of
+/// its variants.
+fn plans_of(access: fn(EngineAccess) -> bool) -> Vec<EnginePlan> {
     let works = |engine: &&EngineDef| {
         engine.support == Support::Built
             && engine.runs_as.is_empty()
-            && engine.access.uses_file_layer()
+            && access(engine.access)
             && engine.moves_data
     };
     let names = table::engines().iter().filter(works).map(|engine| engine.name);
-    names.map(|name| (name, "")).chain(VARIANTS.iter().copied()).map(planned).collect()
+    let lines = |name| {
+        let variants = VARIANTS.iter().copied().filter(move |(engine, _)| *engine == name);
+        std::iter::once((name, "")).chain(variants)
+    };
+    names.flat_map(lines).map(planned).collect()
 }
 
 /// The plan of an engine with these options.
@@ -277,6 +334,14 @@ macro_rules! dispatch {
 }
 
 fiord_engine::for_each_engine!(dispatch);
+
+#[test]
+fn every_variant_belongs_to_an_engine_that_a_test_runs() {
+    let tested = plans_of(|access| access.uses_file_layer() || access == EngineAccess::Memory);
+    for (name, _) in VARIANTS {
+        assert!(tested.iter().any(|plan| plan.def().name == *name), "{name}");
+    }
+}
 
 #[test]
 fn every_engine_writes_then_reads_at_every_depth() {
@@ -336,6 +401,29 @@ fn every_engine_without_a_mapping_works_on_character_devices() {
     for plan in plans().into_iter().filter(|plan| plan.def().access != EngineAccess::Mapping) {
         println!("{plan:?}");
         run(&config(plan, 4), &OnCharacterDevices);
+    }
+}
+
+#[test]
+fn every_engine_on_memory_keeps_what_is_written_to_its_region() {
+    struct WriteThenRead(SupportedDirections);
+    impl Test for WriteThenRead {
+        fn run<E: Engine>(&self, engine: E) {
+            write_then_read_on(engine, &memory(BLOCKS), self.0);
+        }
+    }
+    struct InMemory;
+    impl Test for InMemory {
+        fn run<E: Engine>(&self, engine: E) {
+            in_memory(engine);
+        }
+    }
+    let plans = plans_of(|access| access == EngineAccess::Memory);
+    assert!(!plans.is_empty());
+    for plan in plans {
+        println!("{plan:?}");
+        run(&config(plan.clone(), 4), &WriteThenRead(plan.def().directions));
+        run(&config(plan, 4), &InMemory);
     }
 }
 

@@ -112,7 +112,8 @@ pub trait Transfer: Sized {
     /// `span` must be readable memory that nothing else changes.
     unsafe fn write(&mut self, file: File, span: Span) -> i64;
 
-    /// Issues a trim or a sync.
+    /// Issues a trim or a sync. Returns [`Outcome::ok`] with 0 bytes if it succeeds. This implementation makes system
+    /// calls on the descriptor of the file, so an engine without descriptors needs one of its own.
     fn dataless(&mut self, file: File, kind: FileKind, op: &Op) -> Outcome {
         dataless::carry_out(file.fd, kind, op)
     }
@@ -121,7 +122,7 @@ pub trait Transfer: Sized {
 /// The file of an I/O.
 #[derive(Debug, Clone, Copy)]
 pub struct File {
-    /// The file's descriptor.
+    /// The file's descriptor; -1 if it has none.
     pub fd: RawFd,
     /// The file's index.
     pub index: FileIndex,
