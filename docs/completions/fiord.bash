@@ -171,6 +171,7 @@ _fiord() {
         --xnvme_sync) words="nvme psync block" ;;
         --xnvme_admin) words="nvme block" ;;
         --xnvme_mem) words="posix hugepage spdk vfio" ;;
+        --libblkio_driver) words="io_uring nvme-io_uring virtio-blk-vfio-pci virtio-blk-vhost-user virtio-blk-vhost-vdpa" ;;
         --libblkio_wait_mode) words="block eventfd loop" ;;
     esac
     local options="

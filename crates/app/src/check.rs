@@ -4,7 +4,8 @@ use fiord_doctor::{CollectedFindings, Machine, Typed};
 use fiord_job::command::Action;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::MachineLoader;
-use fiord_plan::{Resolved, resolve_invocation};
+use fiord_plan::machine::system::SystemFacts;
+use fiord_plan::{Resolved, resolve_connected};
 
 /// Results of a check.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ pub fn check(args: &[String]) -> CheckedJobs {
             "name a job file, or give the options of a job: fiord check --name=a --rw=read …";
         return wrong(vec![error.help(help)]);
     }
-    match resolve_invocation(&invocation, &fiord_plan::machine::system::SystemFacts) {
+    match resolve_connected(&invocation, Some(&fiord_run::Targets), &SystemFacts) {
         Ok(Resolved { plan, warnings }) => {
             let machine = Machine::survey(&plan);
             let typed = Typed { specs: &invocation.jobs, notes: &warnings };

@@ -7,7 +7,8 @@ use fiord_doctor::{CollectedFindings, Typed};
 use fiord_job::command::{Findings, Format, IdleProf, Invocation};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_plan::machine::system::SystemFacts;
-use fiord_plan::{Plan, Resolved, resolve_invocation};
+use fiord_plan::{Plan, Resolved, resolve_connected};
+use fiord_run::Targets;
 use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
 use fiord_run::events::{EventKind, EventSender};
@@ -73,7 +74,8 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// What is wrong with the jobs, or unsupported.
     pub fn of(invocation: &'a Invocation) -> Result<Self, Vec<Diagnostic>> {
-        let Resolved { plan, warnings } = resolve_invocation(invocation, &SystemFacts)?;
+        let Resolved { plan, warnings } =
+            resolve_connected(invocation, Some(&Targets), &SystemFacts)?;
         Ok(Prepared { invocation, plan: Arc::new(plan), warnings })
     }
 

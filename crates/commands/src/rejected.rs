@@ -5,6 +5,7 @@ use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::Loader;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Plan, PlanOptions};
+use fiord_run::Targets;
 
 /// The errors of a job. They point at the option and line.
 #[derive(Debug)]
@@ -42,7 +43,8 @@ pub fn check_supported(invocation: &Invocation) -> Result<(), Rejected> {
 /// # Errors
 /// What the machine or the device does not permit.
 pub fn plan(invocation: &Invocation) -> Result<Plan, Rejected> {
-    fiord_plan::resolve(&invocation.jobs, PlanOptions::of(invocation), &SystemFacts)
+    let options = PlanOptions { endpoints: Some(&Targets), ..PlanOptions::of(invocation) };
+    fiord_plan::resolve(&invocation.jobs, options, &SystemFacts)
         .map(|resolved| resolved.plan)
         .map_err(Rejected)
 }

@@ -132,6 +132,12 @@ impl Buffers {
         (self.base, self.stride)
     }
 
+    /// The memory of all buffers.
+    #[cfg(feature = "libblkio")]
+    pub(crate) fn memory(&self) -> &MemoryRegion {
+        &self.region
+    }
+
     /// Leaks the memory. For a kernel that may still use it.
     pub(crate) fn leak(&self) {
         std::mem::forget(self.region.clone());

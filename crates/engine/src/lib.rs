@@ -61,6 +61,11 @@ mod flags;
 mod io_uring;
 mod io_uring_cmd;
 mod libaio;
+#[cfg(feature = "libblkio")]
+mod libblkio;
+#[cfg(not(feature = "libblkio"))]
+#[path = "libblkio_absent.rs"]
+mod libblkio;
 mod list;
 mod names;
 mod net;
@@ -72,6 +77,7 @@ pub mod sim;
 mod slot;
 mod sync;
 mod syscall;
+mod targets;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -90,6 +96,10 @@ pub use external::External;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
+#[cfg(feature = "libblkio")]
+pub use libblkio::Libblkio;
+#[cfg(not(feature = "libblkio"))]
+pub use libblkio::NoLibblkio as Libblkio;
 pub use names::{Names, NamesRing};
 pub use null::Null;
 pub use offload::Offload;
@@ -101,6 +111,7 @@ pub use sync::{
     E4defrag, Falloc, Ftruncate, Mmap, Net, Netsplice, PageFault, Psync, Pvsync, Pvsync2, Splice,
     SyncRw, Vsync,
 };
+pub use targets::Targets;
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
 

@@ -47,6 +47,7 @@ macro_rules! for_each_engine {
             Net => Net, BOXED, calls;
             Netsplice => Netsplice, BOXED, calls;
             Null => Null, HOT, queues;
+            Libblkio => Libblkio, BOXED, queues;
             External => External, BOXED, queues;
             PageFault => PageFault, BOXED, calls;
             Cpuio => Cpuio, BOXED, queues;

@@ -298,6 +298,8 @@ fn plans_of(access: fn(EngineAccess) -> bool) -> Vec<EnginePlan> {
         engine.support == Support::Built
             && engine.runs_as.is_empty()
             && access(engine.access)
+            // Reads behind the end of the file return zeroes, and trims of files are refused.
+            && !engine.names_target()
             && engine.moves_data
     };
     let names = table::engines().iter().filter(works).map(|engine| engine.name);

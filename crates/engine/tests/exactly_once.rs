@@ -224,3 +224,22 @@ fn on_io_uring() {
     let all = IoUringPlan { fixed_buffers: true, register_files: true, sqpoll: true, ..plain };
     on_a_file(IoUring::new, EnginePlan::IoUring(all));
 }
+
+#[test]
+#[cfg(feature = "libblkio")]
+fn on_libblkio() {
+    use fiord_plan::{BlkioInstance, LibblkioDriver, LibblkioPlan, LibblkioWaitMode};
+
+    let instance = BlkioInstance::new(LibblkioDriver::IoUring, "target".into());
+    for wait in [LibblkioWaitMode::Block, LibblkioWaitMode::Eventfd, LibblkioWaitMode::Loop] {
+        let plan = LibblkioPlan {
+            instance: instance.clone(),
+            polled: false,
+            vectored: wait == LibblkioWaitMode::Loop,
+            zeroes_on_trim: true,
+            wait,
+            completion_events: wait == LibblkioWaitMode::Eventfd,
+        };
+        on_a_file(fiord_engine::Libblkio::new, EnginePlan::Libblkio(Box::new(plan)));
+    }
+}

@@ -21,6 +21,14 @@ pub fn unsupported(job: &JobSpec) -> Vec<Diagnostic> {
         if again || is_default(setting) {
             continue;
         }
+        if let Some((engine, feature)) = without_feature(setting) {
+            let what = format!(
+                "this fiord was built without the feature `{feature}`, so it has no ioengine {engine} ({})",
+                whereabouts(job, setting)
+            );
+            let error = Diagnostic::error(what, Some(setting.place.clone()));
+            out.push(error.help(format!("To fix: rebuild with `--features {feature}`")));
+        }
         if let Some(what) = later(setting) {
             let what = format!("{what} is not supported yet ({})", whereabouts(job, setting));
             let error = Diagnostic::error(what, Some(setting.place.clone()));
@@ -65,6 +73,16 @@ fn needs(setting: &Setting) -> &'static str {
             table::find_engine(word).map_or("", |engine| engine.needs)
         }
         _ => "",
+    }
+}
+
+/// The engine that a setting selects and the cargo feature that this build lacks for it.
+fn without_feature(setting: &Setting) -> Option<(&'static str, &'static str)> {
+    let Value::Word(word, _) = &setting.value else { return None };
+    let engine = table::find_engine(word).filter(|_| setting.def == table::IOENGINE.def())?;
+    match engine.support {
+        Support::WithoutFeature(feature) => Some((engine.name, feature)),
+        _ => None,
     }
 }
 

@@ -51,10 +51,11 @@ mod target;
 mod verify;
 
 pub use load::distribution::skew_of;
+pub use machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use replay::merges;
-pub use resolve::{PlanOptions, Resolved, resolve, resolve_invocation};
+pub use resolve::{PlanOptions, Resolved, resolve, resolve_connected, resolve_invocation};
 pub use verify::fio_method;
 
 #[cfg(test)]

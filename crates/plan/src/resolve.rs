@@ -9,19 +9,20 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
-use crate::engine::{activity, depth, names, net, nvme, scsi};
+use crate::engine::{activity, depth, libblkio, names, net, nvme, scsi};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
 };
 use crate::machine::cpus::SectionCpus;
+use crate::machine::endpoints::Endpoints;
 use crate::machine::facts::Facts;
 use crate::machine::process;
 use crate::machine::survey::Survey;
 use crate::measure::groups::{self, Groups};
 use crate::measure::{block_errors, log, record, reporting, specification};
 use crate::model::{
-    BlockSize, EnginePlan, FilePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Start,
+    BlockSize, EnginePlan, FilePlan, Identity, JobPlan, Load, Mix, OpenPlan, Plan, Process, Start,
     WriteCommand,
 };
 use crate::options::checks;
@@ -52,6 +53,8 @@ pub struct PlanOptions<'a> {
     pub aux_path: Option<&'a Path>,
     /// `--trigger-file` and its like. `None`: no trigger.
     pub trigger: Option<&'a TriggerOptions>,
+    /// Connects to targets that no file on this machine stands for. `None`: their sizes are unknown.
+    pub endpoints: Option<&'a dyn Endpoints>,
 }
 
 impl<'a> PlanOptions<'a> {
@@ -65,6 +68,7 @@ impl<'a> PlanOptions<'a> {
             max_jobs: invocation.general.max_jobs,
             aux_path: invocation.general.aux_path.as_deref().map(Path::new),
             trigger: Some(&invocation.general.trigger),
+            endpoints: None,
         }
     }
 }
@@ -105,7 +109,7 @@ pub fn resolve(
     }
     let mut run = Resolver {
         options,
-        survey: Survey::new(facts),
+        survey: Survey::new(facts, options.endpoints),
         messages,
         fresh: seeds::fresh(facts),
         unused: UnusedOptions::default(),
@@ -143,6 +147,7 @@ pub fn resolve(
         return Err(errors);
     }
     warnings.extend(specification::unused(&jobs, &plans));
+    libblkio::share(&mut plans);
     content::count_blocks(&mut plans);
     verify::share_targets(&mut plans);
     verify::store_checked_files(&mut plans);
@@ -160,12 +165,26 @@ pub fn resolve_invocation(
     invocation: &Invocation,
     facts: &dyn Facts,
 ) -> Result<Resolved, Vec<Diagnostic>> {
+    resolve_connected(invocation, None, facts)
+}
+
+/// Resolves the jobs of an invocation as [`resolve_invocation`] does. `endpoints` connects to targets that no file on
+/// this machine stands for, to learn their sizes.
+///
+/// # Errors
+/// Those of [`resolve_invocation`], and targets that do not answer.
+pub fn resolve_connected(
+    invocation: &Invocation,
+    endpoints: Option<&dyn Endpoints>,
+    facts: &dyn Facts,
+) -> Result<Resolved, Vec<Diagnostic>> {
     let unsupported: Vec<Diagnostic> =
         invocation.jobs.iter().flat_map(fiord_job::unsupported::unsupported).collect();
     if !unsupported.is_empty() {
         return Err(unsupported);
     }
-    let mut resolved = resolve(&invocation.jobs, PlanOptions::of(invocation), facts)?;
+    let mut resolved =
+        resolve(&invocation.jobs, PlanOptions { endpoints, ..PlanOptions::of(invocation) }, facts)?;
     let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
     let verifying = verify::refuse_records(&jobs, &resolved.plan.jobs);
     if !verifying.is_empty() {
@@ -250,7 +269,7 @@ impl Common<'_> {
         messages: &mut Messages,
     ) -> Vec<FilePlan> {
         let (job, usage, load) = (self.job, self.usage, &self.template.load);
-        let addresses = engine::addresses(job, engine, instance, messages);
+        let addresses = engine::addresses(job, engine, instance, survey, messages);
         let paths = addresses.unwrap_or_else(|| self.naming.paths(instance));
         let Some(tree) = engine.tree_mut() else {
             return files::plan(
@@ -308,6 +327,7 @@ impl Resolver<'_> {
             mix: load.mix,
             changes: open::changes_files(load.mix, engine.def().access),
             trims: load.mix.has(Dir::Trim) || verify::trims_writes(job, load.mix),
+            trims_files: engine.trims_files(),
             engine: engine::that_does_the_io(job, &engine),
             largest: blocks.values().map(|block| block.max()).max().unwrap_or(0),
             stated: usage::stated(job),
@@ -333,6 +353,7 @@ impl Resolver<'_> {
                 identity: identity(place.written, &place),
                 depth: depth::depth(job, &engine, messages),
                 pace: pace::pace(job, &load, messages),
+                process: process(job, &engine, survey.facts, messages),
                 engine,
                 start: place.start,
                 end: end::end(job, messages),
@@ -345,7 +366,6 @@ impl Resolver<'_> {
                 journal: None,
                 replay: None,
                 iolog: replay::iolog(job),
-                process: process::process(job, survey.facts, messages),
                 record: record::record(job, messages),
                 log: None,
                 reporting: reporting::reporting(job, messages),
@@ -432,6 +452,18 @@ fn load_combinations(
     checks::streams(job, engine, load, messages);
     checks::private_memory(job, engine, messages);
     net::check(job, engine, load, messages);
+    libblkio::check(job, engine, load, messages);
+}
+
+/// The attributes of the job's threads, and the memory of its buffers.
+fn process(
+    job: Reading,
+    engine: &EnginePlan,
+    facts: &dyn Facts,
+    messages: &mut Messages,
+) -> Process {
+    let process = process::process(job, facts, messages);
+    libblkio::process(job, engine, process, messages)
 }
 
 /// The commands that carry out the writes of a job.

@@ -95,4 +95,5 @@ mod worker;
 mod zones;
 
 pub use conductor::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, Trigger, run};
+pub use fiord_engine::Targets;
 pub use replay::write_merged;

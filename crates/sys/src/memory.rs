@@ -5,9 +5,10 @@
 //! at first, except those mapped from a file that had contents.
 
 mod buffer_file;
+mod memory_file;
 mod words;
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
@@ -43,13 +44,23 @@ pub enum MemorySource {
     },
     /// Shared anonymous memory, or a file (`mmapshared`, `mmapshared:/path`).
     MmapShared(Option<PathBuf>),
+    /// A memory file (`memfd_create(2)`) of the region's own, which can be handed to another process. No word of `mem=`
+    /// names it: engines that share their buffers ask for it.
+    MemoryFile,
+    /// A memory file of huge pages. The value is the page size in bytes; `None` means the kernel's default size.
+    HugeMemoryFile(Option<Bytes>),
 }
 
 impl MemorySource {
     /// Whether the memory consists of huge pages. Lengths are then rounded up to their size.
     #[must_use]
     pub fn is_huge(&self) -> bool {
-        matches!(self, MemorySource::ShmHuge(_) | MemorySource::MmapHuge { .. })
+        matches!(
+            self,
+            MemorySource::ShmHuge(_)
+                | MemorySource::MmapHuge { .. }
+                | MemorySource::HugeMemoryFile(_)
+        )
     }
 
     /// Returns the path of the file that the memory is mapped from.
@@ -66,7 +77,9 @@ impl MemorySource {
     /// Returns the requested size of huge pages.
     fn huge_page(&self) -> Option<Bytes> {
         match self {
-            MemorySource::ShmHuge(page) | MemorySource::MmapHuge { page, .. } => *page,
+            MemorySource::ShmHuge(page)
+            | MemorySource::MmapHuge { page, .. }
+            | MemorySource::HugeMemoryFile(page) => *page,
             _ => None,
         }
     }
@@ -84,8 +97,10 @@ enum Origin {
     Segment,
     /// Mapped from a range of a file. The range is released after the mapping.
     File {
-        _range: BufferRange,
+        range: BufferRange,
     },
+    /// Mapped from a memory file.
+    MemoryFile(OwnedFd),
 }
 
 /// Memory for I/O. Dropping it releases the memory; no I/O may be in flight on it then.
@@ -149,6 +164,13 @@ impl MemoryRegion {
                 let base = segment("shmget SHM_HUGETLB", mapped, flags);
                 (base.map_err(|error| none_free(error, page, mapped))?, Origin::Segment)
             }
+            MemorySource::MemoryFile | MemorySource::HugeMemoryFile(_) => {
+                let mapping = memory_file::map_new(source, mapped);
+                mapping.map_err(|error| match source.is_huge() {
+                    true => none_free(error, page, mapped),
+                    false => none_left(mapped)(error),
+                })?
+            }
             _ => match source.path() {
                 Some(path) if page > host::page_size() => {
                     map_file(path, mapped, page).map_err(|error| none_free(error, page, mapped))?
@@ -211,6 +233,19 @@ impl MemoryRegion {
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 
+    /// Returns the file that the region is mapped from, and where the first byte of the region lies in it; `None` if the
+    /// memory is anonymous.
+    #[must_use]
+    pub fn file(&self) -> Option<(BorrowedFd<'_>, Bytes)> {
+        let (fd, mapped_from) = match &self.origin {
+            Origin::Mapped | Origin::Segment => return None,
+            Origin::File { range } => (range.file.as_fd(), range.start),
+            Origin::MemoryFile(fd) => (fd.as_fd(), Bytes::ZERO),
+        };
+        let lead = self.start.as_ptr() as u64 - self.base.as_ptr() as u64;
+        Some((fd, mapped_from.saturating_add(Bytes(lead))))
+    }
+
     /// Brings the whole region into memory and keeps it there (`mlock(2)`), until the region is dropped.
     ///
     /// # Errors
@@ -230,7 +265,7 @@ impl Drop for MemoryRegion {
                 // SAFETY: `base` is where the segment was attached, and nothing borrows it.
                 unsafe { libc::shmdt(self.base.as_ptr().cast()) };
             }
-            Origin::Mapped | Origin::File { .. } => {
+            Origin::Mapped | Origin::File { .. } | Origin::MemoryFile(_) => {
                 // SAFETY: exactly the range that was mapped, and nothing borrows it.
                 unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
             }
@@ -363,7 +398,7 @@ fn map_file(path: &Path, len: usize, page: usize) -> Result<(NonNull<u8>, Origin
     let range = BufferRange::take(path, len, page, page > host::page_size())?;
     let (fd, start) = (range.file.as_raw_fd(), range.start.0 as i64);
     let base = map("mmap", len, libc::MAP_SHARED, fd, start).map_err(|error| error.at(path))?;
-    Ok((base, Origin::File { _range: range }))
+    Ok((base, Origin::File { range }))
 }
 
 #[cfg(test)]
@@ -389,6 +424,7 @@ mod tests {
             MemorySource::Shm,
             MemorySource::Mmap(None),
             MemorySource::MmapShared(None),
+            MemorySource::MemoryFile,
         ] {
             for align in [0, 1, 512, 4096, 65536, 4 << 20] {
                 works(&source, align);
@@ -444,9 +480,11 @@ mod tests {
     fn huge_pages_work_or_the_error_names_the_remedy() {
         let sizes = huge_pages::pools().into_iter().map(|pool| Some(pool.page)).chain([None]);
         for size in sizes {
-            for source in
-                [MemorySource::MmapHuge { file: None, page: size }, MemorySource::ShmHuge(size)]
-            {
+            for source in [
+                MemorySource::MmapHuge { file: None, page: size },
+                MemorySource::ShmHuge(size),
+                MemorySource::HugeMemoryFile(size),
+            ] {
                 match MemoryRegion::new(&source, 4096, 0) {
                     Ok(mut region) => {
                         region.as_mut_slice().fill(1);

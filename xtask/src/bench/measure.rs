@@ -170,6 +170,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
     for option in job.options() {
         match option {
             "FILE" => command.arg(format!("--filename={}", place.file().display())),
+            "TARGET" => command.arg(format!("--libblkio_path={}", place.file().display())),
             "SEALED" => command.arg(format!("--filename={}", place.sealed().display())),
             "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),

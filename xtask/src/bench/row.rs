@@ -13,7 +13,7 @@ pub(super) struct Row {
 }
 
 /// The options of a job, in one or several texts, separated by blanks. `FILE` stands for a file of 256 MiB in
-/// the page cache, `SEALED` for such a file that the program itself writes before with the job's `verify`, `LOOP` for a
+/// the page cache, `TARGET` for that file as the target of an engine with an option of its own for it, `SEALED` for such a file that the program itself writes before with the job's `verify`, `LOOP` for a
 /// loop device over such a file (needs root), `TWO_CPUS` for one CPU per job, `SHARED_CPUS` for two CPUs for all
 /// threads of a job, and `SECOND_CPU` for threads of
 /// `verify_async` on another CPU than the job's.

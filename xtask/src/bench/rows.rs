@@ -115,6 +115,23 @@ pub(super) const ROWS: &[Row] = &[
         than: &[(Fio, AtLeast(1.0))],
     },
     Row {
+        name: "libblkio depth 8 random read 4 KiB, page cache",
+        what: Rate,
+        job: Job(&[
+            "--ioengine=libblkio --libblkio_driver=io_uring --iodepth=8 --rw=randread --bs=4k TARGET",
+        ]),
+        than: &[
+            (Fio, Any),
+            (
+                Itself(
+                    "io_uring",
+                    Job(&["--ioengine=io_uring --iodepth=8 --rw=randread --bs=4k FILE"]),
+                ),
+                AtLeast(0.5),
+            ),
+        ],
+    },
+    Row {
         name: "psync on threads (io_submit_mode=offload), depth 8, one CPU",
         what: Rate,
         job: Job(&[READ_4K, OFFLOADED]),

@@ -5,6 +5,8 @@ mod calls;
 mod e4defrag;
 mod extents;
 mod external;
+#[cfg(feature = "libblkio")]
+mod libblkio;
 mod names;
 mod net;
 mod posixaio;
@@ -24,6 +26,7 @@ pub(crate) fn file_engines() -> impl Iterator<Item = &'static EngineDef> {
         engine.support == Support::Built
             && engine.runs_as.is_empty()
             && engine.access.uses_file_layer()
+            && !engine.names_target()
             && engine.moves_data
     };
     table::engines().iter().filter(works)

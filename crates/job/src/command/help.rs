@@ -106,7 +106,7 @@ pub fn option(name: &str) -> String {
 pub fn engine(text: Option<&str>) -> Result<String, Diagnostic> {
     let Some(text) = text.filter(|t| !t.is_empty()) else {
         let mut out = String::from("Available IO engines:\n");
-        for e in table::engines().iter().filter(|e| e.support != Support::Later) {
+        for e in table::engines().iter().filter(|e| e.support == Support::Built) {
             let _ = writeln!(out, "\t{}", e.name);
         }
         return Ok(out);
@@ -198,7 +198,7 @@ fn details(def: &OptionDef) -> String {
         line("example", def.example);
     }
     match def.support {
-        Support::Built => {}
+        Support::Built | Support::WithoutFeature(_) => {}
         Support::Accepted(why) => line("note", &format!("accepted, but has no effect: {why}")),
         Support::Later => line("note", "not supported yet: a job that uses it ends before any I/O"),
     }

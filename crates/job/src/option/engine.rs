@@ -2,7 +2,8 @@
 //!
 //! Other crates ask an engine's entry, never its name, so that a new engine needs no change there.
 
-use super::def::Support;
+use super::def::{OptionDef, Support};
+use super::table::find_for_engine;
 
 /// The name of the engine of a job that sets no `ioengine`: fio's default on Linux.
 pub const DEFAULT_ENGINE: &str = "psync";
@@ -50,6 +51,9 @@ pub struct EngineDef {
     /// Whether a job of the engine runs a program or loads code that the job names. A policy can forbid
     /// that (`--no-exec`).
     pub runs_programs: bool,
+    /// The option of the engine that names the target of a job, instead of `filename`. Such a target must exist: the job
+    /// creates no file and extends none, and it has one target. Empty: `filename` and its like name the targets.
+    pub target_named_by: &'static str,
     /// Whether time is simulated: each job has a virtual clock, which says nothing about this
     /// machine.
     pub virtual_time: bool,
@@ -64,6 +68,23 @@ pub struct EngineDef {
 }
 
 impl EngineDef {
+    /// The engine with a driver that gets to its target in another way.
+    #[must_use]
+    pub const fn through(self, access: EngineAccess) -> Self {
+        EngineDef { access, ..self }
+    }
+    /// Whether an option of the engine names the target of a job, instead of `filename`.
+    #[must_use]
+    pub const fn names_target(&self) -> bool {
+        !self.target_named_by.is_empty()
+    }
+
+    /// The option of the engine that names the target of a job. `None`: `filename` and its like name the targets.
+    #[must_use]
+    pub fn target_option(&self) -> Option<&'static OptionDef> {
+        find_for_engine(self.name, self.target_named_by).filter(|_| self.names_target())
+    }
+
     /// Whether single writes can be durable when they complete, while others in flight are not.
     #[must_use]
     pub const fn durable_writes(&self) -> bool {

@@ -46,7 +46,7 @@ pub fn compatibility() -> String {
     let mut rows = String::new();
     for option in options {
         match option.support {
-            Support::Built => built += 1,
+            Support::Built | Support::WithoutFeature(_) => built += 1,
             Support::Accepted(_) => accepted += 1,
             Support::Later => later += 1,
         }
@@ -76,7 +76,9 @@ fn status(option: &OptionDef) -> String {
         .collect();
     match option.support {
         Support::Built if later.is_empty() || *option == *table::IOENGINE.def() => "works".into(),
-        Support::Built => format!("works, without {}", later.join(", ")),
+        Support::Built | Support::WithoutFeature(_) => {
+            format!("works, without {}", later.join(", "))
+        }
         Support::Accepted(why) => format!("accepted: {why}"),
         Support::Later => "not yet".into(),
     }
@@ -113,7 +115,7 @@ fn entry(out: &mut String, option: &OptionDef) {
     }
     let _ = write!(out, "\n\n{}\n", option.doc);
     match option.support {
-        Support::Built => {}
+        Support::Built | Support::WithoutFeature(_) => {}
         Support::Accepted(why) => {
             let _ = write!(out, "\n*Accepted without effect: {why}.*\n");
         }

@@ -8,6 +8,7 @@
 //! | how does a job drive an io_uring? | `ring` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
+//! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
 //! | how much CPU time does a job burn, which program does it run? | `activity` |
 //! | which peers does a job connect to or wait for? | `net` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
@@ -16,6 +17,7 @@
 pub(crate) mod activity;
 mod defrag;
 pub(crate) mod depth;
+pub(crate) mod libblkio;
 pub(crate) mod names;
 pub(crate) mod net;
 pub(crate) mod nvme;
@@ -78,6 +80,10 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         "external" => EnginePlan::External(library(job, messages)),
+        "libblkio" => match libblkio::options(job, messages) {
+            Some(plan) => EnginePlan::Libblkio(Box::new(plan)),
+            None => EnginePlan::Null,
+        },
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
         "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
         "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
@@ -128,7 +134,9 @@ pub(crate) fn library_exists(
 /// The entry of the engine that does the job's I/O.
 pub(crate) fn that_does_the_io(job: Reading, plan: &EnginePlan) -> &'static EngineDef {
     let named = job.spec.engine();
-    if named.runs_as.is_empty() { named } else { plan.def() }
+    let other = named.runs_as.is_empty() && plan.def().name != named.name;
+    // A job without a plan of its own has errors.
+    if other { named } else { plan.def() }
 }
 
 /// Reads `uncached`.
@@ -136,15 +144,18 @@ fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
 }
 
-/// The addresses of the targets of one instance, if the engine's options say them; otherwise the
-/// targets have the names of files.
+/// The targets of one instance, if the engine's options name them; otherwise `filename` and its like do.
 pub(crate) fn addresses(
     job: Reading,
     engine: &EnginePlan,
     instance: u32,
+    survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<Vec<PathBuf>> {
-    engine.network().map(|plan| net::addresses(job, plan, instance, messages))
+    match engine.network() {
+        Some(plan) => Some(net::addresses(job, plan, instance, messages)),
+        None => libblkio::connect(job, engine, survey, messages),
+    }
 }
 
 #[cfg(test)]
@@ -157,8 +168,13 @@ mod tests {
     use super::*;
 
     /// Options that an engine requires.
-    const NEEDED: &[(&str, &str)] =
-        &[("e4defrag", "--donorname=donor"), ("cpuio", "--cpuload=1"), ("exec", "--program=true")];
+    const NEEDED: &[(&str, &str)] = &[
+        ("e4defrag", "--donorname=donor"),
+        ("cpuio", "--cpuload=1"),
+        ("exec", "--program=true"),
+        ("libblkio", "--libblkio_driver=io_uring"),
+        ("libblkio", "--libblkio_path=/x"),
+    ];
 
     #[test]
     fn every_supported_engine_has_a_plan() {

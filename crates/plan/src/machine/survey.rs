@@ -11,11 +11,16 @@ use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
 use fiord_types::Errno;
 
+use crate::machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
 use crate::machine::facts::{Facts, Found};
+use crate::model::EnginePlan;
 
 /// Looks up each path once and remembers the result.
 pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
+    endpoints: Option<&'a dyn Endpoints>,
+    /// The targets that answered.
+    answers: HashMap<PathBuf, EndpointFacts>,
     /// One entry per path: a job may have a hundred thousand files.
     paths: HashMap<PathBuf, Known>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
@@ -50,9 +55,11 @@ pub(crate) struct LookupError {
 }
 
 impl<'a> Survey<'a> {
-    pub(crate) fn new(facts: &'a dyn Facts) -> Self {
+    pub(crate) fn new(facts: &'a dyn Facts, endpoints: Option<&'a dyn Endpoints>) -> Self {
         Survey {
             facts,
+            endpoints,
+            answers: HashMap::new(),
             paths: HashMap::new(),
             namespaces: HashMap::new(),
             users: Users::default(),
@@ -92,6 +99,20 @@ impl<'a> Survey<'a> {
             Lookup::Missing => Err(LookupError::from(&Errno::ENOENT.into())),
             Lookup::Failed(error) => Err(LookupError::clone(error)),
         }
+    }
+    /// Asks the target at an address for its properties, once in a run.
+    pub(crate) fn ask(&mut self, engine: &EnginePlan, address: &Path) -> Result<(), EndpointError> {
+        let Some(endpoints) = self.endpoints else { return Ok(()) };
+        if !self.answers.contains_key(address)
+            && let Some(facts) = endpoints.ask(engine, address)?
+        {
+            self.answers.insert(address.to_path_buf(), facts);
+        }
+        Ok(())
+    }
+    /// What the target at an address answered. `None`: it was not asked.
+    pub(crate) fn endpoint(&self, address: &Path) -> Option<EndpointFacts> {
+        self.answers.get(address).copied()
     }
     /// The properties of the NVMe namespace behind a path and of its controller; the error says why
     /// they are unknown.

@@ -14,7 +14,7 @@ pub use fiord_job::option::table::net::Protocol;
 use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
-use super::{NamesPlan, PassthroughPlan, TreePlan};
+use super::{LibblkioDriver, LibblkioPlan, NamesPlan, PassthroughPlan, TreePlan};
 
 /// The I/O engine of a job (`ioengine`) and its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +80,8 @@ pub enum EnginePlan {
     Sim(SimPlan),
     /// `external`: the engine in the shared library of this path.
     External(PathBuf),
+    /// `libblkio`: requests to a driver of the libblkio library.
+    Libblkio(Box<LibblkioPlan>),
     /// `page_fault`: `memcpy` to and from anonymous memory.
     PageFault {
         /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
@@ -117,6 +119,15 @@ impl EnginePlan {
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
             EnginePlan::External(_) => const { engine("external") },
+            EnginePlan::Libblkio(plan) => match plan.instance.driver {
+                LibblkioDriver::IoUring => const { engine("libblkio") },
+                LibblkioDriver::NvmeIoUring => {
+                    const { &engine("libblkio").through(EngineAccess::NvmeCommands) }
+                }
+                LibblkioDriver::VfioPci | LibblkioDriver::VhostUser | LibblkioDriver::VhostVdpa => {
+                    const { &engine("libblkio").through(EngineAccess::Endpoint) }
+                }
+            },
             EnginePlan::PageFault { .. } => const { engine("page_fault") },
             EnginePlan::Cpuio(_) => const { engine("cpuio") },
             EnginePlan::Exec(_) => const { engine("exec") },
@@ -193,6 +204,22 @@ impl EnginePlan {
             EnginePlan::Net(plan) | EnginePlan::Netsplice(plan) => Some(plan),
             _ => None,
         }
+    }
+
+    /// The options of `libblkio`, if this is it.
+    #[must_use]
+    pub fn blkio(&self) -> Option<&LibblkioPlan> {
+        match self {
+            EnginePlan::Libblkio(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// Whether trims work on regular files too.
+    #[must_use]
+    pub fn trims_files(&self) -> bool {
+        let zeroes = self.blkio().is_some_and(|plan| plan.zeroes_on_trim);
+        zeroes || matches!(self.def().access, EngineAccess::Extents)
     }
 
     /// The options of the simulated device, if this is one.

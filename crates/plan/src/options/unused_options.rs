@@ -8,6 +8,7 @@
 //! | about verification | `verify_rules` |
 //! | about logs | `log_rules` |
 //! | about traces, or overridden by a replayed trace | `replay_rules` |
+//! | that name files | `target_rules` |
 //! | all others | `rules` |
 //!
 //! A setting in `[global]` counts as unused only if no job that inherits it uses it.
@@ -18,6 +19,7 @@ pub(crate) mod log_rules;
 pub(crate) mod net_rules;
 pub(crate) mod replay_rules;
 pub(crate) mod rules;
+pub(crate) mod target_rules;
 pub(crate) mod verify_rules;
 
 use fiord_job::diagnostic::Diagnostic;
@@ -35,6 +37,7 @@ use log_rules::LOG_RULES;
 use net_rules::NET_RULES;
 use replay_rules::REPLAY_RULES;
 use rules::{RULES, Reports};
+use target_rules::TARGET_RULES;
 use verify_rules::VERIFY_RULES;
 
 /// The unused options found so far, in the order of the sections.
@@ -51,7 +54,7 @@ impl UnusedOptions {
         if !plan.engine.def().does_io {
             self.about_io(job, plan, &mut seen);
         }
-        let rules = REPLAY_RULES.iter().chain(NET_RULES).chain(RULES);
+        let rules = REPLAY_RULES.iter().chain(NET_RULES).chain(TARGET_RULES).chain(RULES);
         let rules = rules.chain(ENGINE_RULES).chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {

@@ -36,7 +36,7 @@ const GAP: u32 = 64;
 /// A trace cannot be found, the options are wrong, or no job merges traces.
 pub fn merges(specs: &[JobSpec], facts: &dyn Facts) -> Result<Vec<MergePlan>, Vec<Diagnostic>> {
     let mut messages = Messages::default();
-    let survey = Survey::new(facts);
+    let survey = Survey::new(facts, None);
     let mut all: Vec<MergePlan> = Vec::new();
     for job in specs.iter().map(Reading::new).filter(|job| job.is_set(MERGE_BLKTRACE_FILE)) {
         let inputs = inputs(job, 1, &survey, &mut messages).unwrap_or_default();

@@ -21,6 +21,8 @@ pub(crate) struct Naming {
     format: String,
     count: u64,
     job: String,
+    /// An option of the engine names the target.
+    named_by_engine: bool,
 }
 
 impl Naming {
@@ -50,12 +52,13 @@ impl Naming {
                 .unwrap_or_else(default),
             count: count.clamp(1, MOST_FILES),
             job: job.spec.section.clone(),
+            named_by_engine: job.spec.engine().names_target(),
         }
     }
 
     /// Whether the names are generated.
     pub(crate) fn is_generated(&self) -> bool {
-        self.names.is_empty() && self.found.is_empty()
+        !self.named_by_engine && self.names.is_empty() && self.found.is_empty()
     }
 
     /// The paths of the files of one instance.

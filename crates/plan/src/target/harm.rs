@@ -7,13 +7,14 @@
 use std::path::Path;
 
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::option::table::{DIRECTORY, FILENAME, FILENAME_FORMAT};
+use fiord_job::option::table::FILENAME_FORMAT;
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
 use crate::model::FileKind;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::target::paths;
 use crate::target::sizes::Extent;
 use crate::target::usage::Usage;
 
@@ -54,7 +55,7 @@ pub(crate) fn refuse(
 
 fn system_file(job: Reading, path: &Path, directory: &str, does: &str) -> Diagnostic {
     let shown = path.display();
-    let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
+    let option = paths::naming(job);
     let what =
         format!("`{shown}` lies in the system directory {directory}, and this job would {does}");
     job.error(option, what).help(

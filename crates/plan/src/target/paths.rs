@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     ALLOW_FILE_CREATE, BS, CREATE_ON_OPEN, DIRECTORY, FILENAME, FILETYPE, RW, TRIM_PERCENTAGE,
 };
@@ -41,6 +42,17 @@ pub(crate) fn kind_of(
         Ok(found) => found,
         Err(e)
             if e.kind == ErrorKind::NotFound
+                && usage.engine.names_target()
+                && !is_for_devices(path, survey) =>
+        {
+            if let Some(planned) = survey.planned(path) {
+                return Some((FileKind::Regular, Extent::Fixed(planned)));
+            }
+            messages.push(no_target(job, path));
+            return None;
+        }
+        Err(e)
+            if e.kind == ErrorKind::NotFound
                 && usage.stated.is_none_or(is_regular)
                 && !engine.sends_commands() =>
         {
@@ -74,7 +86,51 @@ pub(crate) fn kind_of(
         let device = nvme::device(job, path, survey, messages)?;
         return Some((FileKind::Char, Extent::Fixed(nvme::bytes(job, &device))));
     }
-    kind_of_found(job, path, found, survey, messages)
+    kind_of_found(job, path, found, survey, messages).map(|(kind, extent)| match extent {
+        Extent::Growable(Some(now)) if usage.engine.names_target() => (kind, Extent::Fixed(now)),
+        _ => (kind, extent),
+    })
+}
+
+/// Refuses blocks that a target without a path cannot transfer. `block`: the smallest, in bytes. Returns whether it did.
+fn refuse_blocks(
+    job: Reading,
+    path: &Path,
+    block: u32,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> bool {
+    let Some(unit) = survey.endpoint(path).map(|facts| facts.block.0).filter(|unit| *unit > 0)
+    else {
+        return false;
+    };
+    let fits = u64::from(block).is_multiple_of(unit);
+    if !fits {
+        let what = format!(
+            "`{}` needs multiples of its block size of {unit} bytes; the job uses {block}",
+            path.display()
+        );
+        let help = format!("To fix: write `bs={}`", u64::from(block).next_multiple_of(unit));
+        messages.push(job.error(BS, what).help(help));
+    }
+    !fits
+}
+
+/// The option that names the file of a job.
+pub(crate) fn naming(job: Reading) -> &'static OptionDef {
+    match job.spec.engine().target_option() {
+        Some(option) => option,
+        None if job.is_set(FILENAME) => FILENAME.def(),
+        None => DIRECTORY.def(),
+    }
+}
+
+/// The error for a missing file that the job does not create.
+fn no_target(job: Reading, path: &Path) -> Diagnostic {
+    let (shown, engine) = (path.display(), job.spec.engine().name);
+    let what = format!("`{shown}` does not exist, and `ioengine={engine}` creates no file");
+    job.error(naming(job), what)
+        .help(format!("To fix: check the path, or create the file: truncate -s 1G {shown}"))
 }
 
 /// The kind and the size of what an engine works on that opens no path. `None`: the engine opens one.
@@ -88,7 +144,11 @@ fn without_opening(
     Some(match usage.engine.access {
         EngineAccess::Nothing | EngineAccess::Memory => Some((FileKind::Virtual, Extent::Endless)),
         EngineAccess::Endpoint | EngineAccess::Stream => {
-            Some((FileKind::Endpoint, Extent::Endless))
+            if refuse_blocks(job, path, usage.access.block, survey, messages) {
+                return Some(None);
+            }
+            let size = survey.endpoint(path).map(|facts| Extent::Fixed(facts.size.0));
+            Some((FileKind::Endpoint, size.unwrap_or(Extent::Endless)))
         }
         EngineAccess::Names(call) => {
             let extent = names::extent(job, path, call, usage, survey, messages);
@@ -153,7 +213,7 @@ pub(super) fn may_create(
     messages: &mut Messages,
 ) -> Option<()> {
     if usage.readonly {
-        let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
+        let option = naming(job);
         let what =
             format!("`{}` does not exist, and --readonly does not create it", path.display());
         messages.push(job.error(option, what).help(
@@ -212,7 +272,7 @@ pub(super) fn is_for_devices(path: &Path, survey: &mut Survey) -> bool {
 /// The error for a device that does not exist.
 pub(super) fn no_device(job: Reading, path: &Path) -> Diagnostic {
     let shown = path.display();
-    let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
+    let option = naming(job);
     job.error(
         option,
         format!("there is no device `{shown}`, and fiord creates no regular files in /dev"),
@@ -222,7 +282,7 @@ pub(super) fn no_device(job: Reading, path: &Path) -> Diagnostic {
 
 /// The error for a path whose lookup failed.
 pub(super) fn cannot_look(job: Reading, path: &Path, error: &LookupError) -> Diagnostic {
-    let option = if job.is_set(FILENAME) { FILENAME.def() } else { DIRECTORY.def() };
+    let option = naming(job);
     job.error(option, format!("cannot use `{}`: {}", path.display(), error.text))
         .help("To fix: check the path, each directory on the way to it and their permissions")
 }

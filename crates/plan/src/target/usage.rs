@@ -3,7 +3,7 @@
 use fiord_job::option::table::{FILETYPE, FileType, GID, UID};
 
 use crate::machine::facts::FoundKind;
-use crate::model::{EngineAccess, EngineDef, FileKind, Layout, Mix, OpenPlan};
+use crate::model::{EngineDef, FileKind, Layout, Mix, OpenPlan};
 use crate::options::reading::Reading;
 
 /// The properties of a job that matter for naming, checking and sizing its files.
@@ -14,6 +14,8 @@ pub(crate) struct Usage {
     pub(crate) changes: bool,
     /// The job trims: all of its targets must be able to.
     pub(crate) trims: bool,
+    /// The engine can trim regular files too.
+    pub(crate) trims_files: bool,
     /// What the engine can do.
     pub(crate) engine: &'static EngineDef,
     /// The largest block size in bytes.
@@ -31,9 +33,9 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Whether the job's trims work only on block devices. Engines that change extents punch holes in files.
+    /// Whether the job's trims work only on block devices.
     pub(crate) fn trims_need_device(&self) -> bool {
-        self.trims && self.engine.access != EngineAccess::Extents
+        self.trims && !self.trims_files
     }
 }
 

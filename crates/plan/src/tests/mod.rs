@@ -7,6 +7,7 @@ mod fields;
 mod golden;
 mod harm;
 mod io_priorities;
+mod libblkio;
 mod logs;
 mod machine;
 mod names;

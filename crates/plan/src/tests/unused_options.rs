@@ -8,6 +8,7 @@ use crate::options::unused_options::engine_rules::ENGINE_RULES;
 use crate::options::unused_options::log_rules::LOG_RULES;
 use crate::options::unused_options::net_rules::NET_RULES;
 use crate::options::unused_options::rules::{RULES, Rule};
+use crate::options::unused_options::target_rules::TARGET_RULES;
 use crate::options::unused_options::verify_rules::VERIFY_RULES;
 
 /// One job for each rule, in the order of the table.
@@ -145,6 +146,10 @@ const NET_EXAMPLES: &[&str] = &[
     "--ioengine=net --listen --port=1 --ttl=2",
 ];
 
+/// One job for each rule about the names of files, in the order of the table.
+const TARGET_EXAMPLES: &[&str] =
+    &["--ioengine=libblkio --libblkio_driver=io_uring --libblkio_path=f --filename=g"];
+
 #[test]
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(RULES, EXAMPLES);
@@ -152,6 +157,7 @@ fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(VERIFY_RULES, VERIFY_EXAMPLES);
     check_rules(LOG_RULES, LOG_EXAMPLES);
     check_rules(NET_RULES, NET_EXAMPLES);
+    check_rules(TARGET_RULES, TARGET_EXAMPLES);
 }
 
 fn check_rules(rules: &[Rule], examples: &[&str]) {

@@ -30,6 +30,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         directions: SupportedDirections::All,
         does_io: true,
         runs_programs: false,
+        target_named_by: "",
         virtual_time: false,
         atomic: false,
         priorities: false,
@@ -66,6 +67,13 @@ impl EngineDef {
     }
     const fn needs(self, needs: &'static str) -> Self {
         EngineDef { needs, ..self }
+    }
+    /// Marks an engine that a build has only with the cargo feature of its name.
+    const fn feature(self, enabled: bool) -> Self {
+        match enabled {
+            true => self,
+            false => EngineDef { support: Support::WithoutFeature(self.name), ..self },
+        }
     }
     const fn tested(self, tested: &'static str) -> Self {
         EngineDef { tested, ..self }
@@ -228,7 +236,17 @@ pub(super) static ENGINES: &[EngineDef] = &[
         )
         .tested("2026-11: files on ext4")
     },
-    later("libblkio", Many, "Block devices, through the libblkio library."),
+    EngineDef {
+        target_named_by: "libblkio_path",
+        ..engine(
+            "libblkio",
+            Many,
+            "Files, block devices and virtio-blk devices (vhost-user, vhost-vdpa, VFIO), through the libblkio \
+             library.",
+        )
+        .tested("2026-11: files on ext4; vhost-user exports of `qemu-storage-daemon`")
+        .feature(cfg!(feature = "libblkio"))
+    },
     later("libcufile", One, "Files, with data directly in the memory of NVIDIA GPUs.")
         .needs("libcufile and an NVIDIA GPU"),
     later("libhipfile", One, "Files, with data directly in the memory of AMD GPUs.")

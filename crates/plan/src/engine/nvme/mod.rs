@@ -96,6 +96,7 @@ pub(crate) fn suits(
         (true, Some(Passthrough::Nvme)) | (false, None) => Some(()),
         (true, None | Some(Passthrough::Scsi)) => {
             let sibling = survey.facts.generic_sibling(path);
+            let engine = job.spec.engine().name;
             let hint = sibling
                 .map_or("To fix: name such a device (`ls /dev/ng*`)".into(), |generic| {
                     format!("To fix: use `filename={}`", generic.display())
@@ -104,7 +105,7 @@ pub(crate) fn suits(
                 job.error(
                     FILENAME,
                     format!(
-                        "`{shown}` is {}, and `ioengine=io_uring_cmd` sends NVMe commands to the \
+                        "`{shown}` is {}, and `ioengine={engine}` sends NVMe commands to the \
                          generic character device of a namespace (/dev/ngXnY)",
                         found.kind.in_words()
                     ),

@@ -49,11 +49,20 @@ words! {
         Vfio = new("vfio", "memory from libvfn"),
     }
 
+    /// The words of `libblkio_driver`.
+    pub enum LibblkioDriver {
+        IoUring = new("io_uring", "a file or a block device, through `io_uring`"),
+        NvmeIoUring = new("nvme-io_uring", "an NVMe generic character device, through `io_uring`"),
+        VfioPci = new("virtio-blk-vfio-pci", "a PCI device that VFIO hands to this process"),
+        VhostUser = new("virtio-blk-vhost-user", "a vhost-user server, through its Unix socket"),
+        VhostVdpa = new("virtio-blk-vhost-vdpa", "a vDPA device, through its character device"),
+    }
+
     /// The words of `libblkio_wait_mode`.
     pub enum LibblkioWaitMode {
-        Block = later("block", "a blocking call"),
-        Eventfd = later("eventfd", "a read of an event descriptor"),
-        Loop = later("loop", "a busy loop"),
+        Block = new("block", "a blocking call"),
+        Eventfd = new("eventfd", "a read of an event descriptor"),
+        Loop = new("loop", "a busy loop"),
     }
 }
 
@@ -152,50 +161,47 @@ options! {
     pub const XNVME_IOVEC: Opt<Option<u32>> = option("xnvme_iovec", COUNT, "xnvme_iovec=1")
         .of(&["xnvme"]);
 
-    /// The driver that libblkio uses.
-    pub const LIBBLKIO_DRIVER: Opt<Option<String>> =
-        option("libblkio_driver", TEXT, "libblkio_driver=io_uring").of(&["libblkio"]).later();
+    /// The driver of libblkio that does the I/O. The job must set it.
+    pub const LIBBLKIO_DRIVER: Opt<Option<LibblkioDriver>> =
+        option("libblkio_driver", one_of(), "libblkio_driver=io_uring").of(&["libblkio"]);
 
-    /// The path that the driver opens.
+    /// The target of the job: the path of a file or a device, of a vhost-user server's socket, or of a PCI device in
+    /// sysfs. The job must set it; it replaces `filename`.
     pub const LIBBLKIO_PATH: Opt<Option<String>> =
-        option("libblkio_path", TEXT, "libblkio_path=/dev/nvme0n1").of(&["libblkio"]).later();
+        option("libblkio_path", TEXT, "libblkio_path=/dev/nvme0n1").of(&["libblkio"]);
 
     /// Properties `NAME=VALUE`, separated by colons, to set before connecting.
     pub const LIBBLKIO_PRE_CONNECT_PROPS: Opt<Option<String>> =
         option("libblkio_pre_connect_props", TEXT, "libblkio_pre_connect_props=read-only=true")
-            .of(&["libblkio"])
-            .later();
+            .of(&["libblkio"]);
 
-    /// The number of entries in the driver's queues.
+    /// The number of entries in the rings of the drivers that use `io_uring`.
     pub const LIBBLKIO_NUM_ENTRIES: Opt<Option<u32>> =
-        option("libblkio_num_entries", COUNT, "libblkio_num_entries=128").of(&["libblkio"]).later();
+        option("libblkio_num_entries", COUNT, "libblkio_num_entries=128").of(&["libblkio"]);
 
-    /// The size of the driver's queues.
+    /// The number of descriptors in the queues of the virtio-blk drivers, a power of two.
     pub const LIBBLKIO_QUEUE_SIZE: Opt<Option<u32>> =
-        option("libblkio_queue_size", COUNT, "libblkio_queue_size=128").of(&["libblkio"]).later();
+        option("libblkio_queue_size", COUNT, "libblkio_queue_size=128").of(&["libblkio"]);
 
     /// Properties `NAME=VALUE`, separated by colons, to set before starting.
     pub const LIBBLKIO_PRE_START_PROPS: Opt<Option<String>> =
         option("libblkio_pre_start_props", TEXT, "libblkio_pre_start_props=num-queues=2")
-            .of(&["libblkio"])
-            .later();
+            .of(&["libblkio"]);
 
     /// Uses vectored requests.
     pub const LIBBLKIO_VECTORED: Opt<bool> =
-        option("libblkio_vectored", SWITCH, "libblkio_vectored").of(&["libblkio"]).later();
+        option("libblkio_vectored", SWITCH, "libblkio_vectored").of(&["libblkio"]);
 
-    /// Turns trims into requests that write zeroes.
+    /// Turns trims into requests that write zeroes, which regular files support too.
     pub const LIBBLKIO_WRITE_ZEROES_ON_TRIM: Opt<bool> =
         option("libblkio_write_zeroes_on_trim", SWITCH, "libblkio_write_zeroes_on_trim")
-            .of(&["libblkio"])
-            .later();
+            .of(&["libblkio"]);
 
     /// How libblkio waits for completions.
     pub const LIBBLKIO_WAIT_MODE: Opt<LibblkioWaitMode> =
         option("libblkio_wait_mode", one_of(), "libblkio_wait_mode=loop")
             .of(&["libblkio"])
-            .default("block")
-            .later();
+            .default("block");
 
     /// Enables the event descriptor for completions even if nothing waits for it.
     pub const LIBBLKIO_FORCE_ENABLE_COMPLETION_EVENTFD: Opt<bool> = option(
@@ -203,6 +209,5 @@ options! {
         SWITCH,
         "libblkio_force_enable_completion_eventfd",
     )
-    .of(&["libblkio"])
-    .later();
+    .of(&["libblkio"]);
 }

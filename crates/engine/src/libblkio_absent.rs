@@ -1,0 +1,72 @@
+//! `libblkio` in a build without the cargo feature of that name. The planner refuses its jobs.
+
+use fiord_plan::{EndpointError, EndpointFacts, LibblkioPlan};
+use fiord_types::FileIndex;
+
+use crate::{
+    Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
+    Op, Queued, Want,
+};
+
+/// The `libblkio` engine. This build has none.
+#[derive(Debug)]
+pub enum NoLibblkio {}
+
+impl NoLibblkio {
+    /// Creates no engine.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn new(_config: &EngineConfig) -> Result<Self, EngineError> {
+        let what = "this build has no engine libblkio";
+        Err(EngineError::plain(what).help("To fix: rebuild with `--features libblkio`"))
+    }
+}
+
+impl Engine for NoLibblkio {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        match *self {}
+    }
+
+    fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
+        match *self {}
+    }
+
+    fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
+        match *self {}
+    }
+
+    fn take_slots(&mut self) -> Vec<FreeSlot> {
+        match *self {}
+    }
+
+    fn buffer(&mut self, _slot: &mut FreeSlot) -> &mut [u8] {
+        match *self {}
+    }
+
+    fn hold(&mut self, _slot: FreeSlot) -> HeldSlot {
+        match *self {}
+    }
+
+    fn queue(&mut self, _slot: FreeSlot, _op: &Op) -> Queued {
+        match *self {}
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        match *self {}
+    }
+
+    fn reap(&mut self, _want: Want, _done: &mut Completions) -> Result<(), EngineError> {
+        match *self {}
+    }
+}
+
+/// Asks no target.
+pub(crate) fn ask(_plan: &LibblkioPlan) -> Result<EndpointFacts, EndpointError> {
+    let what = "this build has no engine libblkio".to_owned();
+    Err(EndpointError { what, help: None, property: false })
+}

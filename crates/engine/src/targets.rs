@@ -1,0 +1,21 @@
+//! What the engines learn before a run about targets that they connect to.
+
+use std::path::Path;
+
+use fiord_plan::{EndpointError, EndpointFacts, Endpoints, EnginePlan};
+
+use crate::libblkio;
+
+/// Asks targets by means of the engines.
+#[derive(Debug, Clone, Copy)]
+pub struct Targets;
+
+impl Endpoints for Targets {
+    fn ask(
+        &self,
+        engine: &EnginePlan,
+        _address: &Path,
+    ) -> Result<Option<EndpointFacts>, EndpointError> {
+        engine.blkio().map(libblkio::ask).transpose()
+    }
+}
