@@ -94,7 +94,7 @@ pub fn engine_options() -> &'static [&'static OptionDef] {
 /// All engines.
 #[must_use]
 pub fn engines() -> &'static [EngineDef] {
-    engines::ENGINES
+    &engines::ENGINES
 }
 
 /// The engine with this name or alias.
