@@ -408,7 +408,7 @@ complete -c fiord -l tree_per_job -x -a '0 1' -d 'Each instance of the job has a
 complete -c fiord -l tree_shift -r -d 'Each instance works on the items of the instance this many numbers after it, so that no client finds the items in its own cache that it created'
 complete -c fiord -l donorname -r -d 'The donor file for the exchange of extents'
 complete -c fiord -l inplace -r -d 'Allocates the donor\'s blocks at each exchange (1) or all of them before the run (0)'
-complete -c fiord -l skip_bad -x -a '0 1' -d 'Skips flash blocks that are marked as bad'
+complete -c fiord -l skip_bad -x -a '0 1' -d 'Fails I/Os on erase blocks that are marked as bad with EIO, and does not issue them'
 complete -c fiord -l hostname -r -d 'The host to connect to, the multicast address to receive from, or the local address to listen on'
 complete -c fiord -l port -r -d 'The port to connect to or to listen on'
 complete -c fiord -l protocol -x -a 'tcp tcpv6 udp udpv6 unix vsock' -d 'The network protocol'

@@ -40,6 +40,8 @@ pub struct EngineConfig {
     pub durable: bool,
     /// Every write has the flag `RWF_ATOMIC`.
     pub atomic: bool,
+    /// The job verifies what it writes.
+    pub verifies: bool,
     /// Access pattern to advise the kernel of (`fadvise_hint`). Only `mmap` uses it; the other
     /// engines' files are advised when they are opened.
     pub pattern: Option<AccessPattern>,
@@ -99,6 +101,7 @@ impl EngineConfig {
             direct: job.target.open.direct,
             durable: job.target.open.sync != SyncMode::None,
             atomic: job.target.open.atomic,
+            verifies: job.verify.is_some(),
             durable_writes: job.replay.as_ref().is_some_and(|replay| replay.durable_flag),
             pattern: match job.target.open.advice {
                 Advice::None | Advice::NoReuse => None,
@@ -150,6 +153,7 @@ impl EngineConfig {
             durable: false,
             atomic: false,
             durable_writes: false,
+            verifies: false,
             pattern: None,
             priorities: Vec::new(),
             placements: Vec::new(),

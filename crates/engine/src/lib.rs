@@ -42,6 +42,7 @@
 //! | what an engine is built from | `config` |
 //! | what do engines do that do no I/O | `activity` |
 //! | how an engine in a library is called | `external` |
+//! | what a job does to raw flash | `flash` |
 //! | how an engine learns that its job ends | `end` |
 //! | how synchronous calls run on threads of their own | `offload` |
 //! | where the data buffers are | `buffers` |
@@ -58,6 +59,7 @@ mod error;
 mod external;
 mod files;
 mod flags;
+mod flash;
 mod io_uring;
 mod io_uring_cmd;
 mod libaio;
@@ -85,7 +87,7 @@ use std::sync::Arc;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
-use fiord_types::{Bytes, Errno, FileIndex};
+use fiord_types::{Bytes, Errno, FileIndex, FlashCounts};
 
 pub use activity::{Cpuio, CycleEngine, Exec};
 pub use buffers::Buffers;
@@ -108,8 +110,8 @@ pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
-    E4defrag, Falloc, Ftruncate, Mmap, Net, Netsplice, PageFault, Psync, Pvsync, Pvsync2, Splice,
-    SyncRw, Vsync,
+    E4defrag, Falloc, Ftruncate, Mmap, Mtd, Net, Netsplice, PageFault, Psync, Pvsync, Pvsync2,
+    Splice, SyncRw, Vsync,
 };
 pub use targets::Targets;
 
@@ -497,6 +499,10 @@ pub trait Engine {
     /// What the kernel knew about each connection when it was closed.
     fn connections(&self) -> &[ConnectionFacts] {
         &[]
+    }
+    /// What the job did to raw flash so far; `None` for engines that use none.
+    fn flash(&self) -> Option<FlashCounts> {
+        None
     }
     /// Removes a file. The caller makes sure that no op on it is in flight.
     ///

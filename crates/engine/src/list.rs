@@ -33,6 +33,7 @@ macro_rules! for_each_engine {
             Pvsync => Pvsync, BOXED, calls;
             Pvsync2 => Pvsync2, BOXED, calls;
             Mmap => Mmap, HOT, calls;
+            Mtd => Mtd, BOXED, calls;
             Splice => Splice, BOXED, calls;
             PosixAio => PosixAio, BOXED, queues;
             Libaio => Libaio, HOT, queues;

@@ -9,7 +9,7 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
-use crate::engine::{activity, depth, libblkio, names, net, nvme, scsi};
+use crate::engine::{activity, depth, flash, libblkio, names, net, nvme, scsi};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
@@ -395,6 +395,7 @@ impl Resolver<'_> {
         distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = JobPlan { engine, ..common.template.clone() };
         let uses = (&plan.load, &plan.process.memory);
+        flash::check(*job, &plan.load, &planned, survey, messages);
         nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
         plan.identity.index = JobIndex(index);
@@ -452,6 +453,7 @@ fn load_combinations(
     checks::streams(job, engine, load, messages);
     checks::private_memory(job, engine, messages);
     net::check(job, engine, load, messages);
+    flash::threads(job, engine, messages);
     libblkio::check(job, engine, load, messages);
 }
 

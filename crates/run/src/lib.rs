@@ -64,6 +64,7 @@ pub mod debug;
 pub mod error;
 pub mod events;
 mod files;
+mod flash;
 mod guard;
 pub mod idleness;
 mod iolog;

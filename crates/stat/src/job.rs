@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Bytes, Errno, Nanos, PerDir};
+use fiord_types::{Bytes, Errno, FlashCounts, Nanos, PerDir};
 
 use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
@@ -195,9 +195,25 @@ pub struct JobData {
     /// Its connections; `None` if it uses no network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkReport>,
+    /// What it did to raw flash; `None` if it uses none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flash: Option<FlashCounts>,
 }
 
 impl JobData {
+    /// Merges what the engines of the jobs report.
+    fn merge_engines(&mut self, other: &JobData) {
+        if let Some(network) = &other.network {
+            self.network.get_or_insert_default().merge(network);
+        }
+        if let Some(flash) = &other.flash {
+            self.flash.get_or_insert_default().merge(flash);
+        }
+        if let Some(faults) = &other.faults {
+            self.faults.get_or_insert_default().merge(faults);
+        }
+    }
+
     /// Merges another job of the same entry. Adds up counts; keeps the longest run time of each direction, the first
     /// error, name, description and number style; takes the other settings from `other`.
     pub fn merge(&mut self, other: &JobData) {
@@ -241,12 +257,7 @@ impl JobData {
         self.user = self.user.saturating_add(other.user);
         self.system = self.system.saturating_add(other.system);
         self.delays.merge(&other.delays);
-        if let Some(network) = &other.network {
-            self.network.get_or_insert_default().merge(network);
-        }
-        if let Some(faults) = &other.faults {
-            self.faults.get_or_insert_default().merge(faults);
-        }
+        self.merge_engines(other);
         self.latency_depth = other.latency_depth;
         if let Some(theirs) = &other.block_errors {
             self.block_errors.get_or_insert_default().merge(theirs);
@@ -381,6 +392,7 @@ impl JobData {
             replay: self.replay.as_deref().map(ReplaySummary::of),
             faults: self.faults.clone(),
             network: self.network.clone(),
+            flash: self.flash,
         }
     }
 

@@ -8,6 +8,7 @@
 //! | open, size, allocate, sync, drop from the cache, lock, remove a file | [`mod@file`] |
 //! | device numbers, and which block device belongs to an NVMe generic device | [`node`] |
 //! | block device sizes, discard, buffer flush, scheduler | [`block`] |
+//! | raw flash: erase blocks, bad blocks, erases | [`flash`] |
 //! | zones: reports, resets, limits | [`zone`] |
 //! | SCSI commands, sense data, the generic driver | [`scsi`] |
 //! | is this device in use | [`in_use`] |
@@ -67,6 +68,7 @@ pub mod diskstats;
 pub mod errno;
 mod error;
 pub mod file;
+pub mod flash;
 pub mod host;
 pub mod huge_pages;
 pub mod in_use;

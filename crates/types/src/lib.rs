@@ -10,6 +10,7 @@
 //! | what happens when a time or an amount overflows? | `quantity` |
 //! | which job, file or zone? | `index` |
 //! | which number divides two numbers? | `divisor` |
+//! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
 //!
 //! ```
@@ -28,6 +29,7 @@ mod bytes;
 mod direction;
 mod divisor;
 mod errno;
+mod flash;
 mod index;
 mod nanos;
 mod quantity;
@@ -37,6 +39,7 @@ pub use bytes::Bytes;
 pub use direction::{Dir, PerDir};
 pub use divisor::common_divisor;
 pub use errno::Errno;
+pub use flash::{FlashCount, FlashCounts};
 pub use index::{FileIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

@@ -17,7 +17,7 @@ pub(crate) mod vsync;
 use std::os::fd::RawFd;
 
 use fiord_sys::net::ConnectionFacts;
-use fiord_types::{Errno, FileIndex};
+use fiord_types::{Errno, FileIndex, FlashCounts};
 
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::files::AttachedFiles;
@@ -37,6 +37,8 @@ pub type Net = SyncEngine<crate::net::NetCalls>;
 pub type Netsplice = Net;
 /// `ioengine=mmap`.
 pub type Mmap = SyncEngine<mmap::MmapCalls>;
+/// `ioengine=mtd`.
+pub type Mtd = SyncEngine<crate::flash::FlashCalls>;
 /// `ioengine=page_fault`.
 pub type PageFault = SyncEngine<page_fault::PageFaultCalls>;
 /// `ioengine=pvsync`.
@@ -91,6 +93,11 @@ pub trait Transfer: Sized {
     /// See [`Engine::connections`].
     fn connections(&self) -> &[ConnectionFacts] {
         &[]
+    }
+
+    /// See [`Engine::flash`].
+    fn flash(&self) -> Option<FlashCounts> {
+        None
     }
 
     /// See [`Engine::explain`].
@@ -200,6 +207,10 @@ impl<T: Transfer> Engine for SyncEngine<T> {
 
     fn connections(&self) -> &[ConnectionFacts] {
         self.transfer.connections()
+    }
+
+    fn flash(&self) -> Option<FlashCounts> {
+        self.transfer.flash()
     }
 
     fn explain(&mut self, _slot: &FreeSlot) -> Option<String> {

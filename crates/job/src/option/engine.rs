@@ -111,6 +111,9 @@ pub enum EngineAccess {
     NvmeCommands,
     /// SCSI commands to a disk or its generic character device.
     ScsiCommands,
+    /// System calls on the character device of a raw flash, which must be erased before it is written. It has no page
+    /// cache, and a trim erases.
+    Flash,
     /// System calls that change the size or the blocks of an open file, and move no data.
     Extents,
     /// System calls on the names of files, which the job does not open. They move no data.
@@ -136,6 +139,12 @@ impl EngineAccess {
     #[must_use]
     pub const fn sends_commands(self) -> bool {
         matches!(self, EngineAccess::NvmeCommands | EngineAccess::ScsiCommands)
+    }
+
+    /// Whether the target is a device of a certain kind, so that a missing one is not created as a file.
+    #[must_use]
+    pub const fn needs_device(self) -> bool {
+        self.sends_commands() || matches!(self, EngineAccess::Flash)
     }
 
     /// Whether reports print rates in bits unless `unit_base` says otherwise, as is usual for networks.
@@ -165,6 +174,7 @@ impl EngineAccess {
             EngineAccess::Mapping => true,
             EngineAccess::NvmeCommands
             | EngineAccess::ScsiCommands
+            | EngineAccess::Flash
             | EngineAccess::Extents
             | EngineAccess::Names(_)
             | EngineAccess::Endpoint

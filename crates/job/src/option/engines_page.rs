@@ -59,6 +59,7 @@ fn works_on(engine: &EngineDef) -> &'static str {
         EngineAccess::Mapping => "mapped files and devices",
         EngineAccess::NvmeCommands => "NVMe generic character devices",
         EngineAccess::ScsiCommands => "SCSI disks and their generic character devices",
+        EngineAccess::Flash => "raw flash: character devices of MTD",
         EngineAccess::Extents => "files and block devices, without data",
         EngineAccess::Names(call) if call.on_directories() => "names of directories",
         EngineAccess::Names(_) => "names of files",

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | how many I/Os are in flight? | `depth` |
 //! | which file gives its blocks to the target? | `defrag` |
+//! | what does a raw flash permit? | `flash` |
 //! | what does a job do with names? | `names` |
 //! | how does a job drive an io_uring? | `ring` |
 //! | which NVMe commands does a job send? | `nvme` |
@@ -17,6 +18,7 @@
 pub(crate) mod activity;
 mod defrag;
 pub(crate) mod depth;
+pub(crate) mod flash;
 pub(crate) mod libblkio;
 pub(crate) mod names;
 pub(crate) mod net;
@@ -29,6 +31,7 @@ mod xnvme;
 use std::path::PathBuf;
 
 use fiord_job::option::engine::EngineDef;
+use fiord_job::option::table::file_operations::SKIP_BAD;
 use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 use fiord_job::option::value::Value;
 
@@ -56,6 +59,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             nowait: job.get(pvsync2::NOWAIT),
         },
         "mmap" => EnginePlan::Mmap { thp: job.get(mmap::THP).unwrap_or(0) != 0 },
+        "mtd" => EnginePlan::Mtd { skip_bad: job.get(SKIP_BAD) },
         "splice" => EnginePlan::Splice,
         "posixaio" => EnginePlan::PosixAio,
         "libaio" => EnginePlan::Libaio {

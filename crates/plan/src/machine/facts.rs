@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use fiord_sys::flash::Flash;
 use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
@@ -158,6 +159,8 @@ pub trait Facts {
     /// # Errors
     /// The path accepts no SCSI commands.
     fn scsi_disk(&self, device: &Path) -> Result<ScsiDisk, NotScsi>;
+    /// The raw flash at a path. `None`: it is none.
+    fn flash(&self, device: &Path) -> Option<Flash>;
     /// Who uses a device. Users of a block device are its mounts, swap and holders, its
     /// partitions, and the devices built on them. A character device for storage has the users of
     /// its block device. `None`: the device is free. `users` caches the users of the machine.

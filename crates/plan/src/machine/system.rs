@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use fiord_sys::file::{self, InodeType};
+use fiord_sys::flash::Flash;
 use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme::admin::Refused;
 use fiord_sys::scsi::generic::Addressee;
@@ -138,6 +139,10 @@ impl Facts for SystemFacts {
             block: capacity.block.0 as u32,
             max_transfer: limited.map(|kib| kib * 1024),
         })
+    }
+
+    fn flash(&self, device: &Path) -> Option<Flash> {
+        fiord_sys::flash::describe(node(device)?)
     }
 
     fn user(

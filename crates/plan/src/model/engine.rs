@@ -41,6 +41,11 @@ pub enum EnginePlan {
         /// `thp`: `MADV_HUGEPAGE` on the mapping.
         thp: bool,
     },
+    /// `mtd`: reads, writes and erases raw flash.
+    Mtd {
+        /// `skip_bad`: fail I/Os on bad blocks and do not issue them.
+        skip_bad: bool,
+    },
     /// `EXT4_IOC_MOVE_EXT`: exchanges blocks with a donor file.
     E4defrag(E4defragPlan),
     /// `splice(2)` and `vmsplice(2)` through a pipe.
@@ -104,6 +109,7 @@ impl EnginePlan {
             EnginePlan::Pvsync => const { engine("pvsync") },
             EnginePlan::Pvsync2 { .. } => const { engine("pvsync2") },
             EnginePlan::Mmap { .. } => const { engine("mmap") },
+            EnginePlan::Mtd { .. } => const { engine("mtd") },
             EnginePlan::E4defrag(_) => const { engine("e4defrag") },
             EnginePlan::Splice => const { engine("splice") },
             EnginePlan::PosixAio => const { engine("posixaio") },

@@ -195,6 +195,17 @@ pub struct SeqRandSizes {
 }
 
 impl BlockSize {
+    /// The sizes in bytes, without those that are multiples of others.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<u32> {
+        match self {
+            BlockSize::Fixed(bytes) => vec![*bytes],
+            // Sizes in between are multiples of the minimum.
+            BlockSize::Range { min, max } => vec![*min, *max],
+            BlockSize::Split(list) => list.iter().map(|(bytes, _)| *bytes).collect(),
+            BlockSize::SeqRand(both) => [both.sequential.sizes(), both.random.sizes()].concat(),
+        }
+    }
     /// The smallest size in bytes.
     #[must_use]
     pub fn min(&self) -> u32 {

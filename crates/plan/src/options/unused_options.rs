@@ -5,6 +5,7 @@
 //! | options | table |
 //! |---|---|
 //! | that only some engines have | `engine_rules`; `net_rules` for engines on networks |
+//! | that raw flash does not have | `flash_rules` |
 //! | about verification | `verify_rules` |
 //! | about logs | `log_rules` |
 //! | about traces, or overridden by a replayed trace | `replay_rules` |
@@ -15,6 +16,7 @@
 
 mod conditions;
 pub(crate) mod engine_rules;
+pub(crate) mod flash_rules;
 pub(crate) mod log_rules;
 pub(crate) mod net_rules;
 pub(crate) mod replay_rules;
@@ -33,6 +35,7 @@ use crate::model::{FileKind, JobPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use engine_rules::ENGINE_RULES;
+use flash_rules::FLASH_RULES;
 use log_rules::LOG_RULES;
 use net_rules::NET_RULES;
 use replay_rules::REPLAY_RULES;
@@ -54,7 +57,12 @@ impl UnusedOptions {
         if !plan.engine.def().does_io {
             self.about_io(job, plan, &mut seen);
         }
-        let rules = REPLAY_RULES.iter().chain(NET_RULES).chain(TARGET_RULES).chain(RULES);
+        let rules = REPLAY_RULES
+            .iter()
+            .chain(NET_RULES)
+            .chain(FLASH_RULES)
+            .chain(TARGET_RULES)
+            .chain(RULES);
         let rules = rules.chain(ENGINE_RULES).chain(VERIFY_RULES).chain(LOG_RULES);
         for rule in rules.filter(|rule| (rule.unused)(job, plan)) {
             for option in rule.options.iter().copied() {

@@ -10,7 +10,7 @@ use fiord_job::option::table::{
 };
 use fiord_types::Dir;
 
-use crate::engine::{nvme, scsi};
+use crate::engine::{flash, nvme, scsi};
 use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::{LookupError, Survey};
@@ -54,7 +54,7 @@ pub(crate) fn kind_of(
         Err(e)
             if e.kind == ErrorKind::NotFound
                 && usage.stated.is_none_or(is_regular)
-                && !engine.sends_commands() =>
+                && !engine.needs_device() =>
         {
             let planned = survey.planned(path);
             if planned.is_none() {
@@ -74,6 +74,10 @@ pub(crate) fn kind_of(
         }
     };
     may_use(job, path, found, usage, survey, messages)?;
+    if engine == EngineAccess::Flash {
+        let bytes = flash::device(job, path, found, usage, survey, messages)?;
+        return Some((FileKind::Char, Extent::Fixed(bytes)));
+    }
     if engine == EngineAccess::ScsiCommands {
         let Usage { mix, access, largest, .. } = usage;
         let transfers = scsi::Transfers { mix, smallest: access.block, largest };
@@ -156,6 +160,7 @@ fn without_opening(
         }
         EngineAccess::Calls
         | EngineAccess::Extents
+        | EngineAccess::Flash
         | EngineAccess::Library
         | EngineAccess::Mapping
         | EngineAccess::NvmeCommands

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fiord_sys::flash::Flash;
 use fiord_sys::in_use::{DeviceUse, Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
@@ -22,6 +23,7 @@ pub(crate) struct Fake {
     contents: BTreeMap<PathBuf, Vec<u8>>,
     namespaces: BTreeMap<PathBuf, Result<nvme::NvmeDevice, Refused>>,
     zoned: Vec<(PathBuf, ZoneFacts)>,
+    flashes: Vec<(PathBuf, Flash)>,
 }
 
 impl Fake {
@@ -100,6 +102,12 @@ impl Fake {
         self.zoned.push((path.into(), facts));
         self.namespace(path, device)
     }
+    /// Adds a raw flash.
+    pub(crate) fn flash(mut self, path: &str, flash: Flash) -> Self {
+        let size = flash.size.0;
+        self.flashes.push((path.into(), flash));
+        self.with(path, FoundKind::Char, size)
+    }
     /// Adds a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());
@@ -152,6 +160,9 @@ impl Facts for Fake {
             Some("/dev/sda1") => Err(NotScsi::Partition),
             _ => Err(NotScsi::OtherDevice),
         }
+    }
+    fn flash(&self, device: &Path) -> Option<Flash> {
+        self.flashes.iter().find(|(path, _)| path == device).map(|(_, flash)| flash.clone())
     }
     fn user(&self, device: &Path, _: &Users) -> Result<Option<WriteObstacle>, fiord_sys::Error> {
         match self.mounted.iter().any(|m| m == device) {

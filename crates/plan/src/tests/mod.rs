@@ -4,6 +4,7 @@ mod arbitrary;
 mod contents;
 mod distribution;
 mod fields;
+mod flash;
 mod golden;
 mod harm;
 mod io_priorities;

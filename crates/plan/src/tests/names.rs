@@ -85,7 +85,7 @@ fn the_address_of_a_server_is_not_looked_up_as_a_path() {
     assert_eq!(errors(&format!("{job} --ioengine=nbd --size=1m")), [nbd]);
     let found = errors(&format!("{job} --ioengine=nbd"));
     assert!(found[1].contains("only the server knows the size"), "{found:?}");
-    // An engine that works on files.
+    // An engine that works on devices.
     let found = errors(&format!("{job} --ioengine=mtd --size=1m"));
-    assert!(found[1].contains("there is no device `/dev/server`"), "{found:?}");
+    assert!(found[0].contains("there is no device `/dev/server`"), "{found:?}");
 }

@@ -5,6 +5,7 @@ use fiord_job::diagnostic::{Level, Note};
 use super::*;
 use crate::machine::facts::FoundKind;
 use crate::options::unused_options::engine_rules::ENGINE_RULES;
+use crate::options::unused_options::flash_rules::FLASH_RULES;
 use crate::options::unused_options::log_rules::LOG_RULES;
 use crate::options::unused_options::net_rules::NET_RULES;
 use crate::options::unused_options::rules::{RULES, Rule};
@@ -131,6 +132,7 @@ fn machine() -> Fake {
         .namespace("/dev/ng2n1", nvme::protected(3))
         .text_file("scheme", "0, 4096, 1")
         .file("f", 1 << 20)
+        .flash("/dev/mtd0", flash::nand())
 }
 
 fn warnings(line: &str) -> Vec<String> {
@@ -149,6 +151,8 @@ const NET_EXAMPLES: &[&str] = &[
 /// One job for each rule about the names of files, in the order of the table.
 const TARGET_EXAMPLES: &[&str] =
     &["--ioengine=libblkio --libblkio_driver=io_uring --libblkio_path=f --filename=g"];
+/// One job for each rule about raw flash, in the order of the table.
+const FLASH_EXAMPLES: &[&str] = &["--ioengine=mtd --filename=/dev/mtd0 --rw=write --sync=1"];
 
 #[test]
 fn each_rule_reports_its_option_once_and_where_it_is_set() {
@@ -158,6 +162,7 @@ fn each_rule_reports_its_option_once_and_where_it_is_set() {
     check_rules(LOG_RULES, LOG_EXAMPLES);
     check_rules(NET_RULES, NET_EXAMPLES);
     check_rules(TARGET_RULES, TARGET_EXAMPLES);
+    check_rules(FLASH_RULES, FLASH_EXAMPLES);
 }
 
 fn check_rules(rules: &[Rule], examples: &[&str]) {

@@ -69,6 +69,7 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
     ours.extend(faults.map(|faults| ("injected_faults".into(), faults)));
     let network = job.network.as_ref().map(super::network::network);
     ours.extend(network.map(|network| ("network".into(), network)));
+    ours.extend(job.flash.as_ref().map(|report| ("flash".into(), super::flash::flash(report))));
     if !ours.is_empty() {
         keys.push(("fiord".into(), Value::Object(ours)));
     }

@@ -7,6 +7,7 @@
 mod document;
 mod extras;
 mod faults;
+mod flash;
 mod job;
 mod network;
 mod replay;

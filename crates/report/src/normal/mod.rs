@@ -5,6 +5,7 @@ mod device;
 mod distribution;
 mod faults;
 pub(crate) mod findings;
+mod flash;
 mod generator;
 mod idleness;
 mod job;

@@ -71,6 +71,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         block_errors: node.get("fiord").find("block_errors").map(block_errors),
         verify: node.get("fiord").find("verify").map(verify::results),
         faults: node.get("fiord").find("injected_faults").map(super::faults::faults),
+        flash: node.get("fiord").find("flash").map(super::flash::flash),
         network: node.get("fiord").find("network").map(super::network::network),
         options,
         ..configured

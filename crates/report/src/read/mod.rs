@@ -16,10 +16,12 @@
 //! | the key `fiord` | `extras.rs` |
 //! | injected faults of a job | `faults.rs` |
 //! | connections of a job | `network.rs` |
+//! | raw flash of a job | `flash.rs` |
 //! | how are missing keys and other types treated | `node.rs` |
 
 mod extras;
 mod faults;
+mod flash;
 mod job;
 mod network;
 mod node;

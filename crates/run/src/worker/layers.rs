@@ -8,7 +8,7 @@ use fiord_engine::{
     Queued, Time, TrimRange, Want,
 };
 use fiord_sys::net::ConnectionFacts;
-use fiord_types::FileIndex;
+use fiord_types::{FileIndex, FlashCounts};
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
 pub(super) trait AnyEngine<C = MachineClock> {
@@ -17,6 +17,7 @@ pub(super) trait AnyEngine<C = MachineClock> {
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
     fn connect(&mut self) -> Result<(), EngineError>;
     fn connections(&self) -> &[ConnectionFacts];
+    fn flash(&self) -> Option<FlashCounts>;
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     fn take_slots(&mut self) -> Vec<FreeSlot>;
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
@@ -45,6 +46,9 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     }
     fn connections(&self) -> &[ConnectionFacts] {
         Engine::connections(self)
+    }
+    fn flash(&self) -> Option<FlashCounts> {
+        Engine::flash(self)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         Engine::detach(self, file)
@@ -174,6 +178,9 @@ impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     }
     fn connections(&self) -> &[ConnectionFacts] {
         self.below.engine().connections()
+    }
+    fn flash(&self) -> Option<FlashCounts> {
+        self.below.engine().flash()
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.below.engine_mut().detach(file)

@@ -42,7 +42,7 @@ use fiord_stat::shares::TimeShares;
 use fiord_stat::verify::VerifyResults;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
-use fiord_types::{FileIndex, Nanos};
+use fiord_types::{FileIndex, FlashCounts, Nanos};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
@@ -171,6 +171,8 @@ pub(crate) struct WorkerResult {
     pub warnings: Vec<String>,
     /// What the kernel knew about its connections when they were closed; empty if it uses no network.
     pub connections: Vec<ConnectionFacts>,
+    /// What it did to raw flash; `None` if it uses none, and before its end.
+    pub flash: Option<FlashCounts>,
     /// How it followed its trace; `None` without `read_iolog`.
     pub replay: Option<Box<ReplayResults>>,
     /// What it saves about its writes; `None` without `verify_state_save`.

@@ -1,6 +1,6 @@
 //! The entry of a job.
 
-use fiord_types::{Bytes, Errno, Nanos};
+use fiord_types::{Bytes, Errno, FlashCounts, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::NumberStyle;
@@ -124,6 +124,9 @@ pub struct JobReport {
     /// The connections of the job; `None` if it uses no network.
     #[serde(default)]
     pub network: Option<NetworkReport>,
+    /// What the job did to raw flash; `None` if it uses none.
+    #[serde(default)]
+    pub flash: Option<FlashCounts>,
 }
 
 impl JobReport {

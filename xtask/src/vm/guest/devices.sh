@@ -112,6 +112,15 @@ scsi_links() {
     link "/dev/bsg/${device##*/}" "$1-bsg"
 }
 
+# The raw flash with the name $1: flash_link NAME LINK.
+flash_link() {
+    for flash in /sys/class/mtd/mtd*; do
+        [ "$(cat "$flash/name" 2>/dev/null)" = "$1" ] && { link "/dev/${flash##*/}" "$2"; return; }
+    done
+    echo "there is no flash with the name $1" >&2
+    return 1
+}
+
 # Connects to a subsystem of NVMe over Fabrics: the options as nvme-cli would write them.
 nvme_connect() {
     hostid=8d6a2e52-7f2c-4d2b-9a3e-5d1f0c2b7a10

@@ -10,7 +10,8 @@ use crate::option::engine::{
 
 use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One, OnePerFile};
 use EngineAccess::{
-    Endpoint, Extents, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands, Stream,
+    Endpoint, Extents, Flash, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands,
+    Stream,
 };
 
 /// Declares a supported engine that moves data with system calls on files, without any of the
@@ -208,7 +209,9 @@ const LIST: &[EngineDef] = &[
     later("gfapi_async", Many, "Files of a GlusterFS volume, with asynchronous calls.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume"),
-    later("mtd", One, "Raw flash through its character device. Trims erase blocks."),
+    engine("mtd", One, "Raw flash through its character device. Trims erase blocks.")
+        .on(Flash)
+        .tested("2026-11: `mtdram` and `nandsim` in `cargo xtask vm`"),
     later("dev-dax", One, "Persistent memory through its DAX character device.").on(Mapping),
     later("libpmem", One, "A mapped file in persistent memory, with flushes from user space.")
         .on(Mapping),

@@ -13,8 +13,7 @@ use fiord_types::{Bytes, Dir};
 use crate::load::blocks::size_option;
 use crate::load::{write_commands, zones};
 use crate::model::{
-    BlockSize, FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step,
-    WriteCommand,
+    FilePlan, Load, Memory, NvmeTarget, ProtectionPlan, ProtectionType, Step, WriteCommand,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -111,7 +110,7 @@ impl LimitedJob<'_> {
         let block = target.block;
         let option = size_option(self.job);
         for dir in self.used() {
-            let odd = sizes(&self.load.blocks[dir]);
+            let odd = self.load.blocks[dir].sizes();
             let Some(odd) = odd.into_iter().find(|bytes| !bytes.is_multiple_of(block)) else {
                 continue;
             };
@@ -406,15 +405,4 @@ impl LimitedJob<'_> {
 
 fn most(bytes: Option<u64>, what: &str, help: &'static str) -> Option<Most> {
     bytes.map(|bytes| Most { bytes, what: what.into(), help })
-}
-
-/// The block sizes in bytes, without those that are multiples of others.
-fn sizes(blocks: &BlockSize) -> Vec<u32> {
-    match blocks {
-        BlockSize::Fixed(bytes) => vec![*bytes],
-        // Sizes in between are multiples of the minimum.
-        BlockSize::Range { min, max } => vec![*min, *max],
-        BlockSize::Split(list) => list.iter().map(|(bytes, _)| *bytes).collect(),
-        BlockSize::SeqRand(both) => [sizes(&both.sequential), sizes(&both.random)].concat(),
-    }
 }

@@ -50,11 +50,14 @@ pub(super) fn finish<E: Engine>(
 /// The result of a job that ended at `now`. Closes its engine.
 #[inline(never)]
 pub(super) fn result<E: Engine>(mut state: JobState<'_>, engine: &mut E, now: u64) -> WorkerResult {
+    let flash = engine.flash();
     let closed = engine.close();
     let ended = state.hooks.end(now);
     state.keep_error(ended);
     let mut result = state.result(now);
     result.faults = engine.injected_faults().cloned();
+    result.warnings.extend(flash.into_iter().flat_map(crate::flash::warnings));
+    result.flash = flash;
     result.connections = engine.connections().to_vec();
     if let Err(error) = closed {
         result.error.get_or_insert(JobError::from(error).during(Stage::End));

@@ -82,9 +82,10 @@ options! {
     pub const INPLACE: Opt<Option<u8>> = option("inplace", int(0, 1), "inplace=1")
         .of(&["e4defrag"]);
 
-    /// Skips flash blocks that are marked as bad.
+    /// Fails I/Os on erase blocks that are marked as bad with `EIO`, and does not issue them. To continue after them, add
+    /// `ignore_error=EIO,EIO,EIO`. Without it, the kernel decides: it refuses to erase a bad block, but reads and
+    /// writes it.
     pub const SKIP_BAD: Opt<bool> = option("skip_bad", BOOL, "skip_bad=1")
         .of(&["mtd"])
-        .default("0")
-        .later();
+        .default("0");
 }

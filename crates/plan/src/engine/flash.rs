@@ -1,0 +1,172 @@
+//! `ioengine=mtd`: whether a target is a raw flash, and whether it permits the job's sizes and offsets.
+
+use std::path::Path;
+
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::{
+    BA, BS_UNALIGNED, FILENAME, IO_SUBMIT_MODE, IoSubmitMode, OFFSET, OFFSET_INCREMENT, RW,
+    TRIM_PERCENTAGE, TRIM_VERIFY_ZERO,
+};
+use fiord_sys::flash::Flash;
+use fiord_types::{Bytes, Dir};
+
+use crate::load::blocks::size_option;
+use crate::machine::facts::{Found, FoundKind};
+use crate::machine::survey::Survey;
+use crate::model::{EngineAccess, EnginePlan, FilePlan, Load, Step};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+use crate::target::usage::Usage;
+use crate::verify::trims_writes;
+
+/// How to find the devices of raw flash.
+const NAME_ONE: &str =
+    "To fix: name the character device of one (/dev/mtd0; `cat /proc/mtd` lists them)";
+
+/// The size in bytes of the raw flash at a path. `None`: it does not support the job, and a message says why.
+pub(crate) fn device(
+    job: Reading,
+    path: &Path,
+    found: Found,
+    usage: Usage,
+    survey: &Survey,
+    messages: &mut Messages,
+) -> Option<u64> {
+    let shown = path.display();
+    let flash = match found.kind {
+        FoundKind::Char => survey.facts.flash(path),
+        _ => None,
+    };
+    let Some(flash) = flash else {
+        let is = match found.kind {
+            FoundKind::Char => "no raw flash",
+            other => other.in_words(),
+        };
+        let what =
+            format!("`{shown}` is {is}, and `ioengine={}` works on raw flash", usage.engine.name);
+        messages.push(job.error(FILENAME, what).help(NAME_ONE));
+        return None;
+    };
+    if usage.changes && !flash.writable {
+        let what = format!("`{shown}` is read-only");
+        let help = "To fix: use `rw=read`, or name a device that can be written (/dev/mtd0, not /dev/mtd0ro)";
+        messages.push(job.error(FILENAME, what).help(help));
+        return None;
+    }
+    Some(flash.size.0)
+}
+
+/// Refuses threads that share a flash.
+pub(crate) fn threads(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
+    let def = engine.def();
+    if def.access == EngineAccess::Flash && job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
+        let what = format!(
+            "`ioengine={}` makes its calls on one thread: a flash carries out one operation at a time",
+            def.name
+        );
+        messages.push(job.error(IO_SUBMIT_MODE, what).help("To fix: leave it out"));
+    }
+}
+
+/// Refuses sizes and offsets that the flashes of a job do not permit.
+pub(crate) fn check(
+    job: Reading,
+    load: &Load,
+    files: &[FilePlan],
+    survey: &Survey,
+    messages: &mut Messages,
+) {
+    if job.spec.engine().access != EngineAccess::Flash {
+        return;
+    }
+    for file in files {
+        let Some(flash) = survey.facts.flash(&file.path) else { continue };
+        let on = OnFlash { job, load, file, flash };
+        let before = messages.errors.len();
+        if load.mix.has(Dir::Write) {
+            on.fits(Dir::Write, on.flash.write_unit, "is written in units of", messages);
+        }
+        if load.mix.has(Dir::Trim) && messages.errors.len() == before {
+            on.fits(Dir::Trim, on.flash.erase_block, "is erased in blocks of", messages);
+        }
+        if trims_writes(job, load.mix) {
+            on.trims_of_written_blocks(messages);
+        }
+        if messages.errors.len() > before {
+            return;
+        }
+    }
+}
+
+/// A job and one of its flashes.
+struct OnFlash<'a> {
+    job: Reading<'a>,
+    load: &'a Load,
+    file: &'a FilePlan,
+    flash: Flash,
+}
+
+impl OnFlash<'_> {
+    /// An error about a number of bytes that is not a multiple of `unit`.
+    fn odd(&self, option: &'static OptionDef, odd: u64, unit: Bytes, is: &str) -> Diagnostic {
+        let what = format!(
+            "`{}` {is} {unit} bytes, and {odd} is not a multiple of that",
+            self.file.path.display()
+        );
+        self.job.error(option, what).help(format!("To fix: write {}", odd.next_multiple_of(unit.0)))
+    }
+
+    /// Checks that sizes and offsets of one direction are multiples of `unit`.
+    fn fits(&self, dir: Dir, unit: Bytes, is: &str, messages: &mut Messages) {
+        let whole = |bytes: u64| bytes.is_multiple_of(unit.0);
+        let sizes = self.load.blocks[dir].sizes();
+        if let Some(odd) = sizes.into_iter().map(u64::from).find(|bytes| !whole(*bytes)) {
+            messages.push(self.odd(size_option(self.job), odd, unit, is));
+        }
+        if self.load.unaligned && unit > Bytes(1) {
+            let what = format!("`{}` {is} {unit} bytes", self.file.path.display());
+            let help = "To fix: leave out `bs_unaligned`";
+            messages.push(self.job.error(BS_UNALIGNED, what).help(help));
+        }
+        if !whole(self.file.offset.0) {
+            let option = match self.job.is_set(OFFSET) {
+                true => OFFSET.def(),
+                false => OFFSET_INCREMENT.def(),
+            };
+            messages.push(self.odd(option, self.file.offset.0, unit, is));
+        }
+        let align = self.load.align[dir];
+        if self.job.is_set(BA) && !whole(align) {
+            messages.push(self.odd(BA.def(), align, unit, is));
+        }
+        if let Step::Skip(skip) = self.load.step
+            && !whole(skip.unsigned_abs())
+        {
+            messages.push(self.odd(RW.def(), skip.unsigned_abs(), unit, is));
+        }
+    }
+
+    /// Refuses trims of single written blocks (`trim_percentage`) that are no erase blocks, or are expected to
+    /// contain zeros.
+    fn trims_of_written_blocks(&self, messages: &mut Messages) {
+        let job = self.job;
+        let shown = self.file.path.display();
+        let unit = self.flash.erase_block;
+        let sizes = self.load.blocks[Dir::Write].sizes();
+        if sizes.into_iter().any(|bytes| !Bytes(bytes.into()).is_multiple_of(unit)) {
+            let what = format!(
+                "`{shown}` is erased in blocks of {unit} bytes, and the job trims blocks that it writes"
+            );
+            let help = format!("To fix: write `bs={unit}`, or leave out `trim_percentage`");
+            messages.push(job.error(TRIM_PERCENTAGE, what).help(help));
+        }
+        if job.get(TRIM_VERIFY_ZERO) {
+            let what = format!(
+                "all bits of an erased block of `{shown}` are 1, so that it contains no zeros"
+            );
+            messages
+                .push(job.error(TRIM_VERIFY_ZERO, what).help("To fix: write `trim_verify_zero=0`"));
+        }
+    }
+}
