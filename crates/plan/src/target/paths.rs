@@ -40,36 +40,11 @@ pub(crate) fn kind_of(
     }
     let found = match survey.look(path) {
         Ok(found) => found,
-        Err(e)
-            if e.kind == ErrorKind::NotFound
-                && usage.engine.names_target()
-                && !is_for_devices(path, survey) =>
-        {
-            if let Some(planned) = survey.planned(path) {
-                return Some((FileKind::Regular, Extent::Fixed(planned)));
-            }
-            messages.push(no_target(job, path));
-            return None;
-        }
-        Err(e)
-            if e.kind == ErrorKind::NotFound
-                && usage.stated.is_none_or(is_regular)
-                && !engine.needs_device() =>
-        {
-            let planned = survey.planned(path);
-            if planned.is_none() {
-                if !usage.access.mounted_write && is_for_devices(path, survey) {
-                    messages.push(no_device(job, path));
-                    return None;
-                }
-                may_create(job, path, usage, messages)?;
-                readable_when_made(job, path, usage.mix, &usage.layout, messages);
-            }
-            return Some((FileKind::Regular, Extent::Growable(planned)));
+        Err(e) if e.kind == ErrorKind::NotFound => {
+            return missing(job, path, &e, usage, survey, messages);
         }
         Err(e) => {
-            let missing = e.kind == ErrorKind::NotFound && is_for_devices(path, survey);
-            messages.push(if missing { no_device(job, path) } else { cannot_look(job, path, &e) });
+            messages.push(cannot_look(job, path, &e));
             return None;
         }
     };
@@ -94,6 +69,41 @@ pub(crate) fn kind_of(
         Extent::Growable(Some(now)) if usage.engine.names_target() => (kind, Extent::Fixed(now)),
         _ => (kind, extent),
     })
+}
+
+/// The kind and size that a missing file will have. `None`: a message says why the job cannot create it.
+fn missing(
+    job: Reading,
+    path: &Path,
+    error: &LookupError,
+    usage: Usage,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> Option<(FileKind, Extent)> {
+    let for_devices = is_for_devices(path, survey);
+    let planned = survey.planned(path);
+    if usage.engine.names_target() && !for_devices {
+        if planned.is_none() {
+            messages.push(no_target(job, path));
+        }
+        return planned.map(|size| (FileKind::Regular, Extent::Fixed(size)));
+    }
+    if usage.stated.is_some_and(|kind| !is_regular(kind)) || usage.engine.access.needs_device() {
+        messages.push(match for_devices {
+            true => no_device(job, path),
+            false => cannot_look(job, path, error),
+        });
+        return None;
+    }
+    if planned.is_none() {
+        if !usage.access.mounted_write && for_devices {
+            messages.push(no_device(job, path));
+            return None;
+        }
+        may_create(job, path, usage, messages)?;
+        readable_when_made(job, path, usage.mix, &usage.layout, messages);
+    }
+    Some((FileKind::Regular, Extent::Growable(planned)))
 }
 
 /// Refuses blocks that a target without a path cannot transfer. `block`: the smallest, in bytes. Returns whether it did.
