@@ -43,6 +43,7 @@
 //! | what do engines do that do no I/O | `activity` |
 //! | how an engine in a library is called | `external` |
 //! | what a job does to raw flash | `flash` |
+//! | how a library of the system is loaded | `library` |
 //! | how an engine learns that its job ends | `end` |
 //! | how synchronous calls run on threads of their own | `offload` |
 //! | where the data buffers are | `buffers` |
@@ -68,12 +69,14 @@ mod libblkio;
 #[cfg(not(feature = "libblkio"))]
 #[path = "libblkio_absent.rs"]
 mod libblkio;
+mod library;
 mod list;
 mod names;
 mod net;
 mod null;
 mod offload;
 mod posixaio;
+mod rdma;
 mod sg;
 pub mod sim;
 mod slot;
@@ -106,6 +109,7 @@ pub use names::{Names, NamesRing};
 pub use null::Null;
 pub use offload::Offload;
 pub use posixaio::PosixAio;
+pub use rdma::Rdma;
 pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};

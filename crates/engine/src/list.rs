@@ -47,6 +47,7 @@ macro_rules! for_each_engine {
             NamesRing => NamesRing, BOXED, queues;
             Net => Net, BOXED, calls;
             Netsplice => Netsplice, BOXED, calls;
+            Rdma => Rdma, BOXED, queues;
             Null => Null, HOT, queues;
             Libblkio => Libblkio, BOXED, queues;
             External => External, BOXED, queues;

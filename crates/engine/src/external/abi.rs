@@ -5,7 +5,7 @@ use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-use crate::EngineError;
+use crate::{EngineError, library};
 
 /// The version of the interface.
 const API: u32 = 1;
@@ -88,10 +88,7 @@ pub(super) struct Functions {
 pub(super) fn load(path: &Path) -> Result<Functions, EngineError> {
     let shown = path.display();
     let wrong = |why: &str| EngineError::plain(format!("ioengine=external:{shown}: {why}"));
-    if cfg!(target_feature = "crt-static") {
-        let why = "a statically linked fiord cannot load libraries";
-        return Err(wrong(why).help("To fix: use a fiord that is linked dynamically"));
-    }
+    library::possible(&format_args!("ioengine=external:{shown}"))?;
     let file = std::fs::metadata(path).and_then(|facts| match facts.len() {
         len if facts.is_file() && len <= LARGEST => std::fs::read(path),
         _ => Err(std::io::ErrorKind::InvalidData.into()),

@@ -48,6 +48,8 @@ pub struct EngineDef {
     /// load: a cycle has no file, no size and no direction, and reports count it as a read of 0
     /// bytes.
     pub does_io: bool,
+    /// Whether reports print rates in bits unless `unit_base` says otherwise, as is usual for networks.
+    pub counts_bits: bool,
     /// Whether a job of the engine runs a program or loads code that the job names. A policy can forbid
     /// that (`--no-exec`).
     pub runs_programs: bool,
@@ -145,12 +147,6 @@ impl EngineAccess {
     #[must_use]
     pub const fn needs_device(self) -> bool {
         self.sends_commands() || matches!(self, EngineAccess::Flash)
-    }
-
-    /// Whether reports print rates in bits unless `unit_base` says otherwise, as is usual for networks.
-    #[must_use]
-    pub const fn counts_bits(self) -> bool {
-        matches!(self, EngineAccess::Stream)
     }
 
     /// Whether the target is an address, which no path on this machine leads to.

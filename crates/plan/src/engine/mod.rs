@@ -11,7 +11,7 @@
 //! | which SCSI commands does a job send? | `scsi` |
 //! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
 //! | how much CPU time does a job burn, which program does it run? | `activity` |
-//! | which peers does a job connect to or wait for? | `net` |
+//! | which peers does a job connect to or wait for? | `net`, `rdma` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
 //! | which engine runs a job for xNVMe? | `xnvme` |
 
@@ -23,6 +23,7 @@ pub(crate) mod libblkio;
 pub(crate) mod names;
 pub(crate) mod net;
 pub(crate) mod nvme;
+pub(crate) mod rdma;
 pub(crate) mod ring;
 pub(crate) mod scsi;
 mod simulated;
@@ -81,6 +82,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "netsplice" => {
             EnginePlan::Netsplice(NetPlan { spliced: true, ..net::options(job, messages) })
         }
+        "rdma" => EnginePlan::Rdma(rdma::options(job)),
         "null" => EnginePlan::Null,
         "sim" => EnginePlan::Sim(simulated::options(job, messages)),
         "external" => EnginePlan::External(library(job, messages)),
@@ -156,6 +158,9 @@ pub(crate) fn addresses(
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> Option<Vec<PathBuf>> {
+    if let Some(plan) = engine.rdma() {
+        return Some(rdma::addresses(job, plan, instance, messages));
+    }
     match engine.network() {
         Some(plan) => Some(net::addresses(job, plan, instance, messages)),
         None => libblkio::connect(job, engine, survey, messages),

@@ -16,7 +16,7 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
 /// The largest port of TCP and UDP.
-const LAST_PORT: u32 = 65_535;
+pub(super) const LAST_PORT: u32 = 65_535;
 
 /// The most bytes of one datagram: what the 16-bit length fields leave beside the headers.
 const fn largest_datagram(protocol: Protocol) -> u32 {
@@ -131,7 +131,8 @@ pub(crate) fn addresses(
     if plan.protocol == Protocol::Unix {
         return unix_paths(job, &hosts, instance, messages);
     }
-    let port = port(job, plan, instance, messages);
+    let last = (plan.protocol != Protocol::Vsock).then_some(LAST_PORT);
+    let port = port(job, last, instance, messages);
     let mut addresses = Vec::with_capacity(hosts.len());
     for host in hosts {
         let host = match host.as_str() {
@@ -151,13 +152,17 @@ pub(crate) fn addresses(
             messages.push(job.error(option, what).help(help));
             break;
         }
-        let shown = match host.contains(':') {
-            true => format!("[{host}]:{port}"),
-            false => format!("{host}:{port}"),
-        };
-        addresses.push(PathBuf::from(shown));
+        addresses.push(host_and_port(host, port));
     }
     addresses
+}
+
+/// `HOST:PORT`, with brackets around an IPv6 address.
+pub(super) fn host_and_port(host: &str, port: u32) -> PathBuf {
+    PathBuf::from(match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    })
 }
 
 /// The remedy for a job without a peer.
@@ -195,18 +200,18 @@ fn unix_paths(
     names.iter().map(own).collect()
 }
 
-/// The port of one instance.
-fn port(job: Reading, plan: &NetPlan, instance: u32, messages: &mut Messages) -> u32 {
+/// The port of one instance. `last`: the largest port.
+pub(super) fn port(job: Reading, last: Option<u32>, instance: u32, messages: &mut Messages) -> u32 {
     let Some(first) = job.get(PORT) else {
         let what = "network IO requires port for tcp or udp";
         messages.push(job.error(PORT, what).help("To fix: write `port=8888`"));
         return 0;
     };
     let port = first.saturating_add(instance);
-    if port > LAST_PORT && plan.protocol != Protocol::Vsock {
+    if let Some(last) = last.filter(|last| port > *last) {
         let what = format!(
             "each instance of the job has a port of its own, and the last one has {port}, which is \
-             above {LAST_PORT}"
+             above {last}"
         );
         messages.push(job.error(PORT, what).help("To fix: use a smaller `port` or `numjobs`"));
     }

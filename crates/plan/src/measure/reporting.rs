@@ -25,7 +25,7 @@ pub(crate) fn reporting(job: Reading, messages: &mut Messages) -> Reporting {
         per_core: job.get(CORE_BANDWIDTH),
         kb_base: job.spec.bases.kb,
         unit_base: match job.get(UNIT_BASE) {
-            UnitBase::Engine if job.spec.engine().access.counts_bits() => 1,
+            UnitBase::Engine if job.spec.engine().counts_bits => 1,
             UnitBase::Engine => 0,
             UnitBase::Bits => 1,
             UnitBase::Bytes => 8,

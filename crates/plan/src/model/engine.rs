@@ -10,7 +10,7 @@ pub use fiord_job::option::engine::{
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
 pub use fiord_job::option::table::activity::CpuMode;
 use fiord_job::option::table::engine;
-pub use fiord_job::option::table::net::Protocol;
+pub use fiord_job::option::table::net::{Protocol, Verb};
 use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
@@ -79,6 +79,8 @@ pub enum EnginePlan {
     Net(NetPlan),
     /// `netsplice`: sends or receives over a socket with `splice(2)`.
     Netsplice(NetPlan),
+    /// `rdma`: accesses the memory of a peer, or exchanges messages with it.
+    Rdma(RdmaPlan),
     /// `null`: completes every I/O at once and moves no data.
     Null,
     /// `sim`: a simulated device with a virtual clock.
@@ -122,6 +124,7 @@ impl EnginePlan {
             EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,
             EnginePlan::Net(_) => const { engine("net") },
             EnginePlan::Netsplice(_) => const { engine("netsplice") },
+            EnginePlan::Rdma(_) => const { engine("rdma") },
             EnginePlan::Null => const { engine("null") },
             EnginePlan::Sim(_) => const { engine("sim") },
             EnginePlan::External(_) => const { engine("external") },
@@ -217,6 +220,15 @@ impl EnginePlan {
     pub fn blkio(&self) -> Option<&LibblkioPlan> {
         match self {
             EnginePlan::Libblkio(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The options of the connection, if the engine is `rdma`.
+    #[must_use]
+    pub const fn rdma(&self) -> Option<&RdmaPlan> {
+        match self {
+            EnginePlan::Rdma(plan) => Some(plan),
             _ => None,
         }
     }
@@ -399,6 +411,18 @@ pub struct NetPlan {
     /// Further blocks follow each block without a pause, so that the kernel may wait for them before
     /// it sends a segment that is not full (`MSG_MORE`).
     pub continuous: bool,
+}
+
+/// The options of `rdma`. The address of the peer, or that to wait at, is the path of the job's
+/// [`super::FilePlan`]: `HOST:PORT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RdmaPlan {
+    /// `verb`: what the end that connects does.
+    pub verb: Verb,
+    /// This end waits for its peer.
+    pub waits: bool,
+    /// `bindname`: the local address of an end that connects. `None`: the kernel chooses.
+    pub bind: Option<String>,
 }
 
 /// The options of the simulated device.

@@ -18,6 +18,7 @@ mod order;
 mod pace;
 mod placement;
 mod ranges;
+mod rdma;
 mod regions;
 mod registry;
 mod scsi;

@@ -146,6 +146,7 @@ const NET_EXAMPLES: &[&str] = &[
     "--ioengine=net --hostname=h --port=1 --rw=write --fsync=1",
     "--ioengine=net --protocol=unix --filename=s --nodelay=1",
     "--ioengine=net --listen --port=1 --ttl=2",
+    "--ioengine=rdma --port=1 --rw=read --verb=send",
 ];
 
 /// One job for each rule about the names of files, in the order of the table.

@@ -30,6 +30,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         moves_data: true,
         directions: SupportedDirections::All,
         does_io: true,
+        counts_bits: false,
         runs_programs: false,
         target_named_by: "",
         virtual_time: false,
@@ -65,6 +66,9 @@ impl EngineDef {
     }
     const fn without_io(self) -> Self {
         EngineDef { does_io: false, ..self.on(Nothing).without_data() }
+    }
+    const fn in_bits(self) -> Self {
+        EngineDef { counts_bits: true, ..self }
     }
     const fn needs(self, needs: &'static str) -> Self {
         EngineDef { needs, ..self }
@@ -159,16 +163,19 @@ const LIST: &[EngineDef] = &[
     },
     engine("net", One, "Sends or receives data over a network socket.")
         .on(Stream)
+        .in_bits()
         .tested("2026-11: fio 3.42 and itself, over loopback and Unix sockets"),
     engine("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
         .on(Stream)
+        .in_bits()
         .tested("2026-11: itself and `net`, over loopback and Unix sockets"),
     engine("cpuio", One, "Burns CPU time and does no I/O.")
         .without_io()
         .tested("2026-11: one and two CPUs, idle and busy"),
-    later("rdma", Many, "Remote memory access or messages over InfiniBand, RoCE or iWARP.")
-        .on(Endpoint)
-        .needs("librdmacm and libibverbs (packages `librdmacm1` and `libibverbs1`)"),
+    engine("rdma", Many, "Remote memory access or messages over InfiniBand, RoCE or iWARP.")
+        .on(Stream)
+        .needs("librdmacm, libibverbs (packages `librdmacm1`, `libibverbs1`) and an RDMA device")
+        .tested("2026-11: fio 3.33 and itself, over RoCE in software (`rdma_rxe`) in `cargo xtask vm`"),
     engine(
         "falloc",
         One,

@@ -1,7 +1,9 @@
 //! The table of reasons why an option has no effect on a job that works over a network, and why an option about networks
 //! has no effect.
 
-use fiord_job::option::table::net::{INTERFACE, MSS, NODELAY, PROTOCOL, Protocol, TTL};
+use fiord_job::option::table::net::{
+    HOSTNAME, INTERFACE, MSS, NODELAY, PROTOCOL, Protocol, TTL, VERB,
+};
 use fiord_job::option::table::{
     BUFFERED, DIRECT, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, SYNC,
     SYNC_FILE_RANGE,
@@ -47,5 +49,13 @@ pub(crate) const NET_RULES: &[Rule] = &[
         unused: |job, _| !matches!(job.get(PROTOCOL), Protocol::Udp | Protocol::Udpv6),
         what: "`{option}` is about multicast packets, which only UDP sends",
         help: "To fix: leave it out",
+    },
+    Rule {
+        options: &[HOSTNAME.def(), VERB.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.engine.rdma().is_some_and(|rdma| rdma.waits),
+        what: "`{option}` has no effect: a job with `ioengine={engine}` that reads waits for a peer, which says \
+               what both do",
+        help: "To fix: leave it out, or use `rw=write` to connect; `bindname` is the address to wait at",
     },
 ];

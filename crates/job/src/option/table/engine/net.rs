@@ -17,10 +17,10 @@ words! {
 
     /// The words of `verb`.
     pub enum Verb {
-        Write = later("write", "writes remote memory"),
-        Read = later("read", "reads remote memory"),
-        Send = later("send", "sends messages"),
-        Recv = later("recv", "receives messages"),
+        Write = new("write", "writes the memory of the peer"),
+        Read = new("read", "reads the memory of the peer"),
+        Send = new("send", "sends messages"),
+        Recv = new("recv", "receives messages"),
     }
 }
 
@@ -68,16 +68,15 @@ options! {
     /// The maximum segment size of TCP.
     pub const MSS: Opt<Option<Bytes>> = option("mss", BYTES, "mss=1400").of(NET);
 
-    /// The local name or address of the RDMA connection.
+    /// The local name or address of the RDMA connection: the address to wait at, or the address from which to
+    /// connect, which chooses the device if several can reach the peer.
     pub const BINDNAME: Opt<String> = option("bindname", TEXT, "bindname=ib0")
         .of(&["rdma"])
-        .default("")
-        .later();
+        .default("");
 
-    /// The RDMA operation of this side.
+    /// What the end that connects does, the job that writes. The end that waits learns it from its peer.
     pub const VERB: Opt<Verb> = option("verb", one_of(), "verb=send")
         .alias(&["proto"])
         .of(&["rdma"])
-        .default("write")
-        .later();
+        .default("write");
 }
