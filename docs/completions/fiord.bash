@@ -129,6 +129,7 @@ _fiord() {
         --error_dump) words="0 1" ;;
         --profile) words="tiobench act vioperf" ;;
         --nowait) words="0 1" ;;
+        --pmem_force) words="0 1" ;;
         --libaio_vectored) words="0 1" ;;
         --readfua) words="0 1" ;;
         --writefua) words="0 1" ;;
@@ -514,6 +515,7 @@ _fiord() {
         --uncached=
         --nowait=
         --thp=
+        --pmem_force=
         --userspace_reap
         --libaio_vectored=
         --fixedbufs

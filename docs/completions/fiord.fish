@@ -338,6 +338,7 @@ complete -c fiord -l hipri_percentage -r -d 'The percentage of I/Os that use hip
 complete -c fiord -l uncached -r -d 'Uses the page cache but drops the pages after the I/O (RWF_DONTCACHE, Linux 6.14)'
 complete -c fiord -l nowait -x -a '0 1' -d 'Lets an I/O fail with EAGAIN if it would have to wait for a lock, memory or another resource (RWF_NOWAIT, Linux 4.14)'
 complete -c fiord -l thp -r -d 'Requests transparent huge pages for the mapping (MADV_HUGEPAGE)'
+complete -c fiord -l pmem_force -x -a '0 1' -d 'Lets libpmem use a file that is not in persistent memory'
 complete -c fiord -l userspace_reap -d 'Takes completions directly from the ring in memory, without a system call, when the job does not have to wait for them'
 complete -c fiord -l libaio_vectored -x -a '0 1' -d 'Submits vectored reads and writes'
 complete -c fiord -l fixedbufs -d 'Registers the buffers with the kernel once, so that the kernel does not pin their pages for every I/O'

@@ -114,8 +114,8 @@ pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
-    E4defrag, Falloc, Ftruncate, Mmap, Mtd, Net, Netsplice, PageFault, Psync, Pvsync, Pvsync2,
-    Splice, SyncRw, Vsync,
+    DevDax, E4defrag, Falloc, Ftruncate, Libpmem, Mmap, Mtd, Net, Netsplice, PageFault, Psync,
+    Pvsync, Pvsync2, Splice, SyncRw, Vsync,
 };
 pub use targets::Targets;
 

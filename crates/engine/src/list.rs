@@ -51,6 +51,8 @@ macro_rules! for_each_engine {
             Null => Null, HOT, queues;
             Libblkio => Libblkio, BOXED, queues;
             External => External, BOXED, queues;
+            Libpmem => Libpmem, BOXED, calls;
+            DevDax => DevDax, BOXED, calls;
             PageFault => PageFault, BOXED, calls;
             Cpuio => Cpuio, BOXED, queues;
             Exec => Exec, BOXED, queues;

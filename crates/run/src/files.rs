@@ -142,7 +142,7 @@ impl<'p> FileSet<'p> {
     /// Extends a file to the end of the range that the job uses, if the job writes through a mapping: unlike a write,
     /// a mapping cannot extend a file.
     fn lengthen(&self, plan: &FilePlan, fd: &OwnedFd) -> Result<(), JobError> {
-        let mapped = self.job.engine.def().access == EngineAccess::Mapping;
+        let mapped = self.job.engine.def().access.maps_files();
         if !mapped || self.job.target.open.read_only || plan.kind != FileKind::Regular {
             return Ok(());
         }

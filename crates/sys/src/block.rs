@@ -190,6 +190,17 @@ pub fn char_size(device: Device) -> Option<u64> {
     None
 }
 
+/// Returns the alignment of mappings of a device-DAX character device (`/dev/dax0.0`). A mapping must begin and end at
+/// multiples of it. `None` for other devices. Kernels that do not state the alignment use huge pages of 2 MiB.
+#[must_use]
+pub fn dax_alignment(device: Device) -> Option<Bytes> {
+    let path = std::fs::canonicalize(format!("/sys/dev/char/{device}")).ok()?;
+    path.file_name()?.to_str()?.starts_with("dax").then(|| {
+        let align = read_number(&path.join("align"));
+        Bytes(align.filter(|align| align.is_power_of_two()).unwrap_or(2 << 20))
+    })
+}
+
 /// Finds the block device of the same storage as a generic character device: an NVMe namespace's
 /// (`/dev/ng0n1`) or a SCSI disk's (`/dev/sg0`, `/dev/bsg/...`). Returns its name and number;
 /// `None` for other devices. Use it to check for mounts and holders, which the kernel records for

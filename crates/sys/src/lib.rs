@@ -30,6 +30,7 @@
 //! | governors, throttling, pressure, quotas, the kernel's clock source | [`conditions`] |
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ | [`signal`] |
 //! | a mapped file, with SIGBUS turned into an error | [`mapping`], [`bus`] |
+//! | stores that reach persistent memory | [`persistent_memory`] |
 //! | resource limits, kernel version | [`limits`] |
 //! | which limit denies this process memory or threads | [`shortage`] |
 //! | is standard output a terminal, and how wide | [`terminal`] |
@@ -81,6 +82,7 @@ pub mod net;
 pub mod node;
 pub mod numa;
 pub mod nvme;
+pub mod persistent_memory;
 pub mod process;
 pub mod random_fill;
 pub mod root;

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use fiord_types::Errno;
 
 use crate::error::check;
+use crate::persistent_memory::PersistentWrite;
 use crate::{Error, Result, bus, file, host};
 
 /// How a mapping may be accessed.
@@ -49,6 +50,8 @@ pub struct Mapping {
     limit: usize,
     offset: u64,
     access: MappingAccess,
+    /// `MAP_SYNC`: see [`Mapping::synchronous`].
+    synchronous: bool,
     /// The error of mapping the file again after a fault, if that failed.
     broken: Option<Error>,
     /// Used to map the file again after a fault.
@@ -82,12 +85,38 @@ impl Mapping {
     /// access ([`MappingAccess::Write`] needs reading and writing); `ENODEV` for files that cannot be mapped
     /// (pipes, some devices).
     pub fn new(file: impl AsFd, access: MappingAccess, offset: u64, len: usize) -> Result<Mapping> {
+        Mapping::of_kind(file, access, offset, len, false)
+    }
+
+    /// Maps a file in persistent memory (`MAP_SYNC`): before the first store to a page, the file system makes durable
+    /// where that page belongs. [`Mapping::persist`] then needs no `msync(2)`.
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` if the file is not mapped straight from persistent memory (DAX); otherwise those of
+    /// [`Mapping::new`].
+    pub fn synchronous(
+        file: impl AsFd,
+        access: MappingAccess,
+        offset: u64,
+        len: usize,
+    ) -> Result<Mapping> {
+        Mapping::of_kind(file, access, offset, len, true)
+    }
+
+    fn of_kind(
+        file: impl AsFd,
+        access: MappingAccess,
+        offset: u64,
+        len: usize,
+        synchronous: bool,
+    ) -> Result<Mapping> {
         let copy = file.as_fd().try_clone_to_owned();
         let file = File::from(copy.map_err(|error| Error::from_io("dup", &error))?);
-        let base = map(&file, access, offset, len, std::ptr::null_mut())?;
+        let base = map(&file, (access, synchronous), offset, len, std::ptr::null_mut())?;
         let area = Area { base, len };
         let guard = bus::BusGuard::new(base.as_ptr(), len)?;
-        Ok(Mapping { guard, area, len, limit: len, offset, access, broken: None, file })
+        let (limit, broken) = (len, None);
+        Ok(Mapping { guard, area, len, limit, offset, access, synchronous, broken, file })
     }
 
     /// Returns the offset in the file at which the mapping begins, in bytes.
@@ -168,6 +197,25 @@ impl Mapping {
         }
     }
 
+    /// Copies `from` to the file at `offset` like [`Mapping::write`], and on to persistent memory. The data is durable
+    /// after the next [`drain`](crate::persistent_memory::drain) of this thread.
+    ///
+    /// # Errors
+    /// Those of [`Mapping::write`].
+    #[inline(always)]
+    pub fn persist(&mut self, offset: u64, from: &[u8], how: PersistentWrite) -> Result<()> {
+        if self.access != MappingAccess::Write {
+            return Err(Error::new("mmap write", Errno::EBADF));
+        }
+        let to = self.place("mmap write", self.limit, offset, from.len())?;
+        // SAFETY: as in `write`.
+        unsafe { how.copy(from.as_ptr(), to, from.len()) };
+        match self.guard.fault() {
+            None => Ok(()),
+            Some(fault) => Err(self.recover("mmap write", fault)),
+        }
+    }
+
     /// Writes a range out and waits for it (`msync(2)` with `MS_SYNC`). The range is extended to whole
     /// pages.
     ///
@@ -222,7 +270,9 @@ impl Mapping {
     #[inline(never)]
     fn recover(&mut self, op: &'static str, fault: bus::BusFault) -> Error {
         let Area { base, len } = self.area;
-        if let Err(error) = map(&self.file, self.access, self.offset, len, base.as_ptr()) {
+        if let Err(error) =
+            map(&self.file, (self.access, self.synchronous), self.offset, len, base.as_ptr())
+        {
             // The range holds anonymous memory or nothing at all: forbid any further access.
             (self.len, self.limit) = (0, 0);
             self.broken = Some(error.clone());
@@ -252,7 +302,7 @@ impl Mapping {
 /// Maps a file at an address that the kernel chooses, or at `at`, replacing what is mapped there.
 fn map(
     file: &File,
-    access: MappingAccess,
+    (access, synchronous): (MappingAccess, bool),
     offset: u64,
     len: usize,
     at: *mut u8,
@@ -266,7 +316,11 @@ fn map(
     // SAFETY: with a null address the call touches no existing mapping; otherwise the caller owns the
     // `len` bytes at `at` that it replaces.
     let base = unsafe {
-        let flags = libc::MAP_SHARED | fixed;
+        let sharing = match synchronous {
+            true => libc::MAP_SHARED_VALIDATE | libc::MAP_SYNC,
+            false => libc::MAP_SHARED,
+        };
+        let flags = sharing | fixed;
         libc::mmap(at.cast(), len, protection, flags, file.as_raw_fd(), start)
     };
     if base == libc::MAP_FAILED {

@@ -322,7 +322,7 @@ mod tests {
         let supported =
             |engine: &&EngineDef| engine.support == Support::Built && engine.runs_as.is_empty();
         let anywhere = |engine: &&EngineDef| {
-            !engine.access.sends_commands() && !engine.virtual_time && engine.runs_as.is_empty()
+            !engine.access.needs_device() && !engine.virtual_time && engine.runs_as.is_empty()
         };
         // A program, a library and a file system with extents are not the same everywhere, and the rate of one end of a
         // stream is that of the other one.

@@ -204,6 +204,19 @@ pub(super) const ROWS: &[Row] = &[
         job: Job(&["--ioengine=mmap --rw=randread --bs=4k FILE"]),
         than: &[(Fio, Any), (Bare("mmap bs=4096"), AtLeast(0.9))],
     },
+    // The page cache stands in for persistent memory, which few machines have.
+    Row {
+        name: "libpmem random read 4 KiB",
+        what: Rate,
+        job: Job(&["--ioengine=libpmem --pmem_force=1 --rw=randread --bs=4k FILE"]),
+        than: &[(Bare("pmem bs=4096"), AtLeast(0.9))],
+    },
+    Row {
+        name: "libpmem random write 4 KiB",
+        what: Rate,
+        job: Job(&["--ioengine=libpmem --pmem_force=1 --sync=1 --rw=randwrite --bs=4k FILE"]),
+        than: &[(Bare("pmem bs=4096 write=1"), AtLeast(0.9))],
+    },
     Row {
         name: "page_fault random read 4 KiB",
         what: Rate,

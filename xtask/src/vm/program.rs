@@ -39,9 +39,12 @@ impl Program {
 pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
     let fiord = match &options.fiord {
         Some(path) => path.clone(),
-        None => build()?,
+        None => build(&["--package", "fiord", "--bin", "fiord"], "fiord")?,
     };
+    // What scenarios compare rates with.
+    let bare = build(&["--package", "fiord-engine", "--example", "bare_loop"], "bare_loop")?;
     let mut programs = vec![Program::new(&fiord, "/with/fiord".into())?];
+    programs.push(Program::new(&bare, "/with/bare_loop".into())?);
     for tool in host::TOOLS.iter().filter(|tool| tool.inside) {
         let path = host::find(tool.program).with_context(|| format!("{} is gone", tool.program))?;
         programs.push(Program::new(&path, format!("/with/{}", tool.program))?);
@@ -76,27 +79,28 @@ const FLAGS: &str = "-C target-feature=+crt-static -C debuginfo=0 -C strip=debug
 /// Crates that do I/O are optimised a little, because the CPU is emulated. The others are built as for tests.
 const BUSY: [&str; 4] = ["fiord-engine", "fiord-load", "fiord-run", "fiord-stat"];
 
-/// Builds a static fiord for any x86-64 CPU, because the emulated CPU may differ from this one.
-fn build() -> Result<PathBuf> {
+/// Builds a static program for any x86-64 CPU, because the emulated CPU may differ from this one.
+fn build(what: &[&str], name: &str) -> Result<PathBuf> {
     if !crate::place::root().join("target").join(TARGET).exists() {
-        eprintln!("building fiord for the machine");
+        eprintln!("building {name} for the machine");
     }
     let mut command = cargo();
     command
-        .args(["build", "--quiet", "--package", "fiord", "--bin", "fiord", "--target", TARGET])
+        .args(["build", "--quiet", "--target", TARGET])
+        .args(what)
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     for package in BUSY {
         command.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=1"));
     }
-    executable(&mut command)
+    executable(&mut command, name)
 }
 
 /// Builds a fiord that can load libraries, as tests use it, and removes its debug information.
 pub(super) fn build_dynamic() -> Result<PathBuf> {
     let mut command = cargo();
     command.args(["build", "--quiet", "--package", "fiord", "--bin", "fiord"]);
-    let built = executable(&mut command)?;
+    let built = executable(&mut command, "fiord")?;
     ensure!(
         interpreter(&built)?.is_some(),
         "cargo builds a static fiord, which cannot load libraries: {}",
@@ -114,15 +118,15 @@ fn cargo() -> Command {
     command
 }
 
-/// Runs a build, and returns the path of fiord in cargo's messages.
-fn executable(command: &mut Command) -> Result<PathBuf> {
+/// Runs a build, and returns the path of the program in cargo's messages.
+fn executable(command: &mut Command, name: &str) -> Result<PathBuf> {
     let command = command.arg("--message-format=json-render-diagnostics");
     let output = command.output().context("cargo cannot be run")?;
-    ensure!(output.status.success(), "fiord does not build for the machine");
+    ensure!(output.status.success(), "{name} does not build for the machine");
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "fiord")
+        .filter(|message| message["target"]["name"] == name)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .context("cargo names no executable")
 }

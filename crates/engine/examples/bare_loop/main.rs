@@ -6,13 +6,16 @@
 //!
 //! `bare_loop ENGINE FILE KEY=VALUE…` with `bs`, `depth`, `batch` (I/Os per submission; by default all
 //! free slots), `fixed` (registered buffers and file), `direct`, `cpu`, `ms` (run time), `size` (bytes
-//! of the file that are used). Prints a document in the format of fio's JSON output.
+//! of the file that are used). `pmem` also has `write` (write instead of read; each write ends with a fence),
+//! `map_sync` (`MAP_SYNC`), and its `direct` means non-temporal stores. Prints a document in the format of fio's JSON output.
 
 #[path = "../../src/io_uring/abi.rs"]
 #[allow(dead_code)]
 mod abi;
 mod aio;
 mod calls;
+#[cfg(target_arch = "x86_64")]
+mod pmem;
 mod uring;
 
 use std::fs::{File, OpenOptions};
@@ -31,8 +34,12 @@ pub struct Job {
     pub batch: u32,
     /// Register buffers and file.
     pub fixed: bool,
-    /// Open the file with `O_DIRECT`.
+    /// Open the file with `O_DIRECT`; with `pmem`: store past the caches.
     pub direct: bool,
+    /// Write instead of read.
+    pub write: bool,
+    /// Map the file with `MAP_SYNC`.
+    pub map_sync: bool,
     /// CPU to run on.
     pub cpu: Option<usize>,
     /// Run time.
@@ -49,6 +56,8 @@ impl Job {
             batch: 0,
             fixed: false,
             direct: false,
+            write: false,
+            map_sync: false,
             cpu: None,
             time: Duration::from_secs(1),
             blocks: 0,
@@ -63,6 +72,8 @@ impl Job {
                 "batch" => job.batch = number as u32,
                 "fixed" => job.fixed = number != 0,
                 "direct" => job.direct = number != 0,
+                "write" => job.write = number != 0,
+                "map_sync" => job.map_sync = number != 0,
                 "cpu" => job.cpu = Some(number as usize),
                 "ms" => job.time = Duration::from_millis(number),
                 "size" => size = number,
@@ -77,9 +88,9 @@ impl Job {
         Ok(job)
     }
 
-    fn open(&self, path: &str) -> io::Result<File> {
-        let flags = if self.direct { libc::O_DIRECT } else { 0 };
-        OpenOptions::new().read(true).custom_flags(flags).open(path)
+    fn open(&self, engine: &str, path: &str) -> io::Result<File> {
+        let flags = if self.direct && engine != "pmem" { libc::O_DIRECT } else { 0 };
+        OpenOptions::new().read(true).write(self.write).custom_flags(flags).open(path)
     }
 }
 
@@ -220,7 +231,7 @@ fn main() {
     if let Some(cpu) = job.cpu {
         pin(cpu);
     }
-    let file = job.open(path).unwrap_or_else(|e| {
+    let file = job.open(engine, path).unwrap_or_else(|e| {
         eprintln!("bare_loop: {path}: {e}");
         std::process::exit(1);
     });
@@ -228,9 +239,11 @@ fn main() {
         "psync" => calls::psync(&job, &file),
         "mmap" => calls::mmap(&job, &file),
         "io_uring" => uring::run(&job, &file),
+        #[cfg(target_arch = "x86_64")]
+        "pmem" => pmem::run(&job, &file),
         "libaio" => aio::run(&job, &file),
         _ => {
-            eprintln!("bare_loop: {engine}: psync, mmap, io_uring and libaio are known");
+            eprintln!("bare_loop: {engine}: psync, mmap, io_uring, libaio and pmem are known");
             std::process::exit(2);
         }
     };

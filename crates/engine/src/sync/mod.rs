@@ -3,9 +3,11 @@
 //! [`SyncEngine`] implements everything but the call itself, which is a [`Transfer`].
 
 pub(crate) mod e4defrag;
+mod mapped;
 pub(crate) mod mmap;
 pub(crate) mod operation;
 pub(crate) mod page_fault;
+pub(crate) mod pmem;
 pub(crate) mod psync;
 pub(crate) mod pvsync;
 pub(crate) mod pvsync2;
@@ -39,6 +41,10 @@ pub type Netsplice = Net;
 pub type Mmap = SyncEngine<mmap::MmapCalls>;
 /// `ioengine=mtd`.
 pub type Mtd = SyncEngine<crate::flash::FlashCalls>;
+/// `ioengine=libpmem`.
+pub type Libpmem = SyncEngine<pmem::PmemCalls>;
+/// `ioengine=dev-dax`.
+pub type DevDax = Libpmem;
 /// `ioengine=page_fault`.
 pub type PageFault = SyncEngine<page_fault::PageFaultCalls>;
 /// `ioengine=pvsync`.

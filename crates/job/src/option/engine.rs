@@ -109,6 +109,9 @@ pub enum EngineAccess {
     Calls,
     /// Copies from and to a mapping of the file.
     Mapping,
+    /// Copies from and to a mapping of persistent memory, which has no page cache. Writes flush the
+    /// caches of the CPU.
+    PersistentMemory(PmemTarget),
     /// NVMe commands to a generic character device.
     NvmeCommands,
     /// SCSI commands to a disk or its generic character device.
@@ -143,10 +146,18 @@ impl EngineAccess {
         matches!(self, EngineAccess::NvmeCommands | EngineAccess::ScsiCommands)
     }
 
-    /// Whether the target is a device of a certain kind, so that a missing one is not created as a file.
+    /// Whether the engine copies from and to a mapping of the file, which it cannot extend.
+    #[must_use]
+    pub const fn maps_files(self) -> bool {
+        matches!(self, EngineAccess::Mapping | EngineAccess::PersistentMemory(_))
+    }
+
+    /// Whether the engine works only on devices of its kind, so that a name without a file never
+    /// means a file to create.
     #[must_use]
     pub const fn needs_device(self) -> bool {
-        self.sends_commands() || matches!(self, EngineAccess::Flash)
+        let is_memory = matches!(self, EngineAccess::PersistentMemory(PmemTarget::Device));
+        is_memory || self.sends_commands() || matches!(self, EngineAccess::Flash)
     }
 
     /// Whether the target is an address, which no path on this machine leads to.
@@ -168,7 +179,8 @@ impl EngineAccess {
         match self {
             EngineAccess::Calls => !direct,
             EngineAccess::Mapping => true,
-            EngineAccess::NvmeCommands
+            EngineAccess::PersistentMemory(_)
+            | EngineAccess::NvmeCommands
             | EngineAccess::ScsiCommands
             | EngineAccess::Flash
             | EngineAccess::Extents
@@ -206,6 +218,15 @@ impl EngineAccess {
             _ => None,
         }
     }
+}
+
+/// How an engine reaches persistent memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PmemTarget {
+    /// Files of a file system that is mounted with DAX.
+    File,
+    /// Device-DAX character devices.
+    Device,
 }
 
 /// What an engine that works on names does with each of them.

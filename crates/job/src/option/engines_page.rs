@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::def::Support;
-use super::engine::{DepthSupport, EngineAccess, EngineDef, WritePlacement};
+use super::engine::{DepthSupport, EngineAccess, EngineDef, PmemTarget, WritePlacement};
 use super::table;
 
 /// The text of `docs/engines.md`: what each engine can do, and which engines do not work yet.
@@ -57,6 +57,8 @@ fn works_on(engine: &EngineDef) -> &'static str {
         EngineAccess::Calls if engine.moves_data => "files and devices",
         EngineAccess::Calls => "files, without data",
         EngineAccess::Mapping => "mapped files and devices",
+        EngineAccess::PersistentMemory(PmemTarget::File) => "files in persistent memory (DAX)",
+        EngineAccess::PersistentMemory(PmemTarget::Device) => "device-DAX character devices",
         EngineAccess::NvmeCommands => "NVMe generic character devices",
         EngineAccess::ScsiCommands => "SCSI disks and their generic character devices",
         EngineAccess::Flash => "raw flash: character devices of MTD",

@@ -13,6 +13,7 @@
 //! | how much CPU time does a job burn, which program does it run? | `activity` |
 //! | which peers does a job connect to or wait for? | `net`, `rdma` |
 //! | how does a simulated device behave, and which faults does it inject? | `simulated` |
+//! | how do writes to persistent memory become durable? | `pmem` |
 //! | which engine runs a job for xNVMe? | `xnvme` |
 
 pub(crate) mod activity;
@@ -23,6 +24,7 @@ pub(crate) mod libblkio;
 pub(crate) mod names;
 pub(crate) mod net;
 pub(crate) mod nvme;
+pub(crate) mod pmem;
 pub(crate) mod rdma;
 pub(crate) mod ring;
 pub(crate) mod scsi;
@@ -91,6 +93,8 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             None => EnginePlan::Null,
         },
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
+        "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
+        "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
         "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
         "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
         _ if job.spec.engine().access.name_call().is_some() => names::names(job, messages),

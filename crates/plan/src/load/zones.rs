@@ -15,9 +15,7 @@ use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
 use crate::load::write_commands;
-use crate::model::{
-    EngineAccess, EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteCommand, Zoned,
-};
+use crate::model::{EnginePlan, JobPlan, Load, Mix, Resets, SgWrite, Step, WriteCommand, Zoned};
 use crate::options::errors;
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -145,7 +143,7 @@ pub(crate) fn combinations(
         let what = "a zone has no gaps: `zonemode=zbd` does not support the number after the colon";
         refuse(RW.def(), what, "To fix: leave out the number");
     }
-    if engine.def().access == EngineAccess::Mapping && load.mix.has(Dir::Write) {
+    if engine.def().access.maps_files() && load.mix.has(Dir::Write) {
         let what =
             "a mapping writes its pages back in any order, but zones must be written in order";
         refuse(IOENGINE.def(), what, "To fix: use `ioengine=psync`");

@@ -140,6 +140,8 @@ pub trait Facts {
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>>;
     /// The logical block size of a block device in bytes. `None`: unknown.
     fn logical_block(&self, device: &Path) -> Option<u32>;
+    /// The alignment of mappings of a device-DAX character device. `None`: it is none.
+    fn dax_alignment(&self, device: &Path) -> Option<Bytes>;
     /// The commands that a character device accepts. `None`: it accepts none.
     fn passthrough(&self, device: &Path) -> Option<Passthrough>;
     /// The properties of the NVMe namespace behind a generic character device, and of its

@@ -90,6 +90,10 @@ impl Facts for SystemFacts {
         block::queue_number(node(device)?, "logical_block_size")?.try_into().ok()
     }
 
+    fn dax_alignment(&self, device: &Path) -> Option<Bytes> {
+        block::dax_alignment(node(device)?)
+    }
+
     fn passthrough(&self, device: &Path) -> Option<Passthrough> {
         let node = node(device)?;
         let nvme = fiord_sys::node::nvme_generic_name(node).map(|_| Passthrough::Nvme);

@@ -5,7 +5,8 @@ use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
 pub use fiord_job::option::engine::{
-    DepthSupport, EngineAccess, EngineDef, NameCall, SupportedDirections, WritePlacement,
+    DepthSupport, EngineAccess, EngineDef, NameCall, PmemTarget, SupportedDirections,
+    WritePlacement,
 };
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};
 pub use fiord_job::option::table::activity::CpuMode;
@@ -94,6 +95,10 @@ pub enum EnginePlan {
         /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
         thp: Option<bool>,
     },
+    /// `libpmem`: copies from and to files in persistent memory.
+    Libpmem(PmemPlan),
+    /// `dev-dax`: copies from and to persistent memory through its character device.
+    DevDax(PmemPlan),
     /// `cpuio`: burns CPU time.
     Cpuio(CpuioPlan),
     /// `exec`: runs a program.
@@ -138,6 +143,8 @@ impl EnginePlan {
                 }
             },
             EnginePlan::PageFault { .. } => const { engine("page_fault") },
+            EnginePlan::Libpmem(_) => const { engine("libpmem") },
+            EnginePlan::DevDax(_) => const { engine("dev-dax") },
             EnginePlan::Cpuio(_) => const { engine("cpuio") },
             EnginePlan::Exec(_) => const { engine("exec") },
         }
@@ -339,6 +346,18 @@ impl SgWrite {
     pub const fn has_data(self) -> bool {
         !matches!(self, SgWrite::WriteSameNoData | SgWrite::Verify(0))
     }
+}
+
+/// How the engines for persistent memory write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PmemPlan {
+    /// `direct`: stores bypass the caches of the CPU. Otherwise the job writes back each cache line after it has stored
+    /// to it.
+    pub non_temporal: bool,
+    /// `sync`: each write waits until its data has left the caches.
+    pub drain: bool,
+    /// `pmem_force`: files need not be in persistent memory.
+    pub any_file: bool,
 }
 
 /// The options of `cpuio`.

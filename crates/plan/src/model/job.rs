@@ -68,11 +68,15 @@ impl JobPlan {
     /// Whether the job drops the cached pages of a file each time it starts the file over
     /// (`invalidate`).
     ///
-    /// Direct I/O leaves nothing in the page cache. Random I/O without a map, strided zones and
+    /// Direct I/O and persistent memory leave nothing in the page cache. Random I/O without a map, strided zones and
     /// `rw=read:N` have no passes over a file, as in fio.
     #[must_use]
     pub fn drops_cache_each_pass(&self) -> bool {
-        let cached = !self.target.open.direct || self.engine.def().access == EngineAccess::Mapping;
+        let cached = match self.engine.def().access {
+            EngineAccess::PersistentMemory(_) => false,
+            EngineAccess::Mapping => true,
+            _ => !self.target.open.direct,
+        };
         let stored = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
         let load = &self.load;
         self.target.open.invalidate

@@ -22,8 +22,10 @@ pub(crate) fn direct(job: Reading) -> bool {
 pub(crate) fn open(job: Reading, mix: Mix, readonly: bool) -> OpenPlan {
     let access = job.spec.engine().access;
     OpenPlan {
-        // Without data there is nothing to cache.
-        direct: direct(job) && access.uses_buffers(),
+        // Without data or in persistent memory there is nothing to cache.
+        direct: direct(job)
+            && access.uses_buffers()
+            && !matches!(access, EngineAccess::PersistentMemory(_)),
         sync: job.get(SYNC),
         atomic: job.get(ATOMIC),
         // Keep the pages that `pre_read` brings into the page cache.

@@ -10,7 +10,7 @@ use fiord_job::option::table::{
 };
 use fiord_types::Dir;
 
-use crate::engine::{flash, nvme, scsi};
+use crate::engine::{flash, nvme, pmem, scsi};
 use crate::load::zones;
 use crate::machine::facts::{Found, FoundKind};
 use crate::machine::survey::{LookupError, Survey};
@@ -58,6 +58,9 @@ pub(crate) fn kind_of(
         let transfers = scsi::Transfers { mix, smallest: access.block, largest };
         let (kind, bytes) = scsi::device(job, path, found, transfers, survey, messages)?;
         return Some((kind, Extent::Fixed(bytes)));
+    }
+    if let EngineAccess::PersistentMemory(target) = engine {
+        pmem::suits(job, path, found, target, survey, messages)?;
     }
     let commands = engine == EngineAccess::NvmeCommands;
     nvme::suits(job, path, found, commands, survey, messages)?;
@@ -173,6 +176,7 @@ fn without_opening(
         | EngineAccess::Flash
         | EngineAccess::Library
         | EngineAccess::Mapping
+        | EngineAccess::PersistentMemory(_)
         | EngineAccess::NvmeCommands
         | EngineAccess::ScsiCommands => return None,
     })

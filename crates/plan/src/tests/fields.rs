@@ -125,6 +125,17 @@ fn engines_and_depth() {
             j.engine == EnginePlan::Pvsync2 { hipri_percent: 20, uncached: true, nowait: true }
         }),
         ("--ioengine=mmap --thp=1", |j| j.engine == EnginePlan::Mmap { thp: true }),
+        ("--ioengine=libpmem --filename=f --rw=write", |j| {
+            j.engine == EnginePlan::Libpmem(PmemPlan::default()) && !j.drops_cache_each_pass()
+        }),
+        ("--ioengine=libpmem --filename=f --rw=write --direct=1 --sync=1 --pmem_force=1", |j| {
+            let plan = PmemPlan { non_temporal: true, drain: true, any_file: true };
+            j.engine == EnginePlan::Libpmem(plan) && !j.target.open.direct
+        }),
+        // A fence on one thread does not wait for the stores of another one.
+        ("--ioengine=libpmem --filename=f --rw=write --io_submit_mode=offload", |j| {
+            j.engine == EnginePlan::Libpmem(PmemPlan { drain: true, ..PmemPlan::default() })
+        }),
         ("--ioengine=page_fault", |j| j.engine == EnginePlan::PageFault { thp: None }),
         ("--ioengine=page_fault --thp=0", |j| {
             j.engine == EnginePlan::PageFault { thp: Some(false) }

@@ -134,6 +134,9 @@ impl Facts for Fake {
     fn logical_block(&self, _: &Path) -> Option<u32> {
         Some(512)
     }
+    fn dax_alignment(&self, device: &Path) -> Option<Bytes> {
+        device.to_str()?.starts_with("/dev/dax").then_some(Bytes(2 << 20))
+    }
     fn passthrough(&self, device: &Path) -> Option<Passthrough> {
         match device == Path::new("/dev/sg0") {
             true => Some(Passthrough::Scsi),

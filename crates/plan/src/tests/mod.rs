@@ -17,6 +17,7 @@ mod nvme;
 mod order;
 mod pace;
 mod placement;
+mod pmem;
 mod ranges;
 mod rdma;
 mod regions;

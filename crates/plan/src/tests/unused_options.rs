@@ -74,6 +74,7 @@ const EXAMPLES: &[&str] = &[
 /// One job for each rule about options of engines, in the order of the table.
 const ENGINE_EXAMPLES: &[&str] = &[
     "--ioengine=io_uring_cmd --filename=/dev/ng0n1 --uncached=1",
+    "--ioengine=dev-dax --filename=/dev/dax0.0 --rw=write --direct=1",
     "--ioengine=pvsync2 --filename=f --hipri_percentage=50",
     "--ioengine=io_uring --filename=f --sqthread_poll_cpu=1",
     "--ioengine=io_uring --filename=f --cmdprio=1",
@@ -127,6 +128,7 @@ fn machine() -> Fake {
         .disk("/dev/sda", 1 << 30)
         .with("/dev/sg0", FoundKind::Char, 0)
         .with("/dev/zero", FoundKind::Char, 0)
+        .with("/dev/dax0.0", FoundKind::Char, 1 << 30)
         .namespace("/dev/ng0n1", nvme::device(512, 0))
         .namespace("/dev/ng1n1", extended)
         .namespace("/dev/ng2n1", nvme::protected(3))

@@ -11,7 +11,8 @@ use fiord_types::{Bytes, common_divisor};
 
 use super::{sharing, tracking};
 use crate::model::{
-    FileKind, FilePlan, JobPlan, JournalPlan, JournalTarget, SyncMode, VerifyMethod, VerifyPass,
+    EnginePlan, FileKind, FilePlan, JobPlan, JournalPlan, JournalTarget, SyncMode, VerifyMethod,
+    VerifyPass,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -71,7 +72,7 @@ pub(crate) fn journal(
         block: tracking::granule(plan),
         sector: verify.interval.unwrap_or(Bytes(512)),
         durable_writes: verify.durable_writes,
-        sectors_may_tear: access == EngineAccess::Mapping,
+        sectors_may_tear: access.maps_files(),
     })
 }
 
@@ -80,7 +81,11 @@ pub(super) fn writes_durably(job: Reading, plan: &JobPlan) -> bool {
     let access = plan.engine.def().access;
     match access.sends_commands() {
         true => job.get(WRITEFUA),
-        false => access == EngineAccess::Calls && plan.target.open.sync != SyncMode::None,
+        false => match plan.engine {
+            // `pmem_force` permits files in the page cache.
+            EnginePlan::Libpmem(pmem) | EnginePlan::DevDax(pmem) => pmem.drain && !pmem.any_file,
+            _ => access == EngineAccess::Calls && plan.target.open.sync != SyncMode::None,
+        },
     }
 }
 
@@ -125,7 +130,7 @@ fn problem(
         if users.contains(&at) {
             // It flushes its own region, and the check takes a flush for one of the whole target.
             return maps.then_some((
-                "a job with `ioengine=mmap` cannot share the journal of its target with other jobs",
+                "a job that writes through a mapping cannot share the journal of its target with other jobs",
                 "use `ioengine=psync`",
             ));
         }

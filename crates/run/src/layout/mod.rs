@@ -4,7 +4,7 @@
 //!
 //! | the job | what happens |
 //! |---|---|
-//! | reads (or `overwrite=1`) | allocates the file as `fallocate` says and **writes** the job's own contents |
+//! | reads (or `overwrite=1`, or maps persistent memory) | allocates the file as `fallocate` says and **writes** the job's own contents |
 //! | only writes or trims | creates and allocates the file; writes nothing |
 //! | `create_on_open=1` | nothing: opening the file creates it |
 //! | the file is large enough | nothing |
@@ -143,8 +143,12 @@ pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
 
 /// Whether the file must hold data before the run.
 fn holds_data(job: &JobPlan) -> bool {
-    job.engine.def().access != EngineAccess::Extents
-        && (job.load.mix.has(Dir::Read) || job.target.layout.overwrite)
+    match job.engine.def().access {
+        EngineAccess::Extents => false,
+        // Otherwise the first store to each page would wait for the file system. fio does this, too.
+        EngineAccess::PersistentMemory(_) => true,
+        _ => job.load.mix.has(Dir::Read) || job.target.layout.overwrite,
+    }
 }
 
 /// Whether the contents need their full size on storage that compresses or deduplicates (btrfs, ZFS, VDO).

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use fiord_types::{Bytes, Errno};
 
 use super::allocate::signed;
-use super::facts::{InodeType, facts_of};
+use super::facts::{InodeType, facts_of, is_dax};
 use crate::error::check;
 use crate::{Error, Result, block};
 
@@ -100,7 +100,8 @@ pub struct CacheUse {
 }
 
 /// Returns the page cache use of `length` from `offset` on (0: to the end of the file), from
-/// `cachestat(2)` (Linux 6.5).
+/// `cachestat(2)` (Linux 6.5). A file in persistent memory has no pages in the cache; the kernel is not asked, because
+/// `cachestat` on such a file crashes Linux 6.12.
 ///
 /// # Errors
 /// `ENOSYS` before Linux 6.5; `EPERM` if the caller neither owns nor may write the file (since
@@ -108,6 +109,9 @@ pub struct CacheUse {
 pub fn cached_pages(file: impl AsFd, offset: Bytes, length: Bytes) -> Result<CacheUse> {
     /// System calls after 424 have one number on all architectures.
     const SYS_CACHESTAT: libc::c_long = 451;
+    if is_dax(&file) {
+        return Ok(CacheUse::default());
+    }
     let range = [offset.0, length.0];
     let mut pages = [0u64; 5];
     // SAFETY: the kernel reads a `struct cachestat_range` (two u64) and writes a

@@ -132,6 +132,20 @@ pub fn facts_of(file: impl AsFd) -> Result<FileFacts> {
     Ok(FileFacts::from_stat(&stat))
 }
 
+/// Whether the kernel maps the file straight from persistent memory, without the page cache (DAX). `false` if the kernel
+/// does not say so (before Linux 5.8).
+pub(super) fn is_dax(file: impl AsFd) -> bool {
+    let empty = c"";
+    // SAFETY: `statx` is a C struct of integers, for which all zeroes is a value.
+    let mut found: libc::statx = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open while borrowed, the name is NUL-terminated, and `found` is writable.
+    let rc = unsafe {
+        let fd = file.as_fd().as_raw_fd();
+        libc::statx(fd, empty.as_ptr(), libc::AT_EMPTY_PATH, 0, &raw mut found)
+    };
+    rc == 0 && found.stx_attributes & libc::STATX_ATTR_DAX as u64 != 0
+}
+
 /// Whether a file with this name exists.
 ///
 /// # Errors

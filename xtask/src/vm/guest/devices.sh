@@ -132,3 +132,33 @@ nvme_disconnect() {
     controller=$(nvme_controller "$1")
     echo 1 >"$controller/delete_controller"
 }
+
+# nvdimm MIB KIND: sets `region` to the number of the region of the NVDIMM of this size, and turns it into a block device
+# for file systems with DAX (KIND pfn: /dev/pmemREGION) or into a device-DAX character device (dax: /dev/daxREGION.0).
+nvdimm() {
+    modprobe nfit
+    modprobe nd_pmem
+    modprobe device_dax
+    modprobe dax_pmem
+    wait_for nvdimm_region "$1"
+    nd=/sys/bus/nd
+    [ -z "$(cat "$nd/devices/$2$region.0/namespace")" ] || return 0
+    # The driver of block devices has taken the namespace, which is a block device without DAX until now.
+    wait_for test -b "/dev/pmem$region"
+    echo "namespace$region.0" >$nd/drivers/nd_pmem/unbind
+    case $2 in pfn) driver=nd_pmem ;; dax) driver=dax_pmem ;; esac
+    cat /proc/sys/kernel/random/uuid >"$nd/devices/$2$region.0/uuid"
+    echo 2097152 >"$nd/devices/$2$region.0/align"
+    echo ram >"$nd/devices/$2$region.0/mode"
+    echo "namespace$region.0" >"$nd/devices/$2$region.0/namespace"
+    echo "$2$region.0" >"$nd/drivers/$driver/bind"
+}
+
+nvdimm_region() {
+    for namespace in /sys/bus/nd/devices/namespace*.0; do
+        region=${namespace##*/namespace}
+        region=${region%.0}
+        [ "$(cat "/sys/bus/nd/devices/region$region/size")" = $(($1 << 20)) ] && return
+    done
+    return 1
+}

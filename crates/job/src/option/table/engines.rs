@@ -5,13 +5,14 @@
 
 use crate::option::def::{Support, Word};
 use crate::option::engine::{
-    DepthSupport, EngineAccess, EngineDef, NameCall, SupportedDirections, WritePlacement,
+    DepthSupport, EngineAccess, EngineDef, NameCall, PmemTarget, SupportedDirections,
+    WritePlacement,
 };
 
 use DepthSupport::{Combined, Many, ManyIfDirect, ManyOnCharDevice, One, OnePerFile};
 use EngineAccess::{
-    Endpoint, Extents, Flash, Library, Mapping, Memory, Names, Nothing, NvmeCommands, ScsiCommands,
-    Stream,
+    Endpoint, Extents, Flash, Library, Mapping, Memory, Names, Nothing, NvmeCommands,
+    PersistentMemory, ScsiCommands, Stream,
 };
 
 /// Declares a supported engine that moves data with system calls on files, without any of the
@@ -219,9 +220,28 @@ const LIST: &[EngineDef] = &[
     engine("mtd", One, "Raw flash through its character device. Trims erase blocks.")
         .on(Flash)
         .tested("2026-11: `mtdram` and `nandsim` in `cargo xtask vm`"),
-    later("dev-dax", One, "Persistent memory through its DAX character device.").on(Mapping),
-    later("libpmem", One, "A mapped file in persistent memory, with flushes from user space.")
-        .on(Mapping),
+    EngineDef {
+        directions: SupportedDirections::ReadsAndWrites,
+        ..engine(
+            "dev-dax",
+            One,
+            "Copies data from and to persistent memory through its device-DAX character device, with flushes from \
+             user space. fiord does not use the library PMDK.",
+        )
+        .on(PersistentMemory(PmemTarget::Device))
+        .tested("2026-11: an NVDIMM of QEMU in `cargo xtask vm`")
+    },
+    EngineDef {
+        directions: SupportedDirections::ReadsAndWrites,
+        ..engine(
+            "libpmem",
+            One,
+            "Copies data from and to a mapped file in persistent memory, with flushes from user space. fiord does \
+             not use the library PMDK.",
+        )
+        .on(PersistentMemory(PmemTarget::File))
+        .tested("2026-11: ext4 with DAX on an NVDIMM of QEMU in `cargo xtask vm`")
+    },
     later("libiscsi", Many, "An iSCSI logical unit, without the kernel's initiator.")
         .on(Endpoint)
         .needs("libiscsi (package `libiscsi7`) and an iSCSI target"),

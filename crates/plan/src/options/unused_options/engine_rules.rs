@@ -1,12 +1,13 @@
 //! The table of reasons why an option that only some engines have has no effect on a job.
 
 use fiord_job::option::table::sg::SgWriteMode;
-use fiord_job::option::table::{VERIFY, io_uring, nvme, priority, pvsync2, sg};
+use fiord_job::option::table::{BUFFERED, DIRECT, VERIFY, io_uring, nvme, priority, pvsync2, sg};
 use fiord_types::Dir;
 
 use super::conditions::{access, checks_meaningless_tags, namespaces, prioritizes, protection};
 use super::rules::{Reports, Rule};
-use crate::model::WriteCommand;
+use crate::model::{EngineAccess, PmemTarget, WriteCommand};
+use crate::target::open;
 
 pub(crate) const ENGINE_RULES: &[Rule] = &[
     Rule {
@@ -15,6 +16,15 @@ pub(crate) const ENGINE_RULES: &[Rule] = &[
         unused: |_, plan| access(plan).sends_commands(),
         what: "`{option}` has no effect with an engine that sends commands, which bypass the \
                page cache",
+        help: "To fix: leave it out",
+    },
+    Rule {
+        options: &[DIRECT.def(), BUFFERED.def()],
+        reports: Reports::FirstSet,
+        unused: |job, plan| {
+            access(plan) == EngineAccess::PersistentMemory(PmemTarget::Device) && open::direct(job)
+        },
+        what: "`ioengine={engine}` always stores past the caches of the CPU: `{option}` has no effect",
         help: "To fix: leave it out",
     },
     Rule {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
-use fiord_plan::{EngineAccess, FileKind, Tolerance};
+use fiord_plan::{FileKind, Tolerance};
 use fiord_types::{Bytes, Dir, Errno};
 
 use super::super::loops::ops::direction;
@@ -112,7 +112,7 @@ impl JobState<'_> {
             return JobError::new(Stage::Cycle, None, explanation.unwrap_or_default());
         }
         let detail = match self.job.engine.def().access {
-            EngineAccess::Mapping if errno == Some(Errno::EIO) => MAPPED.into(),
+            access if access.maps_files() && errno == Some(Errno::EIO) => MAPPED.into(),
             _ if errno == Some(Errno::EFAULT) && self.job.process.memory.path().is_some() => {
                 BUFFERS_LOST.into()
             }

@@ -14,6 +14,7 @@ pub mod mmap;
 pub mod net;
 pub mod nvme;
 pub mod object;
+pub mod pmem;
 pub mod priority;
 pub mod pvsync2;
 pub mod remote;
@@ -21,9 +22,10 @@ pub mod sg;
 pub mod sim;
 
 /// The options of single engines, one slice per family.
-pub(super) const TABLES: [&[&OptionDef]; 15] = [
+pub(super) const TABLES: [&[&OptionDef]; 16] = [
     pvsync2::OPTIONS,
     mmap::OPTIONS,
+    pmem::OPTIONS,
     libaio::OPTIONS,
     io_uring::OPTIONS,
     priority::OPTIONS,
