@@ -9,6 +9,7 @@ mod external;
 mod libblkio;
 mod names;
 mod net;
+mod pmem;
 mod posixaio;
 mod programs;
 mod splice;
