@@ -33,6 +33,7 @@ fn interface(facts: &ConnectionFacts) -> Option<InterfaceReport> {
     let offloads = Offloads::of(&found.name).unwrap_or_default();
     (!found.loopback).then_some(InterfaceReport {
         name: found.name,
+        has_device: found.has_device,
         tso: offloads.tso,
         gso: offloads.gso,
         gro: offloads.gro,

@@ -18,7 +18,8 @@ pub struct DeviceView {
     pub depth: f64,
     /// Percent of the time in which at least one I/O was in flight.
     pub util: f64,
-    /// I/Os that the jobs on the device issued; `None` if one of them also uses other devices.
+    /// I/Os that the jobs on the device issued; `None` if one of them also uses other devices, or makes calls that
+    /// move no data.
     pub issued: Option<Issued>,
     /// Member devices (device mapper, md, multipath).
     pub members: Vec<DeviceView>,

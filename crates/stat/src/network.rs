@@ -39,6 +39,9 @@ pub struct ConnectionReport {
 pub struct InterfaceReport {
     /// Its name.
     pub name: String,
+    /// A device is behind it, which may be one of a virtual machine.
+    #[serde(default)]
+    pub has_device: bool,
     /// TCP segmentation offload.
     pub tso: Option<bool>,
     /// Generic segmentation offload.

@@ -28,6 +28,9 @@ pub(super) const TOOLS: &[Tool] = &[
     // The one of busybox cannot change the user.
     Tool { program: "setpriv", package: "util-linux", inside: true },
     Tool { program: "strace", package: "strace", inside: true },
+    // Those of busybox cannot make a pair of interfaces, nor delay packets.
+    Tool { program: "ip", package: "iproute2", inside: true },
+    Tool { program: "tc", package: "iproute2", inside: true },
     Tool { program: "jq", package: "jq", inside: true },
     Tool { program: "mkfs.ext4", package: "e2fsprogs", inside: true },
     Tool { program: "blktrace", package: "blktrace", inside: true },

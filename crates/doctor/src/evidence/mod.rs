@@ -4,6 +4,7 @@
 //! |---|---|
 //! | must the file system allocate space for the writes of a job? | `allocation` |
 //! | how does a finding write a number? | `amount` |
+//! | how long did something hold up the connections of a job? | `connections` |
 //! | did other programs use the CPUs of the jobs? | `crowd` |
 //! | how many I/Os did a device have in flight? | `device_queue` |
 //! | how does a finding name a direction? | `direction` |
@@ -19,6 +20,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod amount;
+pub(crate) mod connections;
 pub(crate) mod crowd;
 pub(crate) mod device_queue;
 pub(crate) mod direction;

@@ -20,6 +20,8 @@ pub struct Devices {
     /// The names of the disks under each device of the plan, and under each directory with a regular
     /// file of the plan: files of one directory are on the same disks.
     pub under: HashMap<PathBuf, Vec<String>>,
+    /// The names of the disks under the directories in which jobs look up names.
+    pub under_names: HashMap<PathBuf, Vec<String>>,
     /// The path of each device of the plan after following symbolic links such as `/dev/disk/by-id/…`.
     /// The file name is the name that the kernel uses for the device.
     pub nodes: HashMap<PathBuf, PathBuf>,
@@ -59,6 +61,7 @@ impl Devices {
             }
             devices.under.insert(place.to_owned(), names);
         }
+        devices.under_names = under_names(plan);
         devices.behind_generic = behind_generic(plan, &devices.under);
         let mut names: Vec<&String> =
             devices.under.values().flatten().chain(devices.behind_generic.values()).collect();
@@ -118,6 +121,23 @@ impl Devices {
     pub fn named(&self, name: &str) -> Option<&Disk> {
         self.disks.iter().find(|disk| disk.name == name)
     }
+}
+
+/// Returns the names of the disks under the first name of each job that works on names: a job has all of them
+/// on one file system.
+fn under_names(plan: &Plan) -> HashMap<PathBuf, Vec<String>> {
+    let on_names = plan.jobs.iter().filter(|job| job.engine.def().access.name_call().is_some());
+    let mut under = HashMap::new();
+    for path in on_names.filter_map(|job| Some(&job.target.files.first()?.path)) {
+        under.entry(path.clone()).or_insert_with(|| {
+            let mut names = Vec::new();
+            for stack in diskstats::disks_of(path).unwrap_or_default() {
+                flatten(&stack, &mut names);
+            }
+            names
+        });
+    }
+    under
 }
 
 /// Returns the key of a file in [`Devices::under`]: its directory, or the device itself.

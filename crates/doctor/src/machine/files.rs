@@ -15,7 +15,7 @@ use fiord_types::{Bytes, Dir, Errno};
 
 use super::{Evidence, Unavailable};
 
-/// Maximum number of regular files that the survey examines, evenly spread over all of them: a job may
+/// Maximum number of regular files and names that the survey examines, evenly spread over all of them: a job may
 /// have a hundred thousand. The survey examines all devices.
 const EXAMINED: usize = 256;
 /// Maximum number of devices whose page cache the survey examines.
@@ -98,8 +98,7 @@ impl From<Vec<FileState>> for FileStates {
         let mut files = FileStates::default();
         for (n, state) in states.iter().enumerate() {
             files.by_path.insert(state.path.clone(), n);
-            if let Some(directory) = state.path.parent().filter(|_| state.kind == FileKind::Regular)
-            {
+            if let Some(directory) = state.path.parent().filter(|_| state.kind.is_file()) {
                 files.by_directory.entry(directory.to_owned()).or_insert(n);
             }
         }
@@ -164,10 +163,10 @@ pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
     let files = plan.jobs.iter().flat_map(|job| &job.target.files);
     let real = files.filter(|file| file.kind.has_path());
     let unique: Vec<_> = real.filter(|file| seen.insert(file.path.as_os_str())).collect();
-    let regular = unique.iter().filter(|file| file.kind == FileKind::Regular).count();
+    let regular = unique.iter().filter(|file| file.kind.is_file()).count();
     let mut nth = 0;
     let takes = |file: &&FilePlan| {
-        if file.kind != FileKind::Regular || regular <= EXAMINED {
+        if !file.kind.is_file() || regular <= EXAMINED {
             return true;
         }
         // Takes a file at each multiple of the interval.

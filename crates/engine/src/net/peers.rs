@@ -32,6 +32,8 @@ struct Peer {
     fd: RawFd,
     /// Where datagrams go, if the socket is not connected.
     to: Option<RawAddress>,
+    /// The address of the other end. The kernel forgets it when that end closes the connection.
+    address: Option<SocketAddress>,
     /// The peer has ended its stream.
     ended: bool,
     /// The file is attached.
@@ -225,7 +227,9 @@ impl Peers {
         let none = Peer { fd: -1, ended: true, ..Peer::default() };
         let peer = std::mem::replace(peer, none);
         let Some(socket) = &peer.socket else { return };
-        self.facts.push(ConnectionFacts::of(socket));
+        let facts = ConnectionFacts::of(socket);
+        let address = peer.address.clone();
+        self.facts.push(ConnectionFacts { peer: facts.peer.or(address), ..facts });
         while peer.say(message::CLOSE) == Err(Errno::EAGAIN) && !self.stop.is_stopped() {}
         if datagrams(self.plan.protocol) && !self.plan.waits && !peer.ended {
             self.leaving.push(peer);
@@ -234,6 +238,7 @@ impl Peers {
 
     fn keep(&mut self, file: FileIndex, socket: OwnedFd, to: Option<RawAddress>) {
         if let Some(peer) = self.list.get_mut(file.get()) {
+            peer.address = net::peer_address(&socket).ok().flatten();
             (peer.fd, peer.to, peer.ended) = (socket.as_raw_fd(), to, false);
             peer.socket = Some(socket);
         }

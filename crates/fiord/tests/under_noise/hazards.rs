@@ -9,8 +9,9 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 17] = [
+const ELSEWHERE: [(&str, &str); 23] = [
     ("clock-source", "unit tests on simulated machines"),
+    ("dentry-cache", "`findings::metadata` in `run`: here, other programs read from the disk"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
     ("empty-zones", "`zoned` in `run`"),
     (
@@ -20,20 +21,25 @@ const ELSEWHERE: [(&str, &str); 17] = [
     ("governor", "unit tests on simulated machines"),
     ("link-degraded", "unit tests on simulated machines"),
     ("log-bound", "`logs` in `run`"),
+    ("loopback", "`findings::network` in `run`"),
     ("misaligned", "`finding-devices` of `cargo xtask vm`"),
     ("not-preconditioned", "`finding-devices` of `cargo xtask vm`"),
     ("numa", "unit tests on simulated machines"),
+    ("offloads-off", "`findings::network` in `run`"),
     ("oversubscribed-path", "unit tests on simulated machines"),
+    ("peer-limited", "`findings::network` in `run`"),
     ("replay-late", "`replay` in `run`"),
     ("run-warning", "`streams` in `run`"),
     ("scheduler", "`finding-queue` of `cargo xtask vm`"),
     ("thermal-throttle", "unit tests on simulated machines"),
     ("throttled-by-cgroup", "`findings::groups` in `run`"),
     ("volatile-cache", "`finding-queue` of `cargo xtask vm`"),
+    ("window-limited", "`finding-network` of `cargo xtask vm`"),
+    ("zeroes-written", "`finding-falloc` of `cargo xtask vm`"),
 ];
 
 /// Findings that need only the job, or a virtual clock that other programs do not slow down.
-const ANYWHERE: [(&str, &str); 21] = [
+const ANYWHERE: [(&str, &str); 23] = [
     ("aio-threads", "check --rw=randread --size=1m --ioengine=posixaio --iodepth=32"),
     ("cached-working-set", "check --rw=randread --norandommap --size=1m --loops=9 --filename=f"),
     ("compressible-data", "--rw=write --size=1m --filename=f --end_fsync=1 --zero_buffers=1"),
@@ -44,6 +50,7 @@ const ANYWHERE: [(&str, &str); 21] = [
         "hidden-stalls",
         "--ioengine=sim --rw=randread --size=1g --runtime=10 --rate_iops=1000 --sim_stall=2s:1s",
     ),
+    ("no-data-moved", "check --ioengine=ftruncate --rw=write --size=1m --filename=f"),
     ("no-effect", "check --rw=read --size=1m --rwmixread=70"),
     (
         "not-steady",
@@ -61,6 +68,7 @@ const ANYWHERE: [(&str, &str); 21] = [
     ),
     ("same-start-offset", "--rw=read --size=1m --filename=f --numjobs=2"),
     ("size-per-job", "--rw=randread --size=1m --filename=f --numjobs=2"),
+    ("space-reserved", "--ioengine=falloc --rw=write --size=1m --filename=reserved --unlink=1"),
     ("spec-exceeded", "--ioengine=sim --rw=randread --size=4m --spec=randread=1k"),
     ("spec-missed", "--ioengine=sim --rw=randread --size=4m --spec=randread=1000k"),
     ("too-short", "--ioengine=sim --rw=randread --size=1g --number_ios=500"),

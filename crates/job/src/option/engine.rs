@@ -42,6 +42,8 @@ pub struct EngineDef {
     pub in_flight: DepthSupport,
     /// Whether a read fills the job's buffer from storage, and a write sends the buffer there.
     pub moves_data: bool,
+    /// What the bytes of its I/Os stand for.
+    pub counts: CountedBytes,
     /// Which directions of I/O it has.
     pub directions: SupportedDirections,
     /// Whether its ops are I/Os. The ops of an engine that does none are cycles, for example of CPU
@@ -271,6 +273,17 @@ impl NameCall {
     pub const fn changes(self) -> bool {
         self.creates() || self.removes()
     }
+}
+
+/// What the bytes of an engine's I/Os stand for. Reports compute the bandwidth from them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedBytes {
+    /// Data that a device, a peer or memory receives or returns, or that the engine pretends to move.
+    Data,
+    /// Space that the file system reserves, adds to files or frees.
+    Space,
+    /// The block size of the job, whatever an I/O does.
+    BlockSize,
 }
 
 /// The directions of I/O that an engine has.

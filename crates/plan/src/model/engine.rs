@@ -5,7 +5,7 @@ use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
 
 pub use fiord_job::option::engine::{
-    DepthSupport, EngineAccess, EngineDef, NameCall, PmemTarget, SupportedDirections,
+    CountedBytes, DepthSupport, EngineAccess, EngineDef, NameCall, PmemTarget, SupportedDirections,
     WritePlacement,
 };
 pub use fiord_job::option::fault::{CrashTime, FaultEffect, FaultTrigger, SimCrash, SimFault};

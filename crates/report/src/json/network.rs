@@ -26,7 +26,10 @@ fn connection(connection: &ConnectionReport) -> Value {
 }
 
 fn interface(interface: &InterfaceReport) -> Value {
-    let mut keys = vec![("name".into(), text(&interface.name))];
+    let mut keys = vec![
+        ("name".into(), text(&interface.name)),
+        ("has_device".into(), integer(interface.has_device)),
+    ];
     let offloads = [("tso", interface.tso), ("gso", interface.gso), ("gro", interface.gro)];
     keys.extend(offloads.iter().filter_map(|(name, on)| Some(((*name).into(), integer((*on)?)))));
     Value::Object(keys)

@@ -24,6 +24,7 @@ fn interface(node: Node<'_>) -> InterfaceReport {
     let flag = |key| node.find(key).map(|value| value.integer() != 0);
     InterfaceReport {
         name: node.text("name"),
+        has_device: node.find("has_device").is_some_and(|value| value.integer() != 0),
         tso: flag("tso"),
         gso: flag("gso"),
         gro: flag("gro"),

@@ -1,6 +1,6 @@
 //! The devices' view of the run: their counters over the measured time, compared with the I/Os that jobs issued.
 
-use fiord_plan::{FileKind, Plan};
+use fiord_plan::{CountedBytes, FileKind, Plan};
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_sys::clock;
@@ -13,6 +13,8 @@ pub(crate) struct DeviceActivity {
     watch: diskstats::DiskWatch,
     /// For each job, the names of the devices under its files.
     under: Vec<Vec<String>>,
+    /// For each job, whether its I/Os are data.
+    data: Vec<bool>,
     began: Option<u64>,
 }
 
@@ -23,7 +25,8 @@ impl DeviceActivity {
         let mut finder = diskstats::DiskFinder::default();
         for job in &plan.jobs {
             let mut names: Vec<String> = Vec::new();
-            let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
+            let real =
+                |kind: FileKind| kind.is_file() || matches!(kind, FileKind::Block | FileKind::Char);
             let files = job.target.files.iter().filter(|file| real(file.kind));
             for file in files.filter(|_| job.reporting.disk_util) {
                 let disks = finder.find(&file.path);
@@ -38,6 +41,7 @@ impl DeviceActivity {
             }
             names.sort_unstable();
             devices.under.push(names);
+            devices.data.push(job.engine.def().counts == CountedBytes::Data);
         }
         devices
     }
@@ -71,14 +75,15 @@ impl DeviceActivity {
         activity.iter().map(one).collect()
     }
 
-    /// I/Os that the jobs on a device issued; `None` if one of these jobs also uses other devices.
+    /// I/Os that the jobs on a device issued; `None` if one of these jobs also uses other devices, or makes calls
+    /// that move no data.
     fn issued(&self, name: &str, jobs: &[JobData], ns: u64) -> Option<Issued> {
         let mut sum = Issued { depth: Some(0.0), ..Issued::default() };
-        for (names, job) in self.under.iter().zip(jobs) {
+        for ((names, data), job) in self.under.iter().zip(&self.data).zip(jobs) {
             if !names.iter().any(|known| known == name) {
                 continue;
             }
-            if names.len() != 1 {
+            if names.len() != 1 || !data {
                 return None;
             }
             sum.zone_commands += job.zone_commands;

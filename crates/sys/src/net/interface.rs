@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
+use std::path::Path;
 
 use super::address::RawAddress;
 use super::new_socket;
@@ -17,6 +18,9 @@ pub struct Interface {
     index: u32,
     /// Whether it connects this machine with itself.
     pub loopback: bool,
+    /// Whether a device is behind it, which may be one of a virtual machine. Bridges, tunnels and the ends of
+    /// a `veth` pair have none.
+    pub has_device: bool,
 }
 
 /// Work that an interface does in large pieces instead of packet by packet. `None`: the kernel does
@@ -54,8 +58,10 @@ pub fn interface_of(address: IpAddr) -> Result<Option<Interface>> {
         let name = unsafe { CStr::from_ptr(entry.ifa_name) };
         // SAFETY: the name is a string that ends with 0.
         let index = unsafe { libc::if_nametoindex(entry.ifa_name) };
+        let name = name.to_string_lossy().into_owned();
         found = Some(Interface {
-            name: name.to_string_lossy().into_owned(),
+            has_device: Path::new("/sys/class/net").join(&name).join("device").exists(),
+            name,
             index,
             loopback: entry.ifa_flags & libc::IFF_LOOPBACK as u32 != 0,
         });
@@ -140,7 +146,7 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_found_by_its_address() {
         let found = interface_of(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap().unwrap();
-        assert!(found.loopback && found.index > 0, "{found:?}");
+        assert!(found.loopback && found.index > 0 && !found.has_device, "{found:?}");
         assert_eq!(index_of(IpAddr::V4(Ipv4Addr::LOCALHOST)).unwrap(), found.index);
         let none: IpAddr = "203.0.113.77".parse().unwrap();
         assert_eq!(interface_of(none).unwrap(), None);

@@ -6,6 +6,8 @@ mod file_systems;
 mod files;
 mod groups;
 mod lint;
+mod metadata;
+mod network;
 mod options;
 mod remedies;
 mod results;

@@ -5,7 +5,7 @@
 
 use crate::option::def::{Support, Word};
 use crate::option::engine::{
-    DepthSupport, EngineAccess, EngineDef, NameCall, PmemTarget, SupportedDirections,
+    CountedBytes, DepthSupport, EngineAccess, EngineDef, NameCall, PmemTarget, SupportedDirections,
     WritePlacement,
 };
 
@@ -29,6 +29,7 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         access: EngineAccess::Calls,
         in_flight,
         moves_data: true,
+        counts: CountedBytes::Data,
         directions: SupportedDirections::All,
         does_io: true,
         counts_bits: false,
@@ -51,6 +52,7 @@ const fn later(name: &'static str, in_flight: DepthSupport, doc: &'static str) -
 const fn on_names(name: &'static str, call: NameCall, doc: &'static str) -> EngineDef {
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
+        counts: CountedBytes::BlockSize,
         tested: "2026-11: tmpfs, ext4",
         ..engine(name, One, doc)
     }
@@ -177,17 +179,21 @@ const LIST: &[EngineDef] = &[
         .on(Stream)
         .needs("librdmacm, libibverbs (packages `librdmacm1`, `libibverbs1`) and an RDMA device")
         .tested("2026-11: fio 3.33 and itself, over RoCE in software (`rdma_rxe`) in `cargo xtask vm`"),
-    engine(
-        "falloc",
-        One,
-        "Each I/O is an `fallocate(2)`: a read reserves space and keeps the size, a write extends the \
-         file, a trim punches a hole.",
-    )
-    .on(Extents)
-    .without_data()
-    .tested("2026-11: files on tmpfs, ext4, XFS and btrfs"),
+    EngineDef {
+        counts: CountedBytes::Space,
+        ..engine(
+            "falloc",
+            One,
+            "Each I/O is an `fallocate(2)`: a read reserves space and keeps the size, a write extends \
+             the file, a trim punches a hole.",
+        )
+        .on(Extents)
+        .without_data()
+        .tested("2026-11: files on tmpfs, ext4, XFS and btrfs")
+    },
     EngineDef {
         directions: SupportedDirections::Writes,
+        counts: CountedBytes::BlockSize,
         ..engine(
             "ftruncate",
             One,
