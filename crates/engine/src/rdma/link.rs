@@ -20,7 +20,7 @@ use crate::{EndSignal, EngineError};
 /// Completions with these identifiers are not those of ops, whose identifiers are slots.
 pub(super) const MESSAGE_CAME: u64 = 1 << 32;
 const MESSAGE_SENT: u64 = MESSAGE_CAME + 1;
-const FAREWELL_SENT: u64 = MESSAGE_CAME + 2;
+pub(super) const FAREWELL_SENT: u64 = MESSAGE_CAME + 2;
 
 /// How long the end of a stream may take to reach the peer.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -86,6 +86,8 @@ pub(super) struct Link {
     pub closed: bool,
     /// The peer said that it is done.
     pub ended: bool,
+    /// This end has said that it is done.
+    pub leaving: bool,
 }
 
 impl Link {
@@ -165,6 +167,7 @@ impl Link {
             peer_is_fiord: false,
             closed: false,
             ended: false,
+            leaving: false,
         }
     }
 
@@ -501,15 +504,24 @@ impl Link {
         }
     }
 
-    /// Tells the peer that this end is done, as far as the peer understands that.
-    fn farewell(&mut self) {
+    /// Tells the peer that this end is done. Returns whether a message goes to it, which completes as
+    /// [`FAREWELL_SENT`]. No: the peer would not understand it, or it was sent before.
+    pub(super) fn say_farewell(&mut self) -> bool {
+        if std::mem::replace(&mut self.leaving, true) {
+            return false;
+        }
         let len = match self.role {
             Role::Accesses { .. } => LEN,
-            _ if !self.peer_is_fiord => return,
+            _ if !self.peer_is_fiord => return false,
             Role::Sends => 0,
             Role::Lends | Role::Receives => LEN,
         };
-        if self.send_message(FAREWELL_SENT, len).is_err() {
+        self.send_message(FAREWELL_SENT, len).is_ok()
+    }
+
+    /// Tells the peer that this end is done, and waits until it knows.
+    fn farewell(&mut self) {
+        if !self.say_farewell() {
             return;
         }
         let began = Instant::now();

@@ -26,7 +26,7 @@ use fiord_plan::model::{RdmaPlan, Verb};
 use fiord_types::{Errno, FileIndex};
 
 use self::abi::{Piece, RdmaFunctions, ReceiveRequest, SendRequest, WorkCompletion, event, status};
-use self::link::{Lent, Link, MESSAGE_CAME, Role};
+use self::link::{FAREWELL_SENT, Lent, Link, MESSAGE_CAME, Role};
 use self::manager::{Manager, PATIENCE, wait_for};
 use self::message::word;
 use crate::buffers::{Buffers, slots_of_buffers};
@@ -270,8 +270,10 @@ impl Rdma {
     /// The outcome of a request. `None`: it was not one of an op.
     fn completed(&mut self, completion: &WorkCompletion) -> Option<(Slot, Outcome)> {
         if completion.id >= MESSAGE_CAME {
-            if completion.id == MESSAGE_CAME && completion.status == status::SUCCESS {
-                self.peer_ended();
+            match completion.id {
+                MESSAGE_CAME if completion.status == status::SUCCESS => self.peer_ended(),
+                FAREWELL_SENT => self.over(),
+                _ => {}
             }
             return None;
         }
@@ -347,13 +349,22 @@ impl Rdma {
             Some((role, false)) if self.stop.is_stopped() => {
                 let waits_for_peer = matches!(role, Role::Receives | Role::Lends);
                 if waits_for_peer || idle > GRACE {
-                    self.over();
+                    self.leave(idle);
                 }
             }
             Some((_, true)) if idle > FLUSHING => self.give_up(),
             _ => {}
         }
         Ok(())
+    }
+
+    /// The job must stop while ops wait for the peer: tells the peer, and then closes the connection.
+    #[cold]
+    fn leave(&mut self, idle: u64) {
+        let said = self.link.as_mut().is_some_and(Link::say_farewell);
+        if !said && idle > GRACE {
+            self.over();
+        }
     }
 
     /// Handles what happened to the connection.
