@@ -1,6 +1,6 @@
 # ioengine=mtd on NAND and on flash in memory: erases, bad blocks, refused sizes, verification, a mounted flash
 # devices: mtdram nandsim
-# limit: 300s
+# limit: 180s
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
