@@ -22,8 +22,8 @@ pub(crate) const CHECK: Check = Check {
                 is a note for a loopback address, which the job names on purpose, and suspect \
                 for another address. It is silent for Unix sockets and vsock, and it cannot see \
                 a peer in another network namespace or virtual machine on this machine.",
-    effect: "Blocks of 64 KiB over TCP between two CPUs: 6.6 Gbit/s at 127.0.0.1 on a machine whose network card \
-             has less.",
+    effect: "Blocks of 64 KiB over TCP at 127.0.0.1: 12, 2.1 and 3.6 Gbit/s in three runs on a machine with two \
+             CPUs, depending only on what else the CPUs did.",
     remedy: "run the other end on another machine, and set `hostname` to its address.",
     lint: None,
     before: None,
