@@ -1,5 +1,7 @@
 //! `libblkio` in a build without the cargo feature of that name. The planner refuses its jobs.
 
+use std::convert::Infallible;
+
 use fiord_plan::{EndpointError, EndpointFacts, LibblkioPlan};
 use fiord_types::FileIndex;
 
@@ -10,7 +12,9 @@ use crate::{
 
 /// The `libblkio` engine. This build has none.
 #[derive(Debug)]
-pub enum NoLibblkio {}
+pub struct NoLibblkio {
+    none: Infallible,
+}
 
 impl NoLibblkio {
     /// Creates no engine.
@@ -29,39 +33,39 @@ impl Engine for NoLibblkio {
     type Clock = MachineClock;
 
     fn clock(&self) -> MachineClock {
-        match *self {}
+        match self.none {}
     }
 
     fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
-        match *self {}
+        match self.none {}
     }
 
     fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
-        match *self {}
+        match self.none {}
     }
 
     fn take_slots(&mut self) -> Vec<FreeSlot> {
-        match *self {}
+        match self.none {}
     }
 
     fn buffer(&mut self, _slot: &mut FreeSlot) -> &mut [u8] {
-        match *self {}
+        match self.none {}
     }
 
     fn hold(&mut self, _slot: FreeSlot) -> HeldSlot {
-        match *self {}
+        match self.none {}
     }
 
     fn queue(&mut self, _slot: FreeSlot, _op: &Op) -> Queued {
-        match *self {}
+        match self.none {}
     }
 
     fn flush(&mut self) -> Result<u32, EngineError> {
-        match *self {}
+        match self.none {}
     }
 
     fn reap(&mut self, _want: Want, _done: &mut Completions) -> Result<(), EngineError> {
-        match *self {}
+        match self.none {}
     }
 }
 

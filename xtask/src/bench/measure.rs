@@ -175,6 +175,11 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
             "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),
+            "PEER" => command.args([
+                "--name=peer".to_owned(),
+                "--thread".to_owned(),
+                format!("--cpus_allowed={}", how.cpu),
+            ]),
             "TWO_CPUS" | "SHARED_CPUS" => continue,
             other => command.arg(other),
         };

@@ -12,11 +12,19 @@ pub(super) struct Row {
     pub than: &'static [(Than, Bound)],
 }
 
-/// The options of a job, in one or several texts, separated by blanks. `FILE` stands for a file of 256 MiB in
-/// the page cache, `TARGET` for that file as the target of an engine with an option of its own for it, `SEALED` for such a file that the program itself writes before with the job's `verify`, `LOOP` for a
-/// loop device over such a file (needs root), `TWO_CPUS` for one CPU per job, `SHARED_CPUS` for two CPUs for all
-/// threads of a job, and `SECOND_CPU` for threads of
-/// `verify_async` on another CPU than the job's.
+/// The options of a job, in one or several texts, separated by blanks. Words in capitals stand for:
+///
+/// | word | meaning |
+/// |---|---|
+/// | `FILE` | a file of 256 MiB in the page cache |
+/// | `TARGET` | that file as the target of an engine with an option of its own for it |
+/// | `SEALED` | such a file that the program itself writes before with the job's `verify` |
+/// | `LOOP` | a loop device over such a file (needs root) |
+/// | `TRACE` | a trace to replay |
+/// | `TWO_CPUS` | one CPU per job |
+/// | `SHARED_CPUS` | two CPUs for all threads of a job |
+/// | `SECOND_CPU` | another CPU than the job's for threads of `verify_async` |
+/// | `PEER` | the options after it are those of a second job, which ends the first one |
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job(pub &'static [&'static str]);
 

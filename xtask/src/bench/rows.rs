@@ -1,12 +1,15 @@
 //! The rows of the benchmark.
 
+mod network;
+mod verification;
+
 use super::row::Bound::{Any, AtLeast, AtMost};
 use super::row::Than::{Bare, Dd, Fio, Itself, PlainFio, Tool};
 use super::row::What::{
     CpuTime, Exit, FirstIo, Instructions, Layout, ManyFiles, NameRate, OwnMemory, Rate, Resident,
     WholeRun,
 };
-use super::row::{Bound, Job, Row, Than, What};
+use super::row::{Job, Row, Than, What};
 
 const READ_4K: &str = "--ioengine=psync --rw=randread --bs=4k FILE";
 const OFFLOADED: &str = "--io_submit_mode=offload --iodepth=8";
@@ -14,25 +17,9 @@ const NULL_READ: &str = "--ioengine=null --rw=randread --bs=4k --norandommap --s
 const NULL_READ_32: &str =
     "--ioengine=null --iodepth=32 --rw=randread --bs=4k --norandommap --size=256m";
 
-const VERIFIED_RANDOM: &str =
-    "--ioengine=psync --rw=randwrite --bs=4k --verify=crc32c --do_verify=0 FILE";
-const VERIFIED_WRITE: &str = "--ioengine=psync --rw=write --bs=128k --do_verify=0 FILE";
-const VERIFIED_READ: &str = "--ioengine=psync --rw=read --bs=128k SEALED";
-const SYNCED: &str =
-    "--ioengine=psync --rw=randwrite --bs=4k --verify=fiord --do_verify=0 --fsync=256 FILE";
-const QUEUED: &str = "--ioengine=io_uring --iodepth=32 --rw=randwrite --bs=4k --verify=fiord --do_verify=0 \
-                      --fsync=256 FILE";
-const JOURNAL: &str = "--verify_journal=journal.dat";
-const NO_STATE: &str = "--verify_state_save=0";
-
 /// Half of the load of the row about `cpuio`.
 const LOAD_20: Than =
     Itself("cpuload=20", Job(&["--ioengine=cpuio --cpuload=20 --cpuchunks=5000"]));
-
-/// The comparison of a row in which the checksum takes most of the time.
-const FOUR_TIMES: &[(Than, Bound)] = &[(Fio, AtLeast(4.0))];
-/// The comparison of a row whose checksum no CPU instruction computes.
-const FASTER: &[(Than, Bound)] = &[(Fio, AtLeast(1.3))];
 
 /// A row about an engine that works on names or on extents.
 const fn names(name: &'static str, what: What, job: &'static [&'static str]) -> Row {
@@ -40,7 +27,12 @@ const fn names(name: &'static str, what: What, job: &'static [&'static str]) -> 
 }
 
 /// All rows, in the order in which they run.
-pub(super) const ROWS: &[Row] = &[
+/// All rows.
+pub(super) fn all() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter().chain(network::ROWS).chain(verification::ROWS)
+}
+
+const ROWS: &[Row] = &[
     // The kernel does the work.
     Row {
         name: "psync random read 4 KiB, page cache",
@@ -475,129 +467,6 @@ pub(super) const ROWS: &[Row] = &[
         what: Rate,
         job: Job(&["--ioengine=null --rw=trim --bs=128k"]),
         than: &[(Fio, AtLeast(3.0))],
-    },
-    Row {
-        name: "verify=crc32c, random write 4 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_RANDOM, NO_STATE]),
-        than: &[
-            (Fio, AtLeast(1.5)),
-            (
-                Itself("without verify", Job(&["--ioengine=psync --rw=randwrite --bs=4k FILE"])),
-                AtLeast(0.9),
-            ),
-        ],
-    },
-    Row {
-        name: "verify=crc32c, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc32c", NO_STATE]),
-        than: &[
-            (Fio, AtLeast(1.5)),
-            (
-                Itself(
-                    "refilled",
-                    Job(&["--ioengine=psync --rw=write --bs=128k --refill_buffers FILE"]),
-                ),
-                AtLeast(0.85),
-            ),
-        ],
-    },
-    Row {
-        name: "verify=crc32c, read 128 KiB",
-        what: Rate,
-        job: Job(&[VERIFIED_READ, "--verify=crc32c"]),
-        than: &[(Fio, AtLeast(1.5)), (Itself("plain reads", Job(&[VERIFIED_READ])), AtLeast(0.9))],
-    },
-    Row {
-        name: "verify=fiord, read 128 KiB",
-        what: Rate,
-        job: Job(&[VERIFIED_READ, "--verify=fiord"]),
-        than: &[(Itself("plain reads", Job(&[VERIFIED_READ])), AtLeast(0.9))],
-    },
-    Row {
-        name: "verify_journal, psync random write 4 KiB, fsync=256",
-        what: Rate,
-        job: Job(&[SYNCED, NO_STATE, JOURNAL]),
-        than: &[(Itself("without journal", Job(&[SYNCED, NO_STATE])), AtLeast(0.5))],
-    },
-    Row {
-        name: "verify_journal, io_uring depth 32 random write 4 KiB, fsync=256",
-        what: Rate,
-        job: Job(&[QUEUED, NO_STATE, JOURNAL]),
-        than: &[(Itself("without journal", Job(&[QUEUED, NO_STATE])), AtLeast(0.5))],
-    },
-    Row {
-        name: "verify=sha256, read 128 KiB, checked by another thread (verify_async=1)",
-        what: Rate,
-        job: Job(&[VERIFIED_READ, "--verify=sha256 --verify_async=1 SECOND_CPU"]),
-        than: &[
-            (Itself("by the worker", Job(&[VERIFIED_READ, "--verify=sha256"])), AtLeast(1.0)),
-            (Fio, Any),
-        ],
-    },
-    Row {
-        name: "verify=crc32c, read 128 KiB, checked by another thread (verify_async=1)",
-        what: Rate,
-        job: Job(&[VERIFIED_READ, "--verify=crc32c --verify_async=1 SECOND_CPU"]),
-        than: &[
-            (Itself("by the worker", Job(&[VERIFIED_READ, "--verify=crc32c"])), AtLeast(1.0)),
-            (Fio, Any),
-        ],
-    },
-    Row {
-        name: "verify=sha256, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha256", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=crc64, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc64", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=crc32, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc32", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=crc16, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc16", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=md5, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=md5", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "verify=sha1, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha1", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "verify=sha512, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha512", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "verify=sha3-256, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha3-256", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "memory of a job that verifies 1 TiB in blocks of 4 KiB",
-        what: OwnMemory,
-        job: Job(&["--ioengine=null --rw=randwrite --bs=4k --size=1t --verify=meta", NO_STATE]),
-        than: &[(Fio, AtMost(0.5))],
     },
     Row {
         name: "replay of a million I/Os without delays, null",

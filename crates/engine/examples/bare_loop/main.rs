@@ -7,7 +7,8 @@
 //! `bare_loop ENGINE FILE KEY=VALUE…` with `bs`, `depth`, `batch` (I/Os per submission; by default all
 //! free slots), `fixed` (registered buffers and file), `direct`, `cpu`, `ms` (run time), `size` (bytes
 //! of the file that are used). `pmem` also has `write` (write instead of read; each write ends with a fence),
-//! `map_sync` (`MAP_SYNC`), and its `direct` means non-temporal stores. Prints a document in the format of fio's JSON output.
+//! `map_sync` (`MAP_SYNC`), and its `direct` means non-temporal stores. `stream` sends blocks over TCP to a thread of its own
+//! and uses no file; with `pingpong` each block comes back before the next one. Prints a document in the format of fio's JSON output.
 
 #[path = "../../src/io_uring/abi.rs"]
 #[allow(dead_code)]
@@ -16,6 +17,7 @@ mod aio;
 mod calls;
 #[cfg(target_arch = "x86_64")]
 mod pmem;
+mod stream;
 mod uring;
 
 use std::fs::{File, OpenOptions};
@@ -40,6 +42,8 @@ pub struct Job {
     pub write: bool,
     /// Map the file with `MAP_SYNC`.
     pub map_sync: bool,
+    /// Each block comes back before the next one is sent.
+    pub pingpong: bool,
     /// CPU to run on.
     pub cpu: Option<usize>,
     /// Run time.
@@ -58,6 +62,7 @@ impl Job {
             direct: false,
             write: false,
             map_sync: false,
+            pingpong: false,
             cpu: None,
             time: Duration::from_secs(1),
             blocks: 0,
@@ -73,6 +78,7 @@ impl Job {
                 "fixed" => job.fixed = number != 0,
                 "direct" => job.direct = number != 0,
                 "write" => job.write = number != 0,
+                "pingpong" => job.pingpong = number != 0,
                 "map_sync" => job.map_sync = number != 0,
                 "cpu" => job.cpu = Some(number as usize),
                 "ms" => job.time = Duration::from_millis(number),
@@ -242,8 +248,11 @@ fn main() {
         #[cfg(target_arch = "x86_64")]
         "pmem" => pmem::run(&job, &file),
         "libaio" => aio::run(&job, &file),
+        "stream" => stream::run(&job),
         _ => {
-            eprintln!("bare_loop: {engine}: psync, mmap, io_uring, libaio and pmem are known");
+            eprintln!(
+                "bare_loop: {engine}: psync, mmap, io_uring, libaio, pmem and stream are known"
+            );
             std::process::exit(2);
         }
     };

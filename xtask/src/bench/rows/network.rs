@@ -1,0 +1,45 @@
+//! Rows about streams of data over a network: both ends run at the same time, on the same CPU.
+
+use super::super::row::Bound::AtLeast;
+use super::super::row::Than::{Bare, Fio};
+use super::super::row::What::Rate;
+use super::super::row::{Bound, Job, Row, Than};
+
+/// The end that waits for the other one, which comes after it.
+const RECEIVER: &str = "--ioengine=net --listen --port=18765 --size=100g --rw=read";
+const SENDER: &str = "PEER --ioengine=net --hostname=127.0.0.1 --port=18765 --size=100g --rw=write";
+
+/// The requirements for a stream: fio's rate, and almost that of the system calls alone.
+const fn streams(bare: &'static str) -> [(Than, Bound); 2] {
+    [(Fio, AtLeast(1.0)), (Bare(bare), AtLeast(0.95))]
+}
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "net, TCP, 64 KiB",
+        what: Rate,
+        job: Job(&[RECEIVER, "--bs=64k", SENDER, "--bs=64k"]),
+        than: &streams("stream bs=65536"),
+    },
+    Row {
+        name: "net, TCP, 4 KiB",
+        what: Rate,
+        job: Job(&[RECEIVER, "--bs=4k", SENDER, "--bs=4k"]),
+        than: &streams("stream bs=4096"),
+    },
+    Row {
+        name: "net, TCP, round trips of 4 KiB (pingpong)",
+        what: Rate,
+        job: Job(&[RECEIVER, "--bs=4k --pingpong", SENDER, "--bs=4k --pingpong"]),
+        than: &streams("stream bs=4096 pingpong=1"),
+    },
+    Row {
+        name: "netsplice, TCP, 64 KiB",
+        what: Rate,
+        job: Job(&[
+            "--ioengine=netsplice --listen --port=18765 --size=100g --rw=read --bs=64k",
+            "PEER --ioengine=netsplice --hostname=127.0.0.1 --port=18765 --size=100g --rw=write --bs=64k",
+        ]),
+        than: &[(Fio, AtLeast(1.0))],
+    },
+];
