@@ -98,6 +98,7 @@ pub use clock::MachineClock;
 pub use config::EngineConfig;
 pub use end::EndSignal;
 pub use external::External;
+pub use flash::Mtd;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
 pub use libaio::Libaio;
@@ -106,6 +107,7 @@ pub use libblkio::Libblkio;
 #[cfg(not(feature = "libblkio"))]
 pub use libblkio::NoLibblkio as Libblkio;
 pub use names::{Names, NamesRing};
+pub use net::{Net, Netsplice};
 pub use null::Null;
 pub use offload::Offload;
 pub use posixaio::PosixAio;
@@ -114,8 +116,8 @@ pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
-    DevDax, E4defrag, Falloc, Ftruncate, Libpmem, Mmap, Mtd, Net, Netsplice, PageFault, Psync,
-    Pvsync, Pvsync2, Splice, SyncRw, Vsync,
+    DevDax, E4defrag, Falloc, Ftruncate, Libpmem, Mmap, PageFault, Psync, Pvsync, Pvsync2, Splice,
+    SyncRw, Vsync,
 };
 pub use targets::Targets;
 

@@ -16,9 +16,12 @@ use fiord_types::{Errno, FileIndex, FlashCount, FlashCounts};
 
 use crate::error::raw_result;
 use crate::sync::psync::PsyncCalls;
-use crate::sync::{File, Span, Transfer};
+use crate::sync::{File, Span, SyncEngine, Transfer};
 use crate::{Attachment, EngineConfig, EngineError, FileKind, Op, OpKind, Outcome};
 use blocks::{Blankness, EraseBlocks};
+
+/// `ioengine=mtd`.
+pub type Mtd = SyncEngine<FlashCalls>;
 
 /// The system calls on raw flash.
 #[derive(Debug)]
@@ -239,7 +242,6 @@ mod tests {
 
     use super::*;
     use crate::Engine;
-    use crate::sync::Mtd;
 
     #[test]
     fn what_is_no_raw_flash_is_refused() {

@@ -23,13 +23,18 @@ use fiord_types::{Errno, FileIndex};
 
 use self::peers::{Peers, datagrams};
 use self::pipe::Pipe;
-use crate::sync::{File, Span, Transfer};
+use crate::sync::{File, Span, SyncEngine, Transfer};
 use crate::{
     Attachment, EndSignal, EngineConfig, EngineError, FileKind, Op, Outcome, dataless, syscall,
 };
 
 /// How long a call waits before it checks whether the job must stop.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
+
+/// `ioengine=net`.
+pub type Net = SyncEngine<NetCalls>;
+/// `ioengine=netsplice`.
+pub type Netsplice = Net;
 
 /// The system calls `sendto(2)` and `recvfrom(2)`.
 #[derive(Debug)]

@@ -33,14 +33,8 @@ pub type Psync = SyncEngine<psync::PsyncCalls>;
 
 /// `ioengine=sync`.
 pub type SyncRw = SyncEngine<sync::SyncCalls>;
-/// `ioengine=net`.
-pub type Net = SyncEngine<crate::net::NetCalls>;
-/// `ioengine=netsplice`.
-pub type Netsplice = Net;
 /// `ioengine=mmap`.
 pub type Mmap = SyncEngine<mmap::MmapCalls>;
-/// `ioengine=mtd`.
-pub type Mtd = SyncEngine<crate::flash::FlashCalls>;
 /// `ioengine=libpmem`.
 pub type Libpmem = SyncEngine<pmem::PmemCalls>;
 /// `ioengine=dev-dax`.

@@ -2,8 +2,7 @@
 //!
 //! Other crates ask an engine's entry, never its name, so that a new engine needs no change there.
 
-use super::def::{OptionDef, Support};
-use super::table::find_for_engine;
+use super::def::Support;
 
 /// The name of the engine of a job that sets no `ioengine`: fio's default on Linux.
 pub const DEFAULT_ENGINE: &str = "psync";
@@ -77,16 +76,11 @@ impl EngineDef {
     pub const fn through(self, access: EngineAccess) -> Self {
         EngineDef { access, ..self }
     }
+
     /// Whether an option of the engine names the target of a job, instead of `filename`.
     #[must_use]
     pub const fn names_target(&self) -> bool {
         !self.target_named_by.is_empty()
-    }
-
-    /// The option of the engine that names the target of a job. `None`: `filename` and its like name the targets.
-    #[must_use]
-    pub fn target_option(&self) -> Option<&'static OptionDef> {
-        find_for_engine(self.name, self.target_named_by).filter(|_| self.names_target())
     }
 
     /// Whether single writes can be durable when they complete, while others in flight are not.

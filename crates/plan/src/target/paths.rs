@@ -7,6 +7,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     ALLOW_FILE_CREATE, BS, CREATE_ON_OPEN, DIRECTORY, FILENAME, FILETYPE, RW, TRIM_PERCENTAGE,
+    target_option,
 };
 use fiord_types::Dir;
 
@@ -135,7 +136,7 @@ fn refuse_blocks(
 
 /// The option that names the file of a job.
 pub(crate) fn naming(job: Reading) -> &'static OptionDef {
-    match job.spec.engine().target_option() {
+    match target_option(job.spec.engine()) {
         Some(option) => option,
         None if job.is_set(FILENAME) => FILENAME.def(),
         None => DIRECTORY.def(),

@@ -103,6 +103,12 @@ pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
     engines().iter().find(|e| e.name == name || e.aliases.contains(&name))
 }
 
+/// The option of an engine that names the target of a job. `None`: `filename` and its like name the targets.
+#[must_use]
+pub fn target_option(engine: &EngineDef) -> Option<&'static OptionDef> {
+    find_for_engine(engine.name, engine.target_named_by).filter(|_| engine.names_target())
+}
+
 /// The engine with this documented name. Call it in a `const` block: the program then does not
 /// compile if the table has no such engine.
 ///

@@ -4,10 +4,9 @@
 use fiord_engine::{Engine, FreeSlot, Time};
 use fiord_stat::shares::LoopStage;
 
-use super::DynParts;
-use super::direct::StepEnd;
 use super::mode::Mode;
 use super::slots::LoopState;
+use super::{DynParts, StepEnd};
 
 /// Housekeeping of a loop that issues one I/O at a time, then a burst of samples. The slot, and the time
 /// after that; `None` when the job must issue no more I/Os.

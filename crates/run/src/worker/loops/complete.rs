@@ -8,7 +8,6 @@ use fiord_types::{Bytes, Dir, Nanos};
 use super::super::core::JobState;
 use super::super::hooks::{Completed, Events};
 use super::super::layers::Borrowed;
-use super::fill::count_accepted;
 use super::mode::Mode;
 use super::ops::direction;
 use super::slots::{CompletionBatch, CompletionBatches, Slots};
@@ -270,4 +269,16 @@ fn times(start: u64, issue: u64, now: u64) -> Times {
         clat: Nanos(now.wrapping_sub(issue)),
         lat: Nanos(now.wrapping_sub(start)),
     }
+}
+
+/// Counts an op that the engine accepted. Returns whether it moves or discards data; false for a flush.
+#[inline(always)]
+pub(super) fn count_accepted(state: &mut JobState<'_>, op: &Op) -> bool {
+    if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
+        state.drawn += 1;
+        state.recorder.issued(direction(op));
+        return true;
+    }
+    state.recorder.sync_issued += 1;
+    false
 }

@@ -13,7 +13,7 @@ use super::complete::holder_after_success;
 use super::fill::NotNow;
 use super::mode::Mode;
 use super::ops::{direction, op_of, op_of_flush};
-use super::{ControlOutcome, Parts, Payload, Worker, burst, carry_out_control, extra_io};
+use super::{ControlOutcome, Parts, Payload, StepEnd, Worker, burst, carry_out_control, extra_io};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
@@ -59,17 +59,6 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
         };
         burst::keep_house_direct::<M, _>(&mut parts, now, slot)
     }
-}
-
-/// How a step ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum StepEnd {
-    /// The next I/O follows.
-    Next,
-    /// Housekeeping may be due.
-    Look,
-    /// The job must stop.
-    Stop,
 }
 
 impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> {

@@ -9,9 +9,9 @@ use fiord_types::Dir;
 use super::super::core::JobState;
 use super::super::hooks::{Admission, Delay, Events};
 use super::super::layers::Borrowed;
-use super::complete::complete_at_once;
+use super::complete::{complete_at_once, count_accepted};
 use super::mode::Mode;
-use super::ops::{direction, op_of, op_of_flush};
+use super::ops::{op_of, op_of_flush};
 use super::slots::{Batching, InFlight, Slots};
 use super::{ControlOutcome, Parts, Payload, carry_out_control, extra_io};
 use crate::error::{JobError, Stage};
@@ -365,18 +365,6 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.state.hooks.issued(index, &op, data, now);
         if self.state.hooks.want(Events::CARRY_OUT) { self.state.carry_out(index) } else { None }
     }
-}
-
-/// Counts an op that the engine accepted. Returns whether it moves or discards data; false for a flush.
-#[inline(always)]
-pub(super) fn count_accepted(state: &mut JobState<'_>, op: &Op) -> bool {
-    if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
-        state.drawn += 1;
-        state.recorder.issued(direction(op));
-        return true;
-    }
-    state.recorder.sync_issued += 1;
-    false
 }
 
 /// Offers the engine again the op that it refused. `None`: go on with other ops.

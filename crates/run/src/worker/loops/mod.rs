@@ -70,6 +70,17 @@ struct Parts<'w, 'a, E: Engine, S: ?Sized, P: ?Sized> {
     clock: &'w E::Clock,
 }
 
+/// How a step ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StepEnd {
+    /// The next I/O follows.
+    Next,
+    /// Housekeeping may be due.
+    Look,
+    /// The job must stop.
+    Stop,
+}
+
 /// [`Parts`] as the rare code takes them: compiled once.
 type DynParts<'w, 'a, E> = Parts<'w, 'a, E, dyn Source + 'w, dyn Payload + 'w>;
 
