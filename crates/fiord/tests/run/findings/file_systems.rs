@@ -173,7 +173,7 @@ fn a_submission_that_blocks() {
     let Some(served) = Served::new(&place, Duration::from_millis(1)) else { return };
     let job = format!(
         "--name=a --filename={} --size=16m --bs=4k --rw=randread --direct=1 --iodepth=16 \
-         --runtime=400ms --time_based",
+         --runtime=1s --time_based",
         served.file().display()
     );
     for engine in ["libaio", "io_uring"] {
