@@ -44,7 +44,9 @@ impl ReadySlots {
 
     /// Takes the oldest slot.
     pub(super) fn take(&self) -> Option<Slot> {
-        let mut at = self.taken.0.load(Ordering::Relaxed);
+        // `Acquire` here and below: a thread that sees how many slots another thread took must also see that they
+        // were added. Otherwise a processor that reorders loads could find `added` below `at`.
+        let mut at = self.taken.0.load(Ordering::Acquire);
         loop {
             if at == self.added.0.load(Ordering::SeqCst) {
                 return None;
@@ -52,7 +54,7 @@ impl ReadySlots {
             let slot = self.ring[at & (self.ring.len() - 1)].load(Ordering::Relaxed);
             // The entry is overwritten only after it was taken. The exchange fails then.
             let next = at + 1;
-            match self.taken.0.compare_exchange_weak(at, next, Ordering::AcqRel, Ordering::Relaxed)
+            match self.taken.0.compare_exchange_weak(at, next, Ordering::AcqRel, Ordering::Acquire)
             {
                 Ok(_) => return Some(slot),
                 Err(now) => at = now,
@@ -126,7 +128,7 @@ impl EndedSlots {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
 
@@ -152,11 +154,13 @@ mod tests {
         let slots = 7;
         let rounds = if cfg!(miri) { 20 } else { 2_000 };
         let (ready, ended) = (ReadySlots::new(slots), EndedSlots::new(slots));
-        let left = AtomicU64::new(rounds * u64::from(slots));
+        let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
+            // Also stops the threads if an assertion below fails. The scope waits for them.
+            let _stop = SetOnDrop(&stop);
             for _ in 0..3 {
                 scope.spawn(|| {
-                    while left.load(Ordering::Relaxed) > 0 {
+                    while !stop.load(Ordering::Relaxed) {
                         match ready.take() {
                             Some(slot) => ended.add(slot),
                             None => std::thread::yield_now(),
@@ -164,9 +168,12 @@ mod tests {
                     }
                 });
             }
+            // Slots overtake each other, so each one has a count of its own.
+            let mut rounds_left = vec![rounds; slots as usize];
             let mut out = vec![false; slots as usize];
             let mut free: Vec<Slot> = (0..slots).collect();
-            while left.load(Ordering::Relaxed) > 0 {
+            while rounds_left.iter().any(|left| *left > 0) {
+                free.retain(|slot| rounds_left[*slot as usize] > 0);
                 for slot in &free {
                     assert!(!std::mem::replace(&mut out[*slot as usize], true));
                 }
@@ -176,9 +183,18 @@ mod tests {
                 }
                 for slot in &free {
                     assert!(std::mem::take(&mut out[*slot as usize]), "slot {slot} came twice");
-                    left.fetch_sub(1, Ordering::Relaxed);
+                    rounds_left[*slot as usize] -= 1;
                 }
             }
+            assert_eq!(ready.len(), 0);
         });
+    }
+
+    struct SetOnDrop<'a>(&'a AtomicBool);
+
+    impl Drop for SetOnDrop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
