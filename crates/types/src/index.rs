@@ -1,4 +1,4 @@
-//! Positions in the lists of a run: jobs, files, zones.
+//! Positions in the lists of a run: jobs, files, zones, hosts.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -99,6 +99,11 @@ index! {
 index! {
     /// The position of a zone in a zoned device, or in the part of it that a job uses.
     ZoneIndex(u32)
+}
+
+index! {
+    /// The position of a host in the list of the hosts of a run. It is the host's rank.
+    HostIndex(u32)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! | how much data? | `bytes` |
 //! | how long is a time? | `nanos` |
 //! | what happens when a time or an amount overflows? | `quantity` |
-//! | which job, file or zone? | `index` |
+//! | which job, file, zone or host? | `index` |
 //! | which number divides two numbers? | `divisor` |
 //! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
@@ -40,6 +40,6 @@ pub use direction::{Dir, PerDir};
 pub use divisor::common_divisor;
 pub use errno::Errno;
 pub use flash::{FlashCount, FlashCounts};
-pub use index::{FileIndex, JobIndex, ZoneIndex};
+pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

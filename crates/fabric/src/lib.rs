@@ -1,0 +1,14 @@
+//! Messages between the hosts of a run.
+//!
+//! A run on many hosts has one coordinator, which starts and merges it, and one agent on each host, which runs the jobs.
+//! Both exchange messages through a [`Fabric`](contract::Fabric), which hides how the bytes travel.
+//!
+//! | question | module |
+//! |---|---|
+//! | what can the coordinator and an agent expect of every transport | [`contract`] |
+//! | how does a stream of bytes become messages | [`frame`] |
+
+#![forbid(unsafe_code)]
+
+pub mod contract;
+pub mod frame;
