@@ -13,10 +13,12 @@ use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
 use fiord_run::events::{EventKind, EventSender};
 use fiord_run::idleness::IdleProfile;
-use fiord_run::{Interrupt, Interrupts, RunOptions, Trigger};
+use fiord_run::{Interrupt, Interrupts, RunOptions, StartGate, Trigger};
 use fiord_stat::finding::{Finding, Severity};
+use fiord_stat::job::JobData;
 use fiord_stat::report::Report;
 use fiord_sys::host;
+use fiord_types::Nanos;
 
 use crate::introduction::Introduction;
 use crate::survey::Surveyor;
@@ -38,6 +40,10 @@ pub struct RunSettings {
     pub latencies: bool,
     /// Destination and categories of `--debug`.
     pub debug: Option<DebugOutput>,
+    /// Decides when the first jobs start (see [`RunOptions::gate`]).
+    pub gate: Option<Arc<dyn StartGate>>,
+    /// The outcome contains the raw data of the jobs.
+    pub keep_data: bool,
 }
 
 /// The result of a run.
@@ -51,6 +57,10 @@ pub struct RunOutcome {
     pub stuck: Vec<(String, JobError)>,
     /// The signal that ended the run.
     pub signal: Option<i32>,
+    /// The raw data of the jobs, if [`RunSettings::keep_data`] asks for them.
+    pub data: Vec<JobData>,
+    /// When each job that waited at the start gate went on to its first I/O (see [`fiord_run::RunResult::started`]).
+    pub started: Vec<Option<Nanos>>,
 }
 
 /// How a run ended.
@@ -140,6 +150,8 @@ impl<'a> Prepared<'a> {
             report: result.report,
             errors: result.errors,
             signal: result.signal,
+            data: result.data,
+            started: result.started,
         }
     }
 
@@ -162,6 +174,8 @@ impl<'a> Prepared<'a> {
             version: fiord_job::version(),
             utc_offset_s: host::utc_offset(host::wall_time() / 1_000_000_000),
             debug: settings.debug,
+            gate: settings.gate,
+            keep_data: settings.keep_data,
             idle_profile: general.idle_prof.map(|which| match which {
                 IdleProf::System => IdleProfile::System,
                 IdleProf::PerCpu => IdleProfile::PerCpu,

@@ -156,8 +156,8 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     debug.iter().for_each(|debug| debug.read(invocation, jobs.plan()));
     let settings = RunSettings {
         progress: wants_live_line(general).then_some(general.eta_interval.max(1_000_000)),
-        latencies: false,
         debug: debug.as_ref().map(Debug::output),
+        ..RunSettings::default()
     };
     let mut console = Console::new(sink, general, debug);
     console.notice(notes);

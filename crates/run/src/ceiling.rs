@@ -21,7 +21,14 @@ const MOMENT: u64 = 200_000_000;
 pub fn measure(plan: &Plan, options: &RunOptions, report: &mut Report) {
     let jobs = plan.jobs.iter().map(shape).collect();
     let shapes = Arc::new(Plan { jobs, global_options: Vec::new() });
-    let quiet = RunOptions { progress: None, status: None, debug: None, ..options.clone() };
+    let quiet = RunOptions {
+        progress: None,
+        status: None,
+        debug: None,
+        gate: None,
+        keep_data: false,
+        ..options.clone()
+    };
     let outcome = run(shapes, &quiet, &EventSender::ignored(), &mut NoInterrupts, &mut || {});
     let simulated = |group: u32| {
         let of_group = |job: &&JobPlan| job.identity.group == group;

@@ -9,9 +9,11 @@
 //! | inputs and results of a run | `interface.rs` |
 //! | how files are laid out while signals are handled | `laying_out.rs` |
 //! | how jobs start and end | `lifecycle.rs` |
+//! | how jobs start together with those of other hosts | `gate.rs` |
 //! | progress, status reports, the final report | `reporting.rs` |
 //! | what a trigger does (`--trigger-file`) | `trigger.rs` |
 
+mod gate;
 mod interface;
 mod laying_out;
 mod lifecycle;
@@ -64,6 +66,7 @@ const STUCK_AFTER: u64 = 300 * SECOND;
 const COMMANDS_END: u64 = SECOND;
 
 use self::trigger::TriggerWatch;
+pub use gate::StartGate;
 pub use interface::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, Trigger};
 
 /// Runs a plan to its end and returns the report and the errors of its jobs. Calls `before_start` once, after the
@@ -109,6 +112,9 @@ pub fn run(
         conductor.events.send(EventKind::LaidOut);
         before_start();
         conductor.begin();
+        if let Some(gate) = &options.gate {
+            conductor.wait_at_gate(&**gate, &receiver);
+        }
     }
     while !conductor.over() {
         conductor.step(&receiver);
@@ -209,15 +215,20 @@ impl<'a> Conductor<'a> {
         self.idleness = self.options.idle_profile.map(IdleWatch::begin);
         self.disks = Disks::start(&self.run.plan);
         self.devices = DeviceActivity::start(&self.run.plan);
-        self.began = clock::monotonic();
+        self.begin_at(clock::monotonic());
+        self.watch_trigger();
+        self.start_jobs();
+    }
+
+    /// Starts the clock of the run. `began`: ns of `CLOCK_MONOTONIC`, which may be a little in the future.
+    fn begin_at(&mut self, began: u64) {
+        self.began = began;
         self.meter = Meter::new(self.run.jobs.len(), self.began);
         let all = self.run.logs.all();
         self.bandwidth_log = all.map(|all| BandwidthLog::begin(&self.run.plan, all, self.began));
         self.next_progress = self.options.progress.map(|t| self.began + t);
         self.next_status = self.options.status.map(|t| self.began + t);
         self.trigger.begin(self.began, self.options.trigger.timeout);
-        self.watch_trigger();
-        self.start_jobs();
     }
 
     fn over(&self) -> bool {

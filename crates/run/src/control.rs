@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use fiord_engine::EndSignal;
 use fiord_load::pace::FlowTicket;
+use fiord_types::Nanos;
 
 use crate::steady::SteadyMember;
 use crate::worker::WorkerResult;
@@ -71,6 +72,10 @@ pub(crate) struct JobControl {
     phase: AtomicU8,
     /// When measuring began, ns of `CLOCK_MONOTONIC`; 0: it has not.
     measured: AtomicU64,
+    /// When the job begins its first I/O, ns of `CLOCK_MONOTONIC`; 0: as soon as it is released.
+    start_at: AtomicU64,
+    /// When the job went on to its first I/O after waiting for `start_at`, ns of `CLOCK_MONOTONIC`; 0: it has not.
+    started: AtomicU64,
     gate: Mutex<Gate>,
     moved: Condvar,
     snapshot: Mutex<Option<Box<WorkerResult>>>,
@@ -97,6 +102,8 @@ impl JobControl {
             due: AtomicU64::new(0),
             phase: AtomicU8::new(Phase::NotStarted as u8),
             measured: AtomicU64::new(0),
+            start_at: AtomicU64::new(0),
+            started: AtomicU64::new(0),
             gate: Mutex::new(Gate::Shut),
             moved: Condvar::new(),
             snapshot: Mutex::new(None),
@@ -259,6 +266,41 @@ impl JobControl {
         *gate == Gate::Open
     }
 
+    /// Makes the worker begin its first I/O at `time`, ns of `CLOCK_MONOTONIC`. Must precede [`go`](Self::go).
+    pub(crate) fn start_at(&self, time: u64) {
+        self.start_at.store(time.max(1), Ordering::Release);
+    }
+
+    /// Waits until the start time. The worker calls it right before its first I/O. Returns earlier if the job is stopped.
+    pub(crate) fn wait_for_start(&self) {
+        /// Before the start time the worker spins for so long, ns, because a sleep may end late.
+        const SPIN: u64 = 100_000;
+        /// Longest sleep, ns, so that a stopped job ends soon.
+        const NAP: u64 = 20_000_000;
+        let start = self.start_at.load(Ordering::Acquire);
+        if start == 0 {
+            return;
+        }
+        let mut now = fiord_sys::clock::monotonic();
+        while now < start && !self.stopped() {
+            match start - now {
+                left if left > SPIN => {
+                    let _ = fiord_sys::clock::sleep_until(now + (left - SPIN).min(NAP));
+                }
+                _ => std::hint::spin_loop(),
+            }
+            now = fiord_sys::clock::monotonic();
+        }
+        if now >= start {
+            self.started.store(now, Ordering::Release);
+        }
+    }
+
+    /// When the job went on to its first I/O; `None` if it has not waited for a start time.
+    pub(crate) fn started(&self) -> Option<Nanos> {
+        Some(self.started.load(Ordering::Acquire)).filter(|&ns| ns > 0).map(Nanos)
+    }
+
     /// Sets the phase of the job.
     pub(crate) fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
@@ -293,8 +335,6 @@ impl JobControl {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::Nanos;
-
     use super::*;
 
     #[test]

@@ -95,6 +95,8 @@ mod verify_states;
 mod worker;
 mod zones;
 
-pub use conductor::{Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, Trigger, run};
+pub use conductor::{
+    Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, StartGate, Trigger, run,
+};
 pub use fiord_engine::Targets;
 pub use replay::write_merged;

@@ -68,6 +68,8 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
         debug: None,
         trigger: fiord_run::Trigger::default(),
         idle_profile: None,
+        gate: None,
+        keep_data: false,
     };
     let before = COUNT.load(Ordering::Relaxed);
     let result = run(plan, &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});

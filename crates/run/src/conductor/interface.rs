@@ -1,10 +1,13 @@
 //! The inputs and results of a run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use fiord_stat::job::JobData;
 use fiord_stat::report::Report;
 use fiord_types::Nanos;
 
+use super::gate::StartGate;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::idleness::IdleProfile;
@@ -75,6 +78,11 @@ pub struct RunOptions {
     pub trigger: Trigger,
     /// Which CPUs' idleness to measure (`--idle-prof`); `None`: not measured.
     pub idle_profile: Option<IdleProfile>,
+    /// Decides when the first jobs start, so that they start together with those of other hosts. `None`: they start as
+    /// soon as they are set up.
+    pub gate: Option<Arc<dyn StartGate>>,
+    /// The result contains the raw data of the jobs, which can be merged with those of other hosts.
+    pub keep_data: bool,
 }
 
 /// Ends a run: stops the jobs, saves their verify states, and runs a command.
@@ -114,6 +122,8 @@ impl RunOptions {
             debug: None,
             trigger: Trigger::default(),
             idle_profile: None,
+            gate: None,
+            keep_data: false,
         }
     }
 }
@@ -129,4 +139,9 @@ pub struct RunResult {
     pub signal: Option<i32>,
     /// Jobs that did not end in time, so that the run ended without them: index in the plan, and what they hang in.
     pub stuck: Vec<(usize, JobError)>,
+    /// The raw data of the jobs, in the order of the plan. Empty unless [`RunOptions::keep_data`] asks for them.
+    pub data: Vec<JobData>,
+    /// When each job that waited at the start gate went on to its first I/O, by `CLOCK_MONOTONIC`, in the order of the
+    /// plan. `None` for jobs that did not wait there.
+    pub started: Vec<Option<Nanos>>,
 }

@@ -61,9 +61,13 @@ impl Conductor<'_> {
             return;
         }
         ready.retain(|index| run.jobs[*index].control.phase() == Phase::Waiting);
+        self.release(ready, clock::monotonic(), clock::wall());
+    }
+
+    /// Releases jobs that wait for it. They begin at `now` of `CLOCK_MONOTONIC`, which is `wall` of the wall clock.
+    pub(super) fn release(&mut self, ready: Vec<usize>, now: u64, wall: u64) {
+        let run = Arc::clone(&self.run);
         // All jobs get one timestamp, and nothing happens between two wake-ups, so that they begin together.
-        let now = clock::monotonic();
-        let wall = clock::wall();
         for &index in &ready {
             let entry = &mut self.entries[index];
             entry.watch.release(now);

@@ -190,6 +190,7 @@ impl Conductor<'_> {
             }
             jobs.push(data);
         }
+        let data = if self.options.keep_data { jobs.clone() } else { Vec::new() };
         let mut report = report::report(&context, jobs, &self.disks, &self.devices);
         report.extras.cached = self.cached();
         report.extras.idleness = self.idleness.as_ref().map(IdleWatch::result);
@@ -197,7 +198,8 @@ impl Conductor<'_> {
         if self.signal.is_some() {
             report.extras.slices.iter_mut().for_each(SliceTable::cut_short);
         }
-        RunResult { report, errors, signal: self.signal, stuck }
+        let started = self.run.jobs.iter().map(|job| job.control.started()).collect();
+        RunResult { report, errors, signal: self.signal, stuck, data, started }
     }
 }
 

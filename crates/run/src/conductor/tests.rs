@@ -239,3 +239,50 @@ fn progress_contains_the_rates_and_latencies_of_each_job() {
     // Intervals do not overlap.
     assert!(counted > 0 && counted <= last, "{counted} latencies of {last} I/Os");
 }
+
+/// Opens `after` so long after the jobs are set up, and then asks them to start `ahead` later.
+#[derive(Debug)]
+struct Late {
+    after: u64,
+    ahead: u64,
+    ready: std::sync::Mutex<Option<u64>>,
+}
+
+impl StartGate for Late {
+    fn ready(&self) {
+        *self.ready.lock().unwrap() = Some(clock::monotonic());
+    }
+    fn start(&self) -> Option<Nanos> {
+        let opens = (*self.ready.lock().unwrap())? + self.after;
+        (clock::monotonic() >= opens).then(|| Nanos(opens + self.ahead))
+    }
+}
+
+#[test]
+fn jobs_wait_for_the_start_time_of_the_gate() {
+    let gate =
+        Arc::new(Late { after: 40 * MS, ahead: 30 * MS, ready: std::sync::Mutex::new(None) });
+    let mut jobs = jobs(3);
+    jobs[2].start.stonewall = true;
+    let plan = Arc::new(Plan { jobs, global_options: Vec::new() });
+    let shut = RunOptions { gate: Some(gate.clone()), keep_data: true, ..options() };
+    let result = run(plan, &shut, &EventSender::ignored(), &mut NoInterrupts, &mut || {});
+    let start = gate.ready.lock().unwrap().unwrap() + 70 * MS;
+    let started: Vec<u64> = result.started.iter().flatten().map(|at| at.0).collect();
+    assert!(started.len() >= 2 && started.iter().all(|at| *at >= start), "{started:?} {start}");
+    // The third job does not wait at the gate, which opened long ago.
+    assert!(result.errors.is_empty());
+    assert_eq!(result.data.len(), 3);
+    assert_eq!(result.report.jobs[2].dirs[0].io_bytes, Bytes(1 << 20));
+}
+
+#[test]
+fn a_signal_ends_jobs_that_wait_at_the_gate() {
+    let never = Late { after: 3600 * SECOND, ahead: 0, ready: std::sync::Mutex::new(None) };
+    let plan = Arc::new(Plan { jobs: jobs(2), global_options: Vec::new() });
+    let shut = RunOptions { gate: Some(Arc::new(never)), ..options() };
+    let mut interrupts = At(vec![(60, Interrupt::End(2))].into(), clock::monotonic());
+    let result = run(plan, &shut, &EventSender::ignored(), &mut interrupts, &mut || {});
+    assert_eq!(result.signal, Some(2));
+    assert!(result.started.iter().all(Option::is_none));
+}

@@ -362,6 +362,7 @@ fn set_up<E: Engine>(
         return Err(Box::new(not_started(None)));
     }
     around.files.starting().map_err(fail)?;
+    around.control.wait_for_start();
     Ok(Special {
         ticket: around.control.take_seat(),
         placer,
