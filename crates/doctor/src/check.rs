@@ -175,6 +175,11 @@ impl CollectedFindings {
         self.found.push(finding);
     }
 
+    /// Adds findings.
+    pub fn report_all(&mut self, findings: impl IntoIterator<Item = FindingBuilder>) {
+        self.found.extend(findings);
+    }
+
     /// Adds a finding, if there is one.
     pub fn report_if(&mut self, finding: Option<FindingBuilder>) {
         self.found.extend(finding);

@@ -51,6 +51,7 @@
 //! | how trims and syncs are issued | `dataless` |
 
 mod activity;
+mod address;
 mod buffers;
 mod clock;
 mod config;

@@ -11,21 +11,9 @@ use fiord_job::option::table;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{EngineAccess, EngineDef, EnginePlan, SupportedDirections};
 use fiord_types::{Bytes, Errno, FileIndex};
-use scratch::{LoopDevice, Scratch, attach, one};
+use scratch::{BLOCK, LoopDevice, Scratch, attach, one, op};
 
-const BLOCK: u32 = 4096;
 const BLOCKS: u64 = 64;
-
-fn op(kind: OpKind, block: u64) -> Op {
-    Op {
-        kind,
-        file: FileIndex(0),
-        offset: block * u64::from(BLOCK),
-        len: BLOCK,
-        at: 0,
-        attributes: IoAttributes::PLAIN,
-    }
-}
 
 /// Runs all ops, as many at a time as there are slots, and returns their outcomes by index. Fails
 /// if an op completes twice or never, or if a slot without an op completes.

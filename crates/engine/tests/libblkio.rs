@@ -3,25 +3,12 @@
 
 mod scratch;
 
-use fiord_engine::{Engine, EngineConfig, FreeSlot, IoAttributes, Libblkio, Op, OpKind, Outcome};
+use fiord_engine::{Engine, EngineConfig, FreeSlot, Libblkio, Op, OpKind, Outcome};
 use fiord_plan::{
     BlkioInstance, EnginePlan, LibblkioDriver, LibblkioPlan, LibblkioWaitMode, Memory,
 };
 use fiord_types::{Errno, FileIndex};
-use scratch::{LoopDevice, Scratch, attach, one};
-
-const BLOCK: u32 = 4096;
-
-fn op(kind: OpKind, block: u64) -> Op {
-    Op {
-        kind,
-        file: FileIndex(0),
-        offset: block * u64::from(BLOCK),
-        len: BLOCK,
-        at: 0,
-        attributes: IoAttributes::PLAIN,
-    }
-}
+use scratch::{BLOCK, LoopDevice, Scratch, attach, one, op};
 
 fn plan(zeroes_on_trim: bool) -> LibblkioPlan {
     LibblkioPlan {

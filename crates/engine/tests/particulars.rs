@@ -13,24 +13,12 @@ use fiord_engine::{
 };
 use fiord_plan::{EnginePlan, IoUringPlan};
 use fiord_types::{Bytes, Errno, FileIndex};
-use scratch::{Scratch, attach, one};
+use scratch::{BLOCK, Scratch, attach, one, op};
 
-const BLOCK: u32 = 4096;
 const B: u64 = BLOCK as u64;
 const ALL: Want = Want { min: u32::MAX, max: u32::MAX, timeout: None };
 const LIBAIO: EnginePlan =
     EnginePlan::Libaio { userspace_reap: false, nowait: false, vectored: false };
-
-fn op(kind: OpKind, block: u64) -> Op {
-    Op {
-        kind,
-        file: FileIndex(0),
-        offset: block * B,
-        len: BLOCK,
-        at: 0,
-        attributes: IoAttributes::PLAIN,
-    }
-}
 
 fn config(engine: EnginePlan, slots: u32) -> EngineConfig {
     EngineConfig::plain(engine, slots, BLOCK)

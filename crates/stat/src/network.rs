@@ -74,24 +74,6 @@ pub struct TcpReport {
     pub peer_window: Bytes,
 }
 
-impl TcpReport {
-    /// Share of the busy time in which the peer's receive window was full, 0 to 1; 0 if nothing was sent.
-    #[must_use]
-    pub fn window_share(&self) -> f64 {
-        share(self.window_limited, self.busy)
-    }
-
-    /// Share of the busy time in which this side's send buffer was full, 0 to 1; 0 if nothing was sent.
-    #[must_use]
-    pub fn send_buffer_share(&self) -> f64 {
-        share(self.send_buffer_limited, self.busy)
-    }
-}
-
-fn share(part: Nanos, whole: Nanos) -> f64 {
-    if whole.0 == 0 { 0.0 } else { part.0 as f64 / whole.0 as f64 }
-}
-
 impl NetworkReport {
     /// A report as it was written: the number of connections, and the first of them.
     #[must_use]
@@ -136,17 +118,5 @@ mod tests {
         all.merge(&of(70));
         assert_eq!((all.count(), all.list.len()), (130, 100));
         assert_eq!(of(150).list.len(), 100);
-    }
-
-    #[test]
-    fn shares_are_parts_of_the_busy_time() {
-        let tcp = TcpReport {
-            busy: Nanos(200),
-            window_limited: Nanos(50),
-            send_buffer_limited: Nanos(100),
-            ..TcpReport::default()
-        };
-        assert_eq!((tcp.window_share(), tcp.send_buffer_share()), (0.25, 0.5));
-        assert_eq!(TcpReport::default().window_share(), 0.0);
     }
 }

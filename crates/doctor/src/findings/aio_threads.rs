@@ -37,7 +37,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
     if cfg!(target_env = "gnu") {
-        known.sections().filter_map(finding).for_each(|finding| findings.report(finding));
+        findings.report_all(known.sections().filter_map(finding));
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
-    known.sections().filter_map(finding).for_each(|finding| findings.report(finding));
+    findings.report_all(known.sections().filter_map(finding));
 }
 
 fn finding(job: &JobPlan) -> Option<FindingBuilder> {

@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    known.entries().iter().for_each(|entry| findings.report_if(finding(entry)));
+    findings.report_all(known.entries().iter().filter_map(finding));
 }
 
 fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {

@@ -37,9 +37,7 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| job.target.open.direct) {
         for disk in known.machine.devices.of(job).iter().filter(|disk| disk.members.is_empty()) {
-            findings_of(job, disk, &known.machine.devices)
-                .into_iter()
-                .for_each(|finding| findings.report(finding));
+            findings.report_all(findings_of(job, disk, &known.machine.devices));
         }
     }
 }

@@ -20,8 +20,8 @@ pub(crate) const CHECK: Check = Check {
             network: its CPU, its rate limit, the disk to which it writes, or a receive buffer that is \
             too small.",
     detection: "The job sends over TCP to another machine, and the receive window of the peer was full for at \
-                least half of the run (`tcpi_rwnd_limited`, on average of its connections). If the \
-                window was always in flight in full, the network delay limits the rate: that is \
+                least half of the run (`tcpi_rwnd_limited`, on average of its connections). If at \
+                least half of the window was in flight, the network delay limits the rate: that is \
                 `window-limited`. A receiver cannot see this hazard.",
     effect: "Over a `veth` pair, a receiver with `rate=10m` slowed a sender down from 4.2 Gbit/s to 0.13 Gbit/s; \
              its window was full for 90 % of the run.",
@@ -34,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    known.entries().iter().filter_map(finding).for_each(|finding| findings.report(finding));
+    findings.report_all(known.entries().iter().filter_map(finding));
 }
 
 fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {

@@ -32,8 +32,7 @@ pub(crate) const CHECK: Check = Check {
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
     for job in known.sections().filter(|job| !job.engine.def().access.sends_commands()) {
         for disk in known.machine.devices.of(job) {
-            let finding = scheduled(job, disk).into_iter().chain(throttled(job, disk));
-            finding.for_each(|finding| findings.report(finding));
+            findings.report_all(scheduled(job, disk).into_iter().chain(throttled(job, disk)));
         }
     }
 }

@@ -32,8 +32,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
-    let found = known.sections().filter_map(|job| finding(known, job));
-    found.for_each(|finding| findings.report(finding));
+    findings.report_all(known.sections().filter_map(|job| finding(known, job)));
 }
 
 fn finding(known: &Before<'_>, job: &JobPlan) -> Option<FindingBuilder> {

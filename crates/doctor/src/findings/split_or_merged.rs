@@ -57,7 +57,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
         for (dir, name) in NAMES {
             let finding = split(device, &issued, dir, name, disk);
             let finding = finding.or_else(|| merged(device, &issued, (dir, name), random));
-            finding.into_iter().for_each(|finding| findings.report(finding));
+            findings.report_if(finding);
         }
     }
 }

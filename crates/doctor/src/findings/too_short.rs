@@ -48,7 +48,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             let busiest = rows.max_by_key(|row| row.total_ios);
             findings.report_if(busiest.and_then(|row| rough(entry, row)));
         }
-        few.into_iter().for_each(|finding| findings.report(finding));
+        findings.report_all(few);
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    known.entries().iter().filter_map(finding).for_each(|finding| findings.report(finding));
+    findings.report_all(known.entries().iter().filter_map(finding));
 }
 
 fn finding(entry: &Entry<'_>) -> Option<FindingBuilder> {

@@ -1,6 +1,6 @@
 //! The peers of a job: resolves their addresses, connects to them or waits for them.
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use fiord_sys::net::{
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::{PATIENCE, message};
+use crate::address::{host_and_port, resolve};
 use crate::{EndSignal, EngineConfig, EngineError};
 
 /// How many connections may wait to be accepted.
@@ -251,28 +252,22 @@ impl Peers {
             return SocketAddress::unix(path).map_err(|e| EngineError::from_sys("filename", &e));
         }
         let text = path.to_string_lossy();
-        let (host, port) = text.rsplit_once(':').unwrap_or((&text, ""));
-        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let (host, port) = host_and_port(&text);
         if self.plan.protocol == Protocol::Vsock
             && let (Ok(cid), Ok(port)) = (host.parse(), port.parse())
         {
             return Ok(SocketAddress::Vsock { cid, port });
         }
-        let wants_v6 = matches!(self.plan.protocol, Protocol::Tcpv6 | Protocol::Udpv6);
-        let found = (host, port.parse().unwrap_or(0)).to_socket_addrs();
-        let why = match found {
-            Ok(mut all) => match all.find(|address| address.is_ipv6() == wants_v6) {
-                Some(address) => return Ok(address.into()),
-                None if wants_v6 => "it has no IPv6 address".to_owned(),
-                None => "it has no IPv4 address; `protocol=tcpv6` and `udpv6` use IPv6".to_owned(),
-            },
-            Err(e) => e.to_string(),
+        let found = match self.plan.protocol {
+            Protocol::Tcpv6 | Protocol::Udpv6 => {
+                resolve(host, port, SocketAddr::is_ipv6, "IPv6 address")
+            }
+            _ => {
+                let lacking = "IPv4 address; `protocol=tcpv6` and `udpv6` use IPv6";
+                resolve(host, port, SocketAddr::is_ipv4, lacking)
+            }
         };
-        let error = EngineError {
-            errno: Some(Errno::EINVAL),
-            ..EngineError::plain(format!("cannot resolve the host `{host}`: {why}"))
-        };
-        Err(error.help("To fix: check the name, or write the address"))
+        found.map(SocketAddress::from)
     }
 
     /// A new socket with the options of the job.

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use fiord_types::Errno;
 
 use super::abi::{CONNECTIONS, CmEvent, CmId, EventChannel, RdmaFunctions, event};
 use super::message::GREETING;
+use crate::address::{self, host_and_port};
 use crate::{EndSignal, EngineError};
 
 /// How long a call waits before it checks whether the job must stop.
@@ -115,7 +116,7 @@ impl Manager {
         own: Option<&str>,
     ) -> Result<Option<*mut CmId>, EngineError> {
         let to = SocketAddress::from(resolve(address)?);
-        let from = own.map(|own| resolve(&with_port(own, 0))).transpose()?;
+        let from = own.map(|own| resolve_host(own, "0")).transpose()?;
         let from = from.map(|own| SocketAddress::from(own).to_raw());
         let id = self.new_id()?;
         let found = self.resolve_peer(id, &to, from.as_ref());
@@ -242,27 +243,14 @@ pub(super) fn wait_for(fds: &[RawFd], time: Duration) -> Result<bool, EngineErro
     }
 }
 
-/// `HOST:PORT`, with brackets around an IPv6 address.
-fn with_port(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+/// The address behind `HOST:PORT`.
+pub(super) fn resolve(text: &str) -> Result<SocketAddr, EngineError> {
+    let (host, port) = host_and_port(text);
+    resolve_host(host, port)
 }
 
-/// The address behind a name and a port.
-pub(super) fn resolve(text: &str) -> Result<SocketAddr, EngineError> {
-    let (host, port) = text.rsplit_once(':').unwrap_or((text, ""));
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let why = match (host, port.parse().unwrap_or(0)).to_socket_addrs() {
-        Ok(mut all) => match all.next() {
-            Some(address) => return Ok(address),
-            None => "it has no address".to_owned(),
-        },
-        Err(e) => e.to_string(),
-    };
-    let error = EngineError {
-        errno: Some(Errno::EINVAL),
-        ..EngineError::plain(format!("cannot resolve the host `{host}`: {why}"))
-    };
-    Err(error.help("To fix: check the name, or write the address"))
+fn resolve_host(host: &str, port: &str) -> Result<SocketAddr, EngineError> {
+    address::resolve(host, port, |_| true, "address")
 }
 
 fn no_device(call: &str, errno: Errno) -> EngineError {

@@ -16,13 +16,15 @@
 
 use std::ffi::{c_uint, c_ulonglong};
 
+use fiord_plan::model::RdmaPlan;
+
 use super::abi::MemoryKeys;
 
 /// Length of the message in bytes.
 pub(super) const LEN: usize = 16 + MOST_BUFFERS * 16;
 
 /// The number of buffers that the message has room for, and so the largest `iodepth`.
-pub(super) const MOST_BUFFERS: usize = 512;
+pub(super) const MOST_BUFFERS: usize = RdmaPlan::MOST_IN_FLIGHT as usize;
 
 /// The private data of a connection request or its answer from fiord.
 pub(super) const GREETING: [u8; 6] = *b"fiord\x01";

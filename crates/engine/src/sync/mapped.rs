@@ -13,6 +13,14 @@ use crate::{Attachment, FileKind};
 /// that a thousand jobs fit into the address space (128 TiB). A multiple of every alignment.
 const WINDOW: u64 = 64 << 30;
 
+/// Copies bytes to an offset of a mapped file.
+pub(super) trait Store:
+    Fn(&mut Mapping, u64, &[u8]) -> Result<(), fiord_sys::Error>
+{
+}
+
+impl<F: Fn(&mut Mapping, u64, &[u8]) -> Result<(), fiord_sys::Error>> Store for F {}
+
 /// How files are mapped.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MapOptions {
@@ -68,12 +76,7 @@ impl MappedFiles {
 
     /// The mapping of a file, if all of these bytes are in it and in the file.
     #[inline(always)]
-    pub(super) fn at_once(
-        &mut self,
-        file: FileIndex,
-        offset: u64,
-        len: usize,
-    ) -> Option<&mut Mapping> {
+    fn at_once(&mut self, file: FileIndex, offset: u64, len: usize) -> Option<&mut Mapping> {
         let mapped = self.files.get_mut(file.get())?.as_mut()?;
         mapped.window.as_mut().filter(|window| window.reaches(offset, len))
     }
@@ -89,11 +92,7 @@ impl MappedFiles {
     /// # Errors
     ///
     /// The value that the I/O returns: 0 at the end of the file, or a negative errno.
-    pub(super) fn moved(
-        &mut self,
-        file: FileIndex,
-        span: Span,
-    ) -> Result<(&mut Mapping, usize), i64> {
+    fn moved(&mut self, file: FileIndex, span: Span) -> Result<(&mut Mapping, usize), i64> {
         let mapped = self.files.get_mut(file.get()).and_then(Option::as_mut);
         let mapped = mapped.ok_or(Errno::EBADF.as_result())?;
         let len = mapped.present(span.offset, span.len);
@@ -104,6 +103,62 @@ impl MappedFiles {
         Ok((window, len))
     }
 
+    /// Copies from a file to memory.
+    ///
+    /// # Safety
+    ///
+    /// As [`super::Transfer::read`].
+    #[inline(always)]
+    pub(super) unsafe fn read(&mut self, file: FileIndex, span: Span) -> i64 {
+        match self.at_once(file, span.offset, span.len) {
+            // SAFETY: the caller vouches for the memory.
+            Some(window) => unsafe { read(window, span) },
+            // SAFETY: the caller vouches for the memory.
+            None => unsafe { self.read_moved(file, span.data, span.len, span.offset) },
+        }
+    }
+
+    /// Copies from memory to a file. `store` copies the bytes to an offset of the file.
+    ///
+    /// # Safety
+    ///
+    /// As [`super::Transfer::write`].
+    #[inline(always)]
+    pub(super) unsafe fn write(&mut self, file: FileIndex, span: Span, store: impl Store) -> i64 {
+        match self.at_once(file, span.offset, span.len) {
+            // SAFETY: the caller vouches for the memory.
+            Some(window) => unsafe { write(window, span, store) },
+            // SAFETY: the caller vouches for the memory.
+            None => unsafe { self.write_moved(file, span.data, span.len, span.offset, store) },
+        }
+    }
+
+    /// Writes what the present mapping does not cover. It takes the parts of the span as
+    /// [`Self::read_moved`] does.
+    ///
+    /// # Safety
+    ///
+    /// As [`super::Transfer::write`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn write_moved(
+        &mut self,
+        file: FileIndex,
+        data: *mut u8,
+        len: usize,
+        offset: u64,
+        store: impl Store,
+    ) -> i64 {
+        let span = Span { data, len, offset };
+        match self.moved(file, span) {
+            // SAFETY: the caller vouches for the memory.
+            Ok((window, len)) => unsafe { write(window, Span { len, ..span }, store) },
+            // A mapping cannot extend the file.
+            Err(0) if len > 0 => Errno::EIO.as_result(),
+            Err(code) => code,
+        }
+    }
+
     /// Reads what the present mapping does not cover. It takes the parts of the span, because a span
     /// is passed in memory, where each read would store it.
     ///
@@ -112,7 +167,7 @@ impl MappedFiles {
     /// As [`super::Transfer::read`].
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn read_moved(
+    unsafe fn read_moved(
         &mut self,
         file: FileIndex,
         data: *mut u8,
@@ -236,15 +291,27 @@ impl MappedFile {
 ///
 /// As [`super::Transfer::read`].
 #[inline(always)]
-pub(super) unsafe fn read(window: &mut Mapping, span: Span) -> i64 {
+unsafe fn read(window: &mut Mapping, span: Span) -> i64 {
     // SAFETY: the caller vouches for the memory.
     let into = unsafe { std::slice::from_raw_parts_mut(span.data, span.len) };
     result(window.read(span.offset, into), span.len)
 }
 
+/// Copies from memory to a mapping.
+///
+/// # Safety
+///
+/// As [`super::Transfer::write`].
+#[inline(always)]
+unsafe fn write(window: &mut Mapping, span: Span, store: impl Store) -> i64 {
+    // SAFETY: the caller vouches for the memory.
+    let from = unsafe { std::slice::from_raw_parts(span.data, span.len) };
+    result(store(window, span.offset, from), span.len)
+}
+
 /// The value that an I/O of `len` bytes returns.
 #[inline(always)]
-pub(super) fn result(outcome: Result<(), fiord_sys::Error>, len: usize) -> i64 {
+fn result(outcome: Result<(), fiord_sys::Error>, len: usize) -> i64 {
     match outcome {
         Ok(()) => len as i64,
         Err(error) => code(&error),
@@ -259,9 +326,4 @@ fn code(error: &fiord_sys::Error) -> i64 {
         Errno::ENODATA => Errno::EIO.as_result(),
         errno => errno.as_result(),
     }
-}
-
-/// The value that a write returns whose mapping could not be moved. A mapping cannot extend the file.
-pub(super) fn unwritable(code: i64, len: usize) -> i64 {
-    if code == 0 && len > 0 { Errno::EIO.as_result() } else { code }
 }

@@ -9,7 +9,7 @@ use fiord_plan::EnginePlan;
 use fiord_sys::mapping::Mapping;
 use fiord_types::{Bytes, Errno, FileIndex};
 
-use super::mapped::{self, MapOptions, MappedFiles};
+use super::mapped::{MapOptions, MappedFiles};
 use super::{File, Span, Transfer};
 use crate::{Attachment, EngineConfig, EngineError, FileKind, Op, OpKind, Outcome, dataless};
 
@@ -19,43 +19,6 @@ pub struct MmapCalls {
     files: MappedFiles,
     /// `thp=1`.
     huge: bool,
-}
-
-impl MmapCalls {
-    /// A write that the present mapping does not cover. It takes the parts of the span as
-    /// [`MappedFiles::read_moved`] does.
-    ///
-    /// # Safety
-    ///
-    /// As [`Transfer::write`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn write_moved(
-        &mut self,
-        file: FileIndex,
-        data: *mut u8,
-        len: usize,
-        offset: u64,
-    ) -> i64 {
-        let span = Span { data, len, offset };
-        match self.files.moved(file, span) {
-            // SAFETY: the caller vouches for the memory.
-            Ok((window, len)) => unsafe { write(window, Span { len, ..span }) },
-            Err(code) => mapped::unwritable(code, len),
-        }
-    }
-}
-
-/// Copies from memory to a mapping.
-///
-/// # Safety
-///
-/// As [`Transfer::write`].
-#[inline(always)]
-unsafe fn write(window: &mut Mapping, span: Span) -> i64 {
-    // SAFETY: the caller vouches for the memory.
-    let from = unsafe { std::slice::from_raw_parts(span.data, span.len) };
-    mapped::result(window.write(span.offset, from), span.len)
 }
 
 impl Transfer for MmapCalls {
@@ -92,23 +55,15 @@ impl Transfer for MmapCalls {
 
     #[inline(always)]
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
-        match self.files.at_once(file.index, span.offset, span.len) {
-            // SAFETY: the caller vouches for the memory.
-            Some(window) => unsafe { mapped::read(window, span) },
-            // SAFETY: the caller vouches for the memory.
-            None => unsafe { self.files.read_moved(file.index, span.data, span.len, span.offset) },
-        }
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.files.read(file.index, span) }
     }
 
     /// Returns `EBADF` if the file is mapped for reading only.
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
-        match self.files.at_once(file.index, span.offset, span.len) {
-            // SAFETY: the caller vouches for the memory.
-            Some(window) => unsafe { write(window, span) },
-            // SAFETY: the caller vouches for the memory.
-            None => unsafe { self.write_moved(file.index, span.data, span.len, span.offset) },
-        }
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.files.write(file.index, span, Mapping::write) }
     }
 
     /// Syncs with `msync(2)` if the mapping covers the whole region. If a window has moved over the

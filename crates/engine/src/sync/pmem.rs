@@ -15,7 +15,7 @@ use fiord_sys::mapping::Mapping;
 use fiord_sys::persistent_memory::{LineFlush, PersistentWrite, drain};
 use fiord_types::{Bytes, Errno, FileIndex};
 
-use super::mapped::{self, MapOptions, MappedFiles};
+use super::mapped::{MapOptions, MappedFiles};
 use super::{File, Span, Transfer};
 use crate::{Attachment, EngineConfig, EngineError, FileKind, Op, OpKind, Outcome};
 
@@ -26,36 +26,6 @@ pub struct PmemCalls {
     name: &'static str,
     files: MappedFiles,
     how: PersistentWrite,
-}
-
-impl PmemCalls {
-    /// A write that the present mapping does not cover.
-    ///
-    /// # Safety
-    ///
-    /// As [`Transfer::write`].
-    #[cold]
-    #[inline(never)]
-    unsafe fn write_moved(&mut self, file: FileIndex, span: Span) -> i64 {
-        let how = self.how;
-        match self.files.moved(file, span) {
-            // SAFETY: the caller vouches for the memory.
-            Ok((window, len)) => unsafe { write(window, Span { len, ..span }, how) },
-            Err(code) => mapped::unwritable(code, span.len),
-        }
-    }
-}
-
-/// Copies from memory to persistent memory.
-///
-/// # Safety
-///
-/// As [`Transfer::write`].
-#[inline(always)]
-unsafe fn write(window: &mut Mapping, span: Span, how: PersistentWrite) -> i64 {
-    // SAFETY: the caller vouches for the memory.
-    let from = unsafe { std::slice::from_raw_parts(span.data, span.len) };
-    mapped::result(window.persist(span.offset, from, how), span.len)
 }
 
 /// The alignment of mappings of a device-DAX device.
@@ -133,24 +103,17 @@ impl Transfer for PmemCalls {
 
     #[inline(always)]
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
-        match self.files.at_once(file.index, span.offset, span.len) {
-            // SAFETY: the caller vouches for the memory.
-            Some(window) => unsafe { mapped::read(window, span) },
-            // SAFETY: the caller vouches for the memory.
-            None => unsafe { self.files.read_moved(file.index, span.data, span.len, span.offset) },
-        }
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.files.read(file.index, span) }
     }
 
     /// Returns `EBADF` if the file is mapped for reading only.
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
         let how = self.how;
-        match self.files.at_once(file.index, span.offset, span.len) {
-            // SAFETY: the caller vouches for the memory.
-            Some(window) => unsafe { write(window, span, how) },
-            // SAFETY: the caller vouches for the memory.
-            None => unsafe { self.write_moved(file.index, span) },
-        }
+        let store = |window: &mut Mapping, offset, from: &[u8]| window.persist(offset, from, how);
+        // SAFETY: the caller vouches for the memory.
+        unsafe { self.files.write(file.index, span, store) }
     }
 
     /// A sync waits until the earlier writes have left the caches. The planner refuses trims.

@@ -11,9 +11,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_engine::{
-    Attachment, Completions, Engine, FileKind, FreeSlot, Op, Outcome, Queued, Want,
+    Attachment, Completions, Engine, FileKind, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued,
+    Want,
 };
 use fiord_types::{Bytes, FileIndex};
+
+/// The block size of the tests in bytes.
+pub(crate) const BLOCK: u32 = 4096;
+
+/// An op on a block of the first file.
+pub(crate) fn op(kind: OpKind, block: u64) -> Op {
+    Op {
+        kind,
+        file: FileIndex(0),
+        offset: block * u64::from(BLOCK),
+        len: BLOCK,
+        at: 0,
+        attributes: IoAttributes::PLAIN,
+    }
+}
 
 /// A regular file that is removed when the test ends.
 pub(crate) struct Scratch {

@@ -11,9 +11,6 @@ use crate::model::{EnginePlan, Mix, RdmaPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// The largest queue depth: the message that lists the buffers has room for so many.
-const DEEPEST: u32 = 512;
-
 /// Reads the options of `rdma`. As in fio, the job that writes connects, and the job that reads waits.
 pub(crate) fn options(job: Reading) -> RdmaPlan {
     let waits = matches!(load::mix(job).0, Mix::Read);
@@ -53,6 +50,7 @@ pub(crate) fn addresses(
 
 /// Refuses a depth for which no message can list the buffers.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, messages: &mut Messages) {
+    const DEEPEST: u32 = RdmaPlan::MOST_IN_FLIGHT;
     let depth = job.get(IODEPTH);
     if engine.rdma().is_some() && depth > DEEPEST {
         let what = format!("`ioengine=rdma` has at most {DEEPEST} I/Os in flight, not {depth}");

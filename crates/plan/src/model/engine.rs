@@ -444,6 +444,11 @@ pub struct RdmaPlan {
     pub bind: Option<String>,
 }
 
+impl RdmaPlan {
+    /// The largest `iodepth`. fio's message about an end's buffers has room for so many.
+    pub const MOST_IN_FLIGHT: u32 = 512;
+}
+
 /// The options of the simulated device.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SimPlan {

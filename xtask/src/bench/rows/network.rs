@@ -3,7 +3,7 @@
 use super::super::row::Bound::{Any, AtLeast};
 use super::super::row::Than::{Bare, Fio, Itself};
 use super::super::row::What::Rate;
-use super::super::row::{Bound, Job, Row, Than};
+use super::super::row::{Job, Row};
 
 /// The end that waits for the other one, which comes after it.
 const RECEIVER: &str = "--ioengine=net --listen --port=18765 --size=100g --rw=read";
@@ -11,30 +11,22 @@ const RECEIVER: &str = "--ioengine=net --listen --port=18765 --size=100g --rw=re
 const SENDER: &str = "PEER --ioengine=net --hostname=127.0.0.1 --port=18765 --size=100g --rw=write \
                       --startdelay=50ms";
 
-/// The requirements for a stream: fio's rate, and almost that of the system calls alone.
-const fn streams(bare: &'static str) -> [(Than, Bound); 2] {
-    [(Fio, AtLeast(1.0)), (Bare(bare), AtLeast(0.95))]
+/// The row of a stream with these options at both ends. Required: fio's rate, and almost that of the system calls alone.
+macro_rules! stream {
+    ($what:literal, $options:literal, $bare:literal) => {
+        Row {
+            name: concat!("net, TCP, ", $what),
+            what: Rate,
+            job: Job(&[RECEIVER, $options, SENDER, $options]),
+            than: &[(Fio, AtLeast(1.0)), (Bare(concat!("stream ", $bare)), AtLeast(0.95))],
+        }
+    };
 }
 
 pub(super) const ROWS: &[Row] = &[
-    Row {
-        name: "net, TCP, 64 KiB",
-        what: Rate,
-        job: Job(&[RECEIVER, "--bs=64k", SENDER, "--bs=64k"]),
-        than: &streams("stream bs=65536"),
-    },
-    Row {
-        name: "net, TCP, 4 KiB",
-        what: Rate,
-        job: Job(&[RECEIVER, "--bs=4k", SENDER, "--bs=4k"]),
-        than: &streams("stream bs=4096"),
-    },
-    Row {
-        name: "net, TCP, round trips of 4 KiB (pingpong)",
-        what: Rate,
-        job: Job(&[RECEIVER, "--bs=4k --pingpong", SENDER, "--bs=4k --pingpong"]),
-        than: &streams("stream bs=4096 pingpong=1"),
-    },
+    stream!("64 KiB", "--bs=64k", "bs=65536"),
+    stream!("4 KiB", "--bs=4k", "bs=4096"),
+    stream!("round trips of 4 KiB (pingpong)", "--bs=4k --pingpong", "bs=4096 pingpong=1"),
     Row {
         name: "netsplice, TCP, 64 KiB",
         what: Rate,

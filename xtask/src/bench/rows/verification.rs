@@ -21,6 +21,18 @@ const FOUR_TIMES: &[(Than, Bound)] = &[(Fio, AtLeast(4.0))];
 /// The comparison of a row whose checksum no CPU instruction computes.
 const FASTER: &[(Than, Bound)] = &[(Fio, AtLeast(1.3))];
 
+/// The row of a method whose checksum takes most of the time.
+macro_rules! digest {
+    ($method:literal, $than:expr) => {
+        Row {
+            name: concat!("verify=", $method, ", write 128 KiB, without read pass"),
+            what: Rate,
+            job: Job(&[VERIFIED_WRITE, concat!("--verify=", $method), NO_STATE]),
+            than: $than,
+        }
+    };
+}
+
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "verify=crc32c, random write 4 KiB, without read pass",
@@ -91,54 +103,14 @@ pub(super) const ROWS: &[Row] = &[
             (Fio, Any),
         ],
     },
-    Row {
-        name: "verify=sha256, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha256", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=crc64, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc64", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=crc32, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc32", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=crc16, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=crc16", NO_STATE]),
-        than: FOUR_TIMES,
-    },
-    Row {
-        name: "verify=md5, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=md5", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "verify=sha1, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha1", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "verify=sha512, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha512", NO_STATE]),
-        than: FASTER,
-    },
-    Row {
-        name: "verify=sha3-256, write 128 KiB, without read pass",
-        what: Rate,
-        job: Job(&[VERIFIED_WRITE, "--verify=sha3-256", NO_STATE]),
-        than: FASTER,
-    },
+    digest!("sha256", FOUR_TIMES),
+    digest!("crc64", FOUR_TIMES),
+    digest!("crc32", FOUR_TIMES),
+    digest!("crc16", FOUR_TIMES),
+    digest!("md5", FASTER),
+    digest!("sha1", FASTER),
+    digest!("sha512", FASTER),
+    digest!("sha3-256", FASTER),
     Row {
         name: "memory of a job that verifies 1 TiB in blocks of 4 KiB",
         what: OwnMemory,

@@ -90,13 +90,7 @@ fn splice_moves_every_byte_unchanged() {
     let unix = "bs=64k size=1m protocol=unix filename=socket ioengine=netsplice";
     assert_eq!(moved(&pair(&place, unix, "", "")), ALL);
 
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap().port();
-    let peer = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
-        all
-    });
+    let (at, peer) = receiver();
     let line = format!("--name=a --ioengine=netsplice --rw=write --hostname=127.0.0.1 --port={at}");
     let calls = place.program_in(&place.path(""), "strace");
     let traced = strace(calls, &format!("{line} --bs=64k --size=640k --buffer_pattern=0x5a"));
@@ -110,6 +104,18 @@ fn splice_moves_every_byte_unchanged() {
     let udp =
         place.run("--name=a --ioengine=netsplice --protocol=udp --rw=read --port=9 --size=4k");
     assert!(udp.status == Some(1) && udp.err.contains("cannot splice datagrams"), "{udp:?}");
+}
+
+/// Receives all that the first peer sends. Returns its port, and the thread that returns the bytes.
+fn receiver() -> (u16, std::thread::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let peer = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
+        all
+    });
+    (port, peer)
 }
 
 /// Runs fiord under strace and returns its calls on sockets and pipes; without strace, runs fiord alone.
@@ -171,13 +177,7 @@ fn rates_are_in_bits_as_fio_prints_them() {
 #[test]
 fn what_a_sender_puts_on_the_wire() {
     let place = Place::new();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let at = listener.local_addr().unwrap().port();
-    let peer = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
-        all
-    });
+    let (at, peer) = receiver();
     let line = format!("--name=a --ioengine=net --rw=write --hostname=127.0.0.1 --port={at}");
     place.run(&format!("{line} --bs=4k --size=40k --buffer_pattern=0x5a")).ok();
     let all = peer.join().unwrap();
