@@ -123,13 +123,21 @@ impl JobSink {
                 break;
             }
             let submission = self.channel.submission.load(Ordering::Relaxed);
+            let epoch = self.channel.epoch_ms.load(Ordering::Relaxed);
+            // The log whose rows were made last.
+            let mut last = None;
             for sink in self.files.iter_mut().filter(|sink| sink.single) {
-                if sink.kind != LogKind::SubmissionLatency || submission {
-                    let epoch = self.channel.epoch_ms.load(Ordering::Relaxed);
-                    sink.add_ios(&scratch.block, epoch, &self.facts, &mut scratch.rows);
-                    sink.write(files, &mut scratch.rows, false);
+                if sink.kind == LogKind::SubmissionLatency && !submission {
+                    continue;
                 }
+                if !last.is_some_and(|kind| sink.has_rows_of(kind, &scratch.block)) {
+                    scratch.rows.clear();
+                    sink.add_ios(&scratch.block, epoch, &self.facts, &mut scratch.rows);
+                }
+                last = Some(sink.kind);
+                sink.write(files, &mut scratch.rows, false);
             }
+            scratch.rows.clear();
         }
         while let Some(record) = self.channel.take_window() {
             let submission = self.channel.submission.load(Ordering::Relaxed);
@@ -138,11 +146,15 @@ impl JobSink {
                 if sink.kind != LogKind::SubmissionLatency || submission {
                     sink.add_window(&record, epoch, &self.facts, &mut scratch.rows);
                     sink.write(files, &mut scratch.rows, false);
+                    scratch.rows.clear();
                 }
             }
         }
         if flush || ended {
-            self.files.iter_mut().for_each(|sink| sink.write(files, &mut scratch.rows, true));
+            for sink in &mut self.files {
+                sink.write(files, &mut scratch.rows, true);
+                scratch.rows.clear();
+            }
         }
         if ended {
             self.done = true;
@@ -172,12 +184,23 @@ impl KindSink {
         }
     }
 
+    /// Whether its rows of these I/Os are also those of a log of kind `other` of the job: without submission latencies,
+    /// total latencies are completion latencies, so the rows are made once. In other forms, rows depend on those before.
+    fn has_rows_of(&self, other: LogKind, ios: &[LoggedIo]) -> bool {
+        let kinds = [LogKind::TotalLatency, LogKind::CompletionLatency];
+        let RowForm::Text(writer) = &self.form else { return false };
+        kinds.contains(&self.kind)
+            && kinds.contains(&other)
+            && !writer.columns().issue_time
+            && ios.iter().all(|io| io.slat == Nanos::ZERO)
+    }
+
     /// Makes the rows of single I/Os.
     fn add_ios(&mut self, ios: &[LoggedIo], epoch: u64, facts: &RowFacts, rows: &mut Vec<u8>) {
         let kind = self.kind;
         let row = |io: &LoggedIo| single_row(kind, io, epoch, &facts.priorities);
         match &mut self.form {
-            RowForm::Text(writer) => ios.iter().for_each(|io| writer.push(&row(io), rows)),
+            RowForm::Text(writer) => writer.push_all(ios.iter().map(row), rows),
             RowForm::Compressed(encoder) => ios.iter().for_each(|io| encoder.push(&row(io))),
             RowForm::Compact(compact) => ios.iter().for_each(|io| compact.push(&row(io))),
             RowForm::Histogram(_) => {}
@@ -237,7 +260,7 @@ impl KindSink {
         }
     }
 
-    /// Writes rows to the file, and empties `rows`. `flush`: rows that the form collects are written, even if they are
+    /// Writes rows to the file, after those that the form appends to them. `flush`: rows that the form collects are written, even if they are
     /// few.
     fn write(&mut self, files: &mut LogFiles, rows: &mut Vec<u8>, flush: bool) {
         match &mut self.form {
@@ -248,7 +271,6 @@ impl KindSink {
         if let Some(file) = files.get(self.file) {
             file.write(rows, matches!(self.form, RowForm::Text(_) | RowForm::Histogram(_)));
         }
-        rows.clear();
     }
 }
 
