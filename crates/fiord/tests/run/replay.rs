@@ -285,6 +285,36 @@ fn standard_input_fifos_and_sockets_are_read_once() {
     assert_eq!(work(&ran.json())[0].2, [(4096, 1), (4096, 1), (0, 0)]);
 }
 
+/// The stream is much longer than what the planner looks at, so its beginning ends within compressed data.
+#[test]
+fn compressed_traces_are_replayed_from_files_and_streams() {
+    const IOS: u64 = 40_000;
+    let place = Place::new();
+    let mut rows = String::new();
+    for n in 0..IOS {
+        let block = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        writeln!(rows, "{n},{block},{},4096", if n % 3 == 0 { "W" } else { "R" }).unwrap();
+    }
+    place.write("log", rows);
+    let fiord = env!("CARGO_BIN_EXE_fiord");
+    let job = format!("{SIM} --sim_size=16g --replay_redirect=d --replay_no_stall=1 --iodepth=64");
+    let ran = place.script(&format!(
+        "gzip log && {fiord} {job} --read_iolog=log.gz && {fiord} {job} --read_iolog=- < log.gz"
+    ));
+    let done = |count: u64| (count * 4096, count);
+    let writes = IOS.div_ceil(3);
+    let documents = ran.ok().documents();
+    assert_eq!(documents.len(), 2);
+    for document in documents {
+        assert_eq!(work(&document)[0].2, [done(IOS - writes), done(writes), (0, 0)]);
+    }
+    let whole = std::fs::read(place.path("log.gz")).unwrap();
+    place.write("log.gz", &whole[..whole.len() / 2]);
+    let ran = place.run(&format!("{job} --read_iolog=log.gz"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("To fix: copy the complete file"), "{}", ran.err);
+}
+
 /// What is wrong with a trace, and what the message says.
 #[test]
 fn wrong_traces_are_refused_before_any_io() {

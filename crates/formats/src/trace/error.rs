@@ -29,12 +29,23 @@ pub enum TraceError {
     /// The first bytes are those of no known format.
     #[error(
         "unknown trace format: the trace begins with {start:?}. To fix: use an I/O log of fio (version 2 or 3), \
-         a blktrace file, output of biosnoop with its header, or a CSV trace in the format of MSR Cambridge, Alibaba, \
-         Tencent or CloudPhysics"
+         a blktrace file, output of biosnoop with its header, a vscsi trace, or a CSV trace in the format of MSR Cambridge, \
+         Alibaba, Tencent or CloudPhysics"
     )]
     Unknown {
         /// The first characters.
         start: String,
+    },
+    /// The trace is in an archive, or compressed in a way that the reader cannot decompress.
+    #[error(
+        "the trace is {how}, and only gzip is decompressed. To fix: pass it through standard input: \
+         `{command} FILE | fiord …`, with `-` as the name of the trace"
+    )]
+    Packed {
+        /// How it is packed.
+        how: &'static str,
+        /// The command that unpacks it.
+        command: &'static str,
     },
     /// The trace has no byte.
     #[error("the trace is empty")]
@@ -181,6 +192,12 @@ pub enum RowProblem {
         /// Longest gap allowed.
         most: Nanos,
     },
+    /// A time that does not fit in 64 bits as nanoseconds.
+    #[error("its time is too large")]
+    TimeTooLarge,
+    /// The record has another version than the first one.
+    #[error("its version is not that of the first record")]
+    RecordVersion,
     /// The record does not begin with the magic number of its format.
     #[error("it begins with {found:#010x} instead of {expected:#010x}")]
     Magic {
@@ -203,7 +220,8 @@ pub struct TraceNotes {
     pub backwards: u64,
     /// The longest step back.
     pub furthest_back: Nanos,
-    /// Records of block traces that are neither an I/O with a range nor a merge, a completion or a message.
+    /// Records of block traces that are neither an I/O with a range nor a merge, a completion or a message; and commands
+    /// of vscsi traces that are neither a read, a write nor a flush.
     pub ignored: u64,
 }
 

@@ -7,6 +7,8 @@
 //! | how are public traces in text columns read | [`csv`] |
 //! | how are fio's I/O logs read and written | [`iolog`] |
 //! | what can be wrong with a trace | `error` |
+//! | how are binary traces of virtual disks read | `vscsi` |
+//! | how are compressed traces read | `compressed` |
 //! | which time does an event get | `timeline` |
 //! | how are events sorted in bounded memory | `window` |
 //!
@@ -31,13 +33,16 @@ use std::io::{self, BufRead, Read};
 use fiord_types::Nanos;
 
 pub mod blktrace;
+mod compressed;
 pub mod csv;
 mod error;
 pub mod iolog;
 mod record;
 mod timeline;
+mod vscsi;
 mod window;
 
+pub use compressed::readable_start;
 pub use error::{RowProblem, SkippedLine, TraceError, TraceNotes};
 pub use record::{
     TraceCompletion, TraceEvent, TraceFlags, TraceIo, TraceKind, TraceName, TraceOutcome,
@@ -59,6 +64,8 @@ pub enum TraceFormat {
     Tencent,
     /// CSV version of a CloudPhysics trace.
     CloudPhysics,
+    /// Binary trace of a virtual disk of VMware, as CloudPhysics recorded them.
+    Vscsi,
     /// Text of biosnoop.
     Biosnoop,
 }
@@ -74,6 +81,7 @@ impl TraceFormat {
             TraceFormat::Alibaba => "alibaba",
             TraceFormat::Tencent => "tencent",
             TraceFormat::CloudPhysics => "cloudphysics",
+            TraceFormat::Vscsi => "vscsi",
             TraceFormat::Biosnoop => "biosnoop",
         }
     }
@@ -87,6 +95,7 @@ impl TraceFormat {
             TraceFormat::Iolog
             | TraceFormat::Alibaba
             | TraceFormat::CloudPhysics
+            | TraceFormat::Vscsi
             | TraceFormat::Biosnoop => Nanos::from_micros(1),
             TraceFormat::Tencent => Nanos::from_secs(1),
         }
@@ -140,7 +149,8 @@ pub trait TraceReader {
     fn format(&self) -> TraceFormat;
 }
 
-/// Opens a trace. Detects its format from its first bytes.
+/// Opens a trace. Detects its format from its first bytes. A trace that is compressed with gzip is decompressed while it
+/// is read.
 ///
 /// A large buffer (64 KiB) makes reading fast.
 ///
@@ -151,6 +161,20 @@ pub fn open<'a>(
     options: &TraceOptions,
 ) -> Result<Box<dyn TraceReader + Send + 'a>, TraceError> {
     let start = first_bytes(&mut source).map_err(TraceError::Read)?;
+    if !compressed::is_gzip(&start) {
+        return open_plain(start, source, options);
+    }
+    let mut inflated = compressed::inflate(io::Cursor::new(start).chain(source));
+    let start = first_bytes(&mut inflated).map_err(TraceError::Read)?;
+    open_plain(start, inflated, options)
+}
+
+/// Opens a trace that is not compressed. `start`: the bytes that were taken from the source.
+fn open_plain<'a>(
+    start: Vec<u8>,
+    source: impl BufRead + Send + 'a,
+    options: &TraceOptions,
+) -> Result<Box<dyn TraceReader + Send + 'a>, TraceError> {
     let all = io::Cursor::new(start.clone()).chain(source);
     if start.is_empty() {
         return Err(TraceError::Empty);
@@ -161,14 +185,18 @@ pub fn open<'a>(
     if blktrace::magic(&start).is_some() {
         return Ok(Box::new(blktrace::BlktraceReader::new([all], options)));
     }
+    if let Some(version) = vscsi::VscsiVersion::of(&start) {
+        return Ok(Box::new(vscsi::VscsiReader::new(all, version, options)));
+    }
     let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if csv::CsvLayout::of(line).is_some() {
         return Ok(Box::new(csv::CsvReader::new(all, options)?));
     }
-    Err(TraceError::Unknown { start: error::quoted(&start) })
+    let packed = compressed::must_be_unpacked(&start);
+    Err(packed.unwrap_or_else(|| TraceError::Unknown { start: error::quoted(&start) }))
 }
 
-/// The bytes that tell the format: the first line, or its start, or the magic number of a binary trace.
+/// The bytes that tell the format: the first line, or its start, or the first records of a binary trace.
 fn first_bytes(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     while start.len() < crate::lines::LONGEST {
@@ -179,10 +207,21 @@ fn first_bytes(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
         let len = buffer.len();
         start.extend_from_slice(buffer);
         source.consume(len);
-        let enough = start.contains(&b'\n') || blktrace::magic(&start).is_some();
-        if len == 0 || start.len() >= 4 && enough {
+        if len == 0 || start.len() >= 4 && is_enough(&start) {
             break;
         }
     }
     Ok(start)
+}
+
+/// Whether these bytes tell the format. More might never come: a stream may end with them.
+fn is_enough(start: &[u8]) -> bool {
+    if blktrace::magic(start).is_some() || compressed::is_gzip(start) {
+        return true;
+    }
+    // A text has no zeros.
+    match start.contains(&0) {
+        true => start.len() >= vscsi::START,
+        false => start.contains(&b'\n'),
+    }
 }

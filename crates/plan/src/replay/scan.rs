@@ -105,7 +105,10 @@ pub(super) fn head(mut tail: Box<dyn Read + Send>) -> io::Result<StreamRest> {
             Err(error) => return Err(error),
         };
         head.extend_from_slice(&buffer[..count]);
-        if count == 0 || head.len() > MOST_HEAD || has_io(whole_lines(&head)) {
+        if count == 0
+            || head.len() > MOST_HEAD
+            || has_io(whole_lines(&trace::readable_start(&head)))
+        {
             return Ok(StreamRest { head, tail });
         }
     }
@@ -145,7 +148,8 @@ pub(super) fn scan(
         TraceInput::Stream(stream) => {
             stream.look_at_head(|head| {
                 // The rest of the trace may complete what is incomplete here. The run reports errors.
-                if let Ok(mut reader) = trace::open(whole_lines(head), &plan.reading()) {
+                let head = trace::readable_start(head);
+                if let Ok(mut reader) = trace::open(whole_lines(&head), &plan.reading()) {
                     let _ = counts.read(plan, &mut *reader);
                 }
             });

@@ -49,7 +49,10 @@ pub(super) fn decimal_time(
 
 /// The range of an I/O. `len` is in bytes and a whole number of sectors.
 #[inline]
-pub(super) fn range(offset: Option<u64>, len: Option<u64>) -> Result<(Bytes, Bytes), RowProblem> {
+pub(in crate::trace) fn range(
+    offset: Option<u64>,
+    len: Option<u64>,
+) -> Result<(Bytes, Bytes), RowProblem> {
     let (Some(offset), Some(len)) = (offset, len) else { return Err(RowProblem::TooFar) };
     if len > LONGEST_IO.0 {
         return Err(RowProblem::Implausible { len: Bytes(len), most: LONGEST_IO });

@@ -21,4 +21,5 @@ mod row;
 mod tests;
 
 pub(super) use columns::CsvLayout;
+pub(super) use field::range;
 pub use read::{CsvReader, WINDOW};
