@@ -2,11 +2,13 @@
 //! injected.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::FileExt;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::fiord::Place;
+use crate::fiord::{Place, Ran};
 
 /// Writes 64 blocks twice, and reads them back after each time.
 const TWICE: &str = "--ioengine=sim --size=256k --bs=4k --rw=write --loops=2 --filename=f --name=a \
@@ -146,6 +148,8 @@ fn another_job_of_the_run_finds_the_fault() {
 }
 
 const BLOCK: usize = 4096;
+/// The size of a target that has 64 blocks.
+const SIZE: usize = 64 * BLOCK;
 /// The block that [`DAMAGES`] change.
 const BAD: std::ops::Range<usize> = 20 * BLOCK..21 * BLOCK;
 
@@ -283,6 +287,71 @@ fn damage_below_a_loop_device_is_reported_as_its_class() {
         };
         damage(&place, &device.0, method);
     }
+}
+
+/// Waits until `is` is true of the file `f`, at most `time`. Returns its bytes.
+fn wait_for(place: &Place, time: Duration, is: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+    let begin = Instant::now();
+    while begin.elapsed() < time {
+        let bytes = std::fs::read(place.path("f")).unwrap();
+        if is(&bytes) {
+            return Some(bytes);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    None
+}
+
+/// The job pauses after each lap. In the second pause, the file below the device gets a block of the first lap.
+#[test]
+fn an_older_block_below_a_loop_device_is_stale() {
+    let place = Place::new();
+    // A test that is late tries again with a longer pause.
+    let found = [300, 1500, 6000].into_iter().any(|pause| {
+        place.write("f", vec![0; SIZE]);
+        let Some(device) = Loop::attach(&place, "f") else {
+            eprintln!("skipped: no loop device can be attached here");
+            return true;
+        };
+        let (in_time, ran) = make_stale(&place, &device.0, pause);
+        if in_time {
+            let own = &ran.json()["jobs"][0]["fiord"]["verify"];
+            let classes: Vec<&String> = own["faults"].as_object().unwrap().keys().collect();
+            assert_eq!(classes, ["stale"], "{own}");
+            assert_eq!(own["extents"][0]["offset"], BAD.start, "{own}");
+        }
+        in_time
+    });
+    assert!(found, "the test was too late in every pause");
+}
+
+/// Runs a job on a device with pauses of this many milliseconds. In the second one, puts a block of the first lap into the
+/// file below the device. Returns whether it was in time.
+fn make_stale(place: &Place, device: &str, pause: u64) -> (bool, Ran) {
+    let last = SIZE - BLOCK..SIZE;
+    let line = format!(
+        "--name=a --filename={device} --size={SIZE} --bs={BLOCK} --rw=write --verify=fiord --direct=1 --io_size={} \
+         --thinktime={pause}ms --thinktime_blocks={} --continue_on_error=verify --output-format=json",
+        2 * SIZE + BLOCK,
+        SIZE / BLOCK,
+    );
+    let time = Duration::from_millis(10 * pause + 10_000);
+    std::thread::scope(|scope| {
+        let job = scope.spawn(|| place.run(&line));
+        let first = wait_for(place, time, |now| now[last.clone()].iter().any(|byte| *byte != 0));
+        let second = first.as_ref().and_then(|first| {
+            wait_for(place, time, |now| now[last.clone()] != first[last.clone()])
+        });
+        let (Some(first), Some(second)) = (first, second) else {
+            return (false, job.join().unwrap());
+        };
+        let file = std::fs::File::options().write(true).open(place.path("f")).unwrap();
+        file.write_all_at(&first[BAD], BAD.start as u64).unwrap();
+        let now = std::fs::read(place.path("f")).unwrap();
+        // The first block is the one that the job writes after the pause.
+        let in_time = now[..BLOCK] == second[..BLOCK] && first[BAD] != second[BAD];
+        (in_time, job.join().unwrap())
+    })
 }
 
 /// One byte of the map counts 251 generations of a block.

@@ -55,7 +55,11 @@ pub(crate) fn journal(
         );
     }
     if plan.load.zoned.is_some() || plan.target.files.iter().any(|target| target.zones.is_some()) {
-        return refuse("`verify_journal` does not support zones", "use a target without zones");
+        return refuse(
+            "`verify_journal` does not record the resets of zones, so a check could not tell a zone that was reset from \
+             one that has lost its data",
+            "use a target without zones, or leave out `verify_journal`",
+        );
     }
     if plan.target.unlink || plan.target.unlink_each_loop {
         let option = if plan.target.unlink { UNLINK.def() } else { UNLINK_EACH_LOOP.def() };
