@@ -9,7 +9,8 @@ use crate::session::CommandFormat;
 /// Summarizes a trace of I/Os, and writes a job that approximates it.
 ///
 /// The format is detected from the contents: I/O logs of fio and fiord (`write_iolog`), blktrace files, output of biosnoop,
-/// CSV traces of MSR Cambridge, Alibaba, Tencent and CloudPhysics, and vscsi traces; also compressed with gzip. Memory does not depend on the length of the trace.
+/// CSV traces of MSR Cambridge, Alibaba, Tencent and CloudPhysics, and vscsi traces; also compressed with gzip. Memory does
+/// not depend on the length of the trace.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TraceArgs {
     /// The trace; `-` is standard input. `NAME.blktrace.0`, or NAME alone, stands for the files of all CPUs.

@@ -260,8 +260,8 @@ impl KindSink {
         }
     }
 
-    /// Writes rows to the file, after those that the form appends to them. `flush`: rows that the form collects are written, even if they are
-    /// few.
+    /// Writes rows to the file, after those that the form appends to them. `flush`: rows that the form collects are
+    /// written, even if they are few.
     fn write(&mut self, files: &mut LogFiles, rows: &mut Vec<u8>, flush: bool) {
         match &mut self.form {
             RowForm::Compressed(compressed) => compressed.write(flush, rows),
