@@ -7,8 +7,12 @@
 //! |---|---|
 //! | what can the coordinator and an agent expect of every transport | [`contract`] |
 //! | how does a stream of bytes become messages | [`frame`] |
+//! | what do the messages say | [`message`] |
+//! | what does a run end with | [`outcome`] |
 
 #![forbid(unsafe_code)]
 
 pub mod contract;
 pub mod frame;
+pub mod message;
+pub mod outcome;

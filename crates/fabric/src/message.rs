@@ -1,0 +1,299 @@
+//! What the coordinator and the agents say to each other.
+//!
+//! A message is a JSON value, and bytes behind it that JSON would make longer: the contents of a log. The first four bytes
+//! are the length of the JSON (little-endian).
+//!
+//! | stage | the coordinator sends | the agent answers |
+//! |---|---|---|
+//! | greet | [`ToHost::Hello`] | [`FromHost::Welcome`], or [`FromHost::Busy`] |
+//! | compare clocks | [`ToHost::Probe`] | [`FromHost::Answer`], at once |
+//! | check | [`ToHost::Job`] | [`FromHost::Checked`], or [`FromHost::Refused`] |
+//! | lay out | [`ToHost::LayOut`] | [`FromHost::Ready`], or [`FromHost::Ended`] if a job failed |
+//! | run | [`ToHost::Start`] | [`FromHost::Event`] |
+//! | collect | | [`FromHost::Result`] for each job, [`FromHost::Report`], [`FromHost::Log`], then [`FromHost::Ended`] |
+//! | end | [`ToHost::Bye`] | closes the connection |
+//!
+//! Both send heartbeats at any time. The coordinator can send [`ToHost::Stop`] at any time.
+
+use std::num::NonZeroU32;
+
+use fiord_stat::job::JobData;
+use fiord_stat::report::Report;
+use fiord_types::{Bytes, HostIndex, JobIndex, Nanos};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A message to an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToHost {
+    /// The first message.
+    Hello(Hello),
+    /// Asks for the time of the agent's clock.
+    Probe {
+        /// When the coordinator sent it, by its own monotonic clock. The answer repeats it.
+        #[serde(rename = "sent_ns")]
+        sent: Nanos,
+    },
+    /// The jobs to check and to plan. Nothing is written yet.
+    Job(Box<JobOrder>),
+    /// Creates and opens the files, and allocates memory.
+    LayOut,
+    /// Starts the jobs.
+    Start {
+        /// When, by the monotonic clock of the agent.
+        #[serde(rename = "at_ns")]
+        at: Nanos,
+    },
+    /// Ends the jobs in an orderly way and sends their results.
+    Stop {
+        /// Why, for the agent's own messages.
+        why: String,
+        /// The number of the signal that the coordinator received. `None` if it stops for another reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signal: Option<i32>,
+    },
+    /// Asks for a report of the run so far.
+    Status,
+    /// The command that a trigger runs on each host (`--trigger-remote`). The host's policy decides.
+    Trigger {
+        /// A shell command.
+        command: String,
+    },
+    /// The coordinator is alive.
+    Heartbeat,
+    /// Everything has arrived. The agent may end.
+    Bye,
+}
+
+/// Who the coordinator is, and who the agent is to be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Name and version of the coordinator's program.
+    pub version: String,
+    /// Who holds the agent, for the message that a second coordinator gets: `root@admin1, process 4711`.
+    pub holder: String,
+    /// The name of the host as the user wrote it (`$host`).
+    pub host: String,
+    /// The number of the host, from 0 (`$rank`).
+    pub rank: HostIndex,
+    /// How many hosts there are (`$ranks`).
+    pub ranks: NonZeroU32,
+}
+
+/// The jobs of an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobOrder {
+    /// The arguments of fiord. They name job files by their place in `files`, or files of the agent if the user asks for
+    /// that (`--remote-config`).
+    pub arguments: Vec<String>,
+    /// Names and contents of the job files that the arguments and their `include` lines name.
+    pub files: Vec<(String, String)>,
+    /// The environment variables that the job files use, with the values that they have at the coordinator.
+    pub variables: Vec<(String, String)>,
+    /// How the hosts share their targets.
+    pub data: HostsData,
+    /// Time between two progress events. `None`: no such events.
+    #[serde(default, rename = "progress_ns", skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Nanos>,
+    /// The agent sends the logs that the jobs write, then removes them.
+    #[serde(default)]
+    pub fetch_logs: bool,
+}
+
+/// How the hosts share their targets (`--hosts-data`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HostsData {
+    /// Each host uses targets of its own. Two hosts that would write one device are an error.
+    #[default]
+    Private,
+    /// All hosts use the complete targets.
+    Same,
+    /// Each host uses its own part of the targets: of N hosts, each uses one N-th.
+    Split,
+}
+
+/// A message from an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromHost {
+    /// The agent belongs to this coordinator now.
+    Welcome(Box<HostFacts>),
+    /// Another coordinator holds the agent.
+    Busy {
+        /// [`Hello::holder`] of that coordinator, and where it is.
+        holder: String,
+    },
+    /// Answers a probe.
+    Answer {
+        /// The time in the probe.
+        #[serde(rename = "sent_ns")]
+        sent: Nanos,
+        /// When the probe arrived, by the monotonic clock of the agent.
+        #[serde(rename = "received_ns")]
+        received: Nanos,
+        /// When this answer was sent, by that clock.
+        #[serde(rename = "answered_ns")]
+        answered: Nanos,
+    },
+    /// The jobs are valid.
+    Checked(Box<HostJobs>),
+    /// The jobs are invalid, or the host's policy forbids them. Nothing was touched.
+    Refused {
+        /// The complete messages, as `fiord` would print them on that host.
+        text: String,
+    },
+    /// All files are laid out and open. The jobs wait for [`ToHost::Start`].
+    Ready,
+    /// An event of the run (`fiord_run::events::Event`).
+    Event(Value),
+    /// The raw data of one job.
+    Result {
+        /// The number of the job in the plan.
+        job: JobIndex,
+        /// What it measured.
+        data: Box<JobData>,
+    },
+    /// The report of this host alone, with its findings.
+    Report(Box<Report>),
+    /// A part of a log that a job wrote. The bytes follow the JSON.
+    Log {
+        /// The name of the log, as the options of the job give it.
+        name: String,
+        /// Where in the log the part begins.
+        offset: Bytes,
+        /// The log ends with this part.
+        last: bool,
+    },
+    /// The run is over, and everything was sent.
+    Ended(Box<Ended>),
+    /// The agent is alive.
+    Heartbeat,
+}
+
+/// What a host is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Name and version of the agent's program.
+    pub version: String,
+    /// Its own name (`uname -n`).
+    pub hostname: String,
+    /// The operating system, as fio names it: `Linux`.
+    pub os: String,
+    /// The version of the kernel (`uname -r`).
+    pub kernel: String,
+    /// The processor architecture, as fio names it: `x86-64`.
+    pub arch: String,
+    /// The most significant byte comes first.
+    pub big_endian: bool,
+    /// Pointers have 64 bits.
+    pub wide: bool,
+    /// Number of online CPUs. `None` if unknown.
+    pub cpus: Option<u32>,
+    /// Size of memory.
+    pub memory: Bytes,
+    /// Changes with each boot (`/proc/sys/kernel/random/boot_id`). Two agents with one value run on one machine.
+    pub boot_id: String,
+}
+
+/// Jobs that a host has checked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostJobs {
+    /// The lines that introduce the jobs in the text output, without the name of the host.
+    pub introduction: String,
+    /// Warnings, as `fiord` would print them on that host. Empty if there are none.
+    pub warnings: String,
+    /// The files and devices that the jobs use.
+    pub targets: Vec<HostTarget>,
+}
+
+/// A file or device that a host uses.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostTarget {
+    /// Its path on the host.
+    pub path: String,
+    /// Names the storage everywhere: `wwid:…` or `uuid:…` of a device, and the inode of a file on a shared file system.
+    /// `None` if it can only be on this host, or is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_id: Option<String>,
+    /// What the storage is, for comparing hosts: model and size of the device, type of the file system.
+    pub kind: String,
+    /// The I/O scheduler of the block device; empty without one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scheduler: String,
+    /// First byte that the jobs use.
+    pub begin: Bytes,
+    /// The byte behind the last one; 0 if unknown.
+    pub end: Bytes,
+    /// A job writes or trims it.
+    pub writes: bool,
+}
+
+/// How the run of a host ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The exit status that `fiord` would have had on that host. `None` if a signal ended the run.
+    pub status: Option<u8>,
+    /// What ended jobs: messages without the name of the host.
+    pub errors: Vec<String>,
+    /// The number of the signal that ended the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// When each job that waited for [`ToHost::Start`] went on to its first I/O, by the agent's monotonic clock, in the
+    /// order of the plan. `None` for jobs that did not wait.
+    #[serde(rename = "started_ns")]
+    pub started: Vec<Option<Nanos>>,
+    /// When the last job ended, by that clock. `None` if no job has started.
+    #[serde(rename = "finished_ns")]
+    pub finished: Option<Nanos>,
+}
+
+/// Why a message cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum MessageError {
+    /// It is shorter than its own head says.
+    #[error("the message has {length} bytes, too few for its content")]
+    Short {
+        /// How many it has.
+        length: Bytes,
+    },
+    /// The JSON is not one of the messages.
+    #[error("the message is not understood ({0}); run one version of fiord on all hosts")]
+    Content(#[from] serde_json::Error),
+}
+
+/// Turns a message, and bytes that belong to it, into the bytes that a fabric moves.
+///
+/// ```
+/// use fiord_fabric::message::{ToHost, decode, encode};
+///
+/// let bytes = encode(&ToHost::Heartbeat, b"abc");
+/// let (message, attached) = decode::<ToHost>(&bytes).unwrap();
+/// assert_eq!((message, attached), (ToHost::Heartbeat, &b"abc"[..]));
+/// ```
+///
+/// # Panics
+/// Never: all messages can be written as JSON.
+#[must_use]
+pub fn encode(message: &impl Serialize, attached: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message).expect("all messages can be written as JSON");
+    let length = u32::try_from(bytes.len() - 4).unwrap_or(u32::MAX);
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(attached);
+    bytes
+}
+
+/// Reads a message, and the bytes that belong to it.
+///
+/// # Errors
+/// The bytes are no such message.
+pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<(M, &[u8]), MessageError> {
+    let short = || MessageError::Short { length: Bytes(bytes.len() as u64) };
+    let (head, rest) = bytes.split_first_chunk::<4>().ok_or_else(short)?;
+    let length = u32::from_le_bytes(*head) as usize;
+    let (json, attached) = rest.split_at_checked(length).ok_or_else(short)?;
+    Ok((serde_json::from_slice(json)?, attached))
+}

@@ -1,0 +1,87 @@
+//! What a run on many hosts ended with. The reports are made of it.
+
+use fiord_stat::job::JobData;
+use fiord_stat::report::Report;
+use fiord_types::Nanos;
+
+use crate::message::{Ended, HostFacts, HostJobs};
+
+/// Everything that all hosts sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostsOutcome {
+    /// The hosts, in the order of their ranks.
+    pub hosts: Vec<HostOutcome>,
+    /// When the jobs were to start, by the monotonic clock of the coordinator. `None` if the run never came so far.
+    pub start: Option<Nanos>,
+    /// The number of the signal that ended the run.
+    pub signal: Option<i32>,
+}
+
+/// What one host sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HostOutcome {
+    /// Its name as the user wrote it.
+    pub name: String,
+    /// The TCP port of its agent. `None` if it was reached in another way.
+    pub port: Option<u16>,
+    /// What the host is. `None` if it was never reached.
+    pub facts: Option<HostFacts>,
+    /// Its jobs. `None` if it never came so far.
+    pub checked: Option<HostJobs>,
+    /// How its clock relates to the coordinator's. `None` if they were not compared.
+    pub clock: Option<ClockError>,
+    /// The raw data of its jobs, in the order of the plan. Incomplete for a host that was lost.
+    pub data: Vec<JobData>,
+    /// Its own report. `None` if it was lost before.
+    pub report: Option<Report>,
+    /// How its run ended. `None` if it was lost before.
+    pub ended: Option<Ended>,
+    /// When its jobs went on to their first I/O, by the monotonic clock of the coordinator.
+    pub started: Vec<Nanos>,
+    /// When its last job ended, by that clock.
+    pub finished: Option<Nanos>,
+    /// Why nothing more came from it.
+    pub failure: Option<HostFailure>,
+}
+
+/// How well a host's clock is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClockError {
+    /// The times of this host differ from the coordinator's by at most this, after conversion.
+    pub bound: Nanos,
+    /// The fastest round trip of a probe.
+    pub round_trip: Nanos,
+}
+
+/// Why a host has no complete result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFailure {
+    /// What the run was doing, for messages: `while its jobs ran`.
+    pub stage: HostStage,
+    /// What happened: messages without the name of the host.
+    pub why: String,
+    /// When, by the monotonic clock of the coordinator.
+    pub at: Nanos,
+}
+
+/// The stages of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HostStage {
+    /// The connection is made, and both ends say who they are.
+    #[default]
+    Greet,
+    /// The clocks are compared before the run.
+    CompareClocks,
+    /// The jobs are checked.
+    Check,
+    /// Files are laid out and opened, memory is allocated.
+    LayOut,
+    /// The jobs run.
+    Run,
+    /// Results arrive.
+    Collect,
+    /// The clocks are compared after the run.
+    CompareAgain,
+    /// All is done.
+    Done,
+}
