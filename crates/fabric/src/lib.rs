@@ -9,10 +9,12 @@
 //! | how does a stream of bytes become messages | [`frame`] |
 //! | what do the messages say | [`message`] |
 //! | what does a run end with | [`outcome`] |
+//! | which hosts does a list such as `n[01-12],x` name | [`hostlist`] |
 
 #![forbid(unsafe_code)]
 
 pub mod contract;
 pub mod frame;
+pub mod hostlist;
 pub mod message;
 pub mod outcome;
