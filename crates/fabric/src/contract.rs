@@ -7,7 +7,7 @@
 //! peer, the coordinator, with index 0. An agent that listens for connections has a new peer for each connection, which
 //! begins with [`Happening::Joined`].
 
-use fiord_types::{HostIndex, Nanos};
+use fiord_types::{Bytes, HostIndex, Nanos};
 
 use crate::frame::FrameError;
 
@@ -24,6 +24,13 @@ pub trait Fabric {
     /// [`Loss::TooLong`]. A peer that takes no bytes although more than [`MAX_QUEUE`] bytes wait becomes lost with
     /// [`Loss::Stalled`].
     fn send(&mut self, to: HostIndex, message: Vec<u8>);
+
+    /// The bytes that wait because the peer has not taken them yet. A sender of much data waits while they are many, so
+    /// that the peer does not become [`Loss::Stalled`]. 0 for a peer that is lost or closed, and in a fabric without
+    /// queues.
+    fn queued(&self, _to: HostIndex) -> Bytes {
+        Bytes::ZERO
+    }
 
     /// Queues a message for all peers.
     fn broadcast(&mut self, message: &[u8]) {
@@ -106,13 +113,13 @@ pub enum Loss {
     #[error("the host takes no messages: {queued} bytes wait for it")]
     Stalled {
         /// How many bytes wait.
-        queued: fiord_types::Bytes,
+        queued: Bytes,
     },
     /// A message for the peer was longer than a frame may be.
     #[error("a message of {length} bytes is too long to send")]
     TooLong {
         /// The length of the message.
-        length: fiord_types::Bytes,
+        length: Bytes,
     },
     /// A system call on the connection failed.
     #[error("{0}")]

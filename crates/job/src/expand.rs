@@ -21,7 +21,8 @@ pub fn name(raw: &RawOption, loader: &dyn Loader) -> RawOption {
     raw
 }
 
-/// Expands `${VAR}` (to nothing if it is unset), then `$pagesize`, `$mb_memory` and `$ncpus`.
+/// Expands `${VAR}` (to nothing if it is unset), then `$pagesize`, `$mb_memory` and `$ncpus`, then `$host`, `$rank` and
+/// `$ranks`, which fio does not have. These three end where a letter or digit would follow: `$hostname` stays unchanged.
 ///
 /// As fio documents, arithmetic with these words needs no parentheses: if the text contains one of
 /// them and the result consists only of numbers and operators, it is evaluated (`8*$mb_memory`).
@@ -42,6 +43,7 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
     put("$pagesize", &|| loader.page_size().to_string());
     put("$mb_memory", &|| loader.memory_mb().to_string());
     put("$ncpus", &|| loader.cpus().to_string());
+    replaced |= put_host(&mut out, loader);
     let computes = |b: u8| matches!(b, b'+' | b'*' | b'/' | b'-' | b'^' | b'%');
     if replaced
         && out.bytes().any(computes)
@@ -50,6 +52,34 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
         return v.to_string();
     }
     out
+}
+
+/// Expands `$host`, `$rank` and `$ranks`. Returns whether a number is among them.
+fn put_host(out: &mut String, loader: &dyn Loader) -> bool {
+    if !out.contains("$host") && !out.contains("$rank") {
+        return false;
+    }
+    let host = loader.host();
+    let words = [
+        ("$host", host.name),
+        ("$rank", host.rank.to_string()),
+        ("$ranks", host.ranks.to_string()),
+    ];
+    let mut numbers = false;
+    let text = std::mem::take(out);
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('$') {
+        let word = &rest[at..];
+        let letters = word[1..].find(|c: char| !c.is_ascii_alphanumeric());
+        let (word, behind) = word.split_at(letters.map_or(word.len(), |length| length + 1));
+        let found = words.iter().find(|(name, _)| *name == word);
+        numbers |= found.is_some_and(|(name, _)| *name != "$host");
+        out.push_str(&rest[..at]);
+        out.push_str(found.map_or(word, |(_, value)| value));
+        rest = behind;
+    }
+    out.push_str(rest);
+    numbers
 }
 
 /// The value of a text that consists only of digits, operators, parentheses and spaces. `None` for
@@ -101,4 +131,52 @@ fn walk<'a>(text: &'a str, mut each: impl FnMut(Part<'a>)) {
         rest = &rest[start + 3 + len..];
     }
     each(Part::Text(rest));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use fiord_types::HostIndex;
+
+    use super::*;
+    use crate::load::{HostWords, Memory};
+
+    /// The third of twelve hosts.
+    struct Third(Memory);
+
+    impl Loader for Third {
+        fn read(&mut self, file: &str) -> std::io::Result<Vec<u8>> {
+            self.0.read(file)
+        }
+        fn variable(&self, name: &str) -> Option<String> {
+            self.0.variable(name)
+        }
+        fn page_size(&self) -> u64 {
+            self.0.page_size()
+        }
+        fn memory_mb(&self) -> u64 {
+            self.0.memory_mb()
+        }
+        fn cpus(&self) -> u64 {
+            self.0.cpus()
+        }
+        fn host(&self) -> HostWords {
+            let ranks = NonZeroU32::new(12).unwrap();
+            HostWords { name: "n-02".into(), rank: HostIndex(2), ranks }
+        }
+    }
+
+    #[test]
+    fn the_words_of_the_host_end_where_a_letter_or_digit_would_follow() {
+        let third = Third(Memory::default());
+        let expanded = |text: &str| expand(text, true, &third);
+        assert_eq!(expanded("/data/$host/$jobname.$rank_of_$ranks"), "/data/n-02/$jobname.2_of_12");
+        assert_eq!(expanded("$hostname $ranks2 $$rank ${rank $"), "$hostname $ranks2 $2 ${rank $");
+        assert_eq!(expanded("$rank*4096"), "8192");
+        assert_eq!(expanded("($rank*1g)"), "(2*1g)");
+        // A name is no arithmetic.
+        assert_eq!(expanded("$host"), "n-02");
+        assert_eq!(expand("$host $rank/$ranks", true, &Memory::default()), "localhost 0/1");
+    }
 }

@@ -4,7 +4,7 @@
 use std::io;
 
 use crate::diagnostic::{self, Diagnostic};
-use crate::load::{Loader, Memory};
+use crate::load::{HostWords, Loader, Memory};
 use crate::{Invocation, invocation, unsupported};
 
 /// A loader with one file, which contains any bytes.
@@ -25,6 +25,9 @@ impl Loader for Bytes<'_> {
     }
     fn cpus(&self) -> u64 {
         self.1.cpus()
+    }
+    fn host(&self) -> HostWords {
+        self.1.host()
     }
 }
 

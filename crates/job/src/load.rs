@@ -1,7 +1,10 @@
-//! Access to the outside world: job files, environment variables, and the three facts about the
-//! machine that job files can use.
+//! Access to the outside world: job files, environment variables, and the facts about the machine that job files can
+//! use.
 
 use std::io::{self, Read};
+use std::num::NonZeroU32;
+
+use fiord_types::HostIndex;
 
 /// The source of files, variables and facts about the machine. Tests use [`Memory`].
 ///
@@ -26,6 +29,27 @@ pub trait Loader {
     fn memory_mb(&self) -> u64;
     /// The number of online CPUs (`$ncpus`).
     fn cpus(&self) -> u64;
+    /// Which of the hosts of a run this is (`$host`, `$rank`, `$ranks`).
+    fn host(&self) -> HostWords;
+}
+
+/// What a job file can say about the host that runs it. A run without other hosts has one host with rank 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostWords {
+    /// `$host`: its name, as the user wrote it.
+    pub name: String,
+    /// `$rank`: its number, from 0.
+    pub rank: HostIndex,
+    /// `$ranks`: how many hosts there are.
+    pub ranks: NonZeroU32,
+}
+
+impl HostWords {
+    /// The only host of a run.
+    #[must_use]
+    pub fn alone(name: &str) -> Self {
+        HostWords { name: name.to_owned(), rank: HostIndex(0), ranks: NonZeroU32::MIN }
+    }
 }
 
 /// The maximum size of a job file in bytes. It leaves room for thousands of jobs and stops at
@@ -76,6 +100,10 @@ impl Loader for MachineLoader {
             _ => std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
         }
     }
+    fn host(&self) -> HostWords {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        HostWords::alone(name.trim())
+    }
 }
 
 /// Files and variables in memory, for tests.
@@ -113,5 +141,8 @@ impl Loader for Memory {
     }
     fn cpus(&self) -> u64 {
         4
+    }
+    fn host(&self) -> HostWords {
+        HostWords::alone("localhost")
     }
 }

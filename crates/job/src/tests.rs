@@ -303,6 +303,9 @@ fn invalid_utf8_is_permitted_only_in_comments() {
             fn cpus(&self) -> u64 {
                 1
             }
+            fn host(&self) -> crate::load::HostWords {
+                crate::load::HostWords::alone("x")
+            }
         }
         invocation(&args(&["x"]), &mut File(bytes.to_vec()))
     };
