@@ -1,5 +1,6 @@
 //! What a run on many hosts ended with. The reports are made of it.
 
+pub use fiord_stat::hosts::{ClockError, HostFailure, HostStage};
 use fiord_stat::job::JobData;
 use fiord_stat::report::Report;
 use fiord_types::Nanos;
@@ -42,46 +43,4 @@ pub struct HostOutcome {
     pub finished: Option<Nanos>,
     /// Why nothing more came from it.
     pub failure: Option<HostFailure>,
-}
-
-/// How well a host's clock is known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ClockError {
-    /// The times of this host differ from the coordinator's by at most this, after conversion.
-    pub bound: Nanos,
-    /// The fastest round trip of a probe.
-    pub round_trip: Nanos,
-}
-
-/// Why a host has no complete result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostFailure {
-    /// What the run was doing, for messages: `while its jobs ran`.
-    pub stage: HostStage,
-    /// What happened: messages without the name of the host.
-    pub why: String,
-    /// When, by the monotonic clock of the coordinator.
-    pub at: Nanos,
-}
-
-/// The stages of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HostStage {
-    /// The connection is made, and both ends say who they are.
-    #[default]
-    Greet,
-    /// The clocks are compared before the run.
-    CompareClocks,
-    /// The jobs are checked.
-    Check,
-    /// Files are laid out and opened, memory is allocated.
-    LayOut,
-    /// The jobs run.
-    Run,
-    /// Results arrive.
-    Collect,
-    /// The clocks are compared after the run.
-    CompareAgain,
-    /// All is done.
-    Done,
 }

@@ -26,6 +26,7 @@ pub mod faults;
 pub mod finding;
 mod groups;
 pub mod histogram;
+pub mod hosts;
 pub mod job;
 pub mod live;
 pub mod network;

@@ -1,0 +1,63 @@
+//! How well the clock of a host is known, and why a host has no complete result.
+
+use fiord_types::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// How well a host's clock is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockError {
+    /// The times of this host differ from the coordinator's by at most this, after conversion.
+    pub bound: Nanos,
+    /// The fastest round trip of a probe.
+    pub round_trip: Nanos,
+}
+
+/// Why a host has no complete result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFailure {
+    /// What the run was doing, for messages: `while its jobs ran`.
+    pub stage: HostStage,
+    /// What happened: messages without the name of the host.
+    pub why: String,
+    /// When, by the monotonic clock of the coordinator.
+    pub at: Nanos,
+}
+
+/// The stages of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum HostStage {
+    /// The connection is made, and both ends say who they are.
+    #[default]
+    Greet,
+    /// The clocks are compared before the run.
+    CompareClocks,
+    /// The jobs are checked.
+    Check,
+    /// Files are laid out and opened, memory is allocated.
+    LayOut,
+    /// The jobs run.
+    Run,
+    /// Results arrive.
+    Collect,
+    /// The clocks are compared after the run.
+    CompareAgain,
+    /// All is done.
+    Done,
+}
+
+impl HostStage {
+    /// The stage as part of a sentence: `while its jobs ran`.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            HostStage::Greet => "while the connection was made",
+            HostStage::CompareClocks => "while the clocks were compared",
+            HostStage::Check => "while its jobs were checked",
+            HostStage::LayOut => "while its files were laid out",
+            HostStage::Run => "while its jobs ran",
+            HostStage::Collect => "while its results arrived",
+            HostStage::CompareAgain => "while the clocks were compared after the run",
+            HostStage::Done => "after its results had arrived",
+        }
+    }
+}
