@@ -18,3 +18,4 @@ pub mod frame;
 pub mod hostlist;
 pub mod message;
 pub mod outcome;
+pub mod policy;
