@@ -208,6 +208,12 @@ _fiord() {
         --daemonize=
         --client=
         --remote-config=
+        --hosts=
+        --hostsfile=
+        --hosts-data=
+        --on-lost=
+        --ssh=
+        --remote-fiord=
         --idle-prof=
         --inflate-log=
         --trigger-file=

@@ -1,6 +1,7 @@
 //! Access to the outside world: job files, environment variables, and the facts about the machine that job files can
 //! use.
 
+use std::cell::RefCell;
 use std::io::{self, Read};
 use std::num::NonZeroU32;
 
@@ -21,6 +22,14 @@ pub trait Loader {
     /// # Errors
     /// The file cannot be read.
     fn read(&mut self, file: &str) -> io::Result<Vec<u8>>;
+    /// The contents of a job file of this host (`--remote-config`), if another host sent the arguments.
+    ///
+    /// # Errors
+    /// The file cannot be read, or no other host sent the arguments.
+    fn read_own(&mut self, file: &str) -> io::Result<Vec<u8>> {
+        let _ = file;
+        Err(io::Error::other("--remote-config names a file of a server, so it needs --client"))
+    }
     /// The value of an environment variable. `None` if it is not set.
     fn variable(&self, name: &str) -> Option<String>;
     /// The size of a memory page in bytes (`$pagesize`).
@@ -103,6 +112,93 @@ impl Loader for MachineLoader {
     fn host(&self) -> HostWords {
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         HostWords::alone(name.trim())
+    }
+}
+
+/// The job files of this host, for one that another host sent the arguments to.
+pub(crate) struct OwnFiles<'a>(pub(crate) &'a mut dyn Loader);
+
+impl Loader for OwnFiles<'_> {
+    fn read(&mut self, file: &str) -> io::Result<Vec<u8>> {
+        self.0.read_own(file)
+    }
+    fn variable(&self, name: &str) -> Option<String> {
+        self.0.variable(name)
+    }
+    fn page_size(&self) -> u64 {
+        self.0.page_size()
+    }
+    fn memory_mb(&self) -> u64 {
+        self.0.memory_mb()
+    }
+    fn cpus(&self) -> u64 {
+        self.0.cpus()
+    }
+    fn host(&self) -> HostWords {
+        self.0.host()
+    }
+}
+
+/// Records the files and variables that it gets from another loader, so that another host can parse the same arguments.
+///
+/// ```
+/// use fiord_job::load::{Loader, Memory, RecordingLoader};
+///
+/// let mut memory = Memory::job("[a]\nsize=1m\n");
+/// let mut recording = RecordingLoader::of(&mut memory);
+/// recording.read("job.fio").unwrap();
+/// assert_eq!(recording.into_memory().files, [("job.fio".to_string(), "[a]\nsize=1m\n".to_string())]);
+/// ```
+pub struct RecordingLoader<'a> {
+    from: &'a mut dyn Loader,
+    files: Vec<(String, String)>,
+    variables: RefCell<Vec<(String, String)>>,
+}
+
+impl<'a> RecordingLoader<'a> {
+    /// Records what `from` returns.
+    pub fn of(from: &'a mut dyn Loader) -> Self {
+        RecordingLoader { from, files: Vec::new(), variables: RefCell::default() }
+    }
+
+    /// What was recorded: each file and variable once. A file that is not UTF-8 is missing; the parser refuses it anyway.
+    #[must_use]
+    pub fn into_memory(self) -> Memory {
+        Memory { files: self.files, variables: self.variables.into_inner() }
+    }
+}
+
+impl Loader for RecordingLoader<'_> {
+    fn read(&mut self, file: &str) -> io::Result<Vec<u8>> {
+        // Standard input can be read only once.
+        if let Some((_, text)) = self.files.iter().find(|(name, _)| name == file) {
+            return Ok(text.clone().into_bytes());
+        }
+        let bytes = self.from.read(file)?;
+        if let Ok(text) = String::from_utf8(bytes.clone()) {
+            self.files.push((file.to_string(), text));
+        }
+        Ok(bytes)
+    }
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = self.from.variable(name)?;
+        let mut variables = self.variables.borrow_mut();
+        if !variables.iter().any(|(known, _)| known == name) {
+            variables.push((name.to_string(), value.clone()));
+        }
+        Some(value)
+    }
+    fn page_size(&self) -> u64 {
+        self.from.page_size()
+    }
+    fn memory_mb(&self) -> u64 {
+        self.from.memory_mb()
+    }
+    fn cpus(&self) -> u64 {
+        self.from.cpus()
+    }
+    fn host(&self) -> HostWords {
+        self.from.host()
     }
 }
 

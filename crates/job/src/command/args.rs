@@ -2,6 +2,7 @@
 //! one dash or two, `--opt=value` or `--opt value`, and names shortened as long as they are
 //! unambiguous.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::table::{Argument, COMMANDS, CommandDef};
@@ -25,11 +26,20 @@ pub enum ParsedArgument {
     File(String, Place),
 }
 
+/// A general option or a job file, and the arguments that it consists of.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// The option or file.
+    pub what: ParsedArgument,
+    /// Indexes of its arguments: two if the value of an option is an argument of its own.
+    pub arguments: Range<usize>,
+}
+
 /// The parsed command line.
 #[derive(Debug, Default)]
 pub struct Arguments {
     /// General options and job files in the order of the command line.
-    pub parsed: Vec<ParsedArgument>,
+    pub parsed: Vec<Parsed>,
     /// Job options by section. Options before the first `--name` are in a section named `global`.
     pub sections: Vec<RawSection>,
     /// `--profile` with its options.
@@ -55,6 +65,12 @@ impl Known {
                 _ if o.bare.is_some() => Argument::Optional("VALUE"),
                 _ => Argument::Required("VALUE"),
             },
+        }
+    }
+    fn is_in_fio(self) -> bool {
+        match self {
+            Known::General(c) => c.in_fio,
+            Known::Job(o) | Known::Profile(o) => o.since != "fiord",
         }
     }
     fn same(self, other: Known) -> bool {
@@ -138,8 +154,8 @@ impl Reader<'_> {
     }
 
     fn file(&mut self) {
-        let place = self.place(self.at);
-        self.out.parsed.push(ParsedArgument::File(self.args[self.at].clone(), place));
+        let what = ParsedArgument::File(self.args[self.at].clone(), self.place(self.at));
+        self.out.parsed.push(Parsed { what, arguments: self.at..self.at + 1 });
         self.at += 1;
     }
 
@@ -187,8 +203,8 @@ impl Reader<'_> {
         }
         match known {
             Known::General(def) => {
-                let place = self.place(option_at);
-                self.out.parsed.push(ParsedArgument::General(def, raw.text, place));
+                let what = ParsedArgument::General(def, raw.text, self.place(option_at));
+                self.out.parsed.push(Parsed { what, arguments: option_at..self.at });
             }
             Known::Job(def) => self.job_option(def, raw),
             Known::Profile(def) => {
@@ -345,6 +361,10 @@ impl Reader<'_> {
         let own = profile.map_or(&[][..], |p| p.options);
         own.iter().for_each(|o| add(o.name, Known::Profile(o)));
         assemble::names(self.engine).for_each(|(full, o)| add(full, Known::Job(o)));
+        // An abbreviation that fio accepts keeps its meaning, whatever options fiord adds.
+        if found.iter().any(|(_, known)| known.is_in_fio()) {
+            found.retain(|(_, known)| known.is_in_fio());
+        }
         match found.first() {
             Some((_, first)) if found.iter().all(|(_, k)| k.same(*first)) => Ok(*first),
             _ => {

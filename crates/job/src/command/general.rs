@@ -100,6 +100,41 @@ impl TriggerOptions {
     }
 }
 
+/// How the hosts of a run share their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DataSharing {
+    /// Each host uses files of its own.
+    #[default]
+    Private,
+    /// All hosts use all files.
+    Same,
+    /// Each host uses its part of all files.
+    Split,
+}
+
+/// What to do if a host is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LostHost {
+    /// Ends the run on all hosts.
+    #[default]
+    Abort,
+    /// Goes on with the other hosts.
+    Continue,
+}
+
+/// Options of a run on many hosts. [`super::hosts::host_groups`] says which hosts these are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostsOptions {
+    /// `--hosts-data`. `None`: not set.
+    pub data: Option<DataSharing>,
+    /// `--on-lost`.
+    pub on_lost: LostHost,
+    /// `--ssh`: the words of the command that reaches a host. Empty: not set.
+    pub ssh: Vec<String>,
+    /// `--remote-fiord`: the path of fiord on the hosts.
+    pub remote_fiord: Option<String>,
+}
+
 /// The general options of the command line, which do not belong to a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneralOptions {
@@ -136,6 +171,8 @@ pub struct GeneralOptions {
     pub idle_prof: Option<IdleProf>,
     /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
     pub trigger: TriggerOptions,
+    /// `--hosts-data`, `--on-lost`, `--ssh` and `--remote-fiord`.
+    pub hosts: HostsOptions,
     /// `--bandwidth-log`: how the names of the logs begin. `None`: no such logs.
     pub bandwidth_log: Option<String>,
     /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
@@ -169,6 +206,7 @@ impl Default for GeneralOptions {
             aux_path: None,
             idle_prof: None,
             trigger: TriggerOptions::default(),
+            hosts: HostsOptions::default(),
             bandwidth_log: None,
             debug: Vec::new(),
             sections: Vec::new(),
@@ -231,6 +269,10 @@ impl GeneralOptions {
             "parse-only" => self.parse_only = true,
             "merge-blktrace-only" => self.merge_blktrace_only = true,
             "showcmd" => self.showcmd = true,
+            "hosts-data" => self.hosts.data = Some(sharing(value)?),
+            "on-lost" => self.hosts.on_lost = on_lost(value)?,
+            "ssh" => self.hosts.ssh = value.split_whitespace().map(String::from).collect(),
+            "remote-fiord" => self.hosts.remote_fiord = Some(value.to_string()),
             "alloc-size" => drop(number::bytes(value, &Bases::default())?),
             _ => {}
         }
@@ -288,6 +330,23 @@ fn findings(text: &str) -> Result<Findings, ValueError> {
         "on" => Ok(Findings::On),
         "fatal" => Ok(Findings::Fatal),
         other => Err(ValueError::new(format!("`{other}` is not off, on or fatal"))),
+    }
+}
+
+fn sharing(text: &str) -> Result<DataSharing, ValueError> {
+    match text {
+        "private" => Ok(DataSharing::Private),
+        "same" => Ok(DataSharing::Same),
+        "split" => Ok(DataSharing::Split),
+        other => Err(ValueError::new(format!("`{other}` is not private, same or split"))),
+    }
+}
+
+fn on_lost(text: &str) -> Result<LostHost, ValueError> {
+    match text {
+        "abort" => Ok(LostHost::Abort),
+        "continue" => Ok(LostHost::Continue),
+        other => Err(ValueError::new(format!("`{other}` is not abort or continue"))),
     }
 }
 

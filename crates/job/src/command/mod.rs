@@ -3,10 +3,14 @@
 pub mod args;
 pub mod general;
 pub mod help;
+pub mod hosts;
 pub mod showcmd;
 pub mod table;
 
-pub use general::{DEBUG, Eta, Findings, Format, GeneralOptions, IdleProf, TriggerOptions};
+pub use general::{
+    DEBUG, DataSharing, Eta, Findings, Format, GeneralOptions, HostsOptions, IdleProf, LostHost,
+    TriggerOptions,
+};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +18,7 @@ use std::path::PathBuf;
 use crate::assemble::Assembler;
 use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
-use crate::load::Loader;
+use crate::load::{Loader, OwnFiles};
 use crate::option::def::Support;
 use crate::option::table::{NAME, NUMJOBS, RW, Rw, Verify};
 use crate::profile::{self, ProfileDef, RawProfile};
@@ -108,8 +112,14 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
     let profile = arguments.profile.as_ref().map(|p| p.def);
     let mut reading = Reading { wrong: arguments.wrong, profile, ..Reading::default() };
     for parsed in arguments.parsed {
-        match parsed {
-            ParsedArgument::File(name, place) => reading.files.push((name, place)),
+        match parsed.what {
+            ParsedArgument::File(name, place) => {
+                reading.files.push(JobFile { name, place, own: false })
+            }
+            ParsedArgument::General(def, text, place) if def.name == "remote-config" => {
+                let name = text.unwrap_or_default();
+                reading.files.push(JobFile { name, place, own: true });
+            }
             ParsedArgument::General(def, text, place) => {
                 if let Some(action) = reading.general(def, text.as_deref(), place)? {
                     return Ok(reading.finished(action));
@@ -128,11 +138,19 @@ pub fn invocation(args: &[String], loader: &mut dyn Loader) -> Result<Invocation
     reading.result()
 }
 
+/// A job file that the command line names.
+struct JobFile {
+    name: String,
+    place: Place,
+    /// It is a file of this host, and another host sent the command line.
+    own: bool,
+}
+
 /// State while parsing the command line.
 #[derive(Default)]
 struct Reading {
     general: GeneralOptions,
-    files: Vec<(String, Place)>,
+    files: Vec<JobFile>,
     jobs: Vec<JobSpec>,
     /// The defaults from the command line. They apply to every job file.
     command_globals: Vec<Setting>,
@@ -211,7 +229,7 @@ impl Reading {
         given: Vec<RawSection>,
         loader: &dyn Loader,
     ) -> Vec<RawSection> {
-        if let Some((file, place)) = self.files.first() {
+        if let Some(JobFile { name: file, place, .. }) = self.files.first() {
             let name = profile.def.name;
             let what = format!("job file {file} would not run: profile {name} brings its own jobs");
             self.wrong.push(
@@ -240,8 +258,11 @@ impl Reading {
     }
 
     fn job_file(&mut self, number: usize, loader: &mut dyn Loader) {
-        let (name, named) = self.files[number].clone();
-        let (sections, bad) = file::sections(&name, named, loader);
+        let JobFile { name, place, own } = &self.files[number];
+        let (sections, bad) = match own {
+            true => file::sections(name, place.clone(), &mut OwnFiles(loader)),
+            false => file::sections(name, place.clone(), loader),
+        };
         self.wrong.extend(bad);
         let mut assembler = Assembler::new(&*loader, self.command_globals.clone());
         let mut steps: Vec<CommandPart> = self

@@ -27,6 +27,21 @@ pub struct CommandDef {
     pub doc: &'static str,
     /// Whether fiord supports the option.
     pub support: Support,
+    /// Whether fio has the option.
+    pub in_fio: bool,
+    /// Where the option acts in a run on many hosts.
+    pub acts: Acts,
+}
+
+/// Where a general option acts in a run on many hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acts {
+    /// At the coordinator.
+    AtCoordinator,
+    /// At each host, which gets the option with the jobs.
+    AtHosts,
+    /// Nowhere: the run is refused. The string says why and what to do instead.
+    Refused(&'static str),
 }
 
 impl CommandDef {
@@ -35,13 +50,39 @@ impl CommandDef {
         self.letter = Some(letter);
         self
     }
+
+    /// Marks an option that fio does not have.
+    const fn only_fiord(mut self) -> Self {
+        self.in_fio = false;
+        self
+    }
+
+    /// Sends the option to the hosts of a run.
+    const fn at_hosts(mut self) -> Self {
+        self.acts = Acts::AtHosts;
+        self
+    }
+
+    /// Refuses the option in a run on many hosts.
+    const fn one_host(mut self, why: &'static str) -> Self {
+        self.acts = Acts::Refused(why);
+        self
+    }
 }
 
 const fn built(name: &'static str, argument: Argument, doc: &'static str) -> CommandDef {
-    CommandDef { name, letter: None, argument, doc, support: Support::Built }
+    CommandDef {
+        name,
+        letter: None,
+        argument,
+        doc,
+        support: Support::Built,
+        in_fio: true,
+        acts: Acts::AtCoordinator,
+    }
 }
 const fn later(name: &'static str, argument: Argument, doc: &'static str) -> CommandDef {
-    CommandDef { name, letter: None, argument, doc, support: Support::Later }
+    CommandDef { support: Support::Later, ..built(name, argument, doc) }
 }
 
 use Argument::{None as NoValue, Optional, Required};
@@ -54,7 +95,7 @@ pub static COMMANDS: &[CommandDef] = &[
         "Print what fiord reads and does, by category, comma-separated; `help` lists the \
          categories. process, file, io, mem, random and parse print lines, job:N restricts them \
          to one job; the other categories are accepted and print nothing",
-    )
+    ).one_host("its lines come from the process that runs a job. To fix: run the job on one host with --debug")
     .letter('d'),
     built("parse-only", NoValue, "Check job files and options, then exit without any I/O")
         .letter('P'),
@@ -62,7 +103,7 @@ pub static COMMANDS: &[CommandDef] = &[
         "merge-blktrace-only",
         NoValue,
         "Merge the block traces of the jobs (merge_blktrace_file), then exit without any I/O",
-    )
+    ).one_host("it runs no job. To fix: run it on the host that has the traces")
     .letter('A'),
     built("output", Required("FILE"), "Write results to FILE instead of standard output")
         .letter('o'),
@@ -71,7 +112,7 @@ pub static COMMANDS: &[CommandDef] = &[
         Optional("NAME"),
         "Write the bandwidth of all jobs together to NAME-read_bw.log, NAME-write_bw.log and \
          NAME-trim_bw.log; NAME is `agg` by default",
-    )
+    ).one_host("each host has its own bandwidth. To fix: use write_bw_log in the jobs")
     .letter('b'),
     built("minimal", NoValue, "Print results as one terse line per job").letter('m'),
     built(
@@ -121,61 +162,97 @@ pub static COMMANDS: &[CommandDef] = &[
         "Update the live status line every TIME, at least 250ms",
     )
     .letter('O'),
-    built("status-interval", Required("TIME"), "Print the results so far every TIME").letter('L'),
-    built("readonly", NoValue, "Refuse jobs that would write or trim").letter('r'),
+    built("status-interval", Required("TIME"), "Print the results so far every TIME").one_host("hosts report when their jobs have ended. To fix: leave it out, or use write_bw_log with log_avg_msec").letter('L'),
+    built("readonly", NoValue, "Refuse jobs that would write or trim").at_hosts().letter('r'),
     built(
         "no-exec",
         NoValue,
         "Refuse jobs that run programs or load code: `exec_prerun`, `exec_postrun`, engines that do so, \
          and `--trigger`",
-    ),
-    built("section", Required("NAME"), "Run only this section of the job files; may be repeated")
+    ).only_fiord().at_hosts(),
+    built("section", Required("NAME"), "Run only this section of the job files; may be repeated").at_hosts()
         .letter('x'),
     CommandDef {
         support: Support::Accepted("fiord has no memory pool to size"),
         ..built("alloc-size", Required("KB"), "Accepted and checked, but has no effect").letter('a')
     },
-    built("warnings-fatal", NoValue, "Treat warnings about jobs as errors").letter('w'),
+    built("warnings-fatal", NoValue, "Treat warnings about jobs as errors").at_hosts().letter('w'),
     built(
         "findings",
         Required("HOW"),
         "Report reasons not to trust a result: `on` (default), `off`, or `fatal`, which exits with \
          status 253 when a finding says that a result is invalid",
-    ),
+    ).only_fiord().at_hosts(),
     built(
         "ceiling",
         NoValue,
         "After the run, briefly measure what each group of jobs would reach on ioengine=null",
-    ),
-    built("max-jobs", Required("N"), "Warn when there are more than N jobs").letter('j'),
+    ).only_fiord().at_hosts(),
+    built("max-jobs", Required("N"), "Warn when there are more than N jobs").at_hosts().letter('j'),
     later("server", Optional("ADDRESS"), "Wait for clients and run their jobs").letter('S'),
     later("daemonize", Required("PIDFILE"), "Run the server in the background").letter('D'),
-    later("client", Required("HOST"), "Run the jobs on the server on HOST").letter('C'),
-    later("remote-config", Required("FILE"), "Let the server read its own FILE").letter('R'),
+    later(
+        "client",
+        Required("HOST"),
+        "Run the job files behind it on the server on HOST, or on the servers that the file HOST lists",
+    )
+    .letter('C'),
+    later("remote-config", Required("FILE"), "The servers read the job file FILE of their own")
+        .letter('R')
+        .at_hosts(),
+    later(
+        "hosts",
+        Required("LIST"),
+        "Run the jobs on these hosts over ssh; n[01-12],x are 13 hosts. May be repeated",
+    )
+    .only_fiord(),
+    built("hostsfile", Required("FILE"), "Run the jobs on the hosts that FILE lists, over ssh").only_fiord(),
+    later(
+        "hosts-data",
+        Required("HOW"),
+        "How the hosts of a run share their files: `private` (default; two hosts must not write one device), \
+         `same` (all use all of them) or `split` (each uses its part)",
+    )
+    .only_fiord(),
+    later(
+        "on-lost",
+        Required("HOW"),
+        "If a host is lost: `abort` the run on all hosts (default), or `continue` on the others",
+    )
+    .only_fiord(),
+    later(
+        "ssh",
+        Required("COMMAND"),
+        "The command that reaches the hosts of --hosts; the host and the command to run there follow it \
+         (`ssh -o BatchMode=yes`)",
+    )
+    .only_fiord(),
+    later("remote-fiord", Required("PATH"), "The fiord to run on the hosts of --hosts (`fiord`)")
+        .only_fiord(),
     built(
         "idle-prof",
         Required("HOW"),
         "Report how idle the CPUs were: all together (`system`) or also each (`percpu`). `calibrate` \
          only measures a unit of work, then exits",
-    )
+    ).at_hosts()
     .letter('I'),
     built("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
     built(
         "trigger-file",
         Required("FILE"),
         "When FILE appears: remove it, stop the jobs, save their verify states, and run --trigger",
-    ),
+    ).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
     built(
         "trigger-timeout",
         Required("TIME"),
         "After TIME: stop the jobs, save their verify states, and run --trigger",
-    ),
+    ).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
     built(
         "trigger",
         Required("COMMAND"),
         "The shell command that --trigger-file and --trigger-timeout run on this machine",
-    ),
+    ).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
     later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers"),
-    built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").letter('K'),
+    built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").at_hosts().letter('K'),
     built("latency-log", Required("FILE"), "Refused, as in fio: use write_lat_log").letter('l'),
 ];
