@@ -16,6 +16,10 @@
 pub mod contract;
 pub mod frame;
 pub mod hostlist;
+#[cfg(feature = "tls")]
+pub mod keys;
 pub mod message;
 pub mod outcome;
 pub mod policy;
+#[cfg(feature = "tls")]
+pub mod tls;
