@@ -9,6 +9,7 @@
 //! | what introduces the jobs before a run | [`introduction`] |
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`signals`] |
 //! | which file triggers a report | [`status_file`] |
+//! | how does this machine run jobs for a coordinator elsewhere | [`agent`] |
 //!
 //! ```
 //! use fiord_app::{Prepared, RunSettings};
@@ -26,6 +27,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod check;
 pub mod introduction;
 pub mod prepared;

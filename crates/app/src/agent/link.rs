@@ -1,0 +1,403 @@
+//! The conversation of an agent with its coordinator. This thread never waits for a run, so a busy machine delays neither
+//! heartbeats nor answers to probes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use fiord_fabric::contract::{Arrival, Fabric, Happening};
+use fiord_fabric::message::{Ended, FromHost, Hello, JobOrder, ToHost, decode, encode};
+use fiord_sys::{clock, signal};
+use fiord_types::{Bytes, HostIndex, Nanos};
+
+use super::facts::host_facts;
+use super::orders::Orders;
+use super::outbox::Outbox;
+use super::work::OrderTask;
+use super::{AgentEnd, AgentNotice, AgentSettings};
+
+/// How long a new peer may take to say who it is.
+const GREETING: Nanos = Nanos::from_secs(10);
+/// How long jobs without a coordinator may take to end before they are left behind.
+const GRACE: Nanos = Nanos::from_millis(800);
+/// How long an agent that ends waits for a run that does not: its process ends with it.
+const HOPELESS: Nanos = Nanos::from_secs(5);
+/// Time between two looks at a signal of the process, or at a peer that takes messages slowly.
+const LOOK: Nanos = Nanos::from_millis(50);
+/// Messages of the run wait in the agent while so much waits in the fabric, so that heartbeats do not wait long.
+const MOST_QUEUED: Bytes = Bytes::from_mib(4);
+/// The stack of the thread that runs the jobs, bytes: that of a main thread.
+const STACK: usize = 8 << 20;
+
+fn now() -> Nanos {
+    Nanos(clock::monotonic())
+}
+
+/// The state of an agent.
+pub(super) struct AgentLink<'a> {
+    fabric: &'a mut dyn Fabric,
+    settings: &'a AgentSettings,
+    notify: &'a mut dyn FnMut(AgentNotice),
+    /// The coordinator, if there is one.
+    session: Option<Session>,
+    /// Peers that have not said who they are.
+    strangers: HashMap<HostIndex, Stranger>,
+    next_heartbeat: Nanos,
+    /// The signal that ends this agent, and when it came.
+    ending: Option<(i32, Nanos)>,
+    /// How the last session of an agent with one coordinator ended.
+    end: Option<AgentEnd>,
+}
+
+struct Stranger {
+    since: Nanos,
+    /// Where it is, for messages.
+    place: String,
+}
+
+/// The time with one coordinator.
+struct Session {
+    peer: HostIndex,
+    /// Who it is, and where, for messages.
+    holder: String,
+    hello: Hello,
+    heard: Nanos,
+    /// The run of the latest order.
+    run: Option<Running>,
+    /// How often the coordinator wanted to stop.
+    stops: u32,
+    /// When and why it was lost.
+    lost: Option<(Nanos, String)>,
+    /// It has said goodbye.
+    released: bool,
+}
+
+/// A run on another thread.
+struct Running {
+    orders: Arc<Orders>,
+    outbox: Outbox,
+    /// It returns the last message of the run. `None`: that message is on its way.
+    thread: Option<JoinHandle<FromHost>>,
+}
+
+impl Running {
+    fn is_over(&self) -> bool {
+        self.thread.is_none()
+    }
+}
+
+impl<'a> AgentLink<'a> {
+    pub(super) fn new(
+        fabric: &'a mut dyn Fabric,
+        settings: &'a AgentSettings,
+        notify: &'a mut dyn FnMut(AgentNotice),
+    ) -> Self {
+        let mut strangers = HashMap::new();
+        if !settings.listens {
+            let stranger = Stranger { since: now(), place: "the coordinator".into() };
+            strangers.insert(HostIndex(0), stranger);
+        }
+        AgentLink {
+            fabric,
+            settings,
+            notify,
+            session: None,
+            strangers,
+            next_heartbeat: now(),
+            ending: None,
+            end: None,
+        }
+    }
+
+    /// Serves coordinators until the agent ends.
+    pub(super) fn serve(mut self, signal: &dyn Fn() -> Option<i32>) -> AgentEnd {
+        loop {
+            if let (Some(signal), None) = (signal(), self.ending) {
+                self.end_for(signal);
+            }
+            self.reap();
+            self.forward();
+            self.watch();
+            if let Some(end) = self.over() {
+                // Sends what is queued: a refusal, or the end of a run.
+                let _ = self.fabric.receive(now().saturating_add(LOOK));
+                return end;
+            }
+            if let Some(arrival) = self.fabric.receive(self.due()) {
+                self.arrived(arrival);
+            }
+        }
+    }
+
+    /// When this thread has something to do, at the latest.
+    fn due(&self) -> Nanos {
+        self.next_heartbeat.min(now().saturating_add(LOOK))
+    }
+
+    /// How the agent ends, if it does now.
+    fn over(&self) -> Option<AgentEnd> {
+        if let Some((signal, since)) = self.ending {
+            let hopeless = now().saturating_sub(since) > HOPELESS;
+            return (self.session.is_none() || hopeless).then_some(AgentEnd::Signalled(signal));
+        }
+        self.end.clone()
+    }
+
+    /// Ends the agent because of a signal. A run ends in an orderly way, and its results are sent.
+    fn end_for(&mut self, signal: i32) {
+        self.ending = Some((signal, now()));
+        let Some(session) = &self.session else { return };
+        match &session.run {
+            Some(run) if !run.is_over() => run.orders.stop(1, Some(signal)),
+            _ => {
+                let peer = session.peer;
+                self.fabric.refuse(peer, &format!("signal {signal} ended the agent"));
+                self.session = None;
+            }
+        }
+    }
+
+    /// Sends what the run has to say, as fast as the coordinator takes it.
+    fn forward(&mut self) {
+        let Some(Session { peer, run: Some(run), lost: None, .. }) = &self.session else { return };
+        while self.fabric.queued(*peer) < MOST_QUEUED {
+            let Some(message) = run.outbox.take() else { return };
+            self.fabric.send(*peer, message);
+        }
+    }
+
+    /// Notices that the run has ended, and ends the session if that was all.
+    fn reap(&mut self) {
+        let Some(session) = &mut self.session else { return };
+        if let Some(run) = &mut session.run
+            && let Some(thread) = run.thread.take_if(|thread| thread.is_finished())
+        {
+            let last = thread.join().unwrap_or_else(|_| {
+                // The panic's own message is on standard error.
+                let errors = vec!["the run panicked: this is a bug, please report it".into()];
+                FromHost::Ended(Box::new(Ended { status: Some(1), errors, ..Ended::default() }))
+            });
+            run.outbox.finish(&last);
+        }
+        let is_over = session.run.as_ref().is_none_or(Running::is_over);
+        let gone = session.released || session.lost.is_some();
+        if is_over && gone {
+            self.release();
+        }
+    }
+
+    /// Ends the session.
+    fn release(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        let end = match session.lost {
+            Some((_, why)) => AgentEnd::Lost { why },
+            None => {
+                (self.notify)(AgentNotice::Released { holder: session.holder });
+                AgentEnd::Released
+            }
+        };
+        if !self.settings.listens {
+            self.end = Some(end);
+        }
+    }
+
+    /// Sends heartbeats, and notices peers that say nothing.
+    fn watch(&mut self) {
+        let now = now();
+        if let Some(session) = &self.session
+            && now >= self.next_heartbeat
+        {
+            let peer = session.peer;
+            self.say(peer, &FromHost::Heartbeat);
+        }
+        if now >= self.next_heartbeat {
+            self.next_heartbeat = now.saturating_add(Nanos(self.settings.patience.0 / 4));
+        }
+        self.watch_session(now);
+        let silent = |(peer, stranger): (&HostIndex, &Stranger)| {
+            (now.saturating_sub(stranger.since) > GREETING).then_some(*peer)
+        };
+        let silent: Vec<HostIndex> = self.strangers.iter().filter_map(silent).collect();
+        for peer in silent {
+            self.refuse(peer, "no hello arrived for 10 s");
+        }
+    }
+
+    fn watch_session(&mut self, now: Nanos) {
+        let Some(session) = &self.session else { return };
+        let patience = self.settings.patience;
+        match &session.lost {
+            None if !session.released && now.saturating_sub(session.heard) > patience => {
+                self.lose(&format!("it sent nothing for {} s", patience.as_secs_f64()));
+            }
+            None => {}
+            Some((since, why)) => {
+                let waited = now.saturating_sub(*since);
+                if let (Some(run), true) = (&session.run, waited > GRACE) {
+                    run.orders.stop(2, None);
+                }
+                if waited > HOPELESS && !self.settings.listens {
+                    self.end = Some(AgentEnd::Lost { why: why.clone() });
+                }
+            }
+        }
+    }
+
+    /// The coordinator is gone: its jobs end, and nothing is sent any more.
+    fn lose(&mut self, why: &str) {
+        let Some(session) = &mut self.session else { return };
+        if session.released || session.lost.is_some() {
+            return;
+        }
+        session.lost = Some((now(), why.to_owned()));
+        if let Some(run) = &session.run {
+            run.orders.lose();
+            run.outbox.close();
+        }
+        self.fabric.refuse(session.peer, "the agent considers this coordinator lost");
+        (self.notify)(AgentNotice::Lost { holder: session.holder.clone(), why: why.to_owned() });
+    }
+
+    fn arrived(&mut self, arrival: Arrival) {
+        let Arrival { from, at, what } = arrival;
+        let holds = self.session.as_ref().is_some_and(|session| session.peer == from);
+        match what {
+            Happening::Joined { peer } => {
+                self.strangers.insert(from, Stranger { since: at, place: peer });
+            }
+            Happening::Lost(loss) if holds => self.lose(&loss.to_string()),
+            Happening::Lost(loss) => {
+                if let Some(stranger) = self.strangers.remove(&from) {
+                    self.gone(stranger.place, loss.to_string());
+                }
+            }
+            Happening::Message(bytes) => match decode::<ToHost>(&bytes) {
+                Ok((message, _)) if holds => self.answer(at, message),
+                Ok((ToHost::Hello(hello), _)) => self.greet(from, hello),
+                Ok(_) => self.refuse(from, "the first message is not a hello"),
+                Err(error) if holds => self.lose(&error.to_string()),
+                Err(error) => self.refuse(from, &error.to_string()),
+            },
+        }
+    }
+
+    /// A peer has ended the connection before it said who it is, or was refused.
+    fn gone(&mut self, peer: String, why: String) {
+        if !self.settings.listens {
+            self.end = Some(AgentEnd::Lost { why: why.clone() });
+        }
+        (self.notify)(AgentNotice::Refused { peer, why });
+    }
+
+    /// Refuses a peer that does not hold this agent.
+    fn refuse(&mut self, peer: HostIndex, why: &str) {
+        let Some(stranger) = self.strangers.remove(&peer) else { return };
+        self.fabric.refuse(peer, why);
+        self.gone(stranger.place, why.to_owned());
+    }
+
+    fn greet(&mut self, from: HostIndex, hello: Hello) {
+        let Some(stranger) = self.strangers.remove(&from) else { return };
+        let holder = format!("{} ({})", hello.holder, stranger.place);
+        if let Some(session) = &self.session {
+            let busy = FromHost::Busy { holder: session.holder.clone() };
+            let why = format!("{} holds this agent", session.holder);
+            self.say(from, &busy);
+            self.fabric.close(from);
+            return (self.notify)(AgentNotice::Refused { peer: holder, why });
+        }
+        if let Some((signal, _)) = self.ending {
+            return self.fabric.refuse(from, &format!("signal {signal} ended the agent"));
+        }
+        self.fabric.trust(from);
+        self.say(from, &FromHost::Welcome(Box::new(host_facts())));
+        (self.notify)(AgentNotice::Held { holder: holder.clone() });
+        self.session = Some(Session {
+            peer: from,
+            holder,
+            hello,
+            heard: now(),
+            run: None,
+            stops: 0,
+            lost: None,
+            released: false,
+        });
+    }
+
+    /// Answers the coordinator.
+    fn answer(&mut self, at: Nanos, message: ToHost) {
+        let Some(session) = &mut self.session else { return };
+        session.heard = at;
+        let peer = session.peer;
+        let orders = session.run.as_ref().map(|run| &run.orders);
+        match message {
+            ToHost::Probe { sent } => {
+                self.say(peer, &FromHost::Answer { sent, received: at, answered: now() });
+            }
+            ToHost::Job(order) => self.start(*order),
+            ToHost::LayOut => orders.into_iter().for_each(|orders| orders.lay_out()),
+            ToHost::Start { at } => orders.into_iter().for_each(|orders| orders.start(at)),
+            ToHost::Status => orders.into_iter().for_each(|orders| orders.report()),
+            ToHost::Stop { signal, .. } => {
+                session.stops += 1;
+                orders.into_iter().for_each(|orders| orders.stop(session.stops, signal));
+            }
+            ToHost::Trigger { .. } => self.lose("this agent runs no commands of triggers"),
+            ToHost::Heartbeat => {}
+            ToHost::Hello(_) => self.lose("it said hello twice"),
+            ToHost::Bye => self.goodbye(),
+        }
+    }
+
+    /// The coordinator is done with this agent. A run that goes on has no use any more.
+    fn goodbye(&mut self) {
+        self.forward();
+        let Some(session) = &mut self.session else { return };
+        session.released = true;
+        self.fabric.close(session.peer);
+        if let Some(run) = &session.run {
+            run.outbox.close();
+            run.orders.stop(1, None);
+        }
+    }
+
+    /// Starts the run of an order on another thread.
+    fn start(&mut self, order: JobOrder) {
+        let Some(session) = &mut self.session else { return };
+        if session.run.as_ref().is_some_and(|run| !run.is_over()) {
+            return self.lose("it sent jobs while others run");
+        }
+        let holder = session.holder.clone();
+        (self.notify)(AgentNotice::Jobs { holder, arguments: order.arguments.join(" ") });
+        let orders = Arc::new(Orders::default());
+        let outbox = Outbox::new(Arc::clone(&self.settings.wake));
+        orders.stop(session.stops, None);
+        let task = OrderTask {
+            order,
+            hello: session.hello.clone(),
+            orders: Arc::clone(&orders),
+            outbox: outbox.clone(),
+            words: self.settings.words,
+        };
+        let wake = Arc::clone(&self.settings.wake);
+        let body = move || {
+            // The thread of the link should receive signals. If blocking fails, it notices them a moment later.
+            let _ = signal::block_in_this_thread();
+            let last = task.run();
+            wake();
+            last
+        };
+        let thread = std::thread::Builder::new().name("run".into()).stack_size(STACK).spawn(body);
+        if let Err(error) = &thread {
+            let why = "cannot create the thread of the run. To fix: raise the limit on threads (ulimit -u, pids.max)";
+            let text = format!("fio: {why}: {error}\n");
+            outbox.finish(&FromHost::Refused { text });
+        }
+        session.run = Some(Running { orders, outbox, thread: thread.ok() });
+    }
+
+    /// Sends a message now.
+    fn say(&mut self, to: HostIndex, message: &FromHost) {
+        self.fabric.send(to, encode(message, &[]));
+    }
+}

@@ -1,0 +1,138 @@
+//! What the coordinator wants of a run, as the run polls it.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use fiord_fabric::message::FromHost;
+use fiord_run::{Interrupt, Interrupts, StartGate};
+use fiord_types::Nanos;
+
+use super::outbox::Outbox;
+
+/// The number of the signal of a stop that no signal caused (SIGTERM).
+const TERMINATE: i32 = 15;
+
+/// What the coordinator wants of one run.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    wanted: Mutex<Wanted>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Wanted {
+    lay_out: bool,
+    start: Option<Nanos>,
+    /// 1: the jobs end in an orderly way. 2: jobs that hang are left behind.
+    stops: u32,
+    signal: Option<i32>,
+    statuses: u32,
+    /// The coordinator is gone.
+    lost: bool,
+}
+
+impl Orders {
+    fn lock(&self) -> MutexGuard<'_, Wanted> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, how: impl FnOnce(&mut Wanted)) {
+        how(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// The files may be laid out.
+    pub(super) fn lay_out(&self) {
+        self.change(|wanted| wanted.lay_out = true);
+    }
+
+    /// The jobs start at this time.
+    pub(super) fn start(&self, at: Nanos) {
+        self.change(|wanted| wanted.start = Some(at));
+    }
+
+    /// A report of the run so far is wanted.
+    pub(super) fn report(&self) {
+        self.change(|wanted| wanted.statuses += 1);
+    }
+
+    /// Stops the run. `times`: 1 ends the jobs in an orderly way, 2 leaves jobs behind that hang.
+    pub(super) fn stop(&self, times: u32, signal: Option<i32>) {
+        self.change(|wanted| {
+            wanted.stops = wanted.stops.max(times);
+            wanted.signal = wanted.signal.or(signal);
+        });
+    }
+
+    /// The coordinator is gone: the run ends, and its files are removed.
+    pub(super) fn lose(&self) {
+        self.change(|wanted| wanted.lost = true);
+        self.stop(1, None);
+    }
+
+    /// Whether the coordinator is gone.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lock().lost
+    }
+
+    /// Whether the run is to end.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock().stops > 0
+    }
+
+    /// The signal that stopped the run.
+    pub(super) fn signal(&self) -> Option<i32> {
+        self.lock().signal
+    }
+
+    /// Waits until the files may be laid out. Returns false if the run is to end instead.
+    pub(super) fn wait_for_layout(&self) -> bool {
+        let waits = |wanted: &mut Wanted| !wanted.lay_out && wanted.stops == 0;
+        let waited = self.changed.wait_while(self.lock(), waits);
+        waited.unwrap_or_else(PoisonError::into_inner).stops == 0
+    }
+}
+
+/// Holds the jobs back until the coordinator says when they start.
+#[derive(Debug)]
+pub(super) struct OrderedStart {
+    pub(super) orders: Arc<Orders>,
+    pub(super) outbox: Outbox,
+}
+
+impl StartGate for OrderedStart {
+    fn ready(&self) {
+        self.outbox.send(&FromHost::Ready, &[]);
+    }
+    fn start(&self) -> Option<Nanos> {
+        self.orders.lock().start
+    }
+}
+
+/// Passes stops and requests for reports on to a run.
+pub(super) struct OrderedInterrupts {
+    orders: Arc<Orders>,
+    stops: u32,
+    statuses: u32,
+}
+
+impl OrderedInterrupts {
+    pub(super) fn new(orders: Arc<Orders>) -> Self {
+        OrderedInterrupts { orders, stops: 0, statuses: 0 }
+    }
+}
+
+impl Interrupts for OrderedInterrupts {
+    fn next(&mut self) -> Option<Interrupt> {
+        let wanted = self.orders.lock();
+        if wanted.stops > self.stops {
+            self.stops += 1;
+            return Some(Interrupt::End(wanted.signal.unwrap_or(TERMINATE)));
+        }
+        if wanted.statuses != self.statuses {
+            // One report answers several pending requests.
+            self.statuses = wanted.statuses;
+            return Some(Interrupt::Status);
+        }
+        None
+    }
+}

@@ -1,0 +1,85 @@
+//! Takes the messages of a run to the thread that owns the fabric.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Debug, Formatter};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use fiord_fabric::message::{FromHost, encode};
+
+/// The sender waits while more bytes than this wait.
+const MOST: usize = 8 << 20;
+
+/// Messages to the coordinator. Clones share one queue.
+#[derive(Clone)]
+pub(super) struct Outbox {
+    queue: Arc<Queue>,
+    wake: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Debug for Outbox {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.queue.fmt(f)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<WaitingMessages>,
+    taken: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct WaitingMessages {
+    messages: VecDeque<Vec<u8>>,
+    bytes: usize,
+    /// The coordinator is gone: messages disappear.
+    closed: bool,
+}
+
+impl WaitingMessages {
+    fn push(&mut self, message: Vec<u8>) {
+        if !self.closed {
+            self.bytes += message.len();
+            self.messages.push_back(message);
+        }
+    }
+}
+
+impl Outbox {
+    pub(super) fn new(wake: Arc<dyn Fn() + Send + Sync>) -> Self {
+        Outbox { queue: Arc::default(), wake }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, WaitingMessages> {
+        self.queue.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a message, and bytes that belong to it. Waits while the coordinator does not take the earlier ones.
+    pub(super) fn send(&self, message: &FromHost, attached: &[u8]) {
+        let bytes = encode(message, attached);
+        let full = |waiting: &mut WaitingMessages| waiting.bytes > MOST && !waiting.closed;
+        let waited = self.queue.taken.wait_while(self.lock(), full);
+        waited.unwrap_or_else(PoisonError::into_inner).push(bytes);
+        (self.wake)();
+    }
+
+    /// Queues the last message of a run. Never waits.
+    pub(super) fn finish(&self, message: &FromHost) {
+        self.lock().push(encode(message, &[]));
+    }
+
+    /// Takes the oldest message.
+    pub(super) fn take(&self) -> Option<Vec<u8>> {
+        let mut waiting = self.lock();
+        let message = waiting.messages.pop_front()?;
+        waiting.bytes -= message.len();
+        self.queue.taken.notify_all();
+        Some(message)
+    }
+
+    /// Lets all messages disappear from now on.
+    pub(super) fn close(&self) {
+        *self.lock() = WaitingMessages { closed: true, ..WaitingMessages::default() };
+        self.queue.taken.notify_all();
+    }
+}

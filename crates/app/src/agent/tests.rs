@@ -1,0 +1,445 @@
+//! Agents whose coordinator is the test. Messages travel through queues in memory.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use fiord_fabric::contract::{Arrival, Happening, Loss};
+use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, JobOrder, ToHost, decode, encode};
+use fiord_run::events::{Event, EventKind};
+use fiord_stat::job::JobData;
+use fiord_sys::clock;
+use fiord_types::{Bytes, Dir, HostIndex, JobIndex};
+
+use super::*;
+
+/// No test waits longer for anything.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The agent's end of queues in memory.
+struct MemoryFabric {
+    arrivals: Receiver<Option<Arrival>>,
+    peers: Arc<Mutex<Vec<Sender<Happening>>>>,
+}
+
+impl MemoryFabric {
+    fn tell(&self, to: HostIndex, what: Happening) {
+        let _ = self.peers.lock().unwrap()[to.get()].send(what);
+    }
+}
+
+impl Fabric for MemoryFabric {
+    fn size(&self) -> u32 {
+        self.peers.lock().unwrap().len() as u32
+    }
+    fn send(&mut self, to: HostIndex, message: Vec<u8>) {
+        self.tell(to, Happening::Message(message));
+    }
+    fn receive(&mut self, until: Nanos) -> Option<Arrival> {
+        let left = until.saturating_sub(Nanos(clock::monotonic()));
+        match self.arrivals.recv_timeout(Duration::from_nanos(left.0)) {
+            Ok(arrival) => arrival,
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => panic!("the test has ended"),
+        }
+    }
+    fn trust(&mut self, _: HostIndex) {}
+    fn refuse(&mut self, peer: HostIndex, why: &str) {
+        self.tell(peer, Happening::Lost(Loss::Refused { why: why.to_owned() }));
+    }
+    fn close(&mut self, peer: HostIndex) {
+        self.tell(peer, Happening::Lost(Loss::Closed { said: String::new() }));
+    }
+}
+
+/// An agent on a thread.
+struct Agent {
+    arrivals: Sender<Option<Arrival>>,
+    peers: Arc<Mutex<Vec<Sender<Happening>>>>,
+    listens: bool,
+    thread: Option<JoinHandle<(AgentEnd, Vec<AgentNotice>)>>,
+}
+
+fn status(end: RunEnd) -> u8 {
+    match end {
+        RunEnd::Succeeded => 0,
+        RunEnd::Failed(jobs) => jobs as u8,
+        _ => 99,
+    }
+}
+
+impl Agent {
+    fn start(listens: bool) -> Agent {
+        let (arrivals, inbox) = channel();
+        let peers = Arc::new(Mutex::new(Vec::new()));
+        let mut fabric = MemoryFabric { arrivals: inbox, peers: Arc::clone(&peers) };
+        let waker = arrivals.clone();
+        let words = AgentWords {
+            introduction: |jobs| format!("{} sections\n", jobs.jobs.len()),
+            notes: |_| String::new(),
+            status,
+        };
+        let wake = Arc::new(move || drop(waker.send(None)));
+        let patience = Nanos::from_millis(600);
+        let settings = AgentSettings { listens, words, patience, wake };
+        let body = move || {
+            let mut notices = Vec::new();
+            let end = serve(&mut fabric, &settings, &|| None, &mut |notice| notices.push(notice));
+            (end, notices)
+        };
+        Agent { arrivals, peers, listens, thread: Some(std::thread::spawn(body)) }
+    }
+
+    /// A new coordinator.
+    fn peer(&self) -> Peer {
+        let (sender, inbox) = channel();
+        let mut peers = self.peers.lock().unwrap();
+        let index = HostIndex::at(peers.len());
+        peers.push(sender);
+        let peer = Peer { index, agent: self.arrivals.clone(), inbox, events: Vec::new() };
+        if self.listens {
+            peer.tell(Happening::Joined { peer: format!("place {index}") });
+        }
+        peer
+    }
+
+    /// Waits until the agent ends by itself.
+    fn end(mut self) -> (AgentEnd, Vec<AgentNotice>) {
+        let since = Instant::now();
+        let thread = self.thread.take().unwrap();
+        while !thread.is_finished() {
+            assert!(since.elapsed() < LIMIT, "the agent does not end");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        thread.join().unwrap()
+    }
+}
+
+/// A coordinator.
+struct Peer {
+    index: HostIndex,
+    agent: Sender<Option<Arrival>>,
+    inbox: Receiver<Happening>,
+    /// The events that arrived between other messages.
+    events: Vec<Event>,
+}
+
+impl Peer {
+    fn tell(&self, what: Happening) {
+        let at = Nanos(clock::monotonic());
+        self.agent.send(Some(Arrival { from: self.index, at, what })).unwrap();
+    }
+
+    fn say(&self, message: &ToHost) {
+        self.tell(Happening::Message(encode(message, &[])));
+    }
+
+    fn hello(&self, rank: u32) {
+        self.say(&ToHost::Hello(Hello {
+            version: "test".into(),
+            holder: format!("tester {}", self.index),
+            host: format!("host{rank}"),
+            rank: HostIndex(rank),
+            ranks: NonZeroU32::new(4).unwrap(),
+        }));
+    }
+
+    fn order(&self, order: JobOrder) {
+        self.say(&ToHost::Job(Box::new(order)));
+    }
+
+    /// The next arrival, without heartbeats and events. Sends heartbeats meanwhile.
+    fn next(&mut self) -> Happening {
+        let since = Instant::now();
+        loop {
+            let what = match self.inbox.recv_timeout(Duration::from_millis(100)) {
+                Ok(what) => what,
+                Err(_) => {
+                    assert!(since.elapsed() < LIMIT, "nothing arrives");
+                    self.say(&ToHost::Heartbeat);
+                    continue;
+                }
+            };
+            match &what {
+                Happening::Message(bytes) => match decode::<FromHost>(bytes).unwrap().0 {
+                    FromHost::Heartbeat => {}
+                    FromHost::Event(event) => {
+                        self.events.push(serde_json::from_value(event).unwrap())
+                    }
+                    _ => return what,
+                },
+                _ => return what,
+            }
+        }
+    }
+
+    /// The next message.
+    fn message(&mut self) -> FromHost {
+        match self.next() {
+            Happening::Message(bytes) => decode(&bytes).unwrap().0,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Greets the agent and sends it jobs, which are valid.
+    fn checked(&mut self, rank: u32, order: JobOrder) -> HostJobs {
+        self.hello(rank);
+        assert!(matches!(self.message(), FromHost::Welcome(_)));
+        self.order(order);
+        match self.message() {
+            FromHost::Checked(jobs) => *jobs,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Lets the agent lay out files, and start soon. Returns the start time.
+    fn start(&mut self) -> Nanos {
+        self.say(&ToHost::LayOut);
+        assert_eq!(self.message(), FromHost::Ready);
+        let at = Nanos(clock::monotonic()).saturating_add(Nanos::from_millis(20));
+        self.say(&ToHost::Start { at });
+        at
+    }
+
+    /// Waits for progress events that report I/O.
+    fn wait_for_io(&mut self) {
+        let since = Instant::now();
+        let has_io = |event: &Event| match &event.kind {
+            EventKind::Progress(progress) => progress.iops.values().any(|rate| *rate > 0),
+            _ => false,
+        };
+        while !self.events.iter().any(has_io) {
+            assert!(since.elapsed() < LIMIT, "no I/O");
+            self.say(&ToHost::Probe { sent: Nanos::ZERO });
+            assert!(matches!(self.message(), FromHost::Answer { .. }));
+        }
+    }
+
+    /// Everything until the end of the run.
+    fn results(&mut self) -> (Vec<JobData>, Ended) {
+        let mut jobs = Vec::new();
+        loop {
+            match self.message() {
+                FromHost::Result { job, data } => {
+                    assert_eq!(job, JobIndex::at(jobs.len()));
+                    jobs.push(*data);
+                }
+                FromHost::Report(report) => assert_eq!(report.jobs.len(), jobs.len()),
+                FromHost::Ended(ended) => return (jobs, *ended),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+fn order(arguments: &[&str]) -> JobOrder {
+    JobOrder {
+        arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+        ..JobOrder::default()
+    }
+}
+
+/// A directory of one test, which is removed at its end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let path = std::env::temp_dir().join(format!("fiord-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_run_starts_at_the_ordered_time_and_sends_its_raw_data() {
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let mut order = order(&["job.fio"]);
+    let text = "[global]\ninclude size.fio\n[$host]\nname=x\n[a]\ndescription=${WHO} on $host, $rank of $ranks\n[b]\n";
+    order.files = vec![
+        ("job.fio".into(), text.into()),
+        ("size.fio".into(), "ioengine=null\nsize=1m\nrw=randread\n".into()),
+    ];
+    order.variables = vec![("WHO".into(), "me".into())];
+    let jobs = peer.checked(2, order);
+    assert_eq!(jobs.introduction, "3 sections\n");
+    assert_eq!(jobs.targets, []);
+    let at = peer.start();
+    let (data, ended) = peer.results();
+    assert_eq!((ended.status, ended.signal, &ended.errors[..]), (Some(0), None, &[][..]));
+    assert_eq!(ended.started.len(), 3);
+    assert!(ended.started.iter().all(|started| started.is_some_and(|started| started >= at)));
+    assert!(ended.finished.is_some_and(|finished| finished >= at));
+    assert_eq!(data[1].settings.description.as_deref(), Some("me on host2, 2 of 4"));
+    let bytes = |job: &JobData| job.recorder.dirs[Dir::Read].bytes;
+    assert!(data.iter().all(|job| bytes(job) == Bytes::from_mib(1)));
+    assert!(peer.events.iter().any(|event| matches!(event.kind, EventKind::JobEnded { .. })));
+    peer.say(&ToHost::Bye);
+    assert_eq!(agent.end().0, AgentEnd::Released);
+}
+
+#[test]
+fn probes_are_answered_while_jobs_run() {
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let jobs = ["--name=a", "--ioengine=null", "--size=1g", "--time_based", "--runtime=60"];
+    let progress = Some(Nanos::from_millis(10));
+    peer.checked(0, JobOrder { progress, ..order(&jobs) });
+    peer.start();
+    for sent in [Nanos(7), Nanos(8)] {
+        let before = Nanos(clock::monotonic());
+        peer.say(&ToHost::Probe { sent });
+        let FromHost::Answer { sent: repeated, received, answered } = peer.message() else {
+            panic!("no answer")
+        };
+        assert_eq!(repeated, sent);
+        assert!(before <= received && received <= answered, "{before:?} {received:?} {answered:?}");
+    }
+    peer.wait_for_io();
+    peer.say(&ToHost::Stop { why: "Ctrl-C".into(), signal: Some(2) });
+    let (data, ended) = peer.results();
+    assert_eq!((ended.status, ended.signal), (None, Some(2)));
+    assert!(data[0].recorder.dirs[Dir::Read].bytes > Bytes::ZERO);
+    peer.say(&ToHost::Bye);
+    assert_eq!(agent.end().0, AgentEnd::Released);
+}
+
+#[test]
+fn a_coordinator_can_stop_before_anything_is_written_or_without_a_signal() {
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let jobs = ["--name=a", "--ioengine=null", "--size=1g", "--time_based", "--runtime=60"];
+    peer.checked(0, order(&jobs));
+    peer.start();
+    peer.say(&ToHost::Stop { why: "another host failed".into(), signal: None });
+    let (_, ended) = peer.results();
+    assert_eq!((ended.status, ended.signal), (None, None));
+    // What was stopped once stays stopped.
+    peer.order(order(&jobs));
+    assert!(matches!(peer.message(), FromHost::Checked(_)));
+    let (data, ended) = peer.results();
+    assert_eq!((data, ended), (Vec::new(), Ended::default()));
+    peer.say(&ToHost::Bye);
+    assert_eq!(agent.end().0, AgentEnd::Released);
+}
+
+#[test]
+fn invalid_jobs_are_refused_with_the_messages_of_a_run_on_that_host() {
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    peer.hello(0);
+    let FromHost::Welcome(facts) = peer.message() else { panic!("no welcome") };
+    assert!(!facts.kernel.is_empty() && !facts.boot_id.is_empty() && facts.cpus > Some(0));
+    for (argument, expected) in [
+        ("--rw=raed", "did you mean `read`?"),
+        ("--ioengine=null", "size"),
+        ("--version", "the coordinator sent no jobs to run"),
+    ] {
+        peer.order(order(&["--name=a", argument]));
+        let FromHost::Refused { text } = peer.message() else { panic!("not refused") };
+        assert!(text.starts_with("fio: ") && text.contains(expected), "{text}");
+    }
+    // The coordinator can try again.
+    peer.order(order(&["--name=a", "--ioengine=null", "--size=4k"]));
+    assert!(matches!(peer.message(), FromHost::Checked(_)));
+    peer.start();
+    assert_eq!(peer.results().1.status, Some(0));
+    peer.say(&ToHost::Bye);
+    assert_eq!(agent.end().0, AgentEnd::Released);
+}
+
+/// Jobs that write files in a directory of their own for a minute.
+fn writers(directory: &Path) -> JobOrder {
+    let directory = format!("--directory={}", directory.display());
+    let format = "--filename_format=sub/$jobname";
+    order(&[
+        "--name=a",
+        "--size=64k",
+        "--rw=write",
+        "--time_based",
+        "--runtime=60",
+        &directory,
+        format,
+    ])
+}
+
+#[test]
+fn an_agent_that_loses_its_coordinator_stops_and_removes_what_it_created() {
+    let scratch = Scratch::new("agent-lost");
+    std::fs::write(scratch.0.join("mine"), "x").unwrap();
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let jobs = peer.checked(0, writers(&scratch.0));
+    let [target] = &jobs.targets[..] else { panic!("{jobs:?}") };
+    assert_eq!((target.begin, target.end, target.writes), (Bytes(0), Bytes::from_kib(64), true));
+    assert!(target.shared_id.is_some() && target.path.ends_with("sub/a"), "{target:?}");
+    peer.start();
+    assert_eq!(scratch.files().len(), 2);
+    let lost = Instant::now();
+    peer.tell(Happening::Lost(Loss::Closed { said: String::new() }));
+    let (end, notices) = agent.end();
+    assert!(lost.elapsed() < Duration::from_secs(3), "{:?}", lost.elapsed());
+    assert_eq!(end, AgentEnd::Lost { why: "the connection ended".into() });
+    assert_eq!(scratch.files(), [scratch.0.join("mine")]);
+    assert!(matches!(notices.last(), Some(AgentNotice::Lost { .. })), "{notices:?}");
+}
+
+#[test]
+fn a_silent_coordinator_is_lost() {
+    let scratch = Scratch::new("agent-silent");
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    peer.checked(0, writers(&scratch.0));
+    peer.start();
+    let (end, _) = agent.end();
+    assert_eq!(end, AgentEnd::Lost { why: "it sent nothing for 0.6 s".into() });
+    assert_eq!(scratch.files(), [] as [PathBuf; 0]);
+}
+
+#[test]
+fn a_second_coordinator_is_told_who_holds_the_agent_and_the_next_one_gets_it() {
+    let agent = Agent::start(true);
+    let (mut first, mut second) = (agent.peer(), agent.peer());
+    first.hello(0);
+    assert!(matches!(first.message(), FromHost::Welcome(_)));
+    second.hello(0);
+    let FromHost::Busy { holder } = second.message() else { panic!("not busy") };
+    assert_eq!(holder, "tester 0 (place 0)");
+    assert!(matches!(second.next(), Happening::Lost(_)));
+    first.say(&ToHost::Bye);
+    assert!(matches!(first.next(), Happening::Lost(_)));
+    let mut third = agent.peer();
+    third.hello(0);
+    assert!(matches!(third.message(), FromHost::Welcome(_)));
+}
+
+#[test]
+fn a_peer_that_does_not_say_hello_is_refused() {
+    let agent = Agent::start(true);
+    let refused = |what: Happening| {
+        let mut peer = agent.peer();
+        peer.tell(what);
+        match peer.next() {
+            Happening::Lost(Loss::Refused { why }) => why,
+            other => panic!("{other:?}"),
+        }
+    };
+    let job = ToHost::Job(Box::new(order(&["--name=a", "--ioengine=null", "--size=4k"])));
+    let why = refused(Happening::Message(encode(&job, &[])));
+    assert_eq!(why, "the first message is not a hello");
+    let why = refused(Happening::Message(b"x".to_vec()));
+    assert_eq!(why, "the message has 1 bytes, too few for its content");
+}

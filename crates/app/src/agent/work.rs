@@ -1,0 +1,136 @@
+//! One order of a coordinator: from its job files to its results.
+
+use std::sync::Arc;
+
+use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, JobOrder};
+use fiord_job::command::{Action, Findings, Invocation};
+use fiord_job::diagnostic::{self, Diagnostic};
+use fiord_run::events::{Event, EventKind, EventSender, observe};
+use fiord_sys::clock;
+use fiord_types::{JobIndex, Nanos};
+
+use super::AgentWords;
+use super::created::CreatedFiles;
+use super::loader::OrderLoader;
+use super::orders::{OrderedInterrupts, OrderedStart, Orders};
+use super::outbox::Outbox;
+use super::targets;
+use crate::prepared::{Prepared, RunEnd, RunOutcome, RunSettings};
+
+/// One order, and the way to its coordinator.
+pub(super) struct OrderTask {
+    pub(super) order: JobOrder,
+    pub(super) hello: Hello,
+    pub(super) orders: Arc<Orders>,
+    pub(super) outbox: Outbox,
+    pub(super) words: AgentWords,
+}
+
+impl OrderTask {
+    /// Checks the jobs, runs them when the coordinator says so, and sends their results. Returns the last message, which
+    /// the caller sends.
+    pub(super) fn run(&self) -> FromHost {
+        let mut loader = OrderLoader::new(&self.order, &self.hello);
+        let invocation = match fiord_job::invocation(&self.order.arguments, &mut loader) {
+            Ok(invocation) => invocation,
+            Err(errors) => return refused(&errors),
+        };
+        if invocation.action != Action::Run {
+            let error = Diagnostic::error("the coordinator sent no jobs to run", None);
+            return refused(&[error]);
+        }
+        match Prepared::of(&invocation) {
+            Ok(jobs) => self.prepared(&invocation, &jobs),
+            Err(errors) => refused(&errors),
+        }
+    }
+
+    fn prepared(&self, invocation: &Invocation, jobs: &Prepared) -> FromHost {
+        let created = CreatedFiles::of(jobs.plan());
+        let checked = HostJobs {
+            introduction: (self.words.introduction)(&jobs.introduction()),
+            warnings: (self.words.notes)(&jobs.notes()),
+            targets: targets::of(jobs.plan()),
+        };
+        self.outbox.send(&FromHost::Checked(Box::new(checked)), &[]);
+        if !self.orders.wait_for_layout() {
+            let ended = Ended { signal: self.orders.signal(), ..Ended::default() };
+            return FromHost::Ended(Box::new(ended));
+        }
+        let ended = self.execute(invocation, jobs);
+        if self.orders.is_lost() {
+            created.remove();
+        }
+        FromHost::Ended(Box::new(ended))
+    }
+
+    /// Runs the jobs and sends their results, but not the last message.
+    fn execute(&self, invocation: &Invocation, jobs: &Prepared) -> Ended {
+        let orders = Arc::clone(&self.orders);
+        let gate = OrderedStart { orders, outbox: self.outbox.clone() };
+        let settings = RunSettings {
+            progress: self.order.progress.map(|time| time.0),
+            gate: Some(Arc::new(gate)),
+            keep_data: true,
+            ..RunSettings::default()
+        };
+        let mut interrupts = OrderedInterrupts::new(Arc::clone(&self.orders));
+        let stopped = || self.orders.is_stopped();
+        let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
+        let mut finished = None;
+        let observer = |event: Event| {
+            if matches!(event.kind, EventKind::JobEnded { .. }) {
+                finished = Some(monotonic(event.unix_time));
+            }
+            if let Ok(value) = serde_json::to_value(&event) {
+                self.outbox.send(&FromHost::Event(value), &[]);
+            }
+        };
+        match observe(observer, run) {
+            Ok(outcome) => self.results(invocation, jobs, finished, outcome),
+            Err(error) => {
+                let why = "cannot create the thread of the events. To fix: raise the limit on threads (ulimit -u, \
+                           pids.max)";
+                let errors = vec![format!("{why}: {error}")];
+                Ended { status: Some(1), errors, ..Ended::default() }
+            }
+        }
+    }
+
+    /// Sends what the jobs measured.
+    fn results(
+        &self,
+        invocation: &Invocation,
+        jobs: &Prepared,
+        finished: Option<Nanos>,
+        outcome: RunOutcome,
+    ) -> Ended {
+        let end = outcome.end(invocation.general.findings == Findings::Fatal);
+        for (index, data) in outcome.data.into_iter().enumerate() {
+            let result = FromHost::Result { job: JobIndex::at(index), data: Box::new(data) };
+            self.outbox.send(&result, &[]);
+        }
+        self.outbox.send(&FromHost::Report(Box::new(outcome.report)), &[]);
+        let name = |index: usize| jobs.plan().jobs.get(index).map_or("", |job| &job.identity.name);
+        let failed = outcome.errors.iter().map(|(index, error)| (name(*index), error));
+        let stuck = outcome.stuck.iter().map(|(name, error)| (name.as_str(), error));
+        Ended {
+            status: (end != RunEnd::Signalled).then(|| (self.words.status)(end)),
+            errors: failed.chain(stuck).map(|(job, error)| format!("job {job}: {error}")).collect(),
+            // A coordinator can stop a run without a signal.
+            signal: outcome.signal.and(self.orders.signal()),
+            started: outcome.started,
+            finished,
+        }
+    }
+}
+
+fn refused(errors: &[Diagnostic]) -> FromHost {
+    FromHost::Refused { text: diagnostic::render(errors, false) }
+}
+
+/// The monotonic time of a moment just passed, from its wall time.
+fn monotonic(wall: Nanos) -> Nanos {
+    let ago = Nanos(clock::wall()).saturating_sub(wall);
+    Nanos(clock::monotonic()).saturating_sub(ago)
+}
