@@ -12,6 +12,7 @@
 //! | `fiord log`: what do logs of bandwidth, IOPS and latencies contain | [`log`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //! | `fiord trace`: what does a trace contain, and which job approximates it | [`trace`] |
+//! | `fiord keys`: which key has this host, and which keys does it trust | [`keys`] |
 //!
 //! What they share:
 //!
@@ -50,6 +51,7 @@ pub mod axis;
 pub mod columns;
 pub mod consent;
 pub mod devices;
+pub mod keys;
 pub mod log;
 pub mod powercut;
 pub mod precondition;

@@ -1,6 +1,6 @@
 //! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
 //! `fiord skew`, `fiord log`, `fiord trace`, `fiord zones`, `fiord suite`, `fiord devices`,
-//! `fiord precondition`, `fiord verify`, `fiord powercut`.
+//! `fiord precondition`, `fiord verify`, `fiord powercut`, `fiord keys`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
@@ -15,7 +15,7 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{
-    devices, log, powercut, precondition, skew, suite, sweep, trace, verify, zones,
+    devices, keys, log, powercut, precondition, skew, suite, sweep, trace, verify, zones,
 };
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
@@ -25,7 +25,7 @@ use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, sink};
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "check",
     "options",
     "sweep",
@@ -38,6 +38,7 @@ const NAMES: [&str; 12] = [
     "verify",
     "powercut",
     "trace",
+    "keys",
 ];
 
 #[derive(Debug, Parser)]
@@ -75,6 +76,8 @@ enum Command {
     Powercut(powercut::PowercutArgs),
     /// Summarize a trace of I/Os, and write a job that approximates it.
     Trace(trace::TraceArgs),
+    /// Make, show and trust the keys of connections between hosts.
+    Keys(keys::KeysArgs),
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
@@ -131,6 +134,9 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         }
         Ok(Line { command: Command::Trace(args) }) => {
             return Some(conclude(|session| trace::run(&args, session)));
+        }
+        Ok(Line { command: Command::Keys(args) }) => {
+            return Some(conclude(|session| keys::run(&args, session)));
         }
         Ok(Line { command: Command::Devices(args) }) => {
             return Some(conclude(|session| devices::run(&args, session)));

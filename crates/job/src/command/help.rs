@@ -28,6 +28,7 @@ pub const SUBCOMMANDS: &[(&str, &str)] = &[
     ("verify", "Check a drive or file after a crash: is everything there that it had flushed"),
     ("powercut", "Cut the power of a device in the middle of writes and check what it kept"),
     ("trace", "Summarize a trace of I/Os, and write a job that approximates it"),
+    ("keys", "Make, show and trust the keys of connections between hosts"),
 ];
 
 /// The text of `--help`.
