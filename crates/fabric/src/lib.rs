@@ -9,6 +9,7 @@
 //! | how does a stream of bytes become messages | [`frame`] |
 //! | what do the messages say | [`message`] |
 //! | what does a run end with | [`outcome`] |
+//! | how do the results of all hosts become one report | [`merge`] |
 //! | which hosts does a list such as `n[01-12],x` name | [`hostlist`] |
 
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ pub mod frame;
 pub mod hostlist;
 #[cfg(feature = "tls")]
 pub mod keys;
+pub mod merge;
 pub mod message;
 pub mod outcome;
 pub mod policy;

@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod header;
+pub mod hosts;
 pub mod live;
 pub mod output;
 pub mod read;

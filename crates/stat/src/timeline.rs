@@ -47,6 +47,39 @@ impl IopsTimeline {
         *self = sum;
     }
 
+    /// When the last window ended, from the beginning of the run.
+    #[must_use]
+    pub fn end(&self) -> Nanos {
+        Nanos(u64::try_from(self.end_ns()).unwrap_or(u64::MAX))
+    }
+
+    /// The I/Os from `begin` to `end`. A window that is only partly inside counts in proportion.
+    ///
+    /// ```
+    /// use fiord_stat::timeline::IopsTimeline;
+    /// use fiord_types::Nanos;
+    ///
+    /// let line = IopsTimeline { begin: Nanos(100), window: Nanos(10), ios: vec![40, 60, 80] };
+    /// assert_eq!(line.ios_between(Nanos(105), Nanos(122)), 20.0 + 60.0 + 16.0);
+    /// assert_eq!(line.ios_between(Nanos(0), Nanos(1000)), 180.0);
+    /// ```
+    #[must_use]
+    pub fn ios_between(&self, begin: Nanos, end: Nanos) -> f64 {
+        let mut sum = 0.0;
+        let mut from = self.begin;
+        for &ios in &self.ios {
+            let to = from.saturating_add(self.window);
+            let inside = to.min(end).saturating_sub(from.max(begin));
+            // Whole windows count exactly.
+            sum += match inside == self.window {
+                true => ios as f64,
+                false => ios as f64 * inside.as_f64() / self.window.as_f64(),
+            };
+            from = to;
+        }
+        sum
+    }
+
     /// When the last window ended, ns since the run began.
     fn end_ns(&self) -> u128 {
         u128::from(self.begin.0) + self.ios.len() as u128 * u128::from(self.window.0)

@@ -8,6 +8,7 @@ mod document;
 mod extras;
 mod faults;
 mod flash;
+pub(crate) mod hosts;
 mod job;
 mod network;
 mod replay;

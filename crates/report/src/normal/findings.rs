@@ -9,7 +9,7 @@ use fiord_stat::finding::{Finding, Severity, Unchecked};
 const MOST_NOTES: usize = 20;
 
 /// Writes the block.
-pub(super) fn write(
+pub(crate) fn write(
     findings: &[Finding],
     unchecked: &[Unchecked],
     out: &mut dyn Write,

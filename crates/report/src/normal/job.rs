@@ -9,8 +9,22 @@ use super::{block_errors, distribution, faults, flash, latency, replay, verify};
 use crate::number::errno;
 use crate::style;
 
+/// What a block is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BlockKind {
+    /// A job, or the jobs that `group_reporting` merges.
+    Job,
+    /// All jobs of all hosts. As in fio, its rates have no unit, and there is no line about the latency target.
+    AllClients,
+}
+
 /// Writes the block, unless the job did nothing. `date` is the time of the report.
-pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(
+    job: &JobReport,
+    date: &str,
+    kind: BlockKind,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if !job.did_io() {
         return Ok(());
     }
@@ -18,7 +32,7 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
     // The cycles of an engine that does no I/O have no run time, and so no rates to print.
     let did = |d: &&DirReport| d.runtime > Nanos::ZERO || d.io_bytes > Bytes::ZERO;
     for d in job.dirs.iter().filter(did) {
-        direction(job, d, out)?;
+        direction(job, d, kind, out)?;
     }
     distribution::latencies(job, out)?;
     if job.sync.lat.n > 0 {
@@ -37,14 +51,9 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
         let first = errno(*first);
         writeln!(out, "     errors    : total={total}, first_error={first}/<{first_text}>")?;
     }
-    writeln!(
-        out,
-        "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
-        time_span(job.latency_target),
-        time_span(job.latency_window),
-        job.latency_percentile,
-        job.latency_depth
-    )?;
+    if kind == BlockKind::Job {
+        latency_target(job, out)?;
+    }
     block_errors::write(job, out)?;
     if let Some(state) = &job.steady_state {
         steady_state(state, job.style, out)?;
@@ -54,6 +63,17 @@ pub(super) fn write(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Res
     job.flash.as_ref().map_or(Ok(()), |report| flash::write(report, out))?;
     job.verify.as_ref().map_or(Ok(()), |results| verify::write(results, out))?;
     faults::write(job.faults.as_ref(), out)
+}
+
+fn latency_target(job: &JobReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "     latency   : target={}, window={}, percentile={:.2}%, depth={}",
+        time_span(job.latency_target),
+        time_span(job.latency_window),
+        job.latency_percentile,
+        job.latency_depth
+    )
 }
 
 /// Writes latencies from the time at which an I/O was due. fio does not have them, so they come last.
@@ -86,14 +106,19 @@ fn title(job: &JobReport, date: &str, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn direction(job: &JobReport, d: &DirReport, out: &mut dyn Write) -> io::Result<()> {
+fn direction(
+    job: &JobReport,
+    d: &DirReport,
+    kind: BlockKind,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (name, bare) = match d.kind {
         DirKind::Read => ("read", false),
         DirKind::Write => ("write", false),
         DirKind::Trim => ("trim", false),
         DirKind::Mixed => ("mixed", job.unified == Unified::Both),
     };
-    let (own, other) = match bare {
+    let (own, other) = match bare || kind == BlockKind::AllClients {
         true => style::bare_rates(d.bw, job.style),
         false => style::rates(d.bw, job.style),
     };

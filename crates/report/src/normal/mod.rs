@@ -30,9 +30,28 @@ pub use idleness::unit_work;
 pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     slices::write(&report.extras.slices, out)?;
     writeln!(out)?;
+    results(report, out)?;
+    findings::write(&report.extras.findings, &report.extras.unchecked, out)
+}
+
+/// Writes the results of one host of many: all but its findings. As in fio, the name of the host is before the empty line
+/// with which its results begin.
+pub(crate) fn of_host(name: &str, report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    slices::write(&report.extras.slices, out)?;
+    writeln!(out, "<{name}> ")?;
+    results(report, out)
+}
+
+/// Writes the entry of all hosts together.
+pub(crate) fn all_clients(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let date = crate::date::words(report.written.as_secs(), report.utc_offset_s);
+    report.jobs.iter().try_for_each(|job| job::write(job, &date, job::BlockKind::AllClients, out))
+}
+
+fn results(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let date = crate::date::words(report.written.as_secs(), report.utc_offset_s);
     for job in &report.jobs {
-        job::write(job, &date, out)?;
+        job::write(job, &date, job::BlockKind::Job, out)?;
     }
     for group in &report.groups {
         status::group(group, out)?;
@@ -42,6 +61,5 @@ pub fn normal(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     idleness::write(report.extras.idleness.as_ref(), out)?;
     device::write(&report.extras.devices, out)?;
     spec::write(&report.extras.spec, out)?;
-    generator::write(&report.extras, out)?;
-    findings::write(&report.extras.findings, &report.extras.unchecked, out)
+    generator::write(&report.extras, out)
 }

@@ -1,0 +1,187 @@
+//! The report of a run on many hosts, with the keys of fio's `--client`.
+//!
+//! The elements of `client_stats` are jobs without `eta` and `elapsed`, which have `hostname` and `port` behind fio's other
+//! keys. The last element is the sum of all ([`ALL_CLIENTS`](fiord_stat::hosts::ALL_CLIENTS)); it has no options and no
+//! latency target. What fio does not have is under `fiord`.
+
+use std::io::{self, Write};
+
+use fiord_stat::hosts::{HostFacts, HostFailure, HostReport, HostTotal, HostsReport};
+use fiord_stat::report::{JobReport, Report};
+
+use super::document::{Value, integer, number, text};
+use super::{extras, job};
+
+/// Names and values of an object.
+type Keys = Vec<(String, Value)>;
+
+/// Keys of a job that the jobs of hosts do not have.
+const LOCAL_KEYS: [&str; 2] = ["eta", "elapsed"];
+
+/// Keys of a job that the sum of all hosts does not have.
+const SINGLE_KEYS: [&str; 6] = [
+    "latency_depth",
+    "latency_target",
+    "latency_target_ns",
+    "latency_percentile",
+    "latency_window",
+    "latency_window_us",
+];
+
+/// Writes the document. `bins`: with every histogram bucket in use (`json+`).
+pub(crate) fn write(report: &HostsReport, bins: bool, out: &mut dyn Write) -> io::Result<()> {
+    let HostsReport { all, hosts, .. } = report;
+    let seconds = all.written.as_secs();
+    let reports = || hosts.iter().filter_map(|host| Some((host, host.report.as_ref()?)));
+    let mut jobs: Vec<Value> = Vec::new();
+    for (host, own) in reports() {
+        jobs.extend(own.jobs.iter().map(|job| client_job(job, host, &LOCAL_KEYS, bins)));
+    }
+    if let Some((last, _)) = reports().next_back() {
+        let left_out: Vec<&str> = LOCAL_KEYS.iter().chain(&SINGLE_KEYS).copied().collect();
+        jobs.extend(all.jobs.iter().map(|job| client_job(job, last, &left_out, bins)));
+    }
+    let mut disks = Vec::new();
+    for (host, own) in reports() {
+        let from = disks.len();
+        own.disks.iter().for_each(|disk| super::disk(disk, &mut disks));
+        disks[from..].iter_mut().for_each(|disk| keys_of(disk).extend(address(host)));
+    }
+    let keys = vec![
+        ("fio version".into(), text(&all.version)),
+        ("timestamp".into(), integer(seconds)),
+        ("time".into(), text(crate::date::words(seconds, all.utc_offset_s))),
+        ("global options".into(), global_options(reports())),
+        ("client_stats".into(), Value::Array(jobs)),
+        ("disk_util".into(), Value::Array(disks)),
+        ("fiord".into(), ours(report)),
+    ];
+    Value::Object(keys).write(out)
+}
+
+/// One object with one host; a list with several, of those that have options.
+fn global_options<'a>(hosts: impl Iterator<Item = (&'a HostReport, &'a Report)>) -> Value {
+    let hosts: Vec<_> = hosts.collect();
+    if let [(_, only)] = hosts.as_slice() {
+        return super::options(&only.global_options);
+    }
+    let with = hosts.into_iter().filter(|(_, own)| !own.global_options.is_empty());
+    let one = |(host, own): (&HostReport, &Report)| {
+        let mut keys: Keys = address(host);
+        keys.extend(own.global_options.iter().map(|(name, value)| (name.clone(), text(value))));
+        Value::Object(keys)
+    };
+    Value::Array(with.map(one).collect())
+}
+
+/// The name of a host as the user wrote it, and its port if it has one.
+fn address(host: &HostReport) -> Keys {
+    let mut keys = vec![("hostname".to_string(), text(&host.name))];
+    keys.extend(host.port.map(|port| ("port".to_string(), integer(port))));
+    keys
+}
+
+/// The keys of an object.
+fn keys_of(value: &mut Value) -> &mut Keys {
+    match value {
+        Value::Object(keys) => keys,
+        _ => unreachable!("jobs and disks are objects"),
+    }
+}
+
+fn client_job(job: &JobReport, host: &HostReport, left_out: &[&str], bins: bool) -> Value {
+    let mut value = job::job(job, bins);
+    let keys = keys_of(&mut value);
+    keys.retain(|(key, _)| !left_out.contains(&key.as_str()));
+    // Additions stay behind fio's keys.
+    let end = keys.iter().position(|(key, _)| key == "fiord").unwrap_or(keys.len());
+    keys.splice(end..end, address(host));
+    value
+}
+
+fn ours(report: &HostsReport) -> Value {
+    let mut keys: Keys = Vec::new();
+    let flags = [("partial", report.is_partial()), ("insecure", report.insecure)];
+    keys.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| ((*name).into(), integer(1))));
+    keys.extend(report.signal.map(|signal| ("signal".to_string(), integer(signal))));
+    if let Some(start) = &report.start {
+        keys.push(("start_skew_ns".into(), integer(start.skew.0)));
+        keys.extend(start.clock_error.map(|error| ("clock_error_ns".into(), integer(error.0))));
+    }
+    if let Some(rate) = &report.together {
+        let object = vec![
+            ("begin_ns".into(), integer(rate.begin.0)),
+            ("end_ns".into(), integer(rate.end.0)),
+            ("iops".into(), number(rate.iops)),
+            ("bw_bytes".into(), integer(rate.bw.0)),
+        ];
+        keys.push(("while_all_ran".into(), Value::Object(object)));
+    }
+    keys.push(("hosts".into(), Value::Array(report.hosts.iter().map(host).collect())));
+    match extras::extras(&report.all.extras) {
+        Some(Value::Object(run)) => {
+            let at = run.len().min(1);
+            let mut all = run;
+            all.splice(at..at, keys);
+            Value::Object(all)
+        }
+        _ => {
+            keys.insert(0, ("schema".into(), integer(fiord_stat::report::SCHEMA)));
+            Value::Object(keys)
+        }
+    }
+}
+
+fn host(host: &HostReport) -> Value {
+    let mut keys = address(host);
+    keys.extend(host.facts.iter().flat_map(facts));
+    keys.push(("complete".into(), integer(u8::from(host.complete))));
+    keys.extend(host.status.map(|status| ("status".to_string(), integer(status))));
+    keys.extend(host.failure.iter().flat_map(failure));
+    if !host.errors.is_empty() {
+        let errors = host.errors.iter().map(text).collect();
+        keys.push(("errors".into(), Value::Array(errors)));
+    }
+    let times = [
+        ("started_ns", host.started),
+        ("finished_ns", host.finished),
+        ("clock_error_ns", host.clock.map(|clock| clock.bound)),
+        ("round_trip_ns", host.clock.map(|clock| clock.round_trip)),
+    ];
+    let known = times.into_iter().filter_map(|(name, time)| Some((name, time?)));
+    keys.extend(known.map(|(name, time)| (name.into(), integer(time.0))));
+    if let Some(HostTotal { bytes, runtime, iops, bw }) = &host.total {
+        keys.push(("io_bytes".into(), integer(bytes.0)));
+        keys.push(("runtime".into(), integer(runtime.as_millis())));
+        keys.push(("iops".into(), number(*iops)));
+        keys.push(("bw_bytes".into(), integer(bw.0)));
+    }
+    let own = host.report.as_ref();
+    let idleness = own.and_then(|own| own.extras.idleness.as_ref());
+    keys.extend(idleness.map(|idle| ("cpu_idleness".into(), super::cpu_idleness(idle))));
+    let additions = own.and_then(|own| extras::extras(&own.extras));
+    keys.extend(additions.map(|additions| ("fiord".into(), additions)));
+    Value::Object(keys)
+}
+
+fn facts(facts: &HostFacts) -> Keys {
+    let HostFacts { hostname, version, os, kernel, arch, cpus, memory, .. } = facts;
+    let mut keys: Keys = vec![
+        ("own_name".into(), text(hostname)),
+        ("version".into(), text(version)),
+        ("os".into(), text(os)),
+        ("kernel".into(), text(kernel)),
+        ("arch".into(), text(arch)),
+    ];
+    keys.extend(cpus.map(|cpus| ("cpus".into(), integer(cpus))));
+    keys.push(("memory_bytes".into(), integer(memory.0)));
+    keys
+}
+
+fn failure(failure: &HostFailure) -> Keys {
+    vec![
+        ("failed_stage".into(), text(failure.stage.words())),
+        ("failed_at_ns".into(), integer(failure.at.0)),
+        ("failure".into(), text(&failure.why)),
+    ]
+}

@@ -1,0 +1,129 @@
+//! The report of a run on many hosts.
+
+use fiord_types::{Bytes, HostIndex, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::facts::{HostFacts, HostTarget};
+use super::state::{ClockError, HostFailure};
+use crate::report::Report;
+
+/// The name of the entry that contains the jobs of all hosts. fio uses it, too.
+pub const ALL_CLIENTS: &str = "All clients";
+
+/// The results of a run on many hosts. All numbers are final; a format only arranges them. All times are relative to the
+/// time at which the jobs were to start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostsReport {
+    /// The run as a whole: which program wrote the report, when, and the findings about several hosts. Its only job is the
+    /// sum over all hosts ([`ALL_CLIENTS`]); it has none if the hosts have fewer than two entries together.
+    pub all: Report,
+    /// The hosts, in the order of their ranks.
+    pub hosts: Vec<HostReport>,
+    /// How closely the hosts started. `None` unless two hosts or more did I/O.
+    pub start: Option<HostsStart>,
+    /// Rates while every host was running. `None` if there was no such time, or if it is unknown.
+    pub together: Option<TogetherRate>,
+    /// The number of the signal that ended the run.
+    pub signal: Option<i32>,
+    /// The connections were neither encrypted nor authenticated (`--insecure`).
+    pub insecure: bool,
+}
+
+impl HostsReport {
+    /// Whether the totals lack results: those of a host that failed, or that never came so far.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        self.hosts.iter().any(|host| !host.complete)
+    }
+
+    /// The hosts in the order in which they finished. Hosts without a complete result come last.
+    #[must_use]
+    pub fn by_finish(&self) -> Vec<&HostReport> {
+        let mut hosts: Vec<&HostReport> = self.hosts.iter().collect();
+        hosts.sort_by_key(|host| (!host.complete, host.finished.is_none(), host.finished));
+        hosts
+    }
+}
+
+/// The results of one host.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostReport {
+    /// Its name as the user wrote it.
+    pub name: String,
+    /// The TCP port of its agent. `None` if it was reached in another way.
+    pub port: Option<u16>,
+    /// What the host is. `None` if it was never reached.
+    pub facts: Option<HostFacts>,
+    /// The files and devices that its jobs use.
+    pub targets: Vec<HostTarget>,
+    /// Its own report, with its own findings. A host that was lost before has one of the jobs whose results had arrived, or
+    /// `None`.
+    pub report: Option<Report>,
+    /// How well its clock is known. `None` if it was not compared.
+    pub clock: Option<ClockError>,
+    /// When its first job went on to its first I/O. `None` if unknown. Earlier than the time of the start becomes 0.
+    pub started: Option<Nanos>,
+    /// When its last job ended. `None` if unknown.
+    pub finished: Option<Nanos>,
+    /// What its jobs did together. `None` without results.
+    pub total: Option<HostTotal>,
+    /// All its results arrived.
+    pub complete: bool,
+    /// The exit status that `fiord` would have had on that host. `None` if a signal ended the run, or if unknown.
+    pub status: Option<u8>,
+    /// What ended its jobs: messages without the name of the host.
+    pub errors: Vec<String>,
+    /// Why nothing more came from it. Its time, too, is relative to the start, and 0 before it.
+    pub failure: Option<HostFailure>,
+}
+
+impl HostReport {
+    /// The host's own name if it is known, else the one that the user wrote.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        self.facts.as_ref().map_or(&self.name, |facts| &facts.hostname)
+    }
+}
+
+/// What all jobs of a host did together, all directions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostTotal {
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// The run time: that of the longest job of each run status group, in whole milliseconds. Groups run one after another.
+    pub runtime: Nanos,
+    /// I/Os per second of the run time.
+    pub iops: f64,
+    /// Bytes per second of the run time.
+    pub bw: Bytes,
+}
+
+/// How closely the hosts started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostsStart {
+    /// Time between the earliest and the latest first I/O of a job that started with the run, on all hosts.
+    pub skew: Nanos,
+    /// The largest error of a host's clock: `skew` is exact up to twice this. `None` if a clock was not compared.
+    pub clock_error: Option<Nanos>,
+    /// The host of the latest first I/O.
+    pub last: HostIndex,
+    /// The host with the largest clock error.
+    pub worst_clock: HostIndex,
+}
+
+/// Rates of all hosts together from the latest start of a host to the earliest end of one.
+///
+/// A host starts when the measured part of its first job begins (after `ramp_time`), and ends when its last job ends. The
+/// I/Os of this time come from the timelines of the jobs, whose windows are 100 ms or longer; a window that is only partly
+/// inside counts in proportion. The bytes are those I/Os times the mean size of the job's I/Os.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct TogetherRate {
+    /// When the last host started.
+    pub begin: Nanos,
+    /// When the first host ended.
+    pub end: Nanos,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bw: Bytes,
+}
