@@ -23,5 +23,6 @@ pub mod merge;
 pub mod message;
 pub mod outcome;
 pub mod policy;
+pub mod ranks;
 #[cfg(feature = "tls")]
 pub mod tls;
