@@ -11,14 +11,22 @@
 //! | what does a run end with | [`outcome`] |
 //! | how do the results of all hosts become one report | [`merge`] |
 //! | which hosts does a list such as `n[01-12],x` name | [`hostlist`] |
+//! | how does a host's clock relate to the coordinator's | [`clock`] |
+//! | what does the coordinator do when | [`conductor`] |
+//! | how does it run with a real fabric and clock | [`drive`] |
+//! | how long do both ends wait for each other | [`limits`] |
 
 #![forbid(unsafe_code)]
 
+pub mod clock;
+pub mod conductor;
 pub mod contract;
+pub mod drive;
 pub mod frame;
 pub mod hostlist;
 #[cfg(feature = "tls")]
 pub mod keys;
+pub mod limits;
 pub mod merge;
 pub mod message;
 pub mod outcome;

@@ -6,14 +6,15 @@
 //! | stage | the coordinator sends | the agent answers |
 //! |---|---|---|
 //! | greet | [`ToHost::Hello`] | [`FromHost::Welcome`], or [`FromHost::Busy`] |
-//! | compare clocks | [`ToHost::Probe`] | [`FromHost::Answer`], at once |
 //! | check | [`ToHost::Job`] | [`FromHost::Checked`], or [`FromHost::Refused`] |
 //! | lay out | [`ToHost::LayOut`] | [`FromHost::Ready`], or [`FromHost::Ended`] if a job failed |
+//! | compare clocks, before and after the run | [`ToHost::Probe`] | [`FromHost::Answer`], at once |
 //! | run | [`ToHost::Start`] | [`FromHost::Event`] |
 //! | collect | | [`FromHost::Result`] for each job, [`FromHost::Report`], [`FromHost::Log`], then [`FromHost::Ended`] |
 //! | end | [`ToHost::Bye`] | closes the connection |
 //!
-//! Both send heartbeats at any time. The coordinator can send [`ToHost::Stop`] at any time.
+//! The coordinator goes on to the next stage when all hosts have answered. Both send heartbeats every second
+//! ([`limits`](crate::limits)). Probes can arrive at any time. The coordinator can send [`ToHost::Stop`] at any time.
 
 use std::num::NonZeroU32;
 

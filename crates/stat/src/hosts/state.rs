@@ -29,12 +29,13 @@ pub enum HostStage {
     /// The connection is made, and both ends say who they are.
     #[default]
     Greet,
-    /// The clocks are compared before the run.
-    CompareClocks,
     /// The jobs are checked.
     Check,
     /// Files are laid out and opened, memory is allocated.
     LayOut,
+    /// The clocks are compared before the run. This is the last stage before the start, because a layout can take hours,
+    /// in which clocks drift.
+    CompareClocks,
     /// The jobs run.
     Run,
     /// Results arrive.
@@ -51,9 +52,9 @@ impl HostStage {
     pub fn words(self) -> &'static str {
         match self {
             HostStage::Greet => "while the connection was made",
-            HostStage::CompareClocks => "while the clocks were compared",
             HostStage::Check => "while its jobs were checked",
             HostStage::LayOut => "while its files were laid out",
+            HostStage::CompareClocks => "while the clocks were compared",
             HostStage::Run => "while its jobs ran",
             HostStage::Collect => "while its results arrived",
             HostStage::CompareAgain => "while the clocks were compared after the run",

@@ -1,0 +1,143 @@
+//! What messages of hosts cause.
+
+use fiord_types::{HostIndex, Nanos};
+
+use super::HostsConductor;
+use super::order::{HostsAction, HostsEvent, OnLost};
+use super::taming::tame;
+use crate::clock::ProbeTimes;
+use crate::contract::{Arrival, Happening};
+use crate::frame::printable;
+use crate::message::{Ended, FromHost, decode};
+use crate::outcome::HostStage;
+
+/// A host may have this many jobs.
+const MOST_JOBS: usize = 1 << 20;
+
+impl HostsConductor {
+    /// Something has arrived from a peer.
+    pub fn arrive(&mut self, arrival: Arrival) {
+        let Arrival { from: host, at, what } = arrival;
+        self.now = self.now.max(at);
+        if self.over || self.hosts.get(host.get()).is_none_or(|state| !state.open) {
+            return;
+        }
+        match what {
+            Happening::Joined { .. } => {}
+            Happening::Lost(loss) => {
+                self.disconnected(host);
+                self.lost(host, loss.to_string());
+            }
+            Happening::Message(mut bytes) => {
+                self.hosts[host].heard = at;
+                tame(&mut bytes);
+                match decode::<FromHost>(&bytes) {
+                    Ok((message, attached)) => self.message(host, message, attached, at),
+                    Err(error) => self.refuse(host, error.to_string()),
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, host: HostIndex, message: FromHost, attached: &[u8], at: Nanos) {
+        let state = &mut self.hosts[host];
+        match message {
+            FromHost::Heartbeat => {}
+            FromHost::Welcome(facts) if !state.greeted => {
+                state.greeted = true;
+                state.outcome.facts = Some((*facts).clone());
+                self.actions.push_back(HostsAction::Trust { host });
+                self.event(HostsEvent::Welcomed { host, facts });
+                self.pass(host);
+            }
+            FromHost::Busy { holder } if !state.greeted => {
+                let holder = printable(holder.as_bytes(), 200);
+                let why = format!(
+                    "another coordinator holds its agent: {holder}. To fix: wait until that run ends, or end it"
+                );
+                self.disconnect(host);
+                self.lost(host, why);
+            }
+            _ if !state.greeted => self.unexpected(host),
+            FromHost::Answer { sent, received, answered } => {
+                self.answered(host, ProbeTimes { sent, received, answered, arrived: at });
+            }
+            FromHost::Checked(jobs) if state.stage == HostStage::Check && !state.passed => {
+                state.outcome.checked = Some((*jobs).clone());
+                self.event(HostsEvent::Checked { host, jobs });
+                self.pass_before_start(host);
+            }
+            FromHost::Refused { text } if state.stage == HostStage::Check => {
+                self.disconnect(host);
+                self.fail(host, text);
+                self.stop_after_failure(host, true);
+            }
+            FromHost::Ready if state.stage == HostStage::LayOut && !state.passed => {
+                self.event(HostsEvent::Ready { host });
+                self.pass_before_start(host);
+            }
+            FromHost::Event(event) if state.stage >= HostStage::Check => {
+                if state.observe(&event, at) {
+                    self.event(HostsEvent::Run { host, event });
+                }
+            }
+            message => self.result(host, message, attached, at),
+        }
+    }
+
+    /// A host has sent a part of its results.
+    fn result(&mut self, host: HostIndex, message: FromHost, attached: &[u8], at: Nanos) {
+        let state = &mut self.hosts[host];
+        // After the end of its run, a host has no results any more.
+        if state.outcome.ended.is_some() || state.stage < HostStage::Check {
+            return self.unexpected(host);
+        }
+        state.collect(at);
+        match message {
+            FromHost::Result { job, data } if state.data.len() < MOST_JOBS => {
+                state.data.insert(job, *data);
+            }
+            FromHost::Report(report) => state.outcome.report = Some(*report),
+            FromHost::Log { name, offset, last } => {
+                let bytes = attached.to_vec();
+                self.actions.push_back(HostsAction::Log { host, name, offset, bytes, last });
+            }
+            FromHost::Ended(ended) => self.ended(host, ended, at),
+            _ => self.unexpected(host),
+        }
+    }
+
+    /// A host has done its part of a stage before the start. If the run is being stopped, it still has to end.
+    fn pass_before_start(&mut self, host: HostIndex) {
+        if !self.stopping {
+            self.pass(host);
+        }
+    }
+
+    fn ended(&mut self, host: HostIndex, ended: Box<Ended>, at: Nanos) {
+        let started = self.start.is_some();
+        let why = ended.errors.join("\n");
+        self.hosts[host].outcome.ended = Some((*ended).clone());
+        self.latest_end = Some(at);
+        self.forget_probe(host);
+        self.event(HostsEvent::Ended { host, ended });
+        self.pass(host);
+        if started || self.stopping {
+            return;
+        }
+        let why = if why.is_empty() { "its jobs ended before the start".to_owned() } else { why };
+        self.fail(host, why);
+        self.stop_after_failure(host, self.on_lost == OnLost::Abort);
+    }
+
+    /// The host does not follow the protocol.
+    fn unexpected(&mut self, host: HostIndex) {
+        self.refuse(host, "a message of the agent does not fit the state of the run".to_owned());
+    }
+
+    fn refuse(&mut self, host: HostIndex, why: String) {
+        self.actions.push_back(HostsAction::Refuse { host, why: why.clone() });
+        self.disconnected(host);
+        self.lost(host, why);
+    }
+}

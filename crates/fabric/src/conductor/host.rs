@@ -1,0 +1,149 @@
+//! What the conductor knows about one host.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use fiord_stat::job::JobData;
+use fiord_types::{JobIndex, Nanos};
+use serde_json::Value;
+
+use super::order::HostOrder;
+use crate::clock::{ClockComparison, HostClock};
+use crate::limits::WATCH_INTERVAL;
+use crate::message::JobOrder;
+use crate::outcome::{HostOutcome, HostStage};
+
+/// Phases of a job (`fiord_stat::progress::JobPhase`) in which it may do no measured I/O for a long time.
+const QUIET_PHASES: [&str; 4] = ["waiting", "pre_reading", "ramping", "verifying"];
+
+/// One host of the run.
+#[derive(Debug)]
+pub(super) struct HostState {
+    pub(super) outcome: HostOutcome,
+    /// The stage in which the host is.
+    pub(super) stage: HostStage,
+    /// The host has done its part of the run's stage.
+    pub(super) passed: bool,
+    /// There is a connection.
+    pub(super) open: bool,
+    /// The agent has sent its first message.
+    pub(super) greeted: bool,
+    /// When the latest message arrived.
+    pub(super) heard: Nanos,
+    /// When the conductor told the host to stop, or the latest result since then.
+    pub(super) stopped: Option<Nanos>,
+    /// The jobs, until they are sent.
+    pub(super) job: Option<JobOrder>,
+    /// The user wants progress events of the host.
+    wants_progress: bool,
+    pub(super) data: BTreeMap<JobIndex, JobData>,
+    pub(super) before: ClockComparison,
+    pub(super) after: ClockComparison,
+    /// When the probe was sent whose answer has not arrived.
+    pub(super) probed: Option<Nanos>,
+    /// When the jobs last did something.
+    pub(super) progressed: Nanos,
+    /// Hash of what the jobs had done then.
+    done: u64,
+}
+
+impl HostState {
+    pub(super) fn new(order: &HostOrder, now: Nanos) -> Self {
+        let mut job = order.job.clone();
+        let wants_progress = job.progress.is_some();
+        job.progress.get_or_insert(WATCH_INTERVAL);
+        HostState {
+            outcome: HostOutcome {
+                name: order.name.clone(),
+                port: order.port,
+                ..HostOutcome::default()
+            },
+            stage: HostStage::Greet,
+            passed: false,
+            open: true,
+            greeted: false,
+            heard: now,
+            stopped: None,
+            job: Some(job),
+            wants_progress,
+            data: BTreeMap::new(),
+            before: ClockComparison::default(),
+            after: ClockComparison::default(),
+            probed: None,
+            progressed: now,
+            done: 0,
+        }
+    }
+
+    /// The host has to do its part of the run's stage.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.open && !self.passed
+    }
+
+    /// The host has not ended its run, but can.
+    pub(super) fn runs(&self) -> bool {
+        self.open && self.outcome.ended.is_none() && self.stage >= HostStage::Run
+    }
+
+    /// Forgets a time in which the conductor itself did nothing.
+    pub(super) fn excuse(&mut self, time: Nanos) {
+        for moment in [Some(&mut self.heard), Some(&mut self.progressed)]
+            .into_iter()
+            .chain([self.stopped.as_mut(), self.probed.as_mut()])
+            .flatten()
+        {
+            *moment = moment.saturating_add(time);
+        }
+    }
+
+    /// A result has arrived. After the order to stop, it is a reason to wait for the next one.
+    pub(super) fn collect(&mut self, at: Nanos) {
+        if self.stage == HostStage::Run {
+            self.stage = HostStage::Collect;
+        }
+        self.progressed = at;
+        if let Some(stopped) = self.stopped.as_mut() {
+            *stopped = at;
+        }
+    }
+
+    /// Notes an event of the run. Returns whether the user wants to see it.
+    pub(super) fn observe(&mut self, event: &Value, at: Nanos) -> bool {
+        let Some(progress) = event.pointer("/kind/progress") else {
+            self.progressed = at;
+            return true;
+        };
+        let jobs = progress.get("jobs").and_then(Value::as_array);
+        let mut hasher = DefaultHasher::new();
+        let mut quiet = false;
+        for job in jobs.into_iter().flatten() {
+            let phase = job.get("phase").and_then(Value::as_str);
+            quiet |= phase.is_some_and(|phase| QUIET_PHASES.contains(&phase));
+            (job.get("totals").map(Value::to_string), phase).hash(&mut hasher);
+        }
+        let done = hasher.finish();
+        if quiet || done != self.done {
+            (self.progressed, self.done) = (at, done);
+        }
+        self.wants_progress
+    }
+
+    /// The clock of the host. `None` if it was not compared.
+    fn clock(&self) -> Option<HostClock> {
+        Some(HostClock::new(self.before.reading()?, self.after.reading()))
+    }
+
+    pub(super) fn into_outcome(self, now: Nanos) -> HostOutcome {
+        let clock = self.clock();
+        let mut outcome = self.outcome;
+        outcome.data = self.data.into_values().collect();
+        let Some(clock) = clock else { return outcome };
+        if let Some(ended) = &outcome.ended {
+            let started = ended.started.iter().flatten();
+            outcome.started = started.map(|time| clock.to_coordinator(*time)).collect();
+            outcome.finished = ended.finished.map(|time| clock.to_coordinator(time));
+        }
+        outcome.clock = Some(clock.error(outcome.finished.unwrap_or(now)));
+        outcome
+    }
+}

@@ -1,0 +1,161 @@
+//! What a run on many hosts is given, and what it says meanwhile.
+
+use fiord_types::{Bytes, HostIndex, Nanos};
+use serde_json::Value;
+
+use crate::message::{Ended, HostFacts, HostJobs, JobOrder};
+use crate::outcome::{HostFailure, HostStage};
+
+/// A run on many hosts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunOrder {
+    /// The hosts, in the order of their ranks. The fabric has one peer for each.
+    pub hosts: Vec<HostOrder>,
+    /// Name and version of this program.
+    pub version: String,
+    /// Who runs it, for the message that another coordinator gets: `root@admin1, process 4711`.
+    pub holder: String,
+    /// What happens when a host is lost.
+    pub on_lost: OnLost,
+}
+
+/// What one host is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostOrder {
+    /// Its name as the user wrote it.
+    pub name: String,
+    /// The TCP port of its agent. `None` if it is reached in another way.
+    pub port: Option<u16>,
+    /// Its jobs.
+    pub job: JobOrder,
+}
+
+/// What happens when a host is lost or cannot take part (`--on-lost`). A host that refuses the jobs always ends the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnLost {
+    /// The other hosts end their jobs and report.
+    #[default]
+    Abort,
+    /// The other hosts go on.
+    Continue,
+}
+
+/// What happens during a run on many hosts. Texts of hosts contain no control characters but line ends and tabs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostsEvent {
+    /// All hosts go on to this stage.
+    Stage(HostStage),
+    /// An agent has answered.
+    Welcomed {
+        /// The host.
+        host: HostIndex,
+        /// What it is.
+        facts: Box<HostFacts>,
+    },
+    /// A host has checked its jobs.
+    Checked {
+        /// The host.
+        host: HostIndex,
+        /// The jobs.
+        jobs: Box<HostJobs>,
+    },
+    /// A host has laid out and opened its files.
+    Ready {
+        /// The host.
+        host: HostIndex,
+    },
+    /// The start was decided.
+    Starting {
+        /// When the jobs start, by the monotonic clock of the coordinator.
+        at: Nanos,
+    },
+    /// An event of a host's run (`fiord_run::events::Event`).
+    Run {
+        /// The host.
+        host: HostIndex,
+        /// The event.
+        event: Value,
+    },
+    /// A host has sent all its results.
+    Ended {
+        /// The host.
+        host: HostIndex,
+        /// How its run ended.
+        ended: Box<Ended>,
+    },
+    /// A host is lost, refuses its jobs, or cannot go on.
+    Failed {
+        /// The host.
+        host: HostIndex,
+        /// Why.
+        failure: HostFailure,
+    },
+    /// The conductor orders all hosts to end their jobs.
+    Stopping {
+        /// Why.
+        why: String,
+        /// The signal that the coordinator received.
+        signal: Option<i32>,
+    },
+}
+
+/// What the coordinator's user wants of all hosts during the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostsRequest {
+    /// A report of the run so far. The hosts send it as an event.
+    Status,
+    /// Runs the command of a trigger on each host.
+    Trigger {
+        /// A shell command. The policy of each host decides whether it runs.
+        command: String,
+    },
+}
+
+/// What the conductor wants its driver to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HostsAction {
+    /// Send a message.
+    Send {
+        /// The host.
+        to: HostIndex,
+        /// The message.
+        message: Vec<u8>,
+    },
+    /// Send a clock probe with the time at which it is sent.
+    Probe {
+        /// The host.
+        to: HostIndex,
+    },
+    /// Accept long messages of the host.
+    Trust {
+        /// The host.
+        host: HostIndex,
+    },
+    /// Refuse the host.
+    Refuse {
+        /// The host.
+        host: HostIndex,
+        /// Why.
+        why: String,
+    },
+    /// End the connection to the host.
+    Close {
+        /// The host.
+        host: HostIndex,
+    },
+    /// Tell the user.
+    Event(HostsEvent),
+    /// Keep a part of a log.
+    Log {
+        /// The host.
+        host: HostIndex,
+        /// The name that the host gave.
+        name: String,
+        /// Where the part begins.
+        offset: Bytes,
+        /// The part.
+        bytes: Vec<u8>,
+        /// The log ends with this part.
+        last: bool,
+    },
+}

@@ -1,0 +1,314 @@
+//! Runs on virtual hosts: exact, and as fast as the machine allows.
+
+mod agent;
+mod network;
+
+use fiord_types::{Bytes, HostIndex, Nanos};
+
+use super::{HostsOutside, drive_at};
+use crate::conductor::{HostOrder, HostsEvent, HostsRequest, OnLost, RunOrder};
+use crate::message::HostTarget;
+use crate::outcome::{HostStage, HostsOutcome};
+use agent::{ALL_TIMES, Fault, VirtualAgent, When};
+use network::{BEGIN, Random, VirtualFabric};
+
+const SECOND: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+
+/// Notes what happens, and interrupts the run at some times.
+#[derive(Default)]
+struct Notes {
+    events: Vec<(u64, HostsEvent)>,
+    logs: Vec<(HostIndex, String, Vec<u8>)>,
+    /// When the user sends signals.
+    signals: Vec<u64>,
+    clock: std::rc::Rc<std::cell::Cell<u64>>,
+    requests: Vec<HostsRequest>,
+}
+
+impl HostsOutside for Notes {
+    fn interrupt(&mut self) -> Option<i32> {
+        let due = self.signals.first().is_some_and(|at| self.clock.get() >= *at);
+        due.then(|| self.signals.remove(0)).map(|_| 2)
+    }
+    fn request(&mut self) -> Option<HostsRequest> {
+        self.requests.pop()
+    }
+    fn event(&mut self, event: HostsEvent) {
+        self.events.push((self.clock.get(), event));
+    }
+    fn log(&mut self, host: HostIndex, name: &str, _: Bytes, bytes: &[u8], _: bool) {
+        self.logs.push((host, name.to_owned(), bytes.to_vec()));
+    }
+}
+
+/// A finished run.
+struct Done {
+    outcome: HostsOutcome,
+    fabric: VirtualFabric,
+    notes: Notes,
+    /// How long the run took, ns.
+    took: u64,
+}
+
+impl Done {
+    /// Why a host failed, and in which stage.
+    fn failure(&self, host: usize) -> Option<(HostStage, &str)> {
+        let failure = self.outcome.hosts[host].failure.as_ref();
+        failure.map(|failure| (failure.stage, failure.why.as_str()))
+    }
+    fn ended(&self, host: usize) -> bool {
+        self.outcome.hosts[host].ended.is_some()
+    }
+    /// When the event occurred that the predicate finds.
+    fn when(&self, is_it: impl Fn(&HostsEvent) -> bool) -> Option<u64> {
+        self.notes.events.iter().find(|(_, event)| is_it(event)).map(|(at, _)| *at)
+    }
+}
+
+/// A run that ends in at most a day of virtual time.
+struct Scenario {
+    agents: Vec<VirtualAgent>,
+    on_lost: OnLost,
+    seed: u64,
+    delay: (u64, u64),
+    signals: Vec<u64>,
+}
+
+impl Scenario {
+    fn of(agents: Vec<VirtualAgent>) -> Self {
+        let on_lost = OnLost::Abort;
+        Scenario { agents, on_lost, seed: 7, delay: (50_000, 50_000), signals: Vec::new() }
+    }
+
+    fn run(self) -> Done {
+        let hosts = (0..self.agents.len())
+            .map(|rank| HostOrder { name: format!("n{rank}"), ..HostOrder::default() });
+        let order =
+            RunOrder { hosts: hosts.collect(), on_lost: self.on_lost, ..RunOrder::default() };
+        let mut fabric = VirtualFabric::new(self.agents, self.seed, self.delay);
+        let clock = fabric.clock();
+        let signals = self.signals.iter().map(|at| BEGIN + at).collect();
+        let mut notes = Notes { signals, clock: clock.clone(), ..Notes::default() };
+        let now = || {
+            assert!(clock.get() < BEGIN + 86_400 * SECOND, "the run does not end");
+            Nanos(clock.get())
+        };
+        let outcome = drive_at(&mut fabric, &order, &mut notes, &now);
+        let took = clock.get() - BEGIN;
+        Done { outcome, fabric, notes, took }
+    }
+}
+
+fn two(fault: (When, Fault)) -> Vec<VirtualAgent> {
+    let good = VirtualAgent::running_for(10 * SECOND);
+    let bad = VirtualAgent { fault: Some(fault), ..good.clone() };
+    vec![good.clone(), bad, good]
+}
+
+#[test]
+fn hosts_with_wrong_clocks_start_at_one_time() {
+    for seed in 1..20 {
+        let mut random = Random(seed * 1_234_567);
+        let agents = (0..16).map(|_| VirtualAgent {
+            ahead: random.below(1 << 40) as i64 - (1 << 39),
+            ppm: random.below(100) as i64 - 50,
+            layout: random.below(5000) * MS,
+            ..VirtualAgent::running_for(60 * SECOND + random.below(SECOND))
+        });
+        let scenario = Scenario { seed, ..Scenario::of(agents.collect()) };
+        let done = scenario.run();
+        let start = done.outcome.start.expect("the jobs started").0;
+        for (host, agent) in done.outcome.hosts.iter().zip(&done.fabric.agents) {
+            let error = host.clock.expect("the clock was compared");
+            assert!(error.bound.0 < 80_000, "{error:?}");
+            assert!(error.round_trip.0 >= 100_000, "{error:?}");
+            let began = agent.began.expect("the jobs began");
+            let finished = agent.finished.expect("the jobs ended");
+            assert!(began.abs_diff(start) <= error.bound.0, "{began} {start} {error:?}");
+            assert!(host.started[0].0.abs_diff(began) <= error.bound.0);
+            let end = host.finished.expect("a converted time").0;
+            assert!(end.abs_diff(finished) <= error.bound.0);
+            assert_eq!((host.started.len(), host.data.len(), &host.failure), (1, 1, &None));
+            assert!(host.report.is_some() && host.facts.is_some() && host.checked.is_some());
+            assert!(agent.is_released && agent.told_to_stop.is_none());
+        }
+        assert_eq!(done.notes.logs.len(), 16);
+        assert!(
+            done.notes.logs.iter().all(|(_, name, log)| name == "x_bw.log" && log == b"1, 2\n")
+        );
+    }
+}
+
+#[test]
+fn the_stages_follow_each_other() {
+    let done = Scenario::of(vec![VirtualAgent::running_for(SECOND); 3]).run();
+    let stages = done.notes.events.iter().filter_map(|(_, event)| match event {
+        HostsEvent::Stage(stage) => Some(*stage),
+        _ => None,
+    });
+    let expected = [
+        HostStage::Greet,
+        HostStage::Check,
+        HostStage::LayOut,
+        HostStage::CompareClocks,
+        HostStage::Run,
+        HostStage::CompareAgain,
+        HostStage::Done,
+    ];
+    assert_eq!(stages.collect::<Vec<_>>(), expected);
+    // The coordinator watches the progress, but the user does not want to see it.
+    assert!(
+        done.fabric.agents.iter().all(|agent| agent.order.as_ref().unwrap().progress.is_some())
+    );
+    assert_eq!(done.when(|event| matches!(event, HostsEvent::Run { .. })), None);
+    assert!(done.took < 2 * SECOND, "{}", done.took);
+}
+
+#[test]
+fn every_fault_at_every_time_ends_the_run_and_is_named() {
+    let faults = [Fault::Killed, Fault::Silent, Fault::Hangs, Fault::Disorder, Fault::Garbage];
+    for when in ALL_TIMES {
+        for fault in faults {
+            // A host that hangs in its preparation is alive: the user decides how long to wait.
+            let waits = [When::Hello, When::Job, When::LayOut].contains(&when);
+            let signals = if waits { vec![90 * SECOND] } else { Vec::new() };
+            let abort = Scenario { signals, ..Scenario::of(two((when, fault))) }.run();
+            let name = format!("{when:?} {fault:?} {:?}", abort.outcome.hosts[1].failure);
+            // After the end, nothing is missing.
+            let harmless = [When::ProbeAfter, When::Bye].contains(&when);
+            assert_eq!(abort.failure(1).is_none(), harmless, "{name}");
+            for good in [0, 2] {
+                assert_eq!(abort.failure(good), None, "{name}");
+                assert!(abort.fabric.agents[good].is_released, "{name}");
+                assert!(abort.ended(good) || when == When::Hello, "{name}");
+            }
+            if waits {
+                continue;
+            }
+            let scenario =
+                Scenario { on_lost: OnLost::Continue, ..Scenario::of(two((when, fault))) };
+            let others = scenario.run();
+            for good in [0, 2] {
+                assert!(others.ended(good) && others.failure(good).is_none(), "{name}");
+                assert_eq!(others.outcome.hosts[good].data.len(), 1, "{name}");
+                assert_eq!(others.fabric.agents[good].told_to_stop, None, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_host_is_named_within_five_seconds() {
+    for fault in [Fault::Killed, Fault::Silent] {
+        let done = Scenario::of(two((When::Running, fault))).run();
+        let lost = done.outcome.start.expect("a start").0 + 5 * SECOND;
+        let named =
+            done.when(|event| matches!(event, HostsEvent::Failed { host, .. } if host.0 == 1));
+        let named = named.expect("the host is named");
+        assert!(named >= lost && named < lost + 5 * SECOND, "{fault:?} {}", named - lost);
+        assert_eq!(done.failure(1).map(|(stage, _)| stage), Some(HostStage::Run));
+        for good in [0, 2] {
+            let (at, why) = done.fabric.agents[good].told_to_stop.clone().expect("they stop");
+            assert!(at < named + 10 * MS && why == "host n1 failed");
+            assert_eq!(done.outcome.hosts[good].data.len(), 1);
+        }
+        assert!(done.took < 12 * SECOND, "{}", done.took);
+    }
+}
+
+#[test]
+fn the_first_signal_collects_results_and_the_second_one_does_not_wait() {
+    let agents = || vec![VirtualAgent::running_for(600 * SECOND); 3];
+    let once = Scenario { signals: vec![5 * SECOND], ..Scenario::of(agents()) }.run();
+    assert_eq!(once.outcome.signal, Some(2));
+    assert!((0..3).all(|host| once.ended(host) && once.failure(host).is_none()));
+    assert!(once.outcome.hosts.iter().all(|host| host.data.len() == 1 && host.finished.is_some()));
+    assert!(once.took < 6 * SECOND, "{}", once.took);
+    let signals = vec![5 * SECOND, 5 * SECOND + 50 * MS];
+    let twice = Scenario { signals, ..Scenario::of(agents()) }.run();
+    assert!(twice.took < 5 * SECOND + 300 * MS, "{}", twice.took);
+    let why = "the user did not wait for its results";
+    assert!((0..3).all(|host| twice.failure(host) == Some((HostStage::Run, why))));
+    assert!(twice.fabric.agents.iter().all(|agent| agent.is_released));
+    // A host that does not stop is waited for only some seconds.
+    let mut agents = agents();
+    agents[1].fault = Some((When::Results, Fault::Hangs));
+    let done = Scenario { signals: vec![5 * SECOND], ..Scenario::of(agents) }.run();
+    assert_eq!(
+        done.failure(1),
+        Some((HostStage::Run, "it did not end within 5 s after it was told to"))
+    );
+    assert!(done.took < 12 * SECOND && done.ended(0) && done.ended(2), "{}", done.took);
+}
+
+#[test]
+fn a_host_that_hangs_is_not_waited_for_forever() {
+    let mut agents = vec![VirtualAgent::running_for(10 * SECOND); 3];
+    agents[0].stalls_after = Some(5 * SECOND);
+    agents[2].run = 2000 * SECOND;
+    let done = Scenario::of(agents.clone()).run();
+    let why = "its jobs did no I/O for 300 s after all other hosts had ended";
+    assert_eq!(done.failure(0), Some((HostStage::Run, why)));
+    // Host 2 does I/O, so the run goes on for it. The results of host 0 arrive although it hung.
+    assert_eq!((done.failure(2), done.ended(0)), (None, true));
+    assert!(done.took > 2000 * SECOND && done.took < 2310 * SECOND, "{}", done.took);
+    // Without other hosts, it is the user who decides.
+    agents.truncate(1);
+    let alone = Scenario { signals: vec![5000 * SECOND], ..Scenario::of(agents) }.run();
+    assert_eq!((alone.failure(0), alone.outcome.signal), (None, Some(2)));
+}
+
+#[test]
+fn hosts_that_cannot_take_part_are_named_together() {
+    let mut agents = vec![VirtualAgent::running_for(SECOND); 4];
+    agents[0].refuses = Some("rw: unknown value\u{1b}[1m\nline 2");
+    agents[2].refuses = Some("the policy forbids /dev/sda");
+    let done = Scenario { on_lost: OnLost::Continue, ..Scenario::of(agents) }.run();
+    let refused = |host| done.failure(host).map(|(stage, why)| (stage, why.to_owned()));
+    assert_eq!(refused(0), Some((HostStage::Check, "rw: unknown value?[1m\nline 2".to_owned())));
+    assert_eq!(refused(2), Some((HostStage::Check, "the policy forbids /dev/sda".to_owned())));
+    assert!(done.ended(1) && done.failure(1).is_none() && done.outcome.start.is_none());
+    let mut agents = vec![VirtualAgent::running_for(SECOND); 3];
+    agents[1].is_held = true;
+    let held = Scenario::of(agents.clone()).run();
+    let (stage, why) = held.failure(1).expect("the host is held");
+    assert!(why.contains("another coordinator holds its agent: eve@admin?[2J."), "{why}");
+    assert_eq!((stage, held.ended(0)), (HostStage::Greet, false));
+    assert!(held.took < 2 * SECOND && held.fabric.agents.iter().all(|agent| agent.is_released));
+    let others = Scenario { on_lost: OnLost::Continue, ..Scenario::of(agents) }.run();
+    assert!(others.ended(0) && others.ended(2) && others.outcome.start.is_some());
+}
+
+#[test]
+fn a_layout_that_fails_ends_the_run_before_the_start() {
+    let mut agents = vec![VirtualAgent { layout: SECOND, ..VirtualAgent::running_for(SECOND) }; 3];
+    agents[1].layout_error = Some("a.dat: no space left on device");
+    let done = Scenario::of(agents.clone()).run();
+    let why = "a.dat: no space left on device";
+    assert_eq!(done.failure(1), Some((HostStage::LayOut, why)));
+    assert!((0..3).all(|host| done.ended(host)) && done.outcome.start.is_none());
+    let others = Scenario { on_lost: OnLost::Continue, ..Scenario::of(agents) }.run();
+    assert!(others.failure(1).is_some() && others.outcome.hosts[0].data.len() == 1);
+}
+
+#[test]
+fn shared_storage_is_reported_before_the_first_write() {
+    let target = |path: &str| HostTarget {
+        path: path.to_owned(),
+        shared_id: Some("wwid:5000".to_owned()),
+        writes: true,
+        ..HostTarget::default()
+    };
+    let mut agents = vec![VirtualAgent::running_for(SECOND); 3];
+    agents[0].targets = vec![target("/dev/sda")];
+    agents[2].targets = vec![target("/dev/sdb")];
+    let done = Scenario::of(agents).run();
+    let (stage, why) = done.failure(2).expect("the storage is shared");
+    assert_eq!(stage, HostStage::Check);
+    assert!(why.starts_with(
+        "it would write /dev/sdb, the same storage (wwid:5000) as /dev/sda on host n0."
+    ));
+    let laid_out = done.when(|event| matches!(event, HostsEvent::Stage(HostStage::LayOut)));
+    assert_eq!((laid_out, done.outcome.start), (None, None));
+}
