@@ -23,6 +23,7 @@ pub mod conductor;
 pub mod contract;
 pub mod drive;
 pub mod frame;
+pub mod gather;
 pub mod hostlist;
 #[cfg(feature = "tls")]
 pub mod keys;

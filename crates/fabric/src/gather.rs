@@ -1,0 +1,295 @@
+//! Rank 0 of a parallel job waits for the other ranks, which connect to it in any order.
+//!
+//! Each of the other ranks connects and sends one message with its rank ([`join`]). [`RankFabric`] gives each rank the
+//! peer with its number, as the coordinator expects. Peer 0 is the agent of rank 0 itself, which was there before.
+
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroU32;
+
+use fiord_types::{Bytes, HostIndex, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::contract::{Arrival, Fabric, Happening, Loss};
+use crate::message::{decode, encode};
+
+/// The first message of a rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct JoiningRank {
+    rank: HostIndex,
+    ranks: NonZeroU32,
+}
+
+/// Says which rank this process is. It is the first message to the coordinator, which is peer 0.
+pub fn join(fabric: &mut dyn Fabric, rank: HostIndex, ranks: NonZeroU32) {
+    fabric.send(HostIndex(0), encode(&JoiningRank { rank, ranks }, &[]));
+}
+
+/// A fabric whose peers are the ranks of a parallel job.
+#[derive(Debug)]
+pub struct RankFabric<F> {
+    inner: F,
+    /// The peer that each rank is. `None`: the rank has not joined.
+    peers: Vec<Option<HostIndex>>,
+    /// The rank of each peer that joined.
+    ranks: HashMap<HostIndex, HostIndex>,
+    /// What arrived before it was asked for.
+    early: VecDeque<Arrival>,
+}
+
+impl<F: Fabric> RankFabric<F> {
+    /// `inner` has one peer, the agent of rank 0, and listens for the other ranks.
+    #[must_use]
+    pub fn new(inner: F, ranks: NonZeroU32) -> RankFabric<F> {
+        let mut peers = vec![None; ranks.get() as usize];
+        peers[0] = Some(HostIndex(0));
+        let ranks = HashMap::from([(HostIndex(0), HostIndex(0))]);
+        RankFabric { inner, peers, ranks, early: VecDeque::new() }
+    }
+
+    /// Waits until all ranks have joined, until a time on [`fiord_sys::clock::monotonic`], or until `interrupted`. Ranks
+    /// that have not joined by then are lost with [`Loss::NotReached`], and cannot join any more. `waited` is the text for
+    /// the time that they had.
+    pub fn gather(&mut self, until: Nanos, waited: &str, interrupted: &mut dyn FnMut() -> bool) {
+        let mut now = Nanos::ZERO;
+        while self.peers.contains(&None) && now < until && !interrupted() {
+            if let Some(arrival) = self.inner.receive(until) {
+                now = arrival.at;
+                self.take(arrival);
+            } else {
+                now = Nanos(fiord_sys::clock::monotonic());
+            }
+        }
+        for rank in HostIndex(0).to(HostIndex::at(self.peers.len())) {
+            if self.peers[rank].is_none() {
+                let why = format!(
+                    "rank {rank} did not connect within {waited}. To fix: check that its process runs, that it has the \
+                     same FIORD_RENDEZVOUS, and that no firewall is between the machines"
+                );
+                let what = Happening::Lost(Loss::NotReached { why });
+                self.early.push_back(Arrival { from: rank, at: now, what });
+            }
+        }
+    }
+
+    /// The fabric that has the connections.
+    pub fn inner(&mut self) -> &mut F {
+        &mut self.inner
+    }
+
+    /// Handles an arrival while ranks are joining.
+    fn take(&mut self, arrival: Arrival) {
+        let Arrival { from, at, what } = arrival;
+        match (self.ranks.get(&from), what) {
+            (Some(rank), what) => self.early.push_back(Arrival { from: *rank, at, what }),
+            (None, Happening::Message(bytes)) => match self.accept(&bytes) {
+                Ok(rank) => {
+                    self.peers[rank] = Some(from);
+                    self.ranks.insert(from, rank);
+                }
+                Err(why) => self.inner.refuse(from, &why.to_string()),
+            },
+            (None, Happening::Joined { .. } | Happening::Lost(_)) => {}
+        }
+    }
+
+    fn accept(&self, bytes: &[u8]) -> Result<HostIndex, NotJoined> {
+        let (JoiningRank { rank, ranks }, _) = decode(bytes).map_err(|_| NotJoined::NoRank)?;
+        let expected = self.peers.len();
+        if ranks.get() as usize != expected {
+            return Err(NotJoined::OtherJob { rank, ranks, expected });
+        }
+        match self.peers.get(rank.get()) {
+            Some(None) => Ok(rank),
+            Some(Some(_)) => Err(NotJoined::Twice(rank)),
+            None => Err(NotJoined::OtherJob { rank, ranks, expected }),
+        }
+    }
+
+    fn peer(&self, rank: HostIndex) -> Option<HostIndex> {
+        *self.peers.get(rank.get())?
+    }
+}
+
+/// Why a peer is not one of the ranks.
+#[derive(Debug, thiserror::Error)]
+enum NotJoined {
+    #[error("this is rank 0 of a parallel job, which waits for its other ranks only")]
+    NoRank,
+    #[error(
+        "rank {rank} of {ranks} does not belong to this job, which has {expected} ranks. To fix: give jobs that run at \
+         the same time different ports in FIORD_RENDEZVOUS"
+    )]
+    OtherJob { rank: HostIndex, ranks: NonZeroU32, expected: usize },
+    #[error(
+        "rank {0} has joined already. To fix: give jobs that run at the same time different ports in FIORD_RENDEZVOUS"
+    )]
+    Twice(HostIndex),
+    #[error("the run has begun without this rank")]
+    Late,
+}
+
+impl<F: Fabric> Fabric for RankFabric<F> {
+    fn size(&self) -> u32 {
+        HostIndex::at(self.peers.len()).0
+    }
+
+    fn send(&mut self, to: HostIndex, message: Vec<u8>) {
+        if let Some(peer) = self.peer(to) {
+            self.inner.send(peer, message);
+        }
+    }
+
+    fn queued(&self, to: HostIndex) -> Bytes {
+        self.peer(to).map_or(Bytes::ZERO, |peer| self.inner.queued(peer))
+    }
+
+    fn receive(&mut self, until: Nanos) -> Option<Arrival> {
+        if let Some(early) = self.early.pop_front() {
+            return Some(early);
+        }
+        loop {
+            let Arrival { from, at, what } = self.inner.receive(until)?;
+            if let Some(rank) = self.ranks.get(&from) {
+                return Some(Arrival { from: *rank, at, what });
+            }
+            if matches!(what, Happening::Joined { .. }) {
+                self.inner.refuse(from, &NotJoined::Late.to_string());
+            }
+        }
+    }
+
+    fn trust(&mut self, peer: HostIndex) {
+        if let Some(peer) = self.peer(peer) {
+            self.inner.trust(peer);
+        }
+    }
+
+    fn refuse(&mut self, peer: HostIndex, why: &str) {
+        if let Some(peer) = self.peer(peer) {
+            self.inner.refuse(peer, why);
+        }
+    }
+
+    fn close(&mut self, peer: HostIndex) {
+        if let Some(peer) = self.peer(peer) {
+            self.inner.close(peer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fabric with a script of arrivals. It remembers what it was asked to do.
+    #[derive(Debug, Default)]
+    struct ScriptFabric {
+        arrivals: VecDeque<Arrival>,
+        sent: Vec<(HostIndex, Vec<u8>)>,
+        refused: Vec<(HostIndex, String)>,
+    }
+
+    impl Fabric for ScriptFabric {
+        fn size(&self) -> u32 {
+            1
+        }
+        fn send(&mut self, to: HostIndex, message: Vec<u8>) {
+            self.sent.push((to, message));
+        }
+        fn receive(&mut self, _until: Nanos) -> Option<Arrival> {
+            self.arrivals.pop_front()
+        }
+        fn trust(&mut self, _peer: HostIndex) {}
+        fn refuse(&mut self, peer: HostIndex, why: &str) {
+            self.refused.push((peer, why.into()));
+        }
+        fn close(&mut self, _peer: HostIndex) {}
+    }
+
+    impl ScriptFabric {
+        fn arrive(&mut self, from: u32, what: Happening) {
+            self.arrivals.push_back(Arrival { from: HostIndex(from), at: Nanos(1), what });
+        }
+        fn joins(&mut self, from: u32, rank: u32, ranks: u32) {
+            self.arrive(from, Happening::Joined { peer: "10.0.0.1:5".into() });
+            let ranks = NonZeroU32::new(ranks).unwrap();
+            let message = encode(&JoiningRank { rank: HostIndex(rank), ranks }, &[]);
+            self.arrive(from, Happening::Message(message));
+        }
+    }
+
+    fn gathered(script: ScriptFabric, ranks: u32) -> RankFabric<ScriptFabric> {
+        let mut fabric = RankFabric::new(script, NonZeroU32::new(ranks).unwrap());
+        let mut looks = 0;
+        let mut interrupted = || {
+            looks += 1;
+            looks > 50
+        };
+        fabric.gather(Nanos(u64::MAX), "60 s", &mut interrupted);
+        fabric
+    }
+
+    #[test]
+    fn ranks_are_peers_in_their_order() {
+        let mut script = ScriptFabric::default();
+        script.joins(1, 2, 3);
+        script.arrive(0, Happening::Message(b"early".to_vec()));
+        script.joins(2, 1, 3);
+        script.arrive(1, Happening::Message(b"two".to_vec()));
+        let mut fabric = gathered(script, 3);
+        assert_eq!(fabric.size(), 3);
+        let mut next = || fabric.receive(Nanos(0)).map(|arrival| (arrival.from.0, arrival.what));
+        assert_eq!(next(), Some((0, Happening::Message(b"early".to_vec()))));
+        assert_eq!(next(), Some((2, Happening::Message(b"two".to_vec()))));
+        assert_eq!(next(), None);
+        fabric.broadcast(b"x");
+        let to: Vec<u32> = fabric.inner().sent.iter().map(|(to, _)| to.0).collect();
+        assert_eq!(to, [0, 2, 1]);
+    }
+
+    #[test]
+    fn strangers_and_late_ranks_are_refused() {
+        let mut script = ScriptFabric::default();
+        script.joins(1, 1, 2);
+        script.arrive(2, Happening::Lost(Loss::Closed { said: String::new() }));
+        script.arrive(3, Happening::Message(b"what".to_vec()));
+        let mut fabric = gathered(script, 2);
+        // All ranks are there, so the rest arrives later.
+        assert_eq!(fabric.receive(Nanos(0)), None);
+        fabric.inner().arrive(4, Happening::Joined { peer: "10.0.0.9:1".into() });
+        assert_eq!(fabric.receive(Nanos(0)), None);
+        assert_eq!(fabric.inner().refused, [(HostIndex(4), NotJoined::Late.to_string())]);
+
+        let mut script = ScriptFabric::default();
+        script.arrive(1, Happening::Message(b"what".to_vec()));
+        script.joins(2, 1, 4);
+        script.joins(3, 2, 3);
+        script.joins(4, 2, 3);
+        script.joins(5, 1, 3);
+        let mut fabric = gathered(script, 3);
+        let refused: Vec<u32> = fabric.inner().refused.iter().map(|(peer, _)| peer.0).collect();
+        assert_eq!(refused, [1, 2, 4]);
+    }
+
+    #[test]
+    fn missing_ranks_are_lost() {
+        let mut script = ScriptFabric::default();
+        script.joins(1, 2, 3);
+        let mut fabric = gathered(script, 3);
+        let lost = fabric.receive(Nanos(0)).unwrap();
+        assert_eq!(lost.from, HostIndex(1));
+        let Happening::Lost(loss) = lost.what else { panic!("{lost:?}") };
+        assert!(loss.to_string().starts_with("rank 1 did not connect within 60 s. To fix: "));
+        fabric.send(HostIndex(1), b"x".to_vec());
+        assert!(fabric.inner().sent.is_empty());
+    }
+
+    #[test]
+    fn the_first_message_is_the_rank() {
+        let mut fabric = ScriptFabric::default();
+        let ranks = NonZeroU32::new(2).unwrap();
+        join(&mut fabric, HostIndex(1), ranks);
+        let rank_0 = RankFabric::new(ScriptFabric::default(), ranks);
+        assert_eq!(rank_0.accept(&fabric.sent[0].1).unwrap(), HostIndex(1));
+    }
+}
