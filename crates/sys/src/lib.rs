@@ -37,6 +37,7 @@
 //! | was standard output closed when the process started | [`standard_output`] |
 //! | host name, page size, memory, wall time | [`host`] |
 //! | run a shell command | [`process`] |
+//! | wait for several descriptors, with a limit, or for another thread | [`poll`] |
 //!
 //! Every fallible call returns [`Error`], which names the call, the path, and the kernel's answer. If a
 //! feature needs a certain kernel version, the documentation of the function says so; otherwise Linux
@@ -83,6 +84,7 @@ pub mod node;
 pub mod numa;
 pub mod nvme;
 pub mod persistent_memory;
+pub mod poll;
 pub mod process;
 pub mod random_fill;
 pub mod root;

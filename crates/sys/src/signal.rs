@@ -9,7 +9,7 @@
 //! fail with `EINTR`. Threads that do I/O should nevertheless call [`block_in_this_thread`], so that
 //! signals always arrive at other threads.
 
-use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, IntoRawFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,6 +18,7 @@ use fiord_types::Errno;
 
 use crate::clock::monotonic::monotonic;
 use crate::error::check;
+use crate::poll::{self, Readiness, WakeEvent};
 use crate::{Error, Result};
 
 /// Two requests to stop within this time count as one: a Ctrl-C that a parent process passes on arrives
@@ -50,11 +51,7 @@ pub fn install() -> Result<&'static Signals> {
 }
 
 fn install_once() -> Result<Signals> {
-    // SAFETY: integers only.
-    let raw =
-        check("eventfd", unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
-    // SAFETY: the descriptor was just opened and has no other owner.
-    let raw = unsafe { OwnedFd::from_raw_fd(raw as i32) }.into_raw_fd();
+    let raw = WakeEvent::new()?.into_fd().into_raw_fd();
     WAKE_FD.store(raw, Ordering::Release);
     for signal in [libc::SIGINT, libc::SIGTERM] {
         set_handler(signal, on_stop as *const () as usize)?;
@@ -192,24 +189,15 @@ impl Signals {
     /// a signal that arrived before this call counts too.
     #[allow(clippy::must_use_candidate, reason = "some callers only wait")]
     pub fn wait(&self, at_most: Duration) -> bool {
-        use std::os::fd::AsRawFd;
-        let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let limit = libc::timespec {
-            tv_sec: libc::time_t::try_from(at_most.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: libc::c_long::from(at_most.subsec_nanos() as i32),
-        };
-        // SAFETY: one pollfd and a timespec, both alive during the call.
-        unsafe { libc::ppoll(&raw mut poll, 1, &raw const limit, std::ptr::null()) };
+        // `drain` tells whether a signal arrived, also if the wait fails.
+        let _ = poll::wait_for(self.fd, Readiness::Readable, Some(at_most));
         self.drain()
     }
 
     /// Returns whether a signal has arrived since the last call. Does not wait.
     #[must_use]
     pub fn drain(&self) -> bool {
-        use std::os::fd::AsRawFd;
-        let mut count = 0u64;
-        // SAFETY: read(2) writes eight bytes to `count`; the eventfd does not block.
-        unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), 8) == 8 }
+        poll::take_event(self.fd)
     }
 }
 

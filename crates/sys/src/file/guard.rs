@@ -99,7 +99,7 @@ impl FileGuard {
                 Ok(fd) => {
                     self.examine(&fd, path)?;
                     if self.generated {
-                        super::open::set_blocking(&fd)?;
+                        crate::poll::set_blocking(&fd, true)?;
                     }
                     return Ok(Opened { fd, created: false });
                 }

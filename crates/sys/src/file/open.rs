@@ -1,11 +1,11 @@
 //! Opening files.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use fiord_types::Errno;
 
-use crate::error::{c_path, check, retry};
+use crate::error::{c_path, retry};
 use crate::{Error, Result};
 
 /// Opens the file behind a descriptor again, with the same access and flags. Unlike a descriptor of
@@ -23,15 +23,6 @@ pub fn reopen(file: BorrowedFd) -> Result<OwnedFd> {
     // The name in /proc is a symbolic link.
     let flags = flags & !libc::O_NOFOLLOW | libc::O_CLOEXEC;
     Open { flags, noatime: false, mode: 0 }.open(path.as_ref())
-}
-
-/// Makes calls block again on a file that was opened with `O_NONBLOCK`.
-pub(super) fn set_blocking(file: impl AsFd) -> Result<()> {
-    let fd = file.as_fd().as_raw_fd();
-    // SAFETY: takes no pointers, and the descriptor is open while it is borrowed.
-    let flags = check("fcntl", unsafe { libc::fcntl(fd, libc::F_GETFL) })? as i32;
-    // SAFETY: as above.
-    check("fcntl", unsafe { libc::fcntl(fd, libc::F_SETFL, flags & !libc::O_NONBLOCK) }).map(drop)
 }
 
 /// Flags to open a file with. `O_CLOEXEC` is always set, so that a child (`exec_prerun`) inherits

@@ -14,11 +14,12 @@ mod interface;
 mod socket;
 mod tcp;
 
+pub use crate::poll::Readiness;
 pub use address::{RawAddress, SocketAddress};
 pub use connection::ConnectionFacts;
 pub use interface::{Interface, Offloads, index_of, interface_of};
 pub use socket::{
-    Readiness, SocketOption, accept, bind, connect, join_group, listen, local_address, new_socket,
+    SocketOption, accept, bind, connect, join_group, listen, local_address, new_socket,
     peer_address, send_from, set_option, set_patience, socket_option, wait_for,
 };
 pub use tcp::{TcpFacts, tcp_facts};

@@ -8,6 +8,7 @@ use fiord_types::Errno;
 
 use super::SocketAddress;
 use super::address::RawAddress;
+use crate::poll::{self, Readiness, Waited};
 use crate::{Error, Result};
 
 /// An option of a socket that is one number.
@@ -213,31 +214,12 @@ pub fn listen(socket: &OwnedFd, backlog: i32) -> Result<()> {
     }
 }
 
-/// What to wait for on a socket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readiness {
-    /// Data or a connection have arrived.
-    Readable,
-    /// Data can be sent, or a connection has been made or has failed.
-    Writable,
-}
-
 /// Waits until a socket is ready. False if it was not within `patience`, or a signal arrived.
 ///
 /// # Errors
-/// Those of `poll(2)`.
+/// Those of `ppoll(2)`.
 pub fn wait_for(socket: &OwnedFd, readiness: Readiness, patience: Duration) -> Result<bool> {
-    let events = match readiness {
-        Readiness::Readable => libc::POLLIN,
-        Readiness::Writable => libc::POLLOUT,
-    };
-    let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };
-    // SAFETY: `entry` is one entry that the kernel may write.
-    match unsafe { libc::poll(&raw mut entry, 1, patience.as_millis() as i32) } {
-        -1 if Errno::last() == Errno::EINTR => Ok(false),
-        -1 => Err(Error::last("poll")),
-        ready => Ok(ready > 0),
-    }
+    Ok(poll::wait_for(socket, readiness, Some(patience))? == Waited::Ready)
 }
 
 /// Accepts a connection that has arrived.
@@ -268,7 +250,7 @@ pub fn connect(
 ) -> Result<bool> {
     const STEP: Duration = Duration::from_millis(10);
     let raw = address.to_raw();
-    set_blocking(socket, false)?;
+    poll::set_blocking(socket, false)?;
     loop {
         let at = (&raw const raw.storage).cast();
         // SAFETY: the address is readable memory of this length.
@@ -293,22 +275,8 @@ pub fn connect(
             errno => return Err(Error::new("connect", errno)),
         }
     }
-    set_blocking(socket, true)?;
+    poll::set_blocking(socket, true)?;
     Ok(true)
-}
-
-fn set_blocking(socket: &OwnedFd, blocks: bool) -> Result<()> {
-    // SAFETY: the call takes no pointers.
-    let flags = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_GETFL) };
-    if flags < 0 {
-        return Err(Error::last("fcntl F_GETFL"));
-    }
-    let flags = if blocks { flags & !libc::O_NONBLOCK } else { flags | libc::O_NONBLOCK };
-    // SAFETY: the call takes no pointers.
-    match unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFL, flags) } {
-        -1 => Err(Error::last("fcntl F_SETFL")),
-        _ => Ok(()),
-    }
 }
 
 type NameCall = unsafe extern "C" fn(i32, *mut libc::sockaddr, *mut libc::socklen_t) -> libc::c_int;
