@@ -7,6 +7,7 @@
 //! |---|---|
 //! | what can the coordinator and an agent expect of every transport | [`contract`] |
 //! | how does a stream of bytes become messages | [`frame`] |
+//! | processes, TCP, Unix sockets and standard input as such a transport | [`hub`] |
 //! | what do the messages say | [`message`] |
 //! | what does a run end with | [`outcome`] |
 //! | how do the results of all hosts become one report | [`merge`] |
@@ -25,6 +26,7 @@ pub mod drive;
 pub mod frame;
 pub mod gather;
 pub mod hostlist;
+pub mod hub;
 #[cfg(feature = "tls")]
 pub mod keys;
 pub mod limits;

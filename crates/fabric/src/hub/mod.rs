@@ -1,0 +1,317 @@
+//! A fabric of streams: processes such as ssh, TCP connections, Unix sockets, and standard input and output.
+//!
+//! | question | module |
+//! |---|---|
+//! | where does an agent listen | `endpoint` |
+//! | which bytes does a stream take and give without blocking | `wire` |
+//! | what waits for a peer, what has arrived, why is it lost | `link` |
+//! | the process that connects to an agent, and what it prints on standard error | `process` |
+//! | connecting to an agent that listens | `connecting` |
+//! | accepting coordinators | `listening` |
+//! | when does a closed connection end | `closing` |
+//! | waiting for all of them | `turn` |
+
+mod closing;
+mod connecting;
+mod endpoint;
+mod link;
+mod listening;
+mod process;
+mod turn;
+mod wire;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use fiord_sys::clock::monotonic;
+use fiord_sys::poll::WakeEvent;
+use fiord_sys::signal::Signals;
+use fiord_types::{Bytes, Errno, HostIndex, Nanos};
+
+pub use endpoint::{BadEndpoint, DEFAULT_PORT, Endpoint, IpVersion};
+pub use listening::ListenError;
+
+use crate::contract::{Arrival, Fabric, Happening, Loss};
+use closing::{ClosingLink, GRACE};
+use connecting::{Attempt, Attempted};
+use link::HostLink;
+use listening::Listener;
+use process::AgentProcess;
+use wire::Wire;
+
+/// How many connections are being made at once. The others wait. Many processes of ssh at once would need much memory, and
+/// sshd refuses some connections if too many have not authenticated yet.
+pub const MOST_CONNECTING: usize = 64;
+
+/// How long a connection may take, and how long a peer that made one may be silent.
+const CONNECT_LIMIT: Nanos = Nanos::from_secs(10);
+
+/// A process that has not spoken for this long no longer counts as connecting, so that the next one can start.
+const PROCESS_TURN: Nanos = Nanos::from_secs(20);
+
+/// A fabric of streams. It does not start threads, except for name resolution; everything happens in
+/// [`receive`](Fabric::receive). Dropping it closes all connections and gives each peer two seconds to read what was sent.
+#[derive(Debug)]
+pub struct Hub {
+    links: BTreeMap<HostIndex, HostLink>,
+    /// The index of the next peer.
+    next: HostIndex,
+    /// Links that may have a message or an end.
+    ready: VecDeque<HostIndex>,
+    /// Peers that joined or were lost.
+    changes: VecDeque<Arrival>,
+    closing: Vec<ClosingLink>,
+    /// Connections to make later.
+    waiting: VecDeque<(HostIndex, Approach)>,
+    /// Connections that are being made, and peers that have said nothing yet, with the time at which they end.
+    fresh: BTreeMap<HostIndex, (Nanos, Freshness)>,
+    attempted: (Sender<Attempted>, Receiver<Attempted>),
+    listeners: Vec<Listener>,
+    /// No connections are accepted until then, because accepting failed.
+    accepts_from: Nanos,
+    wakes: Arc<Wakes>,
+    signals: Option<&'static Signals>,
+    buffer: Vec<u8>,
+}
+
+/// How to reach a peer.
+#[derive(Debug)]
+enum Approach {
+    Command(Vec<String>),
+    Connect(Attempt),
+}
+
+/// Why a peer is in [`Hub::fresh`].
+#[derive(Debug)]
+enum Freshness {
+    /// Its connection is being made. After the time it is lost.
+    Connecting(Attempt),
+    /// Its process was started. After the time other processes may start.
+    Started,
+    /// It made the connection and has not spoken. After the time it is lost.
+    Accepted,
+}
+
+/// Wakes [`Hub::receive`](Fabric::receive) from any thread.
+#[derive(Debug, Clone)]
+pub struct Waker(Arc<Wakes>);
+
+/// What wakes a hub.
+#[derive(Debug)]
+struct Wakes {
+    event: WakeEvent,
+    /// A [`Waker`] was used, and `receive` has not returned since.
+    asked: AtomicBool,
+}
+
+impl Waker {
+    /// Makes the current or the next call of `receive` return `None`, unless something arrives.
+    pub fn wake(&self) {
+        self.0.asked.store(true, Ordering::Release);
+        self.0.event.wake();
+    }
+}
+
+fn now() -> Nanos {
+    Nanos(monotonic())
+}
+
+impl Hub {
+    /// A fabric without peers.
+    ///
+    /// # Errors
+    /// Those of `eventfd(2)`.
+    pub fn new() -> fiord_sys::Result<Hub> {
+        Ok(Hub {
+            links: BTreeMap::new(),
+            next: HostIndex(0),
+            ready: VecDeque::new(),
+            changes: VecDeque::new(),
+            closing: Vec::new(),
+            waiting: VecDeque::new(),
+            fresh: BTreeMap::new(),
+            attempted: channel(),
+            listeners: Vec::new(),
+            accepts_from: Nanos::ZERO,
+            wakes: Arc::new(Wakes { event: WakeEvent::new()?, asked: AtomicBool::new(false) }),
+            signals: None,
+            buffer: vec![0; 256 << 10],
+        })
+    }
+
+    /// The end of an agent whose coordinator is peer 0, on standard input and output. What this process prints on standard
+    /// output from now on appears on standard error.
+    ///
+    /// # Errors
+    /// Standard input is a terminal, or a system call failed.
+    pub fn stdio() -> fiord_sys::Result<Hub> {
+        if std::io::stdin().is_terminal() {
+            let error = fiord_sys::Error::new("read standard input", Errno::EINVAL);
+            return Err(error.saying(
+                "it is a terminal, but another fiord must be at the other end. To fix: use `fiord --hosts=HOST job.fio`, \
+                 which runs this command",
+            ));
+        }
+        let mut hub = Hub::new()?;
+        let (input, output) = fiord_sys::standard_output::take_streams()?;
+        let wire = Wire::pipes(input, output)?;
+        let coordinator = hub.add(HostLink::default());
+        hub.connected(coordinator, wire, None);
+        Ok(hub)
+    }
+
+    /// Starts a program that connects to an agent: `ssh HOST fiord agent --stdio`. Its standard input and output carry the
+    /// messages. The last line of its standard error becomes part of the [`Loss`].
+    ///
+    /// The peer is lost with [`Loss::NotReached`] if the program cannot be started, or ends before its first message. There
+    /// is no other limit: the caller decides how long it waits for the first message.
+    pub fn start(&mut self, command: &[String]) -> HostIndex {
+        let peer = self.add(HostLink::default());
+        self.waiting.push_back((peer, Approach::Command(command.to_vec())));
+        peer
+    }
+
+    /// Connects to an agent that listens. The peer is lost with [`Loss::NotReached`] after 10 s.
+    pub fn connect(&mut self, to: &Endpoint) -> HostIndex {
+        self.approach(Attempt { endpoint: to.clone(), limit: CONNECT_LIMIT, retries: false })
+    }
+
+    /// Connects to an agent that may start to listen later. Tries again until `limit` has passed; then the peer is lost with
+    /// [`Loss::NotReached`].
+    pub fn connect_within(&mut self, to: &Endpoint, limit: Nanos) -> HostIndex {
+        self.approach(Attempt { endpoint: to.clone(), limit, retries: true })
+    }
+
+    fn approach(&mut self, attempt: Attempt) -> HostIndex {
+        let peer = self.add(HostLink::default());
+        self.waiting.push_back((peer, Approach::Connect(attempt)));
+        peer
+    }
+
+    /// Accepts connections. Each is a new peer, whose first arrival is [`Happening::Joined`]. Returns the endpoint with the
+    /// port that the kernel chose for port 0. A Unix socket is removed when the hub is dropped.
+    ///
+    /// A peer that says nothing for 10 s is lost.
+    ///
+    /// # Errors
+    /// The name has no address, the address is not one of this machine, or another program listens there.
+    pub fn listen(&mut self, on: &Endpoint) -> Result<Endpoint, ListenError> {
+        let (listeners, endpoint) = Listener::open(on)?;
+        self.listeners.extend(listeners);
+        Ok(endpoint)
+    }
+
+    /// Accepts no more connections. Peers stay.
+    pub fn stop_listening(&mut self) {
+        self.listeners.clear();
+    }
+
+    /// Returns a handle that wakes [`Hub::receive`](Fabric::receive) from any thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker(self.wakes.clone())
+    }
+
+    /// From now on [`Hub::receive`](Fabric::receive) returns `None` when a signal arrives. No other thread may wait for
+    /// these signals.
+    pub fn watch_signals(&mut self, signals: &'static Signals) {
+        self.signals = Some(signals);
+    }
+
+    fn add(&mut self, link: HostLink) -> HostIndex {
+        let peer = self.next;
+        self.next = HostIndex(peer.0 + 1);
+        self.links.insert(peer, link);
+        peer
+    }
+
+    fn connected(&mut self, peer: HostIndex, wire: Wire, process: Option<AgentProcess>) {
+        match self.links.get_mut(&peer) {
+            Some(link) => link.connected(wire, process, now()),
+            // The peer was closed meanwhile.
+            None => self.closing.push(ClosingLink::new(
+                (Some(wire), process),
+                Default::default(),
+                now(),
+            )),
+        }
+    }
+
+    /// Takes a peer out of the lists of those that are connected or about to be.
+    fn take(&mut self, peer: HostIndex) -> Option<HostLink> {
+        self.fresh.remove(&peer);
+        self.links.remove(&peer)
+    }
+
+    /// Reports that a peer is lost.
+    fn lose(&mut self, peer: HostIndex, loss: Loss) {
+        let Some(link) = self.take(peer) else { return };
+        let at = now();
+        self.closing.push(link.abandon(&loss, at));
+        self.changes.push_back(Arrival { from: peer, at, what: Happening::Lost(loss) });
+    }
+}
+
+impl Fabric for Hub {
+    fn size(&self) -> u32 {
+        self.next.0
+    }
+
+    fn send(&mut self, to: HostIndex, message: Vec<u8>) {
+        let Some(link) = self.links.get_mut(&to) else { return };
+        if let Err(loss) = link.send(&message, now()) {
+            self.lose(to, loss);
+        }
+    }
+
+    fn queued(&self, to: HostIndex) -> Bytes {
+        self.links.get(&to).map_or(Bytes::ZERO, HostLink::queued)
+    }
+
+    fn receive(&mut self, until: Nanos) -> Option<Arrival> {
+        let mut is_last = false;
+        loop {
+            if let Some(arrival) = self.next_arrival() {
+                return Some(arrival);
+            }
+            if is_last {
+                return None;
+            }
+            is_last = self.turn(until);
+        }
+    }
+
+    fn trust(&mut self, peer: HostIndex) {
+        if let Some(link) = self.links.get_mut(&peer) {
+            link.trust();
+        }
+    }
+
+    fn refuse(&mut self, peer: HostIndex, why: &str) {
+        if let Some(link) = self.take(peer) {
+            self.closing.push(link.refuse(why, now()));
+        }
+    }
+
+    fn close(&mut self, peer: HostIndex) {
+        if let Some(link) = self.take(peer) {
+            self.closing.push(link.close(now()));
+        }
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.stop_listening();
+        self.waiting.clear();
+        for peer in self.links.keys().copied().collect::<Vec<_>>() {
+            self.close(peer);
+        }
+        while !self.closing.is_empty() {
+            self.turn(now().saturating_add(GRACE));
+        }
+    }
+}

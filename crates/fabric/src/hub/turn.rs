@@ -1,0 +1,284 @@
+//! One turn of the hub: it waits until a stream is ready or a time has come, and does what can be done.
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
+use fiord_types::{Errno, HostIndex, Nanos};
+
+use super::closing::ClosingLink;
+use super::connecting::Attempted;
+use super::link::{FromLink, HostLink};
+use super::process::AgentProcess;
+use super::{Approach, CONNECT_LIMIT, Freshness, Hub, MOST_CONNECTING, PROCESS_TURN, now};
+use crate::contract::{Arrival, Happening, Loss};
+
+/// Time between two looks at processes that are about to end.
+const PROCESS_STEP: Nanos = Nanos::from_millis(5);
+
+/// How long the hub sleeps if the kernel cannot wait.
+const POLL_PAUSE: Duration = Duration::from_millis(10);
+
+/// How much later than a thread that connects the hub gives up. The thread knows the reason.
+const SLACK: Nanos = Nanos::from_millis(500);
+
+/// Time without accepting after it failed, for example because too many files are open.
+const ACCEPT_PAUSE: Nanos = Nanos::from_millis(200);
+
+/// What a descriptor belongs to.
+#[derive(Debug, Clone, Copy)]
+enum Waits {
+    Waker,
+    Signals,
+    Listener(usize),
+    Link(HostIndex),
+    Errors(HostIndex),
+    Closing,
+}
+
+impl Hub {
+    /// Takes the next arrival.
+    pub(super) fn next_arrival(&mut self) -> Option<Arrival> {
+        loop {
+            if let Some(change) = self.changes.pop_front() {
+                return Some(change);
+            }
+            let from = self.ready.pop_front()?;
+            let Some(link) = self.links.get_mut(&from) else { continue };
+            match link.next(now()) {
+                FromLink::Message(message) => {
+                    let at = link.read_at();
+                    self.fresh.remove(&from);
+                    self.ready.push_back(from);
+                    return Some(Arrival { from, at, what: Happening::Message(message) });
+                }
+                FromLink::Lost(loss) => self.lose(from, loss),
+                FromLink::Nothing => {}
+            }
+        }
+    }
+
+    /// Waits until something happens, at most until `until`. Returns whether `receive` shall return without an arrival.
+    pub(super) fn turn(&mut self, until: Nanos) -> bool {
+        self.begin_waiting();
+        self.expire();
+        if !self.changes.is_empty() {
+            return false;
+        }
+        let (mut entries, whose) = self.entries();
+        let until_next = until.min(self.next_time());
+        let left = Duration::from_nanos(until_next.saturating_sub(now()).0);
+        let waited = poll::wait(&mut entries, Some(left)).unwrap_or_else(|_| {
+            // Without memory for the call, waiting without it is all that can be done.
+            fiord_sys::clock::sleep(left.min(POLL_PAUSE));
+            Waited::TimedOut
+        });
+        let mut is_last = now() >= until || waited == Waited::Interrupted;
+        for (entry, waits) in entries.iter().zip(whose) {
+            if entry.is_readable() || entry.is_writable() {
+                is_last |= self.serve(waits, *entry);
+            }
+        }
+        self.look_at_ending();
+        is_last
+    }
+
+    /// The descriptors to wait for.
+    fn entries(&self) -> (Vec<PollEntry>, Vec<Waits>) {
+        let (mut entries, mut whose) = (Vec::new(), Vec::new());
+        let mut add = |fd: RawFd, readiness, waits| {
+            entries.push(PollEntry::new(fd, readiness));
+            whose.push(waits);
+        };
+        add(self.wakes.event.as_fd().as_raw_fd(), Readiness::Readable, Waits::Waker);
+        if let Some(signals) = self.signals {
+            add(signals.fd().as_raw_fd(), Readiness::Readable, Waits::Signals);
+        }
+        if self.accepts() && now() >= self.accepts_from {
+            for (index, listener) in self.listeners.iter().enumerate() {
+                add(listener.fd(), Readiness::Readable, Waits::Listener(index));
+            }
+        }
+        for (peer, link) in &self.links {
+            let (wire, process) = link.streams();
+            if let Some(wire) = wire {
+                let mine = Waits::Link(*peer);
+                wait_for_wire(wire, link.wants_input(), link.wants_output(), |fd, what| {
+                    add(fd, what, mine);
+                });
+            }
+            if let Some(errors) = process.and_then(AgentProcess::errors) {
+                add(errors, Readiness::Readable, Waits::Errors(*peer));
+            }
+        }
+        for link in &self.closing {
+            if let Some((wire, wants_output)) = link.wire() {
+                wait_for_wire(wire, true, wants_output, |fd, what| add(fd, what, Waits::Closing));
+            }
+        }
+        (entries, whose)
+    }
+
+    /// Whether another connection can be accepted.
+    fn accepts(&self) -> bool {
+        let silent = |(_, why): &&(Nanos, Freshness)| matches!(why, Freshness::Accepted);
+        self.fresh.values().filter(silent).count() < MOST_CONNECTING
+    }
+
+    /// The next time at which something is to be done without an event.
+    fn next_time(&self) -> Nanos {
+        let step = now().saturating_add(PROCESS_STEP);
+        let closing = self.closing.iter().map(|link| match link.has_process() {
+            true => step,
+            false => link.until(),
+        });
+        let ending = self.links.values().filter(|link| link.ends_by().is_some()).map(|_| step);
+        let fresh = self.fresh.values().map(|(until, _)| *until);
+        let pause = (self.accepts_from > now()).then_some(self.accepts_from);
+        closing.chain(ending).chain(fresh).chain(pause).min().unwrap_or(Nanos::MAX)
+    }
+
+    /// Handles a descriptor that is ready. Returns whether `receive` shall return.
+    fn serve(&mut self, waits: Waits, entry: PollEntry) -> bool {
+        match waits {
+            Waits::Waker => return self.woken(),
+            Waits::Signals => return self.signals.is_some_and(|signals| signals.drain()),
+            Waits::Listener(index) => self.accept(index),
+            Waits::Link(peer) => {
+                let Some(link) = self.links.get_mut(&peer) else { return false };
+                if entry.is_writable() {
+                    link.flush(now());
+                }
+                if entry.is_readable() && link.wants_input() && link.read(&mut self.buffer, now) {
+                    self.ready.push_back(peer);
+                }
+            }
+            Waits::Errors(peer) => {
+                if let Some(process) = self.links.get_mut(&peer).and_then(HostLink::process) {
+                    process.read_errors();
+                }
+            }
+            // All of them are looked at after each wait.
+            Waits::Closing => {}
+        }
+        false
+    }
+
+    /// Goes on with connections that end, and looks whether processes have ended.
+    fn look_at_ending(&mut self) {
+        let (buffer, now) = (&mut self.buffer, now());
+        self.closing.retain_mut(|link: &mut ClosingLink| !link.step(buffer, now));
+        for (peer, link) in &mut self.links {
+            if link.ends_by().is_some() {
+                self.ready.push_back(*peer);
+            }
+        }
+    }
+
+    /// Begins to make connections that wait for their turn.
+    fn begin_waiting(&mut self) {
+        let making = |(_, why): &&(Nanos, Freshness)| !matches!(why, Freshness::Accepted);
+        let mut count = self.fresh.values().filter(making).count();
+        while count < MOST_CONNECTING
+            && let Some((peer, approach)) = self.waiting.pop_front()
+        {
+            if !self.links.contains_key(&peer) {
+                continue;
+            }
+            count += 1;
+            match approach {
+                Approach::Command(command) => match AgentProcess::start(&command) {
+                    Ok((process, wire)) => {
+                        let until = now().saturating_add(PROCESS_TURN);
+                        self.fresh.insert(peer, (until, Freshness::Started));
+                        self.connected(peer, wire, Some(process));
+                    }
+                    Err(loss) => self.lose(peer, loss),
+                },
+                Approach::Connect(attempt) => {
+                    let until = now().saturating_add(attempt.limit).saturating_add(SLACK);
+                    self.fresh.insert(peer, (until, Freshness::Connecting(attempt.clone())));
+                    let begun = attempt.begin(peer, self.attempted.0.clone(), self.wakes.clone());
+                    if let Err(loss) = begun {
+                        self.lose(peer, loss);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the connections that were made. Returns whether a [`Waker`](super::Waker) was used.
+    fn woken(&mut self) -> bool {
+        self.wakes.event.take();
+        while let Ok(Attempted { peer, result }) = self.attempted.1.try_recv() {
+            self.fresh.remove(&peer);
+            match result {
+                Ok(wire) => self.connected(peer, wire, None),
+                Err(loss) => self.lose(peer, loss),
+            }
+        }
+        self.wakes.asked.swap(false, Ordering::Acquire)
+    }
+
+    /// Accepts the connections that wait.
+    fn accept(&mut self, index: usize) {
+        while self.accepts() {
+            match self.listeners[index].accept() {
+                Ok((wire, name)) => {
+                    let (peer, at) = (self.add(HostLink::accepted(wire)), now());
+                    let until = at.saturating_add(CONNECT_LIMIT);
+                    self.fresh.insert(peer, (until, Freshness::Accepted));
+                    let what = Happening::Joined { peer: name };
+                    self.changes.push_back(Arrival { from: peer, at, what });
+                }
+                Err(error) if error.errno == Errno::EAGAIN => return,
+                Err(_) => {
+                    self.accepts_from = now().saturating_add(ACCEPT_PAUSE);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Ends what took too long.
+    fn expire(&mut self) {
+        let now = now();
+        let late: Vec<_> = self
+            .fresh
+            .iter()
+            .filter(|(_, (until, _))| now >= *until)
+            .map(|(peer, _)| *peer)
+            .collect();
+        for peer in late {
+            match self.fresh.remove(&peer) {
+                Some((_, Freshness::Connecting(attempt))) => self.lose(peer, attempt.too_late()),
+                Some((_, Freshness::Accepted)) => {
+                    let said = format!("the peer said nothing for {} s", CONNECT_LIMIT.as_secs());
+                    self.lose(peer, Loss::Closed { said });
+                }
+                Some((_, Freshness::Started)) | None => {}
+            }
+        }
+    }
+}
+
+/// The descriptors of a connection. One of a socket can be waited for in both directions.
+fn wait_for_wire(
+    wire: &super::wire::Wire,
+    input: bool,
+    output: bool,
+    mut add: impl FnMut(RawFd, Readiness),
+) {
+    match (wire.input(), wire.output()) {
+        (fd, Some(out)) if fd == out && input && output => add(fd, Readiness::Both),
+        (fd, out) => {
+            if input {
+                add(fd, Readiness::Readable);
+            }
+            if let (Some(out), true) = (out, output) {
+                add(out, Readiness::Writable);
+            }
+        }
+    }
+}
