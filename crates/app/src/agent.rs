@@ -15,7 +15,10 @@
 //! | what is this machine | `facts.rs` |
 //! | which storage do the jobs use, and how is it named on other hosts | `targets.rs` |
 //! | which files did a run create | `created.rs` |
+//! | what would the jobs do to this machine | `wishes.rs` |
+//! | what may planning read of this machine | `allowed.rs` |
 
+mod allowed;
 mod created;
 mod facts;
 mod link;
@@ -25,6 +28,7 @@ mod outbox;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod wishes;
 mod work;
 
 use std::fmt::{self, Debug, Formatter};
@@ -32,6 +36,7 @@ use std::sync::Arc;
 
 use fiord_doctor::CollectedFindings;
 use fiord_fabric::contract::Fabric;
+use fiord_fabric::policy::HostPolicy;
 use fiord_types::Nanos;
 
 use crate::introduction::Introduction;
@@ -43,6 +48,8 @@ pub struct AgentSettings {
     /// It accepts connections, and serves one coordinator after the other. Otherwise peer 0 of the fabric is its
     /// coordinator, and it ends with it.
     pub listens: bool,
+    /// What coordinators may do with this machine.
+    pub policy: HostPolicy,
     /// How it words what the coordinator prints.
     pub words: AgentWords,
     /// A coordinator that sends nothing for so long is lost. The agent sends a heartbeat four times as often.
@@ -55,6 +62,7 @@ impl Debug for AgentSettings {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("AgentSettings")
             .field("listens", &self.listens)
+            .field("policy", &self.policy)
             .field("patience", &self.patience)
             .finish_non_exhaustive()
     }

@@ -7,7 +7,7 @@ use fiord_doctor::{CollectedFindings, Typed};
 use fiord_job::command::{Findings, Format, IdleProf, Invocation};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_plan::machine::system::SystemFacts;
-use fiord_plan::{Plan, Resolved, resolve_connected};
+use fiord_plan::{Facts, Plan, PlanOptions, Resolved, resolve_with};
 use fiord_run::Targets;
 use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
@@ -84,8 +84,20 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// What is wrong with the jobs, or unsupported.
     pub fn of(invocation: &'a Invocation) -> Result<Self, Vec<Diagnostic>> {
-        let Resolved { plan, warnings } =
-            resolve_connected(invocation, Some(&Targets), &SystemFacts)?;
+        let options = PlanOptions { endpoints: Some(&Targets), ..PlanOptions::of(invocation) };
+        Prepared::planned(invocation, options, &SystemFacts)
+    }
+
+    /// Plans the jobs of an invocation with these options and facts.
+    ///
+    /// # Errors
+    /// What is wrong with the jobs, or unsupported.
+    pub(crate) fn planned(
+        invocation: &'a Invocation,
+        options: PlanOptions,
+        facts: &dyn Facts,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let Resolved { plan, warnings } = resolve_with(invocation, options, facts)?;
         Ok(Prepared { invocation, plan: Arc::new(plan), warnings })
     }
 

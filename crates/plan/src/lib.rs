@@ -55,7 +55,10 @@ pub use machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use replay::merges;
-pub use resolve::{PlanOptions, Resolved, resolve, resolve_connected, resolve_invocation};
+pub use resolve::{
+    PlanOptions, Resolved, resolve, resolve_connected, resolve_invocation, resolve_with,
+};
+pub use target::share::HostShare;
 pub use verify::fio_method;
 
 #[cfg(test)]

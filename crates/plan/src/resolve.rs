@@ -33,6 +33,7 @@ use crate::options::unused_options::UnusedOptions;
 use crate::replay::Traces;
 use crate::schedule::{end, pace, start, trigger};
 use crate::target::filename::Naming;
+use crate::target::share::{self, HostShare};
 use crate::target::sizes::Wanted;
 use crate::target::usage::{self, Access, Usage};
 use crate::target::{files, open, tree};
@@ -55,6 +56,8 @@ pub struct PlanOptions<'a> {
     pub trigger: Option<&'a TriggerOptions>,
     /// Connects to targets that no file on this machine stands for. `None`: their sizes are unknown.
     pub endpoints: Option<&'a dyn Endpoints>,
+    /// `--hosts-data=split`: the part of each file that this host uses. `None`: the whole file.
+    pub share: Option<HostShare>,
 }
 
 impl<'a> PlanOptions<'a> {
@@ -69,6 +72,7 @@ impl<'a> PlanOptions<'a> {
             aux_path: invocation.general.aux_path.as_deref().map(Path::new),
             trigger: Some(&invocation.general.trigger),
             endpoints: None,
+            share: None,
         }
     }
 }
@@ -178,13 +182,24 @@ pub fn resolve_connected(
     endpoints: Option<&dyn Endpoints>,
     facts: &dyn Facts,
 ) -> Result<Resolved, Vec<Diagnostic>> {
+    resolve_with(invocation, PlanOptions { endpoints, ..PlanOptions::of(invocation) }, facts)
+}
+
+/// Resolves the jobs of an invocation as [`resolve_invocation`] does, with these options.
+///
+/// # Errors
+/// Those of [`resolve_connected`].
+pub fn resolve_with(
+    invocation: &Invocation,
+    options: PlanOptions,
+    facts: &dyn Facts,
+) -> Result<Resolved, Vec<Diagnostic>> {
     let unsupported: Vec<Diagnostic> =
         invocation.jobs.iter().flat_map(fiord_job::unsupported::unsupported).collect();
     if !unsupported.is_empty() {
         return Err(unsupported);
     }
-    let mut resolved =
-        resolve(&invocation.jobs, PlanOptions { endpoints, ..PlanOptions::of(invocation) }, facts)?;
+    let mut resolved = resolve(&invocation.jobs, options, facts)?;
     let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
     let verifying = verify::refuse_records(&jobs, &resolved.plan.jobs);
     if !verifying.is_empty() {
@@ -319,7 +334,7 @@ impl Resolver<'_> {
         let base = seeds::base(job, self.fresh);
         checks::size_holds_block(job, block, messages);
         checks::atomic_writes(job, &engine, &open, messages);
-        load_combinations(job, &load, (&engine, place.instances), messages);
+        load_combinations(job, &load, (&engine, place.instances, options.share), messages);
         content::pattern_files(job, survey, messages);
         let naming = Naming::read(job, survey, messages);
         let open = OpenPlan { generated: naming.is_generated() && traces.is_none(), ..open };
@@ -342,7 +357,7 @@ impl Resolver<'_> {
             job,
             written: place.written,
             traces,
-            wanted: Wanted::read(job, u64::from(block), base, messages),
+            wanted: Wanted::read(job, u64::from(block), base, messages).of_host(options.share),
             naming,
             cpus: SectionCpus::read(job, survey.facts, messages),
             usage,
@@ -439,9 +454,10 @@ impl Resolver<'_> {
 fn load_combinations(
     job: Reading,
     load: &Load,
-    (engine, instances): (&EnginePlan, u32),
+    (engine, instances, share): (&EnginePlan, u32, Option<HostShare>),
     messages: &mut Messages,
 ) {
+    share::check(job, engine, share, messages);
     checks::directions(job, load.mix, engine, messages);
     blocks::check(job, load, messages);
     nvme::check(job, engine, load, messages);

@@ -378,6 +378,7 @@ impl<'a> AgentLink<'a> {
             orders: Arc::clone(&orders),
             outbox: outbox.clone(),
             words: self.settings.words,
+            policy: self.settings.policy.clone(),
         };
         let wake = Arc::clone(&self.settings.wake);
         let body = move || {

@@ -2,19 +2,44 @@
 
 use std::io;
 
-use fiord_fabric::message::{Hello, JobOrder};
+use fiord_fabric::message::JobOrder;
+use fiord_fabric::policy::{HostPolicy, Wish, WishKind};
 use fiord_job::load::{HostWords, Loader, MachineLoader};
 
 /// Reads what the coordinator sent.
-pub(super) struct OrderLoader<'a> {
+#[derive(Debug)]
+pub(crate) struct OrderLoader<'a> {
     order: &'a JobOrder,
     host: HostWords,
+    /// What it may read of this machine. `None`: nothing.
+    policy: Option<&'a HostPolicy>,
 }
 
 impl<'a> OrderLoader<'a> {
-    pub(super) fn new(order: &'a JobOrder, hello: &Hello) -> Self {
-        let host = HostWords { name: hello.host.clone(), rank: hello.rank, ranks: hello.ranks };
-        OrderLoader { order, host }
+    pub(crate) fn new(order: &'a JobOrder, host: HostWords) -> Self {
+        OrderLoader { order, host, policy: None }
+    }
+
+    /// Also reads job files of this machine (`--remote-config`).
+    pub(super) fn allow(self, policy: &'a HostPolicy) -> Self {
+        OrderLoader { policy: Some(policy), ..self }
+    }
+
+    /// Reads a job file of this machine, if the policy allows it.
+    fn read_allowed(&self, file: &str) -> io::Result<Vec<u8>> {
+        let wish = Wish {
+            job: file.to_owned(),
+            option: "remote-config".to_owned(),
+            kind: WishKind::Input(file.into()),
+        };
+        match (file, self.policy) {
+            ("-", _) => Err(io::Error::other("an agent has no standard input")),
+            (_, None) => Err(io::Error::other("it is a file of another host")),
+            (_, Some(policy)) => match policy.check(&[wish]).first() {
+                Some(why) => Err(io::Error::other(why.to_string())),
+                None => MachineLoader.read(file),
+            },
+        }
     }
 }
 
@@ -29,10 +54,7 @@ impl Loader for OrderLoader<'_> {
         text.ok_or_else(|| io::Error::other("the coordinator did not send this file"))
     }
     fn read_own(&mut self, file: &str) -> io::Result<Vec<u8>> {
-        match file {
-            "-" => Err(io::Error::other("an agent has no standard input")),
-            _ => MachineLoader.read(file),
-        }
+        self.read_allowed(file)
     }
     fn variable(&self, name: &str) -> Option<String> {
         of(&self.order.variables, name).cloned()

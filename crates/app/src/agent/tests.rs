@@ -8,7 +8,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fiord_fabric::contract::{Arrival, Happening, Loss};
-use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, JobOrder, ToHost, decode, encode};
+use fiord_fabric::message::{
+    Ended, FromHost, Hello, HostJobs, HostsData, JobOrder, ToHost, decode, encode,
+};
 use fiord_run::events::{Event, EventKind};
 use fiord_stat::job::JobData;
 use fiord_sys::clock;
@@ -73,6 +75,10 @@ fn status(end: RunEnd) -> u8 {
 
 impl Agent {
     fn start(listens: bool) -> Agent {
+        Agent::with_policy(listens, HostPolicy::unlimited())
+    }
+
+    fn with_policy(listens: bool, policy: HostPolicy) -> Agent {
         let (arrivals, inbox) = channel();
         let peers = Arc::new(Mutex::new(Vec::new()));
         let mut fabric = MemoryFabric { arrivals: inbox, peers: Arc::clone(&peers) };
@@ -84,7 +90,7 @@ impl Agent {
         };
         let wake = Arc::new(move || drop(waker.send(None)));
         let patience = Nanos::from_millis(600);
-        let settings = AgentSettings { listens, words, patience, wake };
+        let settings = AgentSettings { listens, policy, words, patience, wake };
         let body = move || {
             let mut notices = Vec::new();
             let end = serve(&mut fabric, &settings, &|| None, &mut |notice| notices.push(notice));
@@ -442,4 +448,93 @@ fn a_peer_that_does_not_say_hello_is_refused() {
     assert_eq!(why, "the first message is not a hello");
     let why = refused(Happening::Message(b"x".to_vec()));
     assert_eq!(why, "the message has 1 bytes, too few for its content");
+}
+
+#[test]
+fn a_server_refuses_what_its_policy_forbids_and_touches_nothing() {
+    let scratch = Scratch::new("agent-policy");
+    let allowed = scratch.0.join("allowed");
+    std::fs::create_dir(&allowed).unwrap();
+    let trace = scratch.0.join("trace");
+    std::fs::write(&trace, "fio version 2 iolog\nsecret add\n").unwrap();
+    let agent = Agent::with_policy(true, HostPolicy::server(&allowed));
+    let mut peer = agent.peer();
+    peer.hello(0);
+    assert!(matches!(peer.message(), FromHost::Welcome(_)));
+    let inside = format!("--filename={}", allowed.join("a").display());
+    let outside = format!("--filename={}", scratch.0.join("allowed/../b").display());
+    let log = format!("--write_bw_log={}", scratch.0.join("log").display());
+    let library = format!("--ioengine=external:{}", trace.display());
+    let trace = format!("--read_iolog={}", trace.display());
+    let opendir = format!("--opendir={}", scratch.0.display());
+    let aux_path = format!("--aux-path={}", scratch.0.display());
+    let forbidden = [
+        vec![&*outside],
+        vec!["--filename=/dev/null"],
+        vec![&inside, &log],
+        vec![&inside, "--exec_prerun=touch /tmp/x"],
+        vec![&inside, &library],
+        vec![&inside, "--ioscheduler=none"],
+        vec![&inside, "--uid=0"],
+        vec![&inside, &trace],
+        vec![&opendir],
+        vec![&inside, "--mem=mmap:/tmp/fiord-agent-memory"],
+        vec![&inside, "--verify=md5", "--rw=write", "--verify_state_save=1", &aux_path],
+        vec!["--ioengine=net", "--listen", "--port=1", "--rw=read"],
+        vec!["--ioengine=exec", "--program=true"],
+    ];
+    for more in forbidden {
+        let mut order = order(&["--name=a", "--size=4k"]);
+        order.arguments.extend(more.iter().map(|argument| argument.to_string()));
+        let shown = format!("{:?}", order.arguments);
+        peer.order(order);
+        let FromHost::Refused { text } = peer.message() else { panic!("{shown} is allowed") };
+        assert!(text.starts_with("fio: job `a`, option ") && text.contains("To fix: "), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+    let own = order(&["--remote-config=/etc/passwd"]);
+    peer.order(own);
+    let FromHost::Refused { text } = peer.message() else { panic!("the file is read") };
+    assert!(text.contains("the policy of this host") && !text.contains("root:"), "{text}");
+    assert_eq!(scratch.files().len(), 2);
+    for more in [vec![&*inside, "--rw=write"], vec!["--ioengine=null"], vec!["--ioengine=sim"]] {
+        let mut order = order(&["--name=a", "--size=4k"]);
+        order.arguments.extend(more.iter().map(|argument| argument.to_string()));
+        peer.order(order);
+        assert!(matches!(peer.message(), FromHost::Checked(_)), "{more:?}");
+        peer.start();
+        assert_eq!(peer.results().1.status, Some(0));
+    }
+}
+
+#[test]
+fn each_host_uses_its_part_of_the_data() {
+    let parts = [(0, 0, 8), (1, 8, 16), (2, 16, 24), (3, 24, 33)];
+    let scratch = Scratch::new("agent-split");
+    for (rank, begin, end) in parts {
+        let agent = Agent::start(false);
+        let mut peer = agent.peer();
+        let file = format!("--filename={}", scratch.0.join("a").display());
+        let order = order(&["--name=a", "--size=33m", "--bs=1m", "--rw=randwrite", &file]);
+        let jobs = peer.checked(rank, JobOrder { data: HostsData::Split, ..order });
+        let [target] = &jobs.targets[..] else { panic!("{jobs:?}") };
+        let range = (Bytes::from_mib(begin), Bytes::from_mib(end));
+        assert_eq!((target.begin, target.end), range);
+        peer.start();
+        let (data, ended) = peer.results();
+        assert_eq!(ended.status, Some(0));
+        assert_eq!(data[0].recorder.dirs[Dir::Write].bytes, range.1 - range.0);
+        let length = std::fs::metadata(scratch.0.join("a")).unwrap().len();
+        assert_eq!(Bytes(length), range.1);
+        peer.say(&ToHost::Bye);
+        assert_eq!(agent.end().0, AgentEnd::Released);
+    }
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    peer.hello(0);
+    assert!(matches!(peer.message(), FromHost::Welcome(_)));
+    let order = order(&["--name=a", "--size=3k", "--bs=1k", "--ioengine=null"]);
+    peer.order(JobOrder { data: HostsData::Split, ..order });
+    let FromHost::Refused { text } = peer.message() else { panic!("not refused") };
+    assert!(text.contains("has no part of 1024 bytes for each of the 4 hosts"), "{text}");
 }

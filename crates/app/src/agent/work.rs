@@ -2,20 +2,27 @@
 
 use std::sync::Arc;
 
-use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, JobOrder};
+use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, HostsData, JobOrder};
+use fiord_fabric::policy::{Forbidden, HostPolicy};
 use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
+use fiord_job::load::HostWords;
+use fiord_plan::{HostShare, PlanOptions};
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_sys::clock;
 use fiord_types::{JobIndex, Nanos};
 
 use super::AgentWords;
+use super::allowed::AllowedFacts;
 use super::created::CreatedFiles;
 use super::loader::OrderLoader;
 use super::orders::{OrderedInterrupts, OrderedStart, Orders};
 use super::outbox::Outbox;
-use super::targets;
+use super::{targets, wishes};
 use crate::prepared::{Prepared, RunEnd, RunOutcome, RunSettings};
+
+/// The most messages about one order that the policy forbids. A job can have a million files.
+const MOST_MESSAGES: usize = 20;
 
 /// One order, and the way to its coordinator.
 pub(super) struct OrderTask {
@@ -24,13 +31,16 @@ pub(super) struct OrderTask {
     pub(super) orders: Arc<Orders>,
     pub(super) outbox: Outbox,
     pub(super) words: AgentWords,
+    pub(super) policy: HostPolicy,
 }
 
 impl OrderTask {
     /// Checks the jobs, runs them when the coordinator says so, and sends their results. Returns the last message, which
     /// the caller sends.
     pub(super) fn run(&self) -> FromHost {
-        let mut loader = OrderLoader::new(&self.order, &self.hello);
+        let Hello { host, rank, ranks, .. } = &self.hello;
+        let words = HostWords { name: host.clone(), rank: *rank, ranks: *ranks };
+        let mut loader = OrderLoader::new(&self.order, words).allow(&self.policy);
         let invocation = match fiord_job::invocation(&self.order.arguments, &mut loader) {
             Ok(invocation) => invocation,
             Err(errors) => return refused(&errors),
@@ -39,10 +49,20 @@ impl OrderTask {
             let error = Diagnostic::error("the coordinator sent no jobs to run", None);
             return refused(&[error]);
         }
-        match Prepared::of(&invocation) {
-            Ok(jobs) => self.prepared(&invocation, &jobs),
-            Err(errors) => refused(&errors),
-        }
+        let facts = AllowedFacts::new(&self.policy, &invocation.jobs);
+        let is_split = self.order.data == HostsData::Split;
+        let options = PlanOptions {
+            endpoints: Some(&facts),
+            share: is_split.then_some(HostShare { rank: *rank, ranks: *ranks }),
+            ..PlanOptions::of(&invocation)
+        };
+        let jobs = match Prepared::planned(&invocation, options, &facts) {
+            Err(errors) if facts.forbidden().is_empty() => return refused(&errors),
+            Err(_) => return forbidden(&facts.forbidden()),
+            Ok(jobs) => jobs,
+        };
+        let wrong = self.policy.check(&wishes::of(&invocation, jobs.plan()));
+        if wrong.is_empty() { self.prepared(&invocation, &jobs) } else { forbidden(&wrong) }
     }
 
     fn prepared(&self, invocation: &Invocation, jobs: &Prepared) -> FromHost {
@@ -123,6 +143,12 @@ impl OrderTask {
             finished,
         }
     }
+}
+
+/// The messages about everything that the policy does not allow.
+fn forbidden(wrong: &[Forbidden]) -> FromHost {
+    let line = |forbidden: &Forbidden| format!("fio: {forbidden}\n");
+    FromHost::Refused { text: wrong.iter().take(MOST_MESSAGES).map(line).collect() }
 }
 
 fn refused(errors: &[Diagnostic]) -> FromHost {

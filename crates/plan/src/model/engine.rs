@@ -213,6 +213,15 @@ impl EnginePlan {
         }
     }
 
+    /// The file that gives its blocks, if this is `e4defrag`.
+    #[must_use]
+    pub fn donor(&self) -> Option<&Path> {
+        match self {
+            EnginePlan::E4defrag(plan) => Some(&plan.donor),
+            _ => None,
+        }
+    }
+
     /// The options of the connections, if the engine sends or receives over sockets.
     #[must_use]
     pub const fn network(&self) -> Option<&NetPlan> {

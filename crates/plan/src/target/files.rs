@@ -12,6 +12,7 @@ use crate::machine::survey::Survey;
 use crate::model::{EngineAccess, FileKind, FilePlan, Load, Mix, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::target::share::HostShare;
 use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
 use crate::target::usage::Usage;
 use crate::target::{file_zones, harm, names, paths};
@@ -58,15 +59,14 @@ pub(crate) fn plan(
                 if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
                     return files;
                 }
-                let Some(region) = file_zones::whole(job, &path, region, its_zones, messages)
-                else {
-                    return files;
-                };
+                let parts = (its_zones, usage, wanted.share);
+                let part = used(job, &path, region, parts, messages);
+                let Some(region) = part else { return files };
                 let extends =
                     harm::extends(&path, (kind, region.needed.map(|bytes| bytes.0)), usage, survey);
                 note(job, &path, region, survey, messages);
                 let mut file = file_plan(path, kind, extent, region, (its_zones, extends));
-                if load.strided.is_some() {
+                if load.strided.is_some() && wanted.share.is_none() {
                     file.beyond = sizes::beyond(extent, region);
                 }
                 files.push(file);
@@ -87,6 +87,22 @@ pub(crate) fn plan(
         messages.push(no_size(job, "all files are empty, and the job sets no size"));
     }
     files
+}
+
+/// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why there is
+/// none.
+fn used(
+    job: Reading,
+    path: &Path,
+    region: Region,
+    (zones, usage, share): (Option<Zones>, Usage, Option<HostShare>),
+    messages: &mut Messages,
+) -> Option<Region> {
+    let region = file_zones::whole(job, path, region, zones, messages)?;
+    match share {
+        Some(share) => share.part(job, path, region, (zones, usage), messages),
+        None => Some(region),
+    }
 }
 
 /// The error for a file that `--readonly` forbids to extend.

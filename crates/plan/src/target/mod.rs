@@ -12,6 +12,7 @@
 //! | how does a job use its files? | `usage` |
 //! | how are files opened and created? | `open` |
 //! | which zones of a file does a job use? | `file_zones` |
+//! | which part of a file does one of several hosts use? | `share` |
 
 pub(crate) mod file_zones;
 pub(crate) mod filename;
@@ -20,6 +21,7 @@ pub(crate) mod harm;
 pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod paths;
+pub(crate) mod share;
 pub(crate) mod sizes;
 pub(crate) mod tree;
 pub(crate) mod usage;

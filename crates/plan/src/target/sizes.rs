@@ -11,6 +11,7 @@ use crate::load::{seeds, zones};
 use crate::model::{NameCall, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::target::share::HostShare;
 
 /// The size in bytes of the largest file on Linux.
 pub(crate) const LARGEST_FILE: u64 = i64::MAX as u64;
@@ -36,6 +37,8 @@ pub(crate) struct Wanted {
     pub(crate) block: u64,
     /// The seed for sizes from a `filesize` range.
     pub(crate) seed: u64,
+    /// The part of each file that this host uses. `None`: the whole file.
+    pub(crate) share: Option<HostShare>,
 }
 
 /// Whether a file has a size, and whether it can grow.
@@ -120,7 +123,13 @@ impl Wanted {
             fill: job.get(FILL_DEVICE),
             block: block.max(1),
             seed,
+            share: None,
         }
+    }
+
+    /// Only a part of each file belongs to this host.
+    pub(crate) fn of_host(self, share: Option<HostShare>) -> Self {
+        Wanted { share, ..self }
     }
 
     /// Converts amounts in zones to bytes.
