@@ -312,3 +312,67 @@ fn shared_storage_is_reported_before_the_first_write() {
     let laid_out = done.when(|event| matches!(event, HostsEvent::Stage(HostStage::LayOut)));
     assert_eq!((laid_out, done.outcome.start), (None, None));
 }
+
+/// The messages and the CPU time of a run on so many hosts, ns.
+fn cost(hosts: usize) -> (u64, u64) {
+    let agents = (0..hosts).map(|rank| VirtualAgent {
+        ahead: rank as i64 * 1_000_003,
+        ..VirtualAgent::running_for(2 * SECOND)
+    });
+    let scenario = Scenario::of(agents.collect());
+    let begin = fiord_sys::clock::thread_cpu();
+    let done = scenario.run();
+    let spent = fiord_sys::clock::thread_cpu() - begin;
+    assert!(done.outcome.hosts.iter().all(|host| host.data.len() == 1 && host.failure.is_none()));
+    (done.fabric.messages, spent)
+}
+
+#[test]
+fn the_coordinator_scales_linearly() {
+    // Unoptimized code takes ten times as long.
+    let few = if cfg!(debug_assertions) { 200 } else { 1000 };
+    let (messages, spent) = cost(few);
+    let (many, long) = cost(10 * few);
+    println!("{few} hosts: {messages} messages, {spent} ns; 10 times as many: {many}, {long} ns");
+    // The hosts send heartbeats while they wait for each other, so there are more than ten times as many messages.
+    assert!(many < 12 * messages, "{messages} messages became {many}");
+    assert!(long < 30 * spent, "{spent} ns became {long} ns");
+}
+
+#[test]
+fn runs_with_any_faults_end() {
+    for seed in 1..400_u64 {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let agent = |random: &mut Random| {
+            let faults =
+                [Fault::Killed, Fault::Silent, Fault::Hangs, Fault::Disorder, Fault::Garbage];
+            let when = ALL_TIMES[random.below(ALL_TIMES.len() as u64) as usize];
+            let fault = faults[random.below(faults.len() as u64) as usize];
+            VirtualAgent {
+                ahead: random.below(1 << 50) as i64,
+                layout: random.below(8) * SECOND,
+                fault: (random.below(3) == 0).then_some((when, fault)),
+                refuses: (random.below(30) == 0).then_some("no"),
+                layout_error: (random.below(20) == 0).then_some("the device is full"),
+                is_held: random.below(40) == 0,
+                stalls_after: (random.below(20) == 0).then_some(SECOND),
+                ..VirtualAgent::running_for(random.below(20) * SECOND)
+            }
+        };
+        let agents = (0..=random.below(6)).map(|_| agent(&mut random)).collect::<Vec<_>>();
+        let on_lost = if random.below(2) == 0 { OnLost::Abort } else { OnLost::Continue };
+        // At the latest, the user ends runs in which a host hangs before the start or that has only one host.
+        let mut signals = vec![random.below(20) * SECOND; random.below(3) as usize];
+        signals.resize(2, 1000 * SECOND);
+        let scenario = Scenario { on_lost, seed, signals: signals.clone(), ..Scenario::of(agents) };
+        let done = scenario.run();
+        assert!(done.took < 1001 * SECOND, "seed {seed}: {}", done.took);
+        let started = done.outcome.start.is_some();
+        for (rank, host) in done.outcome.hosts.iter().enumerate() {
+            let explained = host.ended.is_some() || host.failure.is_some();
+            assert!(explained || !started, "seed {seed}, host {rank}");
+            assert!(host.finished.is_none() || host.clock.is_some(), "seed {seed}, host {rank}");
+        }
+        assert!(done.fabric.are_all_gone(), "seed {seed}");
+    }
+}

@@ -126,6 +126,11 @@ impl VirtualFabric {
         Rc::clone(&self.now)
     }
 
+    /// All connections have ended.
+    pub(super) fn are_all_gone(&self) -> bool {
+        self.gone.iter().all(|gone| *gone)
+    }
+
     fn wire(&mut self, host: u32, act: impl FnOnce(&mut VirtualAgent, &mut Wire<'_>)) {
         let (now, network) = (self.now.get(), &mut self.network);
         act(&mut self.agents[host as usize], &mut Wire { now, host, network });
