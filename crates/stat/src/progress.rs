@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fiord_types::{Bytes, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
@@ -128,6 +128,49 @@ pub struct Progress {
     pub style: NumberStyle,
     /// `unified_rw_reporting=mixed`: one rate for all directions.
     pub unified: bool,
+}
+
+impl Progress {
+    /// The progress of all hosts of a run together, for one live line: jobs of all hosts, rates summed. The run is as far
+    /// as its slowest host; its share and its remaining time are unknown if those of a host are.
+    ///
+    /// ```
+    /// use fiord_stat::progress::Progress;
+    /// use fiord_types::Nanos;
+    ///
+    /// let host = |done, eta, open_files| Progress {
+    ///     done: Some(done), eta: Some(Nanos::from_secs(eta)), open_files, ..Progress::default()
+    /// };
+    /// let all = Progress::of_hosts(&[host(0.5, 10, 1), host(0.25, 30, 2)]);
+    /// assert_eq!((all.done, all.eta, all.open_files), (Some(0.25), Some(Nanos::from_secs(30)), 3));
+    /// ```
+    #[must_use]
+    pub fn of_hosts<'a>(hosts: impl IntoIterator<Item = &'a Progress>) -> Progress {
+        let mut hosts = hosts.into_iter();
+        let mut all = hosts.next().cloned().unwrap_or_default();
+        hosts.for_each(|host| all.add_host(host));
+        all
+    }
+
+    fn add_host(&mut self, host: &Progress) {
+        self.interval = self.interval.max(host.interval);
+        self.jobs.extend_from_slice(&host.jobs);
+        self.open_files = self.open_files.saturating_add(host.open_files);
+        self.done = self.done.zip(host.done).map(|(a, b)| a.min(b));
+        for dir in Dir::ALL {
+            self.bw[dir] = self.bw[dir].saturating_add(host.bw[dir]);
+            self.iops[dir] = self.iops[dir].saturating_add(host.iops[dir]);
+        }
+        let (least, most) = &mut self.rate_limits;
+        *least = least.saturating_add(host.rate_limits.0);
+        *most = most.saturating_add(host.rate_limits.1);
+        let (least, most) = &mut self.rate_iops_limits;
+        *least = least.saturating_add(host.rate_iops_limits.0);
+        *most = most.saturating_add(host.rate_iops_limits.1);
+        self.eta = self.eta.zip(host.eta).map(|(a, b)| a.max(b));
+        self.elapsed = self.elapsed.max(host.elapsed);
+        self.unified |= host.unified;
+    }
 }
 
 /// The progress of one job.
