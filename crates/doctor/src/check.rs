@@ -9,6 +9,7 @@ use fiord_job::option::def::OptionDef;
 use fiord_job::spec::{JobSpec, Place};
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
+use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{JobReport, JobShares, Report};
 use fiord_stat::shares::TimeShares;
 
@@ -39,6 +40,8 @@ pub struct Check {
     pub before: Option<fn(&Before<'_>, &mut CollectedFindings)>,
     /// Detects it from the result.
     pub after: Option<fn(&After<'_>, &mut CollectedFindings)>,
+    /// Detects it from the results of many hosts.
+    pub hosts: Option<fn(&HostsReport, &mut CollectedFindings)>,
 }
 
 impl fmt::Debug for Check {
@@ -56,6 +59,8 @@ pub enum CheckStage {
     Before,
     /// After the run, with the result.
     After,
+    /// After a run on many hosts, with the results of all.
+    Hosts,
 }
 
 impl CheckStage {
@@ -66,6 +71,7 @@ impl CheckStage {
             CheckStage::Lint => "from the job alone",
             CheckStage::Before => "before the run",
             CheckStage::After => "after the run",
+            CheckStage::Hosts => "after a run on many hosts",
         }
     }
 }
@@ -77,6 +83,7 @@ impl Check {
             (CheckStage::Lint, self.lint.is_some()),
             (CheckStage::Before, self.before.is_some()),
             (CheckStage::After, self.after.is_some()),
+            (CheckStage::Hosts, self.hosts.is_some()),
         ];
         stages.into_iter().filter_map(|(stage, has)| has.then_some(stage))
     }
@@ -285,10 +292,18 @@ impl CollectedFindings {
     /// Removes the findings that the jobs ignore (`ignore_findings`), sorts the others by severity, worst
     /// first, and limits the number of findings of one kind.
     #[must_use]
-    pub fn settled(mut self, plan: &Plan) -> CollectedFindings {
-        self.found
-            .retain(|finding| !ignored(plan, &finding.finding.id, finding.finding.job.as_deref()));
-        self.unchecked.retain(|unavailable| !ignored(plan, &unavailable.id, None));
+    pub fn settled(self, plan: &Plan) -> CollectedFindings {
+        self.without(|id, job| ignored(plan, id, job))
+    }
+
+    /// Removes the findings for which `ignored` holds (called with the id and the job), sorts and limits the others.
+    #[must_use]
+    pub(crate) fn without(
+        mut self,
+        ignored: impl Fn(&str, Option<&str>) -> bool,
+    ) -> CollectedFindings {
+        self.found.retain(|finding| !ignored(&finding.finding.id, finding.finding.job.as_deref()));
+        self.unchecked.retain(|unavailable| !ignored(&unavailable.id, None));
         self.found.sort_by_key(|finding| std::cmp::Reverse(finding.finding.severity));
         self.without_repetitions();
         self

@@ -46,9 +46,10 @@ mod tests;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
+use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::Report;
 
-use crate::evidence::noted;
+use crate::evidence::{hosts, noted};
 use crate::findings::{file_extended, target_in_use};
 
 pub use check::{After, Before, Check, CheckStage, CollectedFindings, FindingBuilder, Lint};
@@ -86,6 +87,25 @@ fn after(plan: &Plan, before: &Machine, after: &Machine, report: &Report) -> Col
     let known = After { plan, before, after, report };
     CHECKS.iter().filter_map(|check| check.after).for_each(|stage| stage(&known, &mut findings));
     findings
+}
+
+/// Returns the findings about the hosts of a run. A finding is left out if all jobs ignore it (`ignore_findings`). The
+/// findings of each host are in its own report.
+///
+/// ```
+/// use fiord_stat::hosts::{HostReport, HostsReport};
+///
+/// let lost = HostReport { name: "n7".into(), ..HostReport::default() };
+/// let report = HostsReport { hosts: vec![lost], ..HostsReport::default() };
+/// let findings = fiord_doctor::of_hosts(&report);
+/// assert_eq!(findings.findings().next().unwrap().what, "n7 has no complete result");
+/// ```
+#[must_use]
+pub fn of_hosts(report: &HostsReport) -> CollectedFindings {
+    let mut findings = CollectedFindings::default();
+    CHECKS.iter().filter_map(|check| check.hosts).for_each(|stage| stage(report, &mut findings));
+    let ignored: Vec<&str> = hosts::ignored_by_all(report);
+    findings.without(|id, _| ignored.contains(&id))
 }
 
 /// The text of the jobs, independent of the machine.

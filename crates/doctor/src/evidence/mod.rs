@@ -9,6 +9,7 @@
 //! | how many I/Os did a device have in flight? | `device_queue` |
 //! | how does a finding name a direction? | `direction` |
 //! | which command writes a range? | `fill` |
+//! | how does a finding name hosts, and which hosts are alike? | `hosts` |
 //! | how does a warning about a job become a finding? | `noted` |
 //! | which jobs use the page cache, and which file systems are in memory? | `page_cache` |
 //! | which jobs use the same bytes at the same time? | `places` |
@@ -25,6 +26,7 @@ pub(crate) mod crowd;
 pub(crate) mod device_queue;
 pub(crate) mod direction;
 pub(crate) mod fill;
+pub(crate) mod hosts;
 pub(crate) mod noted;
 pub(crate) mod page_cache;
 pub(crate) mod places;

@@ -37,6 +37,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: Some(after),
+    hosts: None,
 };
 
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {

@@ -46,6 +46,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: Some(after),
+    hosts: None,
 };
 
 /// Returns whether a job bypasses the page cache on a file. A mapping never does, nor does a file

@@ -30,6 +30,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: None,
+    hosts: None,
 };
 
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {

@@ -25,6 +25,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: Some(after),
+    hosts: None,
 };
 
 /// Maximum cost of one clock read, in ns: about ten times the cost without a system call.

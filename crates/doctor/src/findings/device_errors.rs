@@ -31,6 +31,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
+    hosts: None,
 };
 
 /// Errors that the block layer returns for failures of the device: medium, target, path, timeout.

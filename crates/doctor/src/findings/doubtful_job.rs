@@ -22,4 +22,5 @@ pub(crate) const CHECK: Check = Check {
     lint: Some(|known, findings| noted::report(&CHECK, known, findings)),
     before: None,
     after: None,
+    hosts: None,
 };

@@ -28,6 +28,7 @@ pub(crate) const CHECK: Check = Check {
     lint: Some(lint),
     before: None,
     after: None,
+    hosts: None,
 };
 
 /// Maximum number of files that the evidence names. It counts the others.

@@ -30,6 +30,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: None,
+    hosts: None,
 };
 
 /// Time to wake that is as long as an I/O of a fast flash drive.

@@ -37,6 +37,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
+    hosts: None,
 };
 
 /// Minimum amount of bytes of other programs: this share of the bytes of the run, and this many bytes.

@@ -26,6 +26,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: Some(after),
+    hosts: None,
 };
 
 /// Share of its bandwidth from which on a link is the limit: packet headers take the rest.

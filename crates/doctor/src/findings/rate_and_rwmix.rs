@@ -26,6 +26,7 @@ pub(crate) const CHECK: Check = Check {
     lint: Some(lint),
     before: None,
     after: None,
+    hosts: None,
 };
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {

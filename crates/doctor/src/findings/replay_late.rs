@@ -38,6 +38,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
+    hosts: None,
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {

@@ -23,6 +23,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
+    hosts: None,
 };
 
 /// Results above this percentage of the specification are reported.

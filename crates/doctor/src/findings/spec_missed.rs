@@ -22,6 +22,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
+    hosts: None,
 };
 
 /// Results below this percentage of the specification are reported.

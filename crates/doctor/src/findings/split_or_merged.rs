@@ -35,6 +35,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
+    hosts: None,
 };
 
 /// Minimum share of split or merged I/Os.

@@ -29,6 +29,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: None,
+    hosts: None,
 };
 
 pub(crate) fn before(known: &Before<'_>, findings: &mut CollectedFindings) {

@@ -32,6 +32,7 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: Some(before),
     after: Some(after),
+    hosts: None,
 };
 
 /// A limit has no effect on a rate below this share of it.

@@ -49,6 +49,7 @@ pub(crate) const CHECK: Check = Check {
     lint: Some(lint),
     before: Some(before),
     after: None,
+    hosts: None,
 };
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {

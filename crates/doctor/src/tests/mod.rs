@@ -2,3 +2,4 @@
 
 pub(crate) mod drives;
 pub(crate) mod fixture;
+pub(crate) mod hosts;

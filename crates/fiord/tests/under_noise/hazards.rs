@@ -9,7 +9,8 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 23] = [
+const ELSEWHERE: [(&str, &str); 29] = [
+    ("clock-error", "unit tests on reports of several hosts"),
     ("clock-source", "unit tests on simulated machines"),
     ("dentry-cache", "`findings::metadata` in `run`: here, other programs read from the disk"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
@@ -19,6 +20,9 @@ const ELSEWHERE: [(&str, &str); 23] = [
         "`finding-queue` of `cargo xtask vm`: here, other programs take CPU time from the job",
     ),
     ("governor", "unit tests on simulated machines"),
+    ("host-lost", "unit tests on reports of several hosts"),
+    ("host-straggler", "unit tests on reports of several hosts"),
+    ("hosts-differ", "unit tests on reports of several hosts"),
     ("link-degraded", "unit tests on simulated machines"),
     ("log-bound", "`logs` in `run`"),
     ("loopback", "`findings::network` in `run`"),
@@ -31,6 +35,8 @@ const ELSEWHERE: [(&str, &str); 23] = [
     ("replay-late", "`replay` in `run`"),
     ("run-warning", "`streams` in `run`"),
     ("scheduler", "`finding-queue` of `cargo xtask vm`"),
+    ("shared-target", "unit tests on reports of several hosts"),
+    ("start-skew", "unit tests on reports of several hosts"),
     ("thermal-throttle", "unit tests on simulated machines"),
     ("throttled-by-cgroup", "`findings::groups` in `run`"),
     ("volatile-cache", "`finding-queue` of `cargo xtask vm`"),
