@@ -14,6 +14,7 @@
 //! | where do the job files of an order come from | `loader.rs` |
 //! | what is this machine | `facts.rs` |
 //! | which storage do the jobs use, and how is it named on other hosts | `targets.rs` |
+//! | how do logs reach the coordinator | `logs.rs` |
 //! | which files did a run create | `created.rs` |
 //! | what would the jobs do to this machine | `wishes.rs` |
 //! | what may planning read of this machine | `allowed.rs` |
@@ -23,6 +24,7 @@ mod created;
 mod facts;
 mod link;
 mod loader;
+mod logs;
 mod orders;
 mod outbox;
 mod targets;

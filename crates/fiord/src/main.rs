@@ -11,10 +11,12 @@
 //! | what does `--crctest` measure | [`checksums`] |
 //! | what does `--cpuclock-test` compare | [`cpu_clocks`] |
 //! | what does `fiord check` print | [`check`] |
+//! | how does `fiord agent` run the jobs of a coordinator | [`agent`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod check;
 mod checksums;
 mod console;
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let args: Result<Vec<String>, _> =
         std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     match args {
+        Ok(args) if agent::is_meant(&args) => agent::stdio().into(),
         Ok(args) => subcommand::run(&args).unwrap_or_else(|| invoke::run(&args)).into(),
         Err(arg) => {
             sink::complain(&format!(

@@ -119,8 +119,6 @@ impl<'a> AgentLink<'a> {
             self.forward();
             self.watch();
             if let Some(end) = self.over() {
-                // Sends what is queued: a refusal, or the end of a run.
-                let _ = self.fabric.receive(now().saturating_add(LOOK));
                 return end;
             }
             if let Some(arrival) = self.fabric.receive(self.due()) {

@@ -404,6 +404,47 @@ fn an_agent_that_loses_its_coordinator_stops_and_removes_what_it_created() {
 }
 
 #[test]
+fn logs_are_sent_in_parts_and_only_those_of_this_run_are_removed() {
+    let scratch = Scratch::new("agent-logs");
+    let log = scratch.0.join("x");
+    let log = format!("--write_bw_log={}", log.display());
+    let old = scratch.0.join("old");
+    std::fs::write(scratch.0.join("old_iops.1.log"), "").unwrap();
+    let other = format!("--write_iops_log={}", old.display());
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let order = order(&["--name=a", "--ioengine=null", "--size=512m", "--bs=4k", &log, &other]);
+    peer.checked(0, JobOrder { fetch_logs: true, ..order });
+    peer.start();
+    let (mut lines, mut parts) = (0, 0);
+    let mut lengths = std::collections::BTreeMap::<String, u64>::new();
+    let ended = loop {
+        match peer.next() {
+            Happening::Message(bytes) => match decode::<FromHost>(&bytes).unwrap() {
+                (FromHost::Log { name, offset, last }, part) => {
+                    let length = lengths.entry(name).or_default();
+                    assert_eq!(offset, Bytes(*length));
+                    *length += part.len() as u64;
+                    lines += part.iter().filter(|byte| **byte == b'\n').count();
+                    parts += 1;
+                    assert!(last || part.len() == 1 << 20);
+                }
+                (FromHost::Ended(ended), _) => break *ended,
+                _ => {}
+            },
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((ended.status, ended.errors), (Some(0), Vec::new()));
+    let names: Vec<&str> = lengths.keys().map(String::as_str).collect();
+    let [old_log, new_log] = names[..] else { panic!("{names:?}") };
+    assert!(old_log.ends_with("old_iops.1.log") && new_log.ends_with("x_bw.1.log"), "{names:?}");
+    assert_eq!(lines, 2 * (512 << 20) / 4096);
+    assert!(parts > 4, "{parts}");
+    assert_eq!(scratch.files(), [scratch.0.join("old_iops.1.log")]);
+}
+
+#[test]
 fn a_silent_coordinator_is_lost() {
     let scratch = Scratch::new("agent-silent");
     let agent = Agent::start(false);

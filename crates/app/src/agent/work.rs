@@ -18,7 +18,7 @@ use super::created::CreatedFiles;
 use super::loader::OrderLoader;
 use super::orders::{OrderedInterrupts, OrderedStart, Orders};
 use super::outbox::Outbox;
-use super::{targets, wishes};
+use super::{logs, targets, wishes};
 use crate::prepared::{Prepared, RunEnd, RunOutcome, RunSettings};
 
 /// The most messages about one order that the policy forbids. A job can have a million files.
@@ -77,7 +77,10 @@ impl OrderTask {
             let ended = Ended { signal: self.orders.signal(), ..Ended::default() };
             return FromHost::Ended(Box::new(ended));
         }
-        let ended = self.execute(invocation, jobs);
+        let mut ended = self.execute(invocation, jobs);
+        if self.order.fetch_logs && !self.orders.is_lost() {
+            ended.errors.extend(logs::send(jobs.plan(), &created, &self.outbox));
+        }
         if self.orders.is_lost() {
             created.remove();
         }

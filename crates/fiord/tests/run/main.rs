@@ -1,5 +1,6 @@
 //! Tests of the binary on real files: every engine, every way to end, every output.
 
+mod agent;
 mod block_errors;
 mod contents;
 mod coverage;

@@ -1,0 +1,59 @@
+//! Sends the logs that the jobs wrote to the coordinator, which keeps them.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::path::Path;
+
+use fiord_fabric::message::FromHost;
+use fiord_plan::Plan;
+use fiord_sys::file::{self, FileGuard, InodeType, Open};
+use fiord_types::{Bytes, Errno};
+
+use super::created::CreatedFiles;
+use super::outbox::Outbox;
+
+/// The size of a part of a log, bytes.
+const PART: usize = 1 << 20;
+
+/// Sends all logs of a plan, and removes those that the run created. Returns a message for each log that cannot be read.
+pub(super) fn send(plan: &Plan, created: &CreatedFiles, outbox: &Outbox) -> Vec<String> {
+    let logs = plan.jobs.iter().flat_map(|job| &job.log).flat_map(|log| &log.files);
+    // Jobs can share a log.
+    let paths: BTreeSet<&Path> = logs.map(|log| log.path.as_path()).collect();
+    let mut failed = Vec::new();
+    for path in paths {
+        // A job that failed early has no log, and what goes to a pipe or a device is gone.
+        if !file::facts(path).is_ok_and(|facts| facts.kind == InodeType::Regular) {
+            continue;
+        }
+        match send_one(path, outbox) {
+            Ok(()) if created.contains(path) => {
+                // The coordinator has it. A copy that cannot be removed does no harm.
+                let _ = FileGuard::typed().remove(path);
+            }
+            Ok(()) => {}
+            Err(error) => {
+                let why = Errno::explain(&error);
+                failed.push(format!("cannot read the log {}: {why}", path.display()));
+            }
+        }
+    }
+    failed
+}
+
+fn send_one(path: &Path, outbox: &Outbox) -> io::Result<()> {
+    let name = path.display().to_string();
+    let opened = Open::read_only().open(path).map_err(|error| io::Error::from(error.errno))?;
+    let mut file = std::fs::File::from(opened);
+    let mut offset = Bytes::ZERO;
+    loop {
+        let mut part = Vec::with_capacity(PART);
+        file.by_ref().take(PART as u64).read_to_end(&mut part)?;
+        let last = part.len() < PART;
+        outbox.send(&FromHost::Log { name: name.clone(), offset, last }, &part);
+        if last {
+            return Ok(());
+        }
+        offset = offset.saturating_add(Bytes(part.len() as u64));
+    }
+}
