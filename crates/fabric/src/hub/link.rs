@@ -4,7 +4,8 @@ use fiord_types::{Bytes, Errno, Nanos};
 
 use super::closing::ClosingLink;
 use super::process::AgentProcess;
-use super::wire::{OutQueue, Wire};
+use super::seal::{Seal, Unsealed};
+use super::wire::{OutQueue, TURN, Wire};
 use crate::contract::{Loss, MAX_QUEUE};
 use crate::frame::{
     Frame, FrameDecoder, FrameError, MAX_BODY, Speaks, encode_message, encode_refusal,
@@ -14,7 +15,7 @@ use crate::frame::{
 const STALL: Nanos = Nanos::from_secs(1);
 
 /// This many bytes never wait, however fast the peer takes them.
-const MOST_QUEUED: usize = 4 * MAX_QUEUE;
+const MOST_QUEUED: Bytes = Bytes(4 * MAX_QUEUE as u64);
 
 /// How long a process may take to end after its standard output.
 pub(super) const ENDING: Nanos = Nanos::from_secs(1);
@@ -24,6 +25,8 @@ pub(super) const ENDING: Nanos = Nanos::from_secs(1);
 pub(super) enum FromLink {
     /// A message.
     Message(Vec<u8>),
+    /// The peer made the connection, and is this one.
+    Joined(String),
     /// The peer is lost.
     Lost(Loss),
     /// Nothing yet.
@@ -36,8 +39,13 @@ pub(super) struct HostLink {
     /// `None` until the connection is made.
     wire: Option<Wire>,
     process: Option<AgentProcess>,
+    /// The encryption, if the connection has one.
+    seal: Option<Box<dyn Seal>>,
     decoder: FrameDecoder,
+    /// Frames that are not encrypted yet if the connection has an encryption.
     queue: OutQueue,
+    /// Encrypted bytes.
+    sealed: OutQueue,
     /// When the peer last took bytes, or none waited.
     took_at: Nanos,
     /// When bytes last arrived.
@@ -46,22 +54,47 @@ pub(super) struct HostLink {
     heard: bool,
     /// The peer made the connection.
     accepted: bool,
+    /// The address of a peer that made the connection, until it was reported.
+    unreported: Option<String>,
     /// The peer takes no more bytes.
     deaf: bool,
     /// When the input ended, and the error that ended it.
     ended: Option<(Nanos, Option<fiord_sys::Error>)>,
+    /// Why the bytes of the peer cannot be decrypted.
+    failed: Option<Loss>,
 }
 
 impl HostLink {
-    /// A peer that made the connection.
-    pub(super) fn accepted(wire: Wire) -> HostLink {
-        HostLink { wire: Some(wire), accepted: true, ..HostLink::default() }
+    /// A peer at this address that made the connection.
+    pub(super) fn accepted(wire: Wire, seal: Option<Box<dyn Seal>>, address: String) -> HostLink {
+        let (wire, unreported) = (Some(wire), Some(address));
+        HostLink { wire, seal, unreported, accepted: true, ..HostLink::default() }
     }
 
     /// The connection is made.
-    pub(super) fn connected(&mut self, wire: Wire, process: Option<AgentProcess>, now: Nanos) {
-        (self.wire, self.process) = (Some(wire), process);
+    pub(super) fn connected(
+        &mut self,
+        wire: Wire,
+        process: Option<AgentProcess>,
+        seal: Option<Box<dyn Seal>>,
+        now: Nanos,
+    ) {
+        (self.wire, self.process, self.seal) = (Some(wire), process, seal);
         self.flush(now);
+    }
+
+    /// Whether messages can be exchanged: the connection is made, and both ends have proved who they are.
+    pub(super) fn is_usable(&self) -> bool {
+        self.wire.is_some() && self.seal.as_ref().is_none_or(|seal| seal.is_made())
+    }
+
+    /// The address of a peer that made the connection and was not reported, and the name of its key.
+    pub(super) fn joined(&mut self) -> Option<String> {
+        let address = self.unreported.take()?;
+        Some(match self.seal.as_ref().and_then(|seal| seal.peer()) {
+            Some(key) => format!("{address} (key of {key})"),
+            None => address,
+        })
     }
 
     pub(super) fn trust(&mut self) {
@@ -73,7 +106,7 @@ impl HostLink {
     }
 
     pub(super) fn queued(&self) -> Bytes {
-        Bytes(self.queue.length() as u64)
+        Bytes((self.queue.length() + self.sealed.length()) as u64)
     }
 
     /// The connection and, while it has a standard error, the process.
@@ -87,12 +120,13 @@ impl HostLink {
 
     /// Whether to wait for input.
     pub(super) fn wants_input(&self) -> bool {
-        self.ended.is_none()
+        self.ended.is_none() && self.failed.is_none()
     }
 
     /// Whether to wait until the peer takes bytes.
     pub(super) fn wants_output(&self) -> bool {
-        !self.queue.is_empty() && !self.deaf
+        let ready = !self.sealed.is_empty() || !self.queue.is_empty() && self.is_usable();
+        ready && !self.deaf
     }
 
     /// When the process of a link without input must have ended.
@@ -109,32 +143,65 @@ impl HostLink {
         if self.deaf {
             return Ok(());
         }
-        if self.queue.is_empty() {
+        if self.queue.is_empty() && self.sealed.is_empty() {
             self.took_at = now;
         }
         let mut bytes = Vec::new();
         encode_message(message, &mut bytes);
         self.queue.push(bytes);
         self.flush(now);
-        let (queued, late) = (self.queue.length(), now.saturating_sub(self.took_at) >= STALL);
-        if queued > MOST_QUEUED || queued > MAX_QUEUE && late {
-            return Err(Loss::Stalled { queued: self.queued() });
+        let (queued, late) = (self.queued(), now.saturating_sub(self.took_at) >= STALL);
+        if queued > MOST_QUEUED || queued > Bytes(MAX_QUEUE as u64) && late {
+            return Err(Loss::Stalled { queued });
         }
         Ok(())
     }
 
     /// Sends what the peer takes.
     pub(super) fn flush(&mut self, now: Nanos) {
+        self.encrypt(TURN);
         let Some(wire) = &mut self.wire else { return };
-        match self.queue.write_to(wire) {
+        let queue = if self.seal.is_some() { &mut self.sealed } else { &mut self.queue };
+        match queue.write_to(wire) {
             Ok(0) => {}
             Ok(_) => self.took_at = now,
             // What the peer said before, such as a refusal, may still arrive. The end of the input ends the link.
             Err(_) => {
                 self.deaf = true;
                 self.queue.clear();
+                self.sealed.clear();
             }
         }
+    }
+
+    /// Encrypts frames until about `most` encrypted bytes wait.
+    fn encrypt(&mut self, most: usize) {
+        let Some(seal) = &mut self.seal else { return };
+        while seal.is_made()
+            && self.sealed.length() < most
+            && let Some(part) = self.queue.pop()
+        {
+            seal.send(&part);
+            self.sealed.push(seal.take());
+        }
+        self.sealed.push(seal.take());
+    }
+
+    /// Understands bytes that have arrived.
+    fn push(&mut self, bytes: &[u8], at: Nanos) {
+        self.read_at = at;
+        let Some(seal) = &mut self.seal else { return self.decoder.push(bytes) };
+        let mut plain = Vec::new();
+        match seal.receive(bytes, &mut plain) {
+            Ok(true) => self.ended = Some((at, None)),
+            Ok(false) => {}
+            Err(Unsealed { loss, answer }) => {
+                self.failed = Some(loss);
+                self.sealed.push(answer);
+            }
+        }
+        self.decoder.push(&plain);
+        self.flush(at);
     }
 
     /// Reads what has arrived. Returns whether [`HostLink::next`] has something new.
@@ -145,8 +212,7 @@ impl HostLink {
         match read {
             Ok(0) => self.ended = Some((at, None)),
             Ok(count) => {
-                self.read_at = at;
-                self.decoder.push(&buffer[..count]);
+                self.push(&buffer[..count], at);
             }
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return false,
             Err(error) => {
@@ -159,6 +225,10 @@ impl HostLink {
 
     /// Takes the next message or the end.
     pub(super) fn next(&mut self, now: Nanos) -> FromLink {
+        let is_known = self.is_usable() || self.ended.is_some() || self.failed.is_some();
+        if is_known && let Some(peer) = self.joined() {
+            return FromLink::Joined(peer);
+        }
         match self.decoder.next_frame() {
             Ok(Some(Frame::Message(bytes))) => {
                 self.heard = true;
@@ -167,6 +237,9 @@ impl HostLink {
             Ok(Some(Frame::Refusal(why))) => return FromLink::Lost(Loss::Refused { why }),
             Err(error) => return FromLink::Lost(Loss::NotUnderstood(error)),
             Ok(None) => {}
+        }
+        if let Some(loss) = &self.failed {
+            return FromLink::Lost(loss.clone());
         }
         let Some((at, error)) = &self.ended else { return FromLink::Nothing };
         if let Some(process) = &mut self.process {
@@ -187,8 +260,17 @@ impl HostLink {
     }
 
     /// Closes the connection after the queued messages.
-    pub(super) fn close(self, now: Nanos) -> ClosingLink {
-        ClosingLink::new((self.wire, self.process), self.queue, now)
+    pub(super) fn close(mut self, now: Nanos) -> ClosingLink {
+        self.encrypt(usize::MAX);
+        let queue = match &mut self.seal {
+            None => self.queue,
+            Some(seal) => {
+                seal.close();
+                self.sealed.push(seal.take());
+                self.sealed
+            }
+        };
+        ClosingLink::new((self.wire, self.process), queue, now)
     }
 
     /// Sends a refusal behind the queued messages, then closes the connection.
@@ -217,7 +299,7 @@ impl HostLink {
 }
 
 /// What a peer that does not speak this protocol gets.
-fn plain_line(speaks: Speaks, error: &FrameError) -> String {
+pub(super) fn plain_line(speaks: Speaks, error: &FrameError) -> String {
     let head = match speaks {
         Speaks::Http => {
             "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"

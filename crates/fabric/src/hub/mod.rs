@@ -5,6 +5,7 @@
 //! | where does an agent listen | `endpoint` |
 //! | which bytes does a stream take and give without blocking | `wire` |
 //! | what waits for a peer, what has arrived, why is it lost | `link` |
+//! | encryption | `seal` |
 //! | the process that connects to an agent, and what it prints on standard error | `process` |
 //! | connecting to an agent that listens | `connecting` |
 //! | accepting coordinators | `listening` |
@@ -17,6 +18,7 @@ mod endpoint;
 mod link;
 mod listening;
 mod process;
+mod seal;
 mod turn;
 mod wire;
 
@@ -40,6 +42,7 @@ use connecting::{Attempt, Attempted};
 use link::HostLink;
 use listening::Listener;
 use process::AgentProcess;
+use seal::{Seal, SealKeys};
 use wire::Wire;
 
 /// How many connections are being made at once. The others wait. Many processes of ssh at once would need much memory, and
@@ -74,6 +77,7 @@ pub struct Hub {
     accepts_from: Nanos,
     wakes: Arc<Wakes>,
     signals: Option<&'static Signals>,
+    keys: Option<Box<dyn SealKeys>>,
     buffer: Vec<u8>,
 }
 
@@ -138,6 +142,7 @@ impl Hub {
             accepts_from: Nanos::ZERO,
             wakes: Arc::new(Wakes { event: WakeEvent::new()?, asked: AtomicBool::new(false) }),
             signals: None,
+            keys: None,
             buffer: vec![0; 256 << 10],
         })
     }
@@ -191,6 +196,12 @@ impl Hub {
         peer
     }
 
+    /// From now on, connections of TCP are encrypted, and both ends prove that they have keys that the other one trusts.
+    #[cfg(feature = "tls")]
+    pub fn use_keys(&mut self, keys: crate::tls::TlsKeys) {
+        self.keys = Some(Box::new(keys));
+    }
+
     /// Accepts connections. Each is a new peer, whose first arrival is [`Happening::Joined`]. Returns the endpoint with the
     /// port that the kernel chose for port 0. A Unix socket is removed when the hub is dropped.
     ///
@@ -229,14 +240,33 @@ impl Hub {
     }
 
     fn connected(&mut self, peer: HostIndex, wire: Wire, process: Option<AgentProcess>) {
+        let seal = match self.seal(&wire, false) {
+            Ok(seal) => seal,
+            Err(loss) => return self.lose(peer, loss),
+        };
         match self.links.get_mut(&peer) {
-            Some(link) => link.connected(wire, process, now()),
+            Some(link) => {
+                link.connected(wire, process, seal, now());
+                if link.is_usable()
+                    && !matches!(self.fresh.get(&peer), Some((_, Freshness::Started)))
+                {
+                    self.fresh.remove(&peer);
+                }
+            }
             // The peer was closed meanwhile.
             None => self.closing.push(ClosingLink::new(
                 (Some(wire), process),
                 Default::default(),
                 now(),
             )),
+        }
+    }
+
+    /// The encryption of a connection. Processes and Unix sockets have none: they are protected by other means.
+    fn seal(&self, wire: &Wire, accepted: bool) -> Result<Option<Box<dyn Seal>>, Loss> {
+        match (&self.keys, wire) {
+            (Some(keys), Wire::Tcp(_)) => keys.seal(accepted).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -248,8 +278,12 @@ impl Hub {
 
     /// Reports that a peer is lost.
     fn lose(&mut self, peer: HostIndex, loss: Loss) {
-        let Some(link) = self.take(peer) else { return };
+        let Some(mut link) = self.take(peer) else { return };
         let at = now();
+        if let Some(peer_name) = link.joined() {
+            let what = Happening::Joined { peer: peer_name };
+            self.changes.push_back(Arrival { from: peer, at, what });
+        }
         self.closing.push(link.abandon(&loss, at));
         self.changes.push_back(Arrival { from: peer, at, what: Happening::Lost(loss) });
     }

@@ -53,6 +53,11 @@ impl Hub {
                     self.ready.push_back(from);
                     return Some(Arrival { from, at, what: Happening::Message(message) });
                 }
+                FromLink::Joined(peer) => {
+                    let at = now();
+                    self.ready.push_back(from);
+                    return Some(Arrival { from, at, what: Happening::Joined { peer } });
+                }
                 FromLink::Lost(loss) => self.lose(from, loss),
                 FromLink::Nothing => {}
             }
@@ -152,6 +157,11 @@ impl Hub {
                 }
                 if entry.is_readable() && link.wants_input() && link.read(&mut self.buffer, now) {
                     self.ready.push_back(peer);
+                    let making =
+                        matches!(self.fresh.get(&peer), Some((_, Freshness::Connecting(_))));
+                    if making && link.is_usable() {
+                        self.fresh.remove(&peer);
+                    }
                 }
             }
             Waits::Errors(peer) => {
@@ -212,7 +222,6 @@ impl Hub {
     fn woken(&mut self) -> bool {
         self.wakes.event.take();
         while let Ok(Attempted { peer, result }) = self.attempted.1.try_recv() {
-            self.fresh.remove(&peer);
             match result {
                 Ok(wire) => self.connected(peer, wire, None),
                 Err(loss) => self.lose(peer, loss),
@@ -226,11 +235,12 @@ impl Hub {
         while self.accepts() {
             match self.listeners[index].accept() {
                 Ok((wire, name)) => {
-                    let (peer, at) = (self.add(HostLink::accepted(wire)), now());
-                    let until = at.saturating_add(CONNECT_LIMIT);
+                    // Without random numbers there is no encryption, and the connection ends here.
+                    let Ok(seal) = self.seal(&wire, true) else { continue };
+                    let peer = self.add(HostLink::accepted(wire, seal, name));
+                    let until = now().saturating_add(CONNECT_LIMIT);
                     self.fresh.insert(peer, (until, Freshness::Accepted));
-                    let what = Happening::Joined { peer: name };
-                    self.changes.push_back(Arrival { from: peer, at, what });
+                    self.ready.push_back(peer);
                 }
                 Err(error) if error.errno == Errno::EAGAIN => return,
                 Err(_) => {

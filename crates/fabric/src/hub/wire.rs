@@ -111,10 +111,13 @@ pub(super) struct OutQueue {
 const JOINED: usize = 64 << 10;
 
 /// One call of [`OutQueue::write_to`] sends at most about this much, so that one peer does not stop the others.
-const TURN: usize = 4 << 20;
+pub(super) const TURN: usize = 4 << 20;
 
 impl OutQueue {
     pub(super) fn push(&mut self, bytes: Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
         self.length += bytes.len();
         match self.parts.back_mut() {
             Some(last) if last.len() + bytes.len() <= JOINED => last.extend_from_slice(&bytes),
@@ -129,6 +132,14 @@ impl OutQueue {
 
     pub(super) fn is_empty(&self) -> bool {
         self.length == 0
+    }
+
+    /// Takes the part that waits longest.
+    pub(super) fn pop(&mut self) -> Option<Vec<u8>> {
+        let mut part = self.parts.pop_front()?;
+        part.drain(..std::mem::take(&mut self.sent));
+        self.length -= part.len();
+        Some(part)
     }
 
     pub(super) fn clear(&mut self) {

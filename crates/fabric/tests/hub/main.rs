@@ -1,5 +1,7 @@
 //! The hub with real processes and sockets.
 
+#[cfg(feature = "tls")]
+mod encrypted;
 mod processes;
 mod sockets;
 
