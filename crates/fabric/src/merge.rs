@@ -150,6 +150,7 @@ fn host_report(
         started,
         finished: host.finished.and_then(since),
         total,
+        seen: host.seen,
         complete,
         status,
         errors,

@@ -2,6 +2,7 @@
 
 pub use fiord_stat::hosts::{ClockError, HostFailure, HostStage};
 use fiord_stat::job::JobData;
+use fiord_stat::live::Totals;
 use fiord_stat::report::Report;
 use fiord_types::Nanos;
 
@@ -33,6 +34,8 @@ pub struct HostOutcome {
     pub clock: Option<ClockError>,
     /// The raw data of its jobs, in the order of the plan. Incomplete for a host that was lost.
     pub data: Vec<JobData>,
+    /// What its jobs had done when it last said so. `None` if it never did.
+    pub seen: Option<Totals>,
     /// Its own report. `None` if it was lost before.
     pub report: Option<Report>,
     /// How its run ended. `None` if it was lost before.

@@ -4,8 +4,9 @@ use fiord_report::output::Formats;
 use fiord_report::{TerseVersion, hosts};
 use fiord_stat::finding::{Finding, Severity, Unchecked};
 use fiord_stat::hosts::*;
+use fiord_stat::live::Totals;
 use fiord_stat::report::*;
-use fiord_types::{Bytes, HostIndex, Nanos};
+use fiord_types::{Bytes, Dir, HostIndex, Nanos};
 
 /// The keys of a job of a client, as fio orders them.
 const JOB_KEYS: [&str; 27] = [
@@ -204,7 +205,14 @@ fn lost() -> HostsReport {
         why: "nothing came from it for 4 s\nsecond line".into(),
         at: Nanos::from_millis(1500),
     };
-    let gone = HostReport { name: "n3".into(), failure: Some(failure), ..HostReport::default() };
+    let mut seen = Totals::default();
+    seen.bytes[Dir::Write] = Bytes(9 << 20);
+    let gone = HostReport {
+        name: "n3".into(),
+        seen: Some(seen),
+        failure: Some(failure),
+        ..HostReport::default()
+    };
     report.hosts.push(gone);
     (report.insecure, report.signal) = (true, Some(2));
     report

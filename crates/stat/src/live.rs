@@ -15,6 +15,22 @@ pub struct Totals {
     pub ios: PerDir<u64>,
 }
 
+impl Totals {
+    /// Adds the totals of another job.
+    pub fn add(&mut self, other: &Totals) {
+        for dir in Dir::ALL {
+            self.bytes[dir] = self.bytes[dir].saturating_add(other.bytes[dir]);
+            self.ios[dir] = self.ios[dir].saturating_add(other.ios[dir]);
+        }
+    }
+
+    /// Bytes of all directions.
+    #[must_use]
+    pub fn all_bytes(&self) -> Bytes {
+        self.bytes.values().fold(Bytes::ZERO, |sum, bytes| sum.saturating_add(*bytes))
+    }
+}
+
 /// One worker's counters for the monitor thread. They have one writer, need no read-modify-write, and occupy
 /// separate cache lines so that a reader never slows another worker. The worker publishes at the end of a
 /// reaped batch, or every so many I/Os. A reader may see the bytes of an I/O before it sees its count.

@@ -1,7 +1,7 @@
 //! `shared-target`: hosts of a run use the same storage.
 
 use fiord_stat::finding::Severity;
-use fiord_stat::hosts::{HostReport, HostTarget, HostsReport};
+use fiord_stat::hosts::{HostTarget, HostsReport};
 use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder};
@@ -15,8 +15,8 @@ pub(crate) const CHECK: Check = Check {
     about: "Several hosts use the same bytes of one device or file. If one of them writes, their data \
             overwrite each other, and the storage must keep the hosts consistent, which costs time. If all \
             of them read, a cache of the storage can serve every host but the first.",
-    detection: "Targets with the same WWID or UUID, the same file on one shared file system, or the same path \
-                for agents on one machine, in ranges that overlap. Before a run, fiord refuses two hosts \
+    detection: "Targets with the same WWID or UUID, the same file on one shared file system, or, for agents \
+                on one machine, the same file or device, in ranges that overlap. Before a run, fiord refuses two hosts \
                 that write to such targets unless `--hosts-data` says how they share them.",
     effect: "Four hosts that read the same 10 GiB move 40 GiB, of which a cache in the storage can serve \
              30 GiB.",
@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
 
 /// A range of a storage that a host uses.
 struct Use<'a> {
-    storage: String,
+    storage: &'a str,
     host: usize,
     target: &'a HostTarget,
 }
@@ -45,21 +45,13 @@ impl Use<'_> {
 fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
     let mut uses: Vec<Use<'_>> = Vec::new();
     for (number, host) in report.hosts.iter().enumerate() {
-        let named = host.targets.iter().filter_map(|target| Some((storage(host, target)?, target)));
+        let named =
+            host.targets.iter().filter_map(|target| Some((target.shared_id.as_deref()?, target)));
         uses.extend(named.map(|(storage, target)| Use { storage, host: number, target }));
     }
-    uses.sort_by(|a, b| (&a.storage, a.target.begin).cmp(&(&b.storage, b.target.begin)));
+    uses.sort_by(|a, b| (a.storage, a.target.begin).cmp(&(b.storage, b.target.begin)));
     for shared in uses.chunk_by(|a, b| a.storage == b.storage) {
         findings.report_if(overlap(shared, report));
-    }
-}
-
-/// What names a target everywhere. A path that only this machine has is the same for all its agents.
-fn storage(host: &HostReport, target: &HostTarget) -> Option<String> {
-    let machine = host.facts.as_ref().map(|facts| &facts.boot_id).filter(|id| !id.is_empty());
-    match &target.shared_id {
-        Some(id) => Some(id.clone()),
-        None => machine.map(|machine| format!("{machine} {}", target.path)),
     }
 }
 
@@ -110,6 +102,8 @@ fn furthest<'a, 'b>(reach: [Option<&'a Use<'b>>; 2], one: &'a Use<'b>) -> [Optio
 
 #[cfg(test)]
 mod tests {
+    use fiord_stat::hosts::HostReport;
+
     use super::*;
     use crate::tests::hosts::{found, host, run};
 
@@ -161,12 +155,8 @@ mod tests {
     }
 
     #[test]
-    fn paths_count_only_for_agents_on_one_machine() {
-        let mut report = hosts_with(vec![target(None, (0, 9), true), target(None, (0, 9), true)]);
+    fn targets_without_a_name_are_not_shared() {
+        let report = hosts_with(vec![target(None, (0, 9), true), target(None, (0, 9), true)]);
         assert_eq!(found(&CHECK, &report), []);
-        for host in &mut report.hosts {
-            host.facts.as_mut().unwrap().boot_id = "4711".into();
-        }
-        assert_eq!(found(&CHECK, &report)[0].what, "n0 and n1 use the same bytes of /dev/sdx");
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fiord_stat::job::JobData;
+use fiord_stat::live::Totals;
 use fiord_types::{JobIndex, Nanos};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::order::HostOrder;
@@ -116,11 +118,18 @@ impl HostState {
         let jobs = progress.get("jobs").and_then(Value::as_array);
         let mut hasher = DefaultHasher::new();
         let mut quiet = false;
+        let mut seen = Totals::default();
         for job in jobs.into_iter().flatten() {
+            if let Some(totals) =
+                job.get("totals").and_then(|totals| Totals::deserialize(totals).ok())
+            {
+                seen.add(&totals);
+            }
             let phase = job.get("phase").and_then(Value::as_str);
             quiet |= phase.is_some_and(|phase| QUIET_PHASES.contains(&phase));
             (job.get("totals").map(Value::to_string), phase).hash(&mut hasher);
         }
+        self.outcome.seen = Some(seen);
         let done = hasher.finish();
         if quiet || done != self.done {
             (self.progressed, self.done) = (at, done);
@@ -145,5 +154,28 @@ impl HostState {
         }
         outcome.clock = Some(clock.error(outcome.finished.unwrap_or(now)));
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_types::{Bytes, Dir};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_jobs_had_done_is_remembered() {
+        let mut host = HostState::new(&HostOrder::default(), Nanos::ZERO);
+        let totals = |bytes: u64| {
+            let mut totals = Totals::default();
+            (totals.bytes[Dir::Write], totals.ios[Dir::Write]) = (Bytes(bytes), 1);
+            json!({ "totals": totals, "phase": { "running": "write" } })
+        };
+        let event = |jobs: Vec<Value>| json!({ "kind": { "progress": { "jobs": jobs } } });
+        assert!(!host.observe(&event(vec![totals(4096)]), Nanos(1)));
+        host.observe(&event(vec![totals(8192), json!({}), totals(512)]), Nanos(2));
+        let seen = host.into_outcome(Nanos(3)).seen.unwrap();
+        assert_eq!((seen.all_bytes(), seen.ios[Dir::Write]), (Bytes(8704), 2));
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use fiord_stat::hosts::{HostFailure, HostReport, HostsReport, HostsStart, TogetherRate};
 use fiord_stat::report::NumberStyle;
-use fiord_types::Nanos;
+use fiord_types::{Bytes, Nanos};
 
 use crate::style;
 
@@ -47,7 +47,7 @@ fn rows(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nHosts by finishing time:")?;
     line(&head.map(str::to_owned), &widths, "", out)?;
     for (host, row) in hosts.iter().zip(&cells) {
-        let state = host.failure.as_ref().map(lost).unwrap_or_default();
+        let state = lost(host, style).unwrap_or_default();
         line(row, &widths, &state, out)?;
     }
     Ok(())
@@ -84,13 +84,21 @@ fn cells(host: &HostReport, style: NumberStyle) -> [String; 7] {
 }
 
 /// Says in one line why a host has no complete result.
-fn lost(failure: &HostFailure) -> String {
-    let HostFailure { stage, why, at } = failure;
+fn lost(host: &HostReport, style: NumberStyle) -> Option<String> {
+    let HostFailure { stage, why, at } = host.failure.as_ref()?;
     let after = match *at {
         Nanos::ZERO => String::new(),
         at => format!(" after {}", span(at)),
     };
-    format!("lost{after}, {}: {}", stage.words(), why.lines().next().unwrap_or_default())
+    let seen = host.seen.filter(|_| host.total.is_none()).map(|seen| seen.all_bytes());
+    let seen = seen.filter(|bytes| *bytes > Bytes::ZERO);
+    let seen = seen.map(|bytes| format!(" (io={} until then)", style::size(bytes, style)));
+    Some(format!(
+        "lost{after}{}, {}: {}",
+        seen.unwrap_or_default(),
+        stage.words(),
+        why.lines().next().unwrap_or_default()
+    ))
 }
 
 fn started(start: &HostsStart, out: &mut dyn Write) -> io::Result<()> {

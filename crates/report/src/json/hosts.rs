@@ -138,6 +138,9 @@ fn host(host: &HostReport) -> Value {
     keys.push(("complete".into(), integer(u8::from(host.complete))));
     keys.extend(host.status.map(|status| ("status".to_string(), integer(status))));
     keys.extend(host.failure.iter().flat_map(failure));
+    // A host with results has totals, which are complete.
+    let seen = host.seen.filter(|_| host.total.is_none());
+    keys.extend(seen.map(|seen| ("seen_io_bytes".into(), integer(seen.all_bytes().0))));
     if !host.errors.is_empty() {
         let errors = host.errors.iter().map(text).collect();
         keys.push(("errors".into(), Value::Array(errors)));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{HostFacts, HostTarget};
 use super::state::{ClockError, HostFailure};
+use crate::live::Totals;
 use crate::report::Report;
 
 /// The name of the entry that contains the jobs of all hosts. fio uses it, too.
@@ -67,6 +68,8 @@ pub struct HostReport {
     pub finished: Option<Nanos>,
     /// What its jobs did together. `None` without results.
     pub total: Option<HostTotal>,
+    /// What its jobs had done when it last said so. `None` if it never did.
+    pub seen: Option<Totals>,
     /// All its results arrived.
     pub complete: bool,
     /// The exit status that `fiord` would have had on that host. `None` if a signal ended the run, or if unknown.
