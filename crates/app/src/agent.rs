@@ -41,6 +41,7 @@ use fiord_fabric::contract::Fabric;
 use fiord_fabric::policy::HostPolicy;
 use fiord_types::Nanos;
 
+pub(crate) use self::loader::OrderLoader;
 use crate::introduction::Introduction;
 use crate::prepared::RunEnd;
 

@@ -10,6 +10,7 @@
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`signals`] |
 //! | which file triggers a report | [`status_file`] |
 //! | how does this machine run jobs for a coordinator elsewhere | [`agent`] |
+//! | how does it coordinate jobs on other machines | [`coordinator`] |
 //!
 //! ```
 //! use fiord_app::{Prepared, RunSettings};
@@ -29,6 +30,7 @@
 
 pub mod agent;
 pub mod check;
+pub mod coordinator;
 pub mod introduction;
 pub mod prepared;
 pub mod signals;

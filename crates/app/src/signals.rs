@@ -21,6 +21,12 @@ impl FromSignals {
         Ok(FromSignals { signals, reported_stops: 0, reported_status: signals.status_requests() })
     }
 
+    /// What the handlers write to.
+    #[must_use]
+    pub fn source(&self) -> &'static Signals {
+        self.signals
+    }
+
     /// Also passes on the second stop request, upon which the run reports its results so far.
     pub fn report_on_second(&self) {
         self.signals.report_on_second();

@@ -4,19 +4,19 @@
 //! to standard error. Notes are in the report; a terminal also shows them before the run. In
 //! formats for programs, only the document is written.
 
-use std::io::{self, Write};
+use std::io;
 
 use fiord_app::introduction::Introduction;
 use fiord_job::command::{Eta, Format, GeneralOptions};
 use fiord_report::output::{self, Formats};
-use fiord_report::{TerseVersion, header, live};
+use fiord_report::{TerseVersion, header};
 use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::Report;
 use fiord_sys::terminal;
-use fiord_types::Nanos;
 
 use crate::debug::Debug;
 use crate::exit::Exit;
+use crate::live_line::LiveLine;
 use crate::sink::{self, Sink, complain};
 
 /// Returns the requested output formats.
@@ -51,13 +51,7 @@ pub(crate) struct Console {
     sink: Sink,
     formats: Formats,
     debug: Option<Debug>,
-    /// Time between new lines of the live line.
-    newline: Option<Nanos>,
-    /// When the last new line came, from the beginning of the run.
-    last_newline: Nanos,
-    /// Length of the live line on the terminal.
-    shown: usize,
-    live_line_used: bool,
+    live: LiveLine,
     /// What to print when a job starts, by the index of the job.
     starts: Vec<String>,
 }
@@ -69,10 +63,7 @@ impl Console {
             sink,
             formats: formats(general),
             debug,
-            newline: general.eta_newline.map(|ns| Nanos::from_secs((ns / 1_000_000_000).max(1))),
-            last_newline: Nanos::ZERO,
-            shown: 0,
-            live_line_used: false,
+            live: LiveLine::new(general),
             starts: Vec::new(),
         }
     }
@@ -104,27 +95,9 @@ impl Console {
 
     /// Writes the results. Returns `exit`, or another status if the results could not be written.
     pub(crate) fn finish(mut self, report: &Report, exit: Exit) -> Exit {
-        if self.live_line_used && self.sink.is_file() {
-            to_terminal("\n");
-        }
+        self.live.end(&self.sink);
         self.report(report);
         self.sink.end(exit)
-    }
-
-    fn live_line(&mut self, progress: &fiord_stat::progress::Progress) {
-        let line = live::live_line(progress);
-        let mut text = live::padded(&line, self.shown);
-        text.push('\r');
-        self.shown = line.len();
-        if let Some(every) = self.newline
-            && progress.elapsed >= self.last_newline.saturating_add(every)
-        {
-            self.last_newline = progress.elapsed;
-            text.push('\n');
-            self.shown = 0;
-        }
-        self.live_line_used = true;
-        to_terminal(&text);
     }
 
     /// Writes a report in all formats; the sink makes it visible at once.
@@ -141,34 +114,27 @@ impl Console {
             debug.event(event);
         }
         match event {
-            EventKind::LayingOut { job, files, bytes } => {
-                self.header(&header::laying_out(job, *files as u64, *bytes));
-            }
-            EventKind::Command { job, when, output } => {
-                let (when, output) = (when.word(), output.display());
-                self.header(&format!("{job} : Saving output of {when} in {output}\n"));
-            }
-            EventKind::LaidOut => {}
+            EventKind::LayingOut { .. }
+            | EventKind::Command { .. }
+            | EventKind::LaidOut
+            | EventKind::Triggered { .. } => self.header(&header_of(event)),
             EventKind::JobStarted { index, .. } => {
                 let line = self.starts.get_mut(*index).map(std::mem::take);
                 self.header(&line.unwrap_or_default());
             }
             EventKind::JobEnded { job, pid, failure, .. } => {
                 if let Some(failure) = failure {
-                    complain(&failed(job, *pid, failure));
+                    complain(&job_failed(job, *pid, failure));
                 }
             }
             EventKind::Warning { job: None, what } => self.notice(&format!("fio: {what}\n")),
             EventKind::Warning { job: Some(job), what } => {
                 self.notice(&format!("fio: {job}: {what}\n"));
             }
-            EventKind::Progress(progress) => self.live_line(progress),
+            EventKind::Progress(progress) => self.live.show(progress),
             EventKind::Status(report) => self.report(report),
             EventKind::BadBlock { job, what } => complain(&format!("fio: job {job}: {what}\n")),
             EventKind::SurvivedError { what } => complain(&format!("fio: {what}\n")),
-            EventKind::Triggered { cause, states, command } => {
-                self.header(&triggered(cause.in_words(), *states, command.as_deref()));
-            }
             EventKind::Terminating { signal } => {
                 complain(&format!("\nfio: terminating on signal {signal}\n"));
             }
@@ -176,9 +142,26 @@ impl Console {
     }
 }
 
+/// The lines for people that an event adds to the results; empty for most events.
+pub(crate) fn header_of(event: &EventKind) -> String {
+    match event {
+        EventKind::LayingOut { job, files, bytes } => {
+            header::laying_out(job, *files as u64, *bytes)
+        }
+        EventKind::Command { job, when, output } => {
+            let (when, output) = (when.word(), output.display());
+            format!("{job} : Saving output of {when} in {output}\n")
+        }
+        EventKind::Triggered { cause, states, command } => {
+            triggered(cause.in_words(), *states, command.as_deref())
+        }
+        _ => String::new(),
+    }
+}
+
 /// Formats the failure of a job. The first line has the parts that scripts search for (`err=28/`,
 /// `func=`, `error=`); the second line says where it failed and what to do.
-fn failed(job: &str, pid: u32, failure: &JobFailure) -> String {
+pub(crate) fn job_failed(job: &str, pid: u32, failure: &JobFailure) -> String {
     let JobFailure { errno, file, operation, meaning, message } = failure;
     format!(
         "fio: pid={pid}, err={}/file:{file}, func={operation}, error={meaning}\n  \
@@ -194,10 +177,4 @@ fn triggered(cause: &str, states: usize, command: Option<&str>) -> String {
     format!(
         "fio: trigger: {cause}: stopped the jobs, saved {states} verify state{plural}{command}\n"
     )
-}
-
-/// Writes the live line and ignores errors, because it is only decoration.
-fn to_terminal(text: &str) {
-    let mut out = io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

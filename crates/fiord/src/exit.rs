@@ -10,6 +10,7 @@
 //! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
 //! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
+//! | 249 | a host of the run was lost or could not take part; the totals lack its results |
 //! | 250 | `fiord verify`, `fiord powercut`: flushed data is lost, or data is damaged; if that could not be checked: 1 |
 //! | 251 | all jobs succeeded, but a job with `verify_complete` verified less than it wrote |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
@@ -37,6 +38,8 @@ pub enum Exit {
     Failure,
     /// Number of failed jobs.
     Failed(usize),
+    /// A host of the run was lost or could not take part.
+    Partial,
     /// A target has lost or damaged data.
     DataLost,
     /// All jobs succeeded, but one verified less than it wrote.
@@ -61,6 +64,7 @@ impl Exit {
             Exit::Failed(jobs) => jobs.clamp(1, 127) as u8,
             Exit::Signalled => 128,
             Exit::ReaderGone => 141,
+            Exit::Partial => 249,
             Exit::DataLost => 250,
             Exit::Unverified => 251,
             Exit::Suspect => 252,
@@ -91,10 +95,11 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
 
-    const OTHERS: [Exit; 7] = [
+    const OTHERS: [Exit; 8] = [
         Exit::Success,
         Exit::Signalled,
         Exit::ReaderGone,
+        Exit::Partial,
         Exit::DataLost,
         Exit::Unverified,
         Exit::Suspect,

@@ -5,6 +5,7 @@ use std::io;
 use fiord_app::signals::FromSignals;
 use fiord_app::status_file::StatusFile;
 use fiord_app::{Prepared, RunSettings};
+use fiord_job::command::hosts::hosts_command;
 use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::MachineLoader;
@@ -20,11 +21,21 @@ use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::findings;
+use crate::hosts;
 use crate::sink::{self, Sink, complain};
 use crate::subcommand;
 
 /// Runs the program with the arguments, without the name of the program.
 pub(crate) fn run(args: &[String]) -> Exit {
+    match hosts_command(args) {
+        Ok(None) => run_here(args),
+        Ok(Some(command)) => hosts::run(&command),
+        Err(errors) => refuse(&errors),
+    }
+}
+
+/// Runs jobs on this machine.
+fn run_here(args: &[String]) -> Exit {
     let invocation = match fiord_job::invocation(args, &mut MachineLoader) {
         Ok(invocation) => invocation,
         Err(errors) => {
@@ -35,6 +46,11 @@ pub(crate) fn run(args: &[String]) -> Exit {
             return exit;
         }
     };
+    act(&invocation, args)
+}
+
+/// Does what an invocation asks for.
+pub(crate) fn act(invocation: &Invocation, args: &[String]) -> Exit {
     match &invocation.action {
         Action::Print(text) => sink::print(text),
         Action::MeasureChecksums(methods) => checksums::measure(methods),
@@ -43,9 +59,9 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Action::InflateLog(path) => subcommand::inflate(path),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
-        Action::MergeTraces => merge_traces(&invocation),
-        Action::ParseOnly | Action::Run => match Prepared::of(&invocation) {
-            Ok(jobs) => prepared(&invocation, &jobs),
+        Action::MergeTraces => merge_traces(invocation),
+        Action::ParseOnly | Action::Run => match Prepared::of(invocation) {
+            Ok(jobs) => prepared(invocation, &jobs),
             Err(errors) => refuse(&errors),
         },
     }
@@ -79,7 +95,7 @@ fn show(text: &str, output: Option<&str>) -> Exit {
 
 /// Reports that there is no job. Without arguments it also prints the help. A script that passes an
 /// empty job file gets nothing on standard output.
-fn nothing_to_do(args: &[String], help: &str) -> Exit {
+pub(crate) fn nothing_to_do(args: &[String], help: &str) -> Exit {
     complain("fio: No job(s) defined\n");
     if args.is_empty() {
         sink::print(help);
@@ -108,7 +124,7 @@ fn merge_traces(invocation: &Invocation) -> Exit {
 }
 
 /// Prints errors of jobs. No target was touched.
-fn refuse(errors: &[Diagnostic]) -> Exit {
+pub(crate) fn refuse(errors: &[Diagnostic]) -> Exit {
     let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     complain(&diagnostic::render(errors, color));
     Exit::Failure

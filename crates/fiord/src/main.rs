@@ -5,7 +5,8 @@
 //! | what happens from the arguments to the exit status | [`invoke`] |
 //! | what does each exit status mean | [`exit`] |
 //! | where do results go, and what happens if a write fails | [`sink`] |
-//! | what is printed while jobs run | [`console`] |
+//! | what is printed while jobs run | [`console`], [`live_line`] |
+//! | how do jobs run on many hosts | [`hosts`] |
 //! | how are findings printed | [`findings`] |
 //! | what does `--debug` print | [`debug`] |
 //! | what does `--crctest` measure | [`checksums`] |
@@ -24,7 +25,9 @@ mod cpu_clocks;
 mod debug;
 mod exit;
 mod findings;
+mod hosts;
 mod invoke;
+mod live_line;
 mod sink;
 mod subcommand;
 

@@ -71,6 +71,9 @@ A third signal (for subcommands: a second one) ended the program immediately, wi
 .B 141
 All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
+.B 249
+A host of the run was lost or could not take part: the totals lack its results.
+.TP
 .B 250
 .B fiord verify
 or

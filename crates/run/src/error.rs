@@ -72,7 +72,8 @@ impl JobError {
 
 /// The text of an error number. As in fio, it may be an NVMe status instead of an errno; most of these (with the
 /// Do Not Retry bit) are larger than any errno.
-pub(crate) fn words(errno: Errno) -> String {
+#[must_use]
+pub fn words(errno: Errno) -> String {
     const MAX_ERRNO: Errno = Errno::from_raw(4095);
     match u16::try_from(errno.raw()) {
         Ok(status) if errno > MAX_ERRNO => Status(status).to_string(),

@@ -19,6 +19,7 @@ mod fiord;
 mod fuse;
 mod golden;
 mod ground;
+mod hosts;
 mod huge_pages;
 mod identities;
 mod layout;

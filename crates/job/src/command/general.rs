@@ -122,7 +122,7 @@ pub enum LostHost {
     Continue,
 }
 
-/// Options of a run on many hosts. [`super::hosts::host_groups`] says which hosts these are.
+/// Options of a run on many hosts. [`super::hosts::hosts_command`] says which hosts these are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HostsOptions {
     /// `--hosts-data`. `None`: not set.

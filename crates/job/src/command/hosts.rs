@@ -61,31 +61,40 @@ pub enum HostForm {
     Client,
 }
 
-/// Finds the hosts of a command line (without the program's own name). No group: the jobs run in this process.
+/// A command line that names hosts.
+#[derive(Debug, Clone, Default)]
+pub struct HostsCommand {
+    /// The hosts. Not empty.
+    pub groups: Vec<HostGroup>,
+    /// The arguments without the hosts and job files: options of this process, and jobs of the command line.
+    pub rest: Vec<String>,
+}
+
+/// Finds the hosts of a command line (without the program's own name). `None`: the jobs run in this process.
 ///
 /// ```
-/// use fiord_job::command::hosts::host_groups;
+/// use fiord_job::command::hosts::hosts_command;
 ///
 /// let line = ["--client=a", "--bs=4k", "x.fio", "--client=b", "y.fio"].map(String::from);
-/// let groups = host_groups(&line)?;
-/// assert_eq!(groups[0].arguments(), ["--bs=4k", "--", "x.fio"]);
-/// assert_eq!(groups[1].arguments(), ["--bs=4k", "--", "y.fio"]);
+/// let command = hosts_command(&line)?.unwrap();
+/// assert_eq!(command.groups[0].arguments(), ["--bs=4k", "--", "x.fio"]);
+/// assert_eq!(command.groups[1].arguments(), ["--bs=4k", "--", "y.fio"]);
 /// # Ok::<(), Vec<fiord_job::diagnostic::Diagnostic>>(())
 /// ```
 ///
 /// # Errors
 /// An option cannot be used with hosts, a host has no job, or `--client` and `--hosts` are mixed. Errors that
 /// [`super::invocation`] reports are not looked for.
-pub fn host_groups(args: &[String]) -> Result<Vec<HostGroup>, Vec<Diagnostic>> {
+pub fn hosts_command(args: &[String]) -> Result<Option<HostsCommand>, Vec<Diagnostic>> {
     let arguments = args::read(args);
     let mut split = Split::default();
     for parsed in &arguments.parsed {
         split.take(parsed);
     }
     if split.groups.is_empty() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
-    split.finished(&arguments, args)
+    split.finished(&arguments, args).map(Some)
 }
 
 /// State while the arguments are distributed.
@@ -96,6 +105,8 @@ struct Split {
     early: HostGroup,
     /// Arguments that do not go to all hosts.
     taken: Vec<usize>,
+    /// Arguments that name hosts and job files.
+    placed: Vec<usize>,
     wrong: Vec<Diagnostic>,
     /// Options that are wrong if there is a host.
     refused: Vec<Diagnostic>,
@@ -103,7 +114,7 @@ struct Split {
 
 impl Split {
     fn take(&mut self, parsed: &Parsed) {
-        let mut taken = true;
+        let (mut taken, mut placed) = (true, true);
         match &parsed.what {
             ParsedArgument::File(name, _) => self.last().files.push(name.clone()),
             ParsedArgument::General(def, text, place) => {
@@ -114,8 +125,8 @@ impl Split {
                     ("hostsfile", _) => self.host(host(HostForm::File)),
                     ("client", _) => self.host(host(HostForm::Client)),
                     ("remote-config", _) => self.last().own_files.push(text),
-                    (_, Acts::AtHosts) => taken = false,
-                    (_, Acts::AtCoordinator) => {}
+                    (_, Acts::AtHosts) => (taken, placed) = (false, false),
+                    (_, Acts::AtCoordinator) => placed = false,
                     (name, Acts::Refused(why)) => {
                         let what = format!("--{name} cannot be used with hosts: {why}");
                         self.refused.push(Diagnostic::error(what, Some(place.clone())));
@@ -125,6 +136,9 @@ impl Split {
         }
         if taken {
             self.taken.extend(parsed.arguments.clone());
+        }
+        if placed {
+            self.placed.extend(parsed.arguments.clone());
         }
     }
 
@@ -157,12 +171,14 @@ impl Split {
         mut self,
         parsed: &Arguments,
         args: &[String],
-    ) -> Result<Vec<HostGroup>, Vec<Diagnostic>> {
+    ) -> Result<HostsCommand, Vec<Diagnostic>> {
         let has_jobs = parsed.profile.is_some() || parsed.sections.iter().any(|s| !s.is_global());
         let marker = args.iter().position(|argument| argument == "--");
-        let for_all = |at: &usize| !self.taken.contains(at) && Some(*at) != marker;
-        let options: Vec<String> =
-            (0..args.len()).filter(for_all).map(|at| args[at].clone()).collect();
+        let without = |left_out: &[usize]| -> Vec<String> {
+            let kept = |(at, _): &(usize, &String)| !left_out.contains(at) && Some(*at) != marker;
+            args.iter().enumerate().filter(kept).map(|(_, argument)| argument.clone()).collect()
+        };
+        let (options, rest) = (without(&self.taken), without(&self.placed));
         for group in &mut self.groups {
             if group.files.is_empty() && group.own_files.is_empty() && !has_jobs {
                 let host = group.hosts.first();
@@ -178,7 +194,10 @@ impl Split {
             group.options.clone_from(&options);
         }
         self.wrong.append(&mut self.refused);
-        if self.wrong.is_empty() { Ok(self.groups) } else { Err(self.wrong) }
+        if !self.wrong.is_empty() {
+            return Err(self.wrong);
+        }
+        Ok(HostsCommand { groups: self.groups, rest })
     }
 }
 
@@ -191,7 +210,8 @@ mod tests {
 
     fn groups(line: &str) -> Result<Vec<Found>, String> {
         let args: Vec<String> = line.split_whitespace().map(String::from).collect();
-        let found = host_groups(&args).map_err(|errors| errors[0].what.clone())?;
+        let found = hosts_command(&args).map_err(|errors| errors[0].what.clone())?;
+        let found = found.map(|command| command.groups).unwrap_or_default();
         let texts = |group: &HostGroup| group.hosts.iter().map(|host| host.text.clone()).collect();
         Ok(found.iter().map(|group| (texts(group), group.arguments())).collect())
     }

@@ -147,7 +147,9 @@ pub static COMMANDS: &[CommandDef] = &[
         "List the engines or the options of an engine, or explain an option of an engine",
     )
     .letter('i'),
-    built("showcmd", NoValue, "Print the equivalent command line").letter('s'),
+    built("showcmd", NoValue, "Print the equivalent command line")
+        .letter('s')
+        .one_host("it runs nothing. To fix: leave the hosts out"),
     built(
         "eta",
         Required("WHEN"),
@@ -191,43 +193,43 @@ pub static COMMANDS: &[CommandDef] = &[
     built("max-jobs", Required("N"), "Warn when there are more than N jobs").at_hosts().letter('j'),
     later("server", Optional("ADDRESS"), "Wait for clients and run their jobs").letter('S'),
     later("daemonize", Required("PIDFILE"), "Run the server in the background").letter('D'),
-    later(
+    built(
         "client",
         Required("HOST"),
         "Run the job files behind it on the server on HOST, or on the servers that the file HOST lists",
     )
     .letter('C'),
-    later("remote-config", Required("FILE"), "The servers read the job file FILE of their own")
+    built("remote-config", Required("FILE"), "The servers read the job file FILE of their own")
         .letter('R')
         .at_hosts(),
-    later(
+    built(
         "hosts",
         Required("LIST"),
         "Run the jobs on these hosts over ssh; n[01-12],x are 13 hosts. May be repeated",
     )
     .only_fiord(),
     built("hostsfile", Required("FILE"), "Run the jobs on the hosts that FILE lists, over ssh").only_fiord(),
-    later(
+    built(
         "hosts-data",
         Required("HOW"),
         "How the hosts of a run share their files: `private` (default; two hosts must not write one device), \
          `same` (all use all of them) or `split` (each uses its part)",
     )
     .only_fiord(),
-    later(
+    built(
         "on-lost",
         Required("HOW"),
         "If a host is lost: `abort` the run on all hosts (default), or `continue` on the others",
     )
     .only_fiord(),
-    later(
+    built(
         "ssh",
         Required("COMMAND"),
         "The command that reaches the hosts of --hosts; the host and the command to run there follow it \
          (`ssh -o BatchMode=yes`)",
     )
     .only_fiord(),
-    later("remote-fiord", Required("PATH"), "The fiord to run on the hosts of --hosts (`fiord`)")
+    built("remote-fiord", Required("PATH"), "The fiord to run on the hosts of --hosts (`fiord`)")
         .only_fiord(),
     built(
         "idle-prof",

@@ -1,0 +1,162 @@
+//! The coordinator of a run on many hosts: from the command line to the results of all hosts. It prints nothing.
+//!
+//! | question | module |
+//! |---|---|
+//! | which hosts run which jobs | [`HostsRun`] |
+//! | how is each host reached | [`reach`] |
+//! | what does their report contain | [`report`] |
+//! | which logs of a host may become which files | [`logs`] |
+
+pub mod logs;
+pub mod reach;
+
+use fiord_fabric::conductor::{HostOrder, OnLost, RunOrder};
+use fiord_fabric::hub::Hub;
+use fiord_fabric::merge::merged;
+use fiord_fabric::message::{HostsData, JobOrder};
+use fiord_fabric::outcome::HostsOutcome;
+use fiord_job::command::hosts::{HostGroup, HostsCommand};
+use fiord_job::command::{Action, DataSharing, Findings, GeneralOptions, Invocation, LostHost};
+use fiord_job::diagnostic::Diagnostic;
+use fiord_job::load::{Loader, Memory, RecordingLoader};
+use fiord_job::{invocation, version};
+use fiord_stat::hosts::HostsReport;
+use fiord_stat::report::{Report, SCHEMA};
+use fiord_sys::{clock, host};
+use fiord_types::Nanos;
+
+use self::reach::{Reach, Way};
+
+/// A run on many hosts whose jobs are valid as far as this machine can say. No host was contacted.
+#[derive(Debug)]
+pub struct HostsRun {
+    /// The hosts and their jobs.
+    pub order: RunOrder,
+    /// How each host is reached, in the order of the hosts.
+    pub ways: Vec<Way>,
+    /// Warnings about the jobs.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The jobs of a group of hosts, and what the coordinator read to parse them.
+#[derive(Debug)]
+struct CheckedGroup {
+    arguments: Vec<String>,
+    read: Memory,
+    invocation: Invocation,
+}
+
+impl HostsRun {
+    /// Reads the job files of a command line, and prepares the orders for the hosts. `None`: there is no job. `general`
+    /// are the options of this process, and `progress` is the time between two progress events of a host.
+    ///
+    /// # Errors
+    /// What is wrong with the jobs, or with the names of the hosts.
+    pub fn of(
+        command: &HostsCommand,
+        general: &GeneralOptions,
+        progress: Option<Nanos>,
+        loader: &mut dyn Loader,
+    ) -> Result<Option<HostsRun>, Vec<Diagnostic>> {
+        let mut run = HostsRun {
+            order: RunOrder {
+                hosts: Vec::new(),
+                version: version(),
+                holder: holder(),
+                on_lost: match general.hosts.on_lost {
+                    LostHost::Abort => OnLost::Abort,
+                    LostHost::Continue => OnLost::Continue,
+                },
+            },
+            ways: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let mut wrong = Vec::new();
+        for group in &command.groups {
+            let checked = CheckedGroup::of(group, loader)?;
+            if checked.invocation.action != Action::Run && group.own_files.is_empty() {
+                return Ok(None);
+            }
+            let job = checked.order(general, progress);
+            match reach::hosts(&group.hosts, &general.hosts, loader) {
+                Ok(hosts) => hosts.into_iter().for_each(|host| run.add(host, &job)),
+                Err(error) => wrong.push(*error),
+            }
+            run.warnings.extend(checked.invocation.warnings);
+        }
+        if wrong.is_empty() { Ok(Some(run)) } else { Err(wrong) }
+    }
+
+    fn add(&mut self, host: Reach, job: &JobOrder) {
+        self.order.hosts.push(HostOrder {
+            name: host.name,
+            port: host.way.port(),
+            job: job.clone(),
+        });
+        self.ways.push(host.way);
+    }
+
+    /// Begins to reach the hosts. Those that cannot be reached are lost peers of the result.
+    ///
+    /// # Errors
+    /// This process has no file descriptor left.
+    pub fn reach(&self) -> fiord_sys::Result<Hub> {
+        let mut hub = Hub::new()?;
+        for way in &self.ways {
+            match way {
+                Way::Command(command) => hub.start(command),
+                Way::Server(endpoint) => hub.connect(endpoint),
+            };
+        }
+        Ok(hub)
+    }
+}
+
+/// The report of a run, with the findings about its hosts unless the user wants none.
+#[must_use]
+pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
+    let written = Nanos(clock::wall());
+    let head = Report {
+        schema: SCHEMA,
+        version: version(),
+        written,
+        utc_offset_s: host::utc_offset(written.0 / 1_000_000_000),
+        ..Report::default()
+    };
+    let mut report = merged(outcome, head, &fiord_run::error::words);
+    if general.findings != Findings::Off {
+        let found = fiord_doctor::of_hosts(&report);
+        report.all.extras.findings = found.findings().cloned().collect();
+    }
+    report
+}
+
+impl CheckedGroup {
+    fn of(group: &HostGroup, loader: &mut dyn Loader) -> Result<CheckedGroup, Vec<Diagnostic>> {
+        let mut recording = RecordingLoader::of(loader);
+        let invocation = invocation(&group.local_arguments(), &mut recording)?;
+        Ok(CheckedGroup { arguments: group.arguments(), read: recording.into_memory(), invocation })
+    }
+
+    fn order(&self, general: &GeneralOptions, progress: Option<Nanos>) -> JobOrder {
+        JobOrder {
+            arguments: self.arguments.clone(),
+            files: self.read.files.clone(),
+            variables: self.read.variables.clone(),
+            data: match general.hosts.data {
+                None | Some(DataSharing::Private) => HostsData::Private,
+                Some(DataSharing::Same) => HostsData::Same,
+                Some(DataSharing::Split) => HostsData::Split,
+            },
+            progress,
+            fetch_logs: true,
+        }
+    }
+}
+
+/// Who runs this program, for the message that another coordinator gets.
+fn holder() -> String {
+    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
+    let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+    format!("{user}{}, process {}", host::name(), std::process::id())
+}

@@ -1,0 +1,171 @@
+//! Files with the logs of the hosts. The log `x_bw.1.log` of the host `n1` becomes `x_bw.1.log.n1`, as in fio.
+//!
+//! A host names the logs that it sends, and the coordinator need not trust it. So only names that the jobs themselves give
+//! to logs become files.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use fiord_fabric::conductor::RunOrder;
+use fiord_job::invocation;
+use fiord_job::load::HostWords;
+use fiord_job::option::handle::Opt;
+use fiord_job::option::table::{WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG};
+use fiord_sys::file::FileGuard;
+use fiord_types::{Bytes, Errno, HostIndex};
+
+use crate::agent::OrderLoader;
+
+/// The logs that arrive from the hosts of a run.
+#[derive(Debug)]
+pub struct FetchedLogs<'a> {
+    order: &'a RunOrder,
+    /// How the names of a host's logs may begin.
+    prefixes: HashMap<HostIndex, Vec<String>>,
+    /// The files of logs that are not complete. `None`: the log has failed, and the rest of it is ignored.
+    open: HashMap<(HostIndex, String), Option<LogFile>>,
+}
+
+#[derive(Debug)]
+struct LogFile {
+    file: File,
+    path: PathBuf,
+    /// Bytes so far.
+    length: Bytes,
+}
+
+/// Why a log of a host is not, or not completely, in a file here.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The jobs have no such log.
+    #[error("host {host} sent a log that its jobs do not write: {name:?}; it was ignored")]
+    Unknown {
+        /// The host.
+        host: String,
+        /// The name that it gave.
+        name: String,
+    },
+    /// A part of the log is missing.
+    #[error("host {host} sent an incomplete log; {} ends early", path.display())]
+    Gap {
+        /// The host.
+        host: String,
+        /// The file here.
+        path: PathBuf,
+    },
+    /// The file here cannot be written.
+    #[error("cannot write the log of host {host} to {}: {}", path.display(), Errno::explain(.source))]
+    Write {
+        /// The host.
+        host: String,
+        /// The file here.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+}
+
+impl<'a> FetchedLogs<'a> {
+    /// Prepares for the logs of a run.
+    #[must_use]
+    pub fn of(order: &'a RunOrder) -> Self {
+        FetchedLogs { order, prefixes: HashMap::new(), open: HashMap::new() }
+    }
+
+    /// Writes a part of a log. After an error, the rest of the log is ignored.
+    ///
+    /// # Errors
+    /// The name is not that of a log, a part is missing, or the file cannot be written.
+    pub fn part(
+        &mut self,
+        host: HostIndex,
+        name: &str,
+        offset: Bytes,
+        bytes: &[u8],
+        last: bool,
+    ) -> Result<(), FetchError> {
+        let key = (host, name.to_owned());
+        let mut log = match self.open.remove(&key) {
+            Some(None) => {
+                self.open.insert(key, None);
+                return Ok(());
+            }
+            Some(Some(log)) => log,
+            None => match self.create(host, name) {
+                Ok(log) => log,
+                Err(error) => {
+                    self.open.insert(key, None);
+                    return Err(error);
+                }
+            },
+        };
+        let written = log.append(offset, bytes, self.name(host));
+        match &written {
+            Ok(()) if last => None,
+            Ok(()) => self.open.insert(key, Some(log)),
+            Err(_) => self.open.insert(key, None),
+        };
+        written
+    }
+
+    /// The logs that hosts began to send but did not complete: files here.
+    pub fn incomplete(&self) -> impl Iterator<Item = &PathBuf> {
+        self.open.values().flatten().map(|log| &log.path)
+    }
+
+    fn name(&self, host: HostIndex) -> &str {
+        self.order.hosts.get(host.get()).map_or("", |order| &order.name)
+    }
+
+    fn create(&mut self, host: HostIndex, name: &str) -> Result<LogFile, FetchError> {
+        let host_name = self.name(host).to_owned();
+        let order = self.order;
+        let prefixes =
+            self.prefixes.entry(host).or_insert_with(|| prefixes(order, host).unwrap_or_default());
+        // Behind the prefix there are only the kind, the number and the extension.
+        let is_rest = |rest: &str| rest.starts_with('_') && !rest.contains(['/', '\0']);
+        if !prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(is_rest)) {
+            return Err(FetchError::Unknown { host: host_name, name: name.to_owned() });
+        }
+        // The name can be the path of a Unix socket.
+        let path = PathBuf::from(format!("{name}.{}", host_name.replace('/', "_")));
+        match FileGuard::generated().replace(&path) {
+            Ok(file) => Ok(LogFile { file, path, length: Bytes::ZERO }),
+            Err(error) => Err(FetchError::Write { host: host_name, path, source: error.into() }),
+        }
+    }
+}
+
+impl LogFile {
+    fn append(&mut self, offset: Bytes, bytes: &[u8], host: &str) -> Result<(), FetchError> {
+        let (host, path) = (host.to_owned(), self.path.clone());
+        if offset != self.length {
+            return Err(FetchError::Gap { host, path });
+        }
+        self.length = self.length.saturating_add(Bytes(bytes.len() as u64));
+        let written = self.file.write_all(bytes);
+        written.map_err(|source| FetchError::Write { host, path, source })
+    }
+}
+
+/// How the names of the logs of a host begin, according to its jobs.
+fn prefixes(order: &RunOrder, host: HostIndex) -> Option<Vec<String>> {
+    let job = &order.hosts.get(host.get())?.job;
+    let ranks = NonZeroU32::new(HostIndex::at(order.hosts.len()).0)?;
+    let words = HostWords { name: order.hosts[host.get()].name.clone(), rank: host, ranks };
+    let jobs = invocation(&job.arguments, &mut OrderLoader::new(job, words)).ok()?.jobs;
+    const LOGS: [Opt<Option<String>>; 4] =
+        [WRITE_BW_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG, WRITE_HIST_LOG];
+    let mut prefixes = Vec::new();
+    for (job, option) in jobs.iter().flat_map(|job| LOGS.map(|option| (job, option))) {
+        match job.get(option) {
+            Some(prefix) if prefix.is_empty() => prefixes.push(job.name.clone()),
+            Some(prefix) => prefixes.push(prefix),
+            None => {}
+        }
+    }
+    Some(prefixes)
+}

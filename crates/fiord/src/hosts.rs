@@ -1,0 +1,158 @@
+//! Runs jobs on many hosts and prints what they report.
+//!
+//! The thread that talks to the hosts also sends the heartbeats, so it neither prints nor writes logs: it hands events and
+//! parts of logs to the thread that does.
+
+mod console;
+
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use fiord_app::coordinator::logs::FetchedLogs;
+use fiord_app::coordinator::{self, HostsRun};
+use fiord_app::signals::FromSignals;
+use fiord_fabric::conductor::HostsEvent;
+use fiord_fabric::contract::Fabric;
+use fiord_fabric::drive::{HostsOutside, drive};
+use fiord_fabric::outcome::HostsOutcome;
+use fiord_job::command::hosts::HostsCommand;
+use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
+use fiord_job::load::MachineLoader;
+use fiord_run::{Interrupt, Interrupts};
+use fiord_stat::finding::{Finding, Severity};
+use fiord_stat::hosts::HostsReport;
+use fiord_types::{Bytes, HostIndex, Nanos};
+
+use self::console::HostsConsole;
+use crate::console::wants_live_line;
+use crate::exit::Exit;
+use crate::invoke;
+use crate::sink::{Sink, complain};
+
+/// Runs a command line that names hosts.
+pub(crate) fn run(command: &HostsCommand) -> Exit {
+    let invocation = match fiord_job::invocation(&command.rest, &mut MachineLoader) {
+        Ok(invocation) => invocation,
+        Err(errors) => return invoke::refuse(&errors),
+    };
+    match invocation.action {
+        Action::Run | Action::NoJobs(_) | Action::ParseOnly => jobs(command, &invocation),
+        _ => invoke::act(&invocation, &command.rest),
+    }
+}
+
+fn jobs(command: &HostsCommand, invocation: &Invocation) -> Exit {
+    let general = &invocation.general;
+    let progress = wants_live_line(general).then_some(Nanos(general.eta_interval.max(1_000_000)));
+    let run = match HostsRun::of(command, general, progress, &mut MachineLoader) {
+        Ok(Some(run)) => run,
+        Ok(None) => return invoke::nothing_to_do(&command.rest, ""),
+        Err(errors) => return invoke::refuse(&errors),
+    };
+    match invocation.action {
+        Action::ParseOnly => Exit::Success,
+        _ => execute(&run, general),
+    }
+}
+
+fn execute(run: &HostsRun, general: &GeneralOptions) -> Exit {
+    let failed = |complaint: String| {
+        complain(&complaint);
+        Exit::Failure
+    };
+    let signals = match FromSignals::install() {
+        Ok(signals) => signals,
+        Err(error) => return failed(format!("fio: cannot install signal handlers: {error}\n")),
+    };
+    let sink = match Sink::open(general.output.as_deref()) {
+        Ok(sink) => sink,
+        Err(complaint) => return failed(format!("{complaint}\n")),
+    };
+    let mut hub = match run.reach() {
+        Ok(hub) => hub,
+        Err(error) => return failed(format!("fio: cannot connect to hosts: {error}\n")),
+    };
+    signals.report_on_second();
+    hub.watch_signals(signals.source());
+    let mut console = HostsConsole::new(sink, general, &run.order);
+    let outcome = coordinate(&mut hub, run, signals, &mut console);
+    let report = coordinator::report(outcome, general);
+    console.finish(&report, exit(&report, general))
+}
+
+/// What the thread that talks to the hosts hands over.
+enum Shown {
+    Event(HostsEvent),
+    Log { host: HostIndex, name: String, offset: Bytes, bytes: Vec<u8>, last: bool },
+}
+
+/// Runs the jobs on the hosts. Another thread prints and writes meanwhile.
+fn coordinate(
+    fabric: &mut (dyn Fabric + Send),
+    run: &HostsRun,
+    signals: FromSignals,
+    console: &mut HostsConsole,
+) -> HostsOutcome {
+    let (sender, receiver) = mpsc::channel();
+    let mut logs = FetchedLogs::of(&run.order);
+    thread::scope(|scope| {
+        let driver =
+            scope.spawn(|| drive(fabric, &run.order, &mut Surroundings { signals, sender }));
+        for shown in receiver {
+            match shown {
+                Shown::Event(event) => console.event(event),
+                Shown::Log { host, name, offset, bytes, last } => {
+                    if let Err(error) = logs.part(host, &name, offset, &bytes, last) {
+                        console.log_failed(&error);
+                    }
+                }
+            }
+        }
+        driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+struct Surroundings {
+    signals: FromSignals,
+    sender: Sender<Shown>,
+}
+
+impl HostsOutside for Surroundings {
+    fn interrupt(&mut self) -> Option<i32> {
+        match self.signals.next() {
+            Some(Interrupt::End(signal)) => Some(signal),
+            Some(Interrupt::Status) | None => None,
+        }
+    }
+
+    fn event(&mut self, event: HostsEvent) {
+        // The receiver lives until this sender is dropped.
+        let _ = self.sender.send(Shown::Event(event));
+    }
+
+    fn log(&mut self, host: HostIndex, name: &str, offset: Bytes, bytes: &[u8], last: bool) {
+        let (name, bytes) = (name.to_owned(), bytes.to_vec());
+        let _ = self.sender.send(Shown::Log { host, name, offset, bytes, last });
+    }
+}
+
+/// The exit status of a run.
+fn exit(report: &HostsReport, general: &GeneralOptions) -> Exit {
+    let statuses = || report.hosts.iter().filter_map(|host| host.status);
+    let failed: usize =
+        statuses().filter(|status| (1..128).contains(status)).map(usize::from).sum();
+    let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
+    let fatal = general.findings == Findings::Fatal;
+    match failed {
+        _ if report.signal.is_some() => Exit::Signalled,
+        _ if report.is_partial() => Exit::Partial,
+        0 if fatal && report.all.extras.findings.iter().any(invalid) => Exit::Invalid,
+        0 => match statuses().max() {
+            Some(status) if status == Exit::Invalid.status() => Exit::Invalid,
+            Some(status) if status == Exit::Unverified.status() => Exit::Unverified,
+            Some(0) | None => Exit::Success,
+            Some(_) => Exit::Failure,
+        },
+        failed => Exit::Failed(failed),
+    }
+}

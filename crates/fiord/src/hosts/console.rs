@@ -1,0 +1,177 @@
+//! Prints output while jobs run on many hosts. The streams and formats are those of a run on this machine.
+
+use std::time::{Duration, Instant};
+
+use fiord_app::coordinator::logs::FetchError;
+use fiord_fabric::conductor::{HostsEvent, RunOrder};
+use fiord_job::command::GeneralOptions;
+use fiord_report::hosts;
+use fiord_report::output::Formats;
+use fiord_run::events::{Event, EventKind};
+use fiord_stat::hosts::HostsReport;
+use fiord_stat::progress::Progress;
+use fiord_types::HostIndex;
+
+use crate::console::{formats, header_of, job_failed};
+use crate::exit::Exit;
+use crate::live_line::LiveLine;
+use crate::sink::{self, Sink, complain};
+
+/// Prints the events of a run on many hosts, and its report.
+pub(crate) struct HostsConsole {
+    sink: Sink,
+    formats: Formats,
+    hosts: Vec<HostNameLines>,
+    live: LiveLine,
+    /// Time between two updates of the live line.
+    live_interval: Duration,
+    next_live: Instant,
+    /// Errors of the coordinator itself.
+    failed: bool,
+}
+
+/// How a host is called in lines.
+struct HostNameLines {
+    /// As the user wrote it, for messages.
+    typed: String,
+    /// Its own name, for results, as in fio.
+    own: String,
+    /// How far its jobs were last.
+    progress: Option<Box<Progress>>,
+}
+
+impl HostsConsole {
+    /// Creates a console for a run.
+    pub(crate) fn new(sink: Sink, general: &GeneralOptions, order: &RunOrder) -> Self {
+        let typed = order.hosts.iter().map(|host| host.name.clone());
+        let host = |name: String| HostNameLines { own: name.clone(), typed: name, progress: None };
+        HostsConsole {
+            sink,
+            formats: formats(general),
+            hosts: typed.map(host).collect(),
+            live: LiveLine::new(general),
+            live_interval: Duration::from_nanos(general.eta_interval),
+            next_live: Instant::now(),
+            failed: false,
+        }
+    }
+
+    /// Prints an event.
+    pub(crate) fn event(&mut self, event: HostsEvent) {
+        match event {
+            HostsEvent::Welcomed { host, facts } => {
+                self.header(&hosts::greeting(&facts));
+                if let Some(names) = self.hosts.get_mut(host.get()) {
+                    names.own = facts.hostname;
+                }
+            }
+            HostsEvent::Checked { host, jobs } => {
+                self.notice(host, &jobs.warnings);
+                self.lines(host, &jobs.introduction);
+            }
+            HostsEvent::Run { host, event } => {
+                if let Ok(event) = serde_json::from_value::<Event>(event) {
+                    self.run_event(host, event.kind);
+                }
+            }
+            HostsEvent::Failed { host, failure } => {
+                let why = failure.why.trim_end();
+                let name = self.typed(host);
+                // A host that refuses its jobs sends complete messages of several lines.
+                let gap = if why.contains('\n') { "\n" } else { " " };
+                complain(&format!("fio: host {name}: {}:{gap}{why}\n", failure.stage.words()));
+            }
+            HostsEvent::Stopping { signal: Some(signal), .. } => {
+                complain(&format!("\nfio: terminating on signal {signal}\n"));
+            }
+            HostsEvent::Stopping { why, signal: None } => {
+                complain(&format!("fio: the jobs end on all hosts: {why}\n"));
+            }
+            HostsEvent::Stage(_)
+            | HostsEvent::Ready { .. }
+            | HostsEvent::Starting { .. }
+            | HostsEvent::Ended { .. } => {}
+        }
+    }
+
+    fn run_event(&mut self, host: HostIndex, event: EventKind) {
+        let event = match event {
+            EventKind::Progress(progress) => return self.progress(host, progress),
+            other => other,
+        };
+        let errors = |console: &Self, text: &str| complain(&prefixed(console.typed(host), text));
+        match &event {
+            EventKind::JobEnded { job, pid, failure: Some(failure), .. } => {
+                errors(self, &job_failed(job, *pid, failure));
+            }
+            EventKind::Warning { job, what } => {
+                let job = job.as_ref().map(|job| format!("{job}: ")).unwrap_or_default();
+                self.notice(host, &format!("fio: {job}{what}\n"));
+            }
+            EventKind::BadBlock { job, what } => errors(self, &format!("fio: job {job}: {what}\n")),
+            EventKind::SurvivedError { what } => errors(self, &format!("fio: {what}\n")),
+            event => {
+                let text = header_of(event);
+                self.lines(host, &text);
+            }
+        }
+    }
+
+    /// Shows the progress of all hosts. Each host sends its own at its own time, so the line lags by up to an interval.
+    fn progress(&mut self, host: HostIndex, progress: Box<Progress>) {
+        if let Some(names) = self.hosts.get_mut(host.get()) {
+            names.progress = Some(progress);
+        }
+        let now = Instant::now();
+        if now >= self.next_live {
+            self.next_live = now + self.live_interval;
+            let all = self.hosts.iter().filter_map(|names| names.progress.as_deref());
+            self.live.show(&Progress::of_hosts(all));
+        }
+    }
+
+    /// A log of a host is not, or not completely, in a file.
+    pub(crate) fn log_failed(&mut self, error: &FetchError) {
+        self.failed = true;
+        complain(&format!("fio: {error}\n"));
+    }
+
+    /// Writes the results. Returns `exit`, or another status if something could not be written.
+    pub(crate) fn finish(mut self, report: &HostsReport, exit: Exit) -> Exit {
+        self.live.end(&self.sink);
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = hosts::write(report, self.formats, &mut bytes);
+        self.sink.put(&bytes);
+        let exit = if self.failed && exit == Exit::Success { Exit::Failure } else { exit };
+        self.sink.end(exit)
+    }
+
+    /// Prints lines of a host for people.
+    fn lines(&mut self, host: HostIndex, text: &str) {
+        let own = self.hosts.get(host.get()).map_or("", |names| &names.own);
+        let text = hosts::introduction(own, text);
+        self.header(&text);
+    }
+
+    fn header(&mut self, text: &str) {
+        if self.formats.wants_header() {
+            self.sink.put(text.as_bytes());
+        }
+    }
+
+    /// Shows a note of a host on a terminal. Its report also contains it.
+    fn notice(&self, host: HostIndex, text: &str) {
+        let text = prefixed(self.typed(host), text);
+        sink::notice(&text, self.formats.wants_header() || self.sink.is_file());
+    }
+
+    fn typed(&self, host: HostIndex) -> &str {
+        self.hosts.get(host.get()).map_or("", |names| &names.typed)
+    }
+}
+
+/// Puts the name of the host in front of each line.
+fn prefixed(host: &str, text: &str) -> String {
+    text.lines().map(|line| format!("<{host}> {line}\n")).collect()
+}

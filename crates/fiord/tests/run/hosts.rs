@@ -1,0 +1,169 @@
+//! Runs on many hosts. The hosts are directories of this machine: a script takes the place of ssh.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::fiord::{Place, Ran, end, signal};
+
+const SOON: Duration = Duration::from_secs(30);
+
+/// Takes the place of ssh: each host is a directory. There is no host `gone`.
+const SSH: &str = r#"#!/bin/sh
+host=$1
+shift
+[ "$host" = gone ] && { echo "ssh: Could not resolve hostname gone" >&2; exit 255; }
+mkdir -p "$host" && cd "$host" || exit 1
+echo $$ > pid
+exec "$@"
+"#;
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("ssh", SSH);
+    let path = place.path("ssh");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    place
+}
+
+/// The command line of a run on these hosts.
+fn line(place: &Place, hosts: &str, rest: &str) -> String {
+    let ssh = place.path("ssh").display().to_string();
+    let fiord = env!("CARGO_BIN_EXE_fiord");
+    format!("--hosts={hosts} --ssh={ssh} --remote-fiord={fiord} {rest}")
+}
+
+fn started(place: &Place, hosts: &str, rest: &str) -> Child {
+    place.start(&line(place, hosts, rest))
+}
+
+fn run(place: &Place, hosts: &str, rest: &str) -> Ran {
+    end(started(place, hosts, rest), SOON)
+}
+
+/// Waits until a file of the test exists.
+#[track_caller]
+fn wait_for(place: &Place, name: &str) {
+    let until = Instant::now() + SOON;
+    while !place.path(name).exists() {
+        assert!(Instant::now() < until, "{name} does not exist");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Job and host of each entry.
+fn names(document: &Value) -> Vec<(&str, &str)> {
+    let clients = document["client_stats"].as_array().unwrap();
+    fn text<'a>(job: &'a Value, key: &str) -> &'a str {
+        job[key].as_str().unwrap_or_default()
+    }
+    clients.iter().map(|job| (text(job, "jobname"), text(job, "hostname"))).collect()
+}
+
+#[test]
+fn jobs_run_on_all_hosts_and_are_added() {
+    let place = place();
+    let jobs = "--output-format=json --name=a --rw=write --bs=4k --size=64k --filename=f-$host-$rank-$ranks";
+    let ran = run(&place, "n[1-3]", jobs).ok();
+    let document = ran.json();
+    assert_eq!(names(&document), [("a", "n1"), ("a", "n2"), ("a", "n3"), ("All clients", "n3")]);
+    let clients = document["client_stats"].as_array().unwrap();
+    assert!(clients[..3].iter().all(|job| job["write"]["io_bytes"] == 65536), "{ran:?}");
+    assert_eq!(clients[3]["write"]["io_bytes"], 3 * 65536);
+    assert_eq!(std::fs::metadata(place.path("n2/f-n2-1-3")).unwrap().len(), 65536);
+}
+
+#[test]
+fn job_files_are_read_here_and_logs_come_back() {
+    let place = place();
+    place.write("shared.inc", "ioengine=null\nsize=1m\n");
+    place.write(
+        "a.fio",
+        "[global]\ninclude shared.inc\n[a]\nrw=read\nbs=${BLOCK}\nwrite_iops_log=x\n",
+    );
+    let mut command = place.command(&line(&place, "p,q", "a.fio"));
+    let ran = Ran::from(command.env("BLOCK", "8k").output().unwrap()).ok();
+    assert!(ran.out.contains("All clients: (groupid=0, jobs=2)"), "{ran:?}");
+    assert!(ran.out.contains("bs=(R) 8192B-8192B"), "{ran:?}");
+    let log = |host: &str| std::fs::read_to_string(place.path(&format!("x_iops.1.log.{host}")));
+    assert!(log("p").unwrap().lines().count() > 0);
+    assert!(log("q").is_ok());
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_named() {
+    let place = place();
+    let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1m";
+    let ran = run(&place, "n1,gone", jobs);
+    assert_eq!(ran.status, Some(249), "{ran:?}");
+    assert!(ran.err.contains("host gone"), "{ran:?}");
+    assert!(ran.err.contains("Could not resolve hostname gone"), "{ran:?}");
+    ran.json();
+
+    let ran = run(&place, "n1,gone", &format!("--on-lost=continue {jobs}"));
+    assert_eq!(ran.status, Some(249), "{ran:?}");
+    assert_eq!(names(&ran.json()), [("a", "n1")]);
+}
+
+#[test]
+fn a_host_that_dies_is_named_and_the_others_report() {
+    let place = place();
+    let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
+                --write_bw_log=begun --log_avg_msec=100 --exec_prerun=true";
+    let child = started(&place, "n1,n2", jobs);
+    wait_for(&place, "n2/begun_bw.1.log");
+    std::thread::sleep(Duration::from_millis(300));
+    let pid = std::fs::read_to_string(place.path("n2/pid")).unwrap();
+    let begun = Instant::now();
+    let killed = std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
+    assert!(killed.success());
+    let ran = end(child, SOON);
+    assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+    assert_eq!(ran.status, Some(249), "{ran:?}");
+    assert!(ran.err.contains("host n2"), "{ran:?}");
+    let document = ran.json();
+    let clients = document["client_stats"].as_array().unwrap();
+    assert!(clients[0]["read"]["io_bytes"].as_u64().unwrap() > 0, "{ran:?}");
+}
+
+#[test]
+fn ctrl_c_ends_the_jobs_of_all_hosts_within_a_second() {
+    let place = place();
+    let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
+                --exec_prerun=true --write_bw_log=begun";
+    let child = started(&place, "n1,n2", jobs);
+    wait_for(&place, "n2/begun_bw.1.log");
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    signal(&child, "INT");
+    let ran = end(child, SOON);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert_eq!(ran.status, Some(128), "{ran:?}");
+    assert!(ran.err.contains("fio: terminating on signal 2"), "{ran:?}");
+    let document = ran.json();
+    let clients = document["client_stats"].as_array().unwrap();
+    assert_eq!(clients.len(), 3, "{ran:?}");
+    assert!(clients.iter().all(|job| job["read"]["io_bytes"].as_u64().unwrap() > 0), "{ran:?}");
+}
+
+#[test]
+fn wrong_jobs_are_reported_before_any_host_is_reached() {
+    let place = place();
+    let ran = run(&place, "n1", "--name=a --rw=reed --size=1m");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("reed"), "{ran:?}");
+    assert!(!place.path("n1").exists());
+    let ran = run(&place, "n[1", "--name=a --rw=read --size=1m");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("list of hosts n[1"), "{ran:?}");
+}
+
+#[test]
+fn what_only_a_host_knows_is_reported_with_its_name() {
+    let place = place();
+    let ran = run(&place, "n1,n2", "--name=a --rw=read --size=1m --filename=/nowhere/x");
+    assert!(ran.err.contains("host n1") && ran.err.contains("/nowhere"), "{ran:?}");
+    assert!(matches!(ran.status, Some(1..=127 | 249)), "{ran:?}");
+}
