@@ -57,8 +57,6 @@ enum ReachError {
     File { list: String, error: io::Error },
     #[error(transparent)]
     Endpoint(#[from] BadEndpoint),
-    #[error("`{name}` is no name of a host. To fix: write HOST or USER@HOST")]
-    Name { name: String },
 }
 
 /// The hosts that the user named, in order.
@@ -103,7 +101,7 @@ fn of_option(
     }
     let reach = |name: String| match names.form {
         HostForm::Client => server(&name),
-        HostForm::List | HostForm::File => over_ssh(name, options),
+        HostForm::List | HostForm::File => Ok(over_ssh(name, options)),
     };
     listed.into_iter().map(reach).collect()
 }
@@ -124,12 +122,8 @@ fn server(address: &str) -> Result<Reach, ReachError> {
     Ok(Reach { name, way: Way::Server(endpoint) })
 }
 
-/// Reaches a host with ssh, which passes the words behind the host to a shell there.
-fn over_ssh(name: String, options: &HostsOptions) -> Result<Reach, ReachError> {
-    // ssh would take such a name for an option, and options of ssh can run commands here.
-    if name.starts_with('-') || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        return Err(ReachError::Name { name });
-    }
+/// Reaches a host with ssh, whose options the names of a list cannot be. ssh passes the words behind the host to a shell there.
+fn over_ssh(name: String, options: &HostsOptions) -> Reach {
     let mut command: Vec<String> = match options.ssh.as_slice() {
         [] => SSH.iter().map(|word| (*word).to_owned()).collect(),
         words => words.to_vec(),
@@ -137,7 +131,7 @@ fn over_ssh(name: String, options: &HostsOptions) -> Result<Reach, ReachError> {
     command.push(name.clone());
     command.push(quoted(options.remote_fiord.as_deref().unwrap_or("fiord")));
     command.extend(["agent", "--stdio"].map(String::from));
-    Ok(Reach { name, way: Way::Command(command) })
+    Reach { name, way: Way::Command(command) }
 }
 
 /// A word for a shell.
@@ -182,7 +176,7 @@ mod tests {
     fn a_name_never_becomes_an_option_of_ssh() {
         let wrong =
             |list: &str| reached(&["--hosts", list, "--name=a"], &mut Memory::job("")).unwrap_err();
-        assert!(wrong("-oProxyCommand=x").contains("is no name of a host"));
+        assert!(wrong("-oProxyCommand=x").contains("begins like an option"));
         assert!(wrong("a,b]").starts_with("list of hosts a,b]: character 4"));
     }
 }
