@@ -1,8 +1,10 @@
 //! The hub with real processes and sockets.
 
+mod bad_networks;
 #[cfg(feature = "tls")]
 mod encrypted;
 mod processes;
+mod proxy;
 mod sockets;
 
 use std::time::Duration;
