@@ -2,7 +2,9 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::time::Duration;
 
+use fiord_sys::poll::{self, Readiness, Waited};
 use fiord_types::Errno;
 
 use super::abi::*;
@@ -303,14 +305,8 @@ impl<S: Submission, C: Completion> Ring<S, C> {
     /// Submits, then waits with `ppoll(2)`: before Linux 5.11 `io_uring_enter(2)` has no timeout.
     fn call_then_poll(&self, send: u32, flags: u32, ns: u64) -> Result<u32, Errno> {
         let sent = self.call(send, 0, flags, None)?;
-        let mut poll = libc::pollfd { fd: self.fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let time = libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as i64,
-        };
-        // SAFETY: the call reads one pollfd and one timespec, which outlive it.
-        match unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) } {
-            0 if sent == 0 => Err(Errno::ETIME),
+        match poll::wait_for(&self.fd, Readiness::Readable, Some(Duration::from_nanos(ns))) {
+            Ok(Waited::TimedOut) if sent == 0 => Err(Errno::ETIME),
             _ => Ok(sent),
         }
     }

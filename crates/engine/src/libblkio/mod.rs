@@ -14,6 +14,7 @@ use std::time::Duration;
 use blkio::{Blkioq, Completion, MemoryRegion, ReqFlags, iovec};
 use fiord_plan::{EndpointError, EndpointFacts, LibblkioPlan, LibblkioWaitMode};
 use fiord_sys::host;
+use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
 use fiord_types::{Errno, FileIndex};
 
 use self::instance::{Instance, PURPOSE};
@@ -236,19 +237,13 @@ impl Libblkio {
     /// again.
     fn wait_for_event(&self, timeout: Option<u64>) -> Result<bool, EngineError> {
         let Some(events) = self.lane.as_ref().and_then(|lane| lane.events) else { return Ok(true) };
-        let mut poll = libc::pollfd { fd: events, events: libc::POLLIN, revents: 0 };
-        let time = timeout.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as i64,
-        });
-        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref::<libc::timespec>);
         // The descriptor does not block, so that a wait can have a limit.
-        // SAFETY: both pointers are valid during the call.
-        match unsafe { libc::ppoll(&raw mut poll, 1, time, std::ptr::null()) } {
-            -1 if Errno::last() == Errno::EINTR => return Ok(false),
-            -1 => return Err(EngineError::call(PURPOSE, "ppoll", Errno::last())),
-            0 => return Ok(true),
-            _ => {}
+        let mut entries = [PollEntry::new(events, Readiness::Readable)];
+        let waited = poll::wait(&mut entries, timeout.map(Duration::from_nanos));
+        match waited.map_err(|error| EngineError::from_sys(PURPOSE, &error))? {
+            Waited::Interrupted => return Ok(false),
+            Waited::TimedOut => return Ok(true),
+            Waited::Ready => {}
         }
         let mut count = 0u64;
         // SAFETY: `count` has room for the 8 bytes of an event counter.

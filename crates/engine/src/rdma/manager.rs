@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use fiord_sys::net::SocketAddress;
+use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
 use fiord_types::Errno;
 
 use super::abi::{CONNECTIONS, CmEvent, CmId, EventChannel, RdmaFunctions, event};
@@ -226,21 +227,14 @@ impl Drop for Manager {
 
 /// Waits until one of the descriptors is readable, the time has passed or a signal arrives.
 pub(super) fn wait_for(fds: &[RawFd], time: Duration) -> Result<bool, EngineError> {
-    let mut list = [libc::pollfd { fd: -1, events: libc::POLLIN, revents: 0 }; 2];
+    // The kernel ignores a descriptor of -1.
+    let mut list = [PollEntry::new(-1, Readiness::Readable); 2];
     for (entry, fd) in list.iter_mut().zip(fds) {
-        entry.fd = *fd;
+        *entry = PollEntry::new(*fd, Readiness::Readable);
     }
-    let time =
-        libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
-    // SAFETY: the list and the time are valid during the call; a descriptor of -1 is ignored.
-    let ret = unsafe {
-        libc::ppoll(list.as_mut_ptr(), list.len() as u64, &raw const time, std::ptr::null())
-    };
-    match ret {
-        0.. => Ok(ret > 0),
-        _ if Errno::last() == Errno::EINTR => Ok(false),
-        _ => Err(EngineError::call("ioengine=rdma", "ppoll", Errno::last())),
-    }
+    let waited = poll::wait(&mut list, Some(time));
+    let failed = |error| EngineError::from_sys("ioengine=rdma", &error);
+    Ok(waited.map_err(failed)? == Waited::Ready)
 }
 
 /// The address behind `HOST:PORT`.
