@@ -206,6 +206,9 @@ _fiord() {
         --max-jobs=
         --server=
         --daemonize=
+        --policy=
+        --keys=
+        --insecure
         --client=
         --remote-config=
         --hosts=

@@ -16,7 +16,9 @@ use fiord_fabric::merge::merged;
 use fiord_fabric::message::{HostsData, JobOrder};
 use fiord_fabric::outcome::HostsOutcome;
 use fiord_job::command::hosts::{HostGroup, HostsCommand};
-use fiord_job::command::{Action, DataSharing, Findings, GeneralOptions, Invocation, LostHost};
+use fiord_job::command::{
+    Action, DataSharing, Findings, GeneralOptions, HostsOptions, Invocation, LostHost,
+};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::{Loader, Memory, RecordingLoader};
 use fiord_job::{invocation, version};
@@ -26,6 +28,7 @@ use fiord_sys::{clock, host};
 use fiord_types::Nanos;
 
 use self::reach::{Reach, Way};
+use crate::protection::{ProtectionError, protect};
 
 /// A run on many hosts whose jobs are valid as far as this machine can say. No host was contacted.
 #[derive(Debug)]
@@ -99,9 +102,11 @@ impl HostsRun {
     /// Begins to reach the hosts. Those that cannot be reached are lost peers of the result.
     ///
     /// # Errors
-    /// This process has no file descriptor left.
-    pub fn reach(&self) -> fiord_sys::Result<Hub> {
+    /// This process has no file descriptor left, or there are no keys for servers on other machines.
+    pub fn reach(&self, options: &HostsOptions) -> Result<Hub, ReachError> {
         let mut hub = Hub::new()?;
+        let servers: Vec<_> = self.ways.iter().filter_map(Way::endpoint).collect();
+        protect(&mut hub, &servers, options)?;
         for way in &self.ways {
             match way {
                 Way::Command(command) => hub.start(command),
@@ -110,6 +115,17 @@ impl HostsRun {
         }
         Ok(hub)
     }
+}
+
+/// Why no host can be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum ReachError {
+    /// A system call failed.
+    #[error(transparent)]
+    System(#[from] fiord_sys::Error),
+    /// The connections would not be protected.
+    #[error(transparent)]
+    Protection(#[from] ProtectionError),
 }
 
 /// The report of a run, with the findings about its hosts unless the user wants none.

@@ -9,6 +9,7 @@
 //! | what introduces the jobs before a run | [`introduction`] |
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`signals`] |
 //! | which file triggers a report | [`status_file`] |
+//! | which connections between hosts need keys | [`protection`] |
 //! | how does this machine run jobs for a coordinator elsewhere | [`agent`] |
 //! | how does it coordinate jobs on other machines | [`coordinator`] |
 //!
@@ -33,6 +34,7 @@ pub mod check;
 pub mod coordinator;
 pub mod introduction;
 pub mod prepared;
+pub mod protection;
 pub mod signals;
 pub mod status_file;
 mod survey;

@@ -1,4 +1,4 @@
-//! `fiord agent --stdio`, which the coordinator of a run on many hosts starts on each host, and `fiord --server`.
+//! `fiord agent --stdio`, which the coordinator of a run on many hosts starts on each host, and the agent of a server.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn stdio() -> Exit {
 }
 
 /// Serves coordinators until the end of the agent. `listens`: one after the other.
-fn run(
+pub(crate) fn run(
     mut hub: Hub,
     signals: &'static Signals,
     (listens, policy): (bool, HostPolicy),

@@ -68,7 +68,7 @@ fn execute(run: &HostsRun, general: &GeneralOptions) -> Exit {
         Ok(sink) => sink,
         Err(complaint) => return failed(format!("{complaint}\n")),
     };
-    let mut hub = match run.reach() {
+    let mut hub = match run.reach(&general.hosts) {
         Ok(hub) => hub,
         Err(error) => return failed(format!("fio: cannot connect to hosts: {error}\n")),
     };

@@ -22,6 +22,7 @@ use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::findings;
 use crate::hosts;
+use crate::server;
 use crate::sink::{self, Sink, complain};
 use crate::subcommand;
 
@@ -59,6 +60,7 @@ pub(crate) fn act(invocation: &Invocation, args: &[String]) -> Exit {
         Action::InflateLog(path) => subcommand::inflate(path),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
         Action::NoJobs(help) => nothing_to_do(args, help),
+        Action::Serve => server::run(&invocation.general),
         Action::MergeTraces => merge_traces(invocation),
         Action::ParseOnly | Action::Run => match Prepared::of(invocation) {
             Ok(jobs) => prepared(invocation, &jobs),

@@ -13,6 +13,7 @@
 //! | what does `--cpuclock-test` compare | [`cpu_clocks`] |
 //! | what does `fiord check` print | [`check`] |
 //! | how does `fiord agent` run the jobs of a coordinator | [`agent`] |
+//! | how does a server run the jobs of clients | [`server`] |
 //! | `fiord options` and other subcommands | [`subcommand`] |
 
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ mod findings;
 mod hosts;
 mod invoke;
 mod live_line;
+mod server;
 mod sink;
 mod subcommand;
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::IsTerminal;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::{Error, Result};
@@ -117,6 +117,23 @@ pub fn run_shell(
         Some(code) => ProcessEnding::Exited(code),
         None => ProcessEnding::Killed(status.signal().unwrap_or(0)),
     })
+}
+
+/// Starts a program in a session of its own: it has no terminal, and no signal of a terminal reaches it.
+///
+/// # Errors
+/// Those of `setsid(2)`, `fork(2)` and `execve(2)`.
+pub fn start_session(command: &mut Command) -> std::io::Result<Child> {
+    let enter = || {
+        // SAFETY: takes and returns integers; it may be called between fork and exec.
+        if unsafe { libc::setsid() } < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        unblock_signals()
+    };
+    // SAFETY: between fork and exec, the function makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(enter) };
+    command.spawn()
 }
 
 /// Unblocks all signals in a new process, which inherits the mask of the thread that starts it.

@@ -53,6 +53,8 @@ struct Stranger {
     since: Nanos,
     /// Where it is, for messages.
     place: String,
+    /// It wants this agent, whose last coordinator is gone but whose jobs have not all ended.
+    hello: Option<Hello>,
 }
 
 /// The time with one coordinator.
@@ -94,7 +96,7 @@ impl<'a> AgentLink<'a> {
     ) -> Self {
         let mut strangers = HashMap::new();
         if !settings.listens {
-            let stranger = Stranger { since: now(), place: "the coordinator".into() };
+            let stranger = Stranger { since: now(), place: "the coordinator".into(), hello: None };
             strangers.insert(HostIndex(0), stranger);
         }
         AgentLink {
@@ -116,6 +118,7 @@ impl<'a> AgentLink<'a> {
                 self.end_for(signal);
             }
             self.reap();
+            self.greet_waiting();
             self.forward();
             self.watch();
             if let Some(end) = self.over() {
@@ -213,7 +216,8 @@ impl<'a> AgentLink<'a> {
         }
         self.watch_session(now);
         let silent = |(peer, stranger): (&HostIndex, &Stranger)| {
-            (now.saturating_sub(stranger.since) > GREETING).then_some(*peer)
+            let silent = stranger.hello.is_none() && now.saturating_sub(stranger.since) > GREETING;
+            silent.then_some(*peer)
         };
         let silent: Vec<HostIndex> = self.strangers.iter().filter_map(silent).collect();
         for peer in silent {
@@ -261,7 +265,7 @@ impl<'a> AgentLink<'a> {
         let holds = self.session.as_ref().is_some_and(|session| session.peer == from);
         match what {
             Happening::Joined { peer } => {
-                self.strangers.insert(from, Stranger { since: at, place: peer });
+                self.strangers.insert(from, Stranger { since: at, place: peer, hello: None });
             }
             Happening::Lost(loss) if holds => self.lose(&loss.to_string()),
             Happening::Lost(loss) => {
@@ -271,7 +275,13 @@ impl<'a> AgentLink<'a> {
             }
             Happening::Message(bytes) => match decode::<ToHost>(&bytes) {
                 Ok((message, _)) if holds => self.answer(at, message),
-                Ok((ToHost::Hello(hello), _)) => self.greet(from, hello),
+                Ok((ToHost::Hello(hello), _)) => {
+                    if let Some(stranger) = self.strangers.get_mut(&from) {
+                        stranger.hello = Some(hello);
+                    }
+                    self.greet_waiting();
+                }
+                Ok((ToHost::Heartbeat | ToHost::Probe { .. }, _)) if self.waits(from) => {}
                 Ok(_) => self.refuse(from, "the first message is not a hello"),
                 Err(error) if holds => self.lose(&error.to_string()),
                 Err(error) => self.refuse(from, &error.to_string()),
@@ -287,11 +297,32 @@ impl<'a> AgentLink<'a> {
         (self.notify)(AgentNotice::Refused { peer, why });
     }
 
+    /// Whether a peer waits for the end of another coordinator's jobs.
+    fn waits(&self, peer: HostIndex) -> bool {
+        self.strangers.get(&peer).is_some_and(|stranger| stranger.hello.is_some())
+    }
+
     /// Refuses a peer that does not hold this agent.
     fn refuse(&mut self, peer: HostIndex, why: &str) {
         let Some(stranger) = self.strangers.remove(&peer) else { return };
         self.fabric.refuse(peer, why);
         self.gone(stranger.place, why.to_owned());
+    }
+
+    /// Greets the peers that wait for the end of another coordinator's jobs.
+    fn greet_waiting(&mut self) {
+        let waits = |session: &Session| match &session.lost {
+            Some((since, _)) => now().saturating_sub(*since) < HOPELESS,
+            None => session.released,
+        };
+        if self.session.as_ref().is_some_and(waits) {
+            return;
+        }
+        let waiting: Vec<HostIndex> = self.strangers.keys().copied().collect();
+        for peer in waiting {
+            let hello = self.strangers.get_mut(&peer).and_then(|stranger| stranger.hello.take());
+            hello.into_iter().for_each(|hello| self.greet(peer, hello));
+        }
     }
 
     fn greet(&mut self, from: HostIndex, hello: Hello) {

@@ -29,6 +29,15 @@ pub enum Way {
 }
 
 impl Way {
+    /// The address of the server. `None` if a command reaches the host.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Way::Server(endpoint) => Some(endpoint),
+            Way::Command(_) => None,
+        }
+    }
+
     /// The TCP port of the server. `None` for other ways.
     #[must_use]
     pub fn port(&self) -> Option<u16> {

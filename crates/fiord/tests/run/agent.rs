@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use fiord_fabric::contract::{Arrival, Fabric, Happening, Loss};
-use fiord_fabric::hub::Hub;
-use fiord_fabric::message::{FromHost, Hello, JobOrder, ToHost, decode, encode};
+use fiord_fabric::hub::{Endpoint, Hub};
+use fiord_fabric::message::{Ended, FromHost, Hello, JobOrder, ToHost, decode, encode};
 use fiord_sys::clock;
 use fiord_types::{HostIndex, Nanos};
 
@@ -15,8 +15,8 @@ use crate::fiord::Place;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Agents, and the messages to them.
-struct Agents {
-    hub: Hub,
+pub(crate) struct Agents {
+    pub(crate) hub: Hub,
 }
 
 impl Agents {
@@ -29,26 +29,38 @@ impl Agents {
         let command = ["sh", "-c", &line].map(String::from);
         for rank in 0..count {
             let host = agents.hub.start(&command);
-            agents.say(
-                host,
-                &ToHost::Hello(Hello {
-                    version: "test".into(),
-                    holder: "a test".into(),
-                    host: format!("host{rank}"),
-                    rank: HostIndex(rank),
-                    ranks: NonZeroU32::new(count).unwrap(),
-                }),
-            );
-            agents.hub.trust(host);
+            agents.greet(host, rank, count);
         }
         agents
     }
 
-    fn say(&mut self, host: HostIndex, message: &ToHost) {
+    /// Connects to a server, and greets it.
+    pub(crate) fn connect(mut hub: Hub, server: &Endpoint) -> Agents {
+        let host = hub.connect(server);
+        let mut agents = Agents { hub };
+        agents.greet(host, 0, 1);
+        agents
+    }
+
+    fn greet(&mut self, host: HostIndex, rank: u32, ranks: u32) {
+        self.say(
+            host,
+            &ToHost::Hello(Hello {
+                version: "test".into(),
+                holder: "a test".into(),
+                host: format!("host{rank}"),
+                rank: HostIndex(rank),
+                ranks: NonZeroU32::new(ranks).unwrap(),
+            }),
+        );
+        self.hub.trust(host);
+    }
+
+    pub(crate) fn say(&mut self, host: HostIndex, message: &ToHost) {
         self.hub.send(host, encode(message, &[]));
     }
 
-    fn order(&mut self, host: HostIndex, arguments: &[&str]) {
+    pub(crate) fn order(&mut self, host: HostIndex, arguments: &[&str]) {
         let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let order = JobOrder { arguments, ..JobOrder::default() };
         self.say(host, &ToHost::Job(Box::new(order)));
@@ -56,7 +68,7 @@ impl Agents {
 
     /// The next arrival that is no heartbeat and no event.
     #[track_caller]
-    fn next(&mut self) -> (HostIndex, Happening) {
+    pub(crate) fn next(&mut self) -> (HostIndex, Happening) {
         let since = Instant::now();
         while since.elapsed() < LIMIT {
             let until = Nanos(clock::monotonic()).saturating_add(Nanos::from_millis(500));
@@ -75,16 +87,28 @@ impl Agents {
 
     /// The next message.
     #[track_caller]
-    fn message(&mut self) -> (HostIndex, FromHost) {
+    pub(crate) fn message(&mut self) -> (HostIndex, FromHost) {
         match self.next() {
             (host, Happening::Message(bytes)) => (host, decode(&bytes).unwrap().0),
             other => panic!("{other:?}"),
         }
     }
 
+    /// Waits for the end of a run.
+    #[track_caller]
+    pub(crate) fn ended(&mut self) -> Ended {
+        loop {
+            match self.message().1 {
+                FromHost::Ended(ended) => return *ended,
+                FromHost::Result { .. } | FromHost::Report(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     /// Lets all agents check and start these jobs. Returns the start time.
     #[track_caller]
-    fn run(&mut self, arguments: &[&str]) -> Nanos {
+    pub(crate) fn run(&mut self, arguments: &[&str]) -> Nanos {
         let hosts: Vec<HostIndex> = (0..self.hub.size()).map(HostIndex).collect();
         for _ in &hosts {
             assert!(matches!(self.message(), (_, FromHost::Welcome(_))));
@@ -163,13 +187,7 @@ fn what_a_command_prints_does_not_disturb_the_messages() {
     agents.say(HostIndex(0), &ToHost::LayOut);
     assert!(matches!(agents.message(), (_, FromHost::Ready)));
     agents.say(HostIndex(0), &ToHost::Start { at: Nanos::ZERO });
-    let ended = loop {
-        match agents.message().1 {
-            FromHost::Ended(ended) => break ended,
-            FromHost::Result { .. } | FromHost::Report(_) => {}
-            other => panic!("{other:?}"),
-        }
-    };
+    let ended = agents.ended();
     assert_eq!(ended.status, Some(0), "{ended:?}");
 }
 

@@ -39,6 +39,7 @@ mod replay_blocks;
 mod safety;
 mod sandbox;
 mod scale;
+mod server;
 mod sprandom;
 mod steady;
 mod streams;

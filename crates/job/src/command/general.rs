@@ -133,6 +133,21 @@ pub struct HostsOptions {
     pub ssh: Vec<String>,
     /// `--remote-fiord`: the path of fiord on the hosts.
     pub remote_fiord: Option<String>,
+    /// `--keys`: the directory of the keys. `None`: not set.
+    pub keys: Option<String>,
+    /// `--insecure`: connections to other machines need no keys.
+    pub insecure: bool,
+}
+
+/// Options of a server, which runs the jobs of clients.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerOptions {
+    /// `--server`: where it listens; empty if the user names no address. `None`: this is no server.
+    pub address: Option<String>,
+    /// `--daemonize`: it runs in the background, and this file has its process id.
+    pub pid_file: Option<String>,
+    /// `--policy`: the file that says what clients may do.
+    pub policy: Option<String>,
 }
 
 /// The general options of the command line, which do not belong to a job.
@@ -171,8 +186,10 @@ pub struct GeneralOptions {
     pub idle_prof: Option<IdleProf>,
     /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
     pub trigger: TriggerOptions,
-    /// `--hosts-data`, `--on-lost`, `--ssh` and `--remote-fiord`.
+    /// `--hosts-data`, `--on-lost`, `--ssh`, `--remote-fiord`, `--keys` and `--insecure`.
     pub hosts: HostsOptions,
+    /// `--server`, `--daemonize` and `--policy`.
+    pub server: ServerOptions,
     /// `--bandwidth-log`: how the names of the logs begin. `None`: no such logs.
     pub bandwidth_log: Option<String>,
     /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
@@ -207,6 +224,7 @@ impl Default for GeneralOptions {
             idle_prof: None,
             trigger: TriggerOptions::default(),
             hosts: HostsOptions::default(),
+            server: ServerOptions::default(),
             bandwidth_log: None,
             debug: Vec::new(),
             sections: Vec::new(),
@@ -273,6 +291,11 @@ impl GeneralOptions {
             "on-lost" => self.hosts.on_lost = on_lost(value)?,
             "ssh" => self.hosts.ssh = value.split_whitespace().map(String::from).collect(),
             "remote-fiord" => self.hosts.remote_fiord = Some(value.to_string()),
+            "keys" => self.hosts.keys = Some(value.to_string()),
+            "insecure" => self.hosts.insecure = true,
+            "server" => self.server.address = Some(value.to_string()),
+            "daemonize" => self.server.pid_file = Some(value.to_string()),
+            "policy" => self.server.policy = Some(value.to_string()),
             "alloc-size" => drop(number::bytes(value, &Bases::default())?),
             _ => {}
         }

@@ -9,7 +9,7 @@ pub mod table;
 
 pub use general::{
     DEBUG, DataSharing, Eta, Findings, Format, GeneralOptions, HostsOptions, IdleProf, LostHost,
-    TriggerOptions,
+    ServerOptions, TriggerOptions,
 };
 
 use std::ffi::OsString;
@@ -58,6 +58,8 @@ pub enum Action {
     CompareCpuClocks,
     /// Print this compressed log to standard output as text (`--inflate-log`).
     InflateLog(PathBuf),
+    /// Run the jobs of clients until a signal comes (`--server`).
+    Serve,
     /// There are no jobs: print this help text to standard output, `No job(s) defined` to standard
     /// error, and exit with status 1.
     NoJobs(String),
@@ -336,11 +338,15 @@ impl Reading {
     fn result(mut self) -> Result<Invocation, Vec<Diagnostic>> {
         self.check_readonly();
         self.check_max_jobs();
+        self.check_server();
         if !self.wrong.is_empty() {
             let fatal = self.general.warnings_fatal;
             if fatal || self.wrong.iter().any(|d| d.level == Level::Error) {
                 return Err(self.wrong);
             }
+        }
+        if self.general.server.address.is_some() {
+            return Ok(self.finished(Action::Serve));
         }
         if self.general.showcmd {
             let lines = self.lines.iter().map(|l| showcmd::line(l)).collect();
@@ -394,6 +400,29 @@ impl Reading {
                     Diagnostic::error(what, Some(place.clone()))
                         .help("To fix: leave out --readonly, or use rw=read or rw=randread"),
                 );
+            }
+        }
+    }
+
+    /// A server has no jobs of its own, and its options need one.
+    fn check_server(&mut self) {
+        let server = &self.general.server;
+        let is_server = server.address.is_some();
+        if let (true, Some(job)) = (is_server, self.jobs.first()) {
+            let what =
+                format!("a server does not run job <{}>: it runs the jobs of clients", job.name);
+            let error = Diagnostic::error(what, Some(job.place.clone()));
+            let help =
+                "To fix: leave the job out, and name it at the client: fiord --client=HOST job.fio";
+            self.wrong.push(error.help(help));
+        }
+        for (option, is_set) in
+            [("daemonize", server.pid_file.is_some()), ("policy", server.policy.is_some())]
+        {
+            if is_set && !is_server {
+                let what = format!("--{option} is an option of servers");
+                let help = "To fix: add --server, or leave it out";
+                self.wrong.push(Diagnostic::error(what, None).help(help));
             }
         }
     }

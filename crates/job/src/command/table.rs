@@ -191,8 +191,32 @@ pub static COMMANDS: &[CommandDef] = &[
         "After the run, briefly measure what each group of jobs would reach on ioengine=null",
     ).only_fiord().at_hosts(),
     built("max-jobs", Required("N"), "Warn when there are more than N jobs").at_hosts().letter('j'),
-    later("server", Optional("ADDRESS"), "Wait for clients and run their jobs").letter('S'),
-    later("daemonize", Required("PIDFILE"), "Run the server in the background").letter('D'),
+    built(
+        "server",
+        Optional("ADDRESS"),
+        "Run the jobs of clients that connect to ADDRESS: HOST, HOST,PORT, ip6:HOST or sock:PATH. Without keys and \
+         without --insecure, only this machine can connect",
+    )
+    .letter('S')
+    .one_host("a process is a server or a client. To fix: run two processes"),
+    built(
+        "daemonize",
+        Required("PIDFILE"),
+        "Run the server in the background, with its process id in PIDFILE",
+    )
+    .letter('D')
+    .one_host("it belongs to --server. To fix: leave it out"),
+    built("policy", Required("FILE"), "FILE says what clients may do on this server (docs/hosts.md)")
+        .only_fiord()
+        .one_host("it belongs to --server. To fix: leave it out"),
+    built("keys", Required("DIR"), "Directory of the keys for connections between hosts (`fiord keys`)")
+        .only_fiord(),
+    built(
+        "insecure",
+        NoValue,
+        "Let servers and clients on other machines connect without keys: everybody in that network can run jobs",
+    )
+    .only_fiord(),
     built(
         "client",
         Required("HOST"),

@@ -1,0 +1,240 @@
+//! `fiord --server`, with a test as its client.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use fiord_fabric::contract::{Happening, Loss};
+use fiord_fabric::hub::{Endpoint, Hub};
+use fiord_fabric::message::{FromHost, ToHost};
+use fiord_types::HostIndex;
+
+use crate::agent::Agents;
+use crate::fiord::{Place, Ran, end, signal};
+
+const HOST: HostIndex = HostIndex(0);
+const SOON: Duration = Duration::from_secs(20);
+
+/// A server in the directory of the test.
+struct Server {
+    /// `None` after [`Server::stop`].
+    child: Option<Child>,
+    endpoint: Endpoint,
+}
+
+impl Server {
+    #[track_caller]
+    fn start(place: &Place, options: &str) -> Server {
+        let mut command = place.command(options);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("fio: server listening on ");
+        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+        let endpoint = match address.contains(',') {
+            true => Endpoint::parse(&address).unwrap(),
+            false => Endpoint::Unix(place.path(&address)),
+        };
+        Server { child: Some(child), endpoint }
+    }
+
+    fn connect(&self) -> Agents {
+        Agents::connect(Hub::new().unwrap(), &self.endpoint)
+    }
+
+    /// Ends the server by SIGTERM.
+    #[track_caller]
+    fn stop(mut self) -> Ran {
+        let child = self.child.take().unwrap();
+        signal(&child, "TERM");
+        end(child, SOON)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[test]
+fn a_server_runs_the_jobs_of_one_client_after_the_other() {
+    let place = Place::new();
+    let server = Server::start(&place, "--server=127.0.0.1,0");
+    let mut first = server.connect();
+    first.run(&["--name=a", "--rw=write", "--size=64k", "--filename=x"]);
+    assert_eq!(first.ended().status, Some(0));
+    assert_eq!(std::fs::metadata(place.path("x")).unwrap().len(), 65536);
+    let mut second = server.connect();
+    let (_, FromHost::Busy { holder }) = second.message() else { panic!("not busy") };
+    assert!(holder.starts_with("a test (127.0.0.1:"), "{holder}");
+    assert!(matches!(second.next().1, Happening::Lost(Loss::Closed { .. })));
+    first.say(HOST, &ToHost::Bye);
+    assert!(matches!(first.next().1, Happening::Lost(_)));
+    let mut third = server.connect();
+    third.run(&["--name=a", "--ioengine=null", "--size=64k"]);
+    assert_eq!(third.ended().status, Some(0));
+    third.say(HOST, &ToHost::Bye);
+    assert!(matches!(third.next().1, Happening::Lost(_)));
+    let ran = server.stop();
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.err.contains("fiord server: refused a test (127.0.0.1:"), "{ran:?}");
+}
+
+#[test]
+fn a_client_that_disappears_leaves_no_files_and_no_load() {
+    let place = Place::new();
+    let server = Server::start(&place, "--server=sock:s");
+    let mut client = server.connect();
+    let jobs =
+        ["--name=a", "--rw=write", "--size=64k", "--filename=x", "--time_based", "--runtime=60"];
+    client.run(&jobs);
+    assert!(place.path("x").exists());
+    drop(client);
+    let since = Instant::now();
+    while place.path("x").exists() {
+        assert!(since.elapsed() < Duration::from_secs(5), "x still exists");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut next = server.connect();
+    assert!(matches!(next.message(), (_, FromHost::Welcome(_))));
+}
+
+#[test]
+fn jobs_stay_in_the_servers_directory_unless_its_policy_allows_more() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("other")).unwrap();
+    let outside = format!("--filename={}", place.path("outside").display());
+    place.write("policy", format!("directory = {}\n", place.path("other").display()));
+    let server = Server::start(&place, "--server=sock:s --policy=policy");
+    let refused = |arguments: &[&str]| {
+        let mut client = server.connect();
+        assert!(matches!(client.message(), (_, FromHost::Welcome(_))));
+        client.order(HOST, arguments);
+        match client.message() {
+            (_, FromHost::Refused { text }) => text,
+            other => panic!("{other:?}"),
+        }
+    };
+    let text = refused(&["--name=a", "--rw=write", "--size=4k", &outside]);
+    assert!(text.contains("the policy of this host does not allow the file"), "{text}");
+    let text = refused(&[
+        "--name=a",
+        "--rw=write",
+        "--size=4k",
+        "--filename=other/x",
+        "--exec_prerun=true",
+    ]);
+    assert!(text.contains("exec = yes"), "{text}");
+    assert!(!place.path("outside").exists());
+    let mut client = server.connect();
+    client.run(&["--name=a", "--rw=write", "--size=4k", "--filename=other/x"]);
+    assert_eq!(client.ended().status, Some(0));
+}
+
+#[test]
+fn other_machines_need_keys_or_a_decision() {
+    let place = Place::new();
+    let mut command = place.command("--server=0.0.0.0,0");
+    let ran = Ran::from(command.env("XDG_CONFIG_HOME", place.path("none")).output().unwrap());
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("fiord keys create") && ran.err.contains("--insecure"), "{ran:?}");
+    let server = Server::start(&place, "--server=,0 --insecure");
+    let Endpoint::Tcp { port, version, .. } = server.endpoint.clone() else { panic!("no port") };
+    let near = Endpoint::Tcp { host: "127.0.0.1".into(), port, version };
+    let mut client = Agents::connect(Hub::new().unwrap(), &near);
+    assert!(matches!(client.message(), (_, FromHost::Welcome(_))));
+}
+
+/// Makes a key in a directory of the test. Returns its fingerprint.
+fn key(place: &Place, directory: &str) -> String {
+    let ran = place.run(&format!("keys --keys={directory} create")).ok();
+    let mut words = ran.out.split_whitespace();
+    words.find(|word| word.starts_with("SHA256:")).unwrap().to_owned()
+}
+
+#[test]
+fn a_client_with_a_trusted_key_runs_jobs_and_one_with_another_key_does_not() {
+    let place = Place::new();
+    let (server_key, client_key, other_key) =
+        (key(&place, "s"), key(&place, "c"), key(&place, "o"));
+    place.run(&format!("keys --keys=s trust {client_key} client")).ok();
+    for directory in ["c", "o"] {
+        place.run(&format!("keys --keys={directory} trust {server_key} server")).ok();
+    }
+    let server = Server::start(&place, "--server=127.0.0.1,0 --keys=s");
+    let port = server.endpoint.port().unwrap();
+    place.write("a.fio", "[a]\nioengine=null\nsize=1m\n");
+    let client = |keys: &str| {
+        place.run(&format!("--client=127.0.0.1,{port} {keys} --output-format=json a.fio"))
+    };
+    let document = client("--keys=c").ok().json();
+    assert_eq!(document["client_stats"][0]["read"]["io_bytes"], 1 << 20);
+    assert_eq!(document["client_stats"][0]["port"], port);
+    let ran = client("--keys=o");
+    assert!(ran.status == Some(249) && ran.err.contains(&other_key), "{ran:?}");
+    let ran = client("");
+    assert!(ran.status == Some(249) && ran.err.contains("keys"), "{ran:?}");
+    let ran = server.stop();
+    assert!(ran.err.contains("client (127.0.0.1") || ran.err.contains("key of client"), "{ran:?}");
+    assert!(ran.err.contains(&other_key), "{ran:?}");
+}
+
+#[test]
+fn clients_run_their_job_files_and_those_of_the_server() {
+    let place = Place::new();
+    let server = Server::start(&place, "--server=127.0.0.1,0");
+    let port = server.endpoint.port().unwrap();
+    place.write("near.fio", "[a]\nioengine=null\nsize=1m\n[b]\nioengine=null\nsize=1m\n");
+    place.write("far.fio", "[far]\nioengine=null\nsize=2m\n");
+    let line = format!("--client=127.0.0.1,{port} near.fio");
+    let ran = place.run(&line).ok();
+    assert!(ran.out.contains("All clients: (groupid=0, jobs=2)"), "{ran:?}");
+    let line = format!("--client=127.0.0.1,{port} --remote-config=far.fio --output-format=json");
+    let document = place.run(&line).ok().json();
+    assert_eq!(document["client_stats"][0]["jobname"], "far");
+    let line = format!("--client=127.0.0.1,{port} --remote-config=/etc/passwd");
+    let ran = place.run(&line);
+    assert!(ran.status != Some(0) && ran.err.contains("the policy of this host"), "{ran:?}");
+}
+
+#[test]
+fn a_server_goes_on_in_the_background() {
+    let place = Place::new();
+    let ran = place.run("--server=sock:s --daemonize=pid").ok();
+    assert_eq!(ran.out, "fio: server listening on s\n");
+    let pid = std::fs::read_to_string(place.path("pid")).unwrap().trim().to_owned();
+    let kill = |signal: &str| std::process::Command::new("kill").args([signal, &pid]).status();
+    let ran = place.run("--server=sock:t --daemonize=pid");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains(&format!("the server with process id {pid} runs")), "{ran:?}");
+    let endpoint = Endpoint::Unix(place.path("s"));
+    let mut client = Agents::connect(Hub::new().unwrap(), &endpoint);
+    client.run(&["--name=a", "--ioengine=null", "--size=64k"]);
+    assert_eq!(client.ended().status, Some(0));
+    client.say(HOST, &ToHost::Bye);
+    assert!(kill("-TERM").unwrap().success());
+    let since = Instant::now();
+    while place.path("pid").exists() {
+        assert!(since.elapsed() < SOON || !kill("-KILL").unwrap().success(), "pid still exists");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let ran = place.run("--server=nowhere.invalid --daemonize=pid");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("nowhere.invalid"), "{ran:?}");
+}
+
+#[test]
+fn the_options_of_a_server_need_a_server_without_jobs() {
+    let place = Place::new();
+    let ran = place.run("--daemonize=pid --name=a --ioengine=null --size=4k");
+    assert!(
+        ran.status == Some(1) && ran.err.contains("--daemonize is an option of servers"),
+        "{ran:?}"
+    );
+    let ran = place.run("--server --name=a --ioengine=null --size=4k");
+    assert!(ran.status == Some(1) && ran.err.contains("it runs the jobs of clients"), "{ran:?}");
+}
