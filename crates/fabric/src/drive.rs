@@ -32,7 +32,7 @@ pub trait HostsOutside {
 }
 
 /// Runs the jobs of an order on the hosts that the peers of a fabric are, and returns when all have ended, are lost, or
-/// are not waited for any more. All connections are closed then.
+/// are not waited for any more. All connections are closed then, but the fabric may still have to send the last messages.
 pub fn drive(
     fabric: &mut dyn Fabric,
     order: &RunOrder,

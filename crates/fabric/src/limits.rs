@@ -23,9 +23,6 @@ pub const HANG_LIMIT: Nanos = Nanos::from_secs(300);
 /// Time between two progress events of a host if the user wants none. They tell the coordinator whether the host does I/O.
 pub const WATCH_INTERVAL: Nanos = Nanos::from_secs(5);
 
-/// How long the coordinator waits at the end until all agents have closed their connections.
-pub const BYE_LIMIT: Nanos = Nanos::from_secs(1);
-
 /// Time between the decision to start and the start. Longer than the time after which TCP repeats a lost packet.
 pub const START_MARGIN: Nanos = Nanos::from_millis(250);
 

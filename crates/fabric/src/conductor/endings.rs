@@ -5,7 +5,7 @@ use fiord_types::{HostIndex, Nanos};
 use super::HostsConductor;
 use super::host::HostState;
 use super::order::{HostsAction, HostsEvent, OnLost};
-use crate::limits::{BYE_LIMIT, DOOMED_LIMIT, HANG_LIMIT, LOST_AFTER, STOP_LIMIT};
+use crate::limits::{DOOMED_LIMIT, HANG_LIMIT, LOST_AFTER, STOP_LIMIT};
 use crate::message::ToHost;
 use crate::outcome::{HostFailure, HostStage};
 
@@ -127,12 +127,6 @@ impl HostsConductor {
     pub(super) fn look_at_hosts(&mut self) {
         if self.doomed.is_some_and(|(since, _)| self.lasts(since, DOOMED_LIMIT)) {
             self.stop_doomed();
-        }
-        if self.stage == HostStage::Done {
-            if self.lasts(self.stage_began, BYE_LIMIT) {
-                self.indexes().for_each(|host| self.disconnect(host));
-            }
-            return;
         }
         for host in self.indexes() {
             if self.hosts[host].open {

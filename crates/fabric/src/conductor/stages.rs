@@ -42,8 +42,9 @@ impl HostsConductor {
                     self.enter(HostStage::CompareAgain);
                     self.compare_clocks();
                 }
-                HostStage::Run | HostStage::Collect | HostStage::CompareAgain => self.say_goodbye(),
-                HostStage::Done => self.over = true,
+                HostStage::Run | HostStage::Collect | HostStage::CompareAgain | HostStage::Done => {
+                    self.say_goodbye()
+                }
             }
         }
     }
@@ -118,9 +119,13 @@ impl HostsConductor {
         }
     }
 
-    /// Tells all hosts that everything has arrived.
+    /// Says goodbye to all hosts: everything has arrived. The fabric ends the connections without help.
     pub(super) fn say_goodbye(&mut self) {
         self.enter(HostStage::Done);
         self.send_to_awaited(&ToHost::Bye);
+        for host in self.indexes() {
+            self.disconnect(host);
+        }
+        self.over = true;
     }
 }
