@@ -55,6 +55,12 @@ const CONNECT_LIMIT: Nanos = Nanos::from_secs(10);
 /// A process that has not spoken for this long no longer counts as connecting, so that the next one can start.
 const PROCESS_TURN: Nanos = Nanos::from_secs(20);
 
+/// A process has three pipes. While it starts, this process also has the other ends of them.
+const FILES_OF_A_PEER: u64 = 3;
+
+/// Open files that do not belong to a peer.
+const SPARE_FILES: u64 = 256;
+
 /// A fabric of streams. It does not start threads, except for name resolution; everything happens in
 /// [`receive`](Fabric::receive). Dropping it closes all connections and gives each peer two seconds to read what was sent.
 #[derive(Debug)]
@@ -236,6 +242,9 @@ impl Hub {
         let peer = self.next;
         self.next = HostIndex(peer.0 + 1);
         self.links.insert(peer, link);
+        // If the hard limit is too low, what fails later names it.
+        let files = SPARE_FILES + FILES_OF_A_PEER * self.links.len() as u64;
+        let _ = fiord_sys::limits::raise_open_files(files);
         peer
     }
 
@@ -345,7 +354,105 @@ impl Drop for Hub {
             self.close(peer);
         }
         while !self.closing.is_empty() {
+            // A turn does nothing before changes are taken.
+            self.changes.clear();
             self.turn(now().saturating_add(GRACE));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpStream;
+
+    use super::*;
+
+    const LIMIT: Nanos = Nanos::from_secs(60);
+
+    fn next(hub: &mut Hub) -> Arrival {
+        hub.receive(now().saturating_add(LIMIT)).expect("an arrival within a minute")
+    }
+
+    fn listen(hub: &mut Hub, text: &str) -> Endpoint {
+        hub.listen(&Endpoint::parse(text).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_hub_can_move_to_another_thread() {
+        fn is_send<T: Send>(_: &T) {}
+        let hub = Hub::new().unwrap();
+        is_send(&hub);
+        is_send(&hub.waker());
+    }
+
+    #[test]
+    fn silent_peers_hold_no_more_than_their_places_and_for_a_limited_time() {
+        let mut hub = Hub::new().unwrap();
+        let address = listen(&mut hub, "127.0.0.1,0").to_string();
+        let connect = || TcpStream::connect(&address).unwrap();
+        let mut streams: Vec<_> = (0..MOST_CONNECTING + 2).map(|_| connect()).collect();
+        for _ in 0..MOST_CONNECTING {
+            assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
+        }
+        assert_eq!(hub.receive(now().saturating_add(Nanos::from_millis(50))), None);
+        // One speaks, and the next can join.
+        streams[3].write_all(b"FIRD\x01\0\x01\0\0\0\0\0").unwrap();
+        assert_eq!(next(&mut hub).what, Happening::Message(Vec::new()));
+        assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
+        // The time of another one is up.
+        hub.fresh.get_mut(&HostIndex(7)).unwrap().0 = Nanos::ZERO;
+        let Arrival { from, what: Happening::Lost(loss), .. } = next(&mut hub) else {
+            panic!("not lost")
+        };
+        assert_eq!(from, HostIndex(7));
+        assert_eq!(loss.to_string(), "the connection ended: the peer said nothing for 10 s");
+        assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
+    }
+
+    #[test]
+    fn all_addresses_of_a_name_are_listened_on() {
+        let mut hub = Hub::new().unwrap();
+        let port = listen(&mut hub, ",0").port().unwrap();
+        drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        let Happening::Joined { peer } = next(&mut hub).what else { panic!("not joined") };
+        assert!(peer.starts_with("127.0.0.1:"), "{peer}");
+        let localhost = Endpoint::parse("localhost,0").unwrap();
+        let addresses = localhost.addresses().unwrap();
+        let bound = hub.listen(&localhost).unwrap().port().unwrap();
+        for mut address in addresses {
+            address.set_port(bound);
+            // A machine without IPv6 can have the name.
+            if TcpStream::connect(address).is_err() {
+                assert!(address.is_ipv6());
+            }
+        }
+    }
+
+    #[test]
+    fn changes_that_are_not_taken_do_not_prevent_the_end() {
+        let mut hub = Hub::new().unwrap();
+        hub.start(&["cat".into()]);
+        hub.start(&["cat".into()]);
+        assert_eq!(hub.receive(now()), None);
+        for peer in [HostIndex(0), HostIndex(1)] {
+            hub.lose(peer, Loss::Closed { said: String::new() });
+        }
+        drop(hub);
+    }
+
+    #[test]
+    fn an_attempt_that_takes_too_long_ends() {
+        let mut hub = Hub::new().unwrap();
+        let endpoint = Endpoint::parse("n01,9").unwrap();
+        let peer = hub.add(HostLink::default());
+        let attempt = Attempt { endpoint, limit: CONNECT_LIMIT, retries: false };
+        hub.fresh.insert(peer, (Nanos::ZERO, Freshness::Connecting(attempt)));
+        let Happening::Lost(loss) = next(&mut hub).what else { panic!("not lost") };
+        let text = loss.to_string();
+        assert!(
+            text.starts_with("cannot connect to n01:9: no answer within 10 s. To fix"),
+            "{text}"
+        );
     }
 }

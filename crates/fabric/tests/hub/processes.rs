@@ -168,3 +168,27 @@ fn echo() {
         }
     }
 }
+
+#[test]
+fn four_hundred_processes_do_not_need_a_larger_limit_on_files() {
+    use std::process::Command;
+    // A soft limit of 1024 open files is usual; each process needs three.
+    const CHILD: &str = "FIORD_HUB_FEW_FILES";
+    if std::env::var_os(CHILD).is_none() {
+        let test = "processes::four_hundred_processes_do_not_need_a_larger_limit_on_files";
+        let program = std::env::current_exe().unwrap();
+        let line = format!("ulimit -S -n 1024; exec {} --exact {test}", program.display());
+        let status = Command::new("sh").args(["-c", &line]).env(CHILD, "1").status().unwrap();
+        assert!(status.success());
+        return;
+    }
+    let mut hub = Hub::new().unwrap();
+    for _ in 0..400 {
+        let peer = hub.start(&["cat".into()]);
+        hub.send(peer, peer.0.to_le_bytes().to_vec());
+    }
+    for _ in 0..400 {
+        let (from, body) = message(&mut hub);
+        assert_eq!(body, from.0.to_le_bytes());
+    }
+}
