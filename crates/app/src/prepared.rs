@@ -1,6 +1,6 @@
 //! The steps from an invocation to its report.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_doctor::{CollectedFindings, Typed};
@@ -105,6 +105,15 @@ impl<'a> Prepared<'a> {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Gives the logs that the jobs write other paths.
+    pub(crate) fn rename_logs(&mut self, rename: impl Fn(&Path) -> PathBuf) {
+        for job in &mut Arc::make_mut(&mut self.plan).jobs {
+            for file in job.log.iter_mut().flat_map(|log| &mut log.files) {
+                file.path = rename(&file.path);
+            }
+        }
     }
 
     /// The findings that a terminal shows before a run; none with `--findings=off`.

@@ -32,6 +32,12 @@ pub trait Loader {
     }
     /// The value of an environment variable. `None` if it is not set.
     fn variable(&self, name: &str) -> Option<String>;
+    /// The value of an environment variable of this host, for its own job files (`--remote-config`). `None` if it is not
+    /// set, or not for others.
+    fn own_variable(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
     /// The size of a memory page in bytes (`$pagesize`).
     fn page_size(&self) -> u64;
     /// The size of memory in MiB (`$mb_memory`).
@@ -123,7 +129,7 @@ impl Loader for OwnFiles<'_> {
         self.0.read_own(file)
     }
     fn variable(&self, name: &str) -> Option<String> {
-        self.0.variable(name)
+        self.0.own_variable(name)
     }
     fn page_size(&self) -> u64 {
         self.0.page_size()

@@ -30,11 +30,6 @@ impl CreatedFiles {
         created
     }
 
-    /// Whether a file did not exist before the run.
-    pub(super) fn contains(&self, path: &Path) -> bool {
-        self.files.iter().any(|(file, _)| file == path)
-    }
-
     /// Removes them. What cannot be removed stays: the coordinator, which would be told, is gone.
     pub(super) fn remove(&self) {
         for (path, guard) in &self.files {

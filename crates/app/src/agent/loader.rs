@@ -1,9 +1,10 @@
 //! The job files of an order, which are in memory, and facts about this machine.
 
+use std::cell::RefCell;
 use std::io;
 
 use fiord_fabric::message::JobOrder;
-use fiord_fabric::policy::{HostPolicy, Wish, WishKind};
+use fiord_fabric::policy::{Forbidden, HostPolicy, Wish, WishKind};
 use fiord_job::load::{HostWords, Loader, MachineLoader};
 
 /// Reads what the coordinator sent.
@@ -13,16 +14,23 @@ pub(crate) struct OrderLoader<'a> {
     host: HostWords,
     /// What it may read of this machine. `None`: nothing.
     policy: Option<&'a HostPolicy>,
+    /// The variables that the policy did not allow.
+    forbidden: RefCell<Vec<Forbidden>>,
 }
 
 impl<'a> OrderLoader<'a> {
     pub(crate) fn new(order: &'a JobOrder, host: HostWords) -> Self {
-        OrderLoader { order, host, policy: None }
+        OrderLoader { order, host, policy: None, forbidden: RefCell::default() }
     }
 
     /// Also reads job files of this machine (`--remote-config`).
     pub(super) fn allow(self, policy: &'a HostPolicy) -> Self {
         OrderLoader { policy: Some(policy), ..self }
+    }
+
+    /// What the policy did not allow.
+    pub(super) fn forbidden(&self) -> Vec<Forbidden> {
+        self.forbidden.borrow().clone()
     }
 
     /// Reads a job file of this machine, if the policy allows it.
@@ -58,6 +66,18 @@ impl Loader for OrderLoader<'_> {
     }
     fn variable(&self, name: &str) -> Option<String> {
         of(&self.order.variables, name).cloned()
+    }
+    fn own_variable(&self, name: &str) -> Option<String> {
+        let policy = self.policy?;
+        let wish = Wish {
+            job: "all".to_owned(),
+            option: format!("${{{name}}}"),
+            kind: WishKind::Variable(name.to_owned()),
+        };
+        let mut refused = policy.check(&[wish]);
+        let allowed = refused.is_empty();
+        self.forbidden.borrow_mut().append(&mut refused);
+        if allowed { MachineLoader.variable(name) } else { None }
     }
     fn page_size(&self) -> u64 {
         MachineLoader.page_size()

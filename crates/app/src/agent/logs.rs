@@ -1,22 +1,50 @@
 //! Sends the logs that the jobs wrote to the coordinator, which keeps them.
+//!
+//! Until then, each agent has names of its own for them: the hosts of a cluster often share the working directory, also with
+//! the coordinator.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fiord_fabric::message::FromHost;
 use fiord_plan::Plan;
 use fiord_sys::file::{self, FileGuard, InodeType, Open};
 use fiord_types::{Bytes, Errno};
 
-use super::created::CreatedFiles;
 use super::outbox::Outbox;
 
 /// The size of a part of a log, bytes.
 const PART: usize = 1 << 20;
 
-/// Sends all logs of a plan, and removes those that the run created. Returns a message for each log that cannot be read.
-pub(super) fn send(plan: &Plan, created: &CreatedFiles, outbox: &Outbox) -> Vec<String> {
+/// What is behind the names of logs until they are sent.
+#[derive(Debug)]
+pub(super) struct LogSuffix(String);
+
+impl LogSuffix {
+    /// The suffix of this agent. `host`: its name.
+    pub(super) fn of(host: &str) -> Self {
+        let safe = |c: char| if c == '/' || c.is_control() { '_' } else { c };
+        let host: String = host.chars().take(64).map(safe).collect();
+        LogSuffix(format!(".{host}.{}.part", std::process::id()))
+    }
+
+    /// The path of a log until it is sent.
+    pub(super) fn add(&self, path: &Path) -> PathBuf {
+        let mut name = path.as_os_str().to_owned();
+        name.push(&self.0);
+        PathBuf::from(name)
+    }
+
+    /// The path that the options of the job give the log.
+    fn remove(&self, path: &Path) -> String {
+        let name = path.display().to_string();
+        name.strip_suffix(&self.0).map_or(name.clone(), str::to_owned)
+    }
+}
+
+/// Sends all logs of a plan, and removes them. Returns a message for each log that cannot be read.
+pub(super) fn send(plan: &Plan, suffix: &LogSuffix, outbox: &Outbox) -> Vec<String> {
     let logs = plan.jobs.iter().flat_map(|job| &job.log).flat_map(|log| &log.files);
     // Jobs can share a log.
     let paths: BTreeSet<&Path> = logs.map(|log| log.path.as_path()).collect();
@@ -26,12 +54,11 @@ pub(super) fn send(plan: &Plan, created: &CreatedFiles, outbox: &Outbox) -> Vec<
         if !file::facts(path).is_ok_and(|facts| facts.kind == InodeType::Regular) {
             continue;
         }
-        match send_one(path, outbox) {
-            Ok(()) if created.contains(path) => {
+        match send_one(path, suffix, outbox) {
+            Ok(()) => {
                 // The coordinator has it. A copy that cannot be removed does no harm.
                 let _ = FileGuard::typed().remove(path);
             }
-            Ok(()) => {}
             Err(error) => {
                 let why = Errno::explain(&error);
                 failed.push(format!("cannot read the log {}: {why}", path.display()));
@@ -41,8 +68,8 @@ pub(super) fn send(plan: &Plan, created: &CreatedFiles, outbox: &Outbox) -> Vec<
     failed
 }
 
-fn send_one(path: &Path, outbox: &Outbox) -> io::Result<()> {
-    let name = path.display().to_string();
+fn send_one(path: &Path, suffix: &LogSuffix, outbox: &Outbox) -> io::Result<()> {
+    let name = suffix.remove(path);
     let opened = Open::read_only().open(path).map_err(|error| io::Error::from(error.errno))?;
     let mut file = std::fs::File::from(opened);
     let mut offset = Bytes::ZERO;

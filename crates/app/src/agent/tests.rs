@@ -404,12 +404,12 @@ fn an_agent_that_loses_its_coordinator_stops_and_removes_what_it_created() {
 }
 
 #[test]
-fn logs_are_sent_in_parts_and_only_those_of_this_run_are_removed() {
+fn logs_are_sent_in_parts_and_have_names_of_their_own_until_then() {
     let scratch = Scratch::new("agent-logs");
     let log = scratch.0.join("x");
     let log = format!("--write_bw_log={}", log.display());
     let old = scratch.0.join("old");
-    std::fs::write(scratch.0.join("old_iops.1.log"), "").unwrap();
+    std::fs::write(scratch.0.join("old_iops.1.log"), "mine").unwrap();
     let other = format!("--write_iops_log={}", old.display());
     let agent = Agent::start(false);
     let mut peer = agent.peer();
@@ -442,6 +442,7 @@ fn logs_are_sent_in_parts_and_only_those_of_this_run_are_removed() {
     assert_eq!(lines, 2 * (512 << 20) / 4096);
     assert!(parts > 4, "{parts}");
     assert_eq!(scratch.files(), [scratch.0.join("old_iops.1.log")]);
+    assert_eq!(std::fs::read(scratch.0.join("old_iops.1.log")).unwrap(), b"mine");
 }
 
 #[test]
@@ -537,6 +538,12 @@ fn a_server_refuses_what_its_policy_forbids_and_touches_nothing() {
     peer.order(own);
     let FromHost::Refused { text } = peer.message() else { panic!("the file is read") };
     assert!(text.contains("the policy of this host") && !text.contains("root:"), "{text}");
+    std::fs::write(allowed.join("own.fio"), "[a]\nioengine=null\nsize=4k\ndescription=${PATH}\n")
+        .unwrap();
+    let own = format!("--remote-config={}", allowed.join("own.fio").display());
+    peer.order(order(&[&own]));
+    let FromHost::Refused { text } = peer.message() else { panic!("the variable is read") };
+    assert!(text.contains("variable = PATH") && !text.contains("/bin"), "{text}");
     assert_eq!(scratch.files().len(), 2);
     for more in [vec![&*inside, "--rw=write"], vec!["--ioengine=null"], vec!["--ioengine=sim"]] {
         let mut order = order(&["--name=a", "--size=4k"]);

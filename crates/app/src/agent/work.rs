@@ -16,6 +16,7 @@ use super::AgentWords;
 use super::allowed::AllowedFacts;
 use super::created::CreatedFiles;
 use super::loader::OrderLoader;
+use super::logs::LogSuffix;
 use super::orders::{OrderedInterrupts, OrderedStart, Orders};
 use super::outbox::Outbox;
 use super::{logs, targets, wishes};
@@ -41,9 +42,11 @@ impl OrderTask {
         let Hello { host, rank, ranks, .. } = &self.hello;
         let words = HostWords { name: host.clone(), rank: *rank, ranks: *ranks };
         let mut loader = OrderLoader::new(&self.order, words).allow(&self.policy);
-        let invocation = match fiord_job::invocation(&self.order.arguments, &mut loader) {
-            Ok(invocation) => invocation,
-            Err(errors) => return refused(&errors),
+        let parsed = fiord_job::invocation(&self.order.arguments, &mut loader);
+        let invocation = match (parsed, loader.forbidden()) {
+            (_, wrong) if !wrong.is_empty() => return forbidden(&wrong),
+            (Ok(invocation), _) => invocation,
+            (Err(errors), _) => return refused(&errors),
         };
         if invocation.action != Action::Run {
             let error = Diagnostic::error("the coordinator sent no jobs to run", None);
@@ -56,13 +59,24 @@ impl OrderTask {
             share: is_split.then_some(HostShare { rank: *rank, ranks: *ranks }),
             ..PlanOptions::of(&invocation)
         };
-        let jobs = match Prepared::planned(&invocation, options, &facts) {
+        let mut jobs = match Prepared::planned(&invocation, options, &facts) {
             Err(errors) if facts.forbidden().is_empty() => return refused(&errors),
             Err(_) => return forbidden(&facts.forbidden()),
             Ok(jobs) => jobs,
         };
         let wrong = self.policy.check(&wishes::of(&invocation, jobs.plan()));
-        if wrong.is_empty() { self.prepared(&invocation, &jobs) } else { forbidden(&wrong) }
+        if !wrong.is_empty() {
+            return forbidden(&wrong);
+        }
+        if self.order.fetch_logs {
+            let suffix = self.log_suffix();
+            jobs.rename_logs(|path| suffix.add(path));
+        }
+        self.prepared(&invocation, &jobs)
+    }
+
+    fn log_suffix(&self) -> LogSuffix {
+        LogSuffix::of(&self.hello.host)
     }
 
     fn prepared(&self, invocation: &Invocation, jobs: &Prepared) -> FromHost {
@@ -79,7 +93,7 @@ impl OrderTask {
         }
         let mut ended = self.execute(invocation, jobs);
         if self.order.fetch_logs && !self.orders.is_lost() {
-            ended.errors.extend(logs::send(jobs.plan(), &created, &self.outbox));
+            ended.errors.extend(logs::send(jobs.plan(), &self.log_suffix(), &self.outbox));
         }
         if self.orders.is_lost() {
             created.remove();

@@ -111,9 +111,9 @@ fn a_host_that_cannot_be_reached_is_named() {
 fn a_host_that_dies_is_named_and_the_others_report() {
     let place = place();
     let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
-                --write_bw_log=begun --log_avg_msec=100 --exec_prerun=true";
+                --write_bw_log=begun --log_avg_msec=100 --exec_prerun=>begun";
     let child = started(&place, "n1,n2", jobs);
-    wait_for(&place, "n2/begun_bw.1.log");
+    wait_for(&place, "n2/begun");
     std::thread::sleep(Duration::from_millis(300));
     let pid = std::fs::read_to_string(place.path("n2/pid")).unwrap();
     let begun = Instant::now();
@@ -132,9 +132,9 @@ fn a_host_that_dies_is_named_and_the_others_report() {
 fn ctrl_c_ends_the_jobs_of_all_hosts_within_a_second() {
     let place = place();
     let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
-                --exec_prerun=true --write_bw_log=begun";
+                --exec_prerun=>begun --write_bw_log=begun";
     let child = started(&place, "n1,n2", jobs);
-    wait_for(&place, "n2/begun_bw.1.log");
+    wait_for(&place, "n2/begun");
     std::thread::sleep(Duration::from_millis(300));
     let begun = Instant::now();
     signal(&child, "INT");

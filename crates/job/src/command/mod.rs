@@ -261,10 +261,15 @@ impl Reading {
 
     fn job_file(&mut self, number: usize, loader: &mut dyn Loader) {
         let JobFile { name, place, own } = &self.files[number];
-        let (sections, bad) = match own {
-            true => file::sections(name, place.clone(), &mut OwnFiles(loader)),
-            false => file::sections(name, place.clone(), loader),
+        let mut own_files;
+        let loader: &mut dyn Loader = match own {
+            true => {
+                own_files = OwnFiles(loader);
+                &mut own_files
+            }
+            false => loader,
         };
+        let (sections, bad) = file::sections(name, place.clone(), loader);
         self.wrong.extend(bad);
         let mut assembler = Assembler::new(&*loader, self.command_globals.clone());
         let mut steps: Vec<CommandPart> = self
