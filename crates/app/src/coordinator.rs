@@ -22,6 +22,7 @@ use fiord_job::command::{
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::{Loader, Memory, RecordingLoader};
 use fiord_job::{invocation, version};
+use fiord_stat::finding::RunWarning;
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{Report, SCHEMA};
 use fiord_sys::{clock, host};
@@ -132,13 +133,17 @@ pub enum ReachError {
 #[must_use]
 pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
     let written = Nanos(clock::wall());
-    let head = Report {
+    let mut head = Report {
         schema: SCHEMA,
         version: version(),
         written,
         utc_offset_s: host::utc_offset(written.0 / 1_000_000_000),
         ..Report::default()
     };
+    if general.hosts.insecure && general.hosts.keys.is_none() {
+        let what = "connections to servers were not protected (--insecure): other machines could read and change them";
+        head.extras.warnings.push(RunWarning { job: None, what: what.into() });
+    }
     let mut report = merged(outcome, head, &fiord_run::error::words);
     if general.findings != Findings::Off {
         let found = fiord_doctor::of_hosts(&report);

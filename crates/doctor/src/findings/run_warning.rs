@@ -1,6 +1,8 @@
 //! `run-warning`: something that the run could not do as asked, after which it continued.
 
 use fiord_stat::finding::Severity;
+use fiord_stat::hosts::HostsReport;
+use fiord_stat::report::Report;
 
 use crate::check::{After, Check, CollectedFindings};
 
@@ -20,11 +22,20 @@ pub(crate) const CHECK: Check = Check {
     lint: None,
     before: None,
     after: Some(after),
-    hosts: None,
+    hosts: Some(hosts),
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    for warning in &known.report.extras.warnings {
+    repeat(known.report, findings);
+}
+
+/// Those of the coordinator. Each host has found its own.
+fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
+    repeat(&report.all, findings);
+}
+
+fn repeat(report: &Report, findings: &mut CollectedFindings) {
+    for warning in &report.extras.warnings {
         let what = match &warning.job {
             Some(job) => format!("job {job}: {}", warning.what),
             None => warning.what.clone(),

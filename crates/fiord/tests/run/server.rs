@@ -147,6 +147,11 @@ fn other_machines_need_keys_or_a_decision() {
     let near = Endpoint::Tcp { host: "127.0.0.1".into(), port, version };
     let mut client = Agents::connect(Hub::new().unwrap(), &near);
     assert!(matches!(client.message(), (_, FromHost::Welcome(_))));
+    client.say(HOST, &ToHost::Bye);
+    assert!(matches!(client.next().1, Happening::Lost(_)));
+    place.write("a.fio", "[a]\nioengine=null\nsize=1m\n");
+    let ran = place.run(&format!("--client=127.0.0.1,{port} --insecure a.fio")).ok();
+    assert!(ran.out.contains("were not protected (--insecure)"), "{ran:?}");
 }
 
 /// Makes a key in a directory of the test. Returns its fingerprint.
