@@ -67,7 +67,7 @@ complete -c fiord -l job_start_clock_id -r -d 'The number of the clock (as in cl
 complete -c fiord -l directory -r -d 'The directory for generated files, and the base of relative filenames'
 complete -c fiord -l filename -r -d 'The files or devices to read and write, separated by colons'
 complete -c fiord -l filename_format -r -d 'The pattern for generated file names, used when filename is not set'
-complete -c fiord -l unique_filename -x -a '0 1' -d 'Whether a server puts the address of its client before generated file names, so that several clients can share a directory'
+complete -c fiord -l unique_filename -x -a '0 1' -d 'Whether a server (--server) puts the address of its client before the names of files in directory, so that several clients can share a directory'
 complete -c fiord -l filetype -x -a 'none file block char' -d 'States the type of all files of the job, so that fiord does not have to check each file of a very large set'
 complete -c fiord -l opendir -r -d 'Adds every file in this directory and its subdirectories'
 complete -c fiord -l lockfile -x -a 'none exclusive readwrite' -d 'Locks a file around each I/O to it'

@@ -56,6 +56,8 @@ pub struct PlanOptions<'a> {
     pub trigger: Option<&'a TriggerOptions>,
     /// Connects to targets that no file on this machine stands for. `None`: their sizes are unknown.
     pub endpoints: Option<&'a dyn Endpoints>,
+    /// The address of the client that sent the jobs. It begins the names of files in `directory` (`unique_filename`).
+    pub client: Option<&'a str>,
     /// `--hosts-data=split`: the part of each file that this host uses. `None`: the whole file.
     pub share: Option<HostShare>,
 }
@@ -72,6 +74,7 @@ impl<'a> PlanOptions<'a> {
             aux_path: invocation.general.aux_path.as_deref().map(Path::new),
             trigger: Some(&invocation.general.trigger),
             endpoints: None,
+            client: None,
             share: None,
         }
     }
@@ -336,7 +339,7 @@ impl Resolver<'_> {
         checks::atomic_writes(job, &engine, &open, messages);
         load_combinations(job, &load, (&engine, place.instances, options.share), messages);
         content::pattern_files(job, survey, messages);
-        let naming = Naming::read(job, survey, messages);
+        let naming = Naming::read(job, options.client, survey, messages);
         let open = OpenPlan { generated: naming.is_generated() && traces.is_none(), ..open };
         let usage = Usage {
             mix: load.mix,

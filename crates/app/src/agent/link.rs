@@ -2,6 +2,7 @@
 //! heartbeats nor answers to probes.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -62,6 +63,8 @@ struct Session {
     peer: HostIndex,
     /// Who it is, and where, for messages.
     holder: String,
+    /// Its address, for the names of files (`unique_filename`). `None` if it has none.
+    address: Option<IpAddr>,
     hello: Hello,
     heard: Nanos,
     /// The run of the latest order.
@@ -344,6 +347,7 @@ impl<'a> AgentLink<'a> {
         self.session = Some(Session {
             peer: from,
             holder,
+            address: address_in(&stranger.place),
             hello,
             heard: now(),
             run: None,
@@ -406,6 +410,7 @@ impl<'a> AgentLink<'a> {
             hello: session.hello.clone(),
             orders: Arc::clone(&orders),
             outbox: outbox.clone(),
+            client: session.address,
             words: self.settings.words,
             policy: self.settings.policy.clone(),
         };
@@ -430,4 +435,10 @@ impl<'a> AgentLink<'a> {
     fn say(&mut self, to: HostIndex, message: &FromHost) {
         self.fabric.send(to, encode(message, &[]));
     }
+}
+
+/// The address in the description of a peer: `10.0.0.7:41234 (key of build-server)`. `None` for a Unix socket.
+fn address_in(place: &str) -> Option<IpAddr> {
+    let socket = place.split_whitespace().next()?;
+    socket.parse::<SocketAddr>().ok().map(|socket| socket.ip().to_canonical())
 }

@@ -1,5 +1,6 @@
 //! One order of a coordinator: from its job files to its results.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, HostsData, JobOrder};
@@ -31,6 +32,8 @@ pub(super) struct OrderTask {
     pub(super) hello: Hello,
     pub(super) orders: Arc<Orders>,
     pub(super) outbox: Outbox,
+    /// The address of a client. `None` for a coordinator that reached this agent in another way.
+    pub(super) client: Option<IpAddr>,
     pub(super) words: AgentWords,
     pub(super) policy: HostPolicy,
 }
@@ -54,7 +57,9 @@ impl OrderTask {
         }
         let facts = AllowedFacts::new(&self.policy, &invocation.jobs);
         let is_split = self.order.data == HostsData::Split;
+        let client = self.client.map(|address| address.to_string());
         let options = PlanOptions {
+            client: client.as_deref(),
             endpoints: Some(&facts),
             share: is_split.then_some(HostShare { rank: *rank, ranks: *ranks }),
             ..PlanOptions::of(&invocation)

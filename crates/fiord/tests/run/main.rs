@@ -26,6 +26,7 @@ mod layout;
 mod limits;
 mod logs;
 mod merge;
+mod networks;
 mod order;
 mod output;
 mod pace;

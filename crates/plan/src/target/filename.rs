@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use fiord_job::option::table::{DIRECTORY, FILENAME, FILENAME_FORMAT, NRFILES, OPENDIR};
+use fiord_job::option::table::{
+    DIRECTORY, FILENAME, FILENAME_FORMAT, NRFILES, OPENDIR, UNIQUE_FILENAME,
+};
 
 use crate::machine::survey::Survey;
 use crate::options::messages::Messages;
@@ -21,13 +23,22 @@ pub(crate) struct Naming {
     format: String,
     count: u64,
     job: String,
+    /// The address of the client that sent the job; empty if there is none.
+    client: String,
+    /// `client` begins the names of files below `directories`.
+    unique: bool,
     /// An option of the engine names the target.
     named_by_engine: bool,
 }
 
 impl Naming {
     /// Reads the options and, for `opendir`, the directory.
-    pub(crate) fn read(job: Reading, survey: &mut Survey, messages: &mut Messages) -> Self {
+    pub(crate) fn read(
+        job: Reading,
+        client: Option<&str>,
+        survey: &mut Survey,
+        messages: &mut Messages,
+    ) -> Self {
         let directories: Vec<PathBuf> = {
             let names = job.get(DIRECTORY).unwrap_or_default();
             names.into_iter().map(PathBuf::from).collect()
@@ -52,6 +63,8 @@ impl Naming {
                 .unwrap_or_else(default),
             count: count.clamp(1, MOST_FILES),
             job: job.spec.section.clone(),
+            client: client.unwrap_or_default().to_owned(),
+            unique: client.is_some() && job.get(UNIQUE_FILENAME),
             named_by_engine: job.spec.engine().names_target(),
         }
     }
@@ -65,17 +78,27 @@ impl Naming {
     pub(crate) fn paths(&self, instance: u32) -> Vec<PathBuf> {
         if !self.is_generated() {
             let directory = self.directories.first().map(PathBuf::as_path);
-            let named = self.names.iter().map(|n| below(directory, n));
+            let named = self.names.iter().map(|name| self.below(directory, name));
             return named.chain(self.found.iter().cloned()).collect();
         }
         let turn = instance as usize % self.directories.len().max(1);
         let directory = self.directories.get(turn).map(PathBuf::as_path);
         (0..self.count)
             .map(|file| {
-                let parts = Parts { job: &self.job, instance, file };
-                below(directory, &generate(&self.format, parts))
+                let parts = Parts { job: &self.job, instance, file, client: &self.client };
+                self.below(directory, &generate(&self.format, parts))
             })
             .collect()
+    }
+
+    /// Joins a directory and a name. As in fio, jobs of several clients do not share a name there.
+    fn below(&self, directory: Option<&Path>, name: &str) -> PathBuf {
+        match directory {
+            Some(_) if self.unique && !name.starts_with('/') => {
+                below(directory, &format!("{}.{name}", self.client))
+            }
+            _ => below(directory, name),
+        }
     }
 }
 
@@ -143,10 +166,11 @@ struct Parts<'a> {
     instance: u32,
     /// `$filenum`: index of the file in the instance, from 0.
     file: u64,
+    /// `$clientuid`: the address of the client that sent the job; empty if there is none.
+    client: &'a str,
 }
 
-/// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` (by nothing: there is no client) in
-/// a `filename_format`. Other text stays as it is, even after a `$`.
+/// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` in a `filename_format`. Other text stays as it is, even after a `$`.
 fn generate(format: &str, parts: Parts) -> String {
     let mut out = String::with_capacity(format.len() + 16);
     let mut rest = format;
@@ -160,7 +184,7 @@ fn generate(format: &str, parts: Parts) -> String {
         } else if rest.starts_with("$filenum") {
             (parts.file.to_string(), "$filenum".len())
         } else if rest.starts_with("$clientuid") {
-            (String::new(), "$clientuid".len())
+            (parts.client.to_string(), "$clientuid".len())
         } else {
             ("$".to_string(), 1)
         };

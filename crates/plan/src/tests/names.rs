@@ -1,6 +1,7 @@
 //! The names of files.
 
 use super::*;
+use fiord_job::load::Memory;
 
 fn names(line: &str) -> Vec<String> {
     let machine = Fake::empty()
@@ -64,6 +65,31 @@ fn files_have_the_names_of_fio() {
     ];
     for (line, expected) in table {
         assert_eq!(names(line), *expected, "{line}");
+    }
+}
+
+#[test]
+fn jobs_of_clients_have_names_of_their_own_in_a_directory() {
+    let table: &[(&str, &[&str])] = &[
+        ("--name=a --size=8k --directory=d1", &["d1/10.0.0.7.a.0.0"]),
+        ("--name=a --size=8k --directory=d1 --filename=q/x", &["d1/10.0.0.7.q/x"]),
+        ("--name=a --size=8k --directory=d1 --unique_filename=0", &["d1/a.0.0"]),
+        ("--name=a --size=8k --directory=d1 --filename=/abs/f", &["/abs/f"]),
+        ("--name=a --size=8k", &["a.0.0"]),
+        (
+            "--name=a --size=8k --directory=d1 --unique_filename=0 --filename_format=$clientuid-$jobname",
+            &["d1/10.0.0.7-a"],
+        ),
+    ];
+    let machine = Fake::empty().dir("d1");
+    for (line, expected) in table {
+        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let invocation = fiord_job::invocation(&args, &mut Memory::default()).unwrap();
+        let options = PlanOptions { client: Some("10.0.0.7"), ..PlanOptions::of(&invocation) };
+        let plan = resolve(&invocation.jobs, options, &machine).unwrap().plan;
+        let names: Vec<_> =
+            plan.jobs[0].target.files.iter().map(|file| file.path.display().to_string()).collect();
+        assert_eq!(names, *expected, "{line}");
     }
 }
 

@@ -69,11 +69,10 @@ options! {
         option("filename_format", TEXT, "filename_format=data.$jobnum.$filenum")
             .default("$jobname.$jobnum.$filenum");
 
-    /// Whether a server puts the address of its client before generated file names, so that several
-    /// clients can share a directory.
-    pub const UNIQUE_FILENAME: Opt<bool> = option("unique_filename", BOOL, "unique_filename=0")
-        .default("1")
-        .accepted("only a run for a remote client prefixes file names");
+    /// Whether a server (`--server`) puts the address of its client before the names of files in
+    /// `directory`, so that several clients can share a directory. It has no effect in other runs.
+    pub const UNIQUE_FILENAME: Opt<bool> =
+        option("unique_filename", BOOL, "unique_filename=0").default("1");
 
     /// States the type of all files of the job, so that fiord does not have to check each file of a
     /// very large set.
