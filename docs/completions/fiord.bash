@@ -213,6 +213,7 @@ _fiord() {
         --remote-config=
         --hosts=
         --hostsfile=
+        --ranks
         --hosts-data=
         --on-lost=
         --ssh=

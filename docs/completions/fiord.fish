@@ -36,6 +36,7 @@ complete -c fiord -l client -r -d 'Run the job files behind it on the server on 
 complete -c fiord -l remote-config -r -d 'The servers read the job file FILE of their own'
 complete -c fiord -l hosts -r -d 'Run the jobs on these hosts over ssh; n[01-12],x are 13 hosts. May be repeated'
 complete -c fiord -l hostsfile -r -d 'Run the jobs on the hosts that FILE lists, over ssh'
+complete -c fiord -l ranks -d 'Run the jobs on all processes that srun, mpirun or an indexed job of Kubernetes has started; rank 0 prints the report'
 complete -c fiord -l hosts-data -r -d 'How the hosts of a run share their files: `private` (default; two hosts must not write one device), `same` (all use all of them) or `split` (each uses its part)'
 complete -c fiord -l on-lost -r -d 'If a host is lost: `abort` the run on all hosts (default), or `continue` on the others'
 complete -c fiord -l ssh -r -d 'The command that reaches the hosts of --hosts; the host and the command to run there follow it (`ssh -o BatchMode=yes`)'

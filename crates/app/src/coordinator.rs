@@ -100,7 +100,7 @@ impl HostsRun {
         self.ways.push(host.way);
     }
 
-    /// Begins to reach the hosts. Those that cannot be reached are lost peers of the result.
+    /// Begins to reach the hosts, except for ranks. Those that cannot be reached are lost peers of the result.
     ///
     /// # Errors
     /// This process has no file descriptor left, or there are no keys for servers on other machines.
@@ -110,9 +110,10 @@ impl HostsRun {
         protect(&mut hub, &servers, options)?;
         for way in &self.ways {
             match way {
-                Way::Command(command) => hub.start(command),
-                Way::Server(endpoint) => hub.connect(endpoint),
-            };
+                Way::Command(command) => drop(hub.start(command)),
+                Way::Server(endpoint) => drop(hub.connect(endpoint)),
+                Way::Rank => {}
+            }
         }
         Ok(hub)
     }

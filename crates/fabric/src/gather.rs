@@ -1,27 +1,82 @@
 //! Rank 0 of a parallel job waits for the other ranks, which connect to it in any order.
 //!
-//! Each of the other ranks connects and sends one message with its rank ([`join`]). [`RankFabric`] gives each rank the
-//! peer with its number, as the coordinator expects. Peer 0 is the agent of rank 0 itself, which was there before.
+//! Each of the other ranks connects, sends one message with its rank, and waits until all are there ([`join`]).
+//! [`RankFabric`] gives each rank the peer with its number, as the coordinator expects. Peer 0 is the agent of rank 0 itself,
+//! which is started when all others are there, because an agent does not wait long for its coordinator.
 
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU32;
 
+use fiord_sys::clock;
 use fiord_types::{Bytes, HostIndex, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::contract::{Arrival, Fabric, Happening, Loss};
+use crate::frame::printable;
+use crate::hostlist::MAX_NAME;
 use crate::message::{decode, encode};
 
 /// The first message of a rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct JoiningRank {
-    rank: HostIndex,
+pub struct JoiningRank {
+    /// Its number, from 1.
+    pub rank: HostIndex,
+    /// How many ranks the job has.
+    pub ranks: NonZeroU32,
+    /// The name of its machine.
+    pub host: String,
+}
+
+/// The answer of rank 0, when it waits for no more ranks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct GatheredRanks {
     ranks: NonZeroU32,
 }
 
-/// Says which rank this process is. It is the first message to the coordinator, which is peer 0.
-pub fn join(fabric: &mut dyn Fabric, rank: HostIndex, ranks: NonZeroU32) {
-    fabric.send(HostIndex(0), encode(&JoiningRank { rank, ranks }, &[]));
+/// Why a rank did not join.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// The connection to rank 0 was not made, or ended.
+    #[error("rank 0: {0}")]
+    Lost(#[from] Loss),
+    /// Rank 0 is another program.
+    #[error("rank 0 answered something else. To fix: run one version of fiord on all ranks")]
+    OtherAnswer,
+    /// Rank 0 did not answer.
+    #[error("rank 0 did not begin the run. To fix: check that its process runs")]
+    NoAnswer,
+    /// The caller interrupted it.
+    #[error("interrupted while rank 0 waited for other ranks")]
+    Interrupted,
+}
+
+/// Joins the run as a rank other than 0: says which rank this process is and on which machine, and waits until rank 0 has
+/// all ranks, until a time on [`fiord_sys::clock::monotonic`], or until `interrupted`. Rank 0 is peer 0.
+///
+/// # Errors
+/// Rank 0 is not reached, refuses this process, or does not answer in time.
+pub fn join(
+    fabric: &mut dyn Fabric,
+    own: &JoiningRank,
+    until: Nanos,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<(), JoinError> {
+    fabric.send(HostIndex(0), encode(own, &[]));
+    loop {
+        if interrupted() {
+            return Err(JoinError::Interrupted);
+        }
+        match fabric.receive(until).map(|arrival| arrival.what) {
+            Some(Happening::Lost(loss)) => return Err(loss.into()),
+            Some(Happening::Message(bytes)) => {
+                let answer = decode::<GatheredRanks>(&bytes);
+                return answer.map(|_| ()).map_err(|_| JoinError::OtherAnswer);
+            }
+            Some(Happening::Joined { .. }) => {}
+            None if Nanos(clock::monotonic()) >= until => return Err(JoinError::NoAnswer),
+            None => {}
+        }
+    }
 }
 
 /// A fabric whose peers are the ranks of a parallel job.
@@ -30,6 +85,8 @@ pub struct RankFabric<F> {
     inner: F,
     /// The peer that each rank is. `None`: the rank has not joined.
     peers: Vec<Option<HostIndex>>,
+    /// The name of each rank's machine. Empty: the rank has not joined.
+    hosts: Vec<String>,
     /// The rank of each peer that joined.
     ranks: HashMap<HostIndex, HostIndex>,
     /// What arrived before it was asked for.
@@ -37,38 +94,53 @@ pub struct RankFabric<F> {
 }
 
 impl<F: Fabric> RankFabric<F> {
-    /// `inner` has one peer, the agent of rank 0, and listens for the other ranks.
+    /// `inner` has no peer, and listens for the other ranks. `host` is the name of this machine.
     #[must_use]
-    pub fn new(inner: F, ranks: NonZeroU32) -> RankFabric<F> {
-        let mut peers = vec![None; ranks.get() as usize];
-        peers[0] = Some(HostIndex(0));
-        let ranks = HashMap::from([(HostIndex(0), HostIndex(0))]);
-        RankFabric { inner, peers, ranks, early: VecDeque::new() }
+    pub fn new(inner: F, ranks: NonZeroU32, host: &str) -> RankFabric<F> {
+        let peers = vec![None; ranks.get() as usize];
+        let mut hosts = vec![String::new(); peers.len()];
+        hosts[0] = host.into();
+        RankFabric { inner, peers, hosts, ranks: HashMap::new(), early: VecDeque::new() }
     }
 
-    /// Waits until all ranks have joined, until a time on [`fiord_sys::clock::monotonic`], or until `interrupted`. Ranks
-    /// that have not joined by then are lost with [`Loss::NotReached`], and cannot join any more. `waited` is the text for
-    /// the time that they had.
+    /// Waits until all other ranks have joined, until a time on [`fiord_sys::clock::monotonic`], or until `interrupted`.
+    /// Ranks that have not joined by then are lost with [`Loss::NotReached`], and cannot join any more. `waited` is the
+    /// text for the time that they had.
     pub fn gather(&mut self, until: Nanos, waited: &str, interrupted: &mut dyn FnMut() -> bool) {
         let mut now = Nanos::ZERO;
-        while self.peers.contains(&None) && now < until && !interrupted() {
+        while self.peers[1..].contains(&None) && now < until && !interrupted() {
             if let Some(arrival) = self.inner.receive(until) {
                 now = arrival.at;
                 self.take(arrival);
             } else {
-                now = Nanos(fiord_sys::clock::monotonic());
+                now = Nanos(clock::monotonic());
             }
         }
-        for rank in HostIndex(0).to(HostIndex::at(self.peers.len())) {
-            if self.peers[rank].is_none() {
-                let why = format!(
-                    "rank {rank} did not connect within {waited}. To fix: check that its process runs, that it has the \
-                     same FIORD_RENDEZVOUS, and that no firewall is between the machines"
-                );
-                let what = Happening::Lost(Loss::NotReached { why });
-                self.early.push_back(Arrival { from: rank, at: now, what });
+        let ranks = NonZeroU32::new(self.size()).unwrap_or(NonZeroU32::MIN);
+        for rank in HostIndex(1).to(HostIndex::at(self.peers.len())) {
+            if let Some(peer) = self.peers[rank] {
+                self.inner.send(peer, encode(&GatheredRanks { ranks }, &[]));
+                continue;
             }
+            let why = format!(
+                "rank {rank} did not connect within {waited}. To fix: check that its process runs, that it has the same \
+                 FIORD_RENDEZVOUS, and that no firewall is between the machines"
+            );
+            let what = Happening::Lost(Loss::NotReached { why });
+            self.early.push_back(Arrival { from: rank, at: now, what });
         }
+    }
+
+    /// Makes a peer of the inner fabric rank 0: the agent of this process.
+    pub fn add_own(&mut self, peer: HostIndex) {
+        self.peers[0] = Some(peer);
+        self.ranks.insert(peer, HostIndex(0));
+    }
+
+    /// The name of each rank's machine, in the order of the ranks. Empty for ranks that have not joined.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        &self.hosts
     }
 
     /// The fabric that has the connections.
@@ -82,7 +154,8 @@ impl<F: Fabric> RankFabric<F> {
         match (self.ranks.get(&from), what) {
             (Some(rank), what) => self.early.push_back(Arrival { from: *rank, at, what }),
             (None, Happening::Message(bytes)) => match self.accept(&bytes) {
-                Ok(rank) => {
+                Ok(JoiningRank { rank, host, .. }) => {
+                    self.hosts[rank.get()] = printable(host.as_bytes(), MAX_NAME);
                     self.peers[rank] = Some(from);
                     self.ranks.insert(from, rank);
                 }
@@ -92,14 +165,15 @@ impl<F: Fabric> RankFabric<F> {
         }
     }
 
-    fn accept(&self, bytes: &[u8]) -> Result<HostIndex, NotJoined> {
-        let (JoiningRank { rank, ranks }, _) = decode(bytes).map_err(|_| NotJoined::NoRank)?;
+    fn accept(&self, bytes: &[u8]) -> Result<JoiningRank, NotJoined> {
+        let (joining, _) = decode::<JoiningRank>(bytes).map_err(|_| NotJoined::NoRank)?;
+        let (rank, ranks) = (joining.rank, joining.ranks);
         let expected = self.peers.len();
         if ranks.get() as usize != expected {
             return Err(NotJoined::OtherJob { rank, ranks, expected });
         }
         match self.peers.get(rank.get()) {
-            Some(None) => Ok(rank),
+            Some(None) => Ok(joining),
             Some(Some(_)) => Err(NotJoined::Twice(rank)),
             None => Err(NotJoined::OtherJob { rank, ranks, expected }),
         }
@@ -213,19 +287,22 @@ mod tests {
         fn joins(&mut self, from: u32, rank: u32, ranks: u32) {
             self.arrive(from, Happening::Joined { peer: "10.0.0.1:5".into() });
             let ranks = NonZeroU32::new(ranks).unwrap();
-            let message = encode(&JoiningRank { rank: HostIndex(rank), ranks }, &[]);
+            let host = format!("n{rank}\n");
+            let message = encode(&JoiningRank { rank: HostIndex(rank), ranks, host }, &[]);
             self.arrive(from, Happening::Message(message));
         }
     }
 
     fn gathered(script: ScriptFabric, ranks: u32) -> RankFabric<ScriptFabric> {
-        let mut fabric = RankFabric::new(script, NonZeroU32::new(ranks).unwrap());
+        let mut fabric = RankFabric::new(script, NonZeroU32::new(ranks).unwrap(), "n0");
         let mut looks = 0;
         let mut interrupted = || {
             looks += 1;
             looks > 50
         };
         fabric.gather(Nanos(u64::MAX), "60 s", &mut interrupted);
+        fabric.inner().sent.clear();
+        fabric.add_own(HostIndex(9));
         fabric
     }
 
@@ -233,18 +310,18 @@ mod tests {
     fn ranks_are_peers_in_their_order() {
         let mut script = ScriptFabric::default();
         script.joins(1, 2, 3);
-        script.arrive(0, Happening::Message(b"early".to_vec()));
-        script.joins(2, 1, 3);
         script.arrive(1, Happening::Message(b"two".to_vec()));
+        script.joins(2, 1, 3);
+        script.arrive(9, Happening::Message(b"own".to_vec()));
         let mut fabric = gathered(script, 3);
-        assert_eq!(fabric.size(), 3);
+        assert_eq!((fabric.size(), fabric.hosts()), (3, &["n0", "n1", "n2"].map(String::from)[..]));
         let mut next = || fabric.receive(Nanos(0)).map(|arrival| (arrival.from.0, arrival.what));
-        assert_eq!(next(), Some((0, Happening::Message(b"early".to_vec()))));
         assert_eq!(next(), Some((2, Happening::Message(b"two".to_vec()))));
+        assert_eq!(next(), Some((0, Happening::Message(b"own".to_vec()))));
         assert_eq!(next(), None);
         fabric.broadcast(b"x");
         let to: Vec<u32> = fabric.inner().sent.iter().map(|(to, _)| to.0).collect();
-        assert_eq!(to, [0, 2, 1]);
+        assert_eq!(to, [9, 2, 1]);
     }
 
     #[test]
@@ -285,11 +362,28 @@ mod tests {
     }
 
     #[test]
-    fn the_first_message_is_the_rank() {
-        let mut fabric = ScriptFabric::default();
+    fn a_rank_waits_for_the_others() {
         let ranks = NonZeroU32::new(2).unwrap();
-        join(&mut fabric, HostIndex(1), ranks);
-        let rank_0 = RankFabric::new(ScriptFabric::default(), ranks);
-        assert_eq!(rank_0.accept(&fabric.sent[0].1).unwrap(), HostIndex(1));
+        let own = JoiningRank { rank: HostIndex(1), ranks, host: "n1".into() };
+        let mut rank_1 = ScriptFabric::default();
+        let join = |fabric: &mut ScriptFabric| join(fabric, &own, Nanos(0), &mut || false);
+        assert_eq!(join(&mut rank_1), Err(JoinError::NoAnswer));
+
+        // What rank 1 sent goes to rank 0, whose answer goes back.
+        let mut rank_0 = RankFabric::new(ScriptFabric::default(), ranks, "n0");
+        let (_, first) = rank_1.sent.remove(0);
+        rank_0.inner().arrive(4, Happening::Message(first));
+        rank_0.gather(Nanos(u64::MAX), "60 s", &mut || false);
+        let (to, answer) = rank_0.inner().sent.remove(0);
+        assert_eq!(to, HostIndex(4));
+        rank_1.arrive(0, Happening::Message(answer));
+        assert_eq!(join(&mut rank_1), Ok(()));
+
+        rank_1.arrive(0, Happening::Message(b"hello".to_vec()));
+        assert_eq!(join(&mut rank_1), Err(JoinError::OtherAnswer));
+        let refused = Loss::Refused { why: "the run has begun without this rank".into() };
+        rank_1.arrive(0, Happening::Lost(refused));
+        let error = join(&mut rank_1).unwrap_err().to_string();
+        assert_eq!(error, "rank 0: the run has begun without this rank");
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fiord_app::agent::{AgentEnd, AgentNotice, AgentSettings, AgentWords, PATIENCE, serve};
 use fiord_app::introduction::Introduction;
-use fiord_fabric::hub::Hub;
+use fiord_fabric::contract::Fabric;
+use fiord_fabric::hub::{Hub, Waker};
 use fiord_fabric::policy::HostPolicy;
 use fiord_report::header;
 use fiord_sys::signal::{self, Signals};
@@ -29,24 +30,36 @@ pub(crate) fn stdio() -> Exit {
             return Exit::Failure;
         }
     };
-    let notify = &mut |notice| {
-        // The coordinator shows the last line if it loses the agent.
-        if let AgentNotice::Lost { .. } | AgentNotice::Refused { .. } = &notice {
-            complain(&format!("fiord agent: {notice}\n"));
-        }
-    };
-    run(hub, signals, (false, HostPolicy::unlimited()), notify)
+    run(hub, signals, (false, HostPolicy::unlimited()), &mut complain_of_losses)
+}
+
+/// Prints what a coordinator shows as the last line of a lost agent.
+pub(crate) fn complain_of_losses(notice: AgentNotice) {
+    if let AgentNotice::Lost { .. } | AgentNotice::Refused { .. } = &notice {
+        complain(&format!("fiord agent: {notice}\n"));
+    }
 }
 
 /// Serves coordinators until the end of the agent. `listens`: one after the other.
 pub(crate) fn run(
     mut hub: Hub,
     signals: &'static Signals,
-    (listens, policy): (bool, HostPolicy),
+    rules: (bool, HostPolicy),
     notify: &mut dyn FnMut(AgentNotice),
 ) -> Exit {
     hub.watch_signals(signals);
     let waker = hub.waker();
+    run_over(&mut hub, waker, signals, rules, notify)
+}
+
+/// Serves coordinators over any fabric, which watches the signals and returns from `receive` when the waker is used.
+pub(crate) fn run_over(
+    fabric: &mut dyn Fabric,
+    waker: Waker,
+    signals: &'static Signals,
+    (listens, policy): (bool, HostPolicy),
+    notify: &mut dyn FnMut(AgentNotice),
+) -> Exit {
     let wake = Arc::new(move || waker.wake());
     let words = AgentWords {
         introduction,
@@ -54,7 +67,7 @@ pub(crate) fn run(
         status: |end| Exit::from(end).status(),
     };
     let settings = AgentSettings { listens, policy, words, patience: PATIENCE, wake };
-    match serve(&mut hub, &settings, &|| signals.stop_signal(), notify) {
+    match serve(fabric, &settings, &|| signals.stop_signal(), notify) {
         AgentEnd::Released => Exit::Success,
         AgentEnd::Lost { .. } => Exit::Failure,
         AgentEnd::Signalled(_) => Exit::Signalled,

@@ -5,6 +5,7 @@
 
 mod console;
 
+use std::error::Error;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
@@ -26,22 +27,27 @@ use fiord_types::{Bytes, HostIndex, Nanos};
 use self::console::HostsConsole;
 use crate::console::wants_live_line;
 use crate::exit::Exit;
-use crate::invoke;
 use crate::sink::{Sink, complain};
+use crate::{invoke, ranks};
 
 /// Runs a command line that names hosts.
-pub(crate) fn run(command: &HostsCommand) -> Exit {
+pub(crate) fn run(command: HostsCommand) -> Exit {
+    if command.is_ranks() { ranks::run(command) } else { run_over(&command, &mut reach) }
+}
+
+/// Runs a command line on hosts that `connect` connects.
+pub(crate) fn run_over(command: &HostsCommand, connect: Connect) -> Exit {
     let invocation = match fiord_job::invocation(&command.rest, &mut MachineLoader) {
         Ok(invocation) => invocation,
         Err(errors) => return invoke::refuse(&errors),
     };
     match invocation.action {
-        Action::Run | Action::NoJobs(_) | Action::ParseOnly => jobs(command, &invocation),
+        Action::Run | Action::NoJobs(_) | Action::ParseOnly => jobs(command, &invocation, connect),
         _ => invoke::act(&invocation, &command.rest),
     }
 }
 
-fn jobs(command: &HostsCommand, invocation: &Invocation) -> Exit {
+fn jobs(command: &HostsCommand, invocation: &Invocation, connect: Connect) -> Exit {
     let general = &invocation.general;
     let progress = wants_live_line(general).then_some(Nanos(general.eta_interval.max(1_000_000)));
     let run = match HostsRun::of(command, general, progress, &mut MachineLoader) {
@@ -51,16 +57,37 @@ fn jobs(command: &HostsCommand, invocation: &Invocation) -> Exit {
     };
     match invocation.action {
         Action::ParseOnly => Exit::Success,
-        _ => execute(&run, general),
+        _ => execute(run, general, connect),
     }
 }
 
-fn execute(run: &HostsRun, general: &GeneralOptions) -> Exit {
+/// Connects the hosts of a run, which can get other names then. The fabric watches the signals.
+pub(crate) type Connect<'a> = &'a mut dyn FnMut(
+    &mut HostsRun,
+    &mut FromSignals,
+    &GeneralOptions,
+) -> Result<HostsFabric, Box<dyn Error>>;
+
+/// The connections to all hosts.
+pub(crate) type HostsFabric = Box<dyn Fabric + Send>;
+
+/// Reaches the hosts that the command line names.
+fn reach(
+    run: &mut HostsRun,
+    signals: &mut FromSignals,
+    general: &GeneralOptions,
+) -> Result<HostsFabric, Box<dyn Error>> {
+    let mut hub = run.reach(&general.hosts)?;
+    hub.watch_signals(signals.source());
+    Ok(Box::new(hub))
+}
+
+fn execute(mut run: HostsRun, general: &GeneralOptions, connect: Connect) -> Exit {
     let failed = |complaint: String| {
         complain(&complaint);
         Exit::Failure
     };
-    let signals = match FromSignals::install() {
+    let mut signals = match FromSignals::install() {
         Ok(signals) => signals,
         Err(error) => return failed(format!("fio: cannot install signal handlers: {error}\n")),
     };
@@ -68,14 +95,13 @@ fn execute(run: &HostsRun, general: &GeneralOptions) -> Exit {
         Ok(sink) => sink,
         Err(complaint) => return failed(format!("{complaint}\n")),
     };
-    let mut hub = match run.reach(&general.hosts) {
-        Ok(hub) => hub,
+    let mut fabric = match connect(&mut run, &mut signals, general) {
+        Ok(fabric) => fabric,
         Err(error) => return failed(format!("fio: cannot connect to hosts: {error}\n")),
     };
     signals.report_on_second();
-    hub.watch_signals(signals.source());
     let mut console = HostsConsole::new(sink, general, &run.order);
-    let outcome = coordinate(&mut hub, run, signals, &mut console);
+    let outcome = coordinate(&mut *fabric, &run, signals, &mut console);
     let report = coordinator::report(outcome, general);
     console.finish(&report, exit(&report, general))
 }

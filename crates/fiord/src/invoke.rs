@@ -30,7 +30,7 @@ use crate::subcommand;
 pub(crate) fn run(args: &[String]) -> Exit {
     match hosts_command(args) {
         Ok(None) => run_here(args),
-        Ok(Some(command)) => hosts::run(&command),
+        Ok(Some(command)) => hosts::run(command),
         Err(errors) => refuse(&errors),
     }
 }

@@ -8,7 +8,7 @@ use fiord_job::command::HostsOptions;
 use fiord_job::command::hosts::{HostForm, HostNames};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::Loader;
-use fiord_types::Errno;
+use fiord_types::{Errno, HostIndex};
 
 /// A host and the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Way {
     Command(Vec<String>),
     /// Connect to a server.
     Server(Endpoint),
+    /// It is a process of the same parallel job as this one. The caller connects it.
+    Rank,
 }
 
 impl Way {
@@ -34,7 +36,7 @@ impl Way {
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match self {
             Way::Server(endpoint) => Some(endpoint),
-            Way::Command(_) => None,
+            Way::Command(_) | Way::Rank => None,
         }
     }
 
@@ -42,7 +44,7 @@ impl Way {
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         match self {
-            Way::Command(_) => None,
+            Way::Command(_) | Way::Rank => None,
             Way::Server(endpoint) => endpoint.port(),
         }
     }
@@ -104,12 +106,17 @@ fn of_option(
             lines.filter(|line| !line.is_empty()).map(String::from).collect()
         }
         HostForm::Client => vec![text.clone()],
+        HostForm::Ranks => {
+            let ranks = HostIndex(0).to(HostIndex(text.parse().unwrap_or_default()));
+            ranks.map(|rank| format!("rank{rank}")).collect()
+        }
     };
     if listed.is_empty() {
         return Err(ReachError::Empty { list: text.clone() });
     }
     let reach = |name: String| match names.form {
         HostForm::Client => server(&name),
+        HostForm::Ranks => Ok(Reach { name, way: Way::Rank }),
         HostForm::List | HostForm::File => Ok(over_ssh(name, options)),
     };
     listed.into_iter().map(reach).collect()

@@ -35,6 +35,7 @@ mod places;
 mod powercut;
 mod priorities;
 mod profile;
+mod ranks;
 mod replay;
 mod replay_blocks;
 mod safety;

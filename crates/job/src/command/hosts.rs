@@ -3,6 +3,8 @@
 //! `--hosts` and `--hostsfile` name hosts that run all jobs. `--client` names servers that run the job files between it
 //! and the next `--client`, as in fio. Several `--client` in a row share the files behind them.
 
+use std::num::NonZeroU32;
+
 use super::args::{self, Arguments, Parsed, ParsedArgument};
 use super::table::Acts;
 use crate::diagnostic::Diagnostic;
@@ -59,6 +61,9 @@ pub enum HostForm {
     File,
     /// `--client`: the address of a server, or a file with one address in each line.
     Client,
+    /// `--ranks`: the processes of a parallel job. The command line does not say how many there are: the text is empty
+    /// until the program writes their number there.
+    Ranks,
 }
 
 /// A command line that names hosts.
@@ -68,6 +73,37 @@ pub struct HostsCommand {
     pub groups: Vec<HostGroup>,
     /// The arguments without the hosts and job files: options of this process, and jobs of the command line.
     pub rest: Vec<String>,
+}
+
+impl HostsCommand {
+    /// Whether the hosts are the processes of a parallel job (`--ranks`).
+    #[must_use]
+    pub fn is_ranks(&self) -> bool {
+        self.hosts().any(|host| host.form == HostForm::Ranks)
+    }
+
+    /// Says how many processes the parallel job has.
+    pub fn set_ranks(&mut self, ranks: NonZeroU32) {
+        let hosts = self.groups.iter_mut().flat_map(|group| &mut group.hosts);
+        hosts
+            .filter(|host| host.form == HostForm::Ranks)
+            .for_each(|host| host.text = ranks.to_string());
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &HostNames> {
+        self.groups.iter().flat_map(|group| &group.hosts)
+    }
+}
+
+impl HostForm {
+    /// The option for hosts that are reached in this way.
+    fn option(self) -> &'static str {
+        match self {
+            HostForm::List | HostForm::File => "--hosts",
+            HostForm::Client => "--client",
+            HostForm::Ranks => "--ranks",
+        }
+    }
 }
 
 /// Finds the hosts of a command line (without the program's own name). `None`: the jobs run in this process.
@@ -124,6 +160,7 @@ impl Split {
                     ("hosts", _) => self.host(host(HostForm::List)),
                     ("hostsfile", _) => self.host(host(HostForm::File)),
                     ("client", _) => self.host(host(HostForm::Client)),
+                    ("ranks", _) => self.host(host(HostForm::Ranks)),
                     ("remote-config", _) => self.last().own_files.push(text),
                     (_, Acts::AtHosts) => (taken, placed) = (false, false),
                     (_, Acts::AtCoordinator) => placed = false,
@@ -149,11 +186,12 @@ impl Split {
 
     fn host(&mut self, host: HostNames) {
         let is_server = host.form == HostForm::Client;
-        let differs = |other: &HostNames| (other.form == HostForm::Client) != is_server;
-        if self.groups.iter().flat_map(|group| &group.hosts).any(differs) {
-            let what = "--client cannot be mixed with --hosts and --hostsfile";
+        let differs = |other: &&HostNames| other.form.option() != host.form.option();
+        if let Some(other) = self.groups.iter().flat_map(|group| &group.hosts).find(differs) {
+            let (one, other) = (other.form.option(), host.form.option());
+            let what = format!("{one} cannot be mixed with {other}");
             self.wrong.push(Diagnostic::error(what, Some(host.place.clone())).help(
-                "To fix: name all servers with --client, or reach all hosts over ssh with --hosts",
+                "To fix: name all servers with --client, or reach all hosts over ssh with --hosts, or use --ranks alone",
             ));
         }
         let begins = match self.groups.last() {
@@ -252,7 +290,10 @@ mod tests {
         assert!(
             wrong("--hosts=a --debug=io x.fio").starts_with("--debug cannot be used with hosts")
         );
-        assert!(wrong("--hosts=a --client=b x.fio").starts_with("--client cannot be mixed"));
+        assert!(wrong("--hosts=a --client=b x.fio").starts_with("--hosts cannot be mixed"));
+        assert!(
+            wrong("--ranks --hosts=b x.fio").starts_with("--ranks cannot be mixed with --hosts")
+        );
         assert_eq!(wrong("--client=a x.fio --client=b"), "no job for b");
     }
 

@@ -234,6 +234,13 @@ pub static COMMANDS: &[CommandDef] = &[
     .only_fiord(),
     built("hostsfile", Required("FILE"), "Run the jobs on the hosts that FILE lists, over ssh").only_fiord(),
     built(
+        "ranks",
+        NoValue,
+        "Run the jobs on all processes that srun, mpirun or an indexed job of Kubernetes has started; rank 0 prints the \
+         report",
+    )
+    .only_fiord(),
+    built(
         "hosts-data",
         Required("HOW"),
         "How the hosts of a run share their files: `private` (default; two hosts must not write one device), \
