@@ -87,6 +87,39 @@ impl Value {
     }
 }
 
+/// A part of a document that is written piece by piece.
+pub(super) enum Part<'a> {
+    /// A value.
+    Whole(Value),
+    /// An array, of which one element at a time is in memory.
+    List(Box<dyn Iterator<Item = Value> + 'a>),
+}
+
+/// Writes an object as a document, with a line feed at its end. A run on many hosts has a long list of jobs, whose values
+/// would need more memory than their results.
+pub(super) fn write_parts(parts: Vec<(&str, Part<'_>)>, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{{")?;
+    for (i, (key, part)) in parts.into_iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        write!(out, "{comma}\n  ")?;
+        quoted(key, out)?;
+        write!(out, " : ")?;
+        match part {
+            Part::Whole(value) => value.nested(1, out)?,
+            Part::List(values) => {
+                write!(out, "[")?;
+                for (i, value) in values.enumerate() {
+                    let comma = if i > 0 { "," } else { "" };
+                    write!(out, "{comma}\n    ")?;
+                    value.nested(2, out)?;
+                }
+                write!(out, "\n  ]")?;
+            }
+        }
+    }
+    writeln!(out, "\n}}")
+}
+
 fn list<T>(
     (open, close): (char, char),
     items: &[T],

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use fiord_stat::hosts::{HostFacts, HostFailure, HostReport, HostTotal, HostsReport};
 use fiord_stat::report::{JobReport, Report};
 
-use super::document::{Value, integer, number, text};
+use super::document::{Part, Value, integer, number, text, write_parts};
 use super::{extras, job};
 
 /// Names and values of an object.
@@ -33,30 +33,33 @@ pub(crate) fn write(report: &HostsReport, bins: bool, out: &mut dyn Write) -> io
     let HostsReport { all, hosts, .. } = report;
     let seconds = all.written.as_secs();
     let reports = || hosts.iter().filter_map(|host| Some((host, host.report.as_ref()?)));
-    let mut jobs: Vec<Value> = Vec::new();
-    for (host, own) in reports() {
-        jobs.extend(own.jobs.iter().map(|job| client_job(job, host, &LOCAL_KEYS, bins)));
-    }
-    if let Some((last, _)) = reports().next_back() {
-        let left_out: Vec<&str> = LOCAL_KEYS.iter().chain(&SINGLE_KEYS).copied().collect();
-        jobs.extend(all.jobs.iter().map(|job| client_job(job, last, &left_out, bins)));
-    }
-    let mut disks = Vec::new();
-    for (host, own) in reports() {
-        let from = disks.len();
-        own.disks.iter().for_each(|disk| super::disk(disk, &mut disks));
-        disks[from..].iter_mut().for_each(|disk| keys_of(disk).extend(address(host)));
-    }
-    let keys = vec![
-        ("fio version".into(), text(&all.version)),
-        ("timestamp".into(), integer(seconds)),
-        ("time".into(), text(crate::date::words(seconds, all.utc_offset_s))),
-        ("global options".into(), global_options(reports())),
-        ("client_stats".into(), Value::Array(jobs)),
-        ("disk_util".into(), Value::Array(disks)),
-        ("fiord".into(), ours(report)),
+    let own_jobs = reports().flat_map(|(host, own)| {
+        own.jobs.iter().map(move |job| client_job(job, host, &LOCAL_KEYS, bins))
+    });
+    let left_out: Vec<&str> = LOCAL_KEYS.iter().chain(&SINGLE_KEYS).copied().collect();
+    // As in fio, the sum has the address of the last host.
+    let last = reports().next_back().map(|(host, _)| host);
+    let sum = last.into_iter().flat_map(|host| {
+        all.jobs.iter().map(|job| client_job(job, host, &left_out, bins)).collect::<Vec<_>>()
+    });
+    let parts = vec![
+        ("fio version", Part::Whole(text(&all.version))),
+        ("timestamp", Part::Whole(integer(seconds))),
+        ("time", Part::Whole(text(crate::date::words(seconds, all.utc_offset_s)))),
+        ("global options", Part::Whole(global_options(reports()))),
+        ("client_stats", Part::List(Box::new(own_jobs.chain(sum)))),
+        ("disk_util", Part::List(Box::new(reports().flat_map(|(host, own)| disks(host, own))))),
+        ("fiord", Part::Whole(ours(report))),
     ];
-    Value::Object(keys).write(out)
+    write_parts(parts, out)
+}
+
+/// The disks of a host.
+fn disks(host: &HostReport, own: &Report) -> Vec<Value> {
+    let mut disks = Vec::new();
+    own.disks.iter().for_each(|disk| super::disk(disk, &mut disks));
+    disks.iter_mut().for_each(|disk| keys_of(disk).extend(address(host)));
+    disks
 }
 
 /// One object with one host; a list with several, of those that have options.
