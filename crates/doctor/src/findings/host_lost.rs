@@ -39,14 +39,16 @@ fn finding(lost: &[&HostReport], first: &HostReport, all: usize) -> FindingBuild
         n => ("have", format!("{n} hosts")),
     };
     let cause = |failure: &HostFailure| {
-        let why = failure.why.lines().next().unwrap_or_default();
-        format!("; {}, {}: {why}", first.name, failure.stage.words())
+        format!("; {}, {}: {}", first.name, failure.stage.words(), failure.cause())
     };
+    let remedy = first.failure.as_ref().and_then(HostFailure::remedy);
     let cause = first.failure.as_ref().map(cause).unwrap_or_default();
     CHECK
         .for_run(format!("{names} {verb} no complete result"))
         .evidence(format!("the totals lack {count} of {all}{cause}"))
-        .remedy("repeat the run without these hosts, or after the cause is removed")
+        .remedy(
+            remedy.unwrap_or("repeat the run without these hosts, or after the cause is removed"),
+        )
 }
 
 #[cfg(test)]
@@ -72,6 +74,9 @@ mod tests {
             "the totals lack 1 host of 3; b, while its jobs ran: nothing came from it for 4 s"
         );
         report.hosts[2].complete = false;
-        assert_eq!(found(&CHECK, &report)[0].what, "b and c have no complete result");
+        report.hosts[1].failure.as_mut().unwrap().why.push_str(". To fix: plug it in");
+        let finding = &found(&CHECK, &report)[0];
+        assert_eq!(finding.what, "b and c have no complete result");
+        assert_eq!(finding.remedy, "plug it in");
     }
 }

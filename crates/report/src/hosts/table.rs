@@ -85,7 +85,8 @@ fn cells(host: &HostReport, style: NumberStyle) -> [String; 7] {
 
 /// Says in one line why a host has no complete result.
 fn lost(host: &HostReport, style: NumberStyle) -> Option<String> {
-    let HostFailure { stage, why, at } = host.failure.as_ref()?;
+    let failure = host.failure.as_ref()?;
+    let HostFailure { stage, at, .. } = failure;
     let after = match *at {
         Nanos::ZERO => String::new(),
         at => format!(" after {}", span(at)),
@@ -93,12 +94,7 @@ fn lost(host: &HostReport, style: NumberStyle) -> Option<String> {
     let seen = host.seen.filter(|_| host.total.is_none()).map(|seen| seen.all_bytes());
     let seen = seen.filter(|bytes| *bytes > Bytes::ZERO);
     let seen = seen.map(|bytes| format!(" (io={} until then)", style::size(bytes, style)));
-    Some(format!(
-        "lost{after}{}, {}: {}",
-        seen.unwrap_or_default(),
-        stage.words(),
-        why.lines().next().unwrap_or_default()
-    ))
+    Some(format!("lost{after}{}, {}: {}", seen.unwrap_or_default(), stage.words(), failure.cause()))
 }
 
 fn started(start: &HostsStart, out: &mut dyn Write) -> io::Result<()> {

@@ -58,7 +58,8 @@ impl Conductor<'_> {
         let wall = clock::wall().saturating_add(start.saturating_sub(clock::monotonic()));
         let mut ready = std::mem::take(&mut self.cohort);
         ready.append(&mut self.solo);
-        self.run.jobs.iter().for_each(|job| job.control.start_at(start));
+        // Jobs that start later have no part in how closely the hosts start.
+        ready.iter().for_each(|index| self.run.jobs[*index].control.start_at(start));
         self.release(ready, start, wall);
     }
 }

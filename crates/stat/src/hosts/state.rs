@@ -23,6 +23,22 @@ pub struct HostFailure {
     pub at: Nanos,
 }
 
+impl HostFailure {
+    /// The first line of `why` without its remedy, for tables.
+    #[must_use]
+    pub fn cause(&self) -> &str {
+        let line = self.why.lines().next().unwrap_or_default();
+        let cause = line.split_once("To fix: ").map_or(line, |(cause, _)| cause);
+        cause.trim_end().trim_end_matches(['.', ':'])
+    }
+
+    /// The remedy in the first line of `why`, as it is behind `To fix: `.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&str> {
+        self.why.lines().next()?.split_once("To fix: ").map(|(_, remedy)| remedy)
+    }
+}
+
 /// The stages of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum HostStage {
@@ -60,5 +76,22 @@ impl HostStage {
             HostStage::CompareAgain => "while the clocks were compared after the run",
             HostStage::Done => "after its results had arrived",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cause_and_remedy() {
+        let failed =
+            |why: &str| HostFailure { why: why.into(), stage: HostStage::Check, at: Nanos::ZERO };
+        let both = failed("no route: host down. To fix: start it\nsecond line");
+        assert_eq!((both.cause(), both.remedy()), ("no route: host down", Some("start it")));
+        let plain = failed("killed by signal 9");
+        assert_eq!((plain.cause(), plain.remedy()), ("killed by signal 9", None));
+        let jobs = failed("in these jobs:\n  here");
+        assert_eq!((jobs.cause(), failed("").cause()), ("in these jobs", ""));
     }
 }
