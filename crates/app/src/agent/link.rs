@@ -233,7 +233,10 @@ impl<'a> AgentLink<'a> {
         let patience = self.settings.patience;
         match &session.lost {
             None if !session.released && now.saturating_sub(session.heard) > patience => {
-                self.lose(&format!("it sent nothing for {} s", patience.as_secs_f64()));
+                self.lose(&format!(
+                    "the coordinator sent nothing for {} s",
+                    patience.as_secs_f64()
+                ));
             }
             None => {}
             Some((since, why)) => {
@@ -259,7 +262,8 @@ impl<'a> AgentLink<'a> {
             run.orders.lose();
             run.outbox.close();
         }
-        self.fabric.refuse(session.peer, "the agent considers this coordinator lost");
+        let told = format!("the agent has stopped its jobs: {why}");
+        self.fabric.refuse(session.peer, &told);
         (self.notify)(AgentNotice::Lost { holder: session.holder.clone(), why: why.to_owned() });
     }
 
@@ -377,7 +381,7 @@ impl<'a> AgentLink<'a> {
             }
             ToHost::Trigger { .. } => self.lose("this agent runs no commands of triggers"),
             ToHost::Heartbeat => {}
-            ToHost::Hello(_) => self.lose("it said hello twice"),
+            ToHost::Hello(_) => self.lose("the coordinator said hello twice"),
             ToHost::Bye => self.goodbye(),
         }
     }
@@ -398,7 +402,7 @@ impl<'a> AgentLink<'a> {
     fn start(&mut self, order: JobOrder) {
         let Some(session) = &mut self.session else { return };
         if session.run.as_ref().is_some_and(|run| !run.is_over()) {
-            return self.lose("it sent jobs while others run");
+            return self.lose("the coordinator sent jobs while others run");
         }
         let holder = session.holder.clone();
         (self.notify)(AgentNotice::Jobs { holder, arguments: order.arguments.join(" ") });

@@ -136,7 +136,8 @@ struct Peer {
 impl Peer {
     fn tell(&self, what: Happening) {
         let at = Nanos(clock::monotonic());
-        self.agent.send(Some(Arrival { from: self.index, at, what })).unwrap();
+        // An agent that has ended takes nothing any more.
+        let _ = self.agent.send(Some(Arrival { from: self.index, at, what }));
     }
 
     fn say(&self, message: &ToHost) {
@@ -453,7 +454,7 @@ fn a_silent_coordinator_is_lost() {
     peer.checked(0, writers(&scratch.0));
     peer.start();
     let (end, _) = agent.end();
-    assert_eq!(end, AgentEnd::Lost { why: "it sent nothing for 0.6 s".into() });
+    assert_eq!(end, AgentEnd::Lost { why: "the coordinator sent nothing for 0.6 s".into() });
     assert_eq!(scratch.files(), [] as [PathBuf; 0]);
 }
 
@@ -585,4 +586,46 @@ fn each_host_uses_its_part_of_the_data() {
     peer.order(JobOrder { data: HostsData::Split, ..order });
     let FromHost::Refused { text } = peer.message() else { panic!("not refused") };
     assert!(text.contains("has no part of 1024 bytes for each of the 4 hosts"), "{text}");
+}
+
+#[test]
+fn no_order_of_messages_hangs_an_agent() {
+    let scratch = Scratch::new("agent-order");
+    for seed in 0..60_u64 {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = |most: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % most
+        };
+        let agent = Agent::start(false);
+        let peer = agent.peer();
+        peer.hello(0);
+        for _ in 0..draw(12) {
+            let at = Nanos(clock::monotonic()).saturating_add(Nanos::from_millis(draw(20)));
+            let file = format!("--filename={}", scratch.0.join("x").display());
+            peer.say(&match draw(10) {
+                0 => ToHost::Hello(Hello {
+                    version: "again".into(),
+                    holder: "again".into(),
+                    host: "again".into(),
+                    rank: HostIndex(9),
+                    ranks: NonZeroU32::MIN,
+                }),
+                1 => ToHost::Probe { sent: at },
+                2 | 3 => {
+                    ToHost::Job(Box::new(order(&["--name=a", "--size=64k", "--rw=write", &file])))
+                }
+                4 => ToHost::LayOut,
+                5 => ToHost::Start { at },
+                6 => ToHost::Stop { why: "a test".into(), signal: Some(15) },
+                7 => ToHost::Status,
+                8 => ToHost::Heartbeat,
+                _ => ToHost::Bye,
+            });
+            std::thread::sleep(Duration::from_millis(draw(8)));
+        }
+        peer.tell(Happening::Lost(Loss::Closed { said: String::new() }));
+        let (end, _) = agent.end();
+        assert!(matches!(end, AgentEnd::Released | AgentEnd::Lost { .. }), "{seed}: {end:?}");
+    }
 }
