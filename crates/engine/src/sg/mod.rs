@@ -8,8 +8,10 @@ mod command;
 
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use fiord_plan::{EnginePlan, SgPlan, SgWrite};
+use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
 use fiord_sys::scsi::generic::{self, CommandData, Failure, Header, SENSE_BYTES};
 use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
 use fiord_types::{Errno, FileIndex};
@@ -77,7 +79,7 @@ pub struct Sg {
     /// Ops that the kernel refused at submission.
     refused: Vec<(FreeSlot, Outcome)>,
     /// The devices that `ppoll(2)` waits for.
-    waiting: Vec<libc::pollfd>,
+    waiting: Vec<PollEntry>,
     /// Number of ops that are queued and have not completed.
     in_flight: u32,
 }
@@ -269,27 +271,12 @@ impl Sg {
     /// arrived.
     fn wait(&mut self, timeout: Option<u64>) -> Result<bool, EngineError> {
         let waiting = self.devices.iter().flatten().filter(|d| d.in_flight > 0);
-        let entry = |d: &Device| libc::pollfd { fd: d.raw, events: libc::POLLIN, revents: 0 };
         let list = &mut self.waiting;
         list.clear();
-        list.extend(waiting.map(entry));
-        let time = timeout.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as i64,
-            tv_nsec: (ns % 1_000_000_000) as i64,
-        });
-        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref::<libc::timespec>);
-        // SAFETY: `list` has as many entries as the call reads, and the time outlives the call.
-        let ret = unsafe {
-            libc::ppoll(list.as_mut_ptr(), list.len() as libc::nfds_t, time, std::ptr::null())
-        };
-        match ret {
-            0 => Ok(false),
-            1.. => Ok(true),
-            _ => match Errno::last() {
-                Errno::EINTR => Ok(false),
-                errno => Err(EngineError::call("ioengine=sg", "ppoll", errno)),
-            },
-        }
+        list.extend(waiting.map(|device| PollEntry::new(device.raw, Readiness::Readable)));
+        let waited = poll::wait(list, timeout.map(Duration::from_nanos));
+        let failed = |error| EngineError::from_sys("ioengine=sg", &error);
+        Ok(waited.map_err(failed)? == Waited::Ready)
     }
 }
 
@@ -547,14 +534,7 @@ fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
         ))
         .help("To fix: drop hipri=1"));
     }
-    let raw = std::os::fd::AsRawFd::as_raw_fd(fd);
-    // SAFETY: the call takes and returns integers.
-    let flags = unsafe { libc::fcntl(raw, libc::F_GETFL) };
-    // SAFETY: the call takes and returns integers.
-    if flags < 0 || unsafe { libc::fcntl(raw, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
-        return Err(EngineError::call("ioengine=sg", "fcntl", Errno::last()));
-    }
-    Ok(())
+    poll::set_blocking(fd, false).map_err(|error| EngineError::from_sys("ioengine=sg", &error))
 }
 
 /// The stream of the job's writes (0: none), and that stream again if this function opened it. It
