@@ -55,6 +55,12 @@ pub trait Fabric {
     /// Ends the connection to a peer after the queued messages have been sent. Nothing arrives from it any more. Does not
     /// wait.
     fn close(&mut self, peer: HostIndex);
+
+    /// Ends the connection to a peer at once, without regard to queued messages. Unlike after [`Fabric::close`], dropping the
+    /// fabric does not wait for this peer.
+    fn abandon(&mut self, peer: HostIndex) {
+        self.close(peer);
+    }
 }
 
 /// The number of bytes that may wait for a peer that takes none.

@@ -81,6 +81,7 @@ fn act(
         HostsAction::Trust { host } => fabric.trust(host),
         HostsAction::Refuse { host, why } => fabric.refuse(host, &why),
         HostsAction::Close { host } => fabric.close(host),
+        HostsAction::Abandon { host } => fabric.abandon(host),
         HostsAction::Event(event) => outside.event(event),
         HostsAction::Log { host, name, offset, bytes, last } => {
             outside.log(host, &name, offset, &bytes, last);

@@ -249,6 +249,12 @@ impl<F: Fabric> Fabric for RankFabric<F> {
             self.inner.close(peer);
         }
     }
+
+    fn abandon(&mut self, peer: HostIndex) {
+        if let Some(peer) = self.peer(peer) {
+            self.inner.abandon(peer);
+        }
+    }
 }
 
 #[cfg(test)]

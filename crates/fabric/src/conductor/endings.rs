@@ -22,8 +22,11 @@ impl HostsConductor {
             }
         }
         for host in self.indexes() {
-            self.disconnect(host);
-            if self.hosts[host].greeted {
+            if self.hosts[host].open {
+                self.actions.push_back(HostsAction::Abandon { host });
+                self.disconnected(host);
+            }
+            if self.hosts[host].greeted && self.hosts[host].outcome.ended.is_none() {
                 self.fail(host, "the user did not wait for its results".to_owned());
             }
         }

@@ -143,6 +143,11 @@ pub enum HostsAction {
         /// The host.
         host: HostIndex,
     },
+    /// End the connection to the host at once.
+    Abandon {
+        /// The host.
+        host: HostIndex,
+    },
     /// Tell the user.
     Event(HostsEvent),
     /// Keep a part of a log.

@@ -231,6 +231,13 @@ fn the_first_signal_collects_results_and_the_second_one_does_not_wait() {
     let why = "the user did not wait for its results";
     assert!((0..3).all(|host| twice.failure(host) == Some((HostStage::Run, why))));
     assert!(twice.fabric.agents.iter().all(|agent| agent.is_released));
+    // Only hosts without results have failed.
+    let mut some = agents();
+    some[2].fault = Some((When::Results, Fault::Hangs));
+    let signals = vec![5 * SECOND, 7 * SECOND];
+    let one = Scenario { signals, ..Scenario::of(some) }.run();
+    assert_eq!([0, 1, 2].map(|host| one.failure(host).is_some()), [false, false, true]);
+    assert!(one.took < 8 * SECOND, "{}", one.took);
     // A host that does not stop is waited for only some seconds.
     let mut agents = agents();
     agents[1].fault = Some((When::Results, Fault::Hangs));

@@ -344,6 +344,11 @@ impl Fabric for Hub {
             self.closing.push(link.close(now()));
         }
     }
+
+    /// A process that connects to the peer notices the end of its input, but is not waited for.
+    fn abandon(&mut self, peer: HostIndex) {
+        drop(self.take(peer));
+    }
 }
 
 impl Drop for Hub {

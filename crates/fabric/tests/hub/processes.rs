@@ -98,6 +98,18 @@ fn a_stopped_process_stalls_and_does_not_block_the_others() {
 }
 
 #[test]
+fn an_abandoned_process_is_not_waited_for() {
+    let mut hub = Hub::new().unwrap();
+    // It does not read its input, and ends by itself.
+    let peer = hub.start(&["sleep".into(), "3".into()]);
+    assert_eq!(hub.receive(after(Duration::from_millis(50))), None);
+    hub.abandon(peer);
+    let begin = Instant::now();
+    drop(hub);
+    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn at_most_64_processes_start_at_once() {
     let mut hub = Hub::new().unwrap();
     let directory = std::env::temp_dir().join(format!("fiord-hub-{}", std::process::id()));
