@@ -326,7 +326,11 @@ fn one_host_has_an_object_of_options_and_no_table() {
 fn the_document_is_read_again() {
     let read = fiord_report::read(&written(&lost(), "json")).expect("a report");
     let names: Vec<&str> = read.jobs.iter().map(|job| job.name.as_str()).collect();
-    assert_eq!(names, ["a", "a", ALL_CLIENTS]);
+    assert_eq!(names, ["a", "a"]);
+    assert_eq!(read.groups[0].dirs[0].io_bytes, Bytes(3000 * 4096));
+    let findings: Vec<&str> =
+        read.extras.findings.iter().map(|finding| finding.what.as_str()).collect();
+    assert_eq!(findings, ["n2: something is wrong", "n1: something is wrong"]);
 }
 
 #[test]

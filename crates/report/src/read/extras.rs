@@ -24,7 +24,7 @@ pub(super) fn extras(node: Node<'_>) -> Extras {
         slices: node.list("latency_slices").map(slices).collect(),
         spec: node.list("spec").map(spec).collect(),
         devices: node.list("devices").map(device).collect(),
-        findings: node.list("findings").map(finding).collect(),
+        findings: node.list("findings").map(finding).chain(findings_of_hosts(node)).collect(),
         unchecked: node.list("not_checked").map(unchecked).collect(),
         interim: node.flag("interim"),
         ..Extras::default()
@@ -162,6 +162,19 @@ fn device(node: Node<'_>) -> DeviceView {
         issued,
         members: node.list("members").map(device).collect(),
     }
+}
+
+/// The findings of the hosts of a run, with the name of the host in front.
+fn findings_of_hosts(node: Node<'_>) -> Vec<Finding> {
+    let own = |host: Node<'_>| {
+        let name = host.text("hostname");
+        let named = move |node| {
+            let found = finding(node);
+            Finding { what: format!("{name}: {}", found.what), ..found }
+        };
+        host.get("fiord").list("findings").map(named).collect::<Vec<_>>()
+    };
+    node.list("hosts").flat_map(own).collect()
 }
 
 fn finding(node: Node<'_>) -> Finding {

@@ -6,6 +6,8 @@
 //! default, so a key may be added without a new version. The version increases when a key changes its meaning.
 //! Stored reports in `tests/stored/` check this.
 //!
+//! A report of many hosts is read as one of all their jobs, without the sum of all hosts, and with the findings of all hosts.
+//!
 //! JSON contains less than a [`Report`]: thread ids, delays of threads, timelines and texts of errors are empty in a
 //! report that was read, and numbers have six decimals. Members of a device are devices of their own.
 //!
@@ -28,7 +30,8 @@ mod node;
 mod replay;
 mod verify;
 
-use fiord_stat::report::{DiskCounts, DiskReport, Extras, Report, SCHEMA};
+use fiord_stat::hosts::ALL_CLIENTS;
+use fiord_stat::report::{DiskCounts, DiskReport, Extras, JobReport, Report, SCHEMA};
 use fiord_types::Nanos;
 use serde_json::Deserializer;
 
@@ -92,7 +95,12 @@ fn report(document: Node<'_>) -> Result<Report, ReadError> {
     let globals = document.options("global options");
     let jobs = ["jobs", "client_stats"].into_iter().find(|key| document.has_list(key));
     let jobs = document.list(jobs.ok_or(ReadError::NotAReport)?);
-    let jobs: Vec<_> = jobs.map(|job| job::job(job, &globals)).collect();
+    let mut jobs: Vec<_> = jobs.map(|job| job::job(job, &globals)).collect();
+    // It repeats the other entries: who adds up the jobs would count each of them twice.
+    let is_sum = |job: &mut JobReport| job.name == ALL_CLIENTS && document.has_list("client_stats");
+    if jobs.len() > 2 {
+        jobs.pop_if(is_sum);
+    }
     let written = match document.whole("timestamp_ms") {
         0 => Nanos::from_secs(document.whole("timestamp")),
         ms => Nanos::from_millis(ms),
