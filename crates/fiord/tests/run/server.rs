@@ -1,6 +1,7 @@
 //! `fiord --server`, with a test as its client.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -242,4 +243,41 @@ fn the_options_of_a_server_need_a_server_without_jobs() {
     );
     let ran = place.run("--server --name=a --ioengine=null --size=4k");
     assert!(ran.status == Some(1) && ran.err.contains("it runs the jobs of clients"), "{ran:?}");
+}
+
+#[test]
+fn hostile_peers_are_refused_and_logged_and_the_server_goes_on() {
+    let place = Place::new();
+    let server = Server::start(&place, "--server=127.0.0.1,0");
+    let port = server.endpoint.port().unwrap();
+    let answer = |bytes: &[u8]| {
+        let mut peer = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        peer.set_read_timeout(Some(SOON)).unwrap();
+        peer.write_all(bytes).unwrap();
+        let mut answer = Vec::new();
+        // The server may reset the connection after its answer.
+        let _ = peer.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    let frame = |version: u16, length: u32| {
+        let mut frame = b"FIRD".to_vec();
+        frame.extend_from_slice(&version.to_le_bytes());
+        frame.extend_from_slice(&1_u16.to_le_bytes());
+        frame.extend_from_slice(&length.to_le_bytes());
+        frame
+    };
+    assert!(answer(&frame(1, u32::MAX)).contains("a frame of 4294967295 bytes"));
+    assert!(answer(&frame(9, 4)).contains("version 9"));
+    assert!(answer(b"GET / HTTP/1.1\r\n\r\n").contains("HTTP"));
+    let mut no_hello = frame(1, 15);
+    no_hello.extend_from_slice(&11_u32.to_le_bytes());
+    no_hello.extend_from_slice(b"\"heartbeat\"");
+    assert!(answer(&no_hello).contains("the first message is not a hello"));
+    let mut client = server.connect();
+    client.run(&["--name=a", "--ioengine=null", "--size=64k"]);
+    assert_eq!(client.ended().status, Some(0));
+    drop(client);
+    let ran = server.stop();
+    let refused = ran.err.lines().filter(|line| line.contains("refused 127.0.0.1:")).count();
+    assert_eq!(refused, 4, "{ran:?}");
 }
