@@ -38,6 +38,11 @@ enum ServerError {
     Daemon(#[from] DaemonError),
     #[error("--server: cannot determine the working directory: {0}")]
     Directory(io::Error),
+    #[error(
+        "--server: clients may use all files below the working directory, and that is /. To fix: start the server in the \
+         directory that clients may use, or write a policy (--policy=FILE)"
+    )]
+    WholeMachine,
     #[error("--server: {0}")]
     System(#[from] fiord_sys::Error),
 }
@@ -80,6 +85,10 @@ fn serve(general: &GeneralOptions, pid_file: Option<&str>) -> Result<(), ServerE
 fn policy(general: &GeneralOptions) -> Result<HostPolicy, ServerError> {
     let Some(path) = &general.server.policy else {
         let directory = std::env::current_dir().map_err(ServerError::Directory)?;
+        // That of most services.
+        if directory == Path::new("/") {
+            return Err(ServerError::WholeMachine);
+        }
         return Ok(HostPolicy::server(&directory));
     };
     let path = PathBuf::from(path);

@@ -234,6 +234,14 @@ fn a_server_goes_on_in_the_background() {
 }
 
 #[test]
+fn a_server_without_a_policy_does_not_offer_the_whole_machine() {
+    let place = Place::new();
+    let mut command = place.program_in(std::path::Path::new("/"), env!("CARGO_BIN_EXE_fiord"));
+    let ran = Ran::from(command.arg("--server=127.0.0.1,0").output().unwrap());
+    assert!(ran.status == Some(1) && ran.err.contains("--policy=FILE"), "{ran:?}");
+}
+
+#[test]
 fn the_options_of_a_server_need_a_server_without_jobs() {
     let place = Place::new();
     let ran = place.run("--daemonize=pid --name=a --ioengine=null --size=4k");
