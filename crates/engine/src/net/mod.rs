@@ -105,6 +105,13 @@ impl NetCalls {
             let mut from = RawAddress::room();
             // SAFETY: the caller of `read` vouches for the memory, and `done` is less than its length.
             let ret = unsafe { receive_from(fd, span, done, libc::MSG_TRUNC, &mut from) };
+            // SAFETY: the call has received these bytes, as many as there is room for.
+            let is_end = ret == message::LEN as i64
+                && room >= message::LEN
+                && unsafe { bytes_of(span, done, message::LEN) } == message::CLOSE;
+            if is_end && self.peers.member_leaves(file) {
+                return Step::Moved(0);
+            }
             if ret >= 0 {
                 self.peers.answer_to(file, from);
             }
@@ -172,6 +179,7 @@ impl NetCalls {
         let errno = Errno::from_raw(-ret as i32);
         match errno {
             _ if self.end.is_stopped() => Step::End(Outcome::ENDED.raw()),
+            Errno::EAGAIN if self.peers.group_is_silent(file) => self.ended(file),
             Errno::EAGAIN | Errno::EINTR => Step::Moved(0),
             // An earlier op has ended the stream of this file.
             Errno::EBADF if self.peers.has_others() => Step::End(Errno::EAGAIN.as_result()),

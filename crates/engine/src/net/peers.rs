@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use fiord_plan::model::{NetPlan, Protocol};
 use fiord_sys::file::FileGuard;
@@ -33,6 +34,10 @@ struct Peer {
     fd: RawFd,
     /// Where datagrams go, if the socket is not connected.
     to: Option<RawAddress>,
+    /// `to` is a multicast group, whose members answer from their own addresses.
+    is_group: bool,
+    /// When a member of the group left. Others may still answer.
+    member_left: Option<Instant>,
     /// The address of the other end. The kernel forgets it when that end closes the connection.
     address: Option<SocketAddress>,
     /// The peer has ended its stream.
@@ -139,11 +144,28 @@ impl Peers {
         }
     }
 
-    /// Sets where the next datagram of a file goes.
+    /// Sets where the next datagram of a file goes. Those to a group continue to go there.
     pub(super) fn answer_to(&mut self, file: FileIndex, address: RawAddress) {
-        if let Some(peer) = self.list.get_mut(file.get()) {
-            peer.to = Some(address);
+        match self.list.get_mut(file.get()) {
+            Some(peer) if peer.is_group => peer.member_left = None,
+            Some(peer) => peer.to = Some(address),
+            None => {}
         }
+    }
+
+    /// Whether a message of a peer that it ends is only that of one member of a group.
+    pub(super) fn member_leaves(&mut self, file: FileIndex) -> bool {
+        let Some(peer) = self.list.get_mut(file.get()).filter(|peer| peer.is_group) else {
+            return false;
+        };
+        peer.member_left.get_or_insert_with(Instant::now);
+        true
+    }
+
+    /// Whether no member of a group has answered for a while after one of them left.
+    pub(super) fn group_is_silent(&self, file: FileIndex) -> bool {
+        let left = self.list.get(file.get()).and_then(|peer| peer.member_left);
+        left.is_some_and(|left| left.elapsed() > SILENCE)
     }
 
     /// Records that a peer has ended its stream.
@@ -267,7 +289,18 @@ impl Peers {
                 resolve(host, port, SocketAddr::is_ipv4, lacking)
             }
         };
-        found.map(SocketAddress::from)
+        found.and_then(|address| self.scoped(address)).map(SocketAddress::from)
+    }
+
+    /// Adds the interface to the address of an IPv6 group, because most groups are local to a network.
+    fn scoped(&self, mut address: SocketAddr) -> Result<SocketAddr, EngineError> {
+        if let SocketAddr::V6(v6) = &mut address
+            && v6.ip().is_multicast()
+            && v6.scope_id() == 0
+        {
+            v6.set_scope_id(self.interface_index()?);
+        }
+        Ok(address)
     }
 
     /// A new socket with the options of the job.
@@ -332,7 +365,11 @@ impl Peers {
                     .help("To fix: write `interface=ADDRESS` of an interface with multicast")
             })?;
         }
-        net::bind(&socket, address).map_err(at)?;
+        net::bind(&socket, address).map_err(|e| match e.errno {
+            Errno::EINVAL if address.family() == libc::AF_INET6 => cannot_listen(address, &e)
+                .help("To fix: write `interface=ADDRESS`: this address is local to a network"),
+            _ => cannot_listen(address, &e),
+        })?;
         Ok(socket)
     }
 
@@ -434,6 +471,9 @@ impl Peers {
             None => {}
         }
         self.keep(file, socket, to);
+        if let Some(peer) = self.list.get_mut(file.get()) {
+            peer.is_group = address.ip().is_some_and(|ip| ip.is_multicast());
+        }
         let said = self.list.get(file.get()).map_or(Ok(()), |peer| peer.say(message::OPEN));
         said.map_err(|errno| cannot_connect(address, &fiord_sys::Error::new("sendto", errno)))
     }
@@ -459,6 +499,9 @@ impl Peers {
         }
     }
 }
+
+/// How long a sender waits for the other members of a group after one of them left.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// How often a sender of datagrams repeats its last message until the receiver answers it.
 const FAREWELLS: u32 = 5;
@@ -518,6 +561,9 @@ fn cannot_connect(address: &SocketAddress, error: &fiord_sys::Error) -> EngineEr
         Errno::ETIMEDOUT | Errno::EHOSTUNREACH | Errno::ENETUNREACH => {
             failed.help("To fix: check the address, the route and the firewall")
         }
+        Errno::ENODEV => failed.help(
+            "To fix: check the CID (`hostname`): 2 is the host, 1 is this machine (module vsock_loopback)",
+        ),
         _ => failed,
     }
 }

@@ -70,11 +70,28 @@ fn both_ends_in_one_run_move_every_byte() {
     let v6 = format!("bs=4k size=1m port={} protocol=tcpv6 hostname=::1", port());
     if std::net::TcpListener::bind("[::1]:0").is_ok() {
         assert_eq!(moved(&pair(&place, &v6, "listen", "")), ALL);
+        let udp = format!("bs=1k size=64k port={} protocol=udpv6 hostname=::1 pingpong", port());
+        assert_eq!(moved(&pair(&place, &udp, "", "")), (64 << 10, 64 << 10));
     }
     let udp = format!("bs=1k size=64k port={} protocol=udp hostname=127.0.0.1", port());
     assert_eq!(moved(&pair(&place, &format!("{udp} pingpong"), "", "")), (64 << 10, 64 << 10));
     // Slow enough that no buffer overflows.
     assert_eq!(moved(&pair(&place, &udp, "", "rate=640k")), (64 << 10, 64 << 10));
+}
+
+/// Both receivers join the group. The one that answers each block paces the sender. `tests/vm/net-groups.sh` has
+/// groups of IPv6, which the loopback interface does not carry.
+#[test]
+fn every_member_of_a_group_receives_every_block() {
+    let place = Place::new();
+    let job = format!(
+        "[global]\nioengine=net\nprotocol=udp\nhostname=239.255.70.1\ninterface=127.0.0.1\nport={}\nttl=0\n\
+         bs=1k\nsize=64k\n[answers]\nrw=read\npingpong\n[listens]\nrw=read\n[sender]\nrw=write\npingpong\n",
+        port()
+    );
+    place.write("group", job);
+    let ran = place.run("--output-format=json group");
+    assert_eq!(moved(&ran), (128 << 10, 64 << 10));
 }
 
 #[test]
