@@ -81,6 +81,11 @@ impl Drop for Lane {
     }
 }
 
+/// Why a discard fails with `EOPNOTSUPP`: the driver makes it with a mode of `fallocate(2)` that block devices
+/// do not have on every kernel (observed with Linux 6.12).
+const NO_DISCARD: &CStr =
+    c"this driver cannot discard blocks of the device. To fix: set `libblkio_write_zeroes_on_trim=1`";
+
 impl Libblkio {
     /// Creates the engine.
     ///
@@ -128,7 +133,8 @@ impl Libblkio {
     fn enqueue(&mut self, slot: Slot, op: &Op, data: *mut u8) {
         let index = slot as usize;
         self.bytes[index] = if moves_data(op.kind) { op.len } else { 0 };
-        self.reasons[index] = None;
+        let discards = op.kind == OpKind::Trim && !self.plan.zeroes_on_trim;
+        self.reasons[index] = discards.then_some(NO_DISCARD);
         self.vectors[index] = iovec { iov_base: data.cast(), iov_len: op.len as usize };
         let vector = &raw const self.vectors[index];
         let Some(queue) = self.lane.as_mut().and_then(|lane| lane.queue.as_mut()) else { return };
@@ -206,7 +212,9 @@ impl Libblkio {
                 // SAFETY: the library's messages are constants that end with NUL.
                 let reason = (!completion.error_msg.is_null())
                     .then(|| unsafe { CStr::from_ptr(completion.error_msg) });
-                self.reasons[index] = reason;
+                if reason.is_some() || code != Errno::EOPNOTSUPP.as_result() as i32 {
+                    self.reasons[index] = reason;
+                }
                 Outcome::err(Errno::from_raw(-code))
             }
         };
@@ -384,7 +392,11 @@ impl Engine for Libblkio {
 
     fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
         let reason = self.reasons.get(slot.index() as usize).copied().flatten()?;
-        Some(format!("libblkio: {}", reason.to_string_lossy()))
+        let remedy = match reason.to_string_lossy().contains("request-alignment") {
+            true => ". To fix: use a `bs` that is a multiple of the device's block size",
+            false => "",
+        };
+        Some(format!("libblkio: {}{remedy}", reason.to_string_lossy()))
     }
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
