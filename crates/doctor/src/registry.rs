@@ -22,6 +22,7 @@ pub const CHECKS: &[&Check] = &[
     &doubtful_job::CHECK,
     &drive_letter::CHECK,
     &empty_zones::CHECK,
+    &existing_names::CHECK,
     &file_extended::CHECK,
     &generator_bound::CHECK,
     &governor::CHECK,

@@ -37,7 +37,8 @@ pub fn advice(op: &str, errno: Errno) -> Option<&'static str> {
             "the cgroup has no CPUs or memory nodes, or there are too many cgroups"
         }
         Errno::ENOSPC => {
-            "the file system is full. To fix: free space on it, or make `size` smaller"
+            "the file system has no space or no inodes left (`df -i`). To fix: remove files from it, or make \
+             `size` or the number of files smaller"
         }
         Errno::EDQUOT => {
             "the user's disk quota is used up. To fix: delete files, or raise the quota"

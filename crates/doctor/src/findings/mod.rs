@@ -18,6 +18,7 @@ pub(crate) mod direct_not_direct;
 pub(crate) mod doubtful_job;
 pub(crate) mod drive_letter;
 pub(crate) mod empty_zones;
+pub(crate) mod existing_names;
 pub(crate) mod file_extended;
 pub(crate) mod generator_bound;
 pub(crate) mod governor;

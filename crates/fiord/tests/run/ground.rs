@@ -71,10 +71,15 @@ pub(crate) struct Mounted {
 
 impl Mounted {
     pub(crate) fn new(place: &Place, kind: &str) -> Option<Mounted> {
+        Mounted::with(place, kind, &[])
+    }
+
+    /// A file system that is made with further options.
+    pub(crate) fn with(place: &Place, kind: &str, options: &[&str]) -> Option<Mounted> {
         let device = Loop::new(place, 512 << 20)?.direct()?;
         let force = if kind == "ext4" { "-F" } else { "-f" };
         let mut make = Command::new(format!("mkfs.{kind}"));
-        let made = make.args(["-q", force, device.path()]);
+        let made = make.args(["-q", force]).args(options).arg(device.path());
         let made = made.stdout(Stdio::null()).stderr(Stdio::null()).status();
         let point = place.path("mounted");
         std::fs::create_dir_all(&point).unwrap();

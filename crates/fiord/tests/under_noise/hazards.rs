@@ -45,13 +45,14 @@ const ELSEWHERE: [(&str, &str); 29] = [
 ];
 
 /// Findings that need only the job, or a virtual clock that other programs do not slow down.
-const ANYWHERE: [(&str, &str); 23] = [
+const ANYWHERE: [(&str, &str); 24] = [
     ("aio-threads", "check --rw=randread --size=1m --ioengine=posixaio --iodepth=32"),
     ("cached-working-set", "check --rw=randread --norandommap --size=1m --loops=9 --filename=f"),
     ("compressible-data", "--rw=write --size=1m --filename=f --end_fsync=1 --zero_buffers=1"),
     ("depth-ignored", "--rw=randread --size=1m --ioengine=psync --iodepth=32"),
     ("doubtful-job", "check --rw=randread --size=1m --ba=512"),
     ("drive-letter", "check --rw=write --size=64k --filename=F:/data"),
+    ("existing-names", "check --ioengine=filecreate --nrfiles=4 --filesize=4k --loops=2"),
     (
         "hidden-stalls",
         "--ioengine=sim --rw=randread --size=1g --runtime=10 --rate_iops=1000 --sim_stall=2s:1s",

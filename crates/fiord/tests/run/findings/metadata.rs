@@ -24,6 +24,43 @@ fn a_bandwidth_without_data() {
     silent(&json(&place, "--name=a --ioengine=psync --size=16k --rw=write"), "no-data-moved");
 }
 
+#[test]
+fn files_that_exist_are_only_opened() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=filecreate --nrfiles=8 --filesize=4k";
+    silent(&json(&place, job), "existing-names");
+    let entry = finding(&json(&place, job), "existing-names");
+    assert_eq!(entry["evidence"], "8 of 8 names existed before the run", "{entry}");
+    assert_eq!(entry["severity"], "invalid");
+    let entry = finding(
+        &json(&place, "--name=b --ioengine=filecreate --nrfiles=8 --filesize=4k --loops=2"),
+        "existing-names",
+    );
+    assert!(entry["evidence"].as_str().unwrap().starts_with("loops=2"), "{entry}");
+    let removed =
+        "--name=c --ioengine=filecreate --nrfiles=8 --filesize=4k --unlink_each_loop=1 --loops=2";
+    silent(&json(&place, removed), "existing-names");
+}
+
+/// An ext4 file system with 16 inodes, and names for 64.
+#[test]
+fn inodes_that_run_out_are_named() {
+    let place = Place::new();
+    let Some(mounted) = Mounted::with(&place, "ext4", &["-N", "16"]) else { return };
+    let directory = mounted.point.display();
+    for engine in ["filecreate", "dircreate", "filestat"] {
+        let job = format!(
+            "--name={engine} --ioengine={engine} --nrfiles=64 --filesize=4k --directory={directory}"
+        );
+        let ran = place.run(&job);
+        assert_ne!(ran.status, Some(0), "{ran:?}");
+        assert!(
+            ran.err.contains("inodes left (`df -i`)") && ran.err.contains("To fix:"),
+            "{ran:?}"
+        );
+    }
+}
+
 /// Attributes of files that were just created, and of files whose attributes the disk must read.
 fn attributes(kind: &str) {
     let place = Place::new();

@@ -21,6 +21,7 @@ pub const NAMES: &[Word] = &[
     Word::new("doubtful-job", "something in the job that is probably a mistake"),
     Word::new("drive-letter", "a colon in a file name that fiord reads as a separator"),
     Word::new("empty-zones", "zones without data to read"),
+    Word::new("existing-names", "files that `filecreate` opened because they existed"),
     Word::new("file-extended", "a read job that extends an existing file"),
     Word::new("generator-bound", "a result that the CPUs limit, not the device"),
     Word::new("governor", "CPUs that do not run at full speed"),
