@@ -117,8 +117,8 @@ pub use sg::Sg;
 pub use sim::{FaultLog, Sim};
 pub use slot::{Completions, FreeSlot, HeldSlot};
 pub use sync::{
-    DevDax, E4defrag, Falloc, Ftruncate, Libpmem, Mmap, PageFault, Psync, Pvsync, Pvsync2, Splice,
-    SyncRw, Vsync,
+    DevDax, E4defrag, Falloc, Ftruncate, Libpmem, Libzbc, Mmap, PageFault, Psync, Pvsync, Pvsync2,
+    Splice, SyncRw, Vsync,
 };
 pub use targets::Targets;
 

@@ -40,6 +40,7 @@ macro_rules! for_each_engine {
             IoUring => IoUring, HOT, queues;
             IoUringCmd => IoUringCmd, HOT, queues;
             Sg => Sg, BOXED, queues;
+            Libzbc => Libzbc, BOXED, calls;
             E4defrag => E4defrag, BOXED, calls;
             Falloc => Falloc, BOXED, calls;
             Ftruncate => Ftruncate, BOXED, calls;

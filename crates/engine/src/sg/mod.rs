@@ -3,8 +3,11 @@
 //! On a character device (`/dev/sgN`) `write(2)` submits a command and `read(2)` takes its
 //! completion, so many commands can be in flight. On a block device each command is an `SG_IO`
 //! ioctl, which returns when the command is done.
+//!
+//! `libzbc` (`sync/libzbc.rs`) prepares its devices with `ready.rs`, too.
 
 mod command;
+pub(crate) mod ready;
 
 use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use std::time::Duration;
 use fiord_plan::{EnginePlan, SgPlan, SgWrite};
 use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
 use fiord_sys::scsi::generic::{self, CommandData, Failure, Header, SENSE_BYTES};
-use fiord_sys::scsi::{Capacity, capacity, cdb, sense, unmap};
+use fiord_sys::scsi::{Capacity, cdb, unmap};
 use fiord_types::{Errno, FileIndex};
 
 use crate::buffers::{Buffers, slots_of_buffers};
@@ -22,6 +25,7 @@ use crate::{
     Op, OpKind, Outcome, Queued, Slot, Time, Want,
 };
 use command::{CommandBuilder, DataPhase, Request};
+use ready::{capacity, refused};
 
 /// Most commands in flight on one open character device (`SG_MAX_QUEUE` of the kernel's
 /// `drivers/scsi/sg.c`).
@@ -302,7 +306,7 @@ impl Engine for Sg {
             return Err(EngineError::plain("ioengine=sg needs a SCSI device"));
         };
         let queues = target.kind == FileKind::Char;
-        let capacity = ready(&fd)?;
+        let capacity = capacity("ioengine=sg", &fd)?;
         if queues {
             prepare_char(&fd, self.plan.hipri)?;
         } else if self.plan.hipri {
@@ -343,7 +347,7 @@ impl Engine for Sg {
             CommandData::In(&mut answer),
         )
         .map(drop)
-        .map_err(|failure| refused("STREAM CONTROL (close)", failure))
+        .map_err(|failure| refused("ioengine=sg", "STREAM CONTROL (close)", failure))
     }
 
     slots_of_buffers!();
@@ -488,38 +492,6 @@ impl Drop for Sg {
     }
 }
 
-/// Reads the capacity of the device. Repeats the command after a UNIT ATTENTION, which reports an
-/// event from before this job.
-fn ready(fd: &OwnedFd) -> Result<Capacity, EngineError> {
-    const TRIES: u32 = 5;
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match capacity::read(fd) {
-            Ok(capacity) => return Ok(capacity),
-            Err(Failure::Device(sense))
-                if sense.key == sense::key::UNIT_ATTENTION && tries < TRIES => {}
-            Err(failure) => return Err(refused("READ CAPACITY", failure)),
-        }
-    }
-}
-
-fn refused(command: &str, failure: Failure) -> EngineError {
-    let help = match failure {
-        Failure::Kernel(Errno::ENOTTY | Errno::EINVAL) => "it is no SCSI device".to_string(),
-        Failure::Kernel(Errno::EPERM | Errno::EACCES) => {
-            "SCSI commands need root (CAP_SYS_RAWIO), or membership in the device's group".into()
-        }
-        Failure::Device(sense) => sense.advice().into(),
-        _ => String::new(),
-    };
-    EngineError {
-        what: format!("ioengine=sg: {command}: {failure}"),
-        help: Some(help).filter(|h| !h.is_empty()),
-        errno: Some(failure.errno()),
-    }
-}
-
 /// Makes `read(2)` on a character device return at once when there is no completion, and checks
 /// that the driver supports `hipri`.
 fn prepare_char(fd: &OwnedFd, hipri: bool) -> Result<(), EngineError> {
@@ -552,7 +524,7 @@ fn stream(
     }
     let mut answer = [0; 8];
     generic::execute(fd.as_fd(), &cdb::open_stream(), CommandData::In(&mut answer))
-        .map_err(|failure| refused("STREAM CONTROL (open)", failure))?;
+        .map_err(|failure| refused("ioengine=sg", "STREAM CONTROL (open)", failure))?;
     let stream = u16::from_be_bytes([answer[4], answer[5]]);
     Ok((stream, Some(stream)))
 }

@@ -3,6 +3,7 @@
 //! [`SyncEngine`] implements everything but the call itself, which is a [`Transfer`].
 
 pub(crate) mod e4defrag;
+pub(crate) mod libzbc;
 mod mapped;
 pub(crate) mod mmap;
 pub(crate) mod operation;
@@ -35,6 +36,8 @@ pub type Psync = SyncEngine<psync::PsyncCalls>;
 pub type SyncRw = SyncEngine<sync::SyncCalls>;
 /// `ioengine=mmap`.
 pub type Mmap = SyncEngine<mmap::MmapCalls>;
+/// `ioengine=libzbc`.
+pub type Libzbc = SyncEngine<libzbc::ZbcCommands>;
 /// `ioengine=libpmem`.
 pub type Libpmem = SyncEngine<pmem::PmemCalls>;
 /// `ioengine=dev-dax`.

@@ -41,6 +41,8 @@ pub struct EngineDef {
     pub in_flight: DepthSupport,
     /// Whether a read fills the job's buffer from storage, and a write sends the buffer there.
     pub moves_data: bool,
+    /// Whether its writes leave the contents of the files as they are.
+    pub keeps_contents: bool,
     /// What the bytes of its I/Os stand for.
     pub counts: CountedBytes,
     /// Which directions of I/O it has.
@@ -57,6 +59,8 @@ pub struct EngineDef {
     /// The option of the engine that names the target of a job, instead of `filename`. Such a target must exist: the job
     /// creates no file and extends none, and it has one target. Empty: `filename` and its like name the targets.
     pub target_named_by: &'static str,
+    /// Whether it works only on devices with zones.
+    pub needs_zones: bool,
     /// Whether time is simulated: each job has a virtual clock, which says nothing about this
     /// machine.
     pub virtual_time: bool,

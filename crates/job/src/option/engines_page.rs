@@ -60,6 +60,9 @@ fn works_on(engine: &EngineDef) -> &'static str {
         EngineAccess::PersistentMemory(PmemTarget::File) => "files in persistent memory (DAX)",
         EngineAccess::PersistentMemory(PmemTarget::Device) => "device-DAX character devices",
         EngineAccess::NvmeCommands => "NVMe generic character devices",
+        EngineAccess::ScsiCommands if engine.needs_zones => {
+            "zoned SCSI disks and their generic character devices"
+        }
         EngineAccess::ScsiCommands => "SCSI disks and their generic character devices",
         EngineAccess::Flash => "raw flash: character devices of MTD",
         EngineAccess::Extents => "files and block devices, without data",

@@ -76,6 +76,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             commands: Commands::Nvme(nvme::options(job)),
         })),
         "sg" => EnginePlan::Sg(scsi::options(job, messages)),
+        "libzbc" => EnginePlan::Libzbc,
         "falloc" => EnginePlan::Falloc,
         "ftruncate" => EnginePlan::Ftruncate,
         "e4defrag" => EnginePlan::E4defrag(defrag::options(job, messages)),

@@ -1,10 +1,12 @@
-//! `ioengine=sg`: identifies the SCSI devices of a job's files, and checks that they support the
-//! job.
+//! `ioengine=sg` and `ioengine=libzbc`: identifies the SCSI devices of a job's files, and checks that they support
+//! the job.
 
 use std::path::Path;
 
 use fiord_job::option::table::sg::SgWriteMode;
-use fiord_job::option::table::{BS, FILENAME, IODEPTH, IODEPTH_BATCH, SYNC_FILE_RANGE, nvme, sg};
+use fiord_job::option::table::{
+    BS, FILENAME, IODEPTH, IODEPTH_BATCH, SYNC_FILE_RANGE, ZONEMODE, nvme, sg,
+};
 use fiord_types::Dir;
 
 use crate::machine::facts::{Found, FoundKind, ScsiDisk};
@@ -80,10 +82,15 @@ pub(crate) fn write_commands(engine: &EnginePlan) -> Option<Vec<(WriteCommand, u
     }
 }
 
-/// Refuses options for files, which do not work with commands.
+/// Refuses options for files, which do not work with commands, and trims that are no resets of zones.
 pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
-    if engine.def().access != EngineAccess::ScsiCommands {
+    let def = engine.def();
+    if def.access != EngineAccess::ScsiCommands {
         return;
+    }
+    if def.needs_zones && load.zoned.is_none() && load.mix.has(Dir::Trim) {
+        let what = format!("a trim with `ioengine={}` is the reset of a zone", def.name);
+        messages.push(job.error(ZONEMODE, what).help("To fix: add `zonemode=zbd`"));
     }
     if load.sync_file_range.is_some() {
         messages.push(
@@ -107,6 +114,7 @@ pub(crate) fn device(
     messages: &mut Messages,
 ) -> Option<(FileKind, u64)> {
     let shown = path.display();
+    let engine = job.spec.engine();
     let kind = match found.kind {
         FoundKind::Block => FileKind::Block,
         FoundKind::Char => FileKind::Char,
@@ -115,8 +123,9 @@ pub(crate) fn device(
                 job.error(
                     FILENAME,
                     format!(
-                        "`{shown}` is {}, and `ioengine=sg` sends SCSI commands to a disk",
-                        other.in_words()
+                        "`{shown}` is {}, and `ioengine={}` sends SCSI commands to a disk",
+                        other.in_words(),
+                        engine.name
                     ),
                 )
                 .help(
@@ -138,7 +147,9 @@ pub(crate) fn device(
         }
     };
     fits(job, path, disk, transfers, messages)?;
-    depth(job, kind, &shown.to_string(), messages);
+    if !engine.is_synchronous() {
+        depth(job, kind, &shown.to_string(), messages);
+    }
     Some((kind, disk.blocks.saturating_mul(u64::from(disk.block))))
 }
 

@@ -68,6 +68,8 @@ pub enum EnginePlan {
     IoUringCmd(Box<PassthroughPlan>),
     /// `sg`: SCSI commands through the generic driver.
     Sg(SgPlan),
+    /// `libzbc`: SCSI commands to a zoned disk.
+    Libzbc,
     /// `fallocate(2)`.
     Falloc,
     /// `ftruncate(2)`.
@@ -124,6 +126,7 @@ impl EnginePlan {
             EnginePlan::IoUring(_) => const { engine("io_uring") },
             EnginePlan::IoUringCmd(_) => const { engine("io_uring_cmd") },
             EnginePlan::Sg(_) => const { engine("sg") },
+            EnginePlan::Libzbc => const { engine("libzbc") },
             EnginePlan::Falloc => const { engine("falloc") },
             EnginePlan::Ftruncate => const { engine("ftruncate") },
             EnginePlan::Names(plan) | EnginePlan::NamesRing(plan) => plan.engine,

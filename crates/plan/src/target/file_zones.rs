@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     BS, DIRECT, FILENAME, MAX_OPEN_ZONES, OFFSET, SIZE, ZONECAPACITY, ZONEMODE, ZONESIZE, ZONESKIP,
@@ -22,7 +23,7 @@ use crate::target::sizes::Region;
 const SECTOR: u64 = 512;
 
 /// The zones of a file. `None`: it has no zones, or none that the job can use, and a message says
-/// why., or (with a message) none that can be used.
+/// why.
 pub(crate) fn of_file(
     job: Reading,
     path: &Path,
@@ -34,6 +35,10 @@ pub(crate) fn of_file(
     let (load, direct) = load;
     let real = match real(path, kind, survey) {
         Real::Zoned(facts) => Some(facts),
+        Real::Plain if job.spec.engine().needs_zones => {
+            messages.push(without_zones(job, path));
+            return None;
+        }
         Real::Plain => None,
         Real::Unknown(_) if load.zoned.is_none() => None,
         Real::Unknown(why) => {
@@ -69,7 +74,8 @@ pub(crate) fn of_file(
         None => emulated(job, path, messages)?,
     };
     skips(job, zones, messages);
-    if real.is_some() && writes && !direct && kind == FileKind::Block {
+    let commands = job.spec.engine().access.sends_commands();
+    if real.is_some() && writes && !direct && !commands && kind == FileKind::Block {
         messages.push(
             job.error(
                 DIRECT,
@@ -84,6 +90,16 @@ pub(crate) fn of_file(
     }
     blocks(job, load, zones, messages);
     Some(zones)
+}
+
+/// The error for a device without zones and an engine that needs them.
+fn without_zones(job: Reading, path: &Path) -> Diagnostic {
+    let engine = job.spec.engine().name;
+    let what = format!(
+        "`{}` is not a zoned device, and `ioengine={engine}` works only on zoned disks",
+        path.display()
+    );
+    job.error(FILENAME, what).help("To fix: use `ioengine=sg`, or name a zoned disk")
 }
 
 /// Refuses `zoneskip`, which does not work with zones that are written sequentially.
@@ -127,11 +143,8 @@ fn real(path: &Path, kind: FileKind, survey: &mut Survey) -> Real {
         None => Real::Plain,
         Some(Passthrough::Nvme) => of_namespace(path, survey),
         Some(Passthrough::Scsi) => match survey.facts.block_sibling(path) {
-            Some(block) if survey.facts.zones(&block).is_none() => Real::Plain,
-            Some(_) => {
-                Real::Unknown("fiord cannot read zone reports from a SCSI generic device".into())
-            }
-            None => Real::Unknown("it has no block device that reports them".into()),
+            Some(_) => Real::Plain,
+            None => Real::Unknown("it has no block device, and reports none itself".into()),
         },
     }
 }

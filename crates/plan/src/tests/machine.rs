@@ -102,6 +102,12 @@ impl Fake {
         self.zoned.push((path.into(), facts));
         self.namespace(path, device)
     }
+    /// Adds the zones of a SCSI disk that is there already: 32 zones of 16 MiB, of which 8 can be open.
+    pub(crate) fn zones_of(mut self, path: &str) -> Self {
+        let facts = ZoneFacts { zone_size: 16 << 20, max_open: Some(8), max_active: None };
+        self.zoned.push((path.into(), facts));
+        self
+    }
     /// Adds a raw flash.
     pub(crate) fn flash(mut self, path: &str, flash: Flash) -> Self {
         let size = flash.size.0;

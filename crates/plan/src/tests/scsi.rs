@@ -1,4 +1,4 @@
-//! `ioengine=sg` on imaginary disks, and what they do not support.
+//! `ioengine=sg` and `ioengine=libzbc` on imaginary disks, and what they do not support.
 
 use fiord_types::Bytes;
 
@@ -129,4 +129,49 @@ fn never_emulates_zones_on_a_generic_device() {
         assert!(message.contains(&format!("`sg_write_mode={word}` does not write")), "{message}");
     }
     job(&machine(), &line("--filename=/dev/sda --sg_write_mode=write_and_verify"));
+}
+
+/// A host-managed disk and its generic device.
+fn zoned_machine() -> Fake {
+    machine().zones_of("/dev/sg0").zones_of("/dev/sda")
+}
+
+fn zbc(rest: &str) -> String {
+    line(&format!("--ioengine=libzbc --zonemode=zbd {rest}"))
+}
+
+#[test]
+fn libzbc_uses_the_zones_of_the_disk() {
+    for path in ["/dev/sg0", "/dev/sda"] {
+        let job = job(&zoned_machine(), &zbc(&format!("--filename={path} --direct=1")));
+        assert_eq!(job.engine, EnginePlan::Libzbc);
+        let zones = Zones { size: Bytes::from_mib(16), emulated: None };
+        assert_eq!(job.target.files[0].zones, Some(zones), "{path}");
+        // Commands bypass the page cache, so `direct` is not needed.
+        super::job(&zoned_machine(), &zbc(&format!("--filename={path}")));
+    }
+    // Trims reset zones.
+    job(&zoned_machine(), &zbc("--rw=trim --bs=16m"));
+    // One command is in flight. Without `zonemode=zbd`, threads have more reads in flight.
+    let depth = |rest: &str| run(&zoned_machine(), &zbc(rest)).unwrap().warnings;
+    let capped = depth("--iodepth=8");
+    assert!(capped.iter().any(|w| w.what.contains("will be capped at 1")), "{capped:?}");
+    let threads = "--zonemode=none --rw=randread --iodepth=8 --io_submit_mode=offload";
+    assert!(depth(threads).iter().all(|w| !w.what.contains("will be capped at 1")));
+}
+
+#[test]
+fn libzbc_refuses_what_has_no_zones() {
+    for (machine, rest, what) in [
+        (machine(), "--filename=/dev/sda", "`ioengine=libzbc` works only on zoned disks"),
+        (machine(), "--filename=/dev/sda1", "it is a partition"),
+        (machine(), "--filename=plain", "`ioengine=libzbc` sends SCSI commands to a disk"),
+        (machine(), "--filename=/dev/sg0", "cannot determine the zones of `/dev/sg0`"),
+        (zoned_machine(), "--zonemode=none --rw=randtrim", "is the reset of a zone"),
+        (zoned_machine(), "--max_open_zones=9", "more than the 8 zones"),
+        (zoned_machine(), "--zonesize=1m", "does not match disk zone size"),
+    ] {
+        let found = error(&machine, &zbc(rest));
+        assert!(found.contains(what), "{rest}: {found}");
+    }
 }

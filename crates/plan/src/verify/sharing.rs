@@ -152,10 +152,11 @@ pub(crate) fn refuse_changed(jobs: &[Reading], plans: &[JobPlan], messages: &mut
         verifying.flat_map(|plan| &plan.target.files).map(|file| file.path.as_path()).collect();
     for plan in plans.iter().filter(|plan| plan.identity.instance == 0) {
         let engine = plan.engine.def();
-        let mut files = plan.target.files.iter();
-        let shared = files.find(|file| verified.contains(file.path.as_path()));
-        if let Some(file) = shared.filter(|_| engine.access.reads_change_files()) {
-            let (name, shown) = (engine.name, file.path.display());
+        let donor = plan.engine.donor();
+        let files = plan.target.files.iter().map(|file| file.path.as_path());
+        let files = files.filter(|_| engine.access.reads_change_files() && !engine.keeps_contents);
+        if let Some(file) = files.chain(donor).find(|file| verified.contains(file)) {
+            let (name, shown) = (engine.name, file.display());
             let what = format!("`ioengine={name}` changes `{shown}`, which another job verifies");
             let error = jobs[plan.identity.section].error(IOENGINE, what);
             messages.push(error.help("To fix: use another file, or run this job in another run"));
@@ -165,5 +166,5 @@ pub(crate) fn refuse_changed(jobs: &[Reading], plans: &[JobPlan], messages: &mut
 
 /// Whether a job changes the data of its target.
 pub(super) fn writes(plan: &JobPlan) -> bool {
-    plan.load.mix.changes_data() && !plan.only_verifies()
+    plan.load.mix.changes_data() && !plan.only_verifies() && !plan.engine.def().keeps_contents
 }

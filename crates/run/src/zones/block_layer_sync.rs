@@ -1,4 +1,4 @@
-//! Keeps the block layer's write pointers right when jobs use the NVMe generic device.
+//! Keeps the block layer's write pointers right when jobs use the generic device of an NVMe namespace or a SCSI disk.
 //!
 //! Since Linux 6.10 the block layer keeps its own write pointer for each zone that was partly written through
 //! the block device, and fails writes at other offsets. Passthrough commands change the zone without the
@@ -14,7 +14,7 @@ use fiord_sys::zone::{Zone, ZoneAction, ZonedDevice, ZonedNode};
 use fiord_sys::{block, file};
 use fiord_types::{Bytes, ZoneIndex};
 
-/// The block device of a namespace, and the zones whose write pointers the block layer may keep.
+/// The block device of a generic device, and the zones whose write pointers the block layer may keep.
 #[derive(Debug)]
 pub(super) struct BlockLayerSync {
     device: Box<dyn ZonedDevice>,

@@ -120,7 +120,7 @@ pub(crate) struct ZoneTable {
     pub(super) path: PathBuf,
     /// `None`: the zones are emulated.
     pub(super) device: Option<Box<dyn ZonedDevice>>,
-    /// For an NVMe generic device: the block device to keep in step.
+    /// For a generic character device: the block device to keep in step.
     block_layer: Option<BlockLayerSync>,
     pub(super) zone_size: Bytes,
     pub(super) views: Vec<ZoneView>,

@@ -140,7 +140,9 @@ pub(super) fn error_words(error: &fiord_sys::Error) -> String {
 
 fn advice(kind: FileKind) -> &'static str {
     match kind {
-        FileKind::Char => ". To fix: run as root (NVMe commands need CAP_SYS_ADMIN)",
+        FileKind::Char => {
+            ". To fix: run as root (NVMe commands need CAP_SYS_ADMIN, SCSI commands CAP_SYS_RAWIO)"
+        }
         _ => "",
     }
 }
@@ -148,7 +150,7 @@ fn advice(kind: FileKind) -> &'static str {
 /// Identifies a device whatever path leads to it.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
-    /// A block device, by its number. The generic device of an NVMe namespace counts as its block device.
+    /// A block device, by its number. A generic character device counts as its block device.
     Device(Device),
     /// Any other file, with symbolic links resolved.
     Path(PathBuf),

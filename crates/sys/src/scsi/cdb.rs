@@ -210,6 +210,10 @@ pub const ONE_RANGE: u16 = 24;
 
 /// Code of the Block Limits VPD page.
 pub const BLOCK_LIMITS: u8 = 0xb0;
+/// Code of the Block Device Characteristics VPD page.
+pub const BLOCK_CHARACTERISTICS: u8 = 0xb1;
+/// Code of the Zoned Block Device Characteristics VPD page.
+pub const ZONED_CHARACTERISTICS: u8 = 0xb6;
 
 /// Encodes INQUIRY (SPC-5, clause 6.7) for a VPD page, with an allocation length of `room` bytes.
 #[must_use]
@@ -218,6 +222,36 @@ pub fn inquiry(page: u8, room: u16) -> Cdb {
     (bytes[0], bytes[1], bytes[2]) = (0x12, 1, page);
     bytes[3..5].copy_from_slice(&room.to_be_bytes());
     Cdb { bytes, len: 6 }
+}
+
+/// Encodes INQUIRY (SPC-5, clause 6.7) for the standard data, with an allocation length of `room` bytes.
+#[must_use]
+pub fn standard_inquiry(room: u16) -> Cdb {
+    let mut cdb = inquiry(0, room);
+    cdb.bytes[1] = 0;
+    cdb
+}
+
+/// Encodes REPORT ZONES (ZBC-2, clause 5.4) for all zones from the one that contains the block `lba`, with an allocation
+/// length of `room` bytes.
+#[must_use]
+pub fn report_zones(lba: u64, room: u32) -> Cdb {
+    let mut bytes = [0; 32];
+    bytes[0] = 0x95;
+    bytes[2..10].copy_from_slice(&lba.to_be_bytes());
+    bytes[10..14].copy_from_slice(&room.to_be_bytes());
+    // PARTIAL: the device need not count the zones that do not fit.
+    bytes[14] = 0x80;
+    Cdb { bytes, len: 16 }
+}
+
+/// Encodes a command of ZBC OUT (ZBC-2, clause 5), given by its service action, for the zone that begins at the block `lba`.
+#[must_use]
+pub fn manage_zone(action: u8, lba: u64) -> Cdb {
+    let mut bytes = [0; 32];
+    (bytes[0], bytes[1]) = (0x94, action);
+    bytes[2..10].copy_from_slice(&lba.to_be_bytes());
+    Cdb { bytes, len: 16 }
 }
 
 /// Encodes READ CAPACITY(16) (SBC-4, clause 5.21) with an allocation length of `room` bytes.
@@ -364,6 +398,15 @@ mod tests {
         let second = "00 00 00 00 00 00 00 10 00 00 00 02 00 00 00 00";
         assert_eq!(list[..], hex(&format!("00 26 00 20 00 00 00 00 {descriptor} {second}")));
         assert_eq!(inquiry(BLOCK_LIMITS, 64).as_bytes(), hex("12 01 b0 00 40 00"));
+    }
+
+    #[test]
+    fn commands_to_zones_are_encoded() {
+        let report = report_zones(0x0102_0304_0506_0708, 0x10000);
+        assert_eq!(report.as_bytes(), hex("95 00 01 02 03 04 05 06 07 08 00 01 00 00 80 00"));
+        let reset = manage_zone(4, 0x0102_0304_0506_0708);
+        assert_eq!(reset.as_bytes(), hex("94 04 01 02 03 04 05 06 07 08 00 00 00 00 00 00"));
+        assert_eq!(standard_inquiry(64).as_bytes(), hex("12 00 00 00 40 00"));
     }
 
     #[test]

@@ -202,6 +202,17 @@ pub enum CommandData<'a> {
     Out(&'a [u8]),
 }
 
+impl CommandData<'_> {
+    /// Borrows the buffer for another attempt at the same command.
+    pub fn again(&mut self) -> CommandData<'_> {
+        match self {
+            CommandData::None => CommandData::None,
+            CommandData::In(bytes) => CommandData::In(bytes),
+            CommandData::Out(bytes) => CommandData::Out(bytes),
+        }
+    }
+}
+
 /// Sends a command with `SG_IO` and waits for it. Returns the number of bytes transferred.
 ///
 /// # Errors
@@ -221,6 +232,7 @@ pub fn execute(fd: BorrowedFd<'_>, cdb: &Cdb, data: CommandData<'_>) -> Result<u
         dxferp: pointer.cast(),
         cmdp: cdb.as_bytes().as_ptr(),
         sbp: sense.as_mut_ptr(),
+        flags: FLAG_DIRECT_IO,
         ..Header::EMPTY
     };
     // SAFETY: command, sense and data outlive the call; the device writes at most `dxfer_len` bytes to

@@ -2,14 +2,14 @@
 //! 5.5; zone capacities since 5.9) and the queue limits in sysfs (Linux 5.9).
 
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fiord_types::{Bytes, Errno};
 
 use super::{Model, Outline, State, Zone, ZoneAction, ZoneType, ZonedFacts};
 use crate::error::retry;
 use crate::file::Device;
-use crate::{Error, Result, block, node};
+use crate::{Error, Result, block};
 
 /// Zone positions are in sectors of this size, whatever the device's block size is.
 const SECTOR: u64 = 512;
@@ -53,12 +53,6 @@ const BATCH: usize = 1023;
 pub(super) fn model(node: Device) -> Model {
     let disk = block::whole_disk_path(node);
     disk.map_or(Model::NotZoned, |disk| model_of(&disk.join("queue/zoned")))
-}
-
-/// Returns the sysfs directory of the block device of the same namespace as an NVMe generic device.
-pub(super) fn of_generic(node: Device) -> Option<PathBuf> {
-    let (_, block) = node::nvme_block_sibling(node)?;
-    block::sysfs_path(block)
 }
 
 /// Reads the outline of a zoned disk from its queue attributes.

@@ -5,6 +5,7 @@
 //! | what is a zone, what are the properties of a zoned device | here |
 //! | block devices: the ioctls of `linux/blkzoned.h`, limits from sysfs | `block.rs` |
 //! | NVMe generic character devices (`/dev/ng0n1`): the commands of the Zoned Namespace Command Set Specification | `nvme.rs` |
+//! | SCSI generic character devices (`/dev/sg0`): the commands of Zoned Block Commands (ZBC) | `scsi.rs` |
 //! | a simulated device for tests, which refuses what a real one refuses | [`fake`] |
 //!
 //! The trait [`ZonedDevice`] covers all of them; [`ZonedNode`] is a real device. All offsets and lengths are
@@ -13,13 +14,15 @@
 mod block;
 pub mod fake;
 mod nvme;
+mod scsi;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use fiord_types::{Bytes, Errno};
 
-use crate::file::{self, InodeType as FileKind, Open};
+use crate::file::{self, Device, InodeType as FileKind, Open};
+use crate::scsi::generic;
 use crate::{Error, Result};
 
 /// The type of a zone, which determines how it may be written (`enum blk_zone_type`).
@@ -284,7 +287,7 @@ pub trait ZonedDevice: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// A real zoned device: a block device, or an NVMe generic character device.
+/// A real zoned device: a block device, or an NVMe or SCSI generic character device.
 #[derive(Debug)]
 pub struct ZonedNode {
     fd: OwnedFd,
@@ -293,8 +296,9 @@ pub struct ZonedNode {
 
 #[derive(Debug)]
 enum Backend {
-    Block(file::Device),
+    Block(Device),
     Nvme(nvme::ZonedNamespace),
+    Scsi(scsi::ZonedUnit),
 }
 
 impl ZonedNode {
@@ -321,6 +325,9 @@ impl ZonedNode {
                 }
                 Backend::Block(node)
             }
+            (FileKind::Char, Some(node)) if generic::name(node).is_some() => {
+                Backend::Scsi(scsi::ZonedUnit::identify(fd.as_fd())?)
+            }
             (FileKind::Char, _) => Backend::Nvme(nvme::ZonedNamespace::identify(fd.as_fd())?),
             _ => return Err(Error::new("zone report", Errno::ENOTTY)),
         };
@@ -333,6 +340,7 @@ impl ZonedDevice for ZonedNode {
         match &self.backend {
             Backend::Block(node) => block::facts(self.fd.as_fd(), *node),
             Backend::Nvme(namespace) => Ok(namespace.facts()),
+            Backend::Scsi(unit) => Ok(unit.facts()),
         }
     }
 
@@ -340,6 +348,7 @@ impl ZonedDevice for ZonedNode {
         match &self.backend {
             Backend::Block(_) => block::report(self.fd.as_fd(), from, limit),
             Backend::Nvme(namespace) => namespace.report(self.fd.as_fd(), from, limit),
+            Backend::Scsi(unit) => unit.report(self.fd.as_fd(), from, limit),
         }
     }
 
@@ -347,11 +356,12 @@ impl ZonedDevice for ZonedNode {
         match &self.backend {
             Backend::Block(_) => block::manage(self.fd.as_fd(), action, start, len),
             Backend::Nvme(namespace) => namespace.manage(self.fd.as_fd(), action, start, len),
+            Backend::Scsi(unit) => unit.manage(self.fd.as_fd(), action, start, len),
         }
     }
 }
 
-/// Properties of a zoned device that are known without opening it.
+/// Properties of a zoned device that are usually known without opening it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
     /// Zone model; never [`Model::NotZoned`].
@@ -365,16 +375,29 @@ pub struct Outline {
     pub max_active: Option<u32>,
 }
 
-/// Returns the outline of the zoned device at a path, from sysfs. An NVMe generic device has the outline
-/// of its block device. `None` if the device has no zones, or sysfs has no data about them.
+/// Returns the outline of the zoned device at a path, from sysfs. A generic character device has the outline of its
+/// block device; a SCSI device without one is asked for it. `None` if the device has no zones, or sysfs has no data
+/// about them.
 #[must_use]
 pub fn outline(path: &Path) -> Option<Outline> {
     let facts = file::facts(path).ok()?;
     match (facts.kind, facts.node?) {
         (FileKind::Block, node) => block::outline(&crate::block::whole_disk_path(node)?),
-        (FileKind::Char, node) => block::outline(&block::of_generic(node)?),
+        (FileKind::Char, node) => match crate::block::block_device_of_generic(node) {
+            Some((_, sibling)) => block::outline(&crate::block::sysfs_path(sibling)?),
+            None => outline_of_unit(path, node),
+        },
         _ => None,
     }
+}
+
+/// Asks a SCSI device without a block device for its outline: kernels without support for zones have no block device for
+/// host-managed disks.
+fn outline_of_unit(path: &Path, node: Device) -> Option<Outline> {
+    generic::name(node)?;
+    let facts = ZonedNode::open(path, false).ok()?.facts().ok()?;
+    let ZonedFacts { model, zone_size, max_open, max_active, .. } = facts;
+    Some(Outline { model, zone_size, max_open, max_active })
 }
 
 /// Returns the error for a reported zone with an unknown type or condition, or beyond the end of the

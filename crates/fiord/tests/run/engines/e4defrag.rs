@@ -62,6 +62,26 @@ fn counts_equal_those_of_fio() {
     assert_eq!(work(&place.run(&line).ok().json()), work(&fio.json()));
 }
 
+/// The job verifies the file while its blocks are exchanged, as fio's example `e4defrag.fio` does. The donor gets other
+/// contents.
+#[test]
+fn a_file_is_verified_while_its_blocks_are_exchanged() {
+    let place = Place::new();
+    let Some(mounted) = Mounted::new(&place, "ext4") else { return };
+    let line = |verified: &str| {
+        format!(
+            "--directory={} --size=256k --bs=32k --name=v --filename={verified} --rw=randwrite --verify=crc32c \
+             --loops=4 --name=j --ioengine=e4defrag --filename=target --donorname=donor --rw=write --loops=4",
+            mounted.point.display()
+        )
+    };
+    let document = place.run(&format!("{} --output-format=json", line("target"))).ok().json();
+    let jobs = work(&document);
+    assert_eq!((jobs[0].1, jobs[1].1), (0, 0), "{jobs:?}");
+    assert_eq!(jobs[0].2[0].0, 1 << 20, "all of the writes were verified");
+    refused(&place.run(&line("donor")), "changes `");
+}
+
 #[track_caller]
 fn refused(ran: &Ran, what: &str) {
     assert_ne!(ran.status, Some(0), "{ran:?}");

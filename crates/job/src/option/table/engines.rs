@@ -29,12 +29,14 @@ const fn engine(name: &'static str, in_flight: DepthSupport, doc: &'static str) 
         access: EngineAccess::Calls,
         in_flight,
         moves_data: true,
+        keeps_contents: false,
         counts: CountedBytes::Data,
         directions: SupportedDirections::All,
         does_io: true,
         counts_bits: false,
         runs_programs: false,
         target_named_by: "",
+        needs_zones: false,
         virtual_time: false,
         atomic: false,
         priorities: false,
@@ -149,6 +151,16 @@ const LIST: &[EngineDef] = &[
     engine("sg", ManyOnCharDevice, "SCSI commands through version 3 of the SCSI generic driver.")
         .on(ScsiCommands)
         .tested("2026-11: `scsi_debug` in `cargo xtask vm`"),
+    EngineDef {
+        needs_zones: true,
+        ..engine(
+            "libzbc",
+            One,
+            "SCSI commands to a zoned disk, one at a time. fiord does not use the library libzbc.",
+        )
+        .on(ScsiCommands)
+        .tested("2026-11: `scsi_debug zbc=managed` in `cargo xtask vm`")
+    },
     engine(
         "null",
         Many,
@@ -205,6 +217,7 @@ const LIST: &[EngineDef] = &[
     },
     EngineDef {
         directions: SupportedDirections::Writes,
+        keeps_contents: true,
         ..engine("e4defrag", One, "Each write exchanges extents with a donor file on ext4.")
     }
     .on(Extents)
@@ -255,7 +268,6 @@ const LIST: &[EngineDef] = &[
     later("nfs", Many, "Files of an NFS server, without the kernel's client.")
         .on(Endpoint)
         .needs("libnfs (package `libnfs13`) and an NFS server"),
-    later("libzbc", One, "A zoned device, through libzbc.").on(ScsiCommands),
     later("libhdfs", One, "Files of a Hadoop file system, through libhdfs.")
         .on(Endpoint)
         .needs("libhdfs, a Java runtime and a Hadoop cluster"),

@@ -324,7 +324,7 @@ pub(crate) const RULES: &[Rule] = &[
         reports: Reports::EachChanged,
         unused: |_, plan| access(plan) == EngineAccess::ScsiCommands,
         what: "`{option}` has no effect on commands",
-        help: "To fix: use `writefua=1`, which sets Force Unit Access in the command",
+        help: "To fix: use `fsync=1`; with `ioengine=sg`, `writefua=1` sets Force Unit Access in the command",
     },
     Rule {
         options: &[WRITE_HINT.def()],
