@@ -129,10 +129,16 @@ fn file(name: &str, loader: &mut dyn Loader) -> Result<String, ReachError> {
 }
 
 fn server(address: &str) -> Result<Reach, ReachError> {
-    let endpoint = Endpoint::parse(address)?;
-    let name = match &endpoint {
-        Endpoint::Tcp { host, .. } if host.is_empty() => "localhost".to_owned(),
-        Endpoint::Tcp { host, .. } => host.clone(),
+    let mut endpoint = Endpoint::parse(address)?;
+    let name = match &mut endpoint {
+        Endpoint::Tcp { host, .. } => {
+            // As in fio, the name stays empty in results, and the server is one of this machine.
+            let name = host.clone();
+            if host.is_empty() {
+                "localhost".clone_into(host);
+            }
+            name
+        }
         Endpoint::Unix(path) => path.display().to_string(),
     };
     Ok(Reach { name, way: Way::Server(endpoint) })
@@ -186,6 +192,9 @@ mod tests {
         assert_eq!(command[..], words);
         let found = reached(&["--client=ip4:n1,4000", "x.fio"], &mut files).unwrap();
         assert_eq!((found[0].name.as_str(), found[0].way.port()), ("n1", Some(4000)));
+        let found = reached(&["--client=,4000", "x.fio"], &mut files).unwrap();
+        let Way::Server(endpoint) = &found[0].way else { panic!("{found:?}") };
+        assert_eq!((found[0].name.as_str(), endpoint.is_loopback()), ("", Ok(true)));
     }
 
     #[test]

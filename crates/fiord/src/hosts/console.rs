@@ -167,7 +167,10 @@ impl HostsConsole {
     }
 
     fn typed(&self, host: HostIndex) -> &str {
-        self.hosts.get(host.get()).map_or("", |names| &names.typed)
+        match self.hosts.get(host.get()).map_or("", |names| &names.typed) {
+            "" => "localhost",
+            name => name,
+        }
     }
 }
 
