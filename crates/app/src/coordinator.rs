@@ -4,7 +4,7 @@
 //! |---|---|
 //! | which hosts run which jobs | [`HostsRun`] |
 //! | how is each host reached | [`reach`] |
-//! | what does their report contain | [`report`] |
+//! | what does their report contain | [`report`], [`interim`] |
 //! | which logs of a host may become which files | [`logs`] |
 
 pub mod logs;
@@ -22,8 +22,7 @@ use fiord_job::command::{
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::{Loader, Memory, RecordingLoader};
 use fiord_job::{invocation, version};
-use fiord_stat::finding::RunWarning;
-use fiord_stat::hosts::HostsReport;
+use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::report::{Report, SCHEMA};
 use fiord_sys::{clock, host};
 use fiord_types::Nanos;
@@ -133,24 +132,32 @@ pub enum ReachError {
 /// The report of a run, with the findings about its hosts unless the user wants none.
 #[must_use]
 pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
-    let written = Nanos(clock::wall());
-    let mut head = Report {
-        schema: SCHEMA,
-        version: version(),
-        written,
-        utc_offset_s: host::utc_offset(written.0 / 1_000_000_000),
-        ..Report::default()
-    };
-    if general.hosts.insecure && general.hosts.keys.is_none() {
-        let what = "connections to servers were not protected (--insecure): other machines could read and change them";
-        head.extras.warnings.push(RunWarning { job: None, what: what.into() });
-    }
-    let mut report = merged(outcome, head, &fiord_run::error::words);
+    let mut report = merged(outcome, head(), &fiord_run::error::words);
+    report.insecure = general.hosts.insecure && general.hosts.keys.is_none();
     if general.findings != Findings::Off {
         let found = fiord_doctor::of_hosts(&report);
         report.all.extras.findings = found.findings().cloned().collect();
     }
     report
+}
+
+/// The report of a run that goes on, from the reports of its hosts. It has no totals, because the hosts did not report at
+/// one moment.
+#[must_use]
+pub fn interim(hosts: Vec<HostReport>) -> HostsReport {
+    HostsReport { all: head(), hosts, ..HostsReport::default() }
+}
+
+/// Who reports, and when.
+fn head() -> Report {
+    let written = Nanos(clock::wall());
+    Report {
+        schema: SCHEMA,
+        version: version(),
+        written,
+        utc_offset_s: host::utc_offset(written.0 / 1_000_000_000),
+        ..Report::default()
+    }
 }
 
 impl CheckedGroup {

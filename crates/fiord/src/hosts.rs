@@ -6,13 +6,13 @@
 mod console;
 
 use std::error::Error;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use fiord_app::coordinator::logs::FetchedLogs;
 use fiord_app::coordinator::{self, HostsRun};
 use fiord_app::signals::FromSignals;
-use fiord_fabric::conductor::HostsEvent;
+use fiord_fabric::conductor::{HostsEvent, HostsRequest};
 use fiord_fabric::contract::Fabric;
 use fiord_fabric::drive::{HostsOutside, drive};
 use fiord_fabric::outcome::HostsOutcome;
@@ -22,6 +22,7 @@ use fiord_job::load::MachineLoader;
 use fiord_run::{Interrupt, Interrupts};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::hosts::HostsReport;
+use fiord_sys::clock;
 use fiord_types::{Bytes, HostIndex, Nanos};
 
 use self::console::HostsConsole;
@@ -101,7 +102,8 @@ fn execute(mut run: HostsRun, general: &GeneralOptions, connect: Connect) -> Exi
     };
     signals.report_on_second();
     let mut console = HostsConsole::new(sink, general, &run.order);
-    let outcome = coordinate(&mut *fabric, &run, signals, &mut console);
+    let surroundings = Surroundings::new(signals, general.status_interval.map(Nanos));
+    let outcome = coordinate(&mut *fabric, &run, surroundings, &mut console);
     let report = coordinator::report(outcome, general);
     console.finish(&report, exit(&report, general))
 }
@@ -116,14 +118,13 @@ enum Shown {
 fn coordinate(
     fabric: &mut (dyn Fabric + Send),
     run: &HostsRun,
-    signals: FromSignals,
+    (mut surroundings, receiver): (Surroundings, Receiver<Shown>),
     console: &mut HostsConsole,
 ) -> HostsOutcome {
-    let (sender, receiver) = mpsc::channel();
     let mut logs = FetchedLogs::of(&run.order);
     thread::scope(|scope| {
-        let driver =
-            scope.spawn(|| drive(fabric, &run.order, &mut Surroundings { signals, sender }));
+        // The receiver ends when the thread drops the sender.
+        let driver = scope.spawn(move || drive(fabric, &run.order, &mut surroundings));
         for shown in receiver {
             match shown {
                 Shown::Event(event) => console.event(event),
@@ -141,17 +142,49 @@ fn coordinate(
 struct Surroundings {
     signals: FromSignals,
     sender: Sender<Shown>,
+    /// Time between two reports of the run so far (`--status-interval`).
+    interval: Option<Nanos>,
+    /// When the next of these reports is due. `None`: the jobs have not started.
+    next_status: Option<Nanos>,
+    /// A signal asks for a report.
+    wants_status: bool,
+}
+
+impl Surroundings {
+    fn new(signals: FromSignals, interval: Option<Nanos>) -> (Self, Receiver<Shown>) {
+        let (sender, receiver) = mpsc::channel();
+        let new =
+            Surroundings { signals, sender, interval, next_status: None, wants_status: false };
+        (new, receiver)
+    }
 }
 
 impl HostsOutside for Surroundings {
     fn interrupt(&mut self) -> Option<i32> {
         match self.signals.next() {
             Some(Interrupt::End(signal)) => Some(signal),
-            Some(Interrupt::Status) | None => None,
+            Some(Interrupt::Status) => {
+                self.wants_status = true;
+                None
+            }
+            None => None,
         }
     }
 
+    fn request(&mut self) -> Option<HostsRequest> {
+        let now = Nanos(clock::monotonic());
+        let is_due = self.next_status.is_some_and(|due| due <= now);
+        if is_due {
+            self.next_status = self.interval.map(|interval| now.saturating_add(interval));
+        }
+        let wanted = std::mem::take(&mut self.wants_status) || is_due;
+        wanted.then_some(HostsRequest::Status)
+    }
+
     fn event(&mut self, event: HostsEvent) {
+        if let HostsEvent::Starting { at } = &event {
+            self.next_status = self.interval.map(|interval| at.saturating_add(interval));
+        }
         // The receiver lives until this sender is dropped.
         let _ = self.sender.send(Shown::Event(event));
     }

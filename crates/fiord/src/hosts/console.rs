@@ -2,14 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use fiord_app::coordinator;
 use fiord_app::coordinator::logs::FetchError;
-use fiord_fabric::conductor::{HostsEvent, RunOrder};
+use fiord_fabric::conductor::{HostOrder, HostsEvent, RunOrder};
 use fiord_job::command::GeneralOptions;
 use fiord_report::hosts;
 use fiord_report::output::Formats;
 use fiord_run::events::{Event, EventKind};
-use fiord_stat::hosts::HostsReport;
+use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::progress::Progress;
+use fiord_stat::report::Report;
 use fiord_types::HostIndex;
 
 use crate::console::{formats, header_of, job_failed};
@@ -38,17 +40,30 @@ struct HostNameLines {
     own: String,
     /// How far its jobs were last.
     progress: Option<Box<Progress>>,
+    /// What is known of it for a report of the run so far.
+    report: HostReport,
+    /// It runs, so it answers when it is asked for a report.
+    runs: bool,
 }
 
 impl HostsConsole {
     /// Creates a console for a run.
     pub(crate) fn new(sink: Sink, general: &GeneralOptions, order: &RunOrder) -> Self {
-        let typed = order.hosts.iter().map(|host| host.name.clone());
-        let host = |name: String| HostNameLines { own: name.clone(), typed: name, progress: None };
+        let host = |host: &HostOrder| HostNameLines {
+            own: host.name.clone(),
+            typed: host.name.clone(),
+            progress: None,
+            report: HostReport {
+                name: host.name.clone(),
+                port: host.port,
+                ..HostReport::default()
+            },
+            runs: false,
+        };
         HostsConsole {
             sink,
             formats: formats(general),
-            hosts: typed.map(host).collect(),
+            hosts: order.hosts.iter().map(host).collect(),
             live: LiveLine::new(general),
             live_interval: Duration::from_nanos(general.eta_interval),
             next_live: Instant::now(),
@@ -62,7 +77,8 @@ impl HostsConsole {
             HostsEvent::Welcomed { host, facts } => {
                 self.header(&hosts::greeting(&facts));
                 if let Some(names) = self.hosts.get_mut(host.get()) {
-                    names.own = facts.hostname;
+                    names.own.clone_from(&facts.hostname);
+                    names.report.facts = Some(*facts);
                 }
             }
             HostsEvent::Checked { host, jobs } => {
@@ -75,6 +91,7 @@ impl HostsConsole {
                 }
             }
             HostsEvent::Failed { host, failure } => {
+                self.runs(host, false);
                 let why = failure.why.trim_end();
                 let name = self.typed(host);
                 // A host that refuses its jobs sends complete messages of several lines.
@@ -87,16 +104,16 @@ impl HostsConsole {
             HostsEvent::Stopping { why, signal: None } => {
                 complain(&format!("fio: the jobs end on all hosts: {why}\n"));
             }
-            HostsEvent::Stage(_)
-            | HostsEvent::Ready { .. }
-            | HostsEvent::Starting { .. }
-            | HostsEvent::Ended { .. } => {}
+            HostsEvent::Ready { host } => self.runs(host, true),
+            HostsEvent::Ended { host, .. } => self.runs(host, false),
+            HostsEvent::Stage(_) | HostsEvent::Starting { .. } => {}
         }
     }
 
     fn run_event(&mut self, host: HostIndex, event: EventKind) {
         let event = match event {
             EventKind::Progress(progress) => return self.progress(host, progress),
+            EventKind::Status(report) => return self.status(host, *report),
             other => other,
         };
         let errors = |console: &Self, text: &str| complain(&prefixed(console.typed(host), text));
@@ -130,6 +147,43 @@ impl HostsConsole {
         }
     }
 
+    fn runs(&mut self, host: HostIndex, runs: bool) {
+        if let Some(names) = self.hosts.get_mut(host.get()) {
+            names.runs = runs;
+        }
+        self.report_so_far();
+    }
+
+    /// Keeps the report of a host so far.
+    fn status(&mut self, host: HostIndex, report: Report) {
+        if let Some(names) = self.hosts.get_mut(host.get()) {
+            names.report.report = Some(report);
+        }
+        self.report_so_far();
+    }
+
+    /// Prints the reports of the hosts so far, when all that run have sent theirs.
+    fn report_so_far(&mut self) {
+        let is_missing = |host: &HostNameLines| host.runs && host.report.report.is_none();
+        let has_any = self.hosts.iter().any(|host| host.report.report.is_some());
+        if !has_any || self.hosts.iter().any(is_missing) {
+            return;
+        }
+        let arrived = self.hosts.iter_mut().filter_map(|host| {
+            let report = host.report.report.take()?;
+            Some(HostReport { report: Some(report), complete: true, ..host.report.clone() })
+        });
+        let interim = coordinator::interim(arrived.collect());
+        self.write(&interim);
+    }
+
+    fn write(&mut self, report: &HostsReport) {
+        let mut bytes = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = hosts::write(report, self.formats, &mut bytes);
+        self.sink.put(&bytes);
+    }
+
     /// A log of a host is not, or not completely, in a file.
     pub(crate) fn log_failed(&mut self, error: &FetchError) {
         self.failed = true;
@@ -139,10 +193,7 @@ impl HostsConsole {
     /// Writes the results. Returns `exit`, or another status if something could not be written.
     pub(crate) fn finish(mut self, report: &HostsReport, exit: Exit) -> Exit {
         self.live.end(&self.sink);
-        let mut bytes = Vec::new();
-        // Writing to memory cannot fail.
-        let _ = hosts::write(report, self.formats, &mut bytes);
-        self.sink.put(&bytes);
+        self.write(report);
         let exit = if self.failed && exit == Exit::Success { Exit::Failure } else { exit };
         self.sink.end(exit)
     }

@@ -149,6 +149,20 @@ fn ctrl_c_ends_the_jobs_of_all_hosts_within_a_second() {
 }
 
 #[test]
+fn results_so_far_come_from_all_hosts() {
+    let place = place();
+    let jobs = "--output-format=json --status-interval=400ms --name=a --ioengine=null --rw=read --size=1g \
+                --time_based --runtime=1";
+    let ran = run(&place, "n1,n2", jobs).ok();
+    let documents = ran.documents();
+    assert!(documents.len() >= 2, "{ran:?}");
+    assert_eq!(names(&documents[0]), [("a", "n1"), ("a", "n2")]);
+    let bytes =
+        |document: &Value| document["client_stats"][0]["read"]["io_bytes"].as_u64().unwrap();
+    assert!(0 < bytes(&documents[0]) && bytes(&documents[0]) < bytes(documents.last().unwrap()));
+}
+
+#[test]
 fn wrong_jobs_are_reported_before_any_host_is_reached() {
     let place = place();
     let ran = run(&place, "n1", "--name=a --rw=reed --size=1m");

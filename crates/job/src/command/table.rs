@@ -164,7 +164,7 @@ pub static COMMANDS: &[CommandDef] = &[
         "Update the live status line every TIME, at least 250ms",
     )
     .letter('O'),
-    built("status-interval", Required("TIME"), "Print the results so far every TIME").one_host("hosts report when their jobs have ended. To fix: leave it out, or use write_bw_log with log_avg_msec").letter('L'),
+    built("status-interval", Required("TIME"), "Print the results so far every TIME").letter('L'),
     built("readonly", NoValue, "Refuse jobs that would write or trim").at_hosts().letter('r'),
     built(
         "no-exec",

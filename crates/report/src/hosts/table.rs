@@ -23,7 +23,10 @@ pub(super) fn write(report: &HostsReport, out: &mut dyn Write) -> io::Result<()>
         writeln!(out, "Partial results: {lacking} of {all} hosts did not send all of theirs.")?;
     }
     match report.insecure {
-        true => writeln!(out, "Anyone on the network could read and change this run (--insecure)."),
+        true => writeln!(
+            out,
+            "The connections were not protected (--insecure): other machines could read and change the run."
+        ),
         false => Ok(()),
     }
 }
