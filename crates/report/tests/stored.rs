@@ -66,6 +66,19 @@ fn a_group_of_version_1() {
 }
 
 #[test]
+fn many_hosts_of_version_1() {
+    let report = read(&stored("v1-hosts.json")).unwrap();
+    assert_eq!(report.jobs.len(), 2, "the sum of all hosts would count twice");
+    assert!(report.jobs.iter().all(|job| job.name == "a" && job.issued == [256, 0, 0, 0]));
+    assert_eq!(report.groups[0].dirs[0].io_bytes, Bytes(2 << 20));
+    let found: Vec<(&str, &str)> =
+        report.extras.findings.iter().map(|f| (f.id.as_str(), f.what.as_str())).collect();
+    assert_eq!(found[0], ("start-skew", "the hosts did not start together: n2 was last"));
+    assert!(found[1].1.starts_with("n1: job a made too few reads"), "{found:?}");
+    assert_eq!(found.len(), 3);
+}
+
+#[test]
 fn zones_bins_and_limits_of_version_1() {
     let zoned = read(&stored("v1-zoned.json")).unwrap();
     assert_eq!(zoned.jobs[0].zone_resets, Some(16));
