@@ -132,8 +132,16 @@ fn host_report(
     let started = host.started.iter().min().and_then(|at| since(*at));
     let jobs: Vec<&JobData> = counted(&host).collect();
     let total = HostTotal::of(&jobs);
-    let unfinished = (host.report.is_none() && !jobs.is_empty())
+    // A host that was lost early sent no report, and one with very many jobs left them out.
+    let sent = host.report.as_ref().is_some_and(|report| !report.jobs.is_empty());
+    let built = (!sent && !jobs.is_empty())
         .then(|| unfinished(jobs.into_iter().cloned().collect(), error_text));
+    let report = match (host.report, built) {
+        (Some(sent), Some(built)) => {
+            Some(Report { jobs: built.jobs, groups: built.groups, ..sent })
+        }
+        (sent, built) => sent.or(built),
+    };
     let complete = host.failure.is_none() && host.ended.is_some();
     let failure = host.failure.map(|failure| HostFailure {
         at: base.map_or(Nanos::ZERO, |base| failure.at.saturating_sub(base)),
@@ -145,7 +153,7 @@ fn host_report(
         port: host.port,
         facts: host.facts,
         targets: host.checked.map_or_else(Vec::new, |checked| checked.targets),
-        report: host.report.or(unfinished),
+        report,
         clock: host.clock,
         started,
         finished: host.finished.and_then(since),
@@ -158,7 +166,7 @@ fn host_report(
     }
 }
 
-/// The report of a host that was lost before it sent one, from the jobs whose results had arrived.
+/// The report of a host that sent none of its jobs, from the jobs whose results have arrived.
 fn unfinished(jobs: Vec<JobData>, error_text: &dyn Fn(Errno) -> String) -> Report {
     let (jobs, groups) = assemble(jobs, error_text);
     Report { schema: fiord_stat::report::SCHEMA, jobs, groups, ..Report::default() }

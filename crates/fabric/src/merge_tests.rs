@@ -167,6 +167,17 @@ fn a_lost_host_makes_the_totals_partial() {
 }
 
 #[test]
+fn a_report_without_jobs_gets_them_from_their_data() {
+    let mut host = reader("a", (BASE, 9), US);
+    let findings = Report { version: "of the host".into(), ..Report::default() };
+    host.report = Some(findings);
+    let outcome = HostsOutcome { hosts: vec![host], start: Some(BASE), ..HostsOutcome::default() };
+    let report = merged(outcome, Report::default(), &no_text);
+    let of_host = report.hosts[0].report.as_ref().unwrap();
+    assert_eq!((of_host.version.as_str(), of_host.jobs.len()), ("of the host", 1));
+}
+
+#[test]
 fn one_entry_has_no_sum_and_hidden_jobs_do_not_count() {
     let mut hidden = job(&[], |_| true);
     hidden.settings.stats = false;

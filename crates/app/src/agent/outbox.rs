@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use fiord_fabric::frame::MAX_BODY;
 use fiord_fabric::message::{FromHost, encode};
 
 /// The sender waits while more bytes than this wait.
@@ -54,13 +55,18 @@ impl Outbox {
         self.queue.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a message, and bytes that belong to it. Waits while the coordinator does not take the earlier ones.
-    pub(super) fn send(&self, message: &FromHost, attached: &[u8]) {
+    /// Queues a message, and bytes that belong to it. Waits while the coordinator does not take the earlier ones. Returns
+    /// false, and queues nothing, if the message is so long that it would end the connection.
+    pub(super) fn send(&self, message: &FromHost, attached: &[u8]) -> bool {
         let bytes = encode(message, attached);
+        if bytes.len() > MAX_BODY {
+            return false;
+        }
         let full = |waiting: &mut WaitingMessages| waiting.bytes > MOST && !waiting.closed;
         let waited = self.queue.taken.wait_while(self.lock(), full);
         waited.unwrap_or_else(PoisonError::into_inner).push(bytes);
         (self.wake)();
+        true
     }
 
     /// Queues the last message of a run. Never waits.
@@ -81,5 +87,19 @@ impl Outbox {
     pub(super) fn close(&self) {
         *self.lock() = WaitingMessages { closed: true, ..WaitingMessages::default() };
         self.queue.taken.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_would_end_the_connection_is_left_out() {
+        let outbox = Outbox::new(Arc::new(|| {}));
+        assert!(!outbox.send(&FromHost::Ready, &vec![0; MAX_BODY]));
+        assert!(outbox.send(&FromHost::Ready, &[1]));
+        assert_eq!(outbox.take(), Some(encode(&FromHost::Ready, &[1])));
+        assert_eq!(outbox.take(), None);
     }
 }

@@ -152,7 +152,15 @@ impl OrderTask {
             let result = FromHost::Result { job: JobIndex::at(index), data: Box::new(data) };
             self.outbox.send(&result, &[]);
         }
-        self.outbox.send(&FromHost::Report(Box::new(outcome.report)), &[]);
+        let mut report = FromHost::Report(Box::new(outcome.report));
+        if !self.outbox.send(&report, &[])
+            && let FromHost::Report(whole) = &mut report
+        {
+            // The report of thousands of jobs is too long. The coordinator has their raw data.
+            whole.jobs.clear();
+            whole.groups.clear();
+            self.outbox.send(&report, &[]);
+        }
         let name = |index: usize| jobs.plan().jobs.get(index).map_or("", |job| &job.identity.name);
         let failed = outcome.errors.iter().map(|(index, error)| (name(*index), error));
         let stuck = outcome.stuck.iter().map(|(name, error)| (name.as_str(), error));
