@@ -197,6 +197,9 @@ impl<'a> Reader<'a> {
         }
         self.at += 1;
         let choices = self.list(depth + 1)?;
+        if choices.iter().all(String::is_empty) {
+            return Err(self.error_at(open, "the bracket has no choice"));
+        }
         if self.next() != Some(']') {
             return Err(self.error_at(open, "`[` without `]` behind it"));
         }
@@ -288,6 +291,7 @@ mod tests {
         assert_eq!(error("a,"), "character 3: a name is missing");
         assert_eq!(error("n[1-2"), "character 2: `[` without `]` behind it");
         assert_eq!(error("ä,n1-2]"), "character 7: `]` without `[` before it");
+        assert_eq!(error("n[]"), "character 2: the bracket has no choice");
         assert_eq!(error("n[5-3]"), "character 3: `5-3` ends before it begins");
         assert!(error("n[1-010]").starts_with("character 3: `1-010`: write both numbers"));
         assert!(error("a b").starts_with("character 3: a blank within a name"));

@@ -3,7 +3,7 @@
 //! | launcher | rank and number of ranks | where rank 0 waits |
 //! |---|---|---|
 //! | any | `FIORD_RANK`, `FIORD_RANKS` | `FIORD_RENDEZVOUS` |
-//! | Slurm (`srun`) | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | first host of `SLURM_STEP_NODELIST` |
+//! | Slurm (`srun`) | `SLURM_PROCID`, `SLURM_STEP_NUM_TASKS` | first host of `SLURM_STEP_NODELIST`; this machine, if there is one host |
 //! | Open MPI (`mpirun`) | `OMPI_COMM_WORLD_RANK`, `OMPI_COMM_WORLD_SIZE` | this machine, if it runs all ranks |
 //! | MPICH, Intel MPI (`mpiexec`) | `PMI_RANK`, `PMI_SIZE` | this machine, if it runs all ranks |
 //! | Kubernetes (indexed job) | `JOB_COMPLETION_INDEX`, `FIORD_RANKS` | `FIORD_RENDEZVOUS` |
@@ -106,6 +106,8 @@ pub enum RankError {
     },
 }
 
+const LOOPBACK: &str = "127.0.0.1";
+
 /// Variables of a launcher: rank, number of ranks.
 const LAUNCHERS: [(RankLauncher, &str, &str); 5] = [
     (RankLauncher::Fiord, "FIORD_RANK", RANKS),
@@ -173,12 +175,15 @@ fn first_host(
     };
     let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];
     if local.into_iter().filter_map(&set).any(|n| n.parse() == Ok(ranks)) {
-        return Ok("127.0.0.1".into());
+        return Ok(LOOPBACK.into());
     }
     for variable in lists {
         if let Some(list) = set(variable) {
             let hosts = hostlist::parse(&list).map_err(|why| RankError::Hosts { variable, why })?;
-            return Ok(hosts.into_iter().next().unwrap_or_default());
+            return Ok(match hosts.as_slice() {
+                [first, _, ..] => first.clone(),
+                _ => LOOPBACK.into(),
+            });
         }
     }
     Err(RankError::NoRendezvous)
@@ -223,6 +228,8 @@ mod tests {
         let slurm = "SLURM_PROCID=3 SLURM_NTASKS=8 SLURM_STEP_NUM_TASKS=4 SLURM_JOB_NODELIST=login \
                      SLURM_STEP_NODELIST=n[07-08,12] SLURM_JOB_ID=4711 SLURM_STEP_ID=2";
         assert_eq!(place(slurm), "Slurm 3/4 at n07,26043");
+        let alone = slurm.replace("n[07-08,12]", "n07");
+        assert_eq!(place(&alone), "Slurm 3/4 at 127.0.0.1,26043");
         let open_mpi = "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_SIZE=";
         assert_eq!(place(&format!("{open_mpi}4")), "OpenMpi 1/4 at 127.0.0.1,8765");
         let in_slurm = format!("{open_mpi}2 SLURM_PROCID=0 SLURM_JOB_NODELIST=a,b");

@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
 
 use fiord_app::coordinator::HostsRun;
@@ -125,8 +126,9 @@ fn gather(
     let rendezvous = Endpoint::parse(&launched.rendezvous)?;
     let mut hub = Hub::new()?;
     hub.watch_signals(signals.source());
-    protect(&mut hub, &[&rendezvous], &general.hosts)?;
-    hub.listen(&listening(rendezvous)?)?;
+    let listening = listening(&rendezvous);
+    protect(&mut hub, &[&listening], &general.hosts)?;
+    hub.listen(&listening)?;
     let mut fabric = RankFabric::new(hub, launched.ranks, &host::name());
     let mut interrupted = false;
     fabric.gather(after(PATIENCE), "60 s", &mut || {
@@ -153,7 +155,7 @@ fn other(command: &HostsCommand, launched: &LaunchedRank) -> Result<Exit, RankRu
     let rendezvous = Endpoint::parse(&launched.rendezvous)?;
     let mut hub = Hub::new()?;
     hub.watch_signals(signals);
-    protect(&mut hub, &[&rendezvous], &general.hosts)?;
+    protect(&mut hub, &[&listening(&rendezvous)], &general.hosts)?;
     hub.connect_within(&rendezvous, PATIENCE);
     let (rank, ranks) = (launched.rank, launched.ranks);
     let own = JoiningRank { rank, ranks, host: host::name() };
@@ -163,15 +165,20 @@ fn other(command: &HostsCommand, launched: &LaunchedRank) -> Result<Exit, RankRu
     Ok(agent::run_over(&mut hub, waker, signals, rules, &mut agent::complain_of_losses))
 }
 
-/// Where rank 0 listens: the name that the others use may be one that only they can resolve.
-fn listening(rendezvous: Endpoint) -> Result<Endpoint, BadEndpoint> {
-    let is_loopback = rendezvous.is_loopback()?;
-    Ok(match rendezvous {
-        Endpoint::Tcp { port, version, .. } if !is_loopback => {
-            Endpoint::Tcp { host: String::new(), port, version }
+/// Where rank 0 listens, which decides whether the ranks need keys: on all addresses, unless the rendezvous is loopback.
+///
+/// A name is not resolved for this: the name of a machine often is a loopback address on that machine only, and all ranks
+/// must come to the same decision.
+fn listening(rendezvous: &Endpoint) -> Endpoint {
+    let is_loopback = |host: &str| {
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    match rendezvous {
+        Endpoint::Tcp { host, port, version } if !is_loopback(host) => {
+            Endpoint::Tcp { host: String::new(), port: *port, version: *version }
         }
-        other => other,
-    })
+        other => other.clone(),
+    }
 }
 
 /// The hosts get the names of their machines instead of numbers. Ranks on one machine also get their numbers.

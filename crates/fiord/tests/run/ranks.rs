@@ -61,6 +61,15 @@ fn all_ranks_run_the_jobs_and_rank_0_reports() {
 }
 
 #[test]
+fn ranks_can_share_a_key() {
+    let job = Launched::new(2);
+    job.place.run("keys create --shared --keys=k").ok();
+    let ran = job.run("--ranks --keys=k --minimal --name=a --ioengine=null --rw=read --size=4k");
+    assert!(ran.iter().all(|ran| ran.status == Some(0) && ran.err.is_empty()), "{ran:?}");
+    assert_eq!(ran[0].out.lines().filter(|line| line.starts_with("3;fio")).count(), 3, "{ran:?}");
+}
+
+#[test]
 fn a_rank_that_dies_is_a_lost_host() {
     let job = Launched::new(2);
     let line = "--ranks --output-format=json --on-lost=continue --name=a --ioengine=null --rw=read --size=1g \
