@@ -5,20 +5,20 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what happens from the arguments to the exit status | [`invoke`] |
-//! | what does each exit status mean | [`exit`] |
-//! | where do results go, and what happens if a write fails | [`sink`] |
-//! | what is printed while jobs run | [`console`], [`live_line`] |
-//! | how do jobs run on many hosts | [`hosts`] |
+//! | what happens from the arguments to the exit status | `invoke` |
+//! | what does each exit status mean | `exit` |
+//! | where do results go, and what happens if a write fails | `sink` |
+//! | what is printed while jobs run | `console`, `live_line` |
+//! | how do jobs run on many hosts | `hosts` |
 //! | how do jobs run on the processes of a parallel job | [`ranks`] |
-//! | how are findings printed | [`findings`] |
-//! | what does `--debug` print | [`debug`] |
-//! | what does `--crctest` measure | [`checksums`] |
-//! | what does `--cpuclock-test` compare | [`cpu_clocks`] |
-//! | what does `fiord check` print | [`check`] |
-//! | how does `fiord agent` run the jobs of a coordinator | [`agent`] |
-//! | how does a server run the jobs of clients | [`server`] |
-//! | `fiord options` and other subcommands | [`subcommand`] |
+//! | how are findings printed | `findings` |
+//! | what does `--debug` print | `debug` |
+//! | what does `--crctest` measure | `checksums` |
+//! | what does `--cpuclock-test` compare | `cpu_clocks` |
+//! | what does `fiord check` print | `check` |
+//! | how does `fiord agent` run the jobs of a coordinator | `agent` |
+//! | how does a server run the jobs of clients | `server` |
+//! | `fiord options` and other subcommands | `subcommand` |
 
 #![forbid(unsafe_code)]
 
