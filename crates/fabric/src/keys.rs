@@ -5,13 +5,14 @@
 //! talk if each trusts the key of the other, as with the keys of ssh.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use base64::prelude::{BASE64_STANDARD_NO_PAD, Engine as _};
+use fiord_sys::file::{FileGuard, Open};
 use rcgen::{KeyPair, PKCS_ED25519, PublicKeyData};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -159,11 +160,13 @@ impl KeyRing {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(directory).map_err(KeysError::file(directory))?;
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        let mut file = file.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => KeysError::Exists(path.clone()),
-            _ => KeysError::file(&path)(error),
-        })?;
+        let how = Open::write_only().create(true).mode(0o600);
+        let opened =
+            guard().open(how, &path).map_err(|error| KeysError::file(&path)(error.into()))?;
+        if !opened.created {
+            return Err(KeysError::Exists(path));
+        }
+        let mut file = File::from(opened.fd);
         let written =
             file.write_all(pair.serialize_pem().as_bytes()).and_then(|()| file.sync_all());
         written.map_err(KeysError::file(&path))?;
@@ -249,9 +252,16 @@ impl KeyRing {
         }
         let path = list(&self.directory);
         let new = self.directory.join(format!(".trusted.{}", std::process::id()));
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
-        written.inspect_err(|_| drop(fs::remove_file(&new))).map_err(KeysError::file(&path))
+        let file = guard().replace(&new).map_err(io::Error::from);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        let renamed = written.and_then(|()| Ok(guard().rename(&new, &path)?));
+        renamed.inspect_err(|_| drop(guard().remove(&new))).map_err(KeysError::file(&path))
     }
+}
+
+/// The user names the directory of the keys, which may be in `/etc`.
+fn guard() -> FileGuard {
+    FileGuard::typed().allow_system(true)
 }
 
 /// The directory that is used if the user names none: `fiord` in the user's directory for configuration

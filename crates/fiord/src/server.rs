@@ -70,7 +70,7 @@ fn serve(general: &GeneralOptions, pid_file: Option<&str>) -> Result<(), ServerE
     let mut hub = Hub::new()?;
     protect(&mut hub, &[&endpoint], &general.hosts)?;
     let endpoint = hub.listen(&endpoint)?;
-    let pid_file = pid_file.map(|path| PidFile::create(Path::new(path))).transpose()?;
+    let pid_file = pid_file.map(|path| PidFile::write(Path::new(path))).transpose()?;
     let log = pid_file.as_ref().and_then(|_| SystemLog::open());
     // fio's words. A script can wait for this line.
     let _ = writeln!(io::stdout(), "fio: server listening on {}", as_fio(&endpoint));

@@ -12,7 +12,7 @@ pub(crate) const CHECK: Check = Check {
     id: "existing-names",
     severity: Severity::Invalid,
     title: "files existed, and filecreate opened them instead of creating them",
-    about: "`filecreate` calls `open(2)` with `O_CREAT`, as in fio. If the file exists, the call only opens it: \
+    about: "As in fio, `filecreate` creates a file only if it does not exist. Otherwise the call only opens it: \
             the file system changes nothing, and the rate is that of a search in memory. This happens if an \
             earlier run left the files, and in the second and later passes over them (`loops`, \
             `time_based`).",

@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use fiord_sys::file::FileGuard;
 use fiord_sys::net::{self, SocketAddress, SocketOption, set_option};
 use fiord_sys::poll::set_blocking;
 use fiord_types::Errno;
@@ -119,7 +120,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix(_, path) = self {
             // It may have been removed already.
-            let _ = std::fs::remove_file(path);
+            let _ = FileGuard::typed().allow_system(true).remove(path);
         }
     }
 }
@@ -147,8 +148,7 @@ fn unix(path: &Path) -> fiord_sys::Result<Listener> {
         && UnixStream::connect(path)
             .is_err_and(|error| Errno::of(&error) == Some(Errno::ECONNREFUSED))
     {
-        let failed = |error| fiord_sys::Error::from_io("unlink", &error).at(path);
-        std::fs::remove_file(path).map_err(failed)?;
+        FileGuard::typed().allow_system(true).remove(path)?;
     }
     let socket = net::new_socket(address.family(), true)?;
     net::bind(&socket, &address).map_err(|error| error.at(path))?;

@@ -93,7 +93,7 @@ fn running(pid_file: &Path) -> Option<u32> {
 pub(crate) struct PidFile(PathBuf);
 
 impl PidFile {
-    pub(crate) fn create(path: &Path) -> Result<PidFile, DaemonError> {
+    pub(crate) fn write(path: &Path) -> Result<PidFile, DaemonError> {
         let failed = |source| DaemonError::PidFile { path: path.to_owned(), source };
         let replaced = FileGuard::typed().replace(path);
         let mut file: File = replaced.map_err(|error| failed(error.errno.into()))?;
