@@ -179,7 +179,7 @@ const LIST: &[EngineDef] = &[
     engine("net", One, "Sends or receives data over a network socket.")
         .on(Stream)
         .in_bits()
-        .tested("2026-11: fio 3.42 and itself, over loopback and Unix sockets"),
+        .tested("2026-11: fio 3.42 and itself, over loopback, multicast groups and Unix sockets; vsock in `cargo xtask vm`"),
     engine("netsplice", One, "Sends or receives data over a network socket with `splice(2)`.")
         .on(Stream)
         .in_bits()
@@ -292,7 +292,7 @@ const LIST: &[EngineDef] = &[
             "Files, block devices and virtio-blk devices (vhost-user, vhost-vdpa, VFIO), through the libblkio \
              library.",
         )
-        .tested("2026-11: files on ext4; vhost-user exports of `qemu-storage-daemon`")
+        .tested("2026-11: files on ext4; vhost-user exports of `qemu-storage-daemon`; an NVMe namespace in `cargo xtask vm`")
         .feature(cfg!(feature = "libblkio"))
     },
     later("libcufile", One, "Files, with data directly in the memory of NVIDIA GPUs.")
