@@ -92,6 +92,63 @@ pub fn wait_for(fd: impl AsFd, readiness: Readiness, at_most: Option<Duration>) 
     wait(&mut [PollEntry::new(fd.as_fd().as_raw_fd(), readiness)], at_most)
 }
 
+/// Descriptors that are waited for again and again (`epoll(7)`). The kernel keeps the list, so a wait costs as much as the
+/// descriptors that are ready, not as all of them.
+#[derive(Debug)]
+pub struct ReadableSet(OwnedFd);
+
+/// How many descriptors [`ReadableSet::take`] returns at most.
+const MOST_READABLE: usize = 256;
+
+impl ReadableSet {
+    /// Creates an empty set.
+    ///
+    /// # Errors
+    /// Those of `epoll_create1(2)`.
+    pub fn new() -> Result<ReadableSet> {
+        // SAFETY: the call takes no pointers.
+        let fd = check("epoll_create1", unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        // SAFETY: the descriptor was just opened and has no other owner.
+        Ok(ReadableSet(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+    }
+
+    /// Adds a descriptor under a number of the caller. A descriptor that is closed leaves the set.
+    ///
+    /// # Errors
+    /// Those of `epoll_ctl(2)`: `EPERM` for files, which are always readable.
+    pub fn add(&self, fd: RawFd, number: u64) -> Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: number };
+        let set = self.0.as_raw_fd();
+        // SAFETY: the call reads one event.
+        let ret = unsafe { libc::epoll_ctl(set, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+        check("epoll_ctl", ret).map(drop)
+    }
+
+    /// Removes a descriptor, if it is in the set.
+    pub fn remove(&self, fd: RawFd) {
+        let set = self.0.as_raw_fd();
+        // SAFETY: no event is needed for this operation.
+        unsafe { libc::epoll_ctl(set, libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut()) };
+    }
+
+    /// Appends the numbers of descriptors that are readable, at most 256 of them. Does not wait; the descriptor of the set is
+    /// readable as long as there are some.
+    pub fn take(&self, numbers: &mut Vec<u64>) {
+        let mut events = [libc::epoll_event { events: 0, u64: 0 }; MOST_READABLE];
+        let (set, list) = (self.0.as_raw_fd(), events.as_mut_ptr());
+        // SAFETY: `events` has room for so many events.
+        let count = unsafe { libc::epoll_wait(set, list, MOST_READABLE as i32, 0) };
+        let count = usize::try_from(count).unwrap_or(0);
+        numbers.extend(events[..count].iter().map(|event| event.u64));
+    }
+}
+
+impl AsFd for ReadableSet {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
 /// Makes reads and writes of a file wait (`true`), or fail with `EAGAIN` where they would wait. It changes all descriptors
 /// of the open file, also those of other processes.
 ///
@@ -179,6 +236,32 @@ mod tests {
         assert!(!entries[1].is_readable() && entries[1].is_writable());
         drop(other);
         assert_eq!(wait_for(&one, Readiness::Readable, None), Ok(Waited::Ready));
+    }
+
+    #[test]
+    fn a_set_knows_its_readable_descriptors() {
+        let (mut one, mut other) = UnixStream::pair().unwrap();
+        let set = ReadableSet::new().unwrap();
+        set.add(one.as_raw_fd(), 5).unwrap();
+        set.add(other.as_raw_fd(), u64::MAX).unwrap();
+        let readable = || {
+            let mut numbers = Vec::new();
+            set.take(&mut numbers);
+            numbers.sort_unstable();
+            let waited = wait_for(&set, Readiness::Readable, Some(Duration::ZERO)).unwrap();
+            assert_eq!(waited == Waited::Ready, !numbers.is_empty());
+            numbers
+        };
+        assert_eq!(readable(), []);
+        one.write_all(b"x").unwrap();
+        other.write_all(b"x").unwrap();
+        assert_eq!(readable(), [5, u64::MAX]);
+        set.remove(one.as_raw_fd());
+        assert_eq!(readable(), [u64::MAX]);
+        drop(other);
+        assert_eq!(readable(), []);
+        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        assert_eq!(set.add(file.as_raw_fd(), 1).unwrap_err().errno, Errno::EPERM);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const STALL: Nanos = Nanos::from_secs(1);
 const MOST_QUEUED: Bytes = Bytes(4 * MAX_QUEUE as u64);
 
 /// How long a process may take to end after its standard output.
-pub(super) const ENDING: Nanos = Nanos::from_secs(1);
+const ENDING: Nanos = Nanos::from_secs(1);
 
 /// What a link has for the layer above.
 #[derive(Debug)]
@@ -129,10 +129,9 @@ impl HostLink {
         ready && !self.deaf
     }
 
-    /// When the process of a link without input must have ended.
-    pub(super) fn ends_by(&self) -> Option<Nanos> {
-        self.process.as_ref()?;
-        self.ended.as_ref().map(|(at, _)| at.saturating_add(ENDING))
+    /// Whether the input has ended, and the process may not have.
+    pub(super) fn waits_for_process(&self) -> bool {
+        self.process.is_some() && self.ended.is_some()
     }
 
     /// Queues a message and sends what the peer takes at once.

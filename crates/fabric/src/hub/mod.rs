@@ -22,14 +22,14 @@ mod seal;
 mod turn;
 mod wire;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use fiord_sys::clock::monotonic;
-use fiord_sys::poll::WakeEvent;
+use fiord_sys::poll::{ReadableSet, WakeEvent};
 use fiord_sys::signal::Signals;
 use fiord_types::{Bytes, Errno, HostIndex, Nanos};
 
@@ -68,10 +68,14 @@ pub struct Hub {
     links: BTreeMap<HostIndex, HostLink>,
     /// The index of the next peer.
     next: HostIndex,
+    /// The inputs of all links. A number is the index of the peer, with a mark for the standard error of its process.
+    inputs: ReadableSet,
     /// Links that may have a message or an end.
     ready: VecDeque<HostIndex>,
     /// Peers that joined or were lost.
     changes: VecDeque<Arrival>,
+    /// Peers whose processes are about to end.
+    ending: BTreeSet<HostIndex>,
     closing: Vec<ClosingLink>,
     /// Connections to make later.
     waiting: VecDeque<(HostIndex, Approach)>,
@@ -133,13 +137,15 @@ impl Hub {
     /// A fabric without peers.
     ///
     /// # Errors
-    /// Those of `eventfd(2)`.
+    /// Those of `eventfd(2)` and `epoll_create1(2)`.
     pub fn new() -> fiord_sys::Result<Hub> {
         Ok(Hub {
             links: BTreeMap::new(),
             next: HostIndex(0),
+            inputs: ReadableSet::new()?,
             ready: VecDeque::new(),
             changes: VecDeque::new(),
+            ending: BTreeSet::new(),
             closing: Vec::new(),
             waiting: VecDeque::new(),
             fresh: BTreeMap::new(),
@@ -261,6 +267,7 @@ impl Hub {
                 {
                     self.fresh.remove(&peer);
                 }
+                self.watch(peer);
             }
             // The peer was closed meanwhile.
             None => self.closing.push(ClosingLink::new(
@@ -282,7 +289,10 @@ impl Hub {
     /// Takes a peer out of the lists of those that are connected or about to be.
     fn take(&mut self, peer: HostIndex) -> Option<HostLink> {
         self.fresh.remove(&peer);
-        self.links.remove(&peer)
+        self.ending.remove(&peer);
+        let link = self.links.remove(&peer)?;
+        self.unwatch(&link);
+        Some(link)
     }
 
     /// Reports that a peer is lost.

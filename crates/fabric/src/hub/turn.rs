@@ -11,6 +11,7 @@ use super::closing::ClosingLink;
 use super::connecting::Attempted;
 use super::link::{FromLink, HostLink};
 use super::process::AgentProcess;
+use super::wire::Wire;
 use super::{Approach, CONNECT_LIMIT, Freshness, Hub, MOST_CONNECTING, PROCESS_TURN, now};
 use crate::contract::{Arrival, Happening, Loss};
 
@@ -26,14 +27,19 @@ const SLACK: Nanos = Nanos::from_millis(500);
 /// Time without accepting after it failed, for example because too many files are open.
 const ACCEPT_PAUSE: Nanos = Nanos::from_millis(200);
 
+/// Marks the standard error of a peer's process in [`Hub::inputs`].
+const ERRORS: u64 = 1 << 32;
+
 /// What a descriptor belongs to.
 #[derive(Debug, Clone, Copy)]
 enum Waits {
     Waker,
     Signals,
     Listener(usize),
-    Link(HostIndex),
-    Errors(HostIndex),
+    /// The inputs of all links.
+    Inputs,
+    /// The output of a link.
+    Output(HostIndex),
     Closing,
 }
 
@@ -82,7 +88,7 @@ impl Hub {
         let mut is_last = now() >= until || waited == Waited::Interrupted;
         for (entry, waits) in entries.iter().zip(whose) {
             if entry.is_readable() || entry.is_writable() {
-                is_last |= self.serve(waits, *entry);
+                is_last |= self.serve(waits);
             }
         }
         self.look_at_ending();
@@ -105,16 +111,10 @@ impl Hub {
                 add(listener.fd(), Readiness::Readable, Waits::Listener(index));
             }
         }
-        for (peer, link) in &self.links {
-            let (wire, process) = link.streams();
-            if let Some(wire) = wire {
-                let mine = Waits::Link(*peer);
-                wait_for_wire(wire, link.wants_input(), link.wants_output(), |fd, what| {
-                    add(fd, what, mine);
-                });
-            }
-            if let Some(errors) = process.and_then(AgentProcess::errors) {
-                add(errors, Readiness::Readable, Waits::Errors(*peer));
+        add(self.inputs.as_fd().as_raw_fd(), Readiness::Readable, Waits::Inputs);
+        for (peer, link) in self.links.iter().filter(|(_, link)| link.wants_output()) {
+            if let Some(output) = link.streams().0.and_then(Wire::output) {
+                add(output, Readiness::Writable, Waits::Output(*peer));
             }
         }
         for link in &self.closing {
@@ -138,36 +138,27 @@ impl Hub {
             true => step,
             false => link.until(),
         });
-        let ending = self.links.values().filter(|link| link.ends_by().is_some()).map(|_| step);
+        let ending = (!self.ending.is_empty()).then_some(step);
         let fresh = self.fresh.values().map(|(until, _)| *until);
         let pause = (self.accepts_from > now()).then_some(self.accepts_from);
         closing.chain(ending).chain(fresh).chain(pause).min().unwrap_or(Nanos::MAX)
     }
 
     /// Handles a descriptor that is ready. Returns whether `receive` shall return.
-    fn serve(&mut self, waits: Waits, entry: PollEntry) -> bool {
+    fn serve(&mut self, waits: Waits) -> bool {
         match waits {
             Waits::Waker => return self.woken(),
             Waits::Signals => return self.signals.is_some_and(|signals| signals.drain()),
             Waits::Listener(index) => self.accept(index),
-            Waits::Link(peer) => {
-                let Some(link) = self.links.get_mut(&peer) else { return false };
-                if entry.is_writable() {
+            Waits::Output(peer) => {
+                if let Some(link) = self.links.get_mut(&peer) {
                     link.flush(now());
                 }
-                if entry.is_readable() && link.wants_input() && link.read(&mut self.buffer, now) {
-                    self.ready.push_back(peer);
-                    let making =
-                        matches!(self.fresh.get(&peer), Some((_, Freshness::Connecting(_))));
-                    if making && link.is_usable() {
-                        self.fresh.remove(&peer);
-                    }
-                }
             }
-            Waits::Errors(peer) => {
-                if let Some(process) = self.links.get_mut(&peer).and_then(HostLink::process) {
-                    process.read_errors();
-                }
+            Waits::Inputs => {
+                let mut numbers = Vec::new();
+                self.inputs.take(&mut numbers);
+                numbers.into_iter().for_each(|number| self.read(number));
             }
             // All of them are looked at after each wait.
             Waits::Closing => {}
@@ -175,15 +166,68 @@ impl Hub {
         false
     }
 
+    /// Reads what a peer or its process has sent.
+    fn read(&mut self, number: u64) {
+        let peer = HostIndex(number as u32);
+        let Some(link) = self.links.get_mut(&peer) else { return };
+        if number & ERRORS != 0 {
+            if let Some(process) = link.process() {
+                process.read_errors();
+            }
+            return;
+        }
+        if !link.read(&mut self.buffer, now) {
+            return;
+        }
+        self.ready.push_back(peer);
+        if !link.wants_input()
+            && let Some(wire) = link.streams().0
+        {
+            self.inputs.remove(wire.input());
+        }
+        if link.waits_for_process() {
+            self.ending.insert(peer);
+        }
+        let making = matches!(self.fresh.get(&peer), Some((_, Freshness::Connecting(_))));
+        if making && link.is_usable() {
+            self.fresh.remove(&peer);
+        }
+    }
+
+    /// Waits for what a peer and its process send from now on.
+    pub(super) fn watch(&mut self, peer: HostIndex) {
+        let Some(link) = self.links.get(&peer) else { return };
+        let (wire, process) = link.streams();
+        let (input, errors) = (wire.map(Wire::input), process.and_then(AgentProcess::errors));
+        let number = u64::from(peer.0);
+        let all = [(input, number), (errors, number | ERRORS)];
+        let added = all.into_iter().try_for_each(|(fd, number)| match fd {
+            Some(fd) => self.inputs.add(fd, number),
+            None => Ok(()),
+        });
+        if let Err(error) = added {
+            let error = match error.errno {
+                Errno::EPERM => {
+                    error.saying("the input is a file, but another fiord must be there")
+                }
+                _ => error,
+            };
+            self.lose(peer, Loss::System(error));
+        }
+    }
+
+    /// Ends the effect of [`Hub::watch`].
+    pub(super) fn unwatch(&self, link: &HostLink) {
+        let (wire, process) = link.streams();
+        let fds = [wire.map(Wire::input), process.and_then(AgentProcess::errors)];
+        fds.into_iter().flatten().for_each(|fd| self.inputs.remove(fd));
+    }
+
     /// Goes on with connections that end, and looks whether processes have ended.
     fn look_at_ending(&mut self) {
         let (buffer, now) = (&mut self.buffer, now());
         self.closing.retain_mut(|link: &mut ClosingLink| !link.step(buffer, now));
-        for (peer, link) in &mut self.links {
-            if link.ends_by().is_some() {
-                self.ready.push_back(*peer);
-            }
-        }
+        self.ready.extend(&self.ending);
     }
 
     /// Begins to make connections that wait for their turn.
@@ -241,6 +285,7 @@ impl Hub {
                     let until = now().saturating_add(CONNECT_LIMIT);
                     self.fresh.insert(peer, (until, Freshness::Accepted));
                     self.ready.push_back(peer);
+                    self.watch(peer);
                 }
                 Err(error) if error.errno == Errno::EAGAIN => return,
                 Err(_) => {
@@ -274,12 +319,7 @@ impl Hub {
 }
 
 /// The descriptors of a connection. One of a socket can be waited for in both directions.
-fn wait_for_wire(
-    wire: &super::wire::Wire,
-    input: bool,
-    output: bool,
-    mut add: impl FnMut(RawFd, Readiness),
-) {
+fn wait_for_wire(wire: &Wire, input: bool, output: bool, mut add: impl FnMut(RawFd, Readiness)) {
     match (wire.input(), wire.output()) {
         (fd, Some(out)) if fd == out && input && output => add(fd, Readiness::Both),
         (fd, out) => {
