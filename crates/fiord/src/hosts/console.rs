@@ -86,8 +86,11 @@ impl HostsConsole {
                 self.lines(host, &jobs.introduction);
             }
             HostsEvent::Run { host, event } => {
-                if let Ok(event) = serde_json::from_value::<Event>(event) {
-                    self.run_event(host, event.kind);
+                // Bytes, because the code that reads events from bytes exists anyway; it is large.
+                let event =
+                    serde_json::to_vec(&event).and_then(|bytes| serde_json::from_slice(&bytes));
+                if let Ok(Event { kind, .. }) = event {
+                    self.run_event(host, kind);
                 }
             }
             HostsEvent::Failed { host, failure } => {
