@@ -116,6 +116,17 @@ fn speaker(speaks: Speaks, beginning: &str) -> String {
     }
 }
 
+/// What a peer that does not speak this protocol gets.
+pub(crate) fn plain_line(speaks: Speaks, error: &FrameError) -> String {
+    let head = match speaks {
+        Speaks::Http => {
+            "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+        }
+        _ => "",
+    };
+    format!("{head}{error}\n")
+}
+
 impl Speaks {
     /// Guesses the protocol from the first bytes of a connection.
     #[must_use]

@@ -28,12 +28,12 @@ use fiord_types::{Bytes, HostIndex, Nanos};
 use self::console::HostsConsole;
 use crate::console::wants_live_line;
 use crate::exit::Exit;
+use crate::invoke;
 use crate::sink::{Sink, complain};
-use crate::{invoke, ranks};
 
 /// Runs a command line that names hosts.
-pub(crate) fn run(command: HostsCommand) -> Exit {
-    if command.is_ranks() { ranks::run(command) } else { run_over(&command, &mut reach) }
+pub(crate) fn run(command: &HostsCommand) -> Exit {
+    run_over(command, &mut reach)
 }
 
 /// Runs a command line on hosts that `connect` connects.

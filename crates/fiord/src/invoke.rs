@@ -1,11 +1,10 @@
-//! Runs the program, from the arguments to the exit status.
+//! Runs jobs on this machine, from the arguments to the exit status.
 
 use std::io;
 
 use fiord_app::signals::FromSignals;
 use fiord_app::status_file::StatusFile;
 use fiord_app::{Prepared, RunSettings};
-use fiord_job::command::hosts::hosts_command;
 use fiord_job::command::{Action, Findings, Invocation};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::MachineLoader;
@@ -21,22 +20,12 @@ use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::findings;
-use crate::hosts;
 use crate::server;
 use crate::sink::{self, Sink, complain};
 use crate::subcommand;
 
-/// Runs the program with the arguments, without the name of the program.
+/// Runs a command line without hosts. `args` lacks the name of the program.
 pub(crate) fn run(args: &[String]) -> Exit {
-    match hosts_command(args) {
-        Ok(None) => run_here(args),
-        Ok(Some(command)) => hosts::run(command),
-        Err(errors) => refuse(&errors),
-    }
-}
-
-/// Runs jobs on this machine.
-fn run_here(args: &[String]) -> Exit {
     let invocation = match fiord_job::invocation(args, &mut MachineLoader) {
         Ok(invocation) => invocation,
         Err(errors) => {

@@ -5,6 +5,7 @@
 //!
 //! | question | module |
 //! |---|---|
+//! | where do the jobs of a command line run | `dispatch` |
 //! | what happens from the arguments to the exit status | `invoke` |
 //! | what does each exit status mean | `exit` |
 //! | where do results go, and what happens if a write fails | `sink` |
@@ -28,6 +29,7 @@ mod checksums;
 mod console;
 mod cpu_clocks;
 mod debug;
+mod dispatch;
 mod exit;
 mod findings;
 mod hosts;
@@ -62,7 +64,7 @@ pub fn run_process() -> ExitCode {
         std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     match args {
         Ok(args) if agent::is_meant(&args) => agent::stdio().into(),
-        Ok(args) => subcommand::run(&args).unwrap_or_else(|| invoke::run(&args)).into(),
+        Ok(args) => subcommand::run(&args).unwrap_or_else(|| dispatch::run(&args)).into(),
         Err(arg) => {
             sink::complain(&format!(
                 "fio: the argument {arg:?} is not UTF-8\n  To fix: rename the file, or create \

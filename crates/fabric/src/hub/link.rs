@@ -8,7 +8,7 @@ use super::seal::{Seal, Unsealed};
 use super::wire::{OutQueue, TURN, Wire};
 use crate::contract::{Loss, MAX_QUEUE};
 use crate::frame::{
-    Frame, FrameDecoder, FrameError, MAX_BODY, Speaks, encode_message, encode_refusal,
+    Frame, FrameDecoder, FrameError, MAX_BODY, encode_message, encode_refusal, plain_line,
 };
 
 /// A peer is stalled if too many bytes wait and it has taken none for this long.
@@ -295,15 +295,4 @@ impl HostLink {
             _ => self.close(now),
         }
     }
-}
-
-/// What a peer that does not speak this protocol gets.
-pub(super) fn plain_line(speaks: Speaks, error: &FrameError) -> String {
-    let head = match speaks {
-        Speaks::Http => {
-            "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-        }
-        _ => "",
-    };
-    format!("{head}{error}\n")
 }

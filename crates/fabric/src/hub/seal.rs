@@ -46,8 +46,7 @@ pub(super) struct Unsealed {
 #[cfg(feature = "tls")]
 mod with_tls {
     use super::{Loss, Seal, SealKeys, Unsealed};
-    use crate::frame::{FrameDecoder, FrameError, encode_refusal};
-    use crate::hub::link::plain_line;
+    use crate::frame::{FrameDecoder, FrameError, encode_refusal, plain_line};
     use crate::tls::{TlsChannel, TlsError, TlsKeys};
 
     #[derive(Debug)]
