@@ -170,7 +170,6 @@ impl HostsConductor {
     pub fn request(&mut self, request: &HostsRequest) {
         let message = match request {
             HostsRequest::Status => ToHost::Status,
-            HostsRequest::Trigger { command } => ToHost::Trigger { command: command.clone() },
         };
         for host in self.indexes() {
             if self.hosts[host].runs() {

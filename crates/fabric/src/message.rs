@@ -58,11 +58,6 @@ pub enum ToHost {
     },
     /// Asks for a report of the run so far.
     Status,
-    /// The command that a trigger runs on each host (`--trigger-remote`). The host's policy decides.
-    Trigger {
-        /// A shell command.
-        command: String,
-    },
     /// The coordinator is alive.
     Heartbeat,
     /// Everything has arrived. The agent may end.

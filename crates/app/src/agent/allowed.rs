@@ -76,7 +76,7 @@ impl<'a> AllowedFacts<'a> {
     }
 }
 
-/// Whether a path leads to a device, which looking at it opens.
+/// Whether a path leads to a device. Planning opens devices to learn about them.
 fn is_device(path: &Path) -> bool {
     let device = |kind: std::fs::FileType| kind.is_block_device() || kind.is_char_device();
     std::fs::metadata(path).is_ok_and(|found| device(found.file_type()))

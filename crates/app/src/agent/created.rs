@@ -30,7 +30,7 @@ impl CreatedFiles {
         created
     }
 
-    /// Removes them. What cannot be removed stays: the coordinator, which would be told, is gone.
+    /// Removes them. A file that cannot be removed stays without a message, because the coordinator is gone.
     pub(super) fn remove(&self) {
         for (path, guard) in &self.files {
             if guard.remove(path).is_err() {

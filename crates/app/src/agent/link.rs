@@ -379,7 +379,6 @@ impl<'a> AgentLink<'a> {
                 session.stops += 1;
                 orders.into_iter().for_each(|orders| orders.stop(session.stops, signal));
             }
-            ToHost::Trigger { .. } => self.lose("this agent runs no commands of triggers"),
             ToHost::Heartbeat => {}
             ToHost::Hello(_) => self.lose("the coordinator said hello twice"),
             ToHost::Bye => self.goodbye(),

@@ -111,11 +111,6 @@ impl<'a> FetchedLogs<'a> {
         written
     }
 
-    /// The logs that hosts began to send but did not complete: files here.
-    pub fn incomplete(&self) -> impl Iterator<Item = &PathBuf> {
-        self.open.values().flatten().map(|log| &log.path)
-    }
-
     fn name(&self, host: HostIndex) -> &str {
         self.order.hosts.get(host.get()).map_or("", |order| &order.name)
     }

@@ -50,8 +50,8 @@ impl Way {
     }
 }
 
-/// The command that reaches a host unless `--ssh` names another. It asks no questions, because several hosts are reached at
-/// one time.
+/// The command that reaches a host unless `--ssh` names another. It asks no questions, because the questions of several hosts
+/// would appear at the same time.
 const SSH: [&str; 3] = ["ssh", "-o", "BatchMode=yes"];
 
 /// Why the hosts of an option are not known.
@@ -144,7 +144,8 @@ fn server(address: &str) -> Result<Reach, ReachError> {
     Ok(Reach { name, way: Way::Server(endpoint) })
 }
 
-/// Reaches a host with ssh, whose options the names of a list cannot be. ssh passes the words behind the host to a shell there.
+/// Reaches a host with ssh, which passes the words behind the host to a shell there. No name in a list of hosts begins with
+/// `-`, so ssh does not take it for an option.
 fn over_ssh(name: String, options: &HostsOptions) -> Reach {
     let mut command: Vec<String> = match options.ssh.as_slice() {
         [] => SSH.iter().map(|word| (*word).to_owned()).collect(),

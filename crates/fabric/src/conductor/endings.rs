@@ -166,7 +166,7 @@ impl HostsConductor {
         if state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT)) {
             let limit = STOP_LIMIT.as_secs();
             self.disconnect(host);
-            self.lost(host, format!("it did not end within {limit} s after it was told to"));
+            self.lost(host, format!("it did not end within {limit} s of the order to stop"));
         }
     }
 

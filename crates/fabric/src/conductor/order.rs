@@ -104,11 +104,6 @@ pub enum HostsEvent {
 pub enum HostsRequest {
     /// A report of the run so far. The hosts send it as an event.
     Status,
-    /// Runs the command of a trigger on each host.
-    Trigger {
-        /// A shell command. The policy of each host decides whether it runs.
-        command: String,
-    },
 }
 
 /// What the conductor wants its driver to do.

@@ -244,7 +244,7 @@ fn the_first_signal_collects_results_and_the_second_one_does_not_wait() {
     let done = Scenario { signals: vec![5 * SECOND], ..Scenario::of(agents) }.run();
     assert_eq!(
         done.failure(1),
-        Some((HostStage::Run, "it did not end within 5 s after it was told to"))
+        Some((HostStage::Run, "it did not end within 5 s of the order to stop"))
     );
     assert!(done.took < 12 * SECOND && done.ended(0) && done.ended(2), "{}", done.took);
 }

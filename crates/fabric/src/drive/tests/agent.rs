@@ -191,7 +191,7 @@ impl VirtualAgent {
                     wire.leave();
                 }
             }
-            ToHost::Heartbeat | ToHost::Status | ToHost::Trigger { .. } => {}
+            ToHost::Heartbeat | ToHost::Status => {}
         }
     }
 
