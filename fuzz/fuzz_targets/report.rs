@@ -1,4 +1,4 @@
-//! Any bytes as a report: `cargo +nightly fuzz run report`.
+//! Any bytes as a report, JSON or terse lines: `cargo +nightly fuzz run report`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,5 +9,6 @@ fuzz_target!(|bytes: &[u8]| {
     for report in &reports {
         let _ = fiord_report::json_plus(report, &mut Vec::new());
         let _ = fiord_report::normal(report, &mut Vec::new());
+        let _ = fiord_report::terse(report, fiord_report::TerseVersion::V5, &mut Vec::new());
     }
 });

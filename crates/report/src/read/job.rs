@@ -79,7 +79,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
 }
 
 /// I/Os issued by direction, and syncs. A row for all directions counts as reads if it is the only one.
-fn issued(dirs: &[DirReport], sync: &SyncReport, unified: Unified) -> [u64; 4] {
+pub(super) fn issued(dirs: &[DirReport], sync: &SyncReport, unified: Unified) -> [u64; 4] {
     let rows = dirs.iter().filter(|dir| unified != Unified::Both || dir.kind != DirKind::Mixed);
     let mut issued = [0; 4];
     rows.for_each(|dir| issued[dir.kind as usize % 3] = dir.total_ios);
@@ -87,7 +87,8 @@ fn issued(dirs: &[DirReport], sync: &SyncReport, unified: Unified) -> [u64; 4] {
     issued
 }
 
-fn counts(dirs: &[DirReport], of: fn(&DirReport) -> u64) -> [u64; 4] {
+/// A count of each direction, and 0 for syncs.
+pub(super) fn counts(dirs: &[DirReport], of: fn(&DirReport) -> u64) -> [u64; 4] {
     let mut counts = [0; 4];
     let apart = dirs.iter().filter(|dir| dir.kind != DirKind::Mixed);
     apart.for_each(|dir| counts[dir.kind as usize] = of(dir));

@@ -1,4 +1,4 @@
-//! Reads reports: fiord's JSON and fio's (`--output-format=json` and `json+` of fio 3).
+//! Reads reports: fiord's JSON and fio's (`--output-format=json` and `json+` of fio 3), and terse lines of both.
 //!
 //! fiord's JSON has fio's keys, and everything else under the key `fiord`, with the version of the data model in
 //! `schema`. The rule of compatibility: this program reads every version up to its own
@@ -15,6 +15,7 @@
 //! |---|---|
 //! | where in a file are the documents | this one |
 //! | the object of a job | `job.rs` |
+//! | terse lines | `terse.rs` |
 //! | the key `fiord` | `extras.rs` |
 //! | injected faults of a job | `faults.rs` |
 //! | connections of a job | `network.rs` |
@@ -28,6 +29,7 @@ mod job;
 mod network;
 mod node;
 mod replay;
+mod terse;
 mod verify;
 
 use fiord_stat::hosts::ALL_CLIENTS;
@@ -40,8 +42,10 @@ use node::{Node, Value};
 /// Why a text is not a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The text contains no JSON document.
-    #[error("there is no JSON document. To fix: use --output-format=json or json+")]
+    /// The text contains neither a JSON document nor a terse line.
+    #[error(
+        "there is no JSON document and no terse line. To fix: use --output-format=json, json+ or terse"
+    )]
     NoDocument,
     /// The text is truncated or is not JSON.
     #[error("invalid JSON: {0}")]
@@ -66,14 +70,17 @@ pub fn read(text: &str) -> Result<Report, ReadError> {
 
 /// Reads all reports of a run: a run that was asked for its status writes a report each time, before the final one.
 /// Ignores lines before the first document and text after the last one, which fio and other formats write into
-/// the same file.
+/// the same file. If there is no JSON document, all terse lines are one report.
 ///
 /// # Errors
 /// The text contains no report, or one that this version cannot read.
 pub fn read_all(text: &str) -> Result<Vec<Report>, ReadError> {
     let begin = match text.starts_with('{') {
-        true => 0,
-        false => text.find("\n{").ok_or(ReadError::NoDocument)? + 1,
+        true => Some(0),
+        false => text.find("\n{").map(|line_end| line_end + 1),
+    };
+    let Some(begin) = begin else {
+        return Ok(vec![terse::read(text).ok_or(ReadError::NoDocument)?]);
     };
     let mut reports = Vec::new();
     let mut rest = &text[begin..];
