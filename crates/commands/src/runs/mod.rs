@@ -6,9 +6,11 @@
 //! | which runs are done, and where is their JSON | [`store`] |
 //! | which results does the JSON of a run contain | [`outcome`] |
 //! | which findings do the runs report | [`findings`] |
+//! | on which hosts do they take place | [`hosts`] |
 
 pub mod child;
 pub mod findings;
+pub mod hosts;
 pub mod outcome;
 pub mod store;
 

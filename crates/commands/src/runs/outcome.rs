@@ -110,6 +110,9 @@ pub fn of_report(report: &Report) -> Result<PointOutcome, OutcomeError> {
     }
     let mut sums = Sums::default();
     report.jobs.iter().for_each(|job| sums.add(job));
+    if report.extras.of_hosts {
+        sums.rates_of_totals();
+    }
     Ok(PointOutcome { findings: report.extras.findings.clone(), ..sums.outcome() })
 }
 
@@ -143,6 +146,8 @@ struct Sums {
     dirs: [f64; 3],
     mixed: bool,
     bw: Bytes,
+    /// I/Os, bytes and longest run time of each direction.
+    totals: [(u64, Bytes, Nanos); 3],
     clat: Latencies,
     due: Latencies,
     /// CPU time, ns.
@@ -158,7 +163,12 @@ impl Sums {
         let counts = |kind: DirKind| mixed || kind != DirKind::Mixed;
         for row in job.dirs.iter().filter(|row| counts(row.kind)) {
             self.iops += row.iops;
-            self.dirs[row.kind as usize % 3] += row.iops;
+            let dir = row.kind as usize % 3;
+            self.dirs[dir] += row.iops;
+            let (ios, bytes, runtime) = &mut self.totals[dir];
+            *ios += row.total_ios;
+            *bytes += row.io_bytes;
+            *runtime = row.runtime.max(*runtime);
             self.bw += row.bw;
             self.runtime = self.runtime.max(row.runtime);
             match row.clat.n {
@@ -176,6 +186,19 @@ impl Sums {
         due.for_each(|(_, latency)| self.due.add(latency));
         // The run time is the sum over the jobs of a group, so this is their total CPU time.
         self.cpu += (job.usr_cpu + job.sys_cpu) / 100.0 * job.runtime.as_f64();
+    }
+
+    /// Replaces the sums of all rates by all I/Os over the longest run time, as the entry `All clients` has them: hosts
+    /// that do not run at one time have never had the sum of their rates.
+    fn rates_of_totals(&mut self) {
+        (self.iops, self.bw) = (0.0, Bytes::ZERO);
+        for (dir, (ios, bytes, runtime)) in self.totals.into_iter().enumerate() {
+            let seconds = runtime.as_f64() / 1e9;
+            let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+            self.dirs[dir] = per_second(ios as f64);
+            self.iops += self.dirs[dir];
+            self.bw += Bytes(per_second(bytes.0 as f64) as u64);
+        }
     }
 
     fn outcome(self) -> PointOutcome {
@@ -246,6 +269,21 @@ mod tests {
         assert_eq!(failed.to_string(), "job \"a\" failed with error 5");
         assert!(read("{}").is_err() && read("{\"jobs\":[").is_err() && read("").is_err());
         assert!(matches!(read("{\"jobs\":[]}"), Err(OutcomeError::NoJobs)));
+    }
+
+    #[test]
+    fn the_rate_of_hosts_is_that_of_all_ios_over_the_longest_time() {
+        let job = |host: &str, ms: u32| {
+            format!(
+                "{{\"jobname\":\"{host}\",\"error\":0,\"read\":{{\"iops\":{}.0,\"total_ios\":600,\
+                 \"io_bytes\":6000,\"bw_bytes\":1,\"runtime\":{ms}}}}}",
+                600_000 / ms
+            )
+        };
+        let all = [job("n1", 1000), job("n2", 3000), job("All clients", 3000)].join(",");
+        let outcome = read(&format!("{{\"client_stats\":[{all}]}}")).unwrap();
+        assert_eq!((outcome.iops, outcome.bw_bytes), (400.0, Bytes(4000)));
+        assert_eq!(outcome.dirs, Some([400.0, 0.0, 0.0]));
     }
 
     #[test]

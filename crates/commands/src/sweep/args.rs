@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use crate::runs::hosts::HostsArgs;
 use crate::session::ShowProgress;
 
 /// Runs a job at many settings and finds the knee, beyond which more load adds latency but no
@@ -38,6 +39,9 @@ pub struct SweepArgs {
     /// Show progress on standard error.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub eta: ShowProgress,
+    /// The hosts on which each point is measured.
+    #[command(flatten)]
+    pub hosts: HostsArgs,
 }
 
 /// When to stop increasing the load.

@@ -58,8 +58,12 @@ fn prepare(
     if args.until.is_some() {
         check_until_axes(&axes)?;
     }
-    let job = job::read(&args.job, loader)?;
+    let mut job = job::read(&args.job, loader)?;
+    job.hosts = args.hosts.clone();
     let points = axis::product(&axes);
+    // All points name the same hosts.
+    let first = points.first().map(|point| job.arguments(point)).unwrap_or_default();
+    let hosts = args.hosts.count(&first, loader)?;
     let mut longest = Vec::with_capacity(points.len());
     for point in &points {
         longest.push(job.check(point, loader)?);
@@ -69,10 +73,10 @@ fn prepare(
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: PointSettings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
-    let runs = Runs::open(program, &dir, &job.arguments(&bare), args.restart)?;
+    let runs = Runs::open(program, &dir, &job.command(&bare), args.restart)?;
     let until = args.until;
     let at_rates = Vec::new();
-    let sweep = Sweep { job, axes, points, longest, runs, until, loads, at_rates };
+    let sweep = Sweep { job, hosts, axes, points, longest, runs, until, loads, at_rates };
     sweep.announce(&dir, progress);
     Ok(sweep)
 }
@@ -92,6 +96,8 @@ fn check_until_axes(axes: &[Axis]) -> Result<(), SweepError> {
 
 struct Sweep {
     job: Job,
+    /// Number of hosts that run each point; `None` if this machine does.
+    hosts: Option<u64>,
     axes: Vec<Axis>,
     points: Vec<PointSettings>,
     /// Maximum duration of each point in nanoseconds; 0 if unknown.
@@ -122,7 +128,7 @@ impl Sweep {
         let highest = known.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
         let (i, highest) = highest.ok_or(SweepError::NoHighestRate)?;
         let at = self.points[i].clone();
-        let instances = self.job.instances(&at, loader)?;
+        let instances = self.job.instances(&at, loader)? * self.hosts.unwrap_or(1);
         for percent in percents {
             let rate = load::rate(&highest, instances, percent).ok_or(SweepError::NoRate)?;
             self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
@@ -161,6 +167,9 @@ impl Sweep {
         let known: u64 = left.iter().map(|i| self.longest[*i]).sum();
         let unknown = left.iter().filter(|i| self.longest[**i] == 0).count();
         let _ = write!(progress, "{}: {} points", self.job.name, self.points.len());
+        if let Some(hosts) = self.hosts {
+            let _ = write!(progress, " on {hosts} hosts");
+        }
         if done > 0 {
             let _ = write!(progress, ", {done} already done");
         }
@@ -214,7 +223,7 @@ impl Sweep {
         let point = &points[i];
         let _ = write!(progress, "[{}/{}] {} … ", i + 1, points.len(), label(point));
         let _ = progress.flush();
-        let arguments = self.job.arguments(point);
+        let arguments = self.job.command(point);
         let ran = self.runs.run(point, arguments, progress, outcome::read)?;
         let Some((outcome, _)) = ran else { return Ok(None) };
         let left: u64 = longest[i + 1..].iter().sum();

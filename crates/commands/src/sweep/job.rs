@@ -11,6 +11,7 @@ use fiord_types::Nanos;
 
 use crate::axis::PointSettings;
 use crate::rejected::{self, Rejected};
+use crate::runs::hosts::HostsArgs;
 
 /// Why a job cannot be swept.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,8 @@ pub enum NotSweepable {
 pub struct Job {
     jobs: Vec<JobSpec>,
     general: GeneralOptions,
+    /// The hosts that run the job.
+    pub hosts: HostsArgs,
     /// Name of the job.
     pub name: String,
 }
@@ -82,10 +85,18 @@ pub fn read(args: &[String], loader: &mut dyn Loader) -> Result<Job, NotSweepabl
         Some(stem) => stem.strip_suffix(".fio").unwrap_or(stem).to_owned(),
         None => jobs[0].name.clone(),
     };
-    Ok(Job { jobs, general, name })
+    Ok(Job { jobs, general, hosts: HostsArgs::default(), name })
 }
 
 impl Job {
+    /// Returns the arguments of a run at these settings, with those that name its hosts.
+    #[must_use]
+    pub fn command(&self, settings: &PointSettings) -> Vec<String> {
+        let mut arguments = self.hosts.arguments();
+        arguments.append(&mut self.arguments(settings));
+        arguments
+    }
+
     /// Returns the arguments of a run at these settings. The settings come last in each job, so
     /// they override earlier values.
     #[must_use]

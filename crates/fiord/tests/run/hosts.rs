@@ -20,7 +20,8 @@ echo $$ > pid
 exec "$@"
 "#;
 
-fn place() -> Place {
+/// A directory with a program that takes the place of ssh.
+pub(crate) fn place() -> Place {
     let place = Place::new();
     place.write("ssh", SSH);
     let path = place.path("ssh");
@@ -30,9 +31,14 @@ fn place() -> Place {
 
 /// The command line of a run on these hosts.
 fn line(place: &Place, hosts: &str, rest: &str) -> String {
+    format!("{} {rest}", options(place, hosts))
+}
+
+/// The options that name these hosts.
+pub(crate) fn options(place: &Place, hosts: &str) -> String {
     let ssh = place.path("ssh").display().to_string();
     let fiord = env!("CARGO_BIN_EXE_fiord");
-    format!("--hosts={hosts} --ssh={ssh} --remote-fiord={fiord} {rest}")
+    format!("--hosts={hosts} --ssh={ssh} --remote-fiord={fiord}")
 }
 
 fn started(place: &Place, hosts: &str, rest: &str) -> Child {
@@ -45,7 +51,7 @@ fn run(place: &Place, hosts: &str, rest: &str) -> Ran {
 
 /// Waits until a file of the test exists.
 #[track_caller]
-fn wait_for(place: &Place, name: &str) {
+pub(crate) fn wait_for(place: &Place, name: &str) {
     let until = Instant::now() + SOON;
     while !place.path(name).exists() {
         assert!(Instant::now() < until, "{name} does not exist");

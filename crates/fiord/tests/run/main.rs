@@ -20,6 +20,7 @@ mod fuse;
 mod golden;
 mod ground;
 mod hosts;
+mod hosts_commands;
 mod huge_pages;
 mod identities;
 mod layout;

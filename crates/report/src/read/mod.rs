@@ -121,7 +121,11 @@ fn report(document: Node<'_>) -> Result<Report, ReadError> {
         groups: fiord_stat::job::groups(&jobs),
         jobs,
         disks: document.list("disk_util").map(disk).collect(),
-        extras: Extras { idleness: extras::idleness(document), ..extras::extras(fiord) },
+        extras: Extras {
+            idleness: extras::idleness(document),
+            of_hosts: document.has_list("client_stats"),
+            ..extras::extras(fiord)
+        },
     })
 }
 

@@ -50,6 +50,9 @@ pub struct Extras {
     /// Jobs still run: the report was requested by `--status-interval` or a signal.
     #[serde(default)]
     pub interim: bool,
+    /// The report was read from one of many hosts: its jobs ran on several of them.
+    #[serde(default)]
+    pub of_hosts: bool,
 }
 
 /// Pages in the page cache of a file or device that a job used with `direct=1`.
