@@ -50,6 +50,20 @@ impl From<VarintError> for BlockError {
     }
 }
 
+/// Writes bytes as the text of a block.
+#[must_use]
+pub fn bytes_to_text(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+/// Reads what [`bytes_to_text`] wrote.
+///
+/// # Errors
+/// The text is not base64.
+pub fn bytes_from_text(text: &str) -> Result<Vec<u8>, BlockError> {
+    STANDARD.decode(text).map_err(|_| BlockError::NotBase64)
+}
+
 /// Writes a list of counts, most of which are zero.
 #[must_use]
 pub fn counts_to_text(counts: &[u64]) -> String {

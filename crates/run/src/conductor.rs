@@ -223,6 +223,7 @@ impl<'a> Conductor<'a> {
     /// Starts the clock of the run. `began`: ns of `CLOCK_MONOTONIC`, which may be a little in the future.
     fn begin_at(&mut self, began: u64) {
         self.began = began;
+        self.run.jobs.iter().for_each(|job| job.control.set_origin(began));
         self.meter = Meter::new(self.run.jobs.len(), self.began);
         let all = self.run.logs.all();
         self.bandwidth_log = all.map(|all| BandwidthLog::begin(&self.run.plan, all, self.began));

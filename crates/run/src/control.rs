@@ -72,6 +72,8 @@ pub(crate) struct JobControl {
     phase: AtomicU8,
     /// When measuring began, ns of `CLOCK_MONOTONIC`; 0: it has not.
     measured: AtomicU64,
+    /// When the run began, ns of `CLOCK_MONOTONIC`: where the time line of its samples begins.
+    origin: AtomicU64,
     /// When the job begins its first I/O, ns of `CLOCK_MONOTONIC`; 0: as soon as it is released.
     start_at: AtomicU64,
     /// When the job went on to its first I/O after waiting for `start_at`, ns of `CLOCK_MONOTONIC`; 0: it has not.
@@ -102,6 +104,7 @@ impl JobControl {
             due: AtomicU64::new(0),
             phase: AtomicU8::new(Phase::NotStarted as u8),
             measured: AtomicU64::new(0),
+            origin: AtomicU64::new(0),
             start_at: AtomicU64::new(0),
             started: AtomicU64::new(0),
             gate: Mutex::new(Gate::Shut),
@@ -304,6 +307,18 @@ impl JobControl {
     /// Sets the phase of the job.
     pub(crate) fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// Sets when the run began, ns of `CLOCK_MONOTONIC`. Called before the job is released.
+    pub(crate) fn set_origin(&self, began: u64) {
+        self.origin.store(began, Ordering::Relaxed);
+    }
+
+    /// When the run began, by a clock that shows `now` at this moment. A clock that does not follow `CLOCK_MONOTONIC`
+    /// (`ioengine=sim`) begins with the job.
+    pub(crate) fn origin(&self, now: u64, virtual_time: bool) -> u64 {
+        let ago = fiord_sys::clock::monotonic().saturating_sub(self.origin.load(Ordering::Relaxed));
+        if virtual_time { now } else { now.saturating_sub(ago) }
     }
 
     /// Starts the measured part: sets [`Phase::Running`] and records the time.

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use fiord_engine::MachineClock;
 use fiord_plan::{FileKind, JobPlan};
+use fiord_stat::samples::WindowLimit;
 use fiord_sys::shortage;
 use fiord_types::{Bytes, Errno};
 
@@ -130,6 +131,7 @@ fn work(
         warn: &warn,
         triggers: run.triggers,
         writes: &run.jobs[index].writes,
+        windows: WindowLimit::in_run_of(run.jobs.len()),
     };
     let mut worker = worker::run(job, clock, &mut files, control, live, &outside);
     std::mem::take(&mut worker.warnings).into_iter().for_each(warn);

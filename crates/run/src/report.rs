@@ -60,6 +60,7 @@ pub(crate) fn data(
     let mut data = blank(context, index, facts);
     if let Some(worker) = worker {
         data.recorder = worker.recorder.clone();
+        data.samples.clone_from(&worker.samples);
         data.shares = worker.shares;
         data.delays = worker.delays;
         data.latency_depth = worker.depth_found.unwrap_or(data.latency_depth);

@@ -40,7 +40,7 @@ pub fn value_of(bucket: usize) -> u64 {
 }
 
 /// The smallest value of a bucket.
-fn start_of(bucket: usize) -> u64 {
+pub(crate) fn start_of(bucket: usize) -> u64 {
     let lost = (bucket >> SUB_BITS).saturating_sub(1);
     ((bucket - (lost << SUB_BITS)) as u64) << lost
 }

@@ -13,6 +13,7 @@ use crate::priority::{self, PriorityRecorder};
 use crate::recorder::{DirRecorder, Recorder};
 use crate::replay::{ReplayResults, ReplaySummary};
 use crate::report::*;
+use crate::samples::Samples;
 use crate::shares::TimeShares;
 use crate::time_units::{Micros, Millis, Seconds};
 use crate::timeline::IopsTimeline;
@@ -148,6 +149,9 @@ pub struct JobData {
     pub windows: Windows,
     /// I/Os over the time of the run.
     pub timeline: IopsTimeline,
+    /// What it did in windows of time, with latencies.
+    #[serde(skip_serializing_if = "Samples::is_empty")]
+    pub samples: Samples,
     /// Time in which the job did I/O in each direction, in whole milliseconds; 0 for an unused direction.
     #[serde(rename = "dir_runtime_ms", with = "Millis")]
     pub dir_runtime: PerDir<Nanos>,
@@ -242,6 +246,7 @@ impl JobData {
             (a, b) => a.or(b),
         };
         self.timeline.merge(&other.timeline);
+        self.samples.merge(&other.samples);
         for (mine, theirs) in self.dir_runtime.values_mut().zip(other.dir_runtime.values()) {
             *mine = (*mine).max(*theirs);
         }
@@ -393,6 +398,7 @@ impl JobData {
             faults: self.faults.clone(),
             network: self.network.clone(),
             flash: self.flash,
+            samples: self.samples.clone(),
         }
     }
 

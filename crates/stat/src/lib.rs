@@ -35,6 +35,7 @@ pub mod progress;
 pub mod recorder;
 pub mod replay;
 pub mod report;
+pub mod samples;
 pub mod shares;
 pub mod slices;
 pub mod steady;

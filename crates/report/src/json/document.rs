@@ -17,6 +17,8 @@ pub(super) enum Value {
     Object(Vec<(String, Value)>),
     /// An array.
     Array(Vec<Value>),
+    /// An array of whole numbers on one line.
+    Series(Vec<u64>),
 }
 
 pub(super) fn text(value: impl Into<String>) -> Value {
@@ -78,6 +80,10 @@ impl Value {
                     value.nested(level + 1, out)
                 };
                 list(('{', '}'), keys, level, write, out)
+            }
+            Value::Series(numbers) => {
+                let words: Vec<String> = numbers.iter().map(u64::to_string).collect();
+                write!(out, "[{}]", words.join(", "))
             }
             Value::Array(values) => {
                 let write = |value: &Value, out: &mut dyn Write| value.nested(level + 1, out);

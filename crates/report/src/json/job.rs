@@ -70,6 +70,9 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
     let network = job.network.as_ref().map(super::network::network);
     ours.extend(network.map(|network| ("network".into(), network)));
     ours.extend(job.flash.as_ref().map(|report| ("flash".into(), super::flash::flash(report))));
+    if !job.samples.is_empty() {
+        ours.push(("samples".into(), super::samples::samples(&job.samples)));
+    }
     if !ours.is_empty() {
         keys.push(("fiord".into(), Value::Object(ours)));
     }

@@ -38,6 +38,7 @@ use fiord_stat::block_errors::BlockErrors;
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::replay::ReplayResults;
+use fiord_stat::samples::{Samples, WindowLimit};
 use fiord_stat::shares::TimeShares;
 use fiord_stat::verify::VerifyResults;
 use fiord_sys::net::ConnectionFacts;
@@ -91,6 +92,8 @@ pub(crate) struct Outside<'a> {
     pub triggers: bool,
     /// Receives how far the writes of the job are, if it keeps a state.
     pub writes: &'a OnceLock<Arc<WriteProgress>>,
+    /// How many windows the samples of the job may have.
+    pub windows: WindowLimit,
 }
 
 /// The files of a job, as the worker uses them. They are opened once and stay open, unless the job has fewer
@@ -175,6 +178,8 @@ pub(crate) struct WorkerResult {
     pub flash: Option<FlashCounts>,
     /// How it followed its trace; `None` without `read_iolog`.
     pub replay: Option<Box<ReplayResults>>,
+    /// What it did in windows of time.
+    pub samples: Samples,
     /// What it saves about its writes; `None` without `verify_state_save`.
     pub verify_state: Option<VerifyState>,
 }

@@ -296,7 +296,8 @@ fn ready_state<'a, C: Time>(
     let dumps = job.reporting.error_dump;
     state.error_dump = dumps.then(|| (Arc::clone(&outside.error_dump), 0));
     state.buffers = watch_buffers(job, engine, slots);
-    Ok(Box::new(state.with_log(log)))
+    let origin = control.origin(now, job.engine.def().virtual_time);
+    Ok(Box::new(state.with_log(log).with_samples(origin, outside.windows)))
 }
 
 /// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. `slots`: all slots of the

@@ -82,6 +82,7 @@ fn nowhere() -> Outside<'static> {
         warn: &drop,
         triggers: false,
         writes: Box::leak(Box::default()),
+        windows: fiord_stat::samples::WindowLimit::in_run_of(1),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
 use crate::network::NetworkReport;
 use crate::replay::ReplaySummary;
+use crate::samples::Samples;
 use crate::verify::VerifyResults;
 
 /// One job entry of the report: a job, or several jobs that were merged.
@@ -127,6 +128,9 @@ pub struct JobReport {
     /// What the job did to raw flash; `None` if it uses none.
     #[serde(default)]
     pub flash: Option<FlashCounts>,
+    /// What the job did in windows of time, with latencies; empty if it did no I/O, or if the report is not from fiord.
+    #[serde(default, skip_serializing_if = "Samples::is_empty")]
+    pub samples: Samples,
 }
 
 impl JobReport {

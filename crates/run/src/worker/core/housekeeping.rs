@@ -62,8 +62,16 @@ impl JobState<'_> {
             self.control.stop(StopReason::Steady);
             return false;
         }
+        self.sample(now);
         self.schedule_housekeeping(now);
         goes_on && (now < self.deadline || self.begin_reading_back())
+    }
+
+    /// Ends the windows of samples that end at or before `now`.
+    fn sample(&mut self, now: u64) {
+        if let Some(samples) = self.samples.as_mut().filter(|samples| samples.due().0 <= now) {
+            samples.sample(Nanos(now), &self.recorder);
+        }
     }
 
     /// The run time is over. Whether the job reads back what it has written now.
@@ -107,7 +115,8 @@ impl JobState<'_> {
     }
 
     pub(super) fn schedule_housekeeping(&self, now: u64) {
-        let due = self.next_event(now).min(now + INTERVAL).min(self.log.due());
+        let window = self.samples.as_ref().map_or(u64::MAX, |samples| samples.due().0);
+        let due = self.next_event(now).min(now + INTERVAL).min(self.log.due()).min(window);
         self.control.schedule_housekeeping(due);
     }
 
@@ -135,6 +144,10 @@ impl JobState<'_> {
     /// Forgets everything that was measured so far.
     fn restart_measuring(&mut self, now: u64) {
         self.log.restart(now, &self.recorder);
+        if let Some(samples) = &mut self.samples {
+            samples.sample(Nanos(now), &self.recorder);
+            samples.restart(Nanos(now));
+        }
         self.recorder.reset();
         self.recorder.begin_slices(Nanos(now));
         self.stages.forget();
@@ -189,6 +202,7 @@ impl JobState<'_> {
             replay: results.replay,
             error: results.failure,
             warnings: results.warnings,
+            samples: self.samples.as_ref().map(|s| s.samples().clone()).unwrap_or_default(),
             ..WorkerResult::default()
         }
     }
@@ -220,6 +234,9 @@ impl JobState<'_> {
             self.begin_measuring(now);
         }
         self.log.finish(now, &self.recorder);
+        if let Some(samples) = &mut self.samples {
+            samples.sample(Nanos(now), &self.recorder);
+        }
         if let Some(error) = self.log.failure() {
             self.error.get_or_insert(error);
         }

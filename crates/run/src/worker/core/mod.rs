@@ -20,6 +20,7 @@ use fiord_load::Next;
 use fiord_plan::{JobPlan, LogPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::Recorder;
+use fiord_stat::samples::{SampleRecorder, WindowLimit};
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Bytes, FileIndex, Nanos, PerDir};
@@ -77,6 +78,8 @@ pub(super) struct JobState<'a> {
     ramp: Option<Ramp>,
     /// `steadystate`, once the measured part has begun.
     steady: Option<Sampler<'a>>,
+    /// What the job does in windows of time; `None` if it does no I/O.
+    samples: Option<SampleRecorder>,
     loops_left: u64,
     /// The run time is over, and the job only reads back what it has written.
     pub reading_back: bool,
@@ -141,6 +144,7 @@ impl<'a> JobState<'a> {
                 Some(_) => None,
             },
             ramp,
+            samples: None,
             loops_left: end.loops.max(1),
             reading_back: false,
             drawn: 0,
@@ -163,6 +167,14 @@ impl<'a> JobState<'a> {
             self.log.restart(self.begin, &self.recorder);
             self.schedule_housekeeping(self.begin);
         }
+        self
+    }
+
+    /// This state of a job that takes samples. `origin`: when the run began, by the clock of the
+    /// job.
+    pub(super) fn with_samples(mut self, origin: u64, most: WindowLimit) -> Self {
+        let begin = || SampleRecorder::begin(Nanos(self.begin), Nanos(origin), most);
+        self.samples = self.job.engine.def().does_io.then(begin);
         self
     }
 

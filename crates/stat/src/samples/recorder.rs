@@ -1,0 +1,133 @@
+//! Takes the samples of a job. The worker calls it in its housekeeping, so that samples cost nothing for each I/O.
+
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
+
+use super::latencies::coarse;
+use super::{MOST_WINDOWS, SHORTEST_WINDOW, SampleLatencies, Samples, WindowSample};
+use crate::histogram::Histogram;
+use crate::recorder::{DirRecorder, Recorder};
+
+/// The fewest windows that samples of a long run have.
+const FEWEST_WINDOWS: usize = 32;
+/// Windows of all jobs of a run together, so that the memory of a run with many jobs is bounded.
+const ALL_WINDOWS: usize = 8192;
+
+/// How many windows the samples of a job may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowLimit(usize);
+
+impl WindowLimit {
+    /// The limit for each job in a run of so many jobs.
+    #[must_use]
+    pub fn in_run_of(jobs: usize) -> Self {
+        WindowLimit((ALL_WINDOWS / jobs.max(1)).clamp(FEWEST_WINDOWS, MOST_WINDOWS))
+    }
+}
+
+/// Takes the samples of a job.
+#[derive(Debug, Clone)]
+pub struct SampleRecorder {
+    samples: Samples,
+    /// When the run began, by the clock of the job.
+    origin: Nanos,
+    most: WindowLimit,
+    last: PerDir<Counted>,
+}
+
+/// What a direction had counted at the last sample.
+#[derive(Debug, Clone, Default)]
+struct Counted {
+    ios: u64,
+    bytes: Bytes,
+    latencies: Vec<u64>,
+}
+
+impl SampleRecorder {
+    /// Begins at `now`. `origin`: when the run began, by the same clock.
+    #[must_use]
+    pub fn begin(now: Nanos, origin: Nanos, most: WindowLimit) -> Self {
+        let begin = now.saturating_sub(origin);
+        SampleRecorder {
+            samples: Samples {
+                begin,
+                measured: begin,
+                end: begin,
+                window: SHORTEST_WINDOW,
+                dirs: PerDir::default(),
+            },
+            origin: origin.min(now),
+            most,
+            last: PerDir::default(),
+        }
+    }
+
+    /// When the current window ends, by the clock of the job.
+    #[must_use]
+    pub fn due(&self) -> Nanos {
+        let Samples { end, window, .. } = self.samples;
+        self.origin.saturating_add(window.saturating_mul(end / window + 1))
+    }
+
+    /// Takes a sample at `now`. What the job has counted since the last one belongs to the window that was current
+    /// then: the worker samples as soon as a window has ended, unless it waits for an I/O.
+    pub fn sample(&mut self, now: Nanos, recorder: &Recorder) {
+        let now = now.saturating_sub(self.origin);
+        if now <= self.samples.end {
+            return;
+        }
+        let at = (self.samples.end / self.samples.window - self.samples.first()) as usize;
+        for dir in Dir::ALL {
+            let sample = self.last[dir].since(&recorder.dirs[dir]);
+            if sample.is_empty() {
+                continue;
+            }
+            let list = &mut self.samples.dirs[dir];
+            if list.len() <= at {
+                list.resize_with(at + 1, WindowSample::default);
+            }
+            list[at].merge(&sample);
+        }
+        self.samples.end = now;
+        while self.samples.count() > self.most.0 {
+            self.samples.halve();
+        }
+    }
+
+    /// The measured part begins at `now`: the recorder starts again from zero. Call it after the recorder was reset;
+    /// call [`SampleRecorder::sample`] before.
+    pub fn restart(&mut self, now: Nanos) {
+        self.samples.measured = now.saturating_sub(self.origin).max(self.samples.begin);
+        self.last = PerDir::default();
+    }
+
+    /// The samples so far.
+    #[must_use]
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+}
+
+impl Counted {
+    /// What was counted since the last call.
+    fn since(&mut self, now: &DirRecorder) -> WindowSample {
+        let ios = now.ios.saturating_sub(self.ios);
+        let bytes = now.bytes.saturating_sub(self.bytes);
+        if ios == 0 {
+            return WindowSample::default();
+        }
+        let mut more: Vec<u64> = coarse(latencies(now)).collect();
+        self.latencies.resize(more.len(), 0);
+        for (count, last) in more.iter_mut().zip(&mut self.latencies) {
+            let so_far = *count;
+            *count = so_far.saturating_sub(*last);
+            *last = so_far;
+        }
+        (self.ios, self.bytes) = (now.ios, now.bytes);
+        WindowSample::new(ios, bytes, SampleLatencies::of_counts(&more))
+    }
+}
+
+/// The histogram of the completion latencies, or of the total latencies if there is none.
+fn latencies(dir: &DirRecorder) -> &Histogram {
+    if dir.clat_hist.is_empty() { &dir.lat_hist } else { &dir.clat_hist }
+}
