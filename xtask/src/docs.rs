@@ -1,11 +1,12 @@
-//! Generates documentation from the option table (reference pages, manual, completions) and from
-//! the definitions of findings (their pages).
+//! Generates documentation from the option table (reference pages) and from the definitions of findings (their pages).
+//! The command line also has subcommands, which only the program knows: its example `pages` writes the manual pages and
+//! the completions, and its tests check that they are current.
 
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use fiord_job::option::{engines_page, reference};
-use fiord_job::{completion, man};
 
 use crate::place::root;
 
@@ -13,7 +14,7 @@ use crate::place::root;
 pub(crate) fn task(args: &[String]) -> Result<()> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
-        [] => write(),
+        [] => write().and_then(|()| command_pages()),
         ["--check"] => match stale().as_slice() {
             [] => Ok(()),
             files => bail!("out of date, run `cargo xtask docs`: {}", files.join(", ")),
@@ -28,10 +29,6 @@ fn pages() -> Vec<(String, String)> {
         ("docs/reference.md", reference::reference()),
         ("docs/compatibility.md", reference::compatibility()),
         ("docs/engines.md", engines_page::page()),
-        ("docs/fiord.1", man::man()),
-        ("docs/completions/fiord.bash", completion::bash()),
-        ("docs/completions/_fiord", completion::zsh()),
-        ("docs/completions/fiord.fish", completion::fish()),
     ];
     let findings = fiord_doctor::pages::pages();
     let findings = findings.into_iter().map(|(name, text)| (format!("docs/findings/{name}"), text));
@@ -48,6 +45,19 @@ fn write() -> Result<()> {
         }
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         println!("wrote {name}");
+    }
+    Ok(())
+}
+
+/// Writes the manual pages and the completions.
+fn command_pages() -> Result<()> {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command
+        .args(["run", "--quiet", "--package", "fiord", "--example", "pages"])
+        .current_dir(root());
+    let status = command.status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("the example `pages` of fiord failed");
     }
     Ok(())
 }

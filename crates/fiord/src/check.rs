@@ -13,47 +13,33 @@ use crate::exit::Exit;
 use crate::findings;
 use crate::sink::{self, complain};
 
-const HELP: &str = "\
-fiord check [--format=json] JOBFILE... | OPTIONS...
+/// Checks jobs for mistakes and for causes of misleading results, without I/O on their targets.
+///
+/// The exit status is 0 if nothing is wrong (except for notes), 1 if the jobs would not run, 252 if a result would be
+/// suspect, and 253 if it would be invalid.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct CheckArgs {
+    /// The arguments of a run: job files, or job options as on the command line.
+    #[arg(value_name = "JOB")]
+    job: Vec<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "normal")]
+    format: CheckFormat,
+}
 
-Checks jobs for mistakes and for causes of misleading results, without I/O on their targets.
-Accepts the arguments of a run: job files, or options as on the command line.
+/// Output format of `fiord check`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum CheckFormat {
+    /// Text for people.
+    Normal,
+    /// One JSON document.
+    Json,
+}
 
-  --format=json   print one JSON document
-
-The exit status is 0 if nothing is wrong (except for notes), 1 if the jobs would not run, 252 if a
-result would be suspect, and 253 if it would be invalid.
-";
-
-/// Runs the subcommand on its arguments.
-pub(crate) fn run(args: &[String]) -> Exit {
-    let mut json = false;
-    let mut jobs = Vec::new();
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        let format = match arg.as_str() {
-            "--help" | "-h" => return sink::print(HELP),
-            "--format" => args.next().map(String::as_str).unwrap_or_default(),
-            other => match other.strip_prefix("--format=") {
-                Some(format) => format,
-                None => {
-                    jobs.push(arg.clone());
-                    continue;
-                }
-            },
-        };
-        json = match format {
-            "json" => true,
-            "normal" => false,
-            _ => {
-                complain(
-                    "fiord check: invalid format. To fix: use --format=normal or --format=json\n",
-                );
-                return Exit::Failure;
-            }
-        };
-    }
-    let checked = fiord_app::check(&jobs);
+/// Runs the subcommand.
+pub(crate) fn run(args: &CheckArgs) -> Exit {
+    let checked = fiord_app::check(&args.job);
+    let json = args.format == CheckFormat::Json;
     let printed = match json {
         true => sink::print(&document(&checked)),
         false => print_text(&checked),

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_manual_has_every_status() {
-        let page = fiord_job::man::man();
+        let page = fiord_job::man::man(&[]);
         let (_, section) = page.split_once(".SH EXIT STATUS\n").unwrap();
         let (section, _) = section.split_once(".SH").unwrap();
         for exit in OTHERS.into_iter().chain([Exit::Failure]) {

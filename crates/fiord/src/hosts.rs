@@ -43,7 +43,7 @@ pub(crate) fn run_over(command: &HostsCommand, connect: Connect) -> Exit {
         Err(errors) => return invoke::refuse(&errors),
     };
     match invocation.action {
-        Action::Run | Action::NoJobs(_) | Action::ParseOnly => jobs(command, &invocation, connect),
+        Action::Run | Action::NoJobs | Action::ParseOnly => jobs(command, &invocation, connect),
         _ => invoke::act(&invocation, &command.rest),
     }
 }
@@ -53,7 +53,7 @@ fn jobs(command: &HostsCommand, invocation: &Invocation, connect: Connect) -> Ex
     let progress = wants_live_line(general).then_some(Nanos(general.eta_interval.max(1_000_000)));
     let run = match HostsRun::of(command, general, progress, &mut MachineLoader) {
         Ok(Some(run)) => run,
-        Ok(None) => return invoke::nothing_to_do(&command.rest, ""),
+        Ok(None) => return invoke::nothing_to_do(&command.rest),
         Err(errors) => return invoke::refuse(&errors),
     };
     match invocation.action {

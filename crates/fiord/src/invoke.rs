@@ -20,6 +20,7 @@ use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::findings;
+use crate::help;
 use crate::server;
 use crate::sink::{self, Sink, complain};
 use crate::subcommand;
@@ -48,7 +49,8 @@ pub(crate) fn act(invocation: &Invocation, args: &[String]) -> Exit {
         Action::CompareCpuClocks => cpu_clocks::compare(),
         Action::InflateLog(path) => subcommand::inflate(path),
         Action::ShowCmd(text) => show(text, invocation.general.output.as_deref()),
-        Action::NoJobs(help) => nothing_to_do(args, help),
+        Action::Help => sink::print(&help::page()),
+        Action::NoJobs => nothing_to_do(args),
         Action::Serve => server::run(&invocation.general),
         Action::MergeTraces => merge_traces(invocation),
         Action::ParseOnly | Action::Run => match Prepared::of(invocation) {
@@ -86,10 +88,10 @@ fn show(text: &str, output: Option<&str>) -> Exit {
 
 /// Reports that there is no job. Without arguments it also prints the help. A script that passes an
 /// empty job file gets nothing on standard output.
-pub(crate) fn nothing_to_do(args: &[String], help: &str) -> Exit {
+pub(crate) fn nothing_to_do(args: &[String]) -> Exit {
     complain("fio: No job(s) defined\n");
     if args.is_empty() {
-        sink::print(help);
+        sink::print(&help::page());
     } else {
         complain(
             "  To fix: begin a job with a line [NAME] in a job file, or with --name=NAME; \

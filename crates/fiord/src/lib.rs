@@ -19,7 +19,9 @@
 //! | what does `fiord check` print | `check` |
 //! | how does `fiord agent` run the jobs of a coordinator | `agent` |
 //! | how does a server run the jobs of clients | `server` |
-//! | `fiord options` and other subcommands | `subcommand` |
+//! | which subcommands exist | `subcommand` |
+//! | what does `--help` print | `help` |
+//! | which documentation is made from the command line | [`pages`] |
 
 #![forbid(unsafe_code)]
 
@@ -32,9 +34,11 @@ mod debug;
 mod dispatch;
 mod exit;
 mod findings;
+mod help;
 mod hosts;
 mod invoke;
 mod live_line;
+pub mod pages;
 pub mod ranks;
 mod server;
 mod sink;

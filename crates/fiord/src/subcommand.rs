@@ -1,15 +1,18 @@
-//! Subcommands, which fio does not have: `fiord check`, `fiord options`, `fiord sweep`,
-//! `fiord skew`, `fiord log`, `fiord trace`, `fiord zones`, `fiord suite`, `fiord devices`,
-//! `fiord precondition`, `fiord verify`, `fiord powercut`, `fiord keys`.
+//! Subcommands, which fio does not have.
+//!
+//! The enum `Command` is the only list of them: the help, the manual pages, the completions and the suggestions are made
+//! from it. To add a subcommand, add a variant, whose comment is the description of one line, and an arm in `dispatch`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
+
+mod job_arguments;
 
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
@@ -23,26 +26,11 @@ use fiord_sys::terminal;
 
 use crate::exit::Exit;
 use crate::sink::Sink;
-use crate::{check, sink};
-
-const NAMES: [&str; 13] = [
-    "check",
-    "options",
-    "sweep",
-    "skew",
-    "log",
-    "zones",
-    "suite",
-    "devices",
-    "precondition",
-    "verify",
-    "powercut",
-    "trace",
-    "keys",
-];
+use crate::{check, help, sink};
 
 #[derive(Debug, Parser)]
-#[command(name = "fiord")]
+#[command(name = "fiord", max_term_width = 80)]
+#[command(disable_help_subcommand = true)]
 struct Line {
     #[command(subcommand)]
     command: Command,
@@ -50,6 +38,8 @@ struct Line {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Check jobs for mistakes and for causes of misleading results, without I/O.
+    Check(check::CheckArgs),
     /// List the options of job files.
     Options {
         /// List only options, values and engines that are not supported yet.
@@ -78,76 +68,101 @@ enum Command {
     Trace(trace::TraceArgs),
     /// Make, show and trust the keys of connections between hosts.
     Keys(keys::KeysArgs),
+    /// Explain a command or a job option.
+    Help {
+        /// A command, such as `sweep`, or a job option, such as `iodepth`. Without it, lists all commands.
+        topic: Vec<String>,
+    },
+}
+
+/// The subcommands and a description of each.
+pub(crate) fn list() -> Vec<(String, String)> {
+    let about = |command: &clap::Command| command.get_about().map(ToString::to_string);
+    let line = Line::command();
+    let shown = line.get_subcommands().filter(|command| !command.is_hide_set());
+    shown
+        .map(|command| (command.get_name().to_owned(), about(command).unwrap_or_default()))
+        .collect()
+}
+
+/// Suggests a subcommand for a word.
+pub(crate) fn nearest(word: &str) -> Option<String> {
+    let names = list();
+    suggest::nearest(word, names.iter().map(|(name, _)| name.as_str())).map(str::to_owned)
 }
 
 /// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
-pub(crate) fn meant(first: &str) -> Option<&'static str> {
-    let other = first.starts_with('-') || Path::new(first).exists();
-    suggest::nearest(first, NAMES.into_iter()).filter(|_| !other)
+pub(crate) fn meant(first: &str) -> Option<String> {
+    if first.starts_with('-') || Path::new(first).exists() {
+        return None;
+    }
+    nearest(first)
 }
 
 /// Runs a subcommand. Returns `None` if the arguments do not name one.
 pub(crate) fn run(args: &[String]) -> Option<Exit> {
     let first = args.first()?;
-    if !NAMES.contains(&first.as_str()) || Path::new(first).exists() {
-        return None;
-    }
-    if first == "check" {
-        // `check` takes the arguments of a run, which clap does not parse.
-        return Some(check::run(&args[1..]));
-    }
-    let line = std::iter::once("fiord").chain(args.iter().map(String::as_str));
-    let text = match Line::try_parse_from(line) {
-        Ok(Line { command: Command::Options { unsupported: true } }) => {
-            fiord_job::unsupported::list()
-        }
-        Ok(Line { command: Command::Options { unsupported: false } }) => {
-            fiord_job::command::help::options()
-        }
-        Ok(Line { command: Command::Skew(asked) }) => {
-            return Some(conclude(|session| skew::run(&asked, session)));
-        }
-        Ok(Line { command: Command::Log(args) }) => {
-            return Some(conclude(|session| log::run(&args, session)));
-        }
-        Ok(Line { command: Command::Sweep(args) }) => {
-            return Some(launch(args.eta, |session, launcher| {
-                sweep::run(&args, session, launcher)
-            }));
-        }
-        Ok(Line { command: Command::Suite(args) }) => {
-            return Some(launch(args.eta, |session, launcher| {
-                suite::run(&args, session, launcher)
-            }));
-        }
-        Ok(Line { command: Command::Powercut(args) }) => {
-            return Some(launch(args.eta, |session, launcher| {
-                powercut::run(&args, session, launcher)
-            }));
-        }
-        Ok(Line { command: Command::Zones(args) }) => {
-            return Some(conclude(|session| zones::run(&args, session, colours())));
-        }
-        Ok(Line { command: Command::Precondition(args) }) => return Some(fill(&args)),
-        Ok(Line { command: Command::Verify(args) }) => {
-            return Some(conclude(|session| verify::run(&args, session)));
-        }
-        Ok(Line { command: Command::Trace(args) }) => {
-            return Some(conclude(|session| trace::run(&args, session)));
-        }
-        Ok(Line { command: Command::Keys(args) }) => {
-            return Some(conclude(|session| keys::run(&args, session)));
-        }
-        Ok(Line { command: Command::Devices(args) }) => {
-            return Some(conclude(|session| devices::run(&args, session)));
-        }
+    let line = Line::command();
+    let named = line.find_subcommand(first).filter(|_| !Path::new(first).exists())?;
+    let mut all = vec!["fiord".to_owned(), first.clone()];
+    all.append(&mut job_arguments::sorted(named, &args[1..]));
+    Some(match Line::try_parse_from(all) {
+        Ok(Line { command }) => dispatch(command),
         Err(error) if error.use_stderr() => {
-            eprint!("{error}");
-            return Some(Exit::Failure);
+            sink::complain(&refusal(&error.to_string(), first));
+            Exit::Failure
         }
-        Err(help) => help.to_string(),
-    };
-    Some(sink::print(&text))
+        Err(help) => sink::print(&help.to_string()),
+    })
+}
+
+/// The text of `fiord COMMAND --help`, where the words name a subcommand, or one of a subcommand's own. `None` if there is
+/// no such subcommand.
+pub(crate) fn explained(words: &[String]) -> Option<String> {
+    let line = Line::command();
+    let mut at = &line;
+    for word in words {
+        at = at.find_subcommand(word)?;
+    }
+    let all = ["fiord"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
+    Line::try_parse_from(all).err().map(|help| help.to_string())
+}
+
+/// Writes a message of clap like the other messages of this program.
+fn refusal(text: &str, subcommand: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let text = text
+        .replace("\n\nFor more information, try '--help'.\n", "\n")
+        .replace("\n  tip: ", "\n  help: ");
+    format!("fiord: {text}  To fix: `fiord help {subcommand}` explains what it accepts\n")
+}
+
+fn dispatch(command: Command) -> Exit {
+    match command {
+        Command::Check(args) => check::run(&args),
+        Command::Options { unsupported: true } => sink::print(&fiord_job::unsupported::list()),
+        Command::Options { unsupported: false } => {
+            sink::print(&fiord_job::command::help::options())
+        }
+        Command::Skew(args) => conclude(|session| skew::run(&args, session)),
+        Command::Log(args) => conclude(|session| log::run(&args, session)),
+        Command::Sweep(args) => {
+            launch(args.eta, |session, launcher| sweep::run(&args, session, launcher))
+        }
+        Command::Suite(args) => {
+            launch(args.eta, |session, launcher| suite::run(&args, session, launcher))
+        }
+        Command::Powercut(args) => {
+            launch(args.eta, |session, launcher| powercut::run(&args, session, launcher))
+        }
+        Command::Zones(args) => conclude(|session| zones::run(&args, session, colours())),
+        Command::Precondition(args) => fill(&args),
+        Command::Verify(args) => conclude(|session| verify::run(&args, session)),
+        Command::Trace(args) => conclude(|session| trace::run(&args, session)),
+        Command::Keys(args) => conclude(|session| keys::run(&args, session)),
+        Command::Devices(args) => conclude(|session| devices::run(&args, session)),
+        Command::Help { topic } => help::explain(&topic),
+    }
 }
 
 /// Prints a compressed log as text (`--inflate-log`).
@@ -221,19 +236,24 @@ fn colours() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-    use fiord_job::command::help::SUBCOMMANDS;
-
     use super::*;
 
     #[test]
-    fn the_help_text_lists_every_subcommand() {
-        let listed: Vec<&str> = SUBCOMMANDS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(listed, NAMES);
-        for command in Line::command().get_subcommands() {
-            let about = command.get_about().map(ToString::to_string);
-            let doc = SUBCOMMANDS.iter().find(|(name, _)| *name == command.get_name());
-            assert_eq!(about.as_deref(), doc.map(|(_, doc)| *doc), "{}", command.get_name());
+    fn the_definitions_are_sound() {
+        Line::command().debug_assert();
+    }
+
+    #[test]
+    fn every_subcommand_has_a_description_of_one_line() {
+        for (name, about) in list() {
+            assert!(about.chars().count() > 10 && !about.ends_with('.'), "{name}: {about}");
         }
+    }
+
+    #[test]
+    fn a_word_near_a_subcommand_suggests_it() {
+        assert_eq!(nearest("swep").as_deref(), Some("sweep"));
+        assert_eq!(nearest("xyzzyx"), None);
+        assert_eq!(meant("--swep"), None);
     }
 }

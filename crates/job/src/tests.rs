@@ -136,7 +136,7 @@ fn actions_that_only_print() {
     };
     assert!(printed(&["--version"]).starts_with("fio-3.42"));
     assert!(printed(&["-v", "--nosuch-after"][..1]).contains("fiord"));
-    assert!(printed(&["--help"]).contains("--output-format"));
+    assert!(matches!(command(&["--help"]).action, Action::Help));
     assert!(printed(&["--cmdhelp"]).contains("iodepth "));
     assert_eq!(printed(&["--cmdhelp"]), printed(&["--cmdhelp=all"]));
     assert!(printed(&["--cmdhelp=blocksize"]).contains("alias: blocksize"));
@@ -148,7 +148,7 @@ fn actions_that_only_print() {
     assert!(crate::unsupported::list().contains("not supported yet"));
     assert!(printed(&["--debug=help"]).contains("steadystate"));
     assert!(matches!(command(&["--parse-only"]).action, Action::ParseOnly));
-    assert!(matches!(command(&[]).action, Action::NoJobs(_)));
+    assert!(matches!(command(&[]).action, Action::NoJobs));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::table::{Argument, COMMANDS};
+use super::table::{Argument, COMMANDS, CommandDef, HelpGroup};
 use crate::diagnostic::Diagnostic;
 use crate::option::def::{Kind, OptionDef, Scope, Support, Unit, Word};
 use crate::option::table;
@@ -14,48 +14,81 @@ const NAME_WIDTH: usize = 20;
 /// Maximum width of a line, in characters.
 const LINE_WIDTH: usize = 100;
 
-/// The subcommands and a description of each. `crates/fiord/src/subcommand.rs` defines them and tests this list.
-pub const SUBCOMMANDS: &[(&str, &str)] = &[
-    ("check", "Check jobs for mistakes and for causes of misleading results, without I/O"),
-    ("options", "List the options of job files"),
-    ("sweep", "Run a job at many settings, print a table and find the knee"),
-    ("skew", "Show how a random distribution spreads the I/O over the data"),
-    ("log", "Show, convert and plot logs of bandwidth, IOPS and latencies"),
-    ("zones", "Show, reset, finish, open or close the zones of a device"),
-    ("suite", "Run a benchmark suite on a device, or list the suites"),
-    ("devices", "Show disks: properties, PCIe links, health and users"),
-    ("precondition", "Fill devices with data before a measurement"),
-    ("verify", "Check a drive or file after a crash: is everything there that it had flushed"),
-    ("powercut", "Cut the power of a device in the middle of writes and check what it kept"),
-    ("trace", "Summarize a trace of I/Os, and write a job that approximates it"),
-    ("keys", "Make, show and trust the keys of connections between hosts"),
-];
+/// Maximum width of a line of `--help`, in characters.
+const PAGE_WIDTH: usize = 80;
+/// Width of the column of names in `--help`, in characters.
+const PAGE_NAMES: usize = 27;
+/// Width of the column of subcommands in `--help`, in characters.
+const PAGE_COMMANDS: usize = 16;
 
-/// The text of `--help`.
+/// Which subcommands the program has, which only the program itself knows: name and description of each.
+pub type Subcommands<'a> = &'a [(String, String)];
+
+/// The text of `--help`, at most 80 characters wide. `program` is the name by which the user called this program. Under
+/// the name `fio`, the page looks like fio's: the options come first, in one list, because scripts search it.
 #[must_use]
-pub fn help(version: &str) -> String {
-    let mut out = format!("{version}\nfiord [options] [job options] <job file(s)>\n");
-    for c in COMMANDS {
-        let name = match c.argument {
-            Argument::None => format!("--{}", c.name),
-            Argument::Required(what) => format!("--{}={what}", c.name),
-            Argument::Optional(what) => format!("--{}[={what}]", c.name),
-        };
-        let later = if c.support == Support::Later { " (not supported yet)" } else { "" };
-        let _ = writeln!(out, "  {name:<28} {}{later}", c.doc);
+pub fn page(program: &str, subcommands: Subcommands) -> String {
+    let version = super::version();
+    let mut out = format!("{version}\n{program} [options] [job options] <job file(s)>\n");
+    if program == "fio" {
+        COMMANDS.iter().for_each(|command| general(&mut out, command));
+        out.push('\n');
+        list(&mut out, program, subcommands);
+    } else {
+        let _ = writeln!(out, "{program} COMMAND [...]\n");
+        list(&mut out, program, subcommands);
+        for group in HelpGroup::ALL {
+            let _ = writeln!(out, "\n{}:", group.title());
+            let own = COMMANDS.iter().filter(|command| command.group == group);
+            own.for_each(|command| general(&mut out, command));
+        }
     }
-    out.push_str(
-        "\nSubcommands, which fio does not have; `fiord SUBCOMMAND --help` explains each:\n",
+    out.push('\n');
+    let text = format!(
+        "Job options have the form --option=value. Before the first --name, they apply to all jobs; after --name=JOB, \
+         they apply to that job. An option name can be shortened as long as it is unambiguous. `{program} --cmdhelp` \
+         lists the job options, `{program} --cmdhelp=OPTION` explains one."
     );
-    for (name, doc) in SUBCOMMANDS {
-        let _ = writeln!(out, "  {name:<28} {doc}");
-    }
-    out.push_str(
-        "\nJob options have the form --option=value. Before the first --name, they apply to all \
-         jobs;\nafter --name=JOB, they apply to that job. An option name can be shortened as long \
-         as it is unambiguous.\n",
-    );
+    wrapped(&text, PAGE_WIDTH).iter().for_each(|line| {
+        let _ = writeln!(out, "{line}");
+    });
     out
+}
+
+/// Lists the subcommands.
+fn list(out: &mut String, program: &str, subcommands: Subcommands) {
+    let _ = writeln!(
+        out,
+        "Commands, which fio does not have (`{program} help COMMAND` explains each):"
+    );
+    for (name, doc) in subcommands {
+        item(out, name, doc, PAGE_COMMANDS);
+    }
+}
+
+/// Explains a general option.
+fn general(out: &mut String, command: &CommandDef) {
+    let name = match command.argument {
+        Argument::None => format!("--{}", command.name),
+        Argument::Required(what) => format!("--{}={what}", command.name),
+        Argument::Optional(what) => format!("--{}[={what}]", command.name),
+    };
+    let later = if command.support == Support::Later { " (not supported yet)" } else { "" };
+    item(out, &name, &format!("{}{later}", command.doc), PAGE_NAMES);
+}
+
+/// Writes a name and its description in two columns, of which the first is `names` characters wide.
+fn item(out: &mut String, name: &str, doc: &str, names: usize) {
+    let lines = wrapped(doc, PAGE_WIDTH - names);
+    let mut left = format!("  {name}");
+    if left.len() + 2 > names {
+        let _ = writeln!(out, "{left}");
+        left.clear();
+    }
+    for line in lines {
+        let _ = writeln!(out, "{left:<names$}{line}");
+        left.clear();
+    }
 }
 
 /// The text of `--cmdhelp` and `--cmdhelp=all`: one line per job option.
@@ -69,12 +102,11 @@ pub fn profile(def: &ProfileDef) -> String {
     def.options.iter().copied().map(one_line).collect()
 }
 
-/// The text of `--cmdhelp=NAME`. For an unknown name, shows the closest match; the exit status is 0
-/// in this case too, as in fio.
+/// Explains an option of this name: of jobs, of engines, or of the command line. `None` if there is none.
 #[must_use]
-pub fn option(name: &str) -> String {
+pub fn known_option(name: &str) -> Option<String> {
     if let Some(def) = table::find(name) {
-        return details(def);
+        return Some(details(def));
     }
     let own: String = table::engine_options()
         .iter()
@@ -82,10 +114,18 @@ pub fn option(name: &str) -> String {
         .map(|o| details(o))
         .collect();
     if !own.is_empty() {
-        return own;
+        return Some(own);
     }
-    if let Some(c) = COMMANDS.iter().find(|c| c.name == name) {
-        return format!("{:>NAME_WIDTH$}: {}\n\n", c.name, c.doc);
+    let command = COMMANDS.iter().find(|c| c.name == name)?;
+    Some(format!("{:>NAME_WIDTH$}: {}\n\n", command.name, command.doc))
+}
+
+/// The text of `--cmdhelp=NAME`. For an unknown name, shows the closest match; the exit status is 0
+/// in this case too, as in fio.
+#[must_use]
+pub fn option(name: &str) -> String {
+    if let Some(text) = known_option(name) {
+        return text;
     }
     let names = table::options().iter().flat_map(|o| {
         std::iter::once(o.name).chain(o.aliases.iter().copied()).map(move |n| (n, *o))
@@ -192,7 +232,7 @@ fn details(def: &OptionDef) -> String {
         line(if i == 0 { "valid values" } else { "" }, text.trim_end());
     }
     let rest = def.doc[first_sentence(def.doc).len()..].trim_start_matches(['.', ' ']);
-    for (i, part) in wrapped(rest).iter().enumerate() {
+    for (i, part) in wrapped(rest, LINE_WIDTH - NAME_WIDTH - 2).iter().enumerate() {
         line(if i == 0 { "more" } else { "" }, part);
     }
     if !def.example.is_empty() {
@@ -207,12 +247,12 @@ fn details(def: &OptionDef) -> String {
     out
 }
 
-/// Breaks a text into lines that fit to the right of the name column.
-fn wrapped(text: &str) -> Vec<String> {
+/// Breaks a text into lines of at most `width` characters, if its words permit it.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(l) if l.len() + 1 + word.len() <= LINE_WIDTH - NAME_WIDTH - 2 => {
+            Some(l) if l.chars().count() + 1 + word.chars().count() <= width => {
                 l.push(' ');
                 l.push_str(word);
             }
@@ -268,5 +308,48 @@ fn range_text(kind: &Kind) -> Option<String> {
         Kind::Floats { min, max, .. } => Some(format!("min={min:.6}, max={max:.6}")),
         Kind::Ranges { min } => Some(format!("min={min}")),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subcommands() -> Vec<(String, String)> {
+        vec![(
+            "precondition".into(),
+            "Fill devices with data before a measurement, and then some more".into(),
+        )]
+    }
+
+    #[test]
+    fn the_page_fits_a_terminal_and_lists_every_option_once() {
+        for program in ["fiord", "fio"] {
+            let page = page(program, &subcommands());
+            for line in page.lines() {
+                assert!(line.chars().count() <= PAGE_WIDTH, "{line}");
+            }
+            for command in COMMANDS {
+                let named = |line: &&str| {
+                    let name = line
+                        .trim_start()
+                        .strip_prefix("--")
+                        .and_then(|l| l.strip_prefix(command.name));
+                    line.starts_with("  --")
+                        && name.is_some_and(|rest| {
+                            !rest.starts_with(|c: char| c == '-' || c.is_alphanumeric())
+                        })
+                };
+                assert_eq!(page.lines().filter(named).count(), 1, "{program}: {}", command.name);
+            }
+        }
+    }
+
+    #[test]
+    fn commands_come_first_except_under_the_name_of_fio() {
+        let at = |program, what| page(program, &subcommands()).find(what).unwrap();
+        assert!(at("fiord", "  precondition") < at("fiord", "  --output="));
+        assert!(at("fio", "  precondition") > at("fio", "  --output="));
+        assert!(page("fio", &[]).contains("\nfio [options] [job options] <job file(s)>\n"));
     }
 }

@@ -42,7 +42,7 @@ pub enum Action {
     ParseOnly,
     /// Write the merged block traces of the jobs and exit with status 0 (`--merge-blktrace-only`).
     MergeTraces,
-    /// Print this text to standard output and exit with status 0 (help, version, lists).
+    /// Print this text to standard output and exit with status 0 (version, lists).
     Print(String),
     /// Print this text to the destination of results (`--output`) and exit with status 0
     /// (`--showcmd`).
@@ -60,9 +60,11 @@ pub enum Action {
     InflateLog(PathBuf),
     /// Run the jobs of clients until a signal comes (`--server`).
     Serve,
-    /// There are no jobs: print this help text to standard output, `No job(s) defined` to standard
-    /// error, and exit with status 1.
-    NoJobs(String),
+    /// Print the page of [`help::page`] to standard output and exit with status 0 (`--help`).
+    Help,
+    /// There are no jobs: print the page of [`help::page`] to standard output if there are no arguments either,
+    /// `No job(s) defined` to standard error, and exit with status 1.
+    NoJobs,
 }
 
 /// A parsed command line, including its job files.
@@ -180,7 +182,7 @@ impl Reading {
         let mut stop = |text: String| act(Action::Print(text));
         match def.name {
             "version" => return stop(format!("{}\n", version())),
-            "help" => return stop(help::help(&version())),
+            "help" => return act(Action::Help),
             "cmdhelp" => {
                 return stop(match (text, self.profile) {
                     (None | Some("" | "all"), Some(profile)) => help::profile(profile),
@@ -369,7 +371,7 @@ impl Reading {
         }
         match self.unknown_section() {
             Some(error) => Err(vec![error]),
-            None => Ok(self.finished(Action::NoJobs(help::help(&version())))),
+            None => Ok(self.finished(Action::NoJobs)),
         }
     }
 

@@ -31,6 +31,50 @@ pub struct CommandDef {
     pub in_fio: bool,
     /// Where the option acts in a run on many hosts.
     pub acts: Acts,
+    /// The group of `--help` that lists the option.
+    pub group: HelpGroup,
+}
+
+/// The groups of `--help`, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HelpGroup {
+    /// What runs, and what must not run.
+    Jobs,
+    /// Where results go and in which format.
+    Results,
+    /// What is shown during a run.
+    Status,
+    /// Runs on other hosts.
+    Hosts,
+    /// Commands that run when something happens.
+    Triggers,
+    /// Options that print something and exit.
+    Information,
+}
+
+impl HelpGroup {
+    /// All groups.
+    pub const ALL: [HelpGroup; 6] = [
+        HelpGroup::Jobs,
+        HelpGroup::Results,
+        HelpGroup::Status,
+        HelpGroup::Hosts,
+        HelpGroup::Triggers,
+        HelpGroup::Information,
+    ];
+
+    /// The title of the group.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            HelpGroup::Jobs => "What runs",
+            HelpGroup::Results => "Results",
+            HelpGroup::Status => "During the run",
+            HelpGroup::Hosts => "Many hosts",
+            HelpGroup::Triggers => "Triggers",
+            HelpGroup::Information => "Information, without a run",
+        }
+    }
 }
 
 /// Where a general option acts in a run on many hosts.
@@ -57,6 +101,12 @@ impl CommandDef {
         self
     }
 
+    /// Lists the option in this group of `--help`. Without it, the option is one of [`HelpGroup::Jobs`].
+    const fn group(mut self, group: HelpGroup) -> Self {
+        self.group = group;
+        self
+    }
+
     /// Sends the option to the hosts of a run.
     const fn at_hosts(mut self) -> Self {
         self.acts = Acts::AtHosts;
@@ -79,6 +129,7 @@ const fn built(name: &'static str, argument: Argument, doc: &'static str) -> Com
         support: Support::Built,
         in_fio: true,
         acts: Acts::AtCoordinator,
+        group: HelpGroup::Jobs,
     }
 }
 const fn later(name: &'static str, argument: Argument, doc: &'static str) -> CommandDef {
@@ -95,76 +146,76 @@ pub static COMMANDS: &[CommandDef] = &[
         "Print what fiord reads and does, by category, comma-separated; `help` lists the \
          categories. process, file, io, mem, random and parse print lines, job:N restricts them \
          to one job; the other categories are accepted and print nothing",
-    ).one_host("its lines come from the process that runs a job. To fix: run the job on one host with --debug")
+    ).group(HelpGroup::Status).one_host("its lines come from the process that runs a job. To fix: run the job on one host with --debug")
     .letter('d'),
-    built("parse-only", NoValue, "Check job files and options, then exit without any I/O")
+    built("parse-only", NoValue, "Check job files and options, then exit without any I/O").group(HelpGroup::Information)
         .letter('P'),
     built(
         "merge-blktrace-only",
         NoValue,
         "Merge the block traces of the jobs (merge_blktrace_file), then exit without any I/O",
-    ).one_host("it runs no job. To fix: run it on the host that has the traces")
+    ).group(HelpGroup::Information).one_host("it runs no job. To fix: run it on the host that has the traces")
     .letter('A'),
-    built("output", Required("FILE"), "Write results to FILE instead of standard output")
+    built("output", Required("FILE"), "Write results to FILE instead of standard output").group(HelpGroup::Results)
         .letter('o'),
     built(
         "bandwidth-log",
         Optional("NAME"),
         "Write the bandwidth of all jobs together to NAME-read_bw.log, NAME-write_bw.log and \
          NAME-trim_bw.log; NAME is `agg` by default",
-    ).one_host("each host has its own bandwidth. To fix: use write_bw_log in the jobs")
+    ).group(HelpGroup::Results).one_host("each host has its own bandwidth. To fix: use write_bw_log in the jobs")
     .letter('b'),
-    built("minimal", NoValue, "Print results as one terse line per job").letter('m'),
+    built("minimal", NoValue, "Print results as one terse line per job").group(HelpGroup::Results).letter('m'),
     built(
         "output-format",
         Required("FORMATS"),
         "Print results as normal, terse, json or json+; several formats are separated by commas",
-    )
+    ).group(HelpGroup::Results)
     .letter('F'),
-    built("append-terse", Optional("0|1"), "Print terse lines after the selected format")
+    built("append-terse", Optional("0|1"), "Print terse lines after the selected format").group(HelpGroup::Results)
         .letter('f'),
-    built("terse-version", Required("N"), "Version of the terse format: 2, 3 (default), 4 or 5")
+    built("terse-version", Required("N"), "Version of the terse format: 2, 3 (default), 4 or 5").group(HelpGroup::Results)
         .letter('V'),
-    built("version", NoValue, "Print the version and exit").letter('v'),
-    built("help", NoValue, "Print this page and exit").letter('h'),
-    built("cpuclock-test", NoValue, "Compare the clocks of the CPUs, then exit").letter('T'),
+    built("version", NoValue, "Print the version and exit").group(HelpGroup::Information).letter('v'),
+    built("help", NoValue, "Print this page and exit").group(HelpGroup::Information).letter('h'),
+    built("cpuclock-test", NoValue, "Compare the clocks of the CPUs, then exit").group(HelpGroup::Information).letter('T'),
     built(
         "crctest",
         Optional("TYPES"),
         "Measure the speed of the checksums for verification, then exit; several are separated by \
          commas",
-    )
+    ).group(HelpGroup::Information)
     .letter('G'),
     built(
         "cmdhelp",
         Optional("OPTION"),
         "Explain a job option; `all` or no value lists all options",
-    )
+    ).group(HelpGroup::Information)
     .letter('c'),
     built(
         "enghelp",
         Optional("ENGINE[,OPTION]"),
         "List the engines or the options of an engine, or explain an option of an engine",
-    )
+    ).group(HelpGroup::Information)
     .letter('i'),
-    built("showcmd", NoValue, "Print the equivalent command line")
+    built("showcmd", NoValue, "Print the equivalent command line").group(HelpGroup::Information)
         .letter('s')
         .one_host("it runs nothing. To fix: leave the hosts out"),
     built(
         "eta",
         Required("WHEN"),
         "Show the live status line `always`, `never` or only on terminals (`auto`)",
-    )
+    ).group(HelpGroup::Status)
     .letter('e'),
-    built("eta-newline", Required("TIME"), "Start a new line for the live status every TIME")
+    built("eta-newline", Required("TIME"), "Start a new line for the live status every TIME").group(HelpGroup::Status)
         .letter('E'),
     built(
         "eta-interval",
         Required("TIME"),
         "Update the live status line every TIME, at least 250ms",
-    )
+    ).group(HelpGroup::Status)
     .letter('O'),
-    built("status-interval", Required("TIME"), "Print the results so far every TIME").letter('L'),
+    built("status-interval", Required("TIME"), "Print the results so far every TIME").group(HelpGroup::Status).letter('L'),
     built("readonly", NoValue, "Refuse jobs that would write or trim").at_hosts().letter('r'),
     built(
         "no-exec",
@@ -184,108 +235,108 @@ pub static COMMANDS: &[CommandDef] = &[
         Required("HOW"),
         "Report reasons not to trust a result: `on` (default), `off`, or `fatal`, which exits with \
          status 253 when a finding says that a result is invalid",
-    ).only_fiord().at_hosts(),
+    ).group(HelpGroup::Results).only_fiord().at_hosts(),
     built(
         "ceiling",
         NoValue,
         "After the run, briefly measure what each group of jobs would reach on ioengine=null",
-    ).only_fiord().at_hosts(),
+    ).group(HelpGroup::Results).only_fiord().at_hosts(),
     built("max-jobs", Required("N"), "Warn when there are more than N jobs").at_hosts().letter('j'),
     built(
         "server",
         Optional("ADDRESS"),
         "Run the jobs of clients that connect to ADDRESS: HOST, HOST,PORT, ip6:HOST or sock:PATH. Without keys and \
          without --insecure, only this machine can connect",
-    )
+    ).group(HelpGroup::Hosts)
     .letter('S')
     .one_host("a process is a server or a client. To fix: run two processes"),
     built(
         "daemonize",
         Required("PIDFILE"),
         "Run the server in the background, with its process id in PIDFILE",
-    )
+    ).group(HelpGroup::Hosts)
     .letter('D')
     .one_host("it belongs to --server. To fix: leave it out"),
-    built("policy", Required("FILE"), "FILE says what clients may do on this server (docs/hosts.md)")
+    built("policy", Required("FILE"), "FILE says what clients may do on this server (docs/hosts.md)").group(HelpGroup::Hosts)
         .only_fiord()
         .one_host("it belongs to --server. To fix: leave it out"),
-    built("keys", Required("DIR"), "Directory of the keys for connections between hosts (`fiord keys`)")
+    built("keys", Required("DIR"), "Directory of the keys for connections between hosts (`fiord keys`)").group(HelpGroup::Hosts)
         .only_fiord(),
     built(
         "insecure",
         NoValue,
         "Let servers and clients on other machines connect without keys: everybody in that network can run jobs",
-    )
+    ).group(HelpGroup::Hosts)
     .only_fiord(),
     built(
         "client",
         Required("HOST"),
         "Run the job files behind it on the server on HOST, or on the servers that the file HOST lists",
-    )
+    ).group(HelpGroup::Hosts)
     .letter('C'),
-    built("remote-config", Required("FILE"), "The servers read the job file FILE of their own")
+    built("remote-config", Required("FILE"), "The servers read the job file FILE of their own").group(HelpGroup::Hosts)
         .letter('R')
         .at_hosts(),
     built(
         "hosts",
         Required("LIST"),
         "Run the jobs on these hosts over ssh; n[01-12],x are 13 hosts. May be repeated",
-    )
+    ).group(HelpGroup::Hosts)
     .only_fiord(),
-    built("hostsfile", Required("FILE"), "Run the jobs on the hosts that FILE lists, over ssh").only_fiord(),
+    built("hostsfile", Required("FILE"), "Run the jobs on the hosts that FILE lists, over ssh").group(HelpGroup::Hosts).only_fiord(),
     built(
         "ranks",
         NoValue,
         "Run the jobs on all processes that srun, mpirun or an indexed job of Kubernetes has started; rank 0 prints the \
          report",
-    )
+    ).group(HelpGroup::Hosts)
     .only_fiord(),
     built(
         "hosts-data",
         Required("HOW"),
         "How the hosts of a run share their files: `private` (default; two hosts must not write one device), \
          `same` (all use all of them) or `split` (each uses its part)",
-    )
+    ).group(HelpGroup::Hosts)
     .only_fiord(),
     built(
         "on-lost",
         Required("HOW"),
         "If a host is lost: `abort` the run on all hosts (default), or `continue` on the others",
-    )
+    ).group(HelpGroup::Hosts)
     .only_fiord(),
     built(
         "ssh",
         Required("COMMAND"),
         "The command that reaches the hosts of --hosts; the host and the command to run there follow it \
          (`ssh -o BatchMode=yes`)",
-    )
+    ).group(HelpGroup::Hosts)
     .only_fiord(),
-    built("remote-fiord", Required("PATH"), "The fiord to run on the hosts of --hosts (`fiord`)")
+    built("remote-fiord", Required("PATH"), "The fiord to run on the hosts of --hosts (`fiord`)").group(HelpGroup::Hosts)
         .only_fiord(),
     built(
         "idle-prof",
         Required("HOW"),
         "Report how idle the CPUs were: all together (`system`) or also each (`percpu`). `calibrate` \
          only measures a unit of work, then exits",
-    ).at_hosts()
+    ).group(HelpGroup::Results).at_hosts()
     .letter('I'),
-    built("inflate-log", Required("FILE"), "Print a compressed log, then exit").letter('X'),
+    built("inflate-log", Required("FILE"), "Print a compressed log, then exit").group(HelpGroup::Information).letter('X'),
     built(
         "trigger-file",
         Required("FILE"),
         "When FILE appears: remove it, stop the jobs, save their verify states, and run --trigger",
-    ).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
+    ).group(HelpGroup::Triggers).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
     built(
         "trigger-timeout",
         Required("TIME"),
         "After TIME: stop the jobs, save their verify states, and run --trigger",
-    ).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
+    ).group(HelpGroup::Triggers).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
     built(
         "trigger",
         Required("COMMAND"),
         "The shell command that --trigger-file and --trigger-timeout run on this machine",
-    ).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
-    later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers"),
-    built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").at_hosts().letter('K'),
-    built("latency-log", Required("FILE"), "Refused, as in fio: use write_lat_log").letter('l'),
+    ).group(HelpGroup::Triggers).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
+    later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers").group(HelpGroup::Triggers),
+    built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").group(HelpGroup::Results).at_hosts().letter('K'),
+    built("latency-log", Required("FILE"), "Refused, as in fio: use write_lat_log").group(HelpGroup::Results).letter('l'),
 ];

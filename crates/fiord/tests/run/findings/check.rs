@@ -68,7 +68,8 @@ fn each_problem_is_reported_once_in_the_requested_format() {
     for wrong in ["check --format=yaml a.fio", "check --format"] {
         let ran = place.run(wrong);
         assert_eq!(ran.status, Some(1));
-        assert!(ran.err.contains("--format=normal or --format=json"), "{ran:?}");
+        assert!(ran.err.contains("[possible values: normal, json]"), "{ran:?}");
+        assert!(ran.err.starts_with("fiord: ") && ran.err.contains("To fix: "), "{ran:?}");
     }
     let missing = place.run("chek a.fio");
     assert_eq!(missing.status, Some(1));
