@@ -20,6 +20,9 @@ pub const STOP_LIMIT: Nanos = Nanos::from_secs(5);
 /// How long a host may do no I/O after all other hosts have ended. A run on one host waits as long for a job that hangs.
 pub const HANG_LIMIT: Nanos = Nanos::from_secs(300);
 
+/// How long a host may do no I/O after another host has ended until the coordinator names it.
+pub const HANG_NOTICE: Nanos = Nanos::from_secs(10);
+
 /// Time between two progress events of a host if the user wants none. They tell the coordinator whether the host does I/O.
 pub const WATCH_INTERVAL: Nanos = Nanos::from_secs(5);
 

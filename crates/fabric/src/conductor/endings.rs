@@ -5,7 +5,7 @@ use fiord_types::{HostIndex, Nanos};
 use super::HostsConductor;
 use super::host::HostState;
 use super::order::{HostsAction, HostsEvent, OnLost};
-use crate::limits::{DOOMED_LIMIT, HANG_LIMIT, LOST_AFTER, STOP_LIMIT};
+use crate::limits::{DOOMED_LIMIT, HANG_LIMIT, HANG_NOTICE, LOST_AFTER, STOP_LIMIT};
 use crate::message::ToHost;
 use crate::outcome::{HostFailure, HostStage};
 
@@ -22,10 +22,7 @@ impl HostsConductor {
             }
         }
         for host in self.indexes() {
-            if self.hosts[host].open {
-                self.actions.push_back(HostsAction::Abandon { host });
-                self.disconnected(host);
-            }
+            self.abandon(host);
             if self.hosts[host].greeted && self.hosts[host].outcome.ended.is_none() {
                 self.fail(host, "the user did not wait for its results".to_owned());
             }
@@ -76,6 +73,14 @@ impl HostsConductor {
     pub(super) fn disconnect(&mut self, host: HostIndex) {
         if self.hosts[host].open {
             self.actions.push_back(HostsAction::Close { host });
+            self.disconnected(host);
+        }
+    }
+
+    /// Ends the connection to a host without waiting for its process.
+    fn abandon(&mut self, host: HostIndex) {
+        if self.hosts[host].open {
+            self.actions.push_back(HostsAction::Abandon { host });
             self.disconnected(host);
         }
     }
@@ -165,7 +170,8 @@ impl HostsConductor {
         }
         if state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT)) {
             let limit = STOP_LIMIT.as_secs();
-            self.disconnect(host);
+            // It may hang in the kernel, so its process is not waited for, either.
+            self.abandon(host);
             self.lost(host, format!("it did not end within {limit} s of the order to stop"));
         }
     }
@@ -188,6 +194,7 @@ impl HostsConductor {
         let Some(latest_end) = self.latest_end.filter(|_| self.stage == HostStage::Run) else {
             return;
         };
+        self.tell_idle(latest_end);
         let idle = |progressed: Nanos| self.lasts(progressed.max(latest_end), HANG_LIMIT);
         let is_hung = |host: &HostState| host.stopped.is_some() || idle(host.progressed);
         if !self.hosts.iter().filter(|host| host.is_awaited()).all(is_hung) {
@@ -201,6 +208,19 @@ impl HostsConductor {
                     format!("its jobs did no I/O for {limit} s after all other hosts had ended");
                 self.fail(host, why.clone());
                 self.stop_host(host, why, None);
+            }
+        }
+    }
+
+    /// Tells the user which hosts do nothing although another host has ended, once for each host.
+    fn tell_idle(&mut self, latest_end: Nanos) {
+        for host in self.indexes() {
+            let state = &mut self.hosts[host];
+            let idle = self.now.saturating_sub(state.progressed.max(latest_end));
+            let is_new = !state.is_idle_known && state.stopped.is_none();
+            if state.is_awaited() && is_new && idle > HANG_NOTICE {
+                state.is_idle_known = true;
+                self.event(HostsEvent::Idle { host, idle: HANG_NOTICE, limit: HANG_LIMIT });
             }
         }
     }

@@ -43,6 +43,8 @@ pub(super) struct HostState {
     pub(super) after: ClockComparison,
     /// When the probe was sent whose answer has not arrived.
     pub(super) probed: Option<Nanos>,
+    /// The user knows that the run waits for this host, which does nothing.
+    pub(super) is_idle_known: bool,
     /// When the jobs last did something.
     pub(super) progressed: Nanos,
     /// Hash of what the jobs had done then.
@@ -72,6 +74,7 @@ impl HostState {
             before: ClockComparison::default(),
             after: ClockComparison::default(),
             probed: None,
+            is_idle_known: false,
             progressed: now,
             done: 0,
         }

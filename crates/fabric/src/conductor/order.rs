@@ -83,6 +83,15 @@ pub enum HostsEvent {
         /// How its run ended.
         ended: Box<Ended>,
     },
+    /// A host does nothing, and the run waits for it.
+    Idle {
+        /// The host.
+        host: HostIndex,
+        /// How long it has done no I/O at least.
+        idle: Nanos,
+        /// When the run no longer waits for it: after so much time without I/O.
+        limit: Nanos,
+    },
     /// A host is lost, refuses its jobs, or cannot go on.
     Failed {
         /// The host.

@@ -257,6 +257,12 @@ fn a_host_that_hangs_is_not_waited_for_forever() {
     let done = Scenario::of(agents.clone()).run();
     let why = "its jobs did no I/O for 300 s after all other hosts had ended";
     assert_eq!(done.failure(0), Some((HostStage::Run, why)));
+    // The user learns early whom the run waits for.
+    let is_idle =
+        |event: &HostsEvent| matches!(event, HostsEvent::Idle { host, .. } if host.0 == 0);
+    let told = done.when(is_idle).expect("the host is named") - done.outcome.start.unwrap().0;
+    assert!((20 * SECOND..26 * SECOND).contains(&told), "{told}");
+    assert_eq!(done.notes.events.iter().filter(|(_, event)| is_idle(event)).count(), 1);
     // Host 2 does I/O, so the run goes on for it. The results of host 0 arrive although it hung.
     assert_eq!((done.failure(2), done.ended(0)), (None, true));
     assert!(done.took > 2000 * SECOND && done.took < 2310 * SECOND, "{}", done.took);

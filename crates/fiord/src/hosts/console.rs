@@ -101,6 +101,13 @@ impl HostsConsole {
                 let gap = if why.contains('\n') { "\n" } else { " " };
                 complain(&format!("fio: host {name}: {}:{gap}{why}\n", failure.stage.words()));
             }
+            HostsEvent::Idle { host, idle, limit } => {
+                let (name, idle, limit) = (self.typed(host), idle.as_secs(), limit.as_secs());
+                complain(&format!(
+                    "fio: host {name}: its jobs have done no I/O for {idle} s, and another host has ended. fiord waits \
+                     {limit} s for them. To fix: press Ctrl-C to have the results now\n"
+                ));
+            }
             HostsEvent::Stopping { signal: Some(signal), .. } => {
                 complain(&format!("\nfio: terminating on signal {signal}\n"));
             }

@@ -22,6 +22,7 @@ mod golden;
 mod ground;
 mod hosts;
 mod hosts_commands;
+mod hosts_hang;
 mod huge_pages;
 mod identities;
 mod layout;
