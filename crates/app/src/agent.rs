@@ -102,6 +102,14 @@ pub enum AgentNotice {
         /// Why it was refused.
         why: String,
     },
+    /// The only coordinator of this agent has nothing for it.
+    #[error("{peer} ended the run: {why}")]
+    Dismissed {
+        /// Where it is.
+        peer: String,
+        /// Its words.
+        why: String,
+    },
     /// The coordinator has sent jobs.
     #[error("{holder} sent jobs: {arguments}")]
     Jobs {

@@ -76,7 +76,8 @@ impl HostsRun {
         };
         let mut wrong = Vec::new();
         for group in &command.groups {
-            let checked = CheckedGroup::of(group, loader)?;
+            let checked = CheckedGroup::of(group, loader)
+                .map_err(|wrong| command.group_as_typed(group, wrong))?;
             if checked.invocation.action != Action::Run && group.own_files.is_empty() {
                 return Ok(None);
             }
@@ -133,6 +134,7 @@ pub enum ReachError {
 #[must_use]
 pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
     let mut report = merged(outcome, head(), &fiord_run::error::words);
+    report.shares_targets = general.hosts.data == Some(DataSharing::Same);
     report.insecure = general.hosts.insecure && general.hosts.keys.is_none();
     if general.findings != Findings::Off {
         let found = fiord_doctor::of_hosts(&report);

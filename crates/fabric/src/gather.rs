@@ -131,6 +131,19 @@ impl<F: Fabric> RankFabric<F> {
         }
     }
 
+    /// Waits for the other ranks until a time on [`fiord_sys::clock::monotonic`], and refuses each: there will be no run.
+    /// `why` is one line.
+    pub fn dismiss(&mut self, until: Nanos, why: &str) {
+        while self.peers[1..].contains(&None) && Nanos(clock::monotonic()) < until {
+            let Some(arrival) = self.inner.receive(until) else { continue };
+            let from = arrival.from;
+            self.take(arrival);
+            if self.ranks.contains_key(&from) {
+                self.inner.refuse(from, why);
+            }
+        }
+    }
+
     /// Makes a peer of the inner fabric rank 0: the agent of this process.
     pub fn add_own(&mut self, peer: HostIndex) {
         self.peers[0] = Some(peer);
@@ -365,6 +378,22 @@ mod tests {
         assert!(loss.to_string().starts_with("rank 1 did not connect within 60 s. To fix: "));
         fabric.send(HostIndex(1), b"x".to_vec());
         assert!(fabric.inner().sent.is_empty());
+    }
+
+    #[test]
+    fn ranks_without_a_run_are_told_why() {
+        let mut script = ScriptFabric::default();
+        script.joins(1, 2, 3);
+        script.arrive(2, Happening::Message(b"what".to_vec()));
+        script.joins(3, 1, 3);
+        let mut fabric = RankFabric::new(script, NonZeroU32::new(3).unwrap(), "n0");
+        fabric.dismiss(Nanos(u64::MAX), "no jobs");
+        let refused: Vec<(u32, &str)> =
+            fabric.inner().refused.iter().map(|(peer, why)| (peer.0, why.as_str())).collect();
+        assert_eq!((refused[0], refused[1].0, refused[2]), ((1, "no jobs"), 2, (3, "no jobs")));
+        // No rank comes, and the time is over.
+        RankFabric::new(ScriptFabric::default(), NonZeroU32::new(2).unwrap(), "n0")
+            .dismiss(Nanos(1), "no jobs");
     }
 
     #[test]

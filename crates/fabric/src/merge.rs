@@ -42,6 +42,8 @@ pub fn merged(
     let HostsOutcome { hosts, start, signal } = outcome;
     let starts = hosts_start(&hosts);
     let together = start.and_then(|base| together(&hosts, base));
+    let is_refused = |host: &HostOutcome| host.failure.as_ref().is_some_and(|why| why.refused);
+    let refused = start.is_none() && hosts.iter().any(is_refused);
     let all = all_clients(&hosts);
     let hosts: Vec<HostReport> =
         hosts.into_iter().map(|host| host_report(host, start, error_text)).collect();
@@ -52,6 +54,8 @@ pub fn merged(
         start: starts,
         together,
         signal,
+        refused,
+        shares_targets: false,
         insecure: false,
     };
     if entries().count() > 1 {

@@ -149,7 +149,8 @@ fn start_skew_common_time_and_order() {
 
 #[test]
 fn a_lost_host_makes_the_totals_partial() {
-    let failure = HostFailure { stage: HostStage::Run, why: "no sign of life".into(), at: BASE };
+    let why = "no sign of life".to_owned();
+    let failure = HostFailure { stage: HostStage::Run, why, at: BASE, refused: false };
     let lost = HostOutcome {
         name: "gone".into(),
         started: vec![BASE],

@@ -35,7 +35,9 @@ pub(crate) fn stdio() -> Exit {
 
 /// Prints what a coordinator shows as the last line of a lost agent.
 pub(crate) fn complain_of_losses(notice: AgentNotice) {
-    if let AgentNotice::Lost { .. } | AgentNotice::Refused { .. } = &notice {
+    if let AgentNotice::Lost { .. } | AgentNotice::Refused { .. } | AgentNotice::Dismissed { .. } =
+        &notice
+    {
         complain(&format!("fiord agent: {notice}\n"));
     }
 }

@@ -5,12 +5,13 @@
 //! | 0 | all jobs succeeded, or there was nothing to run (`--version`, `--parse-only`, …) |
 //! | 1 to 127 | number of failed jobs (127: 127 or more); a message on standard error names each |
 //! | 1 | the command line or a job file is wrong or uses an unsupported option; no target was touched |
+//! | 1 | a host refused the jobs or could not prepare them, so that no host ran them |
 //! | 1 | the results could not be written |
 //! | 128 | a signal (Ctrl-C, SIGTERM, SIGHUP) ended the run; the report covers the run so far |
 //! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
 //! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
-//! | 249 | a host of the run was lost or could not take part; the totals lack its results |
+//! | 249 | a host of the run was lost or could not be reached; the totals lack its results |
 //! | 250 | `fiord verify`, `fiord powercut`: flushed data is lost, or data is damaged; if that could not be checked: 1 |
 //! | 251 | all jobs succeeded, but a job with `verify_complete` verified less than it wrote |
 //! | 252 | `fiord check`: a result of these jobs would be suspect |
@@ -38,7 +39,7 @@ pub enum Exit {
     Failure,
     /// Number of failed jobs.
     Failed(usize),
-    /// A host of the run was lost or could not take part.
+    /// A host of the run was lost or could not be reached.
     Partial,
     /// A target has lost or damaged data.
     DataLost,

@@ -18,6 +18,7 @@ use fiord_fabric::drive::{HostsOutside, drive};
 use fiord_fabric::outcome::HostsOutcome;
 use fiord_job::command::hosts::HostsCommand;
 use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::MachineLoader;
 use fiord_run::{Interrupt, Interrupts};
 use fiord_stat::finding::{Finding, Severity};
@@ -33,79 +34,140 @@ use crate::sink::{Sink, complain};
 
 /// Runs a command line that names hosts.
 pub(crate) fn run(command: &HostsCommand) -> Exit {
-    run_over(command, &mut reach)
+    run_over(command, &mut NamedHosts)
 }
 
-/// Runs a command line on hosts that `connect` connects.
-pub(crate) fn run_over(command: &HostsCommand, connect: Connect) -> Exit {
+/// Runs a command line on hosts that `connector` connects.
+pub(crate) fn run_over(command: &HostsCommand, connector: &mut dyn Connector) -> Exit {
     let invocation = match fiord_job::invocation(&command.rest, &mut MachineLoader) {
         Ok(invocation) => invocation,
-        Err(errors) => return invoke::refuse(&errors),
+        Err(errors) => {
+            let NotRun { exit, why } = NotRun::refused(&command.rest_as_typed(errors));
+            connector.dismiss(None, &why);
+            return exit;
+        }
     };
     match invocation.action {
-        Action::Run | Action::NoJobs | Action::ParseOnly => jobs(command, &invocation, connect),
+        Action::Run | Action::NoJobs | Action::ParseOnly => jobs(command, &invocation, connector)
+            .unwrap_or_else(|NotRun { exit, why }| {
+                connector.dismiss(Some(&invocation.general), &why);
+                exit
+            }),
         _ => invoke::act(&invocation, &command.rest),
     }
 }
 
-fn jobs(command: &HostsCommand, invocation: &Invocation, connect: Connect) -> Exit {
+/// The jobs do not run. The user knows why.
+struct NotRun {
+    exit: Exit,
+    /// The reason in one line.
+    why: String,
+}
+
+impl NotRun {
+    /// Prints what is wrong with the command line or the jobs.
+    fn refused(errors: &[Diagnostic]) -> NotRun {
+        let first = errors.first().map_or("", |error| error.what.as_str());
+        let more = match errors.len() {
+            0 | 1 => String::new(),
+            all => format!(" (and {} more)", all - 1),
+        };
+        NotRun { why: format!("{first}{more}"), exit: invoke::refuse(errors) }
+    }
+
+    /// Prints a complaint of one line.
+    fn failed(complaint: &str) -> NotRun {
+        complain(&format!("{complaint}\n"));
+        NotRun { exit: Exit::Failure, why: complaint.trim_start_matches("fio: ").to_owned() }
+    }
+}
+
+fn jobs(
+    command: &HostsCommand,
+    invocation: &Invocation,
+    connector: &mut dyn Connector,
+) -> Result<Exit, NotRun> {
     let general = &invocation.general;
     let progress = wants_live_line(general).then_some(Nanos(general.eta_interval.max(1_000_000)));
     let run = match HostsRun::of(command, general, progress, &mut MachineLoader) {
         Ok(Some(run)) => run,
-        Ok(None) => return invoke::nothing_to_do(&command.rest),
-        Err(errors) => return invoke::refuse(&errors),
+        Ok(None) => {
+            let exit = invoke::nothing_to_do(&command.rest);
+            return Err(NotRun { exit, why: "there is no job".to_owned() });
+        }
+        Err(errors) => return Err(NotRun::refused(&errors)),
     };
     match invocation.action {
-        Action::ParseOnly => Exit::Success,
-        _ => execute(run, general, connect),
+        Action::ParseOnly => Ok(Exit::Success),
+        _ => execute(run, general, connector),
     }
 }
 
-/// Connects the hosts of a run, which can get other names then. The fabric watches the signals.
-pub(crate) type Connect<'a> = &'a mut dyn FnMut(
-    &mut HostsRun,
-    &mut FromSignals,
-    &GeneralOptions,
-) -> Result<HostsFabric, Box<dyn Error>>;
+/// Connects the hosts of a run.
+pub(crate) trait Connector {
+    /// Connects the hosts, which can get other names then. The fabric watches the signals.
+    ///
+    /// # Errors
+    /// No host can be connected. The connector has told hosts that wait for this process.
+    fn connect(
+        &mut self,
+        run: &mut HostsRun,
+        signals: &mut FromSignals,
+        general: &GeneralOptions,
+    ) -> Result<HostsFabric, Box<dyn Error>>;
+
+    /// The jobs do not run, for this reason. Hosts that wait for this process end. `general` are the options of this
+    /// process, unless they are wrong.
+    fn dismiss(&mut self, general: Option<&GeneralOptions>, why: &str);
+}
 
 /// The connections to all hosts.
 pub(crate) type HostsFabric = Box<dyn Fabric + Send>;
 
-/// Reaches the hosts that the command line names.
-fn reach(
-    run: &mut HostsRun,
-    signals: &mut FromSignals,
-    general: &GeneralOptions,
-) -> Result<HostsFabric, Box<dyn Error>> {
-    let mut hub = run.reach(&general.hosts)?;
-    hub.watch_signals(signals.source());
-    Ok(Box::new(hub))
+/// The hosts that the command line names.
+struct NamedHosts;
+
+impl Connector for NamedHosts {
+    fn connect(
+        &mut self,
+        run: &mut HostsRun,
+        signals: &mut FromSignals,
+        general: &GeneralOptions,
+    ) -> Result<HostsFabric, Box<dyn Error>> {
+        let mut hub = run.reach(&general.hosts)?;
+        hub.watch_signals(signals.source());
+        Ok(Box::new(hub))
+    }
+
+    fn dismiss(&mut self, _general: Option<&GeneralOptions>, _why: &str) {
+        // No host waits: the coordinator would have reached them.
+    }
 }
 
-fn execute(mut run: HostsRun, general: &GeneralOptions, connect: Connect) -> Exit {
-    let failed = |complaint: String| {
-        complain(&complaint);
-        Exit::Failure
-    };
-    let mut signals = match FromSignals::install() {
-        Ok(signals) => signals,
-        Err(error) => return failed(format!("fio: cannot install signal handlers: {error}\n")),
-    };
-    let sink = match Sink::open(general.output.as_deref()) {
-        Ok(sink) => sink,
-        Err(complaint) => return failed(format!("{complaint}\n")),
-    };
-    let mut fabric = match connect(&mut run, &mut signals, general) {
+fn execute(
+    mut run: HostsRun,
+    general: &GeneralOptions,
+    connector: &mut dyn Connector,
+) -> Result<Exit, NotRun> {
+    // Before the signal handlers: opening a pipe can wait, and then Ctrl-C ends the program.
+    let sink =
+        Sink::open(general.output.as_deref()).map_err(|why| NotRun::failed(&why.to_string()))?;
+    let mut signals = FromSignals::install().map_err(|error| {
+        NotRun::failed(&format!("fio: cannot install signal handlers: {error}"))
+    })?;
+    let mut fabric = match connector.connect(&mut run, &mut signals, general) {
         Ok(fabric) => fabric,
-        Err(error) => return failed(format!("fio: cannot connect to hosts: {error}\n")),
+        Err(error) => {
+            complain(&format!("fio: cannot connect to hosts: {error}\n"));
+            return Ok(Exit::Failure);
+        }
     };
     signals.report_on_second();
     let mut console = HostsConsole::new(sink, general, &run.order);
     let surroundings = Surroundings::new(signals, general.status_interval.map(Nanos));
     let outcome = coordinate(&mut *fabric, &run, surroundings, &mut console);
     let report = coordinator::report(outcome, general);
-    console.finish(&report, exit(&report, general))
+    Ok(console.finish(&report, exit(&report, general)))
 }
 
 /// What the thread that talks to the hosts hands over.
@@ -204,6 +266,7 @@ fn exit(report: &HostsReport, general: &GeneralOptions) -> Exit {
     let fatal = general.findings == Findings::Fatal;
     match failed {
         _ if report.signal.is_some() => Exit::Signalled,
+        _ if report.refused => Exit::Failure,
         _ if report.is_partial() => Exit::Partial,
         0 if fatal && report.all.extras.findings.iter().any(invalid) => Exit::Invalid,
         0 => match statuses().max() {

@@ -14,8 +14,8 @@ use fiord_fabric::gather::{JoinError, JoiningRank, RankFabric, join};
 use fiord_fabric::hub::{BadEndpoint, Endpoint, Hub, ListenError, Waker};
 use fiord_fabric::policy::HostPolicy;
 use fiord_fabric::ranks::{LaunchedRank, RankError, read};
-use fiord_job::command::GeneralOptions;
 use fiord_job::command::hosts::{HostsCommand, hosts_command};
+use fiord_job::command::{Action, GeneralOptions};
 use fiord_job::load::MachineLoader;
 use fiord_run::{Interrupt, Interrupts};
 use fiord_sys::signal::{self, Signals};
@@ -23,7 +23,7 @@ use fiord_sys::{clock, host};
 use fiord_types::{HostIndex, Nanos};
 
 use crate::exit::Exit;
-use crate::hosts::{self, HostsFabric};
+use crate::hosts::{self, Connector, HostsFabric};
 use crate::sink::complain;
 use crate::{agent, invoke};
 
@@ -82,21 +82,66 @@ pub fn coordinate(
     ranks: NonZeroU32,
     connect: impl FnOnce(&[String], &'static Signals) -> Result<RankConnections, Box<dyn Error>>,
 ) -> u8 {
-    let mut connect = Some(connect);
+    let mut connector = ConnectedRanks { connect: Some(connect) };
     let exit = match hosts_command(args) {
         Ok(Some(mut command)) => {
             command.set_ranks(ranks);
-            hosts::run_over(&command, &mut |run, signals, _| {
-                let connect = connect.take().ok_or(RankRunError::Interrupted)?;
-                let RankConnections { fabric, hosts } = connect(&own_agent()?, signals.source())?;
-                name(run, &hosts);
-                Ok(fabric)
-            })
+            hosts::run_over(&command, &mut connector)
         }
         Ok(None) => invoke::run(args),
-        Err(errors) => invoke::refuse(&errors),
+        Err(errors) => {
+            let exit = invoke::refuse(&errors);
+            connector.dismiss(None, errors.first().map_or("", |error| &error.what));
+            exit
+        }
     };
     exit.status()
+}
+
+/// Ranks that the caller of [`coordinate`] connects.
+struct ConnectedRanks<F> {
+    /// `None`: used.
+    connect: Option<F>,
+}
+
+impl<F> ConnectedRanks<F>
+where
+    F: FnOnce(&[String], &'static Signals) -> Result<RankConnections, Box<dyn Error>>,
+{
+    fn connected(&mut self, signals: &'static Signals) -> Result<RankConnections, Box<dyn Error>> {
+        let connect = self.connect.take().ok_or(RankRunError::Interrupted)?;
+        connect(&own_agent()?, signals)
+    }
+}
+
+impl<F> Connector for ConnectedRanks<F>
+where
+    F: FnOnce(&[String], &'static Signals) -> Result<RankConnections, Box<dyn Error>>,
+{
+    fn connect(
+        &mut self,
+        run: &mut HostsRun,
+        signals: &mut FromSignals,
+        _general: &GeneralOptions,
+    ) -> Result<HostsFabric, Box<dyn Error>> {
+        let RankConnections { fabric, hosts } = self.connected(signals.source())?;
+        name(run, &hosts);
+        Ok(fabric)
+    }
+
+    fn dismiss(&mut self, _general: Option<&GeneralOptions>, why: &str) {
+        let Ok(signals) = signal::install() else { return };
+        // The user knows why the jobs do not run. A rank that cannot be told notices that nothing arrives.
+        let Ok(RankConnections { mut fabric, .. }) = self.connected(signals) else { return };
+        for rank in HostIndex(0).to(HostIndex(fabric.size())) {
+            fabric.refuse(rank, &dismissal(why));
+        }
+    }
+}
+
+/// Tells the other ranks why there is no run.
+fn dismissal(why: &str) -> String {
+    format!("it does not run the jobs: {why}")
 }
 
 /// Serves rank 0 as another rank, over a fabric that watches the signals and whose peer 0 is rank 0. The waker must make
@@ -109,11 +154,47 @@ pub fn serve(fabric: &mut dyn Fabric, waker: Waker, signals: &'static Signals) -
 /// Coordinates the run.
 fn first(mut command: HostsCommand, launched: &LaunchedRank) -> Exit {
     command.set_ranks(launched.ranks);
-    hosts::run_over(&command, &mut |run, signals, general| {
-        let (fabric, hosts) = gather(launched, signals, general)?;
+    hosts::run_over(&command, &mut JoiningRanks(launched))
+}
+
+/// Ranks that connect to rank 0.
+struct JoiningRanks<'a>(&'a LaunchedRank);
+
+impl Connector for JoiningRanks<'_> {
+    fn connect(
+        &mut self,
+        run: &mut HostsRun,
+        signals: &mut FromSignals,
+        general: &GeneralOptions,
+    ) -> Result<HostsFabric, Box<dyn Error>> {
+        let (fabric, hosts) = gather(self.0, signals, general)?;
         name(run, &hosts);
         Ok(fabric)
-    })
+    }
+
+    fn dismiss(&mut self, general: Option<&GeneralOptions>, why: &str) {
+        // Every rank notices that its command line is wrong.
+        let Some(general) = general else { return };
+        // A rank that cannot be told does not wait forever.
+        if let Ok(mut fabric) = listen(self.0, general, None) {
+            fabric.dismiss(after(PATIENCE), &dismissal(why));
+        }
+    }
+}
+
+/// Listens for the other ranks.
+fn listen(
+    launched: &LaunchedRank,
+    general: &GeneralOptions,
+    signals: Option<&'static Signals>,
+) -> Result<RankFabric<Hub>, RankRunError> {
+    let rendezvous = Endpoint::parse(&launched.rendezvous)?;
+    let mut hub = Hub::new()?;
+    signals.into_iter().for_each(|signals| hub.watch_signals(signals));
+    let listening = listening(&rendezvous);
+    protect(&mut hub, &[&listening], &general.hosts)?;
+    hub.listen(&listening)?;
+    Ok(RankFabric::new(hub, launched.ranks, &host::name()))
 }
 
 /// Waits for the other ranks, then starts the agent of this one.
@@ -123,13 +204,7 @@ fn gather(
     general: &GeneralOptions,
 ) -> Result<(HostsFabric, Vec<String>), RankRunError> {
     let own = own_agent()?;
-    let rendezvous = Endpoint::parse(&launched.rendezvous)?;
-    let mut hub = Hub::new()?;
-    hub.watch_signals(signals.source());
-    let listening = listening(&rendezvous);
-    protect(&mut hub, &[&listening], &general.hosts)?;
-    hub.listen(&listening)?;
-    let mut fabric = RankFabric::new(hub, launched.ranks, &host::name());
+    let mut fabric = listen(launched, general, Some(signals.source()))?;
     let mut interrupted = false;
     fabric.gather(after(PATIENCE), "60 s", &mut || {
         interrupted |= matches!(signals.next(), Some(Interrupt::End(_)));
@@ -148,6 +223,10 @@ fn gather(
 /// Serves rank 0.
 fn other(command: &HostsCommand, launched: &LaunchedRank) -> Result<Exit, RankRunError> {
     let general = match fiord_job::invocation(&command.rest, &mut MachineLoader) {
+        // Rank 0 prints what such a command line asks for.
+        Ok(invocation) if !matches!(invocation.action, Action::Run | Action::NoJobs) => {
+            return Ok(Exit::Success);
+        }
         Ok(invocation) => invocation.general,
         Err(errors) => return Ok(invoke::refuse(&errors)),
     };

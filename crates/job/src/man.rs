@@ -59,7 +59,8 @@ All jobs succeeded, or there was nothing to run.
 This many jobs failed; 127 means 127 or more.
 .TP
 .B 1
-The command line or a job file is wrong and nothing was touched, or the results could not be written.
+The command line or a job file is wrong and nothing was touched, a host refused the jobs so that no host ran them, or
+the results could not be written.
 .TP
 .B 128
 A signal ended the run. The report covers the run up to the signal. A second signal ends the run
@@ -72,7 +73,7 @@ A third signal (for subcommands: a second one) ended the program immediately, wi
 All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
 .B 249
-A host of the run was lost or could not take part: the totals lack its results.
+A host of the run was lost or could not be reached: the totals lack its results.
 .TP
 .B 250
 .B fiord verify

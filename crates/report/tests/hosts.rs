@@ -194,6 +194,8 @@ fn report() -> HostsReport {
             bw: Bytes(1500 * 4096),
         }),
         signal: None,
+        refused: false,
+        shares_targets: false,
         insecure: false,
     }
 }
@@ -204,6 +206,7 @@ fn lost() -> HostsReport {
         stage: HostStage::Run,
         why: "nothing came from it for 4 s\nsecond line".into(),
         at: Nanos::from_millis(1500),
+        refused: false,
     };
     let mut seen = Totals::default();
     seen.bytes[Dir::Write] = Bytes(9 << 20);
@@ -335,7 +338,12 @@ fn the_document_is_read_again() {
 
 #[test]
 fn a_run_without_any_result_is_a_document_too() {
-    let failure = HostFailure { stage: HostStage::Greet, why: "no route".into(), at: Nanos::ZERO };
+    let failure = HostFailure {
+        stage: HostStage::Greet,
+        why: "no route".into(),
+        at: Nanos::ZERO,
+        refused: false,
+    };
     let host = HostReport { name: "x".into(), failure: Some(failure), ..HostReport::default() };
     let report = HostsReport { hosts: vec![host], ..HostsReport::default() };
     let value = document(&report, "json");

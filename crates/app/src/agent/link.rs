@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use fiord_fabric::contract::{Arrival, Fabric, Happening};
+use fiord_fabric::contract::{Arrival, Fabric, Happening, Loss};
 use fiord_fabric::message::{Ended, FromHost, Hello, JobOrder, ToHost, decode, encode};
 use fiord_sys::{clock, signal};
 use fiord_types::{Bytes, HostIndex, Nanos};
@@ -277,7 +277,11 @@ impl<'a> AgentLink<'a> {
             Happening::Lost(loss) if holds => self.lose(&loss.to_string()),
             Happening::Lost(loss) => {
                 if let Some(stranger) = self.strangers.remove(&from) {
-                    self.gone(stranger.place, loss.to_string());
+                    let (peer, why) = (stranger.place, loss.to_string());
+                    self.gone(match loss {
+                        Loss::Refused { .. } => AgentNotice::Dismissed { peer, why },
+                        _ => AgentNotice::Refused { peer, why },
+                    });
                 }
             }
             Happening::Message(bytes) => match decode::<ToHost>(&bytes) {
@@ -297,11 +301,13 @@ impl<'a> AgentLink<'a> {
     }
 
     /// A peer has ended the connection before it said who it is, or was refused.
-    fn gone(&mut self, peer: String, why: String) {
-        if !self.settings.listens {
+    fn gone(&mut self, notice: AgentNotice) {
+        if !self.settings.listens
+            && let AgentNotice::Refused { why, .. } | AgentNotice::Dismissed { why, .. } = &notice
+        {
             self.end = Some(AgentEnd::Lost { why: why.clone() });
         }
-        (self.notify)(AgentNotice::Refused { peer, why });
+        (self.notify)(notice);
     }
 
     /// Whether a peer waits for the end of another coordinator's jobs.
@@ -313,7 +319,7 @@ impl<'a> AgentLink<'a> {
     fn refuse(&mut self, peer: HostIndex, why: &str) {
         let Some(stranger) = self.strangers.remove(&peer) else { return };
         self.fabric.refuse(peer, why);
-        self.gone(stranger.place, why.to_owned());
+        self.gone(AgentNotice::Refused { peer: stranger.place, why: why.to_owned() });
     }
 
     /// Greets the peers that wait for the end of another coordinator's jobs.

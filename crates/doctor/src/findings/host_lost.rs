@@ -11,10 +11,11 @@ pub(crate) const CHECK: Check = Check {
     id: "host-lost",
     severity: Severity::Invalid,
     title: "a host without a complete result",
-    about: "A host could not be reached, refused the jobs, or was lost during the run. The totals contain \
+    about: "A host could not be reached, or was lost during the run. The totals contain \
             only what arrived, and the other hosts had the storage to themselves from then on.",
     detection: "A host did not send all its results: the connection ended, it sent no sign of life for \
-                four seconds, or it refused the jobs.",
+                four seconds, or it could not prepare its jobs and the run went on without it. A run that a host refused has \
+                no results, and ends with status 1 instead.",
     effect: "All of the work of that host is missing: with 1 of 4 equal hosts lost, the total is a \
              quarter too low, and the other three may be too fast by a third.",
     remedy: "repeat the run after the cause that the message names is removed, or leave the host out. \
@@ -64,7 +65,8 @@ mod tests {
         let mut report = run(vec![host("a", 1000.0), host("b", 1000.0), host("c", 1000.0)]);
         assert_eq!(found(&CHECK, &report), []);
         let why = "nothing came from it for 4 s".to_owned();
-        let failure = HostFailure { stage: HostStage::Run, why, at: Nanos::from_secs(3) };
+        let failure =
+            HostFailure { stage: HostStage::Run, why, at: Nanos::from_secs(3), refused: false };
         report.hosts[1].complete = false;
         report.hosts[1].failure = Some(failure);
         let finding = &found(&CHECK, &report)[0];

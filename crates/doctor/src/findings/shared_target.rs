@@ -17,11 +17,12 @@ pub(crate) const CHECK: Check = Check {
             of them read, a cache of the storage can serve every host but the first.",
     detection: "Targets with the same WWID or UUID, the same file on one shared file system, or, for agents \
                 on one machine, the same file or device, in ranges that overlap. Before a run, fiord refuses two hosts \
-                that write to such targets unless `--hosts-data` says how they share them.",
+                that write to such targets unless `--hosts-data` says how they share them. There is no finding with \
+                `--hosts-data=same`.",
     effect: "Four hosts that read the same 10 GiB move 40 GiB, of which a cache in the storage can serve \
              30 GiB.",
     remedy: "use `--hosts-data=split`, which gives each host its own part, or targets with `$rank` or \
-             `$host` in their names; `ignore_findings=shared-target` if the hosts are to share them.",
+             `$host` in their names; `--hosts-data=same` if the hosts are to share them.",
     lint: None,
     before: None,
     after: None,
@@ -43,6 +44,9 @@ impl Use<'_> {
 }
 
 fn hosts(report: &HostsReport, findings: &mut CollectedFindings) {
+    if report.shares_targets {
+        return;
+    }
     let mut uses: Vec<Use<'_>> = Vec::new();
     for (number, host) in report.hosts.iter().enumerate() {
         let named =
@@ -135,6 +139,8 @@ mod tests {
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert_eq!(findings[0].what, "n1 and n2 use the same bytes of /dev/sdx");
         assert_eq!(findings[0].severity, Severity::Suspect);
+        let meant = HostsReport { shares_targets: true, ..report };
+        assert_eq!(found(&CHECK, &meant), []);
         let apart = hosts_with(vec![target(id, (0, 100), true), target(id, (100, 0), true)]);
         assert_eq!(found(&CHECK, &apart), []);
         let readers = hosts_with(vec![target(id, (0, 0), false), target(id, (50, 60), false)]);

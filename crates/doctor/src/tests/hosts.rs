@@ -46,3 +46,12 @@ pub(crate) fn found(check: &Check, report: &HostsReport) -> Vec<Finding> {
     stage(report, &mut findings);
     findings.findings().cloned().collect()
 }
+
+#[test]
+fn a_run_that_was_refused_has_no_findings() {
+    let mut report = run(vec![host("a", 1000.0), host("b", 1000.0)]);
+    report.hosts[1].complete = false;
+    assert_eq!(crate::of_hosts(&report).findings().count(), 1);
+    report.refused = true;
+    assert_eq!(crate::of_hosts(&report).findings().count(), 0);
+}

@@ -69,7 +69,7 @@ impl HostsConductor {
             }
             FromHost::Refused { text } if state.stage == HostStage::Check => {
                 self.disconnect(host);
-                self.fail(host, text);
+                self.reject(host, text);
                 self.stop_after_failure(host, true);
             }
             FromHost::Ready if state.stage == HostStage::LayOut && !state.passed => {
@@ -126,7 +126,7 @@ impl HostsConductor {
             return;
         }
         let why = if why.is_empty() { "its jobs ended before the start".to_owned() } else { why };
-        self.fail(host, why);
+        self.reject(host, why);
         self.stop_after_failure(host, self.on_lost == OnLost::Abort);
     }
 

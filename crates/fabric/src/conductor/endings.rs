@@ -102,10 +102,19 @@ impl HostsConductor {
 
     /// Notes why a host has no complete result. The first reason counts.
     pub(super) fn fail(&mut self, host: HostIndex, why: String) {
+        self.note_failure(host, why, false);
+    }
+
+    /// Notes why a host cannot run its jobs. The first reason counts.
+    pub(super) fn reject(&mut self, host: HostIndex, why: String) {
+        self.note_failure(host, why, true);
+    }
+
+    fn note_failure(&mut self, host: HostIndex, why: String, refused: bool) {
         let (stage, at) = (self.hosts[host].stage, self.now);
         let failure = &mut self.hosts[host].outcome.failure;
         if failure.is_none() {
-            let failed = failure.insert(HostFailure { stage, why, at });
+            let failed = failure.insert(HostFailure { stage, why, at, refused });
             let failure = failed.clone();
             self.event(HostsEvent::Failed { host, failure });
         }

@@ -87,7 +87,7 @@ impl HostsConductor {
         if self.data == HostsData::Private {
             let found = conflicts(self.hosts.iter().map(|host| &host.outcome));
             for (host, why) in &found {
-                self.fail(*host, why.clone());
+                self.reject(*host, why.clone());
             }
             if let Some((host, _)) = found.first() {
                 return self.stop_after_failure(*host, true);

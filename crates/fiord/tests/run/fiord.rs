@@ -1,5 +1,6 @@
 //! Runs the fiord binary in a temporary directory.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -219,13 +220,32 @@ pub(crate) fn some_work() {
 /// Waits for the end, with a time limit.
 #[track_caller]
 pub(crate) fn end(mut child: Child, at_most: Duration) -> Ran {
+    // A long report fills a pipe without a reader, and the process would wait for the test.
+    let reader = |pipe: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+            bytes
+        })
+    };
+    let stdout = reader(child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
+    let stderr = reader(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
     let from = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if from.elapsed() > at_most {
-            let _ = child.kill();
-            panic!("it did not end: {:?}", Ran::from(child.wait_with_output().unwrap()));
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if from.elapsed() > at_most => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break None;
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
         }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    Ran::from(child.wait_with_output().unwrap())
+    };
+    let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+    let Some(status) = status else {
+        let stderr = String::from_utf8_lossy(&stderr);
+        panic!("it did not end; it wrote {} bytes; {stderr}", stdout.len());
+    };
+    Ran::from(Output { status, stdout, stderr })
 }

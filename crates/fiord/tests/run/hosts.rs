@@ -181,9 +181,48 @@ fn wrong_jobs_are_reported_before_any_host_is_reached() {
 }
 
 #[test]
-fn what_only_a_host_knows_is_reported_with_its_name() {
+fn a_wrong_job_file_is_underlined_where_the_user_typed_it() {
     let place = place();
-    let ran = run(&place, "n1,n2", "--name=a --rw=read --size=1m --filename=/nowhere/x");
-    assert!(ran.err.contains("host n1") && ran.err.contains("/nowhere"), "{ran:?}");
-    assert!(matches!(ran.status, Some(1..=127 | 249)), "{ran:?}");
+    let line = line(&place, "n1", "--eta=never nofile.fio");
+    let ran = place.run(&line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let shown = ran.err.lines().find(|text| text.contains(&line)).expect("the typed line");
+    let marks = ran.err.lines().find(|text| text.ends_with('^')).expect("the marks");
+    assert_eq!(shown.find("nofile.fio"), marks.find('^'), "{ran:?}");
+    assert_eq!(shown.len(), marks.len(), "{ran:?}");
+}
+
+#[test]
+fn jobs_that_a_host_refuses_are_no_lost_host() {
+    let place = place();
+    let shared = place.path("shared").display().to_string();
+    let jobs = format!("--output-format=json --name=a --rw=write --size=64k --filename={shared}");
+    let ran = run(&place, "n1,n2", &jobs);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("host n2: while its jobs were checked: it would write"), "{ran:?}");
+    let document = ran.json();
+    assert_eq!(document["fiord"]["refused"], 1, "{ran:?}");
+    assert!(document["fiord"]["findings"].is_null(), "{ran:?}");
+    assert!(!place.path("shared").exists());
+
+    // A host that cannot lay out its files is not lost either, and the user can do without it.
+    place.write("n2/in_the_way", "");
+    let file = place.path("$host/in_the_way/x").display().to_string();
+    let jobs = format!("--output-format=json --name=a --rw=write --size=64k --filename={file}");
+    let ran = run(&place, "n1,n2", &jobs);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("host n2"), "{ran:?}");
+    assert_eq!(ran.json()["fiord"]["hosts"][1]["refused"], 1, "{ran:?}");
+}
+
+#[test]
+fn hosts_that_are_to_share_a_target_are_no_finding() {
+    let place = place();
+    let shared = place.path("shared").display().to_string();
+    let jobs = format!("--output-format=json --name=a --rw=write --size=64k --filename={shared}");
+    let ran = run(&place, "n1,n2", &format!("--hosts-data=same {jobs}")).ok();
+    assert!(!ran.out.contains("shared-target"), "{ran:?}");
+    let reads = jobs.replace("rw=write", "rw=read");
+    let ran = run(&place, "n1,n2", &reads).ok();
+    assert!(ran.out.contains("shared-target"), "{ran:?}");
 }

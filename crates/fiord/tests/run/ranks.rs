@@ -3,7 +3,7 @@
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::fiord::{Place, Ran, end, signal};
 
@@ -98,4 +98,29 @@ fn mistakes_are_named() {
     command.env("FIORD_RANK", "1").env("FIORD_RANKS", "2").env("FIORD_RENDEZVOUS", "192.0.2.1");
     let ran = Ran::from(command.env("HOME", home).env_remove("XDG_CONFIG_HOME").output().unwrap());
     assert!(ran.err.contains("there is no key. To fix: run `fiord keys create`"), "{ran:?}");
+}
+
+#[test]
+fn all_ranks_end_when_rank_0_refuses_the_jobs() {
+    let job = Launched::new(3);
+    job.place.write("a.fio", "[a]\nrw=reed\nioengine=null\nsize=1m\n");
+    let begun = Instant::now();
+    let ran = job.run("--ranks a.fio");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(ran.iter().all(|ran| ran.status == Some(1) && ran.out.is_empty()), "{ran:?}");
+    assert!(ran[0].err.contains("a.fio:2"), "{ran:?}");
+    for other in &ran[1..] {
+        assert!(
+            other.err.starts_with("fio: --ranks: rank 0: it does not run the jobs: "),
+            "{ran:?}"
+        );
+        assert!(other.err.contains("reed"), "{ran:?}");
+    }
+    // Results that cannot be written, and a command line that asks for something else.
+    let ran = job.run("--ranks --output=none/x --name=a --ioengine=null --size=1m");
+    assert!(ran.iter().all(|ran| ran.status == Some(1)), "{ran:?}");
+    assert!(ran[1].err.contains("none/x"), "{ran:?}");
+    let ran = job.run("--ranks --parse-only --name=a --ioengine=null --size=1m");
+    assert!(ran.iter().all(|ran| ran.status == Some(0) && ran.err.is_empty()), "{ran:?}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }

@@ -131,6 +131,11 @@ fn jobs_stay_in_the_servers_directory_unless_its_policy_allows_more() {
     ]);
     assert!(text.contains("exec = yes"), "{text}");
     assert!(!place.path("outside").exists());
+    let jobs = format!("--name=a --rw=write --size=4k {outside}");
+    let ran = place.run(&format!("--client=sock:s --output-format=json {jobs}"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("the policy of this host does not allow the file"), "{ran:?}");
+    assert!(ran.json()["fiord"]["findings"].is_null(), "{ran:?}");
     let mut client = server.connect();
     client.run(&["--name=a", "--rw=write", "--size=4k", "--filename=other/x"]);
     assert_eq!(client.ended().status, Some(0));

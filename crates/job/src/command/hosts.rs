@@ -4,6 +4,7 @@
 //! and the next `--client`, as in fio. Several `--client` in a row share the files behind them.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use super::args::{self, Arguments, Parsed, ParsedArgument};
 use super::table::Acts;
@@ -21,6 +22,8 @@ pub struct HostGroup {
     pub files: Vec<String>,
     /// Job files of the hosts (`--remote-config`).
     pub own_files: Vec<String>,
+    /// Where `files` are on the command line: the numbers of their arguments.
+    placed_files: Vec<usize>,
 }
 
 impl HostGroup {
@@ -29,8 +32,10 @@ impl HostGroup {
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = self.options.clone();
         arguments.extend(self.own_files.iter().map(|file| format!("--remote-config={file}")));
-        arguments.push("--".into());
-        arguments.extend(self.files.iter().cloned());
+        if !self.files.is_empty() {
+            arguments.push("--".into());
+            arguments.extend(self.files.iter().cloned());
+        }
         arguments
     }
 
@@ -73,6 +78,47 @@ pub struct HostsCommand {
     pub groups: Vec<HostGroup>,
     /// The arguments without the hosts and job files: options of this process, and jobs of the command line.
     pub rest: Vec<String>,
+    /// The complete command line, for messages.
+    typed: TypedArguments,
+}
+
+/// A command line, and where its parts went.
+#[derive(Debug, Clone, Default)]
+struct TypedArguments {
+    arguments: Vec<String>,
+    /// The number of each argument in [`HostGroup::options`].
+    options: Vec<usize>,
+    /// The number of each argument in [`HostsCommand::rest`].
+    rest: Vec<usize>,
+}
+
+impl TypedArguments {
+    /// Moves the places of messages about other arguments to this command line. `numbers` has the number of each of those
+    /// arguments; `None` stands for one that the user did not type.
+    fn locate(
+        &self,
+        numbers: &[Option<usize>],
+        others: &[String],
+        mut wrong: Vec<Diagnostic>,
+    ) -> Vec<Diagnostic> {
+        let (theirs, starts) = args::source_of(others);
+        let (source, typed_starts) = args::source_of(&self.arguments);
+        let moved = |at: usize| {
+            let argument = starts.partition_point(|start| *start <= at).checked_sub(1)?;
+            let number = (*numbers.get(argument)?)?;
+            Some(typed_starts.get(number)? + at - starts[argument])
+        };
+        for place in wrong.iter_mut().filter_map(|message| message.place.as_mut()) {
+            if *place.source != *theirs {
+                continue;
+            }
+            let Some(begin) = moved(place.span.start) else { continue };
+            let last = place.span.end.max(place.span.start + 1) - 1;
+            let end = moved(last).map_or(begin, |at| at + 1).max(begin);
+            *place = Place { source: Arc::clone(&source), span: begin..end };
+        }
+        wrong
+    }
 }
 
 impl HostsCommand {
@@ -88,6 +134,25 @@ impl HostsCommand {
         hosts
             .filter(|host| host.form == HostForm::Ranks)
             .for_each(|host| host.text = ranks.to_string());
+    }
+
+    /// Messages about [`HostGroup::local_arguments`] with their places on the command line that the user typed.
+    #[must_use]
+    pub fn group_as_typed(&self, group: &HostGroup, wrong: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let mut numbers: Vec<Option<usize>> =
+            self.typed.options.iter().copied().map(Some).collect();
+        if !group.placed_files.is_empty() {
+            numbers.push(None);
+            numbers.extend(group.placed_files.iter().copied().map(Some));
+        }
+        self.typed.locate(&numbers, &group.local_arguments(), wrong)
+    }
+
+    /// Messages about [`HostsCommand::rest`] with their places on the command line that the user typed.
+    #[must_use]
+    pub fn rest_as_typed(&self, wrong: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let numbers: Vec<Option<usize>> = self.typed.rest.iter().copied().map(Some).collect();
+        self.typed.locate(&numbers, &self.rest, wrong)
     }
 
     fn hosts(&self) -> impl Iterator<Item = &HostNames> {
@@ -152,7 +217,12 @@ impl Split {
     fn take(&mut self, parsed: &Parsed) {
         let (mut taken, mut placed) = (true, true);
         match &parsed.what {
-            ParsedArgument::File(name, _) => self.last().files.push(name.clone()),
+            ParsedArgument::File(name, _) => {
+                let number = parsed.arguments.start;
+                let group = self.last();
+                group.files.push(name.clone());
+                group.placed_files.push(number);
+            }
             ParsedArgument::General(def, text, place) => {
                 let text = text.clone().unwrap_or_default();
                 let host = |form| HostNames { text: text.clone(), form, place: place.clone() };
@@ -212,11 +282,19 @@ impl Split {
     ) -> Result<HostsCommand, Vec<Diagnostic>> {
         let has_jobs = parsed.profile.is_some() || parsed.sections.iter().any(|s| !s.is_global());
         let marker = args.iter().position(|argument| argument == "--");
-        let without = |left_out: &[usize]| -> Vec<String> {
-            let kept = |(at, _): &(usize, &String)| !left_out.contains(at) && Some(*at) != marker;
-            args.iter().enumerate().filter(kept).map(|(_, argument)| argument.clone()).collect()
+        let without = |left_out: &[usize]| -> Vec<usize> {
+            let kept = |at: &usize| !left_out.contains(at) && Some(*at) != marker;
+            (0..args.len()).filter(kept).collect()
         };
-        let (options, rest) = (without(&self.taken), without(&self.placed));
+        let typed = TypedArguments {
+            arguments: args.to_vec(),
+            options: without(&self.taken),
+            rest: without(&self.placed),
+        };
+        let named = |numbers: &[usize]| -> Vec<String> {
+            numbers.iter().map(|number| args[*number].clone()).collect()
+        };
+        let (options, rest) = (named(&typed.options), named(&typed.rest));
         for group in &mut self.groups {
             if group.files.is_empty() && group.own_files.is_empty() && !has_jobs {
                 let host = group.hosts.first();
@@ -235,7 +313,7 @@ impl Split {
         if !self.wrong.is_empty() {
             return Err(self.wrong);
         }
-        Ok(HostsCommand { groups: self.groups, rest })
+        Ok(HostsCommand { groups: self.groups, rest, typed })
     }
 }
 
@@ -295,6 +373,29 @@ mod tests {
             wrong("--ranks --hosts=b x.fio").starts_with("--ranks cannot be mixed with --hosts")
         );
         assert_eq!(wrong("--client=a x.fio --client=b"), "no job for b");
+    }
+
+    #[test]
+    fn messages_show_what_the_user_typed() {
+        let line = "--client=a --output x.json z.fio --client=b --bs 4q y.fio";
+        let args: Vec<String> = line.split_whitespace().map(String::from).collect();
+        let command = hosts_command(&args).unwrap().unwrap();
+        let group = &command.groups[1];
+        let (source, starts) = args::source_of(&group.local_arguments());
+        let at = |span| Diagnostic::error("x", Some(Place { source: Arc::clone(&source), span }));
+        assert_eq!(source.text, "--bs 4q -- y.fio");
+        let wrong = vec![at(0..7), at(starts[3]..starts[3] + 5), at(8..10)];
+        let shown = |message: &Diagnostic| {
+            let place = message.place.clone().unwrap();
+            place.source.text[place.span].to_owned()
+        };
+        let located: Vec<String> = command.group_as_typed(group, wrong).iter().map(shown).collect();
+        assert_eq!(located, ["--bs 4q", "y.fio", "--"]);
+        let (source, _) = args::source_of(&command.rest);
+        let message = Diagnostic::error("x", Some(Place { source, span: 9..15 }));
+        let located = command.rest_as_typed(vec![message]);
+        assert_eq!(shown(&located[0]), "x.json");
+        assert_eq!(located[0].place.as_ref().unwrap().source.text, line);
     }
 
     #[test]

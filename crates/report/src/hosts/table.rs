@@ -8,8 +8,14 @@ use fiord_types::{Bytes, Nanos};
 
 use crate::style;
 
+/// At most this many hosts that refused their jobs are named.
+const MOST: usize = 8;
+
 /// Writes the lines, or nothing if there is only one host, which succeeded.
 pub(super) fn write(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
+    if report.refused {
+        return refused(report, out);
+    }
     if report.hosts.len() > 1 || report.is_partial() {
         rows(report, out)?;
     }
@@ -31,6 +37,19 @@ pub(super) fn write(report: &HostsReport, out: &mut dyn Write) -> io::Result<()>
     }
 }
 
+/// Says that nothing was run. The messages about the jobs say why.
+fn refused(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
+    let refused = |host: &&HostReport| host.failure.as_ref().is_some_and(|why| why.refused);
+    let names: Vec<&str> =
+        report.hosts.iter().filter(refused).map(|host| host.name.as_str()).take(MOST).collect();
+    let names = names.join(", ");
+    let more = match report.hosts.iter().filter(refused).count().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    writeln!(out, "\nNo job ran on any host. Refused by: {names}{more}.")
+}
+
 /// How numbers are printed: as in the first entry of the first host.
 fn number_style(report: &HostsReport) -> NumberStyle {
     let jobs = report.hosts.iter().filter_map(|host| host.report.as_ref()?.jobs.first());
@@ -50,7 +69,7 @@ fn rows(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\nHosts by finishing time:")?;
     line(&head.map(str::to_owned), &widths, "", out)?;
     for (host, row) in hosts.iter().zip(&cells) {
-        let state = lost(host, style).unwrap_or_default();
+        let state = failed(host, style).unwrap_or_default();
         line(row, &widths, &state, out)?;
     }
     Ok(())
@@ -87,7 +106,7 @@ fn cells(host: &HostReport, style: NumberStyle) -> [String; 7] {
 }
 
 /// Says in one line why a host has no complete result.
-fn lost(host: &HostReport, style: NumberStyle) -> Option<String> {
+fn failed(host: &HostReport, style: NumberStyle) -> Option<String> {
     let failure = host.failure.as_ref()?;
     let HostFailure { stage, at, .. } = failure;
     let after = match *at {
@@ -97,7 +116,13 @@ fn lost(host: &HostReport, style: NumberStyle) -> Option<String> {
     let seen = host.seen.filter(|_| host.total.is_none()).map(|seen| seen.all_bytes());
     let seen = seen.filter(|bytes| *bytes > Bytes::ZERO);
     let seen = seen.map(|bytes| format!(" (io={} until then)", style::size(bytes, style)));
-    Some(format!("lost{after}{}, {}: {}", seen.unwrap_or_default(), stage.words(), failure.cause()))
+    let what = if failure.refused { "failed" } else { "lost" };
+    Some(format!(
+        "{what}{after}{}, {}: {}",
+        seen.unwrap_or_default(),
+        stage.words(),
+        failure.cause()
+    ))
 }
 
 fn started(start: &HostsStart, out: &mut dyn Write) -> io::Result<()> {

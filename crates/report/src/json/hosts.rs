@@ -104,7 +104,11 @@ fn client_job(job: &JobReport, host: &HostReport, left_out: &[&str], bins: bool)
 
 fn ours(report: &HostsReport) -> Value {
     let mut keys: Keys = Vec::new();
-    let flags = [("partial", report.is_partial()), ("insecure", report.insecure)];
+    let flags = [
+        ("partial", report.is_partial()),
+        ("refused", report.refused),
+        ("insecure", report.insecure),
+    ];
     keys.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| ((*name).into(), integer(1))));
     keys.extend(report.signal.map(|signal| ("signal".to_string(), integer(signal))));
     if let Some(start) = &report.start {
@@ -185,9 +189,11 @@ fn facts(facts: &HostFacts) -> Keys {
 }
 
 fn failure(failure: &HostFailure) -> Keys {
-    vec![
+    let mut keys: Keys = vec![
         ("failed_stage".into(), text(failure.stage.words())),
         ("failed_at_ns".into(), integer(failure.at.0)),
         ("failure".into(), text(&failure.why)),
-    ]
+    ];
+    keys.extend(failure.refused.then(|| ("refused".to_string(), integer(1))));
+    keys
 }

@@ -26,15 +26,20 @@ pub struct HostsReport {
     pub together: Option<TogetherRate>,
     /// The number of the signal that ended the run.
     pub signal: Option<i32>,
+    /// No job ran on any host, because a host refused its jobs or could not prepare them.
+    pub refused: bool,
+    /// The user said that all hosts use the same targets (`--hosts-data=same`).
+    pub shares_targets: bool,
     /// The connections were neither encrypted nor authenticated (`--insecure`).
     pub insecure: bool,
 }
 
 impl HostsReport {
-    /// Whether the totals lack results: those of a host that failed, or that never came so far.
+    /// Whether the totals lack results: those of a host that failed, or that never came so far. A run that was refused has
+    /// no totals.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.hosts.iter().any(|host| !host.complete)
+        !self.refused && self.hosts.iter().any(|host| !host.complete)
     }
 
     /// The hosts in the order in which they finished. Hosts without a complete result come last.

@@ -21,6 +21,8 @@ pub struct HostFailure {
     pub why: String,
     /// When, by the monotonic clock of the coordinator.
     pub at: Nanos,
+    /// The host is not lost: its jobs are invalid there, its policy forbids them, or they failed before the start.
+    pub refused: bool,
 }
 
 impl HostFailure {
@@ -85,8 +87,12 @@ mod tests {
 
     #[test]
     fn cause_and_remedy() {
-        let failed =
-            |why: &str| HostFailure { why: why.into(), stage: HostStage::Check, at: Nanos::ZERO };
+        let failed = |why: &str| HostFailure {
+            why: why.into(),
+            stage: HostStage::Check,
+            at: Nanos::ZERO,
+            refused: true,
+        };
         let both = failed("no route: host down. To fix: start it\nsecond line");
         assert_eq!((both.cause(), both.remedy()), ("no route: host down", Some("start it")));
         let plain = failed("killed by signal 9");
