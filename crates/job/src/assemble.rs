@@ -99,7 +99,11 @@ impl<'a> Assembler<'a> {
                     self.wrong.extend(misleading_value(def, raw, &value));
                     let place = raw.place();
                     let global = section.is_global();
-                    let setting = Setting { def, text, value, place, global };
+                    let typed = raw.text.as_deref();
+                    let text_for_hosts = typed.and_then(|typed| {
+                        expand::text_for_hosts(typed, raw.variables, self.loader)
+                    });
+                    let setting = Setting { def, text, text_for_hosts, value, place, global };
                     engine = engine_of_setting(&setting).unwrap_or(engine);
                     bases = bases_of(std::slice::from_ref(&setting), bases);
                     out.push(setting);

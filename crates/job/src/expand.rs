@@ -54,6 +54,13 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
     out
 }
 
+/// Expands `${VAR}` only, so that another host can expand the words about itself. `None` if the text has no such words.
+pub fn text_for_hosts(text: &str, variables: bool, loader: &dyn Loader) -> Option<String> {
+    let out = if variables { environment(text, loader) } else { text.to_string() };
+    let words = ["$pagesize", "$mb_memory", "$ncpus", "$host", "$rank"];
+    words.iter().any(|word| out.contains(word)).then_some(out)
+}
+
 /// Expands `$host`, `$rank` and `$ranks`. Returns whether a number is among them.
 fn put_host(out: &mut String, loader: &dyn Loader) -> bool {
     if !out.contains("$host") && !out.contains("$rank") {
@@ -177,6 +184,9 @@ mod tests {
         assert_eq!(expanded("($rank*1g)"), "(2*1g)");
         // A name is no arithmetic.
         assert_eq!(expanded("$host"), "n-02");
+        let kept = |text: &str| text_for_hosts(text, true, &third);
+        assert_eq!(kept("/$host/${NONE}x").as_deref(), Some("/$host/x"));
+        assert_eq!(kept("$jobnum"), None);
         assert_eq!(expand("$host $rank/$ranks", true, &Memory::default()), "localhost 0/1");
     }
 }

@@ -33,6 +33,9 @@ pub struct Setting {
     pub def: &'static OptionDef,
     /// The text after `=`, with variables expanded. `None` if there was no `=`.
     pub text: Option<String>,
+    /// The text with `$host` and the other words about a machine as they are, if it has any: on another host they have other
+    /// values.
+    pub text_for_hosts: Option<String>,
     /// The parsed value.
     pub value: Value,
     /// The place of the whole `name=value`.

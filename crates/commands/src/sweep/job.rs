@@ -6,7 +6,7 @@ use fiord_job::load::Loader;
 use fiord_job::option::table::{
     self, NUMJOBS, RAMP_TIME, RATE, RATE_IOPS, RUNTIME, STARTDELAY, STONEWALL,
 };
-use fiord_job::spec::JobSpec;
+use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::Nanos;
 
 use crate::axis::PointSettings;
@@ -93,7 +93,13 @@ impl Job {
     #[must_use]
     pub fn command(&self, settings: &PointSettings) -> Vec<String> {
         let mut arguments = self.hosts.arguments();
-        arguments.append(&mut self.arguments(settings));
+        if arguments.is_empty() {
+            return self.arguments(settings);
+        }
+        // Each host expands the words about itself.
+        let text =
+            |setting: &Setting| setting.text_for_hosts.as_ref().or(setting.text.as_ref()).cloned();
+        arguments.append(&mut self.arguments_with(settings, text));
         arguments
     }
 
@@ -101,6 +107,14 @@ impl Job {
     /// they override earlier values.
     #[must_use]
     pub fn arguments(&self, settings: &PointSettings) -> Vec<String> {
+        self.arguments_with(settings, |setting| setting.text.clone())
+    }
+
+    fn arguments_with(
+        &self,
+        settings: &PointSettings,
+        text: impl Fn(&Setting) -> Option<String>,
+    ) -> Vec<String> {
         let mut out = Vec::new();
         for job in &self.jobs {
             out.push(format!("--name={}", job.name));
@@ -108,7 +122,7 @@ impl Job {
                 let swept = |(name, _): &(String, String)| is_called(setting.def.name, name);
                 // Skip the job's own value of a swept option.
                 if !settings.iter().any(swept) {
-                    out.push(match &setting.text {
+                    out.push(match text(setting) {
                         Some(text) => format!("--{}={text}", setting.def.name),
                         None => format!("--{}", setting.def.name),
                     });

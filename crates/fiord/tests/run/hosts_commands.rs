@@ -17,7 +17,7 @@ fn points(document: &Value) -> &Vec<Value> {
 #[test]
 fn a_sweep_measures_each_point_on_all_hosts() {
     let place = hosts::place();
-    place.write("j.fio", "[j]\nioengine=null\nrw=read\nsize=1m\nfilename=$host.$rank\n");
+    place.write("j.fio", "[j]\nrw=write\nsize=1m\nfilename=$host.$rank\n");
     let line = "j.fio --set bs=4k,8k --format=json";
     let ran = sweep(&place, "n[1-3]", line).ok_with_progress();
     assert!(ran.err.starts_with("j: 2 points on 3 hosts"), "{ran:?}");
@@ -26,9 +26,10 @@ fn a_sweep_measures_each_point_on_all_hosts() {
     let kept = std::fs::read_to_string(place.path("j.sweep/bs=8k.json")).unwrap();
     let kept: Value = serde_json::from_str(&kept).unwrap();
     let all = kept["client_stats"].as_array().unwrap();
-    assert_eq!((all.len(), &all[3]["read"]["io_bytes"]), (4, &Value::from(3 << 20)));
+    assert_eq!((all.len(), &all[3]["write"]["io_bytes"]), (4, &Value::from(3 << 20)));
+    assert!(place.path("n2/n2.1").exists(), "{kept}");
     // The point has the rate of all hosts together.
-    let (sum, point) = (all[3]["read"]["iops"].as_f64(), points(&document)[1]["iops"].as_f64());
+    let (sum, point) = (all[3]["write"]["iops"].as_f64(), points(&document)[1]["iops"].as_f64());
     assert!((point.unwrap() / sum.unwrap() - 1.0).abs() < 0.01, "{kept}");
 
     // Other hosts are another sweep. The same hosts show the results again.
