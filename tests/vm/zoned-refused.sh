@@ -15,7 +15,7 @@ refused "another size of zones" 'job parameter zonesize 1048576 does not match d
 refused "trims of parts of zones" 'is not the zone size' $Z --rw=trim
 refused "zones of no size" 'Specifying the zone size is mandatory' --name=a --filename=/dev/fiord/brd --zonemode=zbd --rw=write
 refused "changes with --readonly" 'readonly' $Z --readonly --rw=trim --bs=2m
-refused "plain writes" "fio: first I/O failed. If $zns is a zoned block device, consider --zonemode=zbd" --name=a --filename=$zns --direct=1 --rw=randwrite --bs=64k --ioengine=psync
+refused "plain writes" "first I/O failed. If $zns is a zoned block device, consider --zonemode=zbd" --name=a --filename=$zns --direct=1 --rw=randwrite --bs=64k --ioengine=psync
 same "nothing was written" "$(zones_in $zns em)" 512
 fiord_json empty $Z --rw=randread --size=4z
 same "reads where nothing was written make no I/O" "$(json empty '.jobs[0].read.total_ios')" 0

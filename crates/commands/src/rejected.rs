@@ -6,6 +6,7 @@ use fiord_job::load::Loader;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{Plan, PlanOptions};
 use fiord_run::Targets;
+use fiord_types::program;
 
 /// The errors of a job. They point at the option and line.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ impl std::fmt::Display for Rejected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = diagnostic::render(&self.0, false);
         // The rendered text begins like that of a run; here the command adds its own name.
-        f.write_str(text.strip_prefix("fio: ").unwrap_or(&text).trim_end())
+        f.write_str(text.strip_prefix(&program::message("")).unwrap_or(&text).trim_end())
     }
 }
 

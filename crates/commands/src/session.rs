@@ -1,9 +1,10 @@
 //! The streams of a subcommand, and how it ends.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
-use fiord_types::Errno;
+use fiord_types::{Errno, program};
 
 use crate::consent::Ask;
 
@@ -27,6 +28,11 @@ impl Session<'_> {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CannotPrint(e)),
             _ => Ok(()),
         }
+    }
+
+    /// Reports an error that does not end the command, after the name of this program.
+    pub fn report(&mut self, error: impl Display) {
+        let _ = writeln!(self.err, "{}", program::message(error));
     }
 }
 

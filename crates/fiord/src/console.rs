@@ -13,11 +13,12 @@ use fiord_report::{TerseVersion, header};
 use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::Report;
 use fiord_sys::terminal;
+use fiord_types::program::message;
 
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::live_line::LiveLine;
-use crate::sink::{self, Sink, complain};
+use crate::sink::{self, Sink, complain, report};
 
 /// Returns the requested output formats.
 pub(crate) fn formats(general: &GeneralOptions) -> Formats {
@@ -127,19 +128,26 @@ impl Console {
                     complain(&job_failed(job, *pid, failure));
                 }
             }
-            EventKind::Warning { job: None, what } => self.notice(&format!("fio: {what}\n")),
+            EventKind::Warning { job: None, what } => {
+                self.notice(&message(format_args!("{what}\n")))
+            }
             EventKind::Warning { job: Some(job), what } => {
-                self.notice(&format!("fio: {job}: {what}\n"));
+                self.notice(&message(format_args!("{job}: {what}\n")));
             }
             EventKind::Progress(progress) => self.live.show(progress),
             EventKind::Status(report) => self.report(report),
-            EventKind::BadBlock { job, what } => complain(&format!("fio: job {job}: {what}\n")),
-            EventKind::SurvivedError { what } => complain(&format!("fio: {what}\n")),
+            EventKind::BadBlock { job, what } => report(format_args!("job {job}: {what}\n")),
+            EventKind::SurvivedError { what } => report(format_args!("{what}\n")),
             EventKind::Terminating { signal } => {
-                complain(&format!("\nfio: terminating on signal {signal}\n"));
+                terminating(*signal);
             }
         }
     }
+}
+
+/// Says that a signal ends the run. The line starts anew, because a live line may be there.
+pub(crate) fn terminating(signal: i32) {
+    complain(&format!("\n{}", message(format_args!("terminating on signal {signal}\n"))));
 }
 
 /// The lines for people that an event adds to the results; empty for most events.
@@ -162,19 +170,19 @@ pub(crate) fn header_of(event: &EventKind) -> String {
 /// Formats the failure of a job. The first line has the parts that scripts search for (`err=28/`,
 /// `func=`, `error=`); the second line says where it failed and what to do.
 pub(crate) fn job_failed(job: &str, pid: u32, failure: &JobFailure) -> String {
-    let JobFailure { errno, file, operation, meaning, message } = failure;
-    format!(
-        "fio: pid={pid}, err={}/file:{file}, func={operation}, error={meaning}\n  \
-         job {job}: {message}\n",
+    let JobFailure { errno, file, operation, meaning, message: what } = failure;
+    message(format_args!(
+        "pid={pid}, err={}/file:{file}, func={operation}, error={meaning}\n  \
+         job {job}: {what}\n",
         errno.raw()
-    )
+    ))
 }
 
 /// Formats what a trigger does.
 fn triggered(cause: &str, states: usize, command: Option<&str>) -> String {
     let plural = if states == 1 { "" } else { "s" };
     let command = command.map(|line| format!(", runs `{line}`")).unwrap_or_default();
-    format!(
-        "fio: trigger: {cause}: stopped the jobs, saved {states} verify state{plural}{command}\n"
-    )
+    message(format_args!(
+        "trigger: {cause}: stopped the jobs, saved {states} verify state{plural}{command}\n"
+    ))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use fiord_sys::clock::{self, Clock, CpuCounter, TimeSource};
 
 use crate::exit::Exit;
-use crate::sink::{self, complain};
+use crate::sink::{self, report};
 
 /// How long the CPUs are compared.
 const SPAN: Duration = Duration::from_millis(500);
@@ -28,8 +28,8 @@ pub(crate) fn compare() -> Exit {
         Ok(counters) => counters,
         Err(error) => {
             sink::print(&text);
-            complain(&format!(
-                "fio: cannot compare the CPUs: {error}\n  To fix: raise the limit on threads (ulimit -u, pids.max)\n"
+            report(format_args!(
+                "cannot compare the CPUs: {error}\n  To fix: raise the limit on threads (ulimit -u, pids.max)\n"
             ));
             return Exit::Failure;
         }

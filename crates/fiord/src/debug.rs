@@ -22,6 +22,7 @@ use fiord_plan::Plan;
 use fiord_run::debug::DebugOutput;
 use fiord_run::events::EventKind;
 use fiord_types::JobIndex;
+use fiord_types::program::message;
 
 use crate::sink::Sink;
 
@@ -63,18 +64,18 @@ impl Debug {
         let output = DebugOutput::new(categories, job, write);
         let all = DEBUG.iter().all(|name| output.has(name));
         if all {
-            output.raw("fio: set all debug options\n");
+            output.raw(&message("set all debug options\n"));
         }
         for category in categories {
             match category.strip_prefix("job:") {
-                Some(number) => output.raw(&format!("fio: set debug jobno {number}\n")),
+                Some(number) => output.raw(&message(format_args!("set debug jobno {number}\n"))),
                 None if all => {}
-                None => output.raw(&format!("fio: set debug option {category}\n")),
+                None => output.raw(&message(format_args!("set debug option {category}\n"))),
             }
             if !all && WITHOUT_LINES.contains(&category.as_str()) {
-                output.raw(&format!(
-                    "fio: {category} is about a part that fiord does not have: it has no lines\n"
-                ));
+                output.raw(&message(format_args!(
+                    "{category} is about a part that fiord does not have: it has no lines\n"
+                )));
             }
         }
         Some(Debug { output, pid: std::process::id() })

@@ -2,13 +2,15 @@
 
 use fiord_job::command::help;
 
+use fiord_types::program;
+
 use crate::exit::Exit;
-use crate::sink::{self, complain};
+use crate::sink::{self, report};
 use crate::subcommand;
 
 /// The text of `--help`.
 pub(crate) fn page() -> String {
-    help::page("fiord", &subcommand::list())
+    help::page(program::name(), &subcommand::list())
 }
 
 /// Explains a subcommand or a job option; all of them together without a topic.
@@ -23,8 +25,8 @@ pub(crate) fn explain(topic: &[String]) -> Exit {
     let near = subcommand::nearest(first);
     let near =
         near.map(|near| format!("  help: did you mean `fiord help {near}`?\n")).unwrap_or_default();
-    complain(&format!(
-        "fiord: there is no command and no job option `{}`\n{near}  To fix: `fiord --help` lists the commands, \
+    report(format_args!(
+        "there is no command and no job option `{}`\n{near}  To fix: `fiord --help` lists the commands, \
          `fiord options` the job options\n",
         topic.join(" ")
     ));

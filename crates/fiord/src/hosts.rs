@@ -30,7 +30,7 @@ use self::console::HostsConsole;
 use crate::console::wants_live_line;
 use crate::exit::Exit;
 use crate::invoke;
-use crate::sink::{Sink, complain};
+use crate::sink::{Sink, report};
 
 /// Runs a command line that names hosts.
 pub(crate) fn run(command: &HostsCommand) -> Exit {
@@ -77,8 +77,8 @@ impl NotRun {
 
     /// Prints a complaint of one line.
     fn failed(complaint: &str) -> NotRun {
-        complain(&format!("{complaint}\n"));
-        NotRun { exit: Exit::Failure, why: complaint.trim_start_matches("fio: ").to_owned() }
+        report(format_args!("{complaint}\n"));
+        NotRun { exit: Exit::Failure, why: complaint.to_owned() }
     }
 }
 
@@ -152,13 +152,12 @@ fn execute(
     // Before the signal handlers: opening a pipe can wait, and then Ctrl-C ends the program.
     let sink =
         Sink::open(general.output.as_deref()).map_err(|why| NotRun::failed(&why.to_string()))?;
-    let mut signals = FromSignals::install().map_err(|error| {
-        NotRun::failed(&format!("fio: cannot install signal handlers: {error}"))
-    })?;
+    let mut signals = FromSignals::install()
+        .map_err(|error| NotRun::failed(&format!("cannot install signal handlers: {error}")))?;
     let mut fabric = match connector.connect(&mut run, &mut signals, general) {
         Ok(fabric) => fabric,
         Err(error) => {
-            complain(&format!("fio: cannot connect to hosts: {error}\n"));
+            report(format_args!("cannot connect to hosts: {error}\n"));
             return Ok(Exit::Failure);
         }
     };

@@ -13,6 +13,7 @@ use fiord_plan::machine::system::SystemFacts;
 use fiord_report::unit_work;
 use fiord_run::events::{EventSender, observe};
 use fiord_sys::terminal;
+use fiord_types::program::message;
 
 use crate::checksums;
 use crate::console::{Console, wants_live_line};
@@ -22,7 +23,7 @@ use crate::exit::Exit;
 use crate::findings;
 use crate::help;
 use crate::server;
-use crate::sink::{self, Sink, complain};
+use crate::sink::{self, Sink, complain, report};
 use crate::subcommand;
 
 /// Runs a command line without hosts. `args` lacks the name of the program.
@@ -67,9 +68,9 @@ fn results(invocation: &Invocation) -> Result<(Sink, Option<Debug>), Exit> {
         complain(&complaint);
         Exit::Failure
     };
-    let open = |path| Sink::open(path).map_err(|e| failed(format!("{e}\n")));
+    let open = |path| Sink::open(path).map_err(|e| failed(message(format_args!("{e}\n"))));
     let sink = open(general.output.as_deref())?;
-    let twin = sink.twin().map_err(|e| failed(format!("fio: output file: {e}\n")))?;
+    let twin = sink.twin().map_err(|e| failed(message(format_args!("output file: {e}\n"))))?;
     Ok((sink, Debug::begin(&general.debug, twin)))
 }
 
@@ -78,7 +79,7 @@ fn show(text: &str, output: Option<&str>) -> Exit {
     let mut sink = match Sink::open(output) {
         Ok(sink) => sink,
         Err(complaint) => {
-            complain(&format!("{complaint}\n"));
+            report(format_args!("{complaint}\n"));
             return Exit::Failure;
         }
     };
@@ -89,7 +90,7 @@ fn show(text: &str, output: Option<&str>) -> Exit {
 /// Reports that there is no job. Without arguments it also prints the help. A script that passes an
 /// empty job file gets nothing on standard output.
 pub(crate) fn nothing_to_do(args: &[String]) -> Exit {
-    complain("fio: No job(s) defined\n");
+    report("No job(s) defined\n");
     if args.is_empty() {
         sink::print(&help::page());
     } else {
@@ -109,7 +110,7 @@ fn merge_traces(invocation: &Invocation) -> Exit {
     };
     for merge in &merges {
         if let Err(error) = fiord_run::write_merged(merge) {
-            complain(&format!("fio: {error}\n"));
+            report(format_args!("{error}\n"));
             return Exit::Failure;
         }
     }
@@ -154,7 +155,7 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
-            complain(&format!("fio: cannot install signal handlers: {error}\n"));
+            report(format_args!("cannot install signal handlers: {error}\n"));
             return Exit::Failure;
         }
     };
@@ -179,12 +180,12 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
         Ok(outcome) => outcome,
         Err(error) => {
             let why = "cannot create the thread that prints. To fix: raise the limit on threads (ulimit -u, pids.max)";
-            complain(&format!("fio: {why}: {error}\n"));
+            report(format_args!("{why}: {error}\n"));
             return Exit::Failure;
         }
     };
     for (name, error) in &outcome.stuck {
-        complain(&format!("fio: job {name}: {error}\n"));
+        report(format_args!("job {name}: {error}\n"));
     }
     let end = outcome.end(general.findings == Findings::Fatal);
     console.finish(&outcome.report, end.into())

@@ -46,6 +46,8 @@ mod subcommand;
 
 use std::process::ExitCode;
 
+use fiord_types::program;
+
 #[global_allocator]
 static ALLOCATOR: fiord_sys::shortage::Allocator = fiord_sys::shortage::Allocator;
 
@@ -58,9 +60,10 @@ pub fn prepare_process() {
 /// Runs the command line of this process, which has no other threads yet, and returns its exit status.
 #[must_use]
 pub fn run_process() -> ExitCode {
+    std::env::args_os().next().iter().for_each(|path| program::called_as(path));
     prepare_process();
     if let Err(error) = fiord_sys::signal::survive_file_size_limit() {
-        sink::complain(&format!("fio: cannot install signal handlers: {error}\n"));
+        sink::report(format_args!("cannot install signal handlers: {error}\n"));
         return exit::Exit::Failure.into();
     }
     // A lossy conversion would name another file, so refuse arguments that are not UTF-8.
@@ -70,8 +73,8 @@ pub fn run_process() -> ExitCode {
         Ok(args) if agent::is_meant(&args) => agent::stdio().into(),
         Ok(args) => subcommand::run(&args).unwrap_or_else(|| dispatch::run(&args)).into(),
         Err(arg) => {
-            sink::complain(&format!(
-                "fio: the argument {arg:?} is not UTF-8\n  To fix: rename the file, or create \
+            sink::report(format_args!(
+                "the argument {arg:?} is not UTF-8\n  To fix: rename the file, or create \
                  a link with a UTF-8 name\n"
             ));
             exit::Exit::Failure.into()

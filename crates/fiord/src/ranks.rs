@@ -24,7 +24,7 @@ use fiord_types::{HostIndex, Nanos};
 
 use crate::exit::Exit;
 use crate::hosts::{self, Connector, HostsFabric};
-use crate::sink::complain;
+use crate::sink::report;
 use crate::{agent, invoke};
 
 /// How long rank 0 waits for the others.
@@ -70,7 +70,7 @@ pub(crate) fn run(command: HostsCommand) -> Exit {
         Err(error) => Err(error.into()),
     };
     ended.unwrap_or_else(|error| {
-        complain(&format!("fio: --ranks: {error}\n"));
+        report(format_args!("--ranks: {error}\n"));
         Exit::Failure
     })
 }

@@ -15,11 +15,12 @@ use fiord_fabric::hub::{BadEndpoint, Endpoint, Hub, ListenError};
 use fiord_fabric::policy::{HostPolicy, PolicyError};
 use fiord_job::command::GeneralOptions;
 use fiord_sys::signal;
+use fiord_types::program::message;
 
 use self::daemon::{DaemonError, PidFile, SystemLog};
 use crate::agent;
 use crate::exit::Exit;
-use crate::sink::complain;
+use crate::sink::report;
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,7 @@ pub(crate) fn run(general: &GeneralOptions) -> Exit {
     match served {
         Ok(()) => Exit::Success,
         Err(error) => {
-            complain(&format!("fio: {error}\n"));
+            report(format_args!("{error}\n"));
             Exit::Failure
         }
     }
@@ -73,10 +74,14 @@ fn serve(general: &GeneralOptions, pid_file: Option<&str>) -> Result<(), ServerE
     let pid_file = pid_file.map(|path| PidFile::write(Path::new(path))).transpose()?;
     let log = pid_file.as_ref().and_then(|_| SystemLog::open());
     // fio's words. A script can wait for this line.
-    let _ = writeln!(io::stdout(), "fio: server listening on {}", as_fio(&endpoint));
+    let _ = write!(
+        io::stdout(),
+        "{}",
+        message(format_args!("server listening on {}\n", as_fio(&endpoint)))
+    );
     let notify = &mut |notice: AgentNotice| match &log {
         Some(log) => log.write(&notice.to_string()),
-        None => complain(&format!("fiord server: {notice}\n")),
+        None => report(format_args!("server: {notice}\n")),
     };
     agent::run(hub, signals, (true, policy), notify);
     Ok(())

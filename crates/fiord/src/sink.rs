@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use fiord_sys::file::FileGuard;
 use fiord_sys::{standard_output, terminal};
-use fiord_types::Errno;
+use fiord_types::{Errno, program};
 
 use crate::exit::Exit;
 
@@ -37,7 +37,7 @@ enum Failed {
 
 /// The file of `--output` cannot be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("fio: output file open error: {path}: {}\n  To fix: {}", Errno::explain(.source), remedy(.source))]
+#[error("output file open error: {path}: {}\n  To fix: {}", Errno::explain(.source), remedy(.source))]
 pub(crate) struct OutputFile {
     path: PathBuf,
     source: io::Error,
@@ -117,7 +117,7 @@ impl Sink {
             }
             Some(Failed::Write(error)) => Errno::explain(&error),
         };
-        complain(&format!("fio: cannot write the results to {name}: {why}\n"));
+        report(format_args!("cannot write the results to {name}: {why}\n"));
         Exit::Failure
     }
 }
@@ -154,7 +154,12 @@ pub(crate) fn notice(text: &str, beside_results: bool) {
     }
 }
 
-/// Reports an error on standard error.
+/// Reports an error on standard error, after the name of this program.
+pub(crate) fn report(text: impl std::fmt::Display) {
+    complain(&program::message(text));
+}
+
+/// Writes a text to standard error.
 pub(crate) fn complain(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
     Some(match Line::try_parse_from(all) {
         Ok(Line { command }) => dispatch(command),
         Err(error) if error.use_stderr() => {
-            sink::complain(&refusal(&error.to_string(), first));
+            sink::report(refusal(&error.to_string(), first));
             Exit::Failure
         }
         Err(help) => sink::print(&help.to_string()),
@@ -134,7 +134,7 @@ fn refusal(text: &str, subcommand: &str) -> String {
     let text = text
         .replace("\n\nFor more information, try '--help'.\n", "\n")
         .replace("\n  tip: ", "\n  help: ");
-    format!("fiord: {text}  To fix: `fiord help {subcommand}` explains what it accepts\n")
+    format!("{text}  To fix: `fiord help {subcommand}` explains what it accepts\n")
 }
 
 fn dispatch(command: Command) -> Exit {
@@ -180,7 +180,7 @@ fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<CommandEnd, E>)
         Ok(CommandEnd::Failed) => Exit::Failure,
         Ok(CommandEnd::DataLost) => Exit::DataLost,
         Err(error) => {
-            sink::complain(&format!("fiord: {error}\n"));
+            sink::report(format_args!("{error}\n"));
             Exit::Failure
         }
     };
@@ -195,8 +195,7 @@ fn launch<E: Display>(
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => {
-            let what = format!("fiord: cannot determine the path of this executable: {error}\n");
-            sink::complain(&what);
+            sink::report(format_args!("cannot determine the path of this executable: {error}\n"));
             return Exit::Failure;
         }
     };
@@ -210,7 +209,7 @@ fn fill(args: &precondition::PreconditionArgs) -> Exit {
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
-            sink::complain(&format!("fiord: cannot install signal handlers: {error}\n"));
+            sink::report(format_args!("cannot install signal handlers: {error}\n"));
             return Exit::Failure;
         }
     };

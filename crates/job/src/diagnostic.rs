@@ -2,6 +2,8 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Renderer, Snippet};
 
+use fiord_types::program;
+
 use crate::option::def::OptionDef;
 use crate::spec::Place;
 
@@ -99,13 +101,13 @@ impl Diagnostic {
         self
     }
 
-    /// The message as text with a final line feed: `fio: what is wrong`, then the file, line and
-    /// column with the text underlined, then the remedies. Errors start with `fio: ` because
-    /// scripts search for that prefix. `color` adds terminal colours.
+    /// The message as text with a final line feed: `fiord: what is wrong`, then the file, line and
+    /// column with the text underlined, then the remedies. Errors start with the name of the
+    /// program: `fio: ` if the user called it by that name, because scripts search for it. `color` adds terminal colours.
     pub fn render(&self, color: bool) -> String {
         let level = match self.level {
-            Level::Error => Shown::ERROR.with_name("fio"),
-            Level::Warning(_) => Shown::WARNING.with_name("fio: warning"),
+            Level::Error => Shown::ERROR.with_name(program::name()),
+            Level::Warning(_) => Shown::WARNING.with_name(program::message("warning")),
             Level::Found(word) => Shown::WARNING.with_name(word),
         };
         let mut group = Group::with_title(level.primary_title(self.what.as_str()));
@@ -165,7 +167,8 @@ const MAX_MESSAGES: usize = 20;
 pub fn render(all: &[Diagnostic], color: bool) -> String {
     let mut text: String = all.iter().take(MAX_MESSAGES).map(|d| d.render(color)).collect();
     if all.len() > MAX_MESSAGES {
-        text.push_str(&format!("fio: and {} more messages\n", all.len() - MAX_MESSAGES));
+        let more = all.len() - MAX_MESSAGES;
+        text.push_str(&program::message(format_args!("and {more} more messages\n")));
     }
     text
 }

@@ -338,7 +338,7 @@ fn unsupported_options_are_errors() {
 fn misleading_values_cause_warnings() {
     let run = job("[a]\nbs=4k-16k\ntime_based=30\n");
     assert_eq!(run.warnings.len(), 2);
-    assert!(run.warnings[0].render(false).starts_with("fio: warning: bs=4k-16k is not a range"));
+    assert!(run.warnings[0].render(false).starts_with("fiord: warning: bs=4k-16k is not a range"));
     assert!(run.warnings[1].help[0].contains("runtime=30"));
     let fatal = args(&["--warnings-fatal", "job.fio"]);
     assert!(invocation(&fatal, &mut Memory::job("[a]\nbs=4k-16k\n")).is_err());
@@ -350,7 +350,7 @@ fn messages_show_the_place() {
     let wrong = invocation(&args(&["job.fio"]), &mut Memory::job(text)).unwrap_err();
     let shown = wrong[0].render(false);
     assert!(
-        shown.starts_with("fio: failed parsing rw=raed: invalid value `raed` for rw\n"),
+        shown.starts_with("fiord: failed parsing rw=raed: invalid value `raed` for rw\n"),
         "{shown}"
     );
     assert!(shown.contains("--> job.fio:3:8"), "{shown}");
@@ -362,7 +362,7 @@ fn messages_show_the_place() {
 #[test]
 fn a_remedy_needs_no_other_heading() {
     let message = crate::diagnostic::Diagnostic::error("no", None).help("To fix: write yes");
-    assert_eq!(message.render(false), "fio: no\n |\n = To fix: write yes\n");
+    assert_eq!(message.render(false), "fiord: no\n |\n = To fix: write yes\n");
 }
 
 #[test]

@@ -46,6 +46,7 @@ fn parse_only_succeeds() {
 
 #[test]
 fn messages_about_options_start_with_the_words_of_fio() {
+    fiord_types::program::called_as("/usr/bin/fio".as_ref());
     for (case, begin) in [
         ("err-bad-value", "fio: failed parsing rw=sideways"),
         ("err-out-of-range", "fio: failed parsing rwmixread=150"),

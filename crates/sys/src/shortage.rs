@@ -7,6 +7,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fiord_types::program;
+
 use crate::host;
 use crate::limits::{self, LimitKind};
 use crate::root::Root;
@@ -187,7 +189,7 @@ fn exhausted(size: usize) -> ! {
     static FIRST: AtomicBool = AtomicBool::new(true);
     if FIRST.swap(false, Ordering::Relaxed) {
         let mut text = Line { bytes: [0; 640], len: 0 };
-        let _ = text.write_str("fio: out of memory: ");
+        let _ = write!(text, "{}: out of memory: ", program::name());
         let _ = memory(size as u64, &mut text);
         let _ = text.write_str("\n");
         // SAFETY: `len` bytes of the array are initialised; _exit runs no code of this process, whose

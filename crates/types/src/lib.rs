@@ -9,6 +9,7 @@
 //! | how long is a time? | `nanos` |
 //! | what happens when a time or an amount overflows? | `quantity` |
 //! | which job, file, zone or host? | `index` |
+//! | by which name was this program called, and how do its messages begin? | [`program`] |
 //! | which number divides two numbers? | `divisor` |
 //! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
@@ -32,6 +33,7 @@ mod errno;
 mod flash;
 mod index;
 mod nanos;
+pub mod program;
 mod quantity;
 mod steady;
 

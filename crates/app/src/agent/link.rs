@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use fiord_fabric::contract::{Arrival, Fabric, Happening, Loss};
 use fiord_fabric::message::{Ended, FromHost, Hello, JobOrder, ToHost, decode, encode};
 use fiord_sys::{clock, signal};
-use fiord_types::{Bytes, HostIndex, Nanos};
+use fiord_types::{Bytes, HostIndex, Nanos, program};
 
 use super::facts::host_facts;
 use super::orders::Orders;
@@ -434,7 +434,7 @@ impl<'a> AgentLink<'a> {
         let thread = std::thread::Builder::new().name("run".into()).stack_size(STACK).spawn(body);
         if let Err(error) = &thread {
             let why = "cannot create the thread of the run. To fix: raise the limit on threads (ulimit -u, pids.max)";
-            let text = format!("fio: {why}: {error}\n");
+            let text = program::message(format_args!("{why}: {error}\n"));
             outbox.finish(&FromHost::Refused { text });
         }
         session.run = Some(Running { orders, outbox, thread: thread.ok() });

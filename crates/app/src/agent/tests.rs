@@ -359,7 +359,7 @@ fn invalid_jobs_are_refused_with_the_messages_of_a_run_on_that_host() {
     ] {
         peer.order(order(&["--name=a", argument]));
         let FromHost::Refused { text } = peer.message() else { panic!("not refused") };
-        assert!(text.starts_with("fio: ") && text.contains(expected), "{text}");
+        assert!(text.starts_with("fiord: ") && text.contains(expected), "{text}");
     }
     // The coordinator can try again.
     peer.order(order(&["--name=a", "--ioengine=null", "--size=4k"]));

@@ -11,7 +11,7 @@ use fiord_job::load::HostWords;
 use fiord_plan::{HostShare, PlanOptions};
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_sys::clock;
-use fiord_types::{JobIndex, Nanos};
+use fiord_types::{JobIndex, Nanos, program};
 
 use super::AgentWords;
 use super::allowed::AllowedFacts;
@@ -177,7 +177,7 @@ impl OrderTask {
 
 /// The messages about everything that the policy does not allow.
 fn forbidden(wrong: &[Forbidden]) -> FromHost {
-    let line = |forbidden: &Forbidden| format!("fio: {forbidden}\n");
+    let line = |forbidden: &Forbidden| program::message(format_args!("{forbidden}\n"));
     FromHost::Refused { text: wrong.iter().take(MOST_MESSAGES).map(line).collect() }
 }
 

@@ -75,6 +75,6 @@ pub fn run(args: &LogArgs, session: &mut Session) -> Result<CommandEnd, ShowLogE
 fn notes(read: &[ReadLog], session: &mut Session) {
     for note in read.iter().flat_map(ReadLog::notes) {
         // A closed standard error does not change the result.
-        let _ = writeln!(session.err, "fiord: {note}");
+        session.report(note);
     }
 }

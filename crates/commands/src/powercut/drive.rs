@@ -74,7 +74,7 @@ fn conclude(
     }
     if verdicts.iter().any(|verdict| verdict.is_broken()) {
         if let Err(error) = end {
-            let _ = writeln!(session.err, "fiord: {error}");
+            session.report(error);
         }
         return Ok(CommandEnd::DataLost);
     }

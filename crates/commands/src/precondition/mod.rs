@@ -170,7 +170,7 @@ fn summary(
                 }
             }
             Err(what) => {
-                let _ = writeln!(session.err, "fiord: {}: {what}", target.name);
+                session.report(format_args!("{}: {what}", target.name));
                 end = CommandEnd::Failed;
             }
         }

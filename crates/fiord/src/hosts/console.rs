@@ -13,11 +13,12 @@ use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
 use fiord_types::HostIndex;
+use fiord_types::program::message;
 
-use crate::console::{formats, header_of, job_failed};
+use crate::console::{formats, header_of, job_failed, terminating};
 use crate::exit::Exit;
 use crate::live_line::LiveLine;
-use crate::sink::{self, Sink, complain};
+use crate::sink::{self, Sink, complain, report};
 
 /// Prints the events of a run on many hosts, and its report.
 pub(crate) struct HostsConsole {
@@ -95,24 +96,24 @@ impl HostsConsole {
             }
             HostsEvent::Failed { host, failure } => {
                 self.runs(host, false);
-                let why = failure.why.trim_end();
+                let why = in_own_name(failure.why.trim_end());
                 let name = self.typed(host);
                 // A host that refuses its jobs sends complete messages of several lines.
                 let gap = if why.contains('\n') { "\n" } else { " " };
-                complain(&format!("fio: host {name}: {}:{gap}{why}\n", failure.stage.words()));
+                report(format_args!("host {name}: {}:{gap}{why}\n", failure.stage.words()));
             }
             HostsEvent::Idle { host, idle, limit } => {
                 let (name, idle, limit) = (self.typed(host), idle.as_secs(), limit.as_secs());
-                complain(&format!(
-                    "fio: host {name}: its jobs have done no I/O for {idle} s, and another host has ended. fiord waits \
+                report(format_args!(
+                    "host {name}: its jobs have done no I/O for {idle} s, and another host has ended. fiord waits \
                      {limit} s for them. To fix: press Ctrl-C to have the results now\n"
                 ));
             }
             HostsEvent::Stopping { signal: Some(signal), .. } => {
-                complain(&format!("\nfio: terminating on signal {signal}\n"));
+                terminating(signal);
             }
             HostsEvent::Stopping { why, signal: None } => {
-                complain(&format!("fio: the jobs end on all hosts: {why}\n"));
+                report(format_args!("the jobs end on all hosts: {why}\n"));
             }
             HostsEvent::Ready { host } => self.runs(host, true),
             HostsEvent::Ended { host, .. } => self.runs(host, false),
@@ -133,10 +134,12 @@ impl HostsConsole {
             }
             EventKind::Warning { job, what } => {
                 let job = job.as_ref().map(|job| format!("{job}: ")).unwrap_or_default();
-                self.notice(host, &format!("fio: {job}{what}\n"));
+                self.notice(host, &message(format_args!("{job}{what}\n")));
             }
-            EventKind::BadBlock { job, what } => errors(self, &format!("fio: job {job}: {what}\n")),
-            EventKind::SurvivedError { what } => errors(self, &format!("fio: {what}\n")),
+            EventKind::BadBlock { job, what } => {
+                errors(self, &message(format_args!("job {job}: {what}\n")))
+            }
+            EventKind::SurvivedError { what } => errors(self, &message(format_args!("{what}\n"))),
             event => {
                 let text = header_of(event);
                 self.lines(host, &text);
@@ -197,7 +200,7 @@ impl HostsConsole {
     /// A log of a host is not, or not completely, in a file.
     pub(crate) fn log_failed(&mut self, error: &FetchError) {
         self.failed = true;
-        complain(&format!("fio: {error}\n"));
+        report(format_args!("{error}\n"));
     }
 
     /// Writes the results. Returns `exit`, or another status if something could not be written.
@@ -238,4 +241,10 @@ impl HostsConsole {
 /// Puts the name of the host in front of each line.
 fn prefixed(host: &str, text: &str) -> String {
     text.lines().map(|line| format!("<{host}> {line}\n")).collect()
+}
+
+/// The messages of a host, which its program begins with `fiord: `, in the name by which this program was called.
+fn in_own_name(text: &str) -> String {
+    let own = |line: &str| line.strip_prefix("fiord: ").map_or_else(|| line.to_owned(), message);
+    text.lines().map(own).collect::<Vec<_>>().join("\n")
 }

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 
 use fiord_sys::file::FileGuard;
 use fiord_sys::process::start_session;
+use fiord_types::program;
 
 use crate::sink;
 
@@ -73,7 +74,8 @@ pub(crate) fn start(pid_file: &Path) -> Result<(), DaemonError> {
             // What was read until an error is worth showing.
             let _ = errors.read_to_string(&mut said);
         }
-        let said = said.trim().trim_start_matches("fio: ").to_owned();
+        let said = said.trim();
+        let said = said.strip_prefix(&program::message("")).unwrap_or(said).to_owned();
         return Err(DaemonError::Ended(said));
     }
     sink::print(&first);

@@ -1,6 +1,6 @@
 //! Tests of the command line as a new user meets it: help, mistakes, and the name by which the program is called.
 
-use crate::fiord::Place;
+use crate::fiord::{Place, Ran};
 
 /// All subcommands, from the help.
 fn subcommands(place: &Place) -> Vec<String> {
@@ -56,4 +56,47 @@ fn a_check_mixes_its_options_with_those_of_jobs() {
     ] {
         assert_eq!(place.run(&line).ok().json()["jobs"], 1, "{line}");
     }
+}
+
+/// Runs the program through a link of another name.
+fn called_as(place: &Place, name: &str, line: &str) -> Ran {
+    let link = place.path(name);
+    if !link.exists() {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fiord"), &link).unwrap();
+    }
+    let mut command = place.program_in(&place.path("."), link.to_str().unwrap());
+    command.args(line.split_whitespace()).stdin(std::process::Stdio::null());
+    Ran::from(command.output().unwrap())
+}
+
+#[test]
+fn messages_begin_with_the_name_by_which_the_program_was_called() {
+    let place = Place::new();
+    place.write("strided.fio", "[a]\nzonemode=strided\nsize=1m\n");
+    for (line, phrase) in [
+        ("--name=a --rw=sideways", "failed parsing rw=sideways"),
+        ("--no_such_option=1", "unrecognized option '--no_such_option=1'"),
+        ("missing.fio", "unable to open `missing.fio` job file"),
+        ("--output-format=json", "No job(s) defined"),
+        ("strided.fio", "--zonesize must be specified when using --zonemode=strided"),
+        ("--name=a --ioengine=null --size=1m --output=missing/file", "output file open error"),
+        ("--debug=help", "dumping debug options:"),
+        ("sweep --set=bs=4k,8k missing.fio", "unable to open"),
+        ("zones missing", "there is no file missing"),
+        ("zones --nosuch", "unexpected argument '--nosuch'"),
+        ("help nosuch", "there is no command"),
+    ] {
+        for (name, other) in [("fiord", "fio: "), ("fio", "fiord: ")] {
+            let ran = called_as(&place, name, line);
+            let text = format!("{}{}", ran.out, ran.err);
+            assert!(text.starts_with(&format!("{name}: ")), "{name} {line}: {ran:?}");
+            assert!(text.contains(phrase), "{name} {line}: {ran:?}");
+            assert!(!text.contains(other), "{name} {line}: {ran:?}");
+        }
+    }
+    let help = called_as(&place, "fio", "--help").ok().out;
+    assert!(
+        help.contains("\nfio [options] [job options] <job file(s)>\n  --debug=TYPES"),
+        "{help}"
+    );
 }

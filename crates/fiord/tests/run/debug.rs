@@ -33,7 +33,7 @@ fn each_io_has_its_stages() {
     ] {
         let line = format!("{JOB} --ioengine={engine} {options} --debug=io");
         let out = place.run(&line).ok().out;
-        assert!(out.starts_with("fio: set debug option io\n"), "{out}");
+        assert!(out.starts_with("fiord: set debug option io\n"), "{out}");
         for name in ["fill: io_u 0x", "prep: io_u 0x", "queue: io_u 0x"] {
             assert_eq!(stage(&out, name), expected, "{line}: {out}");
         }
@@ -101,7 +101,7 @@ fn verification_rates_and_zones_of_a_job() {
     assert_eq!(lines(&out, "rate"), rates);
     let zones = "a.0.0: zones of 65536 bytes, emulated, 32768 bytes writable";
     assert_eq!(lines(&out, "zbd"), ["a: max_open_zones=2, job_max_open_zones=no limit", zones]);
-    assert!(out.contains("fio: mutex is about a part that fiord does not have"), "{out}");
+    assert!(out.contains("fiord: mutex is about a part that fiord does not have"), "{out}");
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn lines_go_where_results_go_and_of_one_job_where_that_is_asked() {
     let (debug, document) = text.split_once("\n{\n").unwrap();
     let ran = Ran { out: format!("{{\n{document}"), ..ran };
     assert_eq!(ran.json()["jobs"].as_array().unwrap().len(), 2);
-    assert!(debug.contains("fio: set debug option io\n"), "{debug}");
-    assert!(debug.contains("fio: set debug jobno 1\n"), "{debug}");
+    assert!(debug.contains("fiord: set debug option io\n"), "{debug}");
+    assert!(debug.contains("fiord: set debug jobno 1\n"), "{debug}");
     assert_eq!(stage(debug, "queue: io_u 0x"), ["off=0x0,len=0x1000,ddir=0,file=b.0.0"]);
     assert_eq!(lines(debug, "mem"), ["Alloc 4096 for buffers"]);
     assert_eq!(lines(debug, "file"), ["add file b.0.0"]);
@@ -148,11 +148,11 @@ fn lines_go_where_results_go_and_of_one_job_where_that_is_asked() {
 fn categories_are_fios() {
     let place = Place::new();
     let help = place.run("--debug=help").ok().out;
-    assert!(help.starts_with("fio: dumping debug options:process,file,io,mem,"), "{help}");
+    assert!(help.starts_with("fiord: dumping debug options:process,file,io,mem,"), "{help}");
     assert!(help.ends_with(",zbd,sprandom,all\n"), "{help}");
     let job = "--name=a --ioengine=null --size=4k";
     let all = place.run(&format!("--debug=all {job}")).ok().out;
-    assert!(all.starts_with("fio: set all debug options\n"), "{all}");
+    assert!(all.starts_with("fiord: set all debug options\n"), "{all}");
     for word in help.trim().rsplit_once(':').unwrap().1.split(',').filter(|word| *word != "job") {
         place.run(&format!("--debug={word}, {job}")).ok();
     }

@@ -18,7 +18,7 @@ fn ctrl_c_and_sigterm_end_with_a_complete_report() {
         signal(&child, name);
         let ran = end(child, SOON);
         assert_eq!(ran.status, Some(128), "{ran:?}");
-        assert!(ran.err.contains(&format!("fio: terminating on signal {number}")), "{ran:?}");
+        assert!(ran.err.contains(&format!("fiord: terminating on signal {number}")), "{ran:?}");
         let jobs = work(&ran.json());
         assert_eq!(jobs.len(), 2);
         assert!(jobs[0].2[0].1 > 0, "{jobs:?}");
@@ -128,7 +128,7 @@ fn sigterm_ends_the_collection_of_findings() {
         assert_eq!((jobs[0].1, jobs[0].2[0].1), (0, reads), "{document}");
         let gap = &document["fiord"]["not_checked"][0];
         assert_eq!(gap["id"], "all findings", "{document}");
-        assert!(read("err").contains("fio: terminating on signal 15"), "{}", read("err"));
+        assert!(read("err").contains("fiord: terminating on signal 15"), "{}", read("err"));
     }
 }
 
@@ -273,7 +273,7 @@ fn the_second_ctrl_c_reports_and_names_what_hangs() {
         drop(served);
         assert_eq!(end(child, SOON).status, Some(128));
         assert!(out.starts_with(begins), "{format}: {out}");
-        let named = format!("fio: job a: I/O failed on {} at offset 0", file.display());
+        let named = format!("fiord: job a: I/O failed on {} at offset 0", file.display());
         assert!(err.contains(&named) && err.contains("hangs in pread"), "{format}: {err}");
         if format == "json" {
             let jobs = work(&serde_json::from_str(&out).unwrap());

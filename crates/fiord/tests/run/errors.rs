@@ -58,8 +58,8 @@ fn error_dump_prints_each_survived_error() {
     let line = format!("{READ} --name=a --filename=f --ignore_error=EIO --sim_errors=EIO@8k-16k");
     assert_eq!(place.run(&format!("{line} --error_dump=0")).ok().err, "");
     let ran = place.run(&format!("{line} --error_dump=1"));
-    let said = "fio: io_u error on file f: Input/output error: read offset=8192, buflen=4096\n\
-                fio: io_u error on file f: Input/output error: read offset=12288, buflen=4096\n";
+    let said = "fiord: io_u error on file f: Input/output error: read offset=8192, buflen=4096\n\
+                fiord: io_u error on file f: Input/output error: read offset=12288, buflen=4096\n";
     assert_eq!((ran.status, &*ran.err), (Some(0), said));
     let many = line.replace("8k-16k", "0-1m").replace("--bs=4k", "--bs=512");
     let ran = place.run(&format!("{many} --error_dump=1"));

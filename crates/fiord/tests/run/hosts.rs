@@ -147,7 +147,7 @@ fn ctrl_c_ends_the_jobs_of_all_hosts_within_a_second() {
     let ran = end(child, SOON);
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     assert_eq!(ran.status, Some(128), "{ran:?}");
-    assert!(ran.err.contains("fio: terminating on signal 2"), "{ran:?}");
+    assert!(ran.err.contains("fiord: terminating on signal 2"), "{ran:?}");
     let document = ran.json();
     let clients = document["client_stats"].as_array().unwrap();
     assert_eq!(clients.len(), 3, "{ran:?}");

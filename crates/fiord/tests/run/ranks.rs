@@ -111,7 +111,7 @@ fn all_ranks_end_when_rank_0_refuses_the_jobs() {
     assert!(ran[0].err.contains("a.fio:2"), "{ran:?}");
     for other in &ran[1..] {
         assert!(
-            other.err.starts_with("fio: --ranks: rank 0: it does not run the jobs: "),
+            other.err.starts_with("fiord: --ranks: rank 0: it does not run the jobs: "),
             "{ran:?}"
         );
         assert!(other.err.contains("reed"), "{ran:?}");

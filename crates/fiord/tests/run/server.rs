@@ -30,7 +30,7 @@ impl Server {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("fio: server listening on ");
+        let address = line.trim().strip_prefix("fiord: server listening on ");
         let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
         let endpoint = match address.contains(',') {
             true => Endpoint::parse(&address).unwrap(),
@@ -82,7 +82,7 @@ fn a_server_runs_the_jobs_of_one_client_after_the_other() {
     assert!(matches!(third.next().1, Happening::Lost(_)));
     let ran = server.stop();
     assert_eq!(ran.status, Some(0), "{ran:?}");
-    assert!(ran.err.contains("fiord server: refused a test (127.0.0.1:"), "{ran:?}");
+    assert!(ran.err.contains("fiord: server: refused a test (127.0.0.1:"), "{ran:?}");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn clients_run_their_job_files_and_those_of_the_server() {
 fn a_server_goes_on_in_the_background() {
     let place = Place::new();
     let ran = place.run("--server=sock:s --daemonize=pid").ok();
-    assert_eq!(ran.out, "fio: server listening on s\n");
+    assert_eq!(ran.out, "fiord: server listening on s\n");
     let pid = std::fs::read_to_string(place.path("pid")).unwrap().trim().to_owned();
     let kill = |signal: &str| std::process::Command::new("kill").args([signal, &pid]).status();
     let ran = place.run("--server=sock:t --daemonize=pid");

@@ -146,7 +146,7 @@ fn parse_only_refuses_what_a_run_refuses() {
         assert_eq!((parsed.status, parsed.out.as_str()), (Some(1), ""), "{line}: {parsed:?}");
         assert_eq!(run.status, Some(1), "{line}: {run:?}");
         let message = |ran: &Ran| ran.err.lines().next().map(str::to_owned);
-        assert!(message(&parsed).is_some_and(|text| text.starts_with("fio: ")), "{parsed:?}");
+        assert!(message(&parsed).is_some_and(|text| text.starts_with("fiord: ")), "{parsed:?}");
         assert_eq!(message(&parsed), message(&run), "{line}");
     }
     assert!(place.names().is_empty(), "{:?}", place.names());

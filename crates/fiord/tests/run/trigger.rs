@@ -35,7 +35,7 @@ fn a_timeout_stops_the_jobs_saves_their_states_and_runs_the_command() {
     // The run waits for the end of the command, whose output is that of the run.
     assert_eq!(ran.ok().out, format!("begin\n{STATE}\nend\n"));
     let out = std::fs::read_to_string(place.path("out")).unwrap();
-    let said = "fio: trigger: the time of --trigger-timeout is over: stopped the jobs, saved 1 verify state, \
+    let said = "fiord: trigger: the time of --trigger-timeout is over: stopped the jobs, saved 1 verify state, \
                 runs `echo begin; ls local*; sleep 0.1; echo end`\n";
     assert!(out.contains(said), "{out}");
     assert!(!out.contains("run-warning"), "{out}");

@@ -43,7 +43,7 @@ impl Desk {
         let made = std::fs::read_dir(self.0.path("work")).unwrap().count();
         let fault = if ran.status != Some(1) {
             "its status is not 1"
-        } else if !ran.err.starts_with("fio: ") || ran.err.contains("panicked") {
+        } else if !ran.err.starts_with("fiord: ") || ran.err.contains("panicked") {
             "there is no message"
         } else if !ran.out.is_empty() {
             "something is on standard output"

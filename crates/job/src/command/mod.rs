@@ -15,6 +15,8 @@ pub use general::{
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use fiord_types::program;
+
 use crate::assemble::Assembler;
 use crate::diagnostic::{Diagnostic, Level, Note};
 use crate::file;
@@ -197,10 +199,8 @@ impl Reading {
                 };
             }
             "debug" if matches!(text, Some("help" | "?")) => {
-                return stop(format!(
-                    "fio: dumping debug options:{},all\n",
-                    general::DEBUG.join(",")
-                ));
+                let all = general::DEBUG.join(",");
+                return stop(program::message(format_args!("dumping debug options:{all},all\n")));
             }
             "idle-prof" if text == Some("calibrate") => return act(Action::MeasureUnitWork),
             "cpuclock-test" => return act(Action::CompareCpuClocks),

@@ -23,7 +23,7 @@ fn check(input: &str, wrong: &[Diagnostic], marked: &str) -> Result<(), String> 
     let text = first.render(false);
     let (line, column) = place.line_column();
     let position = format!("{}:{line}:", place.source.name);
-    if !text.starts_with("fio: ") || !text.contains(&position) || column == 0 {
+    if !text.starts_with("fiord: ") || !text.contains(&position) || column == 0 {
         return Err(format!("{input:?}: no position {position} in\n{text}"));
     }
     Ok(())
@@ -68,7 +68,7 @@ fn messages_without_a_place_say_what_is_wrong() {
     for args in PLACELESS {
         let wrong = run(args, "[a]\nsize=1m\n");
         let first = wrong.first().unwrap_or_else(|| panic!("{args:?} was accepted"));
-        assert!(first.render(false).starts_with("fio: "), "{first:?}");
+        assert!(first.render(false).starts_with("fiord: "), "{first:?}");
     }
 }
 
@@ -140,7 +140,7 @@ fn messages_contain_the_phrases_that_scripts_search_for() {
     ] {
         let wrong = run(&["job.fio"], &format!("[a]\n{option}\n"));
         let text = wrong.first().map(|d| d.render(false)).unwrap_or_default();
-        assert!(text.starts_with(&format!("fio: failed parsing {option}: ")), "{text}");
+        assert!(text.starts_with(&format!("fiord: failed parsing {option}: ")), "{text}");
         assert!(text.contains(phrase), "{option}: {text}");
     }
 }

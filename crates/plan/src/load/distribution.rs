@@ -8,7 +8,7 @@ use fiord_job::option::table::{
     ZONERANGE, ZONESIZE, ZONESKIP, ZoneMode,
 };
 use fiord_job::option::value::{Amount, ValueError};
-use fiord_types::{Bytes, PerDir};
+use fiord_types::{Bytes, PerDir, program};
 
 use crate::model::{
     Distribution, FilePlan, Law, Load, Skew, Strided, ZoneShare, ZoneSize, ZoneSkip,
@@ -269,8 +269,9 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
             messages.push(
                 job.error(
                     ZONESIZE,
-                    "fio: --zonemode=none and --zonesize are not compatible: zones have a size only \
-                     with a zone mode",
+                    program::message(
+                        "--zonemode=none and --zonesize are not compatible: zones have a size only with a zone mode",
+                    ),
                 )
                 .help("To fix: add `zonemode=strided` or `zonemode=zbd`, or leave out `zonesize`"),
             );
@@ -280,8 +281,11 @@ pub(crate) fn strided(job: Reading, messages: &mut Messages) -> Option<Strided> 
     }
     if transfer == Bytes::ZERO {
         messages.push(
-            job.error(ZONEMODE, "fio: --zonesize must be specified when using --zonemode=strided")
-                .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
+            job.error(
+                ZONEMODE,
+                program::message("--zonesize must be specified when using --zonemode=strided"),
+            )
+            .help("To fix: write how many bytes to transfer in a zone: `zonesize=64m`"),
         );
         return None;
     }

@@ -112,7 +112,7 @@ fn messages_contain_the_phrases_that_scripts_search_for() {
         (format!("{ON_FILE} --rw=write --size=800k"), "io_size must be at least one zone"),
         (
             of_job("--zonemode=strided"),
-            "fio: --zonesize must be specified when using --zonemode=strided",
+            "fiord: --zonesize must be specified when using --zonemode=strided",
         ),
         (
             format!("{ON_DEVICE} --rw=write --zonesize=1m"),
@@ -127,7 +127,7 @@ fn messages_contain_the_phrases_that_scripts_search_for() {
             of_job("--zonemode=zbd --zonesize=256 --bs=256"),
             "zone size must be at least 512 bytes for --zonemode=zbd",
         ),
-        (of_job("--zonesize=64k"), "fio: --zonemode=none and --zonesize are not compatible"),
+        (of_job("--zonesize=64k"), "fiord: --zonemode=none and --zonesize are not compatible"),
         (
             format!("{ON_FILE} --rw=write --zoneskip=3k"),
             "zoneskip 3072 is not a multiple of the device zone size 1048576",

@@ -88,7 +88,7 @@ fn a_server_refuses_what_its_policy_forbids_and_touches_nothing() {
         let shown = format!("{:?}", order.arguments);
         peer.order(order);
         let FromHost::Refused { text } = peer.message() else { panic!("{shown} is allowed") };
-        assert!(text.starts_with("fio: job `a`, option ") && text.contains("To fix: "), "{text}");
+        assert!(text.starts_with("fiord: job `a`, option ") && text.contains("To fix: "), "{text}");
         assert!(!text.contains("secret"), "{text}");
     }
     let own = order(&["--remote-config=/etc/passwd"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
 use fiord_plan::{FileKind, Tolerance};
-use fiord_types::{Bytes, Dir, Errno};
+use fiord_types::{Bytes, Dir, Errno, program};
 
 use super::super::loops::ops::direction;
 use super::JobState;
@@ -139,10 +139,10 @@ impl JobState<'_> {
 
 /// The hint for a job without zones on a device that may have zones. The text is that of fio.
 fn zones_unknown(path: &Path) -> String {
-    format!(
-        "fio: first I/O failed. If {} is a zoned block device, consider --zonemode=zbd",
+    program::message(format_args!(
+        "first I/O failed. If {} is a zoned block device, consider --zonemode=zbd",
         path.display()
-    )
+    ))
 }
 
 /// Whether a device or file system is full.
