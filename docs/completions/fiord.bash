@@ -599,6 +599,7 @@ _fiord() {
         --skip_bad=
         --hostname=
         --port=
+        --peer=
         --protocol=
         --proto=
         --nodelay=

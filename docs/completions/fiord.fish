@@ -422,6 +422,7 @@ complete -c fiord -l inplace -r -d 'Allocates the donor\'s blocks at each exchan
 complete -c fiord -l skip_bad -x -a '0 1' -d 'Fails I/Os on erase blocks that are marked as bad with EIO, and does not issue them'
 complete -c fiord -l hostname -r -d 'The host to connect to, the multicast address to receive from, or the local address to listen on'
 complete -c fiord -l port -r -d 'The port to connect to or to listen on'
+complete -c fiord -l peer -r -d 'The other host of each connection, in a run on many hosts: next (each host and the one behind it, in a ring), pair (the first host and the second, the third and the fourth, and so on), first (all other hosts and the first), all (each host and every other one) or the name of a host (all other hosts and this one)'
 complete -c fiord -l protocol -x -a 'tcp tcpv6 udp udpv6 unix vsock' -d 'The network protocol'
 complete -c fiord -l proto -x -a 'tcp tcpv6 udp udpv6 unix vsock' -d 'The network protocol'
 complete -c fiord -l nodelay -x -a '0 1' -d 'Sends small packets immediately (TCP_NODELAY)'

@@ -23,6 +23,7 @@ mod allowed;
 mod created;
 mod facts;
 mod link;
+mod linked;
 mod loader;
 mod logs;
 mod orders;

@@ -4,11 +4,15 @@
 //! |---|---|
 //! | which hosts run which jobs | [`HostsRun`] |
 //! | how is each host reached | [`reach`] |
+//! | which hosts do jobs over a network talk to | `peers` |
 //! | what does their report contain | [`report`], [`interim`] |
 //! | which logs of a host may become which files | [`logs`] |
 
 pub mod logs;
+mod peers;
 pub mod reach;
+
+use std::ops::Range;
 
 use fiord_fabric::conductor::{HostOrder, OnLost, RunOrder};
 use fiord_fabric::hub::Hub;
@@ -21,12 +25,15 @@ use fiord_job::command::{
 };
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::{Loader, Memory, RecordingLoader};
+use fiord_job::option::table::net::PEER;
+use fiord_job::spec::JobSpec;
 use fiord_job::{invocation, version};
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::report::{Report, SCHEMA};
 use fiord_sys::{clock, host};
 use fiord_types::Nanos;
 
+use self::peers::PeerHost;
 use self::reach::{Reach, Way};
 use crate::protection::{ProtectionError, protect};
 
@@ -37,8 +44,12 @@ pub struct HostsRun {
     pub order: RunOrder,
     /// How each host is reached, in the order of the hosts.
     pub ways: Vec<Way>,
+    /// The name or address of each host in the network, for jobs that talk to each other (`peer`).
+    pub addresses: Vec<String>,
     /// Warnings about the jobs.
     pub warnings: Vec<Diagnostic>,
+    /// The jobs of each group of hosts with a job that has a peer, and these hosts.
+    linked: Vec<(Vec<JobSpec>, Range<usize>)>,
 }
 
 /// The jobs of a group of hosts, and what the coordinator read to parse them.
@@ -72,7 +83,9 @@ impl HostsRun {
                 },
             },
             ways: Vec::new(),
+            addresses: Vec::new(),
             warnings: Vec::new(),
+            linked: Vec::new(),
         };
         let mut wrong = Vec::new();
         for group in &command.groups {
@@ -82,9 +95,21 @@ impl HostsRun {
                 return Ok(None);
             }
             let job = checked.order(general, progress);
+            let first = run.ways.len();
             match reach::hosts(&group.hosts, &general.hosts, loader) {
                 Ok(hosts) => hosts.into_iter().for_each(|host| run.add(host, &job)),
                 Err(error) => wrong.push(*error),
+            }
+            let jobs = checked.invocation.jobs;
+            if jobs.iter().any(|job| job.is_set(PEER)) {
+                run.linked.push((jobs, first..run.ways.len()));
+            }
+            // The names of ranks are not known yet.
+            if wrong.is_empty()
+                && !run.ways.contains(&Way::Rank)
+                && let Err(errors) = run.link()
+            {
+                wrong.extend(command.group_as_typed(group, errors));
             }
             run.warnings.extend(checked.invocation.warnings);
         }
@@ -98,6 +123,27 @@ impl HostsRun {
             job: job.clone(),
         });
         self.ways.push(host.way);
+        self.addresses.push(host.address);
+    }
+
+    /// Says to each host which other hosts its jobs talk to (`peer`). Call it again after the names of hosts have changed.
+    ///
+    /// # Errors
+    /// A job has no peer on some host, or there are not enough ports.
+    pub fn link(&mut self) -> Result<(), Vec<Diagnostic>> {
+        for (jobs, range) in &self.linked {
+            let hosts = self.order.hosts.get(range.clone()).unwrap_or_default();
+            let hosts: Vec<PeerHost> = hosts
+                .iter()
+                .zip(&self.addresses[range.start..])
+                .map(|(host, address)| PeerHost { name: &host.name, address })
+                .collect();
+            let links = peers::links(jobs, &hosts)?;
+            for (host, links) in self.order.hosts[range.clone()].iter_mut().zip(links) {
+                host.job.links = links;
+            }
+        }
+        Ok(())
     }
 
     /// Begins to reach the hosts, except for ranks. Those that cannot be reached are lost peers of the result.
@@ -179,6 +225,7 @@ impl CheckedGroup {
                 Some(DataSharing::Same) => HostsData::Same,
                 Some(DataSharing::Split) => HostsData::Split,
             },
+            links: Vec::new(),
             progress,
             fetch_logs: true,
         }

@@ -33,6 +33,7 @@ pub mod agent;
 pub mod check;
 pub mod coordinator;
 pub mod introduction;
+mod peer_ends;
 pub mod prepared;
 pub mod protection;
 pub mod signals;

@@ -16,7 +16,7 @@
 //! The coordinator goes on to the next stage when all hosts have answered. Both send heartbeats every second
 //! ([`limits`](crate::limits)). Probes can arrive at any time. The coordinator can send [`ToHost::Stop`] at any time.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 
 pub use fiord_stat::hosts::{HostFacts, HostTarget};
 use fiord_stat::job::JobData;
@@ -91,12 +91,30 @@ pub struct JobOrder {
     pub variables: Vec<(String, String)>,
     /// How the hosts share their targets.
     pub data: HostsData,
+    /// The connections of this host to others, for jobs that name a `peer`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<NetLink>,
     /// Time between two progress events. `None`: no such events.
     #[serde(default, rename = "progress_ns", skip_serializing_if = "Option::is_none")]
     pub progress: Option<Nanos>,
     /// The agent sends the logs that the jobs write, then removes them.
     #[serde(default)]
     pub fetch_logs: bool,
+}
+
+/// A connection over a network between two hosts of a run (`peer`), as one of them sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetLink {
+    /// The number of the job among those that the job files contain.
+    pub job: JobIndex,
+    /// The name of the other host, as the user wrote it.
+    pub host: String,
+    /// The name or address of the other host in the network.
+    pub address: String,
+    /// The port of the first instance of the job.
+    pub port: NonZeroU16,
+    /// The job file has the other end of this connection, and this host has the end that answers.
+    pub answers: bool,
 }
 
 /// How the hosts share their targets (`--hosts-data`).

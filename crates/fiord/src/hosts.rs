@@ -161,6 +161,10 @@ fn execute(
             return Ok(Exit::Failure);
         }
     };
+    // Ranks have learned their names.
+    if let Err(errors) = run.link() {
+        return Ok(invoke::refuse(&errors));
+    }
     signals.report_on_second();
     let mut console = HostsConsole::new(sink, general, &run.order);
     let surroundings = Surroundings::new(signals, general.status_interval.map(Nanos));

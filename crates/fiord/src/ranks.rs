@@ -262,6 +262,8 @@ fn listening(rendezvous: &Endpoint) -> Endpoint {
 
 /// The hosts get the names of their machines instead of numbers. Ranks on one machine also get their numbers.
 fn name(run: &mut HostsRun, hosts: &[String]) {
+    let known = run.addresses.iter_mut().zip(hosts).filter(|(_, host)| !host.is_empty());
+    known.for_each(|(address, host)| address.clone_from(host));
     for (rank, (order, host)) in run.order.hosts.iter_mut().zip(hosts).enumerate() {
         let several = hosts.iter().filter(|other| *other == host).count() > 1;
         match (host.is_empty(), several) {

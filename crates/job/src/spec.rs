@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::option::def::OptionDef;
 use crate::option::engine::{DEFAULT_ENGINE, EngineDef};
 use crate::option::handle::{Get, Opt};
+use crate::option::parse;
 use crate::option::table;
-use crate::option::value::{Bases, Value};
+use crate::option::value::{Bases, Value, ValueError};
 
 /// A text that contains options: a job file, an included file or the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -104,6 +105,33 @@ impl JobSpec {
     pub fn position(&self, option: impl Into<&'static OptionDef>) -> Option<usize> {
         let def = option.into();
         self.settings.iter().rposition(|setting| std::ptr::eq(setting.def, def))
+    }
+    /// Sets an option, as if the job did it last.
+    ///
+    /// # Errors
+    /// The text is not a value of the option.
+    pub fn set(
+        &mut self,
+        option: impl Into<&'static OptionDef>,
+        text: &str,
+    ) -> Result<(), ValueError> {
+        let def = option.into();
+        let value = parse::value(def, Some(text), &self.bases)?;
+        self.settings.push(Setting {
+            def,
+            text: Some(text.to_owned()),
+            text_for_hosts: None,
+            value,
+            place: self.place.clone(),
+            global: false,
+        });
+        Ok(())
+    }
+    /// Forgets all settings of an option, and of the options that refine it.
+    pub fn unset(&mut self, option: impl Into<&'static OptionDef>) {
+        let def = option.into();
+        let belongs = |other: &OptionDef| other.name == def.name || other.parent == Some(def.name);
+        self.settings.retain(|setting| !belongs(setting.def));
     }
     /// The job's engine, or the default engine.
     #[must_use]

@@ -60,6 +60,8 @@ pub struct PlanOptions<'a> {
     pub client: Option<&'a str>,
     /// `--hosts-data=split`: the part of each file that this host uses. `None`: the whole file.
     pub share: Option<HostShare>,
+    /// The ends of jobs with `peer` are known: the jobs run on many hosts.
+    pub linked: bool,
 }
 
 impl<'a> PlanOptions<'a> {
@@ -76,6 +78,7 @@ impl<'a> PlanOptions<'a> {
             endpoints: None,
             client: None,
             share: None,
+            linked: false,
         }
     }
 }
@@ -109,6 +112,9 @@ pub fn resolve(
     let waits = start::waits(&jobs, &mut messages);
     if options.no_exec {
         programs::refuse(&written, options.trigger, &mut messages);
+    }
+    if !options.linked {
+        net::refuse_peers(&jobs, &mut messages);
     }
     let counts = instances(&jobs, options, &mut messages);
     if !messages.errors.is_empty() {

@@ -16,6 +16,7 @@ use fiord_types::{JobIndex, Nanos, program};
 use super::AgentWords;
 use super::allowed::AllowedFacts;
 use super::created::CreatedFiles;
+use super::linked::linked;
 use super::loader::OrderLoader;
 use super::logs::LogSuffix;
 use super::orders::{OrderedInterrupts, OrderedStart, Orders};
@@ -46,7 +47,7 @@ impl OrderTask {
         let words = HostWords { name: host.clone(), rank: *rank, ranks: *ranks };
         let mut loader = OrderLoader::new(&self.order, words).allow(&self.policy);
         let parsed = fiord_job::invocation(&self.order.arguments, &mut loader);
-        let invocation = match (parsed, loader.forbidden()) {
+        let mut invocation = match (parsed, loader.forbidden()) {
             (_, wrong) if !wrong.is_empty() => return forbidden(&wrong),
             (Ok(invocation), _) => invocation,
             (Err(errors), _) => return refused(&errors),
@@ -55,12 +56,17 @@ impl OrderTask {
             let error = Diagnostic::error("the coordinator sent no jobs to run", None);
             return refused(&[error]);
         }
+        match linked(std::mem::take(&mut invocation.jobs), &self.order.links) {
+            Ok(jobs) => invocation.jobs = jobs,
+            Err(errors) => return refused(&errors),
+        }
         let facts = AllowedFacts::new(&self.policy, &invocation.jobs);
         let is_split = self.order.data == HostsData::Split;
         let client = self.client.map(|address| address.to_string());
         let options = PlanOptions {
             client: client.as_deref(),
             endpoints: Some(&facts),
+            linked: true,
             share: is_split.then_some(HostShare { rank: *rank, ranks: *ranks }),
             ..PlanOptions::of(&invocation)
         };

@@ -15,6 +15,8 @@ use fiord_types::{Errno, HostIndex};
 pub struct Reach {
     /// The name of the host, as the user wrote it.
     pub name: String,
+    /// Its name or address in the network, for other hosts.
+    pub address: String,
     /// How to reach it.
     pub way: Way,
 }
@@ -116,7 +118,7 @@ fn of_option(
     }
     let reach = |name: String| match names.form {
         HostForm::Client => server(&name),
-        HostForm::Ranks => Ok(Reach { name, way: Way::Rank }),
+        HostForm::Ranks => Ok(Reach { address: name.clone(), name, way: Way::Rank }),
         HostForm::List | HostForm::File => Ok(over_ssh(name, options)),
     };
     listed.into_iter().map(reach).collect()
@@ -141,7 +143,11 @@ fn server(address: &str) -> Result<Reach, ReachError> {
         }
         Endpoint::Unix(path) => path.display().to_string(),
     };
-    Ok(Reach { name, way: Way::Server(endpoint) })
+    let address = match &endpoint {
+        Endpoint::Tcp { host, .. } => host.clone(),
+        Endpoint::Unix(_) => "localhost".to_owned(),
+    };
+    Ok(Reach { name, address, way: Way::Server(endpoint) })
 }
 
 /// Reaches a host with ssh, which passes the words behind the host to a shell there. No name in a list of hosts begins with
@@ -154,7 +160,9 @@ fn over_ssh(name: String, options: &HostsOptions) -> Reach {
     command.push(name.clone());
     command.push(quoted(options.remote_fiord.as_deref().unwrap_or("fiord")));
     command.extend(["agent", "--stdio"].map(String::from));
-    Reach { name, way: Way::Command(command) }
+    // The user on the host does not belong to the network.
+    let address = name.rsplit_once('@').map_or(name.as_str(), |(_, host)| host).to_owned();
+    Reach { name, address, way: Way::Command(command) }
 }
 
 /// A word for a shell.

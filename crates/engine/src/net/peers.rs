@@ -443,15 +443,27 @@ impl Peers {
 
     /// Connects to a peer that waits.
     fn connect(&mut self, file: FileIndex, address: &SocketAddress) -> Result<(), EngineError> {
-        let socket = self.new_socket(address)?;
         let goes_on = || !self.stop.is_stopped();
-        match net::connect(&socket, address, &goes_on) {
-            Ok(true) => {
-                self.keep(file, socket, None);
-                Ok(())
+        let until = Instant::now() + LATE_LISTENER;
+        loop {
+            let socket = self.new_socket(address)?;
+            match net::connect(&socket, address, &goes_on) {
+                Ok(true) => {
+                    self.keep(file, socket, None);
+                    return Ok(());
+                }
+                Ok(false) => return Ok(()),
+                Err(e) if e.errno == Errno::ECONNREFUSED && self.plan.patient => {
+                    if !goes_on() {
+                        return Ok(());
+                    }
+                    if Instant::now() > until {
+                        return Err(cannot_connect(address, &e));
+                    }
+                    std::thread::sleep(PATIENCE);
+                }
+                Err(e) => return Err(cannot_connect(address, &e)),
             }
-            Ok(false) => Ok(()),
-            Err(e) => Err(cannot_connect(address, &e)),
         }
     }
 
@@ -499,6 +511,9 @@ impl Peers {
         }
     }
 }
+
+/// How long a job tries to reach a peer on another host of the run that does not listen yet.
+const LATE_LISTENER: Duration = Duration::from_secs(60);
 
 /// How long a sender waits for the other members of a group after one of them left.
 const SILENCE: Duration = Duration::from_secs(1);

@@ -33,6 +33,7 @@ mod networks;
 mod order;
 mod output;
 mod pace;
+mod peers;
 mod percentiles;
 mod places;
 mod powercut;

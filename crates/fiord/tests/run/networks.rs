@@ -37,7 +37,7 @@ clients() { for i in $(seq "$HOSTS"); do printf -- '--client=10.77.0.%s ' "$i"; 
 "#;
 
 /// Runs a script behind [`NETWORK`]. `None`: this machine cannot, and the reason is printed.
-fn run(place: &Place, hosts: usize, script: &str) -> Option<Ran> {
+pub(crate) fn run(place: &Place, hosts: usize, script: &str) -> Option<Ran> {
     place.write("script", format!("{NETWORK}{script}"));
     let shell =
         "exec timeout 60 unshare --net --mount --pid --fork --kill-child --mount-proc bash script";

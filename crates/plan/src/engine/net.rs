@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fiord_job::option::handle::{Opt, WordEnum};
 use fiord_job::option::table::net::{
-    HOSTNAME, INTERFACE, LISTEN, MSS, NODELAY, PINGPONG, PORT, PROTOCOL, TTL, WINDOW_SIZE,
+    HOSTNAME, INTERFACE, LISTEN, MSS, NODELAY, PEER, PINGPONG, PORT, PROTOCOL, TTL, WINDOW_SIZE,
 };
 use fiord_job::option::table::{BS, FILENAME, NRFILES, RATE, RATE_IOPS, THINKTIME};
 use fiord_types::{Bytes, Dir};
@@ -29,6 +29,18 @@ const fn largest_datagram(protocol: Protocol) -> u32 {
 /// Whether a protocol has datagrams.
 const fn is_datagram(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Udp | Protocol::Udpv6)
+}
+
+/// Refuses jobs whose other end is on another host of a run, because this run has one host.
+pub(crate) fn refuse_peers(jobs: &[Reading], messages: &mut Messages) {
+    for job in jobs {
+        if let Some(peer) = job.get(PEER) {
+            let what =
+                format!("`peer={peer}` is another host of the run, and this run has one host");
+            let help = "To fix: name hosts with --hosts, --client or --ranks, or write `hostname` and `listen` instead";
+            messages.push(job.error(PEER, what).help(help));
+        }
+    }
 }
 
 /// Reads the options of `net` and `netsplice`.
@@ -67,6 +79,7 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> NetPlan {
         window: small(job, WINDOW_SIZE, messages),
         segment: small(job, MSS, messages),
         continuous: !pingpong && !paced,
+        patient: job.is_set(PEER),
     }
 }
 

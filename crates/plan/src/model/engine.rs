@@ -442,6 +442,8 @@ pub struct NetPlan {
     /// Further blocks follow each block without a pause, so that the kernel may wait for them before
     /// it sends a segment that is not full (`MSG_MORE`).
     pub continuous: bool,
+    /// A peer that does not listen yet is tried again: it is on another host of the run (`peer`), which may be behind.
+    pub patient: bool,
 }
 
 /// The options of `rdma`. The address of the peer, or that to wait at, is the path of the job's
