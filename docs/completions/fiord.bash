@@ -196,6 +196,11 @@ _fiord() {
         --eta-newline=
         --eta-interval=
         --status-interval=
+        --series=
+        --series-format=
+        --series-interval=
+        --metrics=
+        --metrics-linger=
         --readonly
         --no-exec
         --section=

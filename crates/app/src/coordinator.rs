@@ -227,6 +227,7 @@ impl CheckedGroup {
             },
             links: Vec::new(),
             progress,
+            snapshots: general.export.wants_any().then(|| general.export.sample_interval()),
             fetch_logs: true,
         }
     }

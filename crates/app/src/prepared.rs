@@ -38,6 +38,8 @@ pub struct RunSettings {
     pub progress: Option<u64>,
     /// Progress contains latencies.
     pub latencies: bool,
+    /// Time between two snapshots for observers that export the run; `None`: none.
+    pub snapshots: Option<Nanos>,
     /// Destination and categories of `--debug`.
     pub debug: Option<DebugOutput>,
     /// Decides when the first jobs start (see [`RunOptions::gate`]).
@@ -189,6 +191,7 @@ impl<'a> Prepared<'a> {
         RunOptions {
             progress: settings.progress,
             latencies: settings.latencies,
+            snapshots: settings.snapshots,
             status: general.status_interval.filter(|ns| *ns > 0),
             aux_path: general.aux_path.as_ref().map_or_else(|| PathBuf::from("."), PathBuf::from),
             bandwidth_log: general.bandwidth_log.clone(),

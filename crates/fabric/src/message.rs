@@ -97,6 +97,9 @@ pub struct JobOrder {
     /// Time between two progress events. `None`: no such events.
     #[serde(default, rename = "progress_ns", skip_serializing_if = "Option::is_none")]
     pub progress: Option<Nanos>,
+    /// Time between two snapshots of the run. `None`: no such events.
+    #[serde(default, rename = "snapshots_ns", skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Nanos>,
     /// The agent sends the logs that the jobs write, then removes them.
     #[serde(default)]
     pub fetch_logs: bool,

@@ -37,8 +37,11 @@ pub(crate) fn formats(general: &GeneralOptions) -> Formats {
     }
 }
 
-/// Whether to show a live line. Never if all requested formats are for programs.
+/// Whether to show a live line. Never if all requested formats are for programs, or if a series takes standard output.
 pub(crate) fn wants_live_line(general: &GeneralOptions) -> bool {
+    if general.export.takes_standard_output() {
+        return false;
+    }
     let shown = match general.eta {
         Eta::Always => true,
         Eta::Never => false,
@@ -135,6 +138,7 @@ impl Console {
                 self.notice(&message(format_args!("{job}: {what}\n")));
             }
             EventKind::Progress(progress) => self.live.show(progress),
+            EventKind::Snapshot(_) => {}
             EventKind::Status(report) => self.report(report),
             EventKind::BadBlock { job, what } => report(format_args!("job {job}: {what}\n")),
             EventKind::SurvivedError { what } => report(format_args!("{what}\n")),

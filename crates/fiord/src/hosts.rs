@@ -29,6 +29,7 @@ use fiord_types::{Bytes, HostIndex, Nanos};
 use self::console::HostsConsole;
 use crate::console::wants_live_line;
 use crate::exit::Exit;
+use crate::exports::Exports;
 use crate::invoke;
 use crate::sink::{Sink, report};
 
@@ -165,12 +166,18 @@ fn execute(
     if let Err(errors) = run.link() {
         return Ok(invoke::refuse(&errors));
     }
+    let names: Vec<String> = run.order.hosts.iter().map(|host| host.name.clone()).collect();
+    let exports = match Exports::open(general, &names) {
+        Ok(exports) => exports,
+        Err(exit) => return Ok(exit),
+    };
     signals.report_on_second();
-    let mut console = HostsConsole::new(sink, general, &run.order);
+    let stopped = signals.stop_asked();
+    let mut console = HostsConsole::new(sink, general, &run.order, exports);
     let surroundings = Surroundings::new(signals, general.status_interval.map(Nanos));
     let outcome = coordinate(&mut *fabric, &run, surroundings, &mut console);
     let report = coordinator::report(outcome, general);
-    Ok(console.finish(&report, exit(&report, general)))
+    Ok(console.finish(&report, exit(&report, general), &stopped))
 }
 
 /// What the thread that talks to the hosts hands over.

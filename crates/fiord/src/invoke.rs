@@ -11,8 +11,9 @@ use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_report::unit_work;
-use fiord_run::events::{EventSender, observe};
-use fiord_sys::terminal;
+use fiord_run::events::{Event, EventSender, observe};
+use fiord_sys::{host, terminal};
+use fiord_types::HostIndex;
 use fiord_types::program::message;
 
 use crate::checksums;
@@ -20,6 +21,7 @@ use crate::console::{Console, wants_live_line};
 use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
+use crate::exports::Exports;
 use crate::findings;
 use crate::help;
 use crate::server;
@@ -163,8 +165,13 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
+    let mut exports = match Exports::open(general, &[host::name()]) {
+        Ok(exports) => exports,
+        Err(exit) => return exit,
+    };
     debug.iter().for_each(|debug| debug.read(invocation, jobs.plan()));
     let settings = RunSettings {
+        snapshots: exports.as_ref().map(|_| general.export.sample_interval()),
         progress: wants_live_line(general).then_some(general.eta_interval.max(1_000_000)),
         debug: debug.as_ref().map(Debug::output),
         ..RunSettings::default()
@@ -175,8 +182,17 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     interrupts.report_on_second();
     let stopped = interrupts.stop_asked();
     let mut interrupts = StatusFile::and(&mut interrupts);
+    if let Some(exports) = &exports {
+        exports.findings(HostIndex(0), jobs.notes().findings());
+    }
     let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
-    let outcome = match observe(|event| console.event(&event.kind), run) {
+    let observer = |event: Event| {
+        console.event(&event.kind);
+        if let Some(exports) = &mut exports {
+            exports.event(HostIndex(0), event);
+        }
+    };
+    let outcome = match observe(observer, run) {
         Ok(outcome) => outcome,
         Err(error) => {
             let why = "cannot create the thread that prints. To fix: raise the limit on threads (ulimit -u, pids.max)";
@@ -188,5 +204,8 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
         report(format_args!("job {name}: {error}\n"));
     }
     let end = outcome.end(general.findings == Findings::Fatal);
-    console.finish(&outcome.report, end.into())
+    let exit = console.finish(&outcome.report, end.into());
+    let Some(exports) = exports else { return exit };
+    exports.findings(HostIndex(0), &outcome.report.extras.findings);
+    exports.end(exit, &stopped)
 }

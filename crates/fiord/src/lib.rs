@@ -10,6 +10,7 @@
 //! | what does each exit status mean | `exit` |
 //! | where do results go, and what happens if a write fails | `sink` |
 //! | what is printed while jobs run | `console`, `live_line` |
+//! | what is exported while jobs run (`--series`, `--metrics`) | `exports` |
 //! | how do jobs run on many hosts | `hosts` |
 //! | how do jobs run on the processes of a parallel job | [`ranks`] |
 //! | how are findings printed | `findings` |
@@ -33,6 +34,7 @@ mod cpu_clocks;
 mod debug;
 mod dispatch;
 mod exit;
+mod exports;
 mod findings;
 mod help;
 mod hosts;

@@ -40,7 +40,7 @@ use crate::journal::Journals;
 use crate::layout;
 use crate::lock::FileLocks;
 use crate::logs::{BandwidthLog, RunLogs};
-use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter};
+use crate::monitor::{DeviceActivity, Disks, JobWatch, LatencyMeter, Meter, SnapshotMeter};
 use crate::replay::TraceMerges;
 use crate::report;
 use crate::schedule::Schedule;
@@ -150,6 +150,8 @@ struct Conductor<'a> {
     meter: Meter,
     /// Only if progress contains latencies.
     latencies: Option<LatencyMeter>,
+    /// Only if the run is exported.
+    snapshots: Option<SnapshotMeter>,
     disks: Disks,
     devices: DeviceActivity,
     space: SpaceWatch,
@@ -193,6 +195,7 @@ impl<'a> Conductor<'a> {
             solo: Vec::new(),
             meter: Meter::new(jobs.len(), now),
             latencies: options.latencies.then(|| LatencyMeter::new(jobs.len())),
+            snapshots: None,
             disks: Disks::default(),
             devices: DeviceActivity::default(),
             space: SpaceWatch::new(jobs, now),
@@ -227,6 +230,9 @@ impl<'a> Conductor<'a> {
         self.meter = Meter::new(self.run.jobs.len(), self.began);
         let all = self.run.logs.all();
         self.bandwidth_log = all.map(|all| BandwidthLog::begin(&self.run.plan, all, self.began));
+        let snapshots = self.options.snapshots;
+        self.snapshots =
+            snapshots.map(|t| SnapshotMeter::begin(t, self.began, self.run.jobs.len()));
         self.next_progress = self.options.progress.map(|t| self.began + t);
         self.next_status = self.options.status.map(|t| self.began + t);
         self.trigger.begin(self.began, self.options.trigger.timeout);
@@ -260,6 +266,7 @@ impl<'a> Conductor<'a> {
             log.sample(&self.run.jobs, now);
         }
         self.progress(now);
+        self.snapshot(now);
         if self.next_status.is_some_and(|due| now >= due) {
             self.next_status = self.options.status.map(|t| now + t);
             self.status();
@@ -275,7 +282,8 @@ impl<'a> Conductor<'a> {
             jobs.filter_map(|(entry, job)| entry.watch.due(job, entry.stopped_at.is_some())).min();
         let delay = self.schedule.next_start().map(|t| self.began.saturating_add(t));
         let trigger = self.trigger.due();
-        let reports = [self.progress_due(), self.next_status, self.late_status, trigger];
+        let snapshots = self.snapshots.as_ref().map(SnapshotMeter::next);
+        let reports = [self.progress_due(), snapshots, self.next_status, self.late_status, trigger];
         let log = self.bandwidth_log.as_ref().map(BandwidthLog::due);
         let due =
             [windows, delay, self.space.due(), log].into_iter().chain(reports).flatten().min();

@@ -12,10 +12,14 @@ use fiord_load::pace::FlowTicket;
 use fiord_types::Nanos;
 
 use crate::steady::SteadyMember;
-use crate::worker::WorkerResult;
+use crate::worker::{DeliveredCounts, WorkerResult};
 
 /// Flag in the stop byte while a snapshot is requested, so that the worker sees both with one load.
 const SNAPSHOT_WANTED: u8 = 0x80;
+/// Flag in the stop byte while counts are requested.
+const COUNTS_WANTED: u8 = 0x40;
+/// All flags in the stop byte. The other bits are the reason to stop.
+const REQUESTS: u8 = SNAPSHOT_WANTED | COUNTS_WANTED;
 
 /// Why a job must stop before its work is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +86,7 @@ pub(crate) struct JobControl {
     moved: Condvar,
     snapshot: Mutex<Option<Box<WorkerResult>>>,
     taken: Condvar,
+    counts: Mutex<Option<Box<DeliveredCounts>>>,
     steady: Option<SteadyMember>,
     flow_ticket: Mutex<Option<FlowTicket>>,
     /// The worker was stopped and issues no more I/Os.
@@ -111,6 +116,7 @@ impl JobControl {
             moved: Condvar::new(),
             snapshot: Mutex::new(None),
             taken: Condvar::new(),
+            counts: Mutex::new(None),
             steady: None,
             flow_ticket: Mutex::new(None),
             quiet: AtomicBool::new(false),
@@ -142,7 +148,7 @@ impl JobControl {
     /// Stops the job. Only the first reason counts.
     pub(crate) fn stop(&self, reason: StopReason) {
         let _ = self.stop.fetch_update(Ordering::SeqCst, Ordering::Relaxed, |old| {
-            (old & !SNAPSHOT_WANTED == 0).then_some(old | reason as u8)
+            (old & !REQUESTS == 0).then_some(old | reason as u8)
         });
         self.due.store(0, Ordering::SeqCst);
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,7 +179,7 @@ impl JobControl {
     /// Whether the job must stop. One relaxed load.
     #[inline]
     pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) & !SNAPSHOT_WANTED != 0
+        self.stop.load(Ordering::Relaxed) & !REQUESTS != 0
     }
 
     /// Whether the worker must stop or deliver a snapshot. One relaxed load. If true, check
@@ -236,10 +242,34 @@ impl JobControl {
         slot.take()
     }
 
+    /// Whether counts are requested.
+    pub(crate) fn counts_wanted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) & COUNTS_WANTED != 0
+    }
+
+    /// Requests the counts of the job so far, which are a small part of a snapshot;
+    /// [`take_counts`](Self::take_counts) fetches them.
+    pub(crate) fn request_counts(&self) {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.stop.fetch_or(COUNTS_WANTED, Ordering::SeqCst);
+        self.due.store(0, Ordering::SeqCst);
+    }
+
+    /// Delivers requested counts. The worker calls it.
+    pub(crate) fn deliver_counts(&self, counts: Box<DeliveredCounts>) {
+        *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = Some(counts);
+        self.stop.fetch_and(!COUNTS_WANTED, Ordering::Release);
+    }
+
+    /// The requested counts. `None` if the worker has not delivered them, because it is in a system call or has ended.
+    pub(crate) fn take_counts(&self) -> Option<Box<DeliveredCounts>> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Why the job was stopped; `None` if it was not.
     #[cfg(test)]
     pub(crate) fn stop_reason(&self) -> Option<StopReason> {
-        match self.stop.load(Ordering::Acquire) & !SNAPSHOT_WANTED {
+        match self.stop.load(Ordering::Acquire) & !REQUESTS {
             1 => Some(StopReason::Runtime),
             2 => Some(StopReason::Signal),
             3 => Some(StopReason::ExitAll),
@@ -378,6 +408,20 @@ mod tests {
         let begin = std::time::Instant::now();
         assert!(control.take_snapshot(Duration::from_secs(60)).is_none());
         assert!(begin.elapsed() < Duration::from_secs(50));
+    }
+
+    #[test]
+    fn counts_and_snapshots_are_requested_independently() {
+        let control = JobControl::new();
+        control.request_counts();
+        control.request_snapshot();
+        control.deliver_snapshot(Box::default());
+        assert!(control.counts_wanted() && !control.snapshot_wanted() && !control.stopped());
+        control.stop(StopReason::Signal);
+        assert_eq!(control.stop_reason(), Some(StopReason::Signal));
+        control.deliver_counts(Box::default());
+        assert!(control.take_counts().is_some() && control.take_counts().is_none());
+        assert!(control.stopped());
     }
 
     #[test]

@@ -61,6 +61,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
         bandwidth_log: None,
         progress: None,
         latencies: false,
+        snapshots: None,
         status: None,
         aux_path: PathBuf::from("."),
         version: "fio-3.42 (test)".into(),

@@ -38,6 +38,7 @@ pub mod report;
 pub mod samples;
 pub mod shares;
 pub mod slices;
+pub mod snapshot;
 pub mod steady;
 pub mod summary;
 mod time_units;

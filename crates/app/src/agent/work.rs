@@ -10,6 +10,7 @@ use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::HostWords;
 use fiord_plan::{HostShare, PlanOptions};
 use fiord_run::events::{Event, EventKind, EventSender, observe};
+use fiord_stat::snapshot::JobCounts;
 use fiord_sys::clock;
 use fiord_types::{JobIndex, Nanos, program};
 
@@ -118,6 +119,7 @@ impl OrderTask {
         let gate = OrderedStart { orders, outbox: self.outbox.clone() };
         let settings = RunSettings {
             progress: self.order.progress.map(|time| time.0),
+            snapshots: self.order.snapshots,
             gate: Some(Arc::new(gate)),
             keep_data: true,
             ..RunSettings::default()
@@ -130,9 +132,7 @@ impl OrderTask {
             if matches!(event.kind, EventKind::JobEnded { .. }) {
                 finished = Some(monotonic(event.unix_time));
             }
-            if let Ok(value) = serde_json::to_value(&event) {
-                self.outbox.send(&FromHost::Event(value), &[]);
-            }
+            self.send(event);
         };
         match observe(observer, run) {
             Ok(outcome) => self.results(invocation, jobs, finished, outcome),
@@ -142,6 +142,20 @@ impl OrderTask {
                 let errors = vec![format!("{why}: {error}")];
                 Ended { status: Some(1), errors, ..Ended::default() }
             }
+        }
+    }
+
+    /// Sends an event. A snapshot of thousands of jobs can be too long: it goes without latencies then.
+    fn send(&self, mut event: Event) {
+        let send = |event: &Event| {
+            serde_json::to_value(event)
+                .is_ok_and(|value| self.outbox.send(&FromHost::Event(value), &[]))
+        };
+        if !send(&event)
+            && let EventKind::Snapshot(snapshot) = &mut event.kind
+        {
+            snapshot.jobs.iter_mut().for_each(|job| job.counts = JobCounts::default());
+            send(&event);
         }
     }
 

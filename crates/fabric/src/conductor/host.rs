@@ -114,6 +114,10 @@ impl HostState {
 
     /// Notes an event of the run. Returns whether the user wants to see it.
     pub(super) fn observe(&mut self, event: &Value, at: Nanos) -> bool {
+        if event.pointer("/kind/snapshot").is_some() {
+            // It comes whether or not the jobs do something.
+            return true;
+        }
         let Some(progress) = event.pointer("/kind/progress") else {
             self.progressed = at;
             return true;
@@ -176,6 +180,8 @@ mod tests {
             json!({ "totals": totals, "phase": { "running": "write" } })
         };
         let event = |jobs: Vec<Value>| json!({ "kind": { "progress": { "jobs": jobs } } });
+        assert!(host.observe(&json!({ "kind": { "snapshot": {} } }), Nanos::MAX));
+        assert_eq!(host.progressed, Nanos::ZERO);
         assert!(!host.observe(&event(vec![totals(4096)]), Nanos(1)));
         host.observe(&event(vec![totals(8192), json!({}), totals(512)]), Nanos(2));
         let seen = host.into_outcome(Nanos(3)).seen.unwrap();

@@ -12,11 +12,13 @@ use fiord_run::events::{Event, EventKind};
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
-use fiord_types::HostIndex;
+use fiord_sys::clock;
 use fiord_types::program::message;
+use fiord_types::{HostIndex, Nanos};
 
 use crate::console::{formats, header_of, job_failed, terminating};
 use crate::exit::Exit;
+use crate::exports::Exports;
 use crate::live_line::LiveLine;
 use crate::sink::{self, Sink, complain, report};
 
@@ -31,6 +33,7 @@ pub(crate) struct HostsConsole {
     next_live: Instant,
     /// Errors of the coordinator itself.
     failed: bool,
+    exports: Option<Exports>,
 }
 
 /// How a host is called in lines.
@@ -49,7 +52,12 @@ struct HostNameLines {
 
 impl HostsConsole {
     /// Creates a console for a run.
-    pub(crate) fn new(sink: Sink, general: &GeneralOptions, order: &RunOrder) -> Self {
+    pub(crate) fn new(
+        sink: Sink,
+        general: &GeneralOptions,
+        order: &RunOrder,
+        exports: Option<Exports>,
+    ) -> Self {
         let host = |host: &HostOrder| HostNameLines {
             own: host.name.clone(),
             typed: host.name.clone(),
@@ -69,6 +77,7 @@ impl HostsConsole {
             live_interval: Duration::from_nanos(general.eta_interval),
             next_live: Instant::now(),
             failed: false,
+            exports,
         }
     }
 
@@ -90,8 +99,8 @@ impl HostsConsole {
                 // Bytes, because the code that reads events from bytes exists anyway; it is large.
                 let event =
                     serde_json::to_vec(&event).and_then(|bytes| serde_json::from_slice(&bytes));
-                if let Ok(Event { kind, .. }) = event {
-                    self.run_event(host, kind);
+                if let Ok(event) = event {
+                    self.run_event(host, event);
                 }
             }
             HostsEvent::Failed { host, failure } => {
@@ -117,14 +126,25 @@ impl HostsConsole {
             }
             HostsEvent::Ready { host } => self.runs(host, true),
             HostsEvent::Ended { host, .. } => self.runs(host, false),
-            HostsEvent::Stage(_) | HostsEvent::Starting { .. } => {}
+            HostsEvent::Starting { at } => {
+                let ahead = at.saturating_sub(Nanos(clock::monotonic()));
+                if let Some(exports) = &mut self.exports {
+                    exports.begin(Nanos(clock::wall()).saturating_add(ahead));
+                }
+            }
+            HostsEvent::Stage(_) => {}
         }
     }
 
-    fn run_event(&mut self, host: HostIndex, event: EventKind) {
-        let event = match event {
+    fn run_event(&mut self, host: HostIndex, event: Event) {
+        let event = match event.kind {
+            EventKind::Snapshot(_) => return self.export(host, event),
             EventKind::Progress(progress) => return self.progress(host, progress),
             EventKind::Status(report) => return self.status(host, *report),
+            EventKind::BadBlock { .. } | EventKind::Warning { .. } => {
+                self.export(host, event.clone());
+                event.kind
+            }
             other => other,
         };
         let errors = |console: &Self, text: &str| complain(&prefixed(console.typed(host), text));
@@ -144,6 +164,12 @@ impl HostsConsole {
                 let text = header_of(event);
                 self.lines(host, &text);
             }
+        }
+    }
+
+    fn export(&mut self, host: HostIndex, event: Event) {
+        if let Some(exports) = &mut self.exports {
+            exports.event(host, event);
         }
     }
 
@@ -204,11 +230,24 @@ impl HostsConsole {
     }
 
     /// Writes the results. Returns `exit`, or another status if something could not be written.
-    pub(crate) fn finish(mut self, report: &HostsReport, exit: Exit) -> Exit {
+    /// `stopped`: whether a signal wants the program to end.
+    pub(crate) fn finish(
+        mut self,
+        report: &HostsReport,
+        exit: Exit,
+        stopped: &dyn Fn() -> bool,
+    ) -> Exit {
         self.live.end(&self.sink);
         self.write(report);
         let exit = if self.failed && exit == Exit::Success { Exit::Failure } else { exit };
-        self.sink.end(exit)
+        let exit = self.sink.end(exit);
+        let Some(exports) = self.exports else { return exit };
+        for (index, host) in report.hosts.iter().enumerate() {
+            let own = host.report.iter().flat_map(|report| &report.extras.findings);
+            exports.findings(HostIndex::at(index), own);
+        }
+        exports.findings_of_all(&report.all.extras.findings);
+        exports.end(exit, stopped)
     }
 
     /// Prints lines of a host for people.

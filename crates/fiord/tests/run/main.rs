@@ -14,6 +14,7 @@ mod endings;
 mod engines;
 mod errors;
 mod examples;
+mod exports;
 mod faults;
 mod findings;
 mod fiord;

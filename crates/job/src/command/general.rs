@@ -2,6 +2,7 @@
 
 use fiord_types::Nanos;
 
+use super::export::ExportOptions;
 use super::table::{Argument, CommandDef};
 use crate::diagnostic::Diagnostic;
 use crate::number;
@@ -192,6 +193,8 @@ pub struct GeneralOptions {
     pub server: ServerOptions,
     /// `--bandwidth-log`: how the names of the logs begin. `None`: no such logs.
     pub bandwidth_log: Option<String>,
+    /// `--series`, `--metrics` and the options that refine them.
+    pub export: ExportOptions,
     /// `--debug`, without repetitions. `all` is expanded; `job:N` is kept as it is.
     pub debug: Vec<String>,
     /// `--section`.
@@ -226,6 +229,7 @@ impl Default for GeneralOptions {
             hosts: HostsOptions::default(),
             server: ServerOptions::default(),
             bandwidth_log: None,
+            export: ExportOptions::default(),
             debug: Vec::new(),
             sections: Vec::new(),
             parse_only: false,
@@ -296,6 +300,10 @@ impl GeneralOptions {
             "server" => self.server.address = Some(value.to_string()),
             "daemonize" => self.server.pid_file = Some(value.to_string()),
             "policy" => self.server.policy = Some(value.to_string()),
+            name @ ("series" | "series-format" | "series-interval" | "metrics"
+            | "metrics-linger") => {
+                self.export.apply(name, value)?;
+            }
             "alloc-size" => drop(number::bytes(value, &Bases::default())?),
             _ => {}
         }
@@ -385,7 +393,7 @@ fn time(text: &str) -> Result<u64, ValueError> {
     number::nanos(text, Unit::Seconds)
 }
 
-fn interval(text: &str) -> Result<u64, ValueError> {
+pub(super) fn interval(text: &str) -> Result<u64, ValueError> {
     match time(text)? {
         0 => Err(ValueError::new("the interval must not be 0")
             .with_help("To fix: write a time above 0, or leave out the option")),

@@ -1,12 +1,14 @@
 //! Parses the command line and the job files that it names.
 
 pub mod args;
+pub mod export;
 pub mod general;
 pub mod help;
 pub mod hosts;
 pub mod showcmd;
 pub mod table;
 
+pub use export::{ExportOptions, MetricsTarget, SeriesFormat};
 pub use general::{
     DEBUG, DataSharing, Eta, Findings, Format, GeneralOptions, HostsOptions, IdleProf, LostHost,
     ServerOptions, TriggerOptions,
@@ -346,6 +348,9 @@ impl Reading {
         self.check_readonly();
         self.check_max_jobs();
         self.check_server();
+        let general = &self.general;
+        let wrong = general.export.check(general.output.as_deref(), &general.formats);
+        self.wrong.extend(wrong);
         if !self.wrong.is_empty() {
             let fatal = self.general.warnings_fatal;
             if fatal || self.wrong.iter().any(|d| d.level == Level::Error) {

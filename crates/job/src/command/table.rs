@@ -216,6 +216,35 @@ pub static COMMANDS: &[CommandDef] = &[
     ).group(HelpGroup::Status)
     .letter('O'),
     built("status-interval", Required("TIME"), "Print the results so far every TIME").group(HelpGroup::Status).letter('L'),
+    built(
+        "series",
+        Required("FILE"),
+        "While the jobs run, write a row for each job, direction and interval to FILE (.csv, .jsonl or .influx), or to \
+         standard output (`-`)",
+    )
+    .group(HelpGroup::Status)
+    .only_fiord(),
+    built("series-format", Required("FORMAT"), "Write the series as `csv`, `jsonl` or `influx`")
+        .group(HelpGroup::Status)
+    .only_fiord(),
+    built("series-interval", Required("TIME"), "Time between two rows of a job, at least 10ms (1s)")
+        .group(HelpGroup::Status)
+    .only_fiord(),
+    built(
+        "metrics",
+        Required("WHERE"),
+        "While the jobs run, keep metrics for Prometheus in the file FILE.prom, or serve them over HTTP on :PORT (of the \
+         loopback address) or ADDRESS:PORT. May be repeated",
+    )
+    .group(HelpGroup::Status)
+    .only_fiord(),
+    built(
+        "metrics-linger",
+        Required("TIME"),
+        "After the run, serve its final metrics until they were fetched once, at most for TIME",
+    )
+    .group(HelpGroup::Status)
+    .only_fiord(),
     built("readonly", NoValue, "Refuse jobs that would write or trim").at_hosts().letter('r'),
     built(
         "no-exec",

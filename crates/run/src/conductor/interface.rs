@@ -61,6 +61,9 @@ pub struct RunOptions {
     /// Progress contains the latencies since the last event. Each running job then copies its histograms for
     /// each event.
     pub latencies: bool,
+    /// Time between two [`EventKind::Snapshot`](crate::events::EventKind::Snapshot) (`--series`, `--metrics`); `None`:
+    /// no such events. Each running job then copies its histograms for each event.
+    pub snapshots: Option<Nanos>,
     /// Time between two [`EventKind::Status`](crate::events::EventKind::Status) (`--status-interval`), ns; `None`:
     /// no such events.
     pub status: Option<u64>,
@@ -114,6 +117,7 @@ impl RunOptions {
         RunOptions {
             progress: None,
             latencies: false,
+            snapshots: None,
             status: None,
             aux_path: PathBuf::from("."),
             bandwidth_log: None,

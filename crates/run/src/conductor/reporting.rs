@@ -7,6 +7,7 @@ use std::time::Duration;
 use fiord_stat::finding::RunWarning;
 use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
+use fiord_stat::snapshot::RunSnapshot;
 use fiord_sys::clock;
 use fiord_types::{JobIndex, Nanos};
 
@@ -15,7 +16,7 @@ use crate::control::Phase;
 use crate::events::EventKind;
 use crate::files::Cached;
 use crate::idleness::IdleWatch;
-use crate::monitor::{JobEnd, LEAD, Standing, estimate};
+use crate::monitor::{JobEnd, KnownJob, LEAD, Standing, estimate};
 use crate::report::{self, JobFacts, ReportContext};
 use crate::shared::{Finished, Run, Shared};
 
@@ -49,6 +50,36 @@ impl Conductor<'_> {
         let requests = self.latencies.as_ref().is_some_and(|meter| !meter.requested);
         let lead = if requests { LEAD } else { 0 };
         self.next_progress.map(|due| due.saturating_sub(lead))
+    }
+
+    /// Emits a snapshot if one is due.
+    pub(super) fn snapshot(&mut self, now: u64) {
+        let run = Arc::clone(&self.run);
+        if self.snapshots.as_mut().is_some_and(|meter| meter.is_due(&run, now)) {
+            self.send_snapshot(now, false);
+        }
+    }
+
+    /// Emits a snapshot if the run is exported. `last`: the run is over.
+    fn send_snapshot(&mut self, now: u64, last: bool) {
+        let Some(meter) = &mut self.snapshots else { return };
+        let run = &*self.run;
+        let all = standings(run, &self.entries, now);
+        let elapsed = now.saturating_sub(self.began);
+        let (eta, done) = estimate(&run.plan.jobs, &all, elapsed);
+        let known = self.entries.iter().zip(all).map(|(entry, standing)| KnownJob {
+            standing,
+            end: outcome(entry),
+            worker: entry.finished.as_ref().and_then(|finished| finished.worker.as_ref()),
+        });
+        let jobs = meter.jobs(run, known, (self.began, now), last);
+        self.events.send(EventKind::Snapshot(Box::new(RunSnapshot {
+            elapsed: Nanos(elapsed),
+            done,
+            eta: eta.map(Nanos::from_secs),
+            jobs,
+            last,
+        })));
     }
 
     /// Creates a report of the run so far and emits it, unless the observer has too many to print. If the results
@@ -163,6 +194,7 @@ impl Conductor<'_> {
 
     /// Creates the result of the run.
     pub(super) fn result(mut self) -> RunResult {
+        self.send_snapshot(clock::monotonic(), true);
         self.update_devices();
         if let Some(log) = &mut self.bandwidth_log {
             log.finish(&self.run.jobs, clock::monotonic());

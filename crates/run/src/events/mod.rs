@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
+use fiord_stat::snapshot::RunSnapshot;
 use fiord_types::{Bytes, Errno, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +106,8 @@ pub enum EventKind {
     },
     /// Rates, latencies and remaining time of the run and of each job.
     Progress(Box<Progress>),
+    /// What the jobs have done so far (`--series`, `--metrics`).
+    Snapshot(Box<RunSnapshot>),
     /// A report of the run so far (`--status-interval`, SIGUSR1).
     Status(Box<Report>),
     /// A trigger ends the run early (`--trigger-file`). The states of the jobs are saved.

@@ -4,6 +4,7 @@
 //! | event | while the observer is busy |
 //! |---|---|
 //! | progress | one waits; a newer one replaces it. Its rates and latencies cover the last interval, its totals the whole run, so the observer loses resolution but no I/O |
+//! | snapshots | one waits; a newer one replaces it. Its counts cover the whole run |
 //! | status reports | at most [`MOST_REPORTS`] wait; the run creates no further ones until the observer has received one ([`EventSender::wants_report`]) |
 //! | all others | all wait. A job has a few of them, so the plan bounds their number |
 
@@ -86,8 +87,14 @@ impl EventSender {
         if waiting.ignored {
             return;
         }
-        if matches!(event.kind, EventKind::Progress(_)) {
-            waiting.events.retain(|old| !matches!(old.kind, EventKind::Progress(_)));
+        match event.kind {
+            EventKind::Progress(_) => {
+                waiting.events.retain(|old| !matches!(old.kind, EventKind::Progress(_)));
+            }
+            EventKind::Snapshot(_) => {
+                waiting.events.retain(|old| !matches!(old.kind, EventKind::Snapshot(_)));
+            }
+            _ => {}
         }
         waiting.events.push_back(event);
         queue.changed.notify_one();
@@ -182,6 +189,23 @@ mod tests {
         let mut expected: Vec<EventKind> = (0..100).map(ended).collect();
         expected.insert(99, progress(99));
         assert_eq!(kinds, expected);
+    }
+
+    #[test]
+    fn the_last_snapshot_replaces_those_that_wait() {
+        let (sender, events) = channel();
+        for n in 0..10 {
+            let snapshot = fiord_stat::snapshot::RunSnapshot {
+                elapsed: Nanos::from_secs(n),
+                ..Default::default()
+            };
+            sender.send(progress(n));
+            sender.send(EventKind::Snapshot(Box::new(snapshot)));
+        }
+        drop(sender);
+        let kinds: Vec<EventKind> = events.map(|event| event.kind).collect();
+        let EventKind::Snapshot(last) = &kinds[1] else { panic!("{kinds:?}") };
+        assert_eq!((kinds.len(), last.elapsed), (2, Nanos::from_secs(9)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod disks;
 mod eta;
 mod latency;
 mod progress;
+mod snapshots;
 mod watch;
 
 pub(crate) use device::DeviceActivity;
@@ -12,4 +13,5 @@ pub(crate) use disks::Disks;
 pub(crate) use eta::{Standing, estimate, estimate_job};
 pub(crate) use latency::{LEAD, LatencyMeter};
 pub(crate) use progress::{JobEnd, Meter};
+pub(crate) use snapshots::{KnownJob, SnapshotMeter};
 pub(crate) use watch::JobWatch;

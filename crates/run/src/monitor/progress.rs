@@ -133,7 +133,7 @@ fn grown(now: u64, before: u64) -> u64 {
     now.checked_sub(before).unwrap_or(now)
 }
 
-fn phase(job: &JobPlan, phase: Phase, outcome: JobEnd) -> JobPhase {
+pub(super) fn phase(job: &JobPlan, phase: Phase, outcome: JobEnd) -> JobPhase {
     match (outcome, phase) {
         (JobEnd::Failed, _) => JobPhase::Failed,
         (JobEnd::Succeeded, _) => JobPhase::Reaped,

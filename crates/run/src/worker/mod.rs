@@ -36,10 +36,12 @@ use fiord_engine::{Attachment, FaultLog};
 use fiord_formats::verify::state::VerifyState;
 use fiord_stat::block_errors::BlockErrors;
 use fiord_stat::delays::ThreadDelays;
+use fiord_stat::live::Totals;
 use fiord_stat::recorder::Recorder;
 use fiord_stat::replay::ReplayResults;
 use fiord_stat::samples::{Samples, WindowLimit};
 use fiord_stat::shares::TimeShares;
+use fiord_stat::snapshot::JobCounts;
 use fiord_stat::verify::VerifyResults;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
@@ -138,6 +140,19 @@ pub(crate) trait Files {
     fn zones(&self) -> Result<Vec<Arc<ZoneTable>>, JobError> {
         Ok(Vec::new())
     }
+}
+
+/// What a job has counted so far, for observers that export it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeliveredCounts {
+    /// When the counts were taken, by `CLOCK_MONOTONIC`.
+    pub at: Nanos,
+    /// The job was in its ramp then.
+    pub in_ramp: bool,
+    /// Bytes and I/Os.
+    pub totals: Totals,
+    /// Latencies and errors.
+    pub counts: JobCounts,
 }
 
 /// What a worker has measured: its results at its end, or so far (`--status-interval`, SIGUSR1).

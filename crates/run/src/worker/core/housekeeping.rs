@@ -5,12 +5,13 @@ use std::path::Path;
 
 use fiord_stat::delays::ThreadDelays;
 use fiord_stat::recorder::Recorder;
+use fiord_stat::snapshot::JobCounts;
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
 use fiord_types::{Dir, Errno, Nanos, PerDir};
 
-use super::super::WorkerResult;
 use super::super::hooks::Check;
+use super::super::{DeliveredCounts, WorkerResult};
 use super::JobState;
 use crate::control::StopReason;
 use crate::error::{JobError, Stage};
@@ -34,6 +35,9 @@ impl JobState<'_> {
         if self.control.attention() {
             if self.control.snapshot_wanted() {
                 self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+            }
+            if self.control.counts_wanted() {
+                self.control.deliver_counts(Box::new(self.counts()));
             }
             if self.control.stopped() {
                 self.control.become_quiet();
@@ -177,6 +181,16 @@ impl JobState<'_> {
         let mut recorder = self.recorder.clone();
         self.add_derived_counts(&mut recorder);
         WorkerResult { survived: self.survived.clone(), ..self.result_with(recorder, now) }
+    }
+
+    /// The counts so far.
+    fn counts(&self) -> DeliveredCounts {
+        DeliveredCounts {
+            at: Nanos(fiord_sys::clock::monotonic()),
+            in_ramp: self.ramp.is_some(),
+            totals: JobCounts::totals(&self.recorder),
+            counts: JobCounts::of(&self.recorder),
+        }
     }
 
     /// The results at `now`, without errors and shares.
