@@ -1,0 +1,204 @@
+//! Comparisons of reports, and how they are printed.
+
+use fiord_compare::evidence::EvidenceMethod;
+use fiord_compare::{
+    CompareError, CompareMetric, CompareSettings, CompareVerdict, ComparedRun, ComparedSide,
+    Comparison, ConditionState, FailCondition, compare, json, markdown, page, text,
+};
+
+/// The JSON of a run whose job has this name, rate and 99th percentile. `extra`: further keys of the report.
+fn report(job: &str, iops: f64, p99_ns: u64, extra: &str) -> String {
+    format!(
+        "{{\"fio version\":\"fio-3.36\",\"timestamp\":{},{extra}\"jobs\":[{{\"jobname\":\"{job}\",\
+         \"job options\":{{\"iodepth\":\"4\"}},\"read\":{{\"iops\":{iops},\"bw_bytes\":{},\
+         \"total_ios\":1000,\"clat_ns\":{{\"N\":1000,\"mean\":{}.0,\
+         \"percentile\":{{\"99.000000\":{p99_ns}}}}}}}}}]}}",
+        iops as u64,
+        (iops * 4096.0) as u64,
+        p99_ns / 2
+    )
+}
+
+fn side(place: u8, name: &str, reports: &[String]) -> ComparedSide {
+    let run = |(i, text): (usize, &String)| {
+        ComparedRun::new(format!("{name}{i}"), &fiord_report::read(text).unwrap())
+    };
+    ComparedSide::new(place, name.into(), reports.iter().enumerate().map(run).collect())
+}
+
+/// Runs around a rate and a latency that differ by some per mille.
+fn runs(job: &str, count: usize, iops: f64, p99_ns: u64) -> Vec<String> {
+    let one = |i: usize| {
+        let factor = 1.0 + [0.0, 0.004, -0.003, 0.006, -0.005, 0.002][i % 6] + i as f64 * 1e-5;
+        report(job, iops * factor, (p99_ns as f64 * factor) as u64, "")
+    };
+    (0..count).map(one).collect()
+}
+
+fn compared(a: &[String], b: &[String], settings: CompareSettings) -> Comparison {
+    compare(vec![side(0, "a", a), side(1, "b", b)], settings).unwrap()
+}
+
+fn verdicts(comparison: &Comparison) -> Vec<CompareVerdict> {
+    comparison.contrasts.iter().map(|contrast| contrast.verdict).collect()
+}
+
+fn notes(comparison: &Comparison) -> Vec<&str> {
+    comparison.notes.iter().map(|note| note.id).collect()
+}
+
+#[test]
+fn more_of_a_rate_is_better_and_more_of_a_latency_is_worse() {
+    let (a, b) = (runs("j", 5, 1000.0, 50_000), runs("j", 5, 1200.0, 60_000));
+    let comparison = compared(&a, &b, CompareSettings::default());
+    use CompareVerdict::{Better, Worse};
+    assert_eq!(verdicts(&comparison), [Better, Worse, Worse]);
+    let first = &comparison.contrasts[0];
+    assert_eq!(first.evidence.method, EvidenceMethod::Ranks);
+    assert!((first.evidence.ratio - 1.2).abs() < 0.001);
+    let (low, high) = first.interval_percent().unwrap();
+    assert!(low > 18.0 && low < first.change_percent() && high < 22.0, "{low} {high}");
+    // All values of one side are larger: 2 of 252 outcomes, three results.
+    assert!((first.p - 2.0 / 252.0).abs() < 1e-9 && (first.p_corrected - 6.0 / 252.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_difference_below_the_threshold_is_none() {
+    let (a, b) = (runs("j", 8, 1000.0, 50_000), runs("j", 8, 1015.0, 50_700));
+    let told = compared(&a, &b, CompareSettings::default());
+    assert!(verdicts(&told).iter().all(|verdict| *verdict != CompareVerdict::CannotTell));
+    let settings = |noise| CompareSettings { noise, ..CompareSettings::default() };
+    let near = compared(&a, &b, settings(0.02));
+    assert!(verdicts(&near).iter().all(|verdict| *verdict == CompareVerdict::CannotTell));
+    let far = compared(&a, &b, settings(0.1));
+    assert_eq!(far.contrasts[0].reason, "any difference is below the threshold of 10 %");
+    assert_eq!(far.contrasts[0].runs_needed, None);
+}
+
+#[test]
+fn open_results_say_how_many_runs_are_needed() {
+    let noisy = |base: f64, factors: [f64; 5]| -> Vec<String> {
+        factors.iter().map(|f| report("j", base * f, (50_000.0 * f) as u64, "")).collect()
+    };
+    let a = noisy(1000.0, [1.0, 1.1, 0.9, 1.05, 0.97]);
+    let b = noisy(1050.0, [1.02, 0.93, 1.08, 1.0, 0.95]);
+    let comparison = compared(&a, &b, CompareSettings::default());
+    let first = &comparison.contrasts[0];
+    assert_eq!(first.verdict, CompareVerdict::CannotTell);
+    assert!((20..200).contains(&first.runs_needed.unwrap()), "{:?}", first.runs_needed);
+    let shown = text::text(&comparison);
+    assert!(shown.contains("cannot tell: the runs vary too much"), "{shown}");
+}
+
+#[test]
+fn conditions() {
+    let (a, b) = (runs("j", 6, 1000.0, 50_000), runs("j", 6, 900.0, 54_000));
+    let state = |a: &[String], b: &[String], text: &str| {
+        let conditions = vec![FailCondition::parse(text).unwrap()];
+        let settings = CompareSettings { conditions, ..CompareSettings::default() };
+        compared(a, b, settings).conditions[0].state
+    };
+    assert_eq!(state(&a, &b, "p99>+5%"), ConditionState::Holds);
+    assert_eq!(state(&a, &b, "p99 > 5 %"), ConditionState::Holds);
+    assert_eq!(state(&a, &b, "p99>+9%"), ConditionState::No);
+    assert_eq!(state(&a, &b, "iops<-5%"), ConditionState::Holds);
+    assert_eq!(state(&a, &b, "iops>+0%"), ConditionState::No);
+    assert_eq!(state(&a[..1], &b[..1], "bw<-5%"), ConditionState::Unproven);
+    for (wrong, why) in [
+        ("p99", "neither > nor <"),
+        ("p99>5", "has no %"),
+        ("p99>x%", "not a number"),
+        ("iops<-100%", "below -100 %"),
+        ("speed>1%", "`speed` is not a metric"),
+    ] {
+        let error = FailCondition::parse(wrong).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("To fix:"), "{error}");
+    }
+    let missing = CompareSettings {
+        conditions: vec![FailCondition::parse("p99.9>1%").unwrap()],
+        ..CompareSettings::default()
+    };
+    let error = compare(vec![side(0, "a", &a), side(1, "b", &b)], missing).unwrap_err();
+    assert!(matches!(error, CompareError::NoSuchResult(text) if text == "p99.9>1%"));
+}
+
+#[test]
+fn notes_name_what_makes_results_doubtful() {
+    let mut a = runs("j", 5, 1000.0, 50_000);
+    let mut b = runs("k", 5, 1200.0, 60_000);
+    a.push(a[0].clone());
+    b[1] = b[1].replace("\"iodepth\":\"4\"", "\"iodepth\":\"8\"");
+    let finding = "\"fiord\":{\"schema\":1,\"findings\":[{\"id\":\"cache-hits\",\"severity\":\
+                   \"invalid\",\"what\":\"reads came from memory\"}]},";
+    b[2] = report("k", 1205.0, 60_100, finding);
+    let comparison = compared(&a, &b, CompareSettings::default());
+    let found = notes(&comparison);
+    for id in ["copies", "runs-not-alike", "doubtful-run", "not-interleaved", "other-job-names"] {
+        assert!(found.contains(&id), "{id}: {found:?}");
+    }
+    assert_eq!(comparison.contrasts[0].a.len(), 5);
+    let depth = comparison.differences.iter().find(|d| d.subject == "iodepth of job k").unwrap();
+    assert_eq!(depth.values[0], ('A', "not set".into()));
+    assert_eq!(depth.values[1], ('B', "4 and 8".into()));
+}
+
+#[test]
+fn sides_without_anything_in_common_are_refused() {
+    let both =
+        report("x", 10.0, 100, "").replace("}]}", "},{\"jobname\":\"y\",\"read\":{\"iops\":5}}]}");
+    let error = compare(
+        vec![side(0, "a", &[both]), side(1, "b", &runs("z", 1, 10.0, 100))],
+        CompareSettings::default(),
+    );
+    let message = error.unwrap_err().to_string();
+    assert!(message.contains("x (read), y (read) and z (read)"), "{message}");
+}
+
+#[test]
+fn names_cannot_break_a_page_or_a_table() {
+    let name = "</td><script>alert(1)</script>|a&b";
+    let (a, b) = (runs(name, 5, 1000.0, 50_000), runs(name, 5, 1200.0, 60_000));
+    let comparison = compared(&a, &b, CompareSettings::default());
+    let html = page::page(&comparison);
+    assert!(!html.contains("<script") && html.contains("&lt;script&gt;alert(1)"), "{html}");
+    assert!(html.contains("class=\"better\"") && html.contains("class=\"worse\""));
+    let table = markdown::markdown(&comparison);
+    assert!(table.contains("&lt;/td>&lt;script>alert(1)&lt;/script>\\|a&amp;b"), "{table}");
+    let document: serde_json::Value = serde_json::from_str(&json::json(&comparison)).unwrap();
+    assert_eq!(document["results"][0]["job"], name);
+}
+
+#[test]
+fn three_sides() {
+    let sides = vec![
+        side(0, "a", &runs("j", 6, 1000.0, 50_000)),
+        side(1, "b", &runs("j", 6, 1001.0, 50_010)),
+        side(2, "c", &runs("j", 6, 1300.0, 40_000)),
+    ];
+    let settings =
+        CompareSettings { metrics: vec![CompareMetric::Iops], ..CompareSettings::default() };
+    let shown = text::text(&compare(sides, settings).unwrap());
+    assert!(shown.contains("B cannot tell") && shown.contains("C better"), "{shown}");
+}
+
+#[test]
+fn jobs_of_one_name_count_together() {
+    let job = |iops: u32, bins: &str| {
+        format!(
+            "{{\"jobname\":\"j\",\"read\":{{\"iops\":{iops},\"total_ios\":9,\"clat_ns\":{{\"N\":{iops},\
+             \"mean\":{iops}.0,\"percentile\":{{\"99.000000\":7}},\"bins\":{{{bins}}}}}}}}}"
+        )
+    };
+    let run = |bins: [&str; 2]| {
+        let text = format!("{{\"jobs\":[{},{}]}}", job(10, bins[0]), job(30, bins[1]));
+        side(0, "a", &[text]).runs[0].result.directions[0].clone()
+    };
+    let sum = run(["\"100\":10", "\"200\":30"]);
+    assert_eq!(sum.value(CompareMetric::Iops), Some(40.0));
+    assert_eq!(sum.value(CompareMetric::Mean), Some(25.0));
+    let p = |text| sum.value(CompareMetric::parse(text).unwrap());
+    assert_eq!((p("p25"), p("p26")), (Some(100.0), Some(200.0)));
+    // Percentiles without histograms cannot be added.
+    let without = run(["", "\"200\":30"]);
+    assert_eq!(without.value(CompareMetric::parse("p99").unwrap()), None);
+}
