@@ -3,6 +3,8 @@
 //! | question | module |
 //! |---|---|
 //! | `fiord sweep`: which settings give which result, and where is the knee | [`sweep`] |
+//! | `fiord compare`: which of several sides is better, and how certain is that | [`compare`] |
+//! | `fiord run`: how are jobs repeated, so that their results can be compared | [`repeat`] |
 //! | `fiord suite`: which runs answer one question about a device | [`suite`] |
 //! | `fiord zones`: which zones does a device have, and how are they reset | [`zones`] |
 //! | `fiord devices`: which disks does the machine have, and which links do they share | [`devices`] |
@@ -49,6 +51,7 @@
 pub mod amount;
 pub mod axis;
 pub mod columns;
+pub mod compare;
 pub mod consent;
 pub mod devices;
 pub mod keys;
@@ -56,6 +59,7 @@ pub mod log;
 pub mod powercut;
 pub mod precondition;
 pub mod rejected;
+pub mod repeat;
 pub mod runs;
 pub mod session;
 pub mod skew;

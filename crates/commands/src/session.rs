@@ -50,6 +50,10 @@ pub enum CommandEnd {
     Stopped,
     /// A target has lost or damaged data. The results say so.
     DataLost,
+    /// A condition on a comparison holds. The results say which one.
+    ConditionHolds,
+    /// The measured change is beyond the limit of a condition, but can be chance.
+    ConditionUnproven,
     /// Some of its targets failed. The errors are already reported.
     Failed,
 }

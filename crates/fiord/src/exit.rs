@@ -11,6 +11,8 @@
 //! | 141 | all jobs succeeded, but the reader closed standard output (`fiord … \| head`) |
 //! | 128 | a second signal ended the run without the jobs that hang; the report contains their results so far |
 //! | 130, 143 | a third signal (of subcommands: a second one) ended the program at once; there is no report |
+//! | 247 | `fiord compare`: the measured change is beyond the limit of a condition (`--fail-if`), but can be chance |
+//! | 248 | `fiord compare`: a condition (`--fail-if`) holds |
 //! | 249 | a host of the run was lost or could not be reached; the totals lack its results |
 //! | 250 | `fiord verify`, `fiord powercut`: flushed data is lost, or data is damaged; if that could not be checked: 1 |
 //! | 251 | all jobs succeeded, but a job with `verify_complete` verified less than it wrote |
@@ -39,6 +41,10 @@ pub enum Exit {
     Failure,
     /// Number of failed jobs.
     Failed(usize),
+    /// The measured change is beyond the limit of a condition, but can be chance.
+    ConditionUnproven,
+    /// A condition on a comparison holds.
+    ConditionHolds,
     /// A host of the run was lost or could not be reached.
     Partial,
     /// A target has lost or damaged data.
@@ -65,6 +71,8 @@ impl Exit {
             Exit::Failed(jobs) => jobs.clamp(1, 127) as u8,
             Exit::Signalled => 128,
             Exit::ReaderGone => 141,
+            Exit::ConditionUnproven => 247,
+            Exit::ConditionHolds => 248,
             Exit::Partial => 249,
             Exit::DataLost => 250,
             Exit::Unverified => 251,
@@ -96,10 +104,12 @@ impl From<Exit> for ExitCode {
 mod tests {
     use super::*;
 
-    const OTHERS: [Exit; 8] = [
+    const OTHERS: [Exit; 10] = [
         Exit::Success,
         Exit::Signalled,
         Exit::ReaderGone,
+        Exit::ConditionUnproven,
+        Exit::ConditionHolds,
         Exit::Partial,
         Exit::DataLost,
         Exit::Unverified,

@@ -18,7 +18,8 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{
-    devices, keys, log, powercut, precondition, skew, suite, sweep, trace, verify, zones,
+    compare, devices, keys, log, powercut, precondition, repeat, skew, suite, sweep, trace, verify,
+    zones,
 };
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
@@ -46,6 +47,10 @@ enum Command {
         #[arg(long)]
         unsupported: bool,
     },
+    /// Compare results: which side is better, and how certain is that.
+    Compare(compare::CompareArgs),
+    /// Repeat jobs, so that their results can be compared.
+    Run(repeat::RunArgs),
     /// Run a job at many settings, print a table and find the knee.
     Sweep(sweep::SweepArgs),
     /// Show how a random distribution spreads the I/O over the data.
@@ -144,6 +149,10 @@ fn dispatch(command: Command) -> Exit {
         Command::Options { unsupported: false } => {
             sink::print(&fiord_job::command::help::options())
         }
+        Command::Compare(args) => conclude(|session| compare::run(&args, session)),
+        Command::Run(args) => {
+            launch(args.eta, |session, launcher| repeat::run(&args, session, launcher))
+        }
         Command::Skew(args) => conclude(|session| skew::run(&args, session)),
         Command::Log(args) => conclude(|session| log::run(&args, session)),
         Command::Sweep(args) => {
@@ -179,6 +188,8 @@ fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<CommandEnd, E>)
         Ok(CommandEnd::Stopped) => Exit::Signalled,
         Ok(CommandEnd::Failed) => Exit::Failure,
         Ok(CommandEnd::DataLost) => Exit::DataLost,
+        Ok(CommandEnd::ConditionHolds) => Exit::ConditionHolds,
+        Ok(CommandEnd::ConditionUnproven) => Exit::ConditionUnproven,
         Err(error) => {
             sink::report(format_args!("{error}\n"));
             Exit::Failure

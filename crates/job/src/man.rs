@@ -72,6 +72,14 @@ A third signal (for subcommands: a second one) ended the program immediately, wi
 .B 141
 All jobs succeeded, but the reader of standard output closed it, as with | head.
 .TP
+.B 247
+.B fiord compare
+measured a change beyond the limit of a condition (\\-\\-fail-if), which can be chance.
+.TP
+.B 248
+.B fiord compare
+found that a condition (\\-\\-fail-if) holds.
+.TP
 .B 249
 A host of the run was lost or could not be reached: the totals lack its results.
 .TP

@@ -2,8 +2,8 @@
 
 mod agent;
 mod block_errors;
-mod book;
 mod command_line;
+mod compare;
 mod contents;
 mod coverage;
 mod cpus;
