@@ -1,4 +1,5 @@
-//! Generates documentation from the option table (reference pages) and from the definitions of findings (their pages).
+//! Generates documentation from the option table (reference pages) and from the definitions of findings (their pages),
+//! and the table of contents of the book.
 //! The command line also has subcommands, which only the program knows: its example `pages` writes the manual pages and
 //! the completions, and its tests check that they are current.
 
@@ -29,6 +30,7 @@ fn pages() -> Vec<(String, String)> {
         ("docs/reference.md", reference::reference()),
         ("docs/compatibility.md", reference::compatibility()),
         ("docs/engines.md", engines_page::page()),
+        ("docs/SUMMARY.md", crate::book::summary()),
     ];
     let findings = fiord_doctor::pages::pages();
     let findings = findings.into_iter().map(|(name, text)| (format!("docs/findings/{name}"), text));

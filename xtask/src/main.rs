@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod book;
+mod dist;
 mod docs;
 mod place;
 mod vm;
@@ -13,6 +15,9 @@ const HELP: &str = "\
 cargo xtask TASK
 
   bench   run fiord and fio alternately on the same jobs and print the ratios (bench --help)
+  book    make a book with a search field from docs, in target/book
+          (book --install installs mdbook, which it needs, into target/tools)
+  dist    build a release: program, debug information, packages, tarball, checksums (dist --help)
   docs    write the pages that are generated from the option table: reference, manual, completions
           (docs --check only lists the pages that are out of date)
   vm      boot a Debian kernel with NVMe, zoned and SCSI devices under QEMU and run the scenarios of
@@ -23,6 +28,8 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.first().map(String::as_str) {
         Some("bench") => bench::main(&args[1..]).map(|()| ExitCode::SUCCESS),
+        Some("book") => book::task(&args[1..]).map(|()| ExitCode::SUCCESS),
+        Some("dist") => dist::main(&args[1..]).map(|()| ExitCode::SUCCESS),
         Some("docs") => docs::task(&args[1..]).map(|()| ExitCode::SUCCESS),
         Some("vm") => vm::main(&args[1..]),
         Some("--help" | "-h" | "help") | None => {

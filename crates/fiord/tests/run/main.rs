@@ -2,6 +2,7 @@
 
 mod agent;
 mod block_errors;
+mod book;
 mod command_line;
 mod compare;
 mod contents;
