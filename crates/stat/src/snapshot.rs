@@ -33,8 +33,8 @@ pub struct JobSnapshot {
     pub name: String,
     /// What the job does.
     pub phase: JobPhase,
-    /// Time since the run began at which `totals` and `counts` were taken. Workers deliver them a little before the
-    /// snapshot.
+    /// Time since the run began at which `totals` and `counts` were taken: when its worker delivered them for this
+    /// snapshot, usually within microseconds.
     pub at: Nanos,
     /// Directions that the job uses.
     pub uses: PerDir<bool>,

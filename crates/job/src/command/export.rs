@@ -275,6 +275,7 @@ mod tests {
             "--series=a.csv --series-interval=1ms",
             "--metrics-linger=5 --metrics=a.prom",
             "--series=a.csv --series-format=xml",
+            "--server --metrics=:9300",
         ] {
             assert!(refused(line), "{line}");
         }

@@ -428,6 +428,11 @@ impl Reading {
                 "To fix: leave the job out, and name it at the client: fiord --client=HOST job.fio";
             self.wrong.push(error.help(help));
         }
+        if is_server && self.general.export.wants_any() {
+            let what = "a server exports nothing: its clients get what the jobs measure";
+            let help = "To fix: leave out --series and --metrics, and name them at the client";
+            self.wrong.push(Diagnostic::error(what, None).help(help));
+        }
         for (option, is_set) in
             [("daemonize", server.pid_file.is_some()), ("policy", server.policy.is_some())]
         {

@@ -55,24 +55,24 @@ impl Conductor<'_> {
     /// Emits a snapshot if one is due.
     pub(super) fn snapshot(&mut self, now: u64) {
         let run = Arc::clone(&self.run);
-        if self.snapshots.as_mut().is_some_and(|meter| meter.is_due(&run, now)) {
-            self.send_snapshot(now, false);
+        if let Some(at) = self.snapshots.as_mut().and_then(|meter| meter.due(&run, now)) {
+            self.send_snapshot(at, false);
         }
     }
 
-    /// Emits a snapshot if the run is exported. `last`: the run is over.
-    fn send_snapshot(&mut self, now: u64, last: bool) {
+    /// Emits the snapshot of a moment, ns, if the run is exported. `last`: the run is over.
+    fn send_snapshot(&mut self, at: u64, last: bool) {
         let Some(meter) = &mut self.snapshots else { return };
         let run = &*self.run;
-        let all = standings(run, &self.entries, now);
-        let elapsed = now.saturating_sub(self.began);
+        let all = standings(run, &self.entries, at);
+        let elapsed = at.saturating_sub(self.began);
         let (eta, done) = estimate(&run.plan.jobs, &all, elapsed);
         let known = self.entries.iter().zip(all).map(|(entry, standing)| KnownJob {
             standing,
             end: outcome(entry),
             worker: entry.finished.as_ref().and_then(|finished| finished.worker.as_ref()),
         });
-        let jobs = meter.jobs(run, known, (self.began, now), last);
+        let jobs = meter.jobs(run, known, (self.began, at), last);
         self.events.send(EventKind::Snapshot(Box::new(RunSnapshot {
             elapsed: Nanos(elapsed),
             done,

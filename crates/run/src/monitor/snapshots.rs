@@ -4,6 +4,7 @@ use fiord_stat::live::Totals;
 use fiord_stat::progress::JobPhase;
 use fiord_stat::samples::Samples;
 use fiord_stat::snapshot::{JobCounts, JobSnapshot};
+use fiord_sys::clock;
 use fiord_types::{Dir, Nanos, PerDir};
 
 use super::progress::phase;
@@ -12,8 +13,8 @@ use crate::control::Phase;
 use crate::shared::{Run, Shared};
 use crate::worker::{DeliveredCounts, WorkerResult};
 
-/// How long before a snapshot the counts are requested, ns. A worker delivers them after the batch that it works on.
-const LEAD: u64 = 50_000_000;
+/// How long a snapshot waits for the counts, ns. A worker delivers them after the batch that it works on.
+const PATIENCE: u64 = 50_000_000;
 
 /// Collects the counts of the jobs for snapshots.
 #[derive(Debug)]
@@ -22,8 +23,8 @@ pub(crate) struct SnapshotMeter {
     interval: u64,
     /// When the next snapshot is due, ns.
     due: u64,
-    /// The counts are requested for the next snapshot.
-    requested: bool,
+    /// When the counts of the next snapshot were requested, ns.
+    requested: Option<u64>,
     /// The latest counts of each job, as far as they belong to its present part: its ramp or what follows.
     latest: Vec<DeliveredCounts>,
 }
@@ -44,41 +45,42 @@ impl SnapshotMeter {
         let interval = interval.0.max(1);
         let due = began.saturating_add(interval);
         let latest = vec![DeliveredCounts::default(); jobs];
-        SnapshotMeter { interval, due, requested: false, latest }
+        SnapshotMeter { interval, due, requested: None, latest }
     }
 
-    /// When [`SnapshotMeter::is_due`] has something to do, ns.
+    /// When [`SnapshotMeter::due`] has something to do, ns.
     pub(crate) fn next(&self) -> u64 {
-        let lead = if self.requested { 0 } else { LEAD.min(self.interval / 2) };
-        self.due.saturating_sub(lead)
+        let patience = PATIENCE.min(self.interval / 2);
+        self.requested.map_or(self.due, |at| at.saturating_add(patience))
     }
 
-    /// Whether a snapshot must be taken. Requests the counts a little earlier.
-    pub(crate) fn is_due(&mut self, run: &Run, now: u64) -> bool {
-        if now >= self.due {
+    /// The time of the snapshot that must be taken now, ns: when its counts were requested. `None`: none.
+    pub(crate) fn due(&mut self, run: &Run, now: u64) -> Option<u64> {
+        if now < self.next() {
+            return None;
+        }
+        let Some(requested) = self.requested.take() else {
             let missed = (now - self.due) / self.interval;
             self.due = self.due.saturating_add(self.interval.saturating_mul(missed + 1));
-            self.requested = false;
-            return true;
-        }
-        if !self.requested && now >= self.next() {
-            self.requested = true;
+            self.requested = Some(now);
             let measured = |phase| (Phase::Ramp..Phase::Ended).contains(&phase);
             let running = run.jobs.iter().filter(|job| measured(job.control.phase()));
             running.for_each(|job| job.control.request_counts());
-        }
-        false
+            return None;
+        };
+        Some(requested)
     }
 
-    /// The state of each job at `now`. `began`: when the run began, ns. `last`: the run is over.
+    /// The state of each job. `began`: when the run began, ns. `at`: time of the snapshot, ns. `last`: the run is over.
     pub(crate) fn jobs<'a>(
         &mut self,
         run: &Run,
         known: impl Iterator<Item = KnownJob<'a>>,
-        (began, now): (u64, u64),
+        (began, at): (u64, u64),
         last: bool,
     ) -> Vec<JobSnapshot> {
-        let elapsed = now.saturating_sub(began);
+        let elapsed = at.saturating_sub(began);
+        let now = clock::monotonic();
         let jobs = run.jobs.iter().zip(&mut self.latest).zip(&run.plan.jobs).zip(known);
         let one = |(((shared, latest), job), known): (((&Shared, &mut _), _), KnownJob<'a>)| {
             let mut phase = phase(job, shared.control.phase(), known.end);
