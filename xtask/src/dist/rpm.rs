@@ -28,7 +28,7 @@ const COMPAT: &str = "\
 Summary: Command fio that runs fiord
 Requires: %{name} = %{version}-%{release}
 Requires(post): /usr/sbin/update-alternatives
-Requires(preun): /usr/sbin/update-alternatives
+Requires(postun): /usr/sbin/update-alternatives
 Provides: fio = 3.42
 Conflicts: fio
 
@@ -40,7 +40,7 @@ scripts that call fio. Other programs can be chosen with update-alternatives.
 /usr/sbin/update-alternatives --install /usr/bin/fio fio /usr/bin/fiord 60 \\
     --slave /usr/share/man/man1/fio.1.gz fio.1.gz /usr/share/man/man1/fiord.1.gz
 
-%preun fio-compat
+%postun fio-compat
 if [ \"$1\" = 0 ]; then
     /usr/sbin/update-alternatives --remove fio /usr/bin/fiord
 fi
