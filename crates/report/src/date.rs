@@ -6,7 +6,8 @@ const MONTHS: [&str; 12] =
 
 /// Formats the date and time at `unix_s` seconds after 1970 (UTC), for a zone `offset_s` seconds east of
 /// Greenwich.
-pub(crate) fn words(unix_s: u64, offset_s: i32) -> String {
+#[must_use]
+pub fn words(unix_s: u64, offset_s: i32) -> String {
     let local = unix_s.saturating_add_signed(i64::from(offset_s));
     let (days, second) = (local / 86400, local % 86400);
     let (year, month, day) = civil(days);

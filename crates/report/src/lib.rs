@@ -1,4 +1,5 @@
-//! Output formats: a report as text, JSON and terse. [`mod@read`] turns JSON, fiord's or fio's, back into a report.
+//! Output formats: a report as text, JSON and terse. [`mod@read`] turns JSON, fiord's or fio's, back into a report, also
+//! from a page of `--html` ([`embedded`]).
 //!
 //! Pure functions of [`fiord_stat::report::Report`] and of the few structs behind the header and
 //! live lines. Nothing here computes a statistic.
@@ -16,13 +17,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod date;
+pub mod embedded;
 pub mod header;
 pub mod hosts;
 pub mod live;
 pub mod output;
 pub mod read;
 
-mod date;
 mod json;
 mod names;
 mod normal;
@@ -33,5 +35,5 @@ mod terse;
 pub use json::{json, json_plus};
 pub use normal::findings::not_checked;
 pub use normal::{normal, unit_work};
-pub use read::{ReadError, read, read_all};
+pub use read::{ReadError, read, read_all, read_hosts};
 pub use terse::{TerseVersion, terse};

@@ -12,7 +12,15 @@ use fiord_types::{Dir, Nanos, PerDir};
 
 use super::node::Node;
 
+/// What is under the key, with the findings of all hosts.
 pub(super) fn extras(node: Node<'_>) -> Extras {
+    let mut extras = own(node);
+    extras.findings.extend(findings_of_hosts(node));
+    extras
+}
+
+/// What is under the key, without the findings of hosts.
+pub(super) fn own(node: Node<'_>) -> Extras {
     Extras {
         clock: node.find("clock").map(|clock| ClockReport {
             source: clock.text("source"),
@@ -24,7 +32,11 @@ pub(super) fn extras(node: Node<'_>) -> Extras {
         slices: node.list("latency_slices").map(slices).collect(),
         spec: node.list("spec").map(spec).collect(),
         devices: node.list("devices").map(device).collect(),
-        findings: node.list("findings").map(finding).chain(findings_of_hosts(node)).collect(),
+        findings: node.list("findings").map(finding).collect(),
+        // A description that this version does not understand is left out.
+        machine: node
+            .find("machine")
+            .and_then(|machine| serde_json::from_value(machine.to_json()).ok()),
         unchecked: node.list("not_checked").map(unchecked).collect(),
         interim: node.flag("interim"),
         ..Extras::default()

@@ -6,6 +6,8 @@
 //! default, so a key may be added without a new version. The version increases when a key changes its meaning.
 //! Stored reports in `tests/stored/` check this.
 //!
+//! A page of `--html` or `fiord report` is read like the JSON that it contains ([`crate::embedded`]).
+//!
 //! A report of many hosts is read as one of all their jobs, without the sum of all hosts, and with the findings of all hosts.
 //!
 //! JSON contains less than a [`Report`]: thread ids, delays of threads, timelines and texts of errors are empty in a
@@ -16,6 +18,7 @@
 //! | where in a file are the documents | this one |
 //! | the object of a job | `job.rs` |
 //! | terse lines | `terse.rs` |
+//! | a report of many hosts, host by host | `hosts.rs` |
 //! | the key `fiord` | `extras.rs` |
 //! | injected faults of a job | `faults.rs` |
 //! | connections of a job | `network.rs` |
@@ -25,6 +28,7 @@
 mod extras;
 mod faults;
 mod flash;
+mod hosts;
 mod job;
 mod network;
 mod node;
@@ -32,11 +36,12 @@ mod replay;
 mod terse;
 mod verify;
 
-use fiord_stat::hosts::ALL_CLIENTS;
+use fiord_stat::hosts::{ALL_CLIENTS, HostsReport};
 use fiord_stat::report::{DiskCounts, DiskReport, Extras, JobReport, Report, SCHEMA};
 use fiord_types::Nanos;
 use serde_json::Deserializer;
 
+use crate::embedded::{EmbeddedError, embedded, is_page};
 use node::{Node, Value};
 
 /// Why a text is not a report.
@@ -58,6 +63,9 @@ pub enum ReadError {
         "the report has version {0}; this fiord reads versions up to {SCHEMA}. To fix: use a newer fiord"
     )]
     Later(u32),
+    /// The data of a page cannot be read.
+    #[error(transparent)]
+    Page(#[from] EmbeddedError),
 }
 
 /// Reads the final report of a run.
@@ -75,6 +83,34 @@ pub fn read(text: &str) -> Result<Report, ReadError> {
 /// # Errors
 /// The text contains no report, or one that this version cannot read.
 pub fn read_all(text: &str) -> Result<Vec<Report>, ReadError> {
+    if is_page(text) {
+        let results = embedded(text)?;
+        let reports = results.iter().map(|result| documents(&result.json));
+        return Ok(reports.collect::<Result<Vec<_>, _>>()?.concat());
+    }
+    documents(text)
+}
+
+/// Reads the final report of a run on many hosts. A run on one machine is a report without hosts.
+///
+/// # Errors
+/// The text contains no report, or one that this version cannot read.
+pub fn read_hosts(text: &str) -> Result<HostsReport, ReadError> {
+    let mut found = None;
+    let begin = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
+    let mut rest = &text[begin.ok_or(ReadError::NoDocument)?..];
+    while rest.starts_with('{') {
+        let mut documents = Deserializer::from_str(rest).into_iter::<Value>();
+        let Some(document) = documents.next() else { break };
+        let document = document?;
+        found = Some(hosts::hosts(Node(&document), report(Node(&document))?));
+        rest = rest[documents.byte_offset()..].trim_start();
+    }
+    found.ok_or(ReadError::NoDocument)
+}
+
+/// Reads all documents of a text that is no page.
+fn documents(text: &str) -> Result<Vec<Report>, ReadError> {
     let begin = match text.starts_with('{') {
         true => Some(0),
         false => text.find("\n{").map(|line_end| line_end + 1),

@@ -202,6 +202,20 @@ impl<'a> Node<'a> {
         entries.iter().map(|(key, value)| (key.as_str(), Node(value)))
     }
 
+    /// The texts of a list.
+    pub(super) fn texts(self, key: &str) -> Vec<String> {
+        self.list(key).map(Node::string).collect()
+    }
+
+    /// The texts of the object itself: name and value.
+    pub(super) fn pairs(self) -> Vec<(String, String)> {
+        let entries = match self.0 {
+            Value::Object(entries) => entries.as_slice(),
+            _ => &[],
+        };
+        entries.iter().map(|(name, value)| (name.clone(), Node(value).string())).collect()
+    }
+
     /// An object of options: name and value.
     pub(super) fn options(self, key: &str) -> Vec<(String, String)> {
         self.entries(key).map(|(name, value)| (name.to_owned(), value.string())).collect()
