@@ -5,6 +5,7 @@
 //! |---|---|
 //! | which steps lead from the invocation to the report | [`prepared`] |
 //! | when is the machine surveyed for findings | `survey.rs` |
+//! | what is this machine, in a report | `machine.rs` |
 //! | what does `fiord check` do | [`mod@check`] |
 //! | what introduces the jobs before a run | [`introduction`] |
 //! | how do Ctrl-C and SIGUSR1 reach the run | [`signals`] |
@@ -33,6 +34,7 @@ pub mod agent;
 pub mod check;
 pub mod coordinator;
 pub mod introduction;
+mod machine;
 mod peer_ends;
 pub mod prepared;
 pub mod protection;

@@ -21,6 +21,7 @@ use fiord_sys::host;
 use fiord_types::Nanos;
 
 use crate::introduction::Introduction;
+use crate::machine;
 use crate::survey::Surveyor;
 
 /// Jobs that are valid and planned. No target was touched.
@@ -159,6 +160,7 @@ impl<'a> Prepared<'a> {
         if wanted && result.stuck.is_empty() {
             surveyor.after_end(self.typed(), &mut result.report);
         }
+        result.report.extras.machine = Some(machine::machine(surveyor.disks()));
         // A signal after the run stops the collection of findings.
         if result.signal.is_none()
             && let Some(Interrupt::End(signal)) = interrupts.next()

@@ -13,6 +13,7 @@ use fiord_run::events::{EventKind, EventSender};
 use fiord_stat::finding::Unchecked;
 use fiord_stat::report::Report;
 use fiord_sys::signal;
+use fiord_sys::survey::Disk;
 
 /// Interval between checks for a signal.
 const POLL: Duration = Duration::from_millis(20);
@@ -46,6 +47,11 @@ impl<'a> Surveyor<'a> {
             let what = format!("{}: {what}: {evidence}. {to_fix}", finding.id);
             events.send(EventKind::Warning { job: None, what });
         }
+    }
+
+    /// The disks under the targets, before the run; none without a survey.
+    pub(crate) fn disks(&self) -> &[Disk] {
+        self.before.as_ref().map_or(&[], |machine| machine.devices.disks.as_slice())
     }
 
     /// Adds all findings to the report. If a signal interrupted the survey, adds only an entry that says so.

@@ -24,6 +24,7 @@ pub(super) fn extras(extras: &Extras) -> Option<Value> {
         ];
         keys.push(("clock".into(), Value::Object(object)));
     }
+    keys.extend(extras.machine.as_ref().map(|machine| ("machine".into(), Value::of(machine))));
     if let Some(generator) = &extras.generator {
         keys.push(("generator".into(), self::generator(generator)));
     }

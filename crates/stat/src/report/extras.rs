@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::generator::GeneratorReport;
 use super::idleness::CpuIdleness;
+use super::machine::MachineReport;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
 use crate::slices::SliceTable;
@@ -15,6 +16,9 @@ use crate::timeline::IopsTimeline;
 pub struct Extras {
     /// The clock that timed the latencies.
     pub clock: Option<ClockReport>,
+    /// The machine that ran the jobs, and the devices under their targets. `None` in reports of other programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineReport>,
     /// The cost of the load generator itself.
     #[serde(default)]
     pub generator: Option<GeneratorReport>,

@@ -8,6 +8,7 @@ mod generator;
 mod group;
 mod idleness;
 mod job;
+mod machine;
 mod steady;
 
 use fiord_types::Nanos;
@@ -21,6 +22,7 @@ pub use generator::{Ceiling, GeneratorReport, JobShares};
 pub use group::{GroupDir, GroupReport};
 pub use idleness::{CpuIdleness, UnitWork};
 pub use job::{ErrorReport, JobReport, SyncReport, Unified};
+pub use machine::{DeviceFacts, MachineReport};
 pub use steady::{SteadyKind, SteadyState};
 
 /// The version of this data model. It increases when a field changes its meaning.
