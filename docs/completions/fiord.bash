@@ -183,6 +183,7 @@ _fiord() {
         --bandwidth-log=
         --minimal
         --output-format=
+        --html=
         --append-terse=
         --terse-version=
         --version

@@ -6,6 +6,7 @@ complete -c fiord -l output -r -d 'Write results to FILE instead of standard out
 complete -c fiord -l bandwidth-log -r -d 'Write the bandwidth of all jobs together to NAME-read_bw.log, NAME-write_bw.log and NAME-trim_bw.log; NAME is `agg` by default'
 complete -c fiord -l minimal -d 'Print results as one terse line per job'
 complete -c fiord -l output-format -r -d 'Print results as normal, terse, json or json+; several formats are separated by commas'
+complete -c fiord -l html -r -d 'Also write the results with charts to FILE, one HTML page that works offline (docs/report.md)'
 complete -c fiord -l append-terse -r -d 'Print terse lines after the selected format'
 complete -c fiord -l terse-version -r -d 'Version of the terse format: 2, 3 (default), 4 or 5'
 complete -c fiord -l version -d 'Print the version and exit'

@@ -14,6 +14,7 @@
 //! | `fiord log`: what do logs of bandwidth, IOPS and latencies contain | [`log`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //! | `fiord trace`: what does a trace contain, and which job approximates it | [`trace`] |
+//! | `fiord report`: how do results become a page | [`report`] |
 //! | `fiord keys`: which key has this host, and which keys does it trust | [`keys`] |
 //!
 //! What they share:
@@ -60,6 +61,7 @@ pub mod powercut;
 pub mod precondition;
 pub mod rejected;
 pub mod repeat;
+pub mod report;
 pub mod runs;
 pub mod session;
 pub mod skew;

@@ -7,6 +7,7 @@
 use std::io;
 
 use fiord_app::introduction::Introduction;
+use fiord_html::result::PageResult;
 use fiord_job::command::{Eta, Format, GeneralOptions};
 use fiord_report::output::{self, Formats};
 use fiord_report::{TerseVersion, header};
@@ -18,6 +19,7 @@ use fiord_types::program::message;
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::live_line::LiveLine;
+use crate::page_file::PageFile;
 use crate::sink::{self, Sink, complain, report};
 
 /// Returns the requested output formats.
@@ -53,6 +55,8 @@ pub(crate) fn wants_live_line(general: &GeneralOptions) -> bool {
 /// Prints the events of a run.
 pub(crate) struct Console {
     sink: Sink,
+    /// Where the page of `--html` goes.
+    page: Option<PageFile>,
     formats: Formats,
     debug: Option<Debug>,
     live: LiveLine,
@@ -62,9 +66,15 @@ pub(crate) struct Console {
 
 impl Console {
     /// Creates a console for an invocation.
-    pub(crate) fn new(sink: Sink, general: &GeneralOptions, debug: Option<Debug>) -> Self {
+    pub(crate) fn new(
+        sink: Sink,
+        page: Option<PageFile>,
+        general: &GeneralOptions,
+        debug: Option<Debug>,
+    ) -> Self {
         Console {
             sink,
+            page,
             formats: formats(general),
             debug,
             live: LiveLine::new(general),
@@ -101,7 +111,11 @@ impl Console {
     pub(crate) fn finish(mut self, report: &Report, exit: Exit) -> Exit {
         self.live.end(&self.sink);
         self.report(report);
-        self.sink.end(exit)
+        let exit = self.sink.end(exit);
+        match self.page {
+            Some(page) => page.finish(PageResult::Run(Box::new(report.clone())), exit),
+            None => exit,
+        }
     }
 
     /// Writes a report in all formats; the sink makes it visible at once.

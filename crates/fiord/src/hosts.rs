@@ -31,6 +31,7 @@ use crate::console::wants_live_line;
 use crate::exit::Exit;
 use crate::exports::Exports;
 use crate::invoke;
+use crate::page_file::PageFile;
 use crate::sink::{Sink, report};
 
 /// Runs a command line that names hosts.
@@ -153,6 +154,7 @@ fn execute(
     // Before the signal handlers: opening a pipe can wait, and then Ctrl-C ends the program.
     let sink =
         Sink::open(general.output.as_deref()).map_err(|why| NotRun::failed(&why.to_string()))?;
+    let page = PageFile::of(general).map_err(|why| NotRun::failed(&why.to_string()))?;
     let mut signals = FromSignals::install()
         .map_err(|error| NotRun::failed(&format!("cannot install signal handlers: {error}")))?;
     let mut fabric = match connector.connect(&mut run, &mut signals, general) {
@@ -173,7 +175,7 @@ fn execute(
     };
     signals.report_on_second();
     let stopped = signals.stop_asked();
-    let mut console = HostsConsole::new(sink, general, &run.order, exports);
+    let mut console = HostsConsole::new((sink, page), general, &run.order, exports);
     let surroundings = Surroundings::new(signals, general.status_interval.map(Nanos));
     let outcome = coordinate(&mut *fabric, &run, surroundings, &mut console);
     let report = coordinator::report(outcome, general);

@@ -24,6 +24,7 @@ use crate::exit::Exit;
 use crate::exports::Exports;
 use crate::findings;
 use crate::help;
+use crate::page_file::PageFile;
 use crate::server;
 use crate::sink::{self, Sink, complain, report};
 use crate::subcommand;
@@ -165,6 +166,10 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
+    let page = match PageFile::open(general) {
+        Ok(page) => page,
+        Err(exit) => return exit,
+    };
     let mut exports = match Exports::open(general, &[host::name()]) {
         Ok(exports) => exports,
         Err(exit) => return exit,
@@ -176,7 +181,7 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
         debug: debug.as_ref().map(Debug::output),
         ..RunSettings::default()
     };
-    let mut console = Console::new(sink, general, debug);
+    let mut console = Console::new(sink, page, general, debug);
     console.notice(notes);
     console.introduce(&jobs.introduction());
     interrupts.report_on_second();

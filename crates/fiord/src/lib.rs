@@ -40,6 +40,7 @@ mod help;
 mod hosts;
 mod invoke;
 mod live_line;
+mod page_file;
 pub mod pages;
 pub mod ranks;
 mod server;

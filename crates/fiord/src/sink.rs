@@ -35,7 +35,7 @@ enum Failed {
     Write(io::Error),
 }
 
-/// The file of `--output` cannot be opened.
+/// The file of `--output` or `--html` cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("output file open error: {path}: {}\n  To fix: {}", Errno::explain(.source), remedy(.source))]
 pub(crate) struct OutputFile {

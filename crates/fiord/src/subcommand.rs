@@ -18,8 +18,8 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{
-    compare, devices, keys, log, powercut, precondition, repeat, skew, suite, sweep, trace, verify,
-    zones,
+    compare, devices, keys, log, powercut, precondition, repeat, report, skew, suite, sweep, trace,
+    verify, zones,
 };
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
@@ -71,6 +71,8 @@ enum Command {
     Powercut(powercut::PowercutArgs),
     /// Summarize a trace of I/Os, and write a job that approximates it.
     Trace(trace::TraceArgs),
+    /// Show results of earlier runs as an HTML page.
+    Report(report::ReportArgs),
     /// Make, show and trust the keys of connections between hosts.
     Keys(keys::KeysArgs),
     /// Explain a command or a job option.
@@ -168,6 +170,7 @@ fn dispatch(command: Command) -> Exit {
         Command::Precondition(args) => fill(&args),
         Command::Verify(args) => conclude(|session| verify::run(&args, session)),
         Command::Trace(args) => conclude(|session| trace::run(&args, session)),
+        Command::Report(args) => conclude(|session| report::run(&args, session)),
         Command::Keys(args) => conclude(|session| keys::run(&args, session)),
         Command::Devices(args) => conclude(|session| devices::run(&args, session)),
         Command::Help { topic } => help::explain(&topic),

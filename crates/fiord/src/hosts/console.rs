@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use fiord_app::coordinator;
 use fiord_app::coordinator::logs::FetchError;
 use fiord_fabric::conductor::{HostOrder, HostsEvent, RunOrder};
+use fiord_html::result::PageResult;
 use fiord_job::command::GeneralOptions;
 use fiord_report::hosts;
 use fiord_report::output::Formats;
@@ -20,11 +21,14 @@ use crate::console::{formats, header_of, job_failed, terminating};
 use crate::exit::Exit;
 use crate::exports::Exports;
 use crate::live_line::LiveLine;
+use crate::page_file::PageFile;
 use crate::sink::{self, Sink, complain, report};
 
 /// Prints the events of a run on many hosts, and its report.
 pub(crate) struct HostsConsole {
     sink: Sink,
+    /// Where the page of `--html` goes.
+    page: Option<PageFile>,
     formats: Formats,
     hosts: Vec<HostNameLines>,
     live: LiveLine,
@@ -53,7 +57,7 @@ struct HostNameLines {
 impl HostsConsole {
     /// Creates a console for a run.
     pub(crate) fn new(
-        sink: Sink,
+        (sink, page): (Sink, Option<PageFile>),
         general: &GeneralOptions,
         order: &RunOrder,
         exports: Option<Exports>,
@@ -71,6 +75,7 @@ impl HostsConsole {
         };
         HostsConsole {
             sink,
+            page,
             formats: formats(general),
             hosts: order.hosts.iter().map(host).collect(),
             live: LiveLine::new(general),
@@ -241,6 +246,10 @@ impl HostsConsole {
         self.write(report);
         let exit = if self.failed && exit == Exit::Success { Exit::Failure } else { exit };
         let exit = self.sink.end(exit);
+        let exit = match self.page {
+            Some(page) => page.finish(PageResult::Hosts(Box::new(report.clone())), exit),
+            None => exit,
+        };
         let Some(exports) = self.exports else { return exit };
         for (index, host) in report.hosts.iter().enumerate() {
             let own = host.report.iter().flat_map(|report| &report.extras.findings);

@@ -36,6 +36,7 @@ mod networks;
 mod order;
 mod output;
 mod pace;
+mod pages;
 mod peers;
 mod percentiles;
 mod places;

@@ -156,6 +156,8 @@ pub struct ServerOptions {
 pub struct GeneralOptions {
     /// `--output`: the file for results. Standard output if `None`.
     pub output: Option<String>,
+    /// `--html`: the file for the page with the results. `None`: no page.
+    pub html: Option<String>,
     /// `--output-format`, `--minimal` and `--append-terse`: the formats in the order of the command
     /// line, without repetitions. Never empty.
     pub formats: Vec<Format>,
@@ -211,6 +213,7 @@ impl Default for GeneralOptions {
     fn default() -> Self {
         GeneralOptions {
             output: None,
+            html: None,
             formats: vec![Format::Normal],
             terse_version: 3,
             eta: Eta::Auto,
@@ -252,6 +255,7 @@ impl GeneralOptions {
         }
         match def.name {
             "output" => self.output = Some(value.to_string()),
+            "html" => self.html = Some(page_file(value)?),
             "output-format" => self.formats = formats(value)?,
             "minimal" => self.formats = vec![Format::Terse],
             "append-terse" if !self.formats.contains(&Format::Terse) => {
@@ -308,6 +312,15 @@ impl GeneralOptions {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// The file of `--html`. Standard output belongs to the other formats.
+fn page_file(text: &str) -> Result<String, ValueError> {
+    match text {
+        "-" => Err(ValueError::new("the page cannot go to standard output")
+            .with_help("To fix: write --html=FILE")),
+        file => Ok(file.to_string()),
     }
 }
 

@@ -172,6 +172,12 @@ pub static COMMANDS: &[CommandDef] = &[
         "Print results as normal, terse, json or json+; several formats are separated by commas",
     ).group(HelpGroup::Results)
     .letter('F'),
+    built(
+        "html",
+        Required("FILE"),
+        "Also write the results with charts to FILE, one HTML page that works offline (docs/report.md)",
+    )
+    .only_fiord(),
     built("append-terse", Optional("0|1"), "Print terse lines after the selected format").group(HelpGroup::Results)
         .letter('f'),
     built("terse-version", Required("N"), "Version of the terse format: 2, 3 (default), 4 or 5").group(HelpGroup::Results)

@@ -1,0 +1,62 @@
+//! Why there is no page.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+use fiord_html::result::ResultError;
+use fiord_types::Errno;
+
+use crate::session::CannotPrint;
+
+/// Why `fiord report` wrote no page.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The page would go to a terminal.
+    #[error("the page would go to the terminal\nTo fix: add -o FILE.html")]
+    Terminal,
+    /// A file cannot be read.
+    #[error("cannot read {path}: {}\nTo fix: {}", Errno::explain(.source), remedy(.source))]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A file is not text.
+    #[error(
+        "{path} is not text\nTo fix: name a result, such as the file of --output-format=json+ --output=FILE"
+    )]
+    NotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is not a result.
+    #[error("cannot read the results in {path}: {source}")]
+    Result {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: ResultError,
+    },
+    /// The page cannot be written.
+    #[error("cannot write {path}: {}", Errno::explain(.source))]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The page cannot be written to standard output.
+    #[error(transparent)]
+    Print(#[from] CannotPrint),
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound => "check the name",
+        ErrorKind::IsADirectory => {
+            "name a file; `fiord sweep --format=json` prints the results of a directory"
+        }
+        _ => "check the permissions of the file",
+    }
+}

@@ -1,0 +1,83 @@
+//! `fiord report`: results of earlier runs as an HTML page.
+//!
+//! | question | module |
+//! |---|---|
+//! | which files can it read, and where does the page go | this one |
+//! | which errors are there | `error.rs` |
+
+mod error;
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use fiord_html::page;
+use fiord_html::result::{self, NamedResult};
+use fiord_sys::file::FileGuard;
+use fiord_sys::terminal;
+
+pub use error::ReportError;
+
+use crate::session::{CommandEnd, Session};
+
+/// Command line of `fiord report`.
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Results: JSON of fiord or fio, terse lines, JSON of a sweep or suite, or pages of `--html`. `-`: standard input.
+    #[arg(required = true, value_name = "RESULT")]
+    pub results: Vec<PathBuf>,
+    /// File for the page; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Reads the results and writes the page.
+///
+/// # Errors
+/// A result cannot be read, or the page cannot be written.
+pub fn run(args: &ReportArgs, session: &mut Session) -> Result<CommandEnd, ReportError> {
+    let to_terminal = args.output.is_none() && terminal::is_terminal(io::stdout());
+    if to_terminal {
+        return Err(ReportError::Terminal);
+    }
+    let mut results: Vec<NamedResult> = Vec::new();
+    for path in &args.results {
+        let text = text(path)?;
+        let failed = |source| ReportError::Result { path: path.clone(), source };
+        results.append(&mut result::read(&name(path), &text).map_err(failed)?);
+    }
+    let page = page::page(&results);
+    match &args.output {
+        None => session.print(&page)?,
+        Some(path) => write(path, &page)?,
+    }
+    Ok(CommandEnd::Done)
+}
+
+/// The text of a result.
+fn text(path: &Path) -> Result<String, ReportError> {
+    let failed = |source| ReportError::Read { path: path.to_owned(), source };
+    if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map_err(failed)?;
+        return Ok(text);
+    }
+    let bytes = fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|_| ReportError::NotText { path: path.to_owned() })
+}
+
+/// The name of a result: that of its file.
+fn name(path: &Path) -> String {
+    if path == Path::new("-") {
+        return String::new();
+    }
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+fn write(path: &Path, page: &str) -> Result<(), ReportError> {
+    let failed = |source| ReportError::Write { path: path.to_owned(), source };
+    // The user typed the path, so it may point anywhere.
+    let file = FileGuard::typed().allow_system(true).replace(path);
+    let mut file = file.map_err(|error| failed(error.into()))?;
+    file.write_all(page.as_bytes()).map_err(failed)
+}

@@ -1,0 +1,148 @@
+//! Can I trust the numbers?
+
+use askama::Template;
+use fiord_stat::finding::{Finding, Severity};
+
+use super::element::{PageSection, html};
+use super::view::RunView;
+
+#[derive(Debug, Template)]
+#[template(path = "findings.html")]
+struct FindingCards {
+    cards: Vec<FindingCard>,
+    /// What is said without any finding.
+    none: &'static str,
+    unchecked: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+struct FindingCard {
+    severity: &'static str,
+    id: String,
+    what: String,
+    evidence: String,
+    remedy: String,
+    place: String,
+}
+
+pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
+    let own = run.machines.iter().filter(|machine| machine.host.is_some());
+    let own = own.flat_map(|machine| &machine.report.extras.unchecked);
+    let mut unchecked: Vec<(String, String)> = Vec::new();
+    for gap in run.whole.extras.unchecked.iter().chain(own) {
+        let pair = (gap.id.clone(), gap.why.clone());
+        if !unchecked.contains(&pair) {
+            unchecked.push(pair);
+        }
+    }
+    section(&run.findings(), unchecked, checked(run))
+}
+
+/// What can be said without any finding: fio checks nothing.
+fn checked(run: &RunView<'_>) -> &'static str {
+    match run.whole.schema > 0 || run.together.is_some() {
+        true => "No findings: fiord found no reason to doubt these numbers.",
+        false => {
+            "This result contains no checks, so nothing is known about whether its numbers can be trusted."
+        }
+    }
+}
+
+/// Findings of runs or points with their names, the worst first.
+pub(crate) fn of_points(findings: &[(&str, &Finding)]) -> PageSection {
+    let mut sorted = findings.to_vec();
+    sorted.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
+    section(&sorted, Vec::new(), "No findings: fiord found no reason to doubt these numbers.")
+}
+
+/// One card for each finding; those that differ only in the host, the job or the point share one.
+fn section(
+    findings: &[(&str, &Finding)],
+    unchecked: Vec<(String, String)>,
+    none: &'static str,
+) -> PageSection {
+    let mut merged: Vec<(&Finding, Vec<String>)> = Vec::new();
+    for (host, finding) in findings {
+        let place = place(host, finding);
+        let same = |(known, _): &&mut (&Finding, Vec<String>)| {
+            known.id == finding.id
+                && known.severity == finding.severity
+                && known.what == finding.what
+                && known.evidence == finding.evidence
+        };
+        match merged.iter_mut().find(same) {
+            Some((_, places)) => places.push(place),
+            None => merged.push((finding, vec![place])),
+        }
+    }
+    let card = |(finding, places): (&Finding, Vec<String>)| FindingCard {
+        severity: finding.severity.word(),
+        id: finding.id.clone(),
+        what: sentence(&finding.what),
+        evidence: sentence(&finding.evidence),
+        remedy: finding.remedy.clone(),
+        place: listed(&places),
+    };
+    let cards = merged.into_iter().map(card).collect();
+    PageSection {
+        id: "findings",
+        title: "Findings".into(),
+        about: String::new(),
+        body: html(&FindingCards { cards, none, unchecked }),
+    }
+}
+
+/// The text with a capital letter at its start.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+fn place(host: &str, finding: &Finding) -> String {
+    let mut parts = Vec::new();
+    if !host.is_empty() {
+        parts.push(host.to_owned());
+    }
+    parts.extend(finding.job.as_ref().map(|job| format!("job {job}")));
+    if let Some(at) = &finding.location {
+        parts.push(match at.file.as_str() {
+            "command line" => "command line".to_owned(),
+            file => format!("{file}:{}:{}", at.line, at.column),
+        });
+    }
+    parts.join(", ")
+}
+
+fn listed(places: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let known: Vec<&str> = places.iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
+    let rest = known.len().saturating_sub(SHOWN);
+    let text = known[..known.len().min(SHOWN)].join(" · ");
+    if rest > 0 { format!("{text} · and {rest} more") } else { text }
+}
+
+/// The findings in a few words, such as `1 invalid, 2 notes`, and the class of the worst.
+pub(crate) fn summary(findings: &[(&str, &Finding)]) -> (String, &'static str) {
+    let count = |severity| findings.iter().filter(|(_, f)| f.severity == severity).count();
+    let (invalid, suspect, notes) =
+        (count(Severity::Invalid), count(Severity::Suspect), count(Severity::Note));
+    let mut words = Vec::new();
+    if invalid > 0 {
+        words.push(format!("{invalid} invalid"));
+    }
+    if suspect > 0 {
+        words.push(format!("{suspect} suspect"));
+    }
+    match notes {
+        0 => {}
+        1 => words.push("1 note".into()),
+        n => words.push(format!("{n} notes")),
+    }
+    let class = match (invalid, suspect) {
+        (0, 0) => "",
+        (0, _) => "suspect",
+        _ => "invalid",
+    };
+    (if words.is_empty() { "none".into() } else { words.join(", ") }, class)
+}

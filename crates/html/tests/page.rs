@@ -1,0 +1,241 @@
+//! Whole pages: what they contain, how large they are, and that they can be read back.
+
+mod fixture;
+
+use std::time::{Duration, Instant};
+
+use fiord_html::page::page;
+use fiord_html::result::{self, PageResult};
+use fiord_report::embedded::embedded;
+use fiord_types::Dir;
+
+use fixture::{full, hosts, job, named, run, sweep};
+
+/// The anchors of the sections of a page, in order.
+fn sections(page: &str) -> Vec<&str> {
+    let parts = page.split("<section id=\"r1-").skip(1);
+    parts.map(|part| part.split('"').next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn the_sections_are_in_the_order_in_which_an_engineer_asks() {
+    let text = page(&[run(full())]);
+    let expected = [
+        "findings",
+        "job",
+        "machine",
+        "results",
+        "rates",
+        "latency",
+        "percentiles",
+        "devices",
+        "generator",
+        "verification",
+    ];
+    assert_eq!(sections(&text), expected);
+    let invalid = text.find("cache-hits").expect("a finding");
+    assert!(invalid < text.find("not-steady").unwrap(), "the worst finding comes first");
+    for words in
+        ["nines", "class=\"ramp\"", "class=\"steady\"", "intended", "PCIe 3.0 x4 of PCIe 4.0 x4"]
+    {
+        assert!(text.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn a_page_of_hosts_and_of_a_sweep() {
+    let text = page(&[named(PageResult::Hosts(Box::new(hosts())))]);
+    assert!(text.contains("n01: reader") && text.contains("n03"), "all hosts are named");
+    assert!(!text.contains("All clients<"), "the sum is not a job");
+    let results = result::read("depths.json", &sweep()).unwrap();
+    let text = page(&results);
+    assert_eq!(sections(&text), ["findings", "sweep"]);
+    assert!(text.contains("knee: iodepth=8"));
+}
+
+/// Everything that a user or another program chose goes through here.
+#[test]
+fn hostile_names_stay_text() {
+    let evil = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{0}\u{202e}";
+    let mut report = full();
+    for job in &mut report.jobs {
+        job.name = evil.into();
+        job.options.push((evil.into(), evil.into()));
+    }
+    report.global_options.push(("filename".into(), evil.into()));
+    report.version = evil.into();
+    for finding in &mut report.extras.findings {
+        finding.id = evil.into();
+        finding.what = evil.into();
+        finding.evidence = evil.into();
+        finding.remedy = evil.into();
+        finding.job = Some(evil.into());
+    }
+    report.extras.devices[0].name = evil.into();
+    let machine = report.extras.machine.as_mut().unwrap();
+    machine.hostname = evil.into();
+    machine.devices[0].model = evil.into();
+    let mut result = run(report);
+    result.name = evil.into();
+    let text = page(&[result]);
+    assert!(!text.contains("<script>alert") && !text.contains("<img"), "a tag was smuggled in");
+    assert!(!text.contains("onerror=alert(1)>"), "an attribute was smuggled in");
+    // The data and two scripts.
+    assert_eq!(text.matches("<script").count(), 3);
+    assert_eq!(text.matches("</script").count(), 3);
+    assert!(!text.contains(" style=\"") && !text.contains(" onclick="));
+    let policy = text.split("Content-Security-Policy\" content=\"").nth(1).unwrap();
+    let policy = policy.split('"').next().unwrap();
+    assert!(policy.starts_with("default-src &#39;none&#39;; script-src &#39;sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere() {
+    let text = page(&[run(full())]);
+    for word in
+        ["src=", "@import", "url(", "<link", "<iframe", "<object", "fetch(", "XMLHttpRequest"]
+    {
+        assert!(!text.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_page_is_read_back() {
+    let report = full();
+    let text = page(&[run(report.clone())]);
+    let back = fiord_report::read(&text).unwrap();
+    assert_eq!(back.jobs.len(), 2);
+    assert_eq!(back.jobs[0].samples, report.jobs[0].samples);
+    assert_eq!(back.jobs[0].dirs[0].clat.bins, report.jobs[0].dirs[0].clat.bins);
+    assert_eq!(back.extras.machine, report.extras.machine);
+    assert_eq!(back.extras.findings, report.extras.findings);
+    // A page of a page is the page.
+    let again = page(&result::read("", &text).unwrap());
+    assert_eq!(sections(&again), sections(&text));
+    let charts = |page: &str| {
+        let chart = page.split("<svg class=\"chart lines").nth(1).map(str::to_owned);
+        chart.and_then(|chart| chart.split("</svg>").next().map(str::to_owned))
+    };
+    assert_eq!(charts(&again), charts(&text));
+}
+
+#[test]
+fn a_page_of_hosts_is_read_back() {
+    let run = hosts();
+    let text = page(&[named(PageResult::Hosts(Box::new(run.clone())))]);
+    let results = result::read("", &text).unwrap();
+    let PageResult::Hosts(back) = &results[0].content else { panic!("{results:?}") };
+    assert_eq!(back.hosts.len(), 3);
+    for (back, host) in back.hosts.iter().zip(&run.hosts) {
+        assert_eq!((&back.name, back.complete), (&host.name, host.complete));
+        assert_eq!((back.started, back.total), (host.started, host.total));
+        let jobs = |host: &fiord_stat::hosts::HostReport| {
+            host.report.as_ref().map(|report| (report.jobs.len(), report.extras.findings.clone()))
+        };
+        assert_eq!(jobs(back), jobs(host));
+    }
+    assert_eq!(back.all.extras.findings, run.all.extras.findings);
+    assert_eq!(page(&results), text);
+}
+
+#[test]
+fn several_results_are_chapters_of_one_page() {
+    let mut results = result::read("sweep.json", &sweep()).unwrap();
+    results.push(run(full()));
+    results[1].name = "run.json".into();
+    let text = page(&results);
+    assert!(text.contains("<article id=\"r1\">") && text.contains("<article id=\"r2\">"));
+    let names: Vec<String> = embedded(&text).unwrap().into_iter().map(|r| r.name).collect();
+    assert_eq!(names, ["sweep.json", "run.json"]);
+}
+
+/// 1,000 jobs with 256 windows each, and the time that this takes.
+#[test]
+fn a_thousand_jobs_fit_into_five_megabytes() {
+    let mut report = full();
+    let mut jobs: Vec<_> = (0..8).map(|n| job("x", 100 + n, 200, 30)).collect();
+    jobs.iter_mut().for_each(|job| job.intended.clear());
+    report.jobs = (0..1000)
+        .map(|n| {
+            let mut job = jobs[n % 8].clone();
+            job.name = format!("job-{n}");
+            job
+        })
+        .collect();
+    let begin = Instant::now();
+    let text = page(&[run(report)]);
+    assert!(text.len() < 5_000_000, "{} bytes", text.len());
+    // Generous, because tests share the machine and are not optimized.
+    assert!(begin.elapsed() < Duration::from_secs(120), "{:?}", begin.elapsed());
+    let back = fiord_report::read(&text).unwrap();
+    assert_eq!(back.jobs.len(), 1000);
+    assert!(!back.jobs[999].samples.dir(Dir::Read).is_empty(), "windows are kept");
+}
+
+#[test]
+fn reports_of_fio_and_empty_ones_have_a_page() {
+    let fio = "{\"fio version\": \"fio-3.33\", \"jobs\": [{\"jobname\": \"a\", \"read\": {\"io_bytes\": 4096, \"total_ios\": 1, \
+               \"iops\": 10.0, \"clat_ns\": {\"N\": 1, \"mean\": 5.0, \"percentile\": {\"50.000000\": 5, \"99.000000\": 9}}}}]}";
+    let text = page(&result::read("fio.json", fio).unwrap());
+    assert!(text.contains("contains no checks") && text.contains("Percentiles"));
+    assert!(page(&[run(fiord_stat::report::Report::default())]).contains("No job did any I/O"));
+    assert!(page(&[]).contains("No results"));
+    for wrong in ["", "{}", "no result", "{\"points\": 1}", "{\"suite\": 1, \"rows\": []}"] {
+        assert!(result::read("x", wrong).is_err(), "{wrong}");
+    }
+}
+
+/// The colours of a block of the style sheet: name and relative luminance (WCAG 2.1).
+fn luminances(block: &str) -> Vec<(String, f64)> {
+    let linear = |byte: u8| {
+        let share = f64::from(byte) / 255.0;
+        if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+    };
+    let one = |part: &str| {
+        let (name, value) = part.trim().split_once(": #")?;
+        let hex = value.trim();
+        let byte = |at: usize| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok();
+        let all = [byte(0)?, byte(2)?, byte(4)?].map(linear);
+        let luminance = 0.2126 * all[0] + 0.7152 * all[1] + 0.0722 * all[2];
+        (hex.len() == 6).then(|| (name.trim_start_matches("--").to_owned(), luminance))
+    };
+    block.split(';').filter_map(one).collect()
+}
+
+/// Text has a contrast of at least 4.5, and what a curve is made of one of 3, in all three themes.
+#[test]
+fn colours_have_contrast() {
+    let sheet = include_str!("../assets/page.css");
+    let blocks: Vec<&str> = sheet.split('{').filter(|block| block.contains("--c0: #")).collect();
+    assert_eq!(blocks.len(), 4, "light, dark by preference, dark by choice, print");
+    for block in blocks {
+        let colours = luminances(block.split('}').next().unwrap());
+        let of = |name: &str| {
+            colours.iter().find(|(n, _)| n == name).unwrap_or_else(|| panic!("{name}")).1
+        };
+        let contrast = |a: &str, b: &str| {
+            let (light, dark) = (of(a).max(of(b)), of(a).min(of(b)));
+            (light + 0.05) / (dark + 0.05)
+        };
+        for text in ["fg", "muted", "link", "invalid", "suspect", "note", "good"] {
+            for ground in ["bg", "card"] {
+                assert!(
+                    contrast(text, ground) >= 4.5,
+                    "{text} on {ground}: {}",
+                    contrast(text, ground)
+                );
+            }
+        }
+        for number in 0..8 {
+            let curve = format!("c{number}");
+            assert!(contrast(&curve, "bg") >= 3.0, "{curve}: {}", contrast(&curve, "bg"));
+            assert!(contrast(&curve, "on") >= 3.0, "{curve} below its label");
+        }
+        // Brightness grows steadily, so shades differ without colour, too.
+        let shades: Vec<f64> = (1..=9).map(|n| of(&format!("h{n}"))).collect();
+        let up = shades.windows(2).all(|pair| pair[0] < pair[1]);
+        let down = shades.windows(2).all(|pair| pair[0] > pair[1]);
+        assert!(up || down, "{shades:?}");
+    }
+}
