@@ -5,7 +5,7 @@ use std::io;
 use fiord_fabric::hostlist::{self, HostListError};
 use fiord_fabric::hub::{BadEndpoint, Endpoint};
 use fiord_job::command::HostsOptions;
-use fiord_job::command::hosts::{HostForm, HostNames};
+use fiord_job::command::hosts::{HostForm, HostNames, HostsCommand};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::Loader;
 use fiord_types::{Errno, HostIndex};
@@ -50,6 +50,43 @@ impl Way {
             Way::Server(endpoint) => endpoint.port(),
         }
     }
+}
+
+/// A host that ssh reaches, for programs that are no agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SshHost {
+    /// The name of the host, as the user wrote it.
+    pub name: String,
+    /// The words before those of the command.
+    words: Vec<String>,
+}
+
+impl SshHost {
+    /// The command that runs fiord with these arguments on the host.
+    #[must_use]
+    pub fn command(&self, arguments: &[String]) -> Vec<String> {
+        self.words.iter().cloned().chain(arguments.iter().map(|word| quoted(word))).collect()
+    }
+}
+
+/// The hosts of a command line that ssh reaches, in order.
+///
+/// # Errors
+/// A list of hosts is wrong, or a file cannot be read.
+pub fn over_ssh(
+    command: &HostsCommand,
+    options: &HostsOptions,
+    loader: &mut dyn Loader,
+) -> Result<Vec<SshHost>, Vec<Diagnostic>> {
+    let mut all = Vec::new();
+    for group in &command.groups {
+        let found = hosts(&group.hosts, options, loader).map_err(|error| vec![*error])?;
+        all.extend(found.into_iter().map(|host| {
+            let words = ssh_words(&host.name, options);
+            SshHost { name: host.name, words }
+        }));
+    }
+    Ok(all)
 }
 
 /// The command that reaches a host unless `--ssh` names another. It asks no questions, because the questions of several hosts
@@ -119,7 +156,7 @@ fn of_option(
     let reach = |name: String| match names.form {
         HostForm::Client => server(&name),
         HostForm::Ranks => Ok(Reach { address: name.clone(), name, way: Way::Rank }),
-        HostForm::List | HostForm::File => Ok(over_ssh(name, options)),
+        HostForm::List | HostForm::File => Ok(agent_over_ssh(name, options)),
     };
     listed.into_iter().map(reach).collect()
 }
@@ -152,17 +189,23 @@ fn server(address: &str) -> Result<Reach, ReachError> {
 
 /// Reaches a host with ssh, which passes the words behind the host to a shell there. No name in a list of hosts begins with
 /// `-`, so ssh does not take it for an option.
-fn over_ssh(name: String, options: &HostsOptions) -> Reach {
-    let mut command: Vec<String> = match options.ssh.as_slice() {
-        [] => SSH.iter().map(|word| (*word).to_owned()).collect(),
-        words => words.to_vec(),
-    };
-    command.push(name.clone());
-    command.push(quoted(options.remote_fiord.as_deref().unwrap_or("fiord")));
+fn agent_over_ssh(name: String, options: &HostsOptions) -> Reach {
+    let mut command = ssh_words(&name, options);
     command.extend(["agent", "--stdio"].map(String::from));
     // The user on the host does not belong to the network.
     let address = name.rsplit_once('@').map_or(name.as_str(), |(_, host)| host).to_owned();
     Reach { name, address, way: Way::Command(command) }
+}
+
+/// The words that run fiord on a host, without its arguments.
+fn ssh_words(name: &str, options: &HostsOptions) -> Vec<String> {
+    let mut command: Vec<String> = match options.ssh.as_slice() {
+        [] => SSH.iter().map(|word| (*word).to_owned()).collect(),
+        words => words.to_vec(),
+    };
+    command.push(name.to_owned());
+    command.push(quoted(options.remote_fiord.as_deref().unwrap_or("fiord")));
+    command
 }
 
 /// A word for a shell.

@@ -7,24 +7,30 @@
 //! | how is a device written, one extent after another | `fill.rs` |
 //! | how far is each device written, so that a later call can resume | [`state`] |
 //! | how are progress bars drawn | `bars.rs` |
+//! | how are the devices of many hosts filled | `hosts.rs` |
 //!
 //! This module has no I/O loop: [`fiord_run`] runs a job for every extent, with one thread for each
 //! device.
 
 mod bars;
 mod fill;
+mod hosts;
 pub mod state;
 pub mod target;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fiord_job::load::MachineLoader;
 use fiord_run::{Interrupt, Interrupts};
 use fiord_types::{Bytes, Errno};
 
 use crate::consent::{self, NoConsent};
+use crate::rejected::Rejected;
+use crate::runs::hosts::SshArgs;
 use crate::session::{CannotPrint, CommandEnd, Session};
 
 use bars::Bars;
@@ -48,6 +54,23 @@ pub enum PreconditionError {
     /// The user does not confirm.
     #[error(transparent)]
     NoConsent(#[from] NoConsent),
+    /// A list of hosts is wrong.
+    #[error(transparent)]
+    Hosts(#[from] Rejected),
+    /// There is no command that reaches a host.
+    #[error("--ssh names no command. To fix: leave it out, or name one: --ssh='ssh -p 2222'")]
+    NoCommand,
+    /// The command that reaches a host cannot be started.
+    #[error("cannot start {program}: {}", Errno::explain(.source))]
+    Start {
+        /// The program.
+        program: String,
+        /// What failed.
+        source: io::Error,
+    },
+    /// The command that reaches a host cannot be waited for.
+    #[error("cannot wait for the command on a host: {}", Errno::explain(.0))]
+    Wait(#[source] io::Error),
     /// The outcome cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),
@@ -75,12 +98,36 @@ pub struct PreconditionArgs {
     /// Do not ask for confirmation.
     #[arg(long)]
     yes: bool,
+    /// Show which data would be lost, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// The user has confirmed at another host. The command stops when its standard input ends.
+    #[arg(long, hide = true)]
+    attended: bool,
     /// Start over instead of resuming an interrupted run.
     #[arg(long)]
     restart: bool,
     /// File that records the progress [default: below $XDG_STATE_HOME or ~/.local/state].
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    #[command(flatten)]
+    hosts: SshArgs,
+}
+
+impl PreconditionArgs {
+    /// The arguments of the command on one of many hosts, with one more option.
+    fn on_host(&self, option: &str) -> Vec<String> {
+        let mut words = vec!["precondition".to_owned(), option.to_owned()];
+        words.extend(self.random.then(|| "--random".to_owned()));
+        words.extend(self.restart.then(|| "--restart".to_owned()));
+        let numbers =
+            [("round", self.round), ("limit", self.limit), ("passes", self.passes.into())];
+        words.extend(numbers.map(|(name, value)| format!("--{name}={value}")));
+        words.extend(self.state.iter().map(|path| format!("--state={}", path.display())));
+        words.push("--".to_owned());
+        words.extend(self.device.iter().map(|path| path.display().to_string()));
+        words
+    }
 }
 
 /// Runs `fiord precondition`. An interrupt stops it such that a later call can resume it.
@@ -95,6 +142,9 @@ pub fn run(
     interrupts: &mut dyn Interrupts,
     terminal: bool,
 ) -> Result<CommandEnd, PreconditionError> {
+    if let Some(hosts) = args.hosts.reached(&mut MachineLoader)? {
+        return hosts::run(args, &hosts, session, interrupts, terminal);
+    }
     let targets = target::all(&args.device)?;
     let store = ProgressFile::open(args.state.as_deref())?;
     let place = |target: &FillTarget| match args.restart {
@@ -104,21 +154,36 @@ pub fn run(
     let places: Vec<FillPosition> = targets.iter().map(place).collect();
     // With a question or bars the description goes to standard error; without them it is part of
     // the result.
-    let to = if args.yes && !terminal { &mut session.out } else { &mut session.err };
-    for (target, place) in targets.iter().zip(&places) {
+    let to =
+        if args.dry_run || (args.yes && !terminal) { &mut session.out } else { &mut session.err };
+    if !args.attended {
+        describe(to, &targets, &places)?;
+    }
+    // Check that progress can be saved before any data is lost.
+    store.check()?;
+    if args.dry_run {
+        return Ok(CommandEnd::Done);
+    }
+    consent::obtain(args.yes || args.attended, session.ask)?;
+    let bars = Bars::new(terminal);
+    let ends = write_all(args, interrupts, &bars, (&targets, &places), &store);
+    summary(session, &targets, &ends)
+}
+
+/// Says which data will be lost.
+fn describe(
+    to: &mut dyn Write,
+    targets: &[FillTarget],
+    places: &[FillPosition],
+) -> Result<(), PreconditionError> {
+    for (target, place) in targets.iter().zip(places) {
         warn(to, &target.describe())?;
         if place.position > Bytes::ZERO || place.passes > 0 {
             warn(to, &format!("  resumes at    {}\n", place.words(target.size)))?;
         }
     }
     let what = if targets.len() == 1 { "it" } else { "them" };
-    warn(to, &format!("All data on {what} will be lost.\n"))?;
-    // Check that progress can be saved before any data is lost.
-    store.check()?;
-    consent::obtain(args.yes, session.ask)?;
-    let bars = Bars::new(terminal);
-    let ends = write_all(args, interrupts, &bars, (&targets, &places), &store);
-    summary(session, &targets, &ends)
+    warn(to, &format!("All data on {what} will be lost.\n"))
 }
 
 /// Writes all targets in parallel. Returns the outcome of each.
@@ -130,6 +195,7 @@ fn write_all(
     store: &ProgressFile,
 ) -> Vec<Result<FillEnd, FillError>> {
     let stop = AtomicBool::new(false);
+    let input_ended = args.attended.then(input_end);
     std::thread::scope(|scope| {
         let threads: Vec<_> = targets
             .iter()
@@ -142,7 +208,8 @@ fn write_all(
             })
             .collect();
         while threads.iter().any(|thread| !thread.is_finished()) {
-            if let Some(Interrupt::End(_)) = interrupts.next() {
+            let left = input_ended.as_ref().is_some_and(|ended| ended.load(Ordering::Relaxed));
+            if left || matches!(interrupts.next(), Some(Interrupt::End(_))) {
                 stop.store(true, Ordering::Relaxed);
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -152,6 +219,18 @@ fn write_all(
         };
         threads.into_iter().map(join).collect()
     })
+}
+
+/// Becomes true when standard input ends.
+fn input_end() -> Arc<AtomicBool> {
+    let ended = Arc::new(AtomicBool::new(false));
+    let own = Arc::clone(&ended);
+    std::thread::spawn(move || {
+        // An error is the end, too.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        own.store(true, Ordering::Relaxed);
+    });
+    ended
 }
 
 /// Prints a line for each target. Returns the overall outcome.

@@ -1,34 +1,44 @@
 //! The hosts on which a command starts its runs, and the options of a run that name them.
 
 use fiord_app::coordinator::HostsRun;
+use fiord_app::coordinator::reach::{self, SshHost};
 use fiord_job::command::hosts::hosts_command;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::Loader;
 
 use crate::rejected::Rejected;
 
-/// Options that name hosts. They mean what they mean for a run, which gets them as they are.
+/// Options that name hosts which ssh reaches.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Many hosts (docs/hosts.md)")]
-pub struct HostsArgs {
+pub struct SshArgs {
     /// Run on these hosts over ssh; n[01-12],x are 13 hosts. May be repeated.
     #[arg(long, value_name = "LIST")]
     pub hosts: Vec<String>,
     /// Run on the hosts that FILE lists, over ssh.
     #[arg(long, value_name = "FILE")]
     pub hostsfile: Vec<String>,
-    /// Run on this server (`fiord --server`). May be repeated.
-    #[arg(long, value_name = "ADDRESS")]
-    pub client: Vec<String>,
-    /// How the hosts share their files: `private`, `same` or `split`.
-    #[arg(long, value_name = "HOW")]
-    pub hosts_data: Option<String>,
     /// The command that reaches a host of --hosts.
     #[arg(long, value_name = "COMMAND")]
     pub ssh: Option<String>,
     /// The fiord to run on the hosts of --hosts.
     #[arg(long, value_name = "PATH")]
     pub remote_fiord: Option<String>,
+}
+
+/// Options that name hosts. They mean what they mean for a run, which gets them as they are.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Many hosts (docs/hosts.md)")]
+pub struct HostsArgs {
+    /// The hosts that ssh reaches.
+    #[command(flatten)]
+    pub over_ssh: SshArgs,
+    /// Run on this server (`fiord --server`). May be repeated.
+    #[arg(long, value_name = "ADDRESS")]
+    pub client: Vec<String>,
+    /// How the hosts share their files: `private`, `same` or `split`.
+    #[arg(long, value_name = "HOW")]
+    pub hosts_data: Option<String>,
     /// Directory of the keys for connections to servers.
     #[arg(long, value_name = "DIR")]
     pub keys: Option<String>,
@@ -37,17 +47,36 @@ pub struct HostsArgs {
     pub insecure: bool,
 }
 
+impl SshArgs {
+    /// The hosts, in order. `None`: no option names one, and the command runs on this machine.
+    ///
+    /// # Errors
+    /// A list of hosts is wrong, or an option about hosts is set without a host.
+    pub fn reached(&self, loader: &mut dyn Loader) -> Result<Option<Vec<SshHost>>, Rejected> {
+        let line = HostsArgs { over_ssh: self.clone(), ..HostsArgs::default() }.arguments();
+        if self.hosts.is_empty() && self.hostsfile.is_empty() {
+            return line.first().map_or(Ok(None), |option| Err(no_host(option)));
+        }
+        let mut line = line;
+        // A job, because only jobs run on hosts otherwise.
+        line.push("--name=x".to_owned());
+        let command = hosts_command(&line).map_err(Rejected)?.unwrap_or_default();
+        let general = fiord_job::invocation(&command.rest, loader).map_err(Rejected)?.general;
+        reach::over_ssh(&command, &general.hosts, loader).map(Some).map_err(Rejected)
+    }
+}
+
 impl HostsArgs {
     /// The arguments of a run, which stand in front of its jobs. Empty if no host is named.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
-        let lists =
-            [("hosts", &self.hosts), ("hostsfile", &self.hostsfile), ("client", &self.client)];
+        let SshArgs { hosts, hostsfile, ssh, remote_fiord } = &self.over_ssh;
+        let lists = [("hosts", hosts), ("hostsfile", hostsfile), ("client", &self.client)];
         let named = lists.into_iter().flat_map(|(name, all)| all.iter().map(move |v| (name, v)));
         let single = [
             ("hosts-data", &self.hosts_data),
-            ("ssh", &self.ssh),
-            ("remote-fiord", &self.remote_fiord),
+            ("ssh", ssh),
+            ("remote-fiord", remote_fiord),
             ("keys", &self.keys),
         ];
         let single = single.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
@@ -98,10 +127,18 @@ mod tests {
     #[test]
     fn hosts_are_counted_and_options_passed_on() {
         assert_eq!(count(&HostsArgs::default()), Ok(None));
-        let args = HostsArgs {
+        let over_ssh = SshArgs {
             hosts: vec!["n[1-3]".into(), "x".into()],
-            hosts_data: Some("same".into()),
             ssh: Some("ssh -p 2222".into()),
+            ..SshArgs::default()
+        };
+        let reached = over_ssh.reached(&mut Memory::default()).unwrap().unwrap();
+        assert_eq!((reached.len(), reached[3].name.as_str()), (4, "x"));
+        let command = reached[3].command(&["devices".into(), "a b".into()]);
+        assert_eq!(command, ["ssh", "-p", "2222", "x", "fiord", "devices", "'a b'"]);
+        let args = HostsArgs {
+            over_ssh,
+            hosts_data: Some("same".into()),
             insecure: true,
             ..HostsArgs::default()
         };
@@ -113,17 +150,18 @@ mod tests {
 
     #[test]
     fn wrong_hosts_are_named() {
-        let hosts = vec!["n[1".to_owned()];
-        let wrong = count(&HostsArgs { hosts, ..HostsArgs::default() }).unwrap_err();
+        let on = |hosts: &str| SshArgs { hosts: vec![hosts.to_owned()], ..SshArgs::default() };
+        let over_ssh = on("n[1");
+        let wrong = count(&HostsArgs { over_ssh, ..HostsArgs::default() }).unwrap_err();
         assert!(wrong.contains("list of hosts n[1"), "{wrong}");
-        let (hosts, client) = (vec!["a".to_owned()], vec!["b".to_owned()]);
-        let wrong = count(&HostsArgs { hosts, client, ..HostsArgs::default() }).unwrap_err();
+        let (over_ssh, client) = (on("a"), vec!["b".to_owned()]);
+        let wrong = count(&HostsArgs { over_ssh, client, ..HostsArgs::default() }).unwrap_err();
         assert!(wrong.contains("cannot be mixed"), "{wrong}");
-        let (hosts, data) = (vec!["a".to_owned()], Some("some".to_owned()));
-        let wrong = count(&HostsArgs { hosts, hosts_data: data, ..HostsArgs::default() });
+        let (over_ssh, hosts_data) = (on("a"), Some("some".to_owned()));
+        let wrong = count(&HostsArgs { over_ssh, hosts_data, ..HostsArgs::default() });
         assert!(wrong.unwrap_err().contains("hosts-data"));
-        let ssh = Some("ssh".to_owned());
-        let wrong = count(&HostsArgs { ssh, ..HostsArgs::default() }).unwrap_err();
+        let over_ssh = SshArgs { ssh: Some("ssh".to_owned()), ..SshArgs::default() };
+        let wrong = count(&HostsArgs { over_ssh, ..HostsArgs::default() }).unwrap_err();
         assert!(wrong.contains("--ssh=ssh: no host is named"), "{wrong}");
     }
 }

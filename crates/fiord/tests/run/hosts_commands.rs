@@ -1,8 +1,10 @@
 //! Subcommands on many hosts. The hosts are directories of this machine, as in `hosts`.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
-use crate::fiord::{Place, Ran};
+use crate::fiord::{Place, Ran, end, signal};
 use crate::hosts;
 
 /// Runs `fiord sweep` with these hosts.
@@ -82,5 +84,72 @@ fn wrong_hosts_of_a_sweep_run_nothing() {
         assert_eq!(ran.status, Some(1), "{hosts}: {ran:?}");
         assert!(ran.err.contains(why), "{hosts}: {ran:?}");
         assert!(ran.out.is_empty() && !place.path("d").exists(), "{hosts}: {ran:?}");
+    }
+}
+
+/// Two hosts with a file each.
+fn with_files() -> Place {
+    let place = hosts::place();
+    for host in ["n1", "n2"] {
+        std::fs::create_dir_all(place.path(host)).unwrap();
+        place.write(&format!("{host}/f"), vec![0; 2 << 20]);
+    }
+    place
+}
+
+fn is_written(place: &Place, host: &str) -> bool {
+    std::fs::read(place.path(&format!("{host}/f"))).unwrap().iter().any(|byte| *byte != 0)
+}
+
+fn precondition(place: &Place, rest: &str) -> Ran {
+    place.run(&format!("precondition {} --state=state f {rest}", hosts::options(place, "n[1-2]")))
+}
+
+#[test]
+fn precondition_fills_the_devices_of_all_hosts() {
+    let place = with_files();
+    let ran = precondition(&place, "--dry-run").ok();
+    assert!(ran.out.contains("<n1> ") && ran.out.contains("<n2> "), "{ran:?}");
+    let ran = precondition(&place, "");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("of 2 hosts will be lost") && ran.err.contains("pass --yes"),
+        "{ran:?}"
+    );
+    assert!(!is_written(&place, "n1") && !is_written(&place, "n2"));
+    let ran = precondition(&place, "--yes").ok();
+    for host in ["n1", "n2"] {
+        assert!(ran.out.contains(&format!("<{host}> f: fully written")), "{ran:?}");
+        assert!(is_written(&place, host));
+    }
+}
+
+#[test]
+fn precondition_writes_nothing_if_a_host_cannot() {
+    let place = with_files();
+    std::fs::remove_file(place.path("n2/f")).unwrap();
+    let ran = precondition(&place, "--yes");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("<n2> ") && ran.err.contains("host n2: exit status: 1"), "{ran:?}");
+    assert!(!is_written(&place, "n1"));
+    let line = format!("precondition {} f --yes", hosts::options(&place, "n1,gone"));
+    let ran = place.run(&line);
+    assert!(ran.err.contains("<gone> ssh: Could not resolve hostname"), "{ran:?}");
+    assert!(!is_written(&place, "n1"));
+}
+
+#[test]
+fn ctrl_c_stops_precondition_on_all_hosts() {
+    let place = with_files();
+    let hosts = hosts::options(&place, "n[1-2]");
+    let child = place.start(&format!("precondition {hosts} --state=state f --yes --random"));
+    for host in ["n1/state", "n2/state"] {
+        hosts::wait_for(&place, host);
+    }
+    signal(&child, "INT");
+    let ran = end(child, Duration::from_secs(30));
+    assert_eq!(ran.status, Some(128), "{ran:?}");
+    for host in ["<n1> f: ", "<n2> f: "] {
+        assert_eq!(ran.out.lines().filter(|line| line.starts_with(host)).count(), 1, "{ran:?}");
     }
 }
