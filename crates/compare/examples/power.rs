@@ -4,7 +4,7 @@
 //! $ cargo run --release -p fiord-compare --example power
 //! ```
 //!
-//! Arguments: the number of comparisons for each difference (default 400), and the seed (default 1). The same arguments give the
+//! Arguments: the number of comparisons for each difference (default 200), and the seed (default 1). The same arguments give the
 //! same table.
 //!
 //! A run reads for one second (of virtual time) from a simulated device with log-normal latencies, whose median differs between
@@ -177,7 +177,7 @@ fn tallies(difference: f64, comparisons: usize, seed: u64) -> [Tally; RUNS.len()
 
 fn main() {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<usize>());
-    let comparisons = arguments.next().and_then(Result::ok).unwrap_or(400);
+    let comparisons = arguments.next().and_then(Result::ok).unwrap_or(200);
     let seed = arguments.next().and_then(Result::ok).unwrap_or(1) as u64;
     let heading: Vec<String> = RUNS.iter().map(|runs| format!("{runs} and {runs} runs")).collect();
     let (mut right, mut wrong) = (String::new(), String::new());

@@ -82,7 +82,7 @@ impl RatioEvidence {
         let enough = a.len().min(b.len()) >= ENOUGH_RUNS;
         let (method, test, interval) = enough.then(ranks).flatten().unwrap_or_else(|| {
             let one_each = MeanShift { shift: ratio.ln(), error: f64::INFINITY, freedom: 1.0 };
-            let shift = mean_shift(a, b, metric.resolution()).unwrap_or(one_each);
+            let shift = mean_shift(a, b, resolution(a, b, metric)).unwrap_or(one_each);
             (EvidenceMethod::FewRuns, Test::Shift(shift), shift.interval(confidence))
         });
         // The ratio of the medians can lie outside of the interval of an odd pair of samples.
@@ -133,6 +133,16 @@ impl RatioEvidence {
             Test::Normal { shift, error } => tail(limit.ln() - shift, *error),
         }
     }
+}
+
+/// The relative error of values because of the format that they were read from, as a standard deviation.
+fn resolution(a: &[f64], b: &[f64], metric: CompareMetric) -> f64 {
+    // Terse output has whole microseconds.
+    const MICROSECOND: f64 = 1000.0;
+    let coarse = a.iter().chain(b).all(|value| value % MICROSECOND == 0.0);
+    let rounding = MICROSECOND / 12f64.sqrt() / median(a).min(median(b));
+    let buckets = metric.resolution();
+    if coarse && buckets > 0.0 { buckets.hypot(rounding) } else { buckets }
 }
 
 fn scaled(values: &[f64], factor: f64) -> Vec<f64> {

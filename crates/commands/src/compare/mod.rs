@@ -27,13 +27,10 @@ use files::SideError;
 ///
 /// Each argument is one side: a file, a directory with the files of several runs, a list of files separated by commas, or a
 /// quoted pattern ('a-*.json'). The first side is the one that the others are compared with.
-///
-/// Exit status: 0; 248 if a condition of --fail-if holds; 247 if the measured change is beyond the limit of one, but
-/// can be chance.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CompareArgs {
-    /// Results: JSON or terse output of fiord or of fio 3, or a page of `fiord report`. A single directory has one
-    /// directory for each side, as `fiord run` makes them.
+    /// JSON or terse output of fiord or of fio 3: a file, a directory with several runs of one side, a list separated by
+    /// commas, or a quoted pattern. A single directory has one directory for each side.
     #[arg(required = true, value_name = "SIDE")]
     pub sides: Vec<String>,
     /// The files of the second side; the arguments before it are those of the first: `compare a1 a2 --vs b1 b2`.
@@ -45,8 +42,8 @@ pub struct CompareArgs {
     /// What to compare: iops, bw, mean, or percentiles such as p99.9.
     #[arg(long, value_name = "LIST", default_value = "iops,mean,p99")]
     pub metrics: String,
-    /// Return status 248 if this change against the first side is certain: 'p99>+5%' or 'iops<-3%'. Can be given more
-    /// than once.
+    /// Return status 248 if this change against the first side is certain: 'p99>+5%' or 'iops<-3%'; 247 if it was
+    /// measured, but can be chance. Can be given more than once.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
     /// How much runs are assumed to vary (standard deviation) if a side has only one run.
