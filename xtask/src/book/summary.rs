@@ -17,6 +17,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Compare two settings", "recipes/compare.md"),
     ("Results", ""),
     ("How numbers mislead", "misleading.md"),
+    ("Reports as HTML pages", "report.md"),
     ("Comparing results", "compare.md"),
     ("Findings", "findings/README.md"),
     ("Logs", "logs.md"),

@@ -1,4 +1,4 @@
-//! The crates that the program contains, from `cargo metadata` and `Cargo.lock`.
+//! The crates that the program contains, from `cargo metadata` and `Cargo.lock`, and the script in its pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// A crate of the program.
+/// A crate of the program, or another library in it.
 #[derive(Clone, Debug)]
 pub(super) struct Dependency {
     /// Name on crates.io, or in the workspace.
@@ -19,7 +19,9 @@ pub(super) struct Dependency {
     pub licence: String,
     /// Directory of its sources.
     pub folder: PathBuf,
-    /// SHA-256 of the downloaded crate; `None` for a crate of this repository.
+    /// Package URL of a library from a registry; `None` for a crate of this repository.
+    pub purl: Option<String>,
+    /// SHA-256 of the downloaded crate.
     pub checksum: Option<String>,
     /// Keys of the crates that it uses.
     pub uses: Vec<String>,
@@ -31,9 +33,9 @@ impl Dependency {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// Whether it comes from crates.io.
+    /// Whether other authors wrote it.
     pub(super) fn is_foreign(&self) -> bool {
-        self.checksum.is_some()
+        self.purl.is_some()
     }
 }
 
@@ -52,7 +54,31 @@ pub(super) fn of_fiord(root: &Path) -> Result<Vec<Dependency>> {
     ensure!(output.status.success(), "cargo metadata failed: {errors}");
     let metadata = serde_json::from_slice(&output.stdout).context("output of cargo metadata")?;
     let lock = fs::read_to_string(root.join("Cargo.lock")).context("cannot read Cargo.lock")?;
-    linked(&metadata, &checksums(&lock))
+    let mut found = linked(&metadata, &checksums(&lock))?;
+    let script = charts(root)?;
+    if let Some(html) = found.iter_mut().find(|dependency| dependency.name == "fiord-html") {
+        html.uses.push(script.key());
+    }
+    found.push(script);
+    Ok(found)
+}
+
+/// Returns the script that the HTML pages contain. The first line of its `README.md` is its name and version.
+fn charts(root: &Path) -> Result<Dependency> {
+    let folder = root.join("crates/html/assets/uplot");
+    let text =
+        fs::read_to_string(folder.join("README.md")).context("cannot read uPlot's README")?;
+    let first = text.lines().next().and_then(|line| line.strip_prefix("# uPlot "));
+    let version = first.context("uPlot's README does not begin with its name and version")?;
+    Ok(Dependency {
+        name: "uPlot".to_owned(),
+        version: version.to_owned(),
+        licence: "MIT".to_owned(),
+        folder,
+        purl: Some(format!("pkg:npm/uplot@{version}")),
+        checksum: None,
+        uses: Vec::new(),
+    })
 }
 
 /// Follows the normal dependencies of `fiord`.
@@ -95,6 +121,7 @@ fn linked(metadata: &Value, checksums: &BTreeMap<String, String>) -> Result<Vec<
             version: id(package, "version"),
             licence: package["license"].as_str().unwrap_or_default().replace('/', " OR "),
             folder: manifest.parent().unwrap_or(Path::new("/")).to_path_buf(),
+            purl: checksums.get(&key(&next)).map(|_| format!("pkg:cargo/{}", key(&next))),
             checksum: checksums.get(&key(&next)).cloned(),
             uses: used.iter().map(key).collect(),
         });
@@ -130,7 +157,7 @@ mod tests {
     fn the_program_contains_its_crates_and_no_crates_of_tests() {
         let found = of_fiord(&crate::place::root()).unwrap();
         let names: Vec<&str> = found.iter().map(|dependency| dependency.name.as_str()).collect();
-        for wanted in ["fiord", "fiord-engine", "serde_json", "clap"] {
+        for wanted in ["fiord", "fiord-engine", "serde_json", "clap", "uPlot"] {
             assert!(names.contains(&wanted), "{wanted}: {names:?}");
         }
         for unwanted in ["xtask", "proptest", "insta", "fiord-golden"] {

@@ -17,7 +17,7 @@ use super::dependencies::Dependency;
 /// If the sources of a crate cannot be read.
 pub(super) fn third_party(dependencies: &[Dependency]) -> Result<String> {
     let mut out = String::from(
-        "Crates in the program fiord\n\nThe program contains these crates. The texts of their licences follow.\n\n",
+        "Libraries in the program fiord\n\nThe program contains these crates and scripts. The texts of their licences follow.\n\n",
     );
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for dependency in dependencies.iter().filter(|dependency| dependency.is_foreign()) {
@@ -64,6 +64,7 @@ mod tests {
         let found = crate::dist::dependencies::of_fiord(&crate::place::root()).unwrap();
         let text = super::third_party(&found).unwrap();
         assert!(text.contains("\nserde_json@"), "{text}");
+        assert!(text.contains("\nuPlot@") && text.contains("Leon Sorokin"), "{text}");
         assert!(text.contains("Permission is hereby granted"), "{text}");
         assert!(!text.contains("fiord-engine@"), "{text}");
     }

@@ -39,9 +39,10 @@ fn component(dependency: &Dependency) -> Value {
         "version": dependency.version,
         "licenses": [{"expression": dependency.licence}],
     });
-    // A package URL names a registry, and only crates from there have one.
+    if let Some(purl) = &dependency.purl {
+        component["purl"] = json!(purl);
+    }
     if let Some(checksum) = &dependency.checksum {
-        component["purl"] = json!(format!("pkg:cargo/{}", dependency.key()));
         component["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
     }
     component
