@@ -95,8 +95,16 @@
     const times = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600,
       7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000];
     const bytes = [];
-    for (let unit = 1; unit < 1e18; unit *= 1024) for (const n of [1, 2, 5, 10, 20, 50, 100, 200, 500]) bytes.push(n * unit);
-    const steps = g.y.unit === 'byterate' ? { incrs: bytes } : {};
+    for (let unit = 1; unit < 1e18; unit *= 1024) for (const n of [1, 2, 5, 10, 20, 50, 128, 256, 512]) bytes.push(n * unit);
+    // Round numbers, as in the picture; the fewer, the longer the range.
+    const decades = (u, at, min, max) => {
+      const wide = Math.log10(max / min);
+      const digits = wide <= 2.5 ? [1, 2, 5] : wide <= 4.5 ? [1, 3] : [1];
+      const all = [];
+      for (let e = Math.floor(Math.log10(min)); e <= Math.ceil(Math.log10(max)); e += 1) for (const n of digits) all.push(n * Math.pow(10, e));
+      return all.filter((v) => v >= min && v <= max);
+    };
+    const steps = log ? { splits: decades, filter: (u, all) => all } : g.y.unit === 'byterate' ? { incrs: bytes } : {};
     const ticks = g.x.unit === 'clock' ? { incrs: times } : g.x.kind === 'nines' ? { splits: (u) => {
       const [from, to] = [u.scales.x.min, u.scales.x.max];
       return [0, Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9].filter((v) => v >= from && v <= to);

@@ -55,6 +55,8 @@ impl Scale {
     pub(crate) fn log(quantity: Quantity, low: f64, high: f64) -> Scale {
         let low = if low > 0.0 && low.is_finite() { low } else { 1.0 };
         let high = if high > low { high } else { low };
+        // The lowest curve does not lie on the axis.
+        let low = low * 0.95;
         let below = [5.0, 2.0, 1.0].map(|n| n * 10f64.powf(low.log10().floor()));
         let low = below.into_iter().find(|edge| *edge <= low * (1.0 + 1e-9)).unwrap_or(low);
         let above = [1.0, 2.0, 5.0, 10.0].map(|n| n * 10f64.powf(high.log10().floor()));
@@ -141,12 +143,22 @@ fn step(quantity: Quantity, length: f64) -> f64 {
         let days = (rough / 86_400.0).floor();
         return if days >= 2.0 { days * 86_400.0 } else { longest };
     }
-    let base = quantity.base();
-    // Bytes: round in the unit of the longest label, so that all labels are round.
-    let unit = if length >= 1.0 { base.powf((length.ln() / base.ln()).floor()) } else { 1.0 };
-    let power = 10f64.powf((rough / unit).log10().floor());
-    let fits = |n: &f64| n * power * unit <= rough * 1.001;
-    [5.0, 2.0, 1.0].into_iter().find(fits).unwrap_or(1.0) * power * unit
+    match quantity.base() {
+        1024.0 => binary_step(rough),
+        _ => {
+            let power = 10f64.powf(rough.log10().floor());
+            let fits = |n: &f64| n * power <= rough * 1.001;
+            [5.0, 2.0, 1.0].into_iter().find(fits).unwrap_or(1.0) * power
+        }
+    }
+}
+
+/// The largest round number of bytes up to `rough`. Its multiples are round in every unit.
+fn binary_step(rough: f64) -> f64 {
+    const ROUND: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 128.0, 256.0, 512.0];
+    let units = (0..7).map(|power| 1024f64.powi(power));
+    let all = units.flat_map(|unit| ROUND.map(|n| n * unit));
+    all.take_while(|step| *step <= rough * 1.001).last().unwrap_or(1.0)
 }
 
 #[cfg(test)]
@@ -164,9 +176,11 @@ mod tests {
             ["0", "10k", "20k", "30k", "40k", "50k"]
         );
         let rate = Scale::from_zero(Quantity::ByteRate, 900.0 * 1024.0 * 1024.0);
-        assert_eq!(labels(rate)[1], "200 MiB/s");
+        assert_eq!(labels(rate)[1], "256 MiB/s");
         let rate = Scale::from_zero(Quantity::ByteRate, 3.4 * 1024.0 * 1024.0);
-        assert_eq!(labels(rate)[2..4], ["1 MiB/s", "1.5 MiB/s"]);
+        assert_eq!(labels(rate)[1..3], ["512 KiB/s", "1 MiB/s"]);
+        let rate = Scale::from_zero(Quantity::ByteRate, 1.3 * 1024.0 * 1024.0 * 1024.0);
+        assert_eq!(labels(rate)[3..5], ["768 MiB/s", "1 GiB/s"]);
         assert_eq!(
             labels(Scale::exact(Quantity::Clock, 0.0, 86_400.0)),
             ["0 s", "6 h", "12 h", "18 h", "24 h"]

@@ -40,8 +40,9 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Vec<PageSection> {
         return Vec::new();
     }
     let spans = spans(run.entries.iter().map(|entry| entry.job));
-    let mut sections = vec![rates(run, &all, &spans)];
-    sections.extend(latencies(run));
+    let sums = if all.len() > CURVES { sums(run) } else { Vec::new() };
+    let mut sections = vec![rates(&sums, &all, &spans)];
+    sections.extend(latencies(run, &sums));
     sections
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn spark(entry: &EntryView<'_>, row: &DirReport) -> String {
 }
 
 /// Bandwidth and IOPS: a curve for each job and direction, or for each host and all together if there are many.
-fn rates(run: &RunView<'_>, all: &[RowSeries<'_>], spans: &[ShadedSpan]) -> PageSection {
+fn rates(sums: &[(String, Samples)], all: &[RowSeries<'_>], spans: &[ShadedSpan]) -> PageSection {
     let mut figures = Vec::new();
     let mut left_out = String::new();
     let charts: [(&str, Quantity, SampleValue); 2] =
@@ -106,7 +107,7 @@ fn rates(run: &RunView<'_>, all: &[RowSeries<'_>], spans: &[ShadedSpan]) -> Page
                 left_out = format!(
                     "{n} jobs and directions are added up here; the table has a small curve of each."
                 );
-                added(run, of)
+                added(sums, of)
             }
         };
         let chart = LineChart {
@@ -147,53 +148,51 @@ fn single(all: &[RowSeries<'_>], of: SampleValue) -> Vec<ChartCurve> {
     all.iter().enumerate().map(curve).collect()
 }
 
-/// All jobs together, and those of each host if there are a few hosts.
-fn added(run: &RunView<'_>, of: SampleValue) -> Vec<ChartCurve> {
-    let sum = |entries: &mut dyn Iterator<Item = &EntryView<'_>>| {
-        let mut samples = Samples::default();
-        entries.for_each(|entry| samples.merge(&entry.job.samples));
-        samples
-    };
-    let mut parts = vec![("all jobs".to_owned(), sum(&mut run.entries.iter()))];
-    if (2..CURVES).contains(&run.machines.len()) {
-        for (at, machine) in run.machines.iter().enumerate() {
-            let own = sum(&mut run.entries.iter().filter(|entry| entry.machine.get() == at));
-            parts.push((machine.name.to_owned(), own));
-        }
+/// The samples of many jobs together: all of them, then those of each host if there are a few hosts.
+fn sums(run: &RunView<'_>) -> Vec<(String, Samples)> {
+    let mut parts: Vec<(String, Samples)> =
+        run.machines.iter().map(|m| (m.name.to_owned(), Samples::default())).collect();
+    for entry in &run.entries {
+        parts[entry.machine.get()].1.merge(&entry.job.samples);
     }
+    let mut all = Samples::default();
+    parts.iter().for_each(|(_, samples)| all.merge(samples));
+    if !(2..CURVES).contains(&parts.len()) {
+        parts.clear();
+    }
+    parts.insert(0, ("all jobs".to_owned(), all));
+    parts
+}
+
+fn added(parts: &[(String, Samples)], of: SampleValue) -> Vec<ChartCurve> {
     let mut curves = Vec::new();
-    for (name, samples) in &parts {
+    for (name, samples) in parts {
         for dir in Dir::ALL {
             if samples.dir(dir).is_empty() || curves.len() == CURVES {
                 continue;
             }
             let name = format!("{name} {}", dir.name());
             let series = RowSeries { name: name.clone(), samples, dirs: vec![dir] };
-            curves.push(ChartCurve {
-                name,
-                style: CurveStyle::of(curves.len()),
-                points: series.rate(of),
-                dots: vec![],
-            });
+            let style = CurveStyle::of(curves.len());
+            curves.push(ChartCurve { name, style, points: series.rate(of), dots: vec![] });
         }
     }
     curves
 }
 
 /// Percentiles over time and the heat map of each job and direction, or of all together if there are many jobs.
-fn latencies(run: &RunView<'_>) -> Option<PageSection> {
+fn latencies(run: &RunView<'_>, sums: &[(String, Samples)]) -> Option<PageSection> {
     let mut figures = Vec::new();
     let mut left_out = String::new();
     let with: Vec<&EntryView<'_>> =
         run.entries.iter().filter(|entry| !entry.job.samples.is_empty()).collect();
     let rows = |entry: &&EntryView<'_>| active(entry.job).count();
-    if with.iter().map(rows).sum::<usize>() > CHARTS {
-        let mut samples = Samples::default();
-        with.iter().for_each(|entry| samples.merge(&entry.job.samples));
+    let many = with.iter().map(rows).sum::<usize>() > CHARTS;
+    if let Some((_, samples)) = sums.first().filter(|_| many) {
         let spans = spans(with.iter().map(|entry| entry.job));
         for dir in Dir::ALL.into_iter().filter(|dir| !samples.dir(*dir).is_empty()) {
             let name = format!("all jobs {}", dir.name());
-            let series = RowSeries { name, samples: &samples, dirs: vec![dir] };
+            let series = RowSeries { name, samples, dirs: vec![dir] };
             figures.extend(charts(&series, &spans));
         }
         left_out = "The latencies of all jobs are merged here.".into();
