@@ -386,10 +386,12 @@ impl Peers {
         let Some(peer) = self.list.get_mut(file.get()) else { return Ok(()) };
         let Some(socket) = &peer.socket else { return Ok(()) };
         let failed = |e: fiord_sys::Error| EngineError::from_sys("waiting for a sender", &e);
+        let since = Instant::now();
         while !net::wait_for(socket, Readiness::Readable, PATIENCE).map_err(failed)? {
             if self.stop.is_stopped() {
                 return Ok(());
             }
+            absent(self.plan, since)?;
         }
         let mut data = [0u8; message::LEN];
         let mut from = RawAddress::room();
@@ -420,10 +422,12 @@ impl Peers {
         let found = self.listeners.iter().find(|listener| listener.address == *address);
         let Some(listener) = found else { return Ok(()) };
         let failed = |e: fiord_sys::Error| EngineError::from_sys("waiting for a connection", &e);
+        let since = Instant::now();
         let socket = loop {
             if self.stop.is_stopped() {
                 return Ok(());
             }
+            absent(self.plan, since)?;
             if net::wait_for(&listener.socket, Readiness::Readable, PATIENCE).map_err(failed)? {
                 match net::accept(&listener.socket) {
                     // The peer has gone again.
@@ -444,7 +448,7 @@ impl Peers {
     /// Connects to a peer that waits.
     fn connect(&mut self, file: FileIndex, address: &SocketAddress) -> Result<(), EngineError> {
         let goes_on = || !self.stop.is_stopped();
-        let until = Instant::now() + LATE_LISTENER;
+        let since = Instant::now();
         loop {
             let socket = self.new_socket(address)?;
             match net::connect(&socket, address, &goes_on) {
@@ -457,7 +461,7 @@ impl Peers {
                     if !goes_on() {
                         return Ok(());
                     }
-                    if Instant::now() > until {
+                    if since.elapsed() > LATE_PEER {
                         return Err(cannot_connect(address, &e));
                     }
                     std::thread::sleep(PATIENCE);
@@ -512,8 +516,8 @@ impl Peers {
     }
 }
 
-/// How long a job tries to reach a peer on another host of the run that does not listen yet.
-const LATE_LISTENER: Duration = Duration::from_secs(60);
+/// How long an end waits for the other one on another host of the run, which may be behind, or whose job may have failed.
+const LATE_PEER: Duration = Duration::from_secs(60);
 
 /// How long a sender waits for the other members of a group after one of them left.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -549,6 +553,15 @@ fn remove_unused(path: &Path, address: &SocketAddress) -> Result<(), EngineError
         }
         _ => Ok(()),
     }
+}
+
+/// Fails if a peer on another host of the run does not come.
+fn absent(plan: NetPlan, since: Instant) -> Result<(), EngineError> {
+    if !plan.patient || since.elapsed() < LATE_PEER {
+        return Ok(());
+    }
+    let what = format!("the peer has not come within {} s", LATE_PEER.as_secs());
+    Err(EngineError::plain(&what).help("To fix: look at the errors of its host"))
 }
 
 fn cannot_listen(address: &SocketAddress, error: &fiord_sys::Error) -> EngineError {

@@ -142,11 +142,9 @@ serve h1
     }
 }
 
-#[test]
-fn hosts_are_reached_with_a_real_sshd() {
-    let place = Place::new();
-    place.write("a.fio", JOB);
-    let script = r#"command -v sshd ssh-keygen >/dev/null || { echo "skipped: no sshd"; exit 77; }
+/// Starts an sshd on each host, which is a machine of its own name, and makes the command `./rsh` that reaches them.
+const SSHD: &str = r#"
+command -v sshd ssh-keygen >/dev/null || { echo "skipped: no sshd"; exit 77; }
 ssh-keygen -q -t ed25519 -N '' -f key
 ssh-keygen -q -t ed25519 -N '' -f host_key
 cp key.pub authorized; chmod 600 authorized key host_key
@@ -159,14 +157,53 @@ PermitRootLogin yes
 UsePAM no
 PidFile none
 END
-for i in $(seq "$HOSTS"); do ip netns exec "h$i" "$(command -v sshd)" -f "$here/sshd_config" -D & done
-sleep 1
-"$FIORD" --hosts='10.77.0.[1-2]' --remote-fiord="$FIORD" --output-format=json a.fio \
-  --ssh="ssh -o BatchMode=yes -i $here/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR""#;
-    let Some(ran) = run(&place, 2, script) else { return };
+for i in $(seq "$HOSTS"); do
+  name="hostname 10.77.0.$i; exec $(command -v sshd) -f $here/sshd_config -D"
+  ip netns exec "h$i" unshare --uts sh -c "$name" &
+done
+cat >rsh <<END
+#!/bin/sh
+exec ssh -o BatchMode=yes -i $here/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "\$@"
+END
+chmod +x rsh
+for i in $(seq "$HOSTS"); do
+  for _ in $(seq 100); do ./rsh "10.77.0.$i" true 2>/dev/null && break; sleep 0.1; done
+done
+"#;
+
+#[test]
+fn hosts_are_reached_with_a_real_sshd() {
+    let place = Place::new();
+    place.write("a.fio", JOB);
+    let script = r#""$FIORD" --hosts='10.77.0.[1-2]' --ssh=./rsh --remote-fiord="$FIORD" --output-format=json a.fio"#;
+    let Some(ran) = run(&place, 2, &format!("{SSHD}{script}")) else { return };
     if ran.status == Some(77) {
         return println!("{}", ran.out);
     }
     assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{ran:?}");
     assert_eq!(ran.json()["client_stats"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn mpirun_starts_ranks_on_two_machines() {
+    let place = Place::new();
+    let script = r#"command -v mpirun orted >/dev/null || { echo "skipped: no Open MPI"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+timeout 40 mpirun --host 10.77.0.1,10.77.0.2 -n 2 --map-by node --mca plm_rsh_agent "$here/rsh" \
+  --mca oob_tcp_if_include 10.77.0.0/24 --mca orte_keep_fqdn_hostnames 1 -x FIORD_RENDEZVOUS=10.77.0.1 \
+  "$FIORD" --ranks --insecure --output-format=json --output="$here/out" \
+  --name=a --ioengine=net --rw=write --bs=64k --size=4m --peer=next >&2"#;
+    let Some(ran) = run(&place, 2, &format!("{SSHD}{script}")) else { return };
+    if ran.status == Some(77) {
+        return println!("{}", ran.out);
+    }
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let document: Value =
+        serde_json::from_slice(&std::fs::read(place.path("out")).unwrap()).unwrap();
+    let jobs = document["client_stats"].as_array().unwrap();
+    let names: Vec<&str> = jobs.iter().map(|job| job["jobname"].as_str().unwrap()).collect();
+    let expected =
+        ["a_to_10.77.0.2", "a_from_10.77.0.2", "a_from_10.77.0.1", "a_to_10.77.0.1", "All clients"];
+    assert_eq!(names, expected, "{document}");
+    assert_eq!(jobs[4]["read"]["io_bytes"], 8 << 20);
 }

@@ -442,7 +442,8 @@ pub struct NetPlan {
     /// Further blocks follow each block without a pause, so that the kernel may wait for them before
     /// it sends a segment that is not full (`MSG_MORE`).
     pub continuous: bool,
-    /// A peer that does not listen yet is tried again: it is on another host of the run (`peer`), which may be behind.
+    /// The peer is on another host of the run (`peer`), which may be behind: the end that connects tries again, and the end
+    /// that waits gives up after a time.
     pub patient: bool,
 }
 
