@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fiord_stat::finding::{Finding, Severity};
-use fiord_stat::report::{DirKind, JobReport, Report};
+use fiord_stat::report::{DirKind, JobReport, MachineReport, Report};
 use fiord_types::Nanos;
 
 use crate::run_values::RunValues;
@@ -79,6 +79,9 @@ impl ComparedRun {
 fn facts(report: &Report) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     facts.insert("program".to_owned(), report.version.clone());
+    if let Some(machine) = &report.extras.machine {
+        self::machine(machine, &mut facts);
+    }
     let join = |names: Vec<&str>| names.join(", ");
     let disks = join(report.disks.iter().map(|disk| disk.name.as_str()).collect());
     let devices = join(report.extras.devices.iter().map(|view| view.name.as_str()).collect());
@@ -91,6 +94,27 @@ fn facts(report: &Report) -> BTreeMap<String, String> {
         options(job, &report.global_options, &mut facts);
     }
     facts
+}
+
+/// What ran the jobs. Facts that are unknown are left out.
+fn machine(machine: &MachineReport, facts: &mut BTreeMap<String, String>) {
+    let mut add = |subject: String, value: &str| {
+        if !value.is_empty() {
+            facts.insert(subject, value.to_owned());
+        }
+    };
+    add("host".into(), &machine.hostname);
+    add("kernel".into(), &machine.kernel);
+    add("processor".into(), &machine.processor);
+    add("CPUs".into(), &machine.cpus.map(|cpus| cpus.to_string()).unwrap_or_default());
+    for device in &machine.devices {
+        let name = &device.name;
+        add(format!("model of {name}"), &device.model);
+        add(format!("firmware of {name}"), &device.firmware);
+        add(format!("link of {name}"), &device.link);
+        add(format!("scheduler of {name}"), &device.scheduler);
+        add(format!("write cache of {name}"), &device.write_cache);
+    }
 }
 
 fn options(job: &JobReport, globals: &[(String, String)], facts: &mut BTreeMap<String, String>) {

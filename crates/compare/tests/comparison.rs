@@ -143,6 +143,19 @@ fn notes_name_what_makes_results_doubtful() {
 }
 
 #[test]
+fn another_kernel_is_a_difference() {
+    let on = |kernel: &str, iops: f64| {
+        let machine =
+            format!("\"fiord\":{{\"schema\":1,\"machine\":{{\"kernel\":\"{kernel}\"}}}},");
+        [report("j", iops, 100, &machine)]
+    };
+    let comparison =
+        compared(&on("Linux 6.1", 9.0), &on("Linux 6.12", 10.0), CompareSettings::default());
+    let kernel = comparison.differences.iter().find(|d| d.subject == "kernel").unwrap();
+    assert_eq!(kernel.values, [('A', "Linux 6.1".into()), ('B', "Linux 6.12".into())]);
+}
+
+#[test]
 fn sides_without_anything_in_common_are_refused() {
     let both =
         report("x", 10.0, 100, "").replace("}]}", "},{\"jobname\":\"y\",\"read\":{\"iops\":5}}]}");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_compare::{ComparedRun, ComparedSide};
 use fiord_report::ReadError;
+use fiord_report::embedded::{embedded, is_page};
 use fiord_types::Errno;
 
 /// Why a side cannot be read.
@@ -71,7 +72,7 @@ fn read_argument(argument: &str, runs: &mut Vec<ComparedRun>) -> Result<(), Side
         return Ok(());
     }
     if path.exists() {
-        runs.push(read(path)?);
+        runs.extend(read(path)?);
         return Ok(());
     }
     if argument.contains(',') {
@@ -86,16 +87,29 @@ fn read_argument(argument: &str, runs: &mut Vec<ComparedRun>) -> Result<(), Side
         let mut files = found.iter().map(|path| path.display().to_string());
         return files.try_for_each(|file| read_argument(&file, runs));
     }
-    runs.push(read(path)?);
+    runs.extend(read(path)?);
     Ok(())
 }
 
-fn read(path: &Path) -> Result<ComparedRun, SideError> {
+/// Reads the run in a file, or the runs in a page. Results in a page that are not runs are ignored.
+fn read(path: &Path) -> Result<Vec<ComparedRun>, SideError> {
     let text =
         fs::read_to_string(path).map_err(|error| SideError::Unreadable(path.into(), error))?;
-    let report =
-        fiord_report::read(&text).map_err(|error| SideError::NotAReport(path.to_owned(), error))?;
-    Ok(ComparedRun::new(path.display().to_string(), &report))
+    let damaged = |error: ReadError| SideError::NotAReport(path.to_owned(), error);
+    let file = path.display().to_string();
+    if !is_page(&text) {
+        let report = fiord_report::read(&text).map_err(damaged)?;
+        return Ok(vec![ComparedRun::new(file, &report)]);
+    }
+    let mut runs = Vec::new();
+    for result in embedded(&text).map_err(|error| damaged(error.into()))? {
+        match fiord_report::read(&result.json) {
+            Ok(report) => runs.push(ComparedRun::new(format!("{file}: {}", result.name), &report)),
+            Err(ReadError::NotAReport) => {}
+            Err(error) => return Err(damaged(error)),
+        }
+    }
+    if runs.is_empty() { Err(damaged(ReadError::NotAReport)) } else { Ok(runs) }
 }
 
 /// The runs in a directory. Other files in it are ignored, but not damaged reports.
@@ -103,7 +117,7 @@ fn read_directory(path: &Path) -> Result<Vec<ComparedRun>, SideError> {
     let mut runs = Vec::new();
     for entry in entries(path)?.iter().filter(|entry| entry.is_file()) {
         match read(entry) {
-            Ok(run) => runs.push(run),
+            Ok(found) => runs.extend(found),
             Err(SideError::NotAReport(_, ReadError::NoDocument | ReadError::NotAReport)) => {}
             // A file that is not text.
             Err(SideError::Unreadable(_, error)) if error.kind() == io::ErrorKind::InvalidData => {}

@@ -29,7 +29,7 @@ use files::SideError;
 /// quoted pattern ('a-*.json'). The first side is the one that the others are compared with.
 #[derive(Debug, Clone, clap::Args)]
 pub struct CompareArgs {
-    /// JSON or terse output of fiord or of fio 3: a file, a directory with several runs of one side, a list separated by
+    /// JSON or terse output of fiord or of fio 3, or a page of `fiord report`: a file, a directory with several runs of one side, a list separated by
     /// commas, or a quoted pattern. A single directory has one directory for each side.
     #[arg(required = true, value_name = "SIDE")]
     pub sides: Vec<String>,

@@ -102,6 +102,10 @@ fn one_run_per_side_says_little() {
         );
         assert_eq!(result["interval"].as_array().unwrap().len(), 2);
     }
+    // A page contains its results.
+    place.run("report a.json -o a.html").ok();
+    let page = place.run("compare a.html b.json --format=json").ok().json();
+    assert_eq!(page["results"], document["results"]);
     // A difference by half is more than runs usually vary.
     let document = place.run("compare a.json c.json --format=json").ok().json();
     assert_eq!(result(&document, "iops")["verdict"], "worse");
