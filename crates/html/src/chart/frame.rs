@@ -119,9 +119,11 @@ impl ChartFrame {
         }
         for tick in self.x.ticks() {
             let x = Coordinate(self.left(tick));
+            // A label at the end of the axis would leave the picture.
+            let class = if right - x.0 < 20.0 { "end" } else { "mid" };
             let _ = writeln!(
                 out,
-                "<path class=\"tick\" d=\"M{x} {bottom}v4\"/><text class=\"mid\" x=\"{x}\" y=\"{}\">{}</text>",
+                "<path class=\"tick\" d=\"M{x} {bottom}v4\"/><text class=\"{class}\" x=\"{x}\" y=\"{}\">{}</text>",
                 bottom + 17.0,
                 self.x.label(tick)
             );
