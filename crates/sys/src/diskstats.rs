@@ -179,6 +179,17 @@ impl CountedDisk {
         Some(CountedDisk { name, sysfs: sysfs.to_path_buf(), members })
     }
 
+    /// Reads the temperature in °C; that of the hottest disk for a device that is built from others. `None` if there is
+    /// no sensor.
+    #[must_use]
+    pub fn temperature(&self) -> Option<f64> {
+        let own = crate::survey::temperature(&self.sysfs);
+        let hottest = |members: &[CountedDisk]| {
+            members.iter().filter_map(CountedDisk::temperature).reduce(f64::max)
+        };
+        own.or_else(|| hottest(&self.members))
+    }
+
     /// Reads the current counters.
     ///
     /// # Errors

@@ -33,7 +33,8 @@
 //! | stores that reach persistent memory | [`persistent_memory`] |
 //! | resource limits, kernel version | [`limits`] |
 //! | which limit denies this process memory or threads | [`shortage`] |
-//! | is standard output a terminal, and how wide | [`terminal`] |
+//! | is standard output a terminal, and how large | [`terminal`] |
+//! | a terminal as a whole screen, and its restoration | [`screen`] |
 //! | was standard output closed when the process started | [`standard_output`] |
 //! | host name, page size, memory, wall time | [`host`] |
 //! | run a shell command | [`process`] |
@@ -88,6 +89,7 @@ pub mod poll;
 pub mod process;
 pub mod random_fill;
 pub mod root;
+pub mod screen;
 pub mod scsi;
 pub mod sha512;
 pub mod shortage;

@@ -192,6 +192,7 @@ fn exhausted(size: usize) -> ! {
         let _ = write!(text, "{}: out of memory: ", program::name());
         let _ = memory(size as u64, &mut text);
         let _ = text.write_str("\n");
+        crate::screen::restore();
         // SAFETY: `len` bytes of the array are initialised; _exit runs no code of this process, whose
         // other threads may be in any state.
         unsafe {

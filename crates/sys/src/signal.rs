@@ -127,8 +127,11 @@ extern "C" fn on_stop(signal: libc::c_int) {
             wake();
         }
         Request::Echo => {}
-        // SAFETY: _exit may be called in a signal handler and runs no code of this process.
-        Request::End => unsafe { libc::_exit(128 + signal) },
+        Request::End => {
+            crate::screen::restore();
+            // SAFETY: _exit may be called in a signal handler and runs no code of this process.
+            unsafe { libc::_exit(128 + signal) }
+        }
     }
 }
 

@@ -1,6 +1,9 @@
-//! Whether output goes to a terminal, and how wide it is.
+//! Whether output goes to a terminal, how large it is, and pseudo-terminals.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+use crate::Result;
+use crate::error::check;
 
 /// Whether the file is a terminal (`isatty(3)`).
 pub fn is_terminal(file: impl AsFd) -> bool {
@@ -11,10 +14,55 @@ pub fn is_terminal(file: impl AsFd) -> bool {
 /// Returns the number of columns of the terminal; `None` if the file is not a terminal, or the terminal
 /// does not report its size (a serial line).
 pub fn width(file: impl AsFd) -> Option<usize> {
-    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    size(file).map(|(columns, _)| usize::from(columns))
+}
+
+/// Returns the numbers of columns and rows of the terminal; `None` if the file is not a terminal, or the terminal does
+/// not report its size (a serial line).
+pub fn size(file: impl AsFd) -> Option<(u16, u16)> {
+    let mut size = winsize(0, 0);
     // SAFETY: TIOCGWINSZ writes a winsize through the pointer.
     let rc = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-    (rc == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+    (rc == 0 && size.ws_col > 0).then_some((size.ws_col, size.ws_row))
+}
+
+/// Sets the size of a terminal, as a window that is resized does. The processes in its foreground receive `SIGWINCH`.
+///
+/// # Errors
+/// Those of `ioctl(2)`: `ENOTTY` if the file is not a terminal.
+pub fn set_size(file: impl AsFd, columns: u16, rows: u16) -> Result<()> {
+    let size = winsize(columns, rows);
+    // SAFETY: TIOCSWINSZ reads a winsize through the pointer.
+    let rc = unsafe { libc::ioctl(file.as_fd().as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    check("ioctl TIOCSWINSZ", rc).map(drop)
+}
+
+fn winsize(columns: u16, rows: u16) -> libc::winsize {
+    libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+/// Creates a pseudo-terminal of this size: its master, which reads what appears on the terminal and writes what is typed,
+/// and the terminal.
+///
+/// # Errors
+/// Those of `openpty(3)`: there are no pseudo-terminals here, or no more of them.
+pub fn pseudo_terminal(columns: u16, rows: u16) -> Result<(OwnedFd, OwnedFd)> {
+    let (mut master, mut terminal) = (-1, -1);
+    let size = winsize(columns, rows);
+    let (name, modes) = (std::ptr::null_mut(), std::ptr::null());
+    // SAFETY: the call writes two descriptors and reads a winsize; null pointers stand for nothing.
+    let rc =
+        unsafe { libc::openpty(&raw mut master, &raw mut terminal, name, modes, &raw const size) };
+    check("openpty", rc)?;
+    // SAFETY: the descriptors were just opened and have no other owner.
+    let (master, terminal) =
+        unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(terminal)) };
+    for fd in [&master, &terminal] {
+        // SAFETY: the call takes no pointers.
+        let rc = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
+        check("fcntl F_SETFD", rc)?;
+    }
+    Ok((master, terminal))
 }
 
 /// Whether this process is in the foreground of its terminal. A process in the background should not draw
@@ -22,6 +70,14 @@ pub fn width(file: impl AsFd) -> Option<usize> {
 pub fn is_foreground(file: impl AsFd) -> bool {
     // SAFETY: the descriptor is open while borrowed; both calls take and return integers.
     unsafe { libc::tcgetpgrp(file.as_fd().as_raw_fd()) == libc::getpgrp() }
+}
+
+/// Whether the file is the terminal of this process, but another process group is in its foreground. A change of its modes
+/// would stop this process then.
+pub fn is_background(file: impl AsFd) -> bool {
+    // SAFETY: the descriptor is open while borrowed; both calls take and return integers.
+    let (foreground, own) = unsafe { (libc::tcgetpgrp(file.as_fd().as_raw_fd()), libc::getpgrp()) };
+    foreground > 0 && foreground != own
 }
 
 #[cfg(test)]
@@ -37,19 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn a_pseudo_terminal_reports_the_width_that_was_set() {
-        // SAFETY: plain flags; the result is checked.
-        let raw = unsafe { libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC) };
-        if raw < 0 {
+    fn a_pseudo_terminal_reports_the_size_that_was_set() {
+        let Ok((master, terminal)) = pseudo_terminal(80, 24) else {
             eprintln!("skipped: no pseudo-terminals here");
             return;
-        }
-        // SAFETY: the descriptor was just opened and has no other owner.
-        let master = unsafe { <std::os::fd::OwnedFd as std::os::fd::FromRawFd>::from_raw_fd(raw) };
-        assert!(is_terminal(&master));
-        let size = libc::winsize { ws_row: 24, ws_col: 132, ws_xpixel: 0, ws_ypixel: 0 };
-        // SAFETY: TIOCSWINSZ reads a winsize through the pointer.
-        assert_eq!(unsafe { libc::ioctl(raw, libc::TIOCSWINSZ, &raw const size) }, 0);
-        assert_eq!(width(&master), Some(132));
+        };
+        assert!(is_terminal(&terminal));
+        assert_eq!(size(&terminal), Some((80, 24)));
+        set_size(&master, 132, 50).unwrap();
+        assert_eq!((size(&terminal), width(&terminal)), (Some((132, 50)), Some(132)));
+        // It is not the terminal of this process.
+        assert!(!is_foreground(&terminal) && !is_background(&terminal));
     }
 }

@@ -25,7 +25,7 @@ pub mod queue;
 pub mod sharing;
 pub mod signature;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fiord_types::{Bytes, Errno};
 
@@ -247,6 +247,15 @@ impl DiskSurvey {
         }
         Some(disk)
     }
+}
+
+/// Reads the temperature in °C of the disk with this sysfs directory from its hwmon sensor; `None` if it has none. An NVMe
+/// drive is asked for it (the kernel asks at most once per second).
+#[must_use]
+pub fn temperature(sysfs: &Path) -> Option<f64> {
+    let mut places = identity::nvme_controllers(sysfs);
+    places.push(sysfs.join("device"));
+    health::temperature(places.iter().map(PathBuf::as_path))
 }
 
 /// Description of the SMART log, which only root may read.
