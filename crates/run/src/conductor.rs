@@ -30,6 +30,7 @@ use fiord_engine::sim::SimDisks;
 use fiord_plan::{JobPlan, Plan};
 use fiord_stat::finding::RunWarning;
 use fiord_sys::clock;
+use fiord_types::Nanos;
 
 use crate::control::{Phase, StopReason};
 use crate::error::JobError;
@@ -163,6 +164,8 @@ struct Conductor<'a> {
     /// A status report waits for the results of a job that has just ended, at most until then, ns.
     late_status: Option<u64>,
     signal: Option<i32>,
+    /// The user has ended the run ([`Interrupt::Finish`]).
+    finished_early: bool,
     trigger: TriggerWatch,
     /// `--idle-prof`.
     idleness: Option<IdleWatch>,
@@ -205,6 +208,7 @@ impl<'a> Conductor<'a> {
             next_status: None,
             late_status: None,
             signal: None,
+            finished_early: false,
             trigger: TriggerWatch::default(),
             idleness: None,
             laying_out: None,
@@ -335,9 +339,24 @@ impl<'a> Conductor<'a> {
                     }
                 }
                 Interrupt::End(_) => self.abandon(),
+                Interrupt::Finish => self.finish_early(),
             }
         }
         self.watch_trigger();
+    }
+
+    /// Ends the jobs because the user has seen enough.
+    fn finish_early(&mut self) {
+        if self.run.is_cancelled() {
+            return;
+        }
+        self.finished_early = true;
+        self.run.cancelled.store(true, Ordering::Relaxed);
+        let seconds = Nanos(clock::monotonic().saturating_sub(self.began)).as_secs_f64();
+        self.warn(None, &format!("the user ended the run early, after {seconds:.1} s"));
+        for index in 0..self.entries.len() {
+            self.stop(index, StopReason::Signal);
+        }
     }
 
     /// Ends the run without waiting for the jobs that have not ended.

@@ -206,14 +206,17 @@ pub struct IntervalLatency {
     pub n: u64,
     /// Percentage and latency for each of [`PROGRESS_PERCENTILES`]; empty without latencies.
     pub percentiles: Vec<(f64, Nanos)>,
+    /// All of them. Histograms of several jobs or intervals can be merged, percentiles cannot.
+    #[serde(default)]
+    pub histogram: Histogram,
 }
 
 impl IntervalLatency {
     /// The latencies in a histogram.
     #[must_use]
-    pub fn of(histogram: &Histogram) -> Self {
+    pub fn of(histogram: Histogram) -> Self {
         let percentiles = histogram.percentiles(&PROGRESS_PERCENTILES);
-        IntervalLatency { n: histogram.count(), percentiles }
+        IntervalLatency { n: histogram.count(), percentiles, histogram }
     }
 }
 

@@ -17,6 +17,9 @@ use crate::idleness::IdleProfile;
 pub enum Interrupt {
     /// End the run in an orderly way because of this signal. A second request ends it without the jobs that hang.
     End(i32),
+    /// End the run in an orderly way, as if its jobs had done their work: the report is a normal one, with a note that
+    /// the user ended the run.
+    Finish,
     /// Create a status report.
     Status,
 }

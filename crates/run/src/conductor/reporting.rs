@@ -227,7 +227,7 @@ impl Conductor<'_> {
         report.extras.cached = self.cached();
         report.extras.idleness = self.idleness.as_ref().map(IdleWatch::result);
         report.extras.warnings = std::mem::take(&mut self.warnings);
-        if self.signal.is_some() {
+        if self.signal.is_some() || self.finished_early {
             report.extras.slices.iter_mut().for_each(SliceTable::cut_short);
         }
         let started = self.run.jobs.iter().map(|job| job.control.started()).collect();

@@ -86,6 +86,20 @@ fn a_signal_ends_running_and_waiting_jobs() {
 }
 
 #[test]
+fn the_user_can_end_a_run_early_with_a_normal_report() {
+    let mut jobs = jobs(2);
+    forever(&mut jobs[0]);
+    jobs[1].start.stonewall = true;
+    let (result, log) = run_all(jobs, vec![(60, Interrupt::Finish), (61, Interrupt::Finish)]);
+    assert_eq!(result.signal, None);
+    assert!(result.errors.is_empty() && result.stuck.is_empty());
+    assert!(result.report.jobs[0].dirs[0].io_bytes.0 > 0);
+    assert_eq!(result.report.jobs[1].runtime.as_millis(), 0);
+    let [warning] = &result.report.extras.warnings[..] else { panic!("{log:?}") };
+    assert!(warning.what.starts_with("the user ended the run early, after 0."), "{warning:?}");
+}
+
+#[test]
 fn a_status_report_does_not_disturb_the_jobs() {
     let mut jobs = jobs(2);
     forever(&mut jobs[0]);

@@ -44,7 +44,7 @@ impl LatencyMeter {
             let snapshot = job.control.take_snapshot(Duration::ZERO)?;
             Some(PerDir::from_fn(|dir| {
                 let now = latencies(&snapshot.recorder.dirs[dir]);
-                let latency = IntervalLatency::of(&now.since(&last[dir]));
+                let latency = IntervalLatency::of(now.since(&last[dir]));
                 last[dir] = now.clone();
                 latency
             }))
