@@ -196,6 +196,7 @@ _fiord() {
         --eta=
         --eta-newline=
         --eta-interval=
+        --live
         --status-interval=
         --series=
         --series-format=

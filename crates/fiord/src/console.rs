@@ -18,6 +18,7 @@ use fiord_types::program::message;
 
 use crate::debug::Debug;
 use crate::exit::Exit;
+use crate::full_screen::ScreenView;
 use crate::live_line::LiveLine;
 use crate::page_file::PageFile;
 use crate::sink::{self, Sink, complain, report};
@@ -52,6 +53,11 @@ pub(crate) fn wants_live_line(general: &GeneralOptions) -> bool {
     shown && general.formats.contains(&Format::Normal)
 }
 
+/// Whether an observer wants to know how far the run is.
+pub(crate) fn wants_progress(general: &GeneralOptions) -> bool {
+    general.live || wants_live_line(general)
+}
+
 /// Prints the events of a run.
 pub(crate) struct Console {
     sink: Sink,
@@ -60,6 +66,8 @@ pub(crate) struct Console {
     formats: Formats,
     debug: Option<Debug>,
     live: LiveLine,
+    /// With `--live`.
+    view: Option<ScreenView>,
     /// What to print when a job starts, by the index of the job.
     starts: Vec<String>,
 }
@@ -78,6 +86,7 @@ impl Console {
             formats: formats(general),
             debug,
             live: LiveLine::new(general),
+            view: None,
             starts: Vec::new(),
         }
     }
@@ -95,6 +104,11 @@ impl Console {
         self.header(&text);
     }
 
+    /// Shows the run on the whole screen from now on, if there is a view.
+    pub(crate) fn set_view(&mut self, view: Option<ScreenView>) {
+        self.view = view;
+    }
+
     /// Prints lines for people; omitted in formats for programs.
     fn header(&mut self, text: &str) {
         if self.formats.wants_header() {
@@ -109,6 +123,9 @@ impl Console {
 
     /// Writes the results. Returns `exit`, or another status if the results could not be written.
     pub(crate) fn finish(mut self, report: &Report, exit: Exit) -> Exit {
+        // The report appears where the view was.
+        self.view = None;
+        complain("");
         self.live.end(&self.sink);
         self.report(report);
         let exit = self.sink.end(exit);
@@ -127,10 +144,18 @@ impl Console {
     }
 
     /// Prints an event of the run.
-    pub(crate) fn event(&mut self, event: &EventKind) {
+    pub(crate) fn event(&mut self, event: EventKind) {
         if let Some(debug) = &self.debug {
-            debug.event(event);
+            debug.event(&event);
         }
+        self.print(&event);
+        if let Some(view) = &mut self.view {
+            view.event(event);
+        }
+    }
+
+    /// Prints what an event adds to the streams. While the view covers a stream, that waits.
+    fn print(&mut self, event: &EventKind) {
         match event {
             EventKind::LayingOut { .. }
             | EventKind::Command { .. }
@@ -151,7 +176,11 @@ impl Console {
             EventKind::Warning { job: Some(job), what } => {
                 self.notice(&message(format_args!("{job}: {what}\n")));
             }
-            EventKind::Progress(progress) => self.live.show(progress),
+            EventKind::Progress(progress) => {
+                if self.view.is_none() {
+                    self.live.show(progress);
+                }
+            }
             EventKind::Snapshot(_) => {}
             EventKind::Status(report) => self.report(report),
             EventKind::BadBlock { job, what } => report(format_args!("job {job}: {what}\n")),

@@ -241,7 +241,8 @@ impl HostsOutside for Surroundings {
                 self.wants_status = true;
                 None
             }
-            None => None,
+            // Signals only ask for the two above.
+            Some(Interrupt::Finish) | None => None,
         }
     }
 

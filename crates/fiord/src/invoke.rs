@@ -11,18 +11,19 @@ use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_report::unit_work;
-use fiord_run::events::{Event, EventSender, observe};
+use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_sys::{host, terminal};
 use fiord_types::HostIndex;
 use fiord_types::program::message;
 
 use crate::checksums;
-use crate::console::{Console, wants_live_line};
+use crate::console::{Console, wants_progress};
 use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
 use crate::exports::Exports;
 use crate::findings;
+use crate::full_screen::{self, ScreenView, WithEndWish};
 use crate::help;
 use crate::page_file::PageFile;
 use crate::server;
@@ -155,6 +156,10 @@ fn parsed(invocation: &Invocation, plan: &Plan) -> Exit {
 /// Runs a plan and writes the results. Shows `notes` on a terminal before the run.
 fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     let general = &invocation.general;
+    let view_terminal = match full_screen::terminal(general) {
+        Ok(found) => found,
+        Err(exit) => return exit,
+    };
     let mut interrupts = match FromSignals::install() {
         Ok(interrupts) => interrupts,
         Err(error) => {
@@ -177,26 +182,29 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     debug.iter().for_each(|debug| debug.read(invocation, jobs.plan()));
     let settings = RunSettings {
         snapshots: exports.as_ref().map(|_| general.export.sample_interval()),
-        progress: wants_live_line(general).then_some(general.eta_interval.max(1_000_000)),
+        progress: wants_progress(general).then_some(general.eta_interval.max(1_000_000)),
+        latencies: general.live,
         debug: debug.as_ref().map(Debug::output),
         ..RunSettings::default()
     };
     let mut console = Console::new(sink, page, general, debug);
     console.notice(notes);
     console.introduce(&jobs.introduction());
+    let view = match view_terminal.map(|found| ScreenView::open(found, jobs)).transpose() {
+        Ok(view) => view,
+        Err(error) => return full_screen::refused(&error),
+    };
+    let wish = view.as_ref().map(ScreenView::end_wish);
+    console.set_view(view);
     interrupts.report_on_second();
     let stopped = interrupts.stop_asked();
     let mut interrupts = StatusFile::and(&mut interrupts);
+    let mut interrupts = WithEndWish::and(&mut interrupts, wish);
     if let Some(exports) = &exports {
         exports.findings(HostIndex(0), jobs.notes().findings());
     }
     let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
-    let observer = |event: Event| {
-        console.event(&event.kind);
-        if let Some(exports) = &mut exports {
-            exports.event(HostIndex(0), event);
-        }
-    };
+    let observer = |event: Event| deliver(event, &mut console, exports.as_mut());
     let outcome = match observe(observer, run) {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -213,4 +221,16 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     let Some(exports) = exports else { return exit };
     exports.findings(HostIndex(0), &outcome.report.extras.findings);
     exports.end(exit, &stopped)
+}
+
+/// Gives an event to those who want it.
+fn deliver(event: Event, console: &mut Console, exports: Option<&mut Exports>) {
+    match (&event.kind, exports) {
+        (EventKind::Snapshot(_), Some(exports)) => exports.event(HostIndex(0), event),
+        (EventKind::Progress(_), _) | (_, None) => console.event(event.kind),
+        (_, Some(exports)) => {
+            exports.event(HostIndex(0), event.clone());
+            console.event(event.kind);
+        }
+    }
 }

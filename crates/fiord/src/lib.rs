@@ -11,6 +11,7 @@
 //! | where do results go, and what happens if a write fails | `sink` |
 //! | what is printed while jobs run | `console`, `live_line` |
 //! | what is exported while jobs run (`--series`, `--metrics`) | `exports` |
+//! | how does a run get the full-screen view (`--live`) | `full_screen` |
 //! | how do jobs run on many hosts | `hosts` |
 //! | how do jobs run on the processes of a parallel job | [`ranks`] |
 //! | how are findings printed | `findings` |
@@ -36,6 +37,7 @@ mod dispatch;
 mod exit;
 mod exports;
 mod findings;
+mod full_screen;
 mod help;
 mod hosts;
 mod invoke;

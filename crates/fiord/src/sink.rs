@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use fiord_sys::file::FileGuard;
-use fiord_sys::{standard_output, terminal};
+use fiord_sys::{screen, standard_output, terminal};
 use fiord_types::{Errno, program};
 
 use crate::exit::Exit;
@@ -16,6 +18,8 @@ use crate::exit::Exit;
 pub(crate) struct Sink {
     to: To,
     failed: Option<Failed>,
+    /// Output that waits for the end of the full-screen view.
+    covered: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -54,7 +58,7 @@ fn remedy(error: &io::Error) -> &'static str {
 impl Sink {
     /// Writes to standard output.
     pub(crate) fn standard() -> Self {
-        Sink { to: To::Standard(io::stdout()), failed: None }
+        Sink { to: To::Standard(io::stdout()), failed: None, covered: Vec::new() }
     }
 
     /// Truncates and opens the file, or uses standard output for `None`.
@@ -63,7 +67,9 @@ impl Sink {
         // The user typed the path, so it may point anywhere.
         let opened = FileGuard::typed().allow_system(true).replace(path.as_ref());
         match opened.map_err(io::Error::from) {
-            Ok(file) => Ok(Sink { to: To::File(file, path.into()), failed: None }),
+            Ok(file) => {
+                Ok(Sink { to: To::File(file, path.into()), failed: None, covered: Vec::new() })
+            }
             Err(source) => Err(OutputFile { path: path.into(), source }),
         }
     }
@@ -74,7 +80,7 @@ impl Sink {
             To::Standard(_) => To::Standard(io::stdout()),
             To::File(file, path) => To::File(file.try_clone()?, path.clone()),
         };
-        Ok(Sink { to, failed: None })
+        Ok(Sink { to, failed: None, covered: Vec::new() })
     }
 
     /// Whether results go to a file.
@@ -82,8 +88,19 @@ impl Sink {
         matches!(self.to, To::File(..))
     }
 
-    /// Writes and flushes bytes.
+    /// Writes and flushes bytes. While the full-screen view covers standard output, they wait for the next call after
+    /// its end.
     pub(crate) fn put(&mut self, bytes: &[u8]) {
+        if matches!(self.to, To::Standard(_)) && is_covered(io::stdout()) {
+            self.covered.extend(bytes);
+            return;
+        }
+        let covered = std::mem::take(&mut self.covered);
+        self.write_out(&covered);
+        self.write_out(bytes);
+    }
+
+    fn write_out(&mut self, bytes: &[u8]) {
         if self.failed.is_some() || bytes.is_empty() {
             return;
         }
@@ -103,7 +120,8 @@ impl Sink {
 
     /// Returns the exit status: `exit`, unless results were lost. Reports lost results on standard
     /// error. A pipe without a reader needs no message and changes only the status of success.
-    pub(crate) fn end(self, exit: Exit) -> Exit {
+    pub(crate) fn end(mut self, exit: Exit) -> Exit {
+        self.put(&[]);
         let name = match &self.to {
             To::Standard(_) => "standard output".to_owned(),
             To::File(_, path) => path.display().to_string(),
@@ -159,7 +177,22 @@ pub(crate) fn report(text: impl std::fmt::Display) {
     complain(&program::message(text));
 }
 
-/// Writes a text to standard error.
+/// Whether the full-screen view covers a stream.
+fn is_covered(stream: impl AsFd) -> bool {
+    screen::is_open() && terminal::is_terminal(stream)
+}
+
+/// Errors that wait for the end of the full-screen view.
+static COVERED: Mutex<String> = Mutex::new(String::new());
+
+/// Writes a text to standard error. While the full-screen view covers it, the text waits for the view's end.
 pub(crate) fn complain(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    let mut waiting = COVERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if is_covered(io::stderr()) {
+        waiting.push_str(text);
+        return;
+    }
+    let mut all = std::mem::take(&mut *waiting);
+    all.push_str(text);
+    let _ = io::stderr().write_all(all.as_bytes());
 }

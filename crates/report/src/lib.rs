@@ -29,7 +29,7 @@ mod json;
 mod names;
 mod normal;
 mod number;
-mod style;
+pub mod style;
 mod terse;
 
 pub use json::{json, json_plus};

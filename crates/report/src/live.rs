@@ -6,7 +6,7 @@ use fiord_types::{Bytes, Dir, Nanos, PerDir};
 use crate::style::{count, rate};
 
 /// The line shows from here on how far a replay is behind its trace.
-const BEHIND: Nanos = Nanos::from_millis(100);
+pub const BEHIND: Nanos = Nanos::from_millis(100);
 
 /// Formats the line without a line end. While the remaining time is unknown, it shows only the
 /// number of running jobs. The line that it replaces may be longer: see [`padded`].

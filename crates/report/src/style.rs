@@ -6,12 +6,14 @@ use fiord_types::Bytes;
 use crate::number::{NumberShape, NumberUnit, scaled};
 
 /// Formats a count without a unit: `23.0k`.
-pub(crate) fn count(number: u64, style: NumberStyle) -> String {
+#[must_use]
+pub fn count(number: u64, style: NumberStyle) -> String {
     scaled(number, NumberShape { figures: style.figures, base: 1000, unit: NumberUnit::None })
 }
 
 /// Formats a size in the job's base: `8192KiB`.
-pub(crate) fn size(bytes: Bytes, style: NumberStyle) -> String {
+#[must_use]
+pub fn size(bytes: Bytes, style: NumberStyle) -> String {
     scaled(
         bytes.0,
         NumberShape { figures: style.figures, base: own_base(style), unit: NumberUnit::Bytes },
@@ -26,7 +28,8 @@ pub(crate) fn sizes(bytes: Bytes, style: NumberStyle) -> (String, String) {
 }
 
 /// Formats a rate in the job's base: `89.9MiB/s`, or `719Mibit/s`.
-pub(crate) fn rate(bytes: Bytes, style: NumberStyle) -> String {
+#[must_use]
+pub fn rate(bytes: Bytes, style: NumberStyle) -> String {
     rate_in(bytes, style, own_base(style))
 }
 

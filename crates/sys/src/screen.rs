@@ -11,6 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use fiord_types::Errno;
+use libc::{ECHO, ECHONL, ICANON, IEXTEN};
 
 use crate::error::check;
 use crate::{Error, Result};
@@ -106,7 +107,7 @@ pub fn restore() {
 
 /// The modes of a terminal that delivers single keys without echo.
 fn key_by_key(mut modes: libc::termios) -> libc::termios {
-    modes.c_lflag &= !(libc::ICANON | libc::ECHO | libc::ECHONL | libc::IEXTEN);
+    modes.c_lflag &= !(ICANON | ECHO | ECHONL | IEXTEN);
     modes.c_iflag &= !(libc::IXON | libc::IXOFF);
     modes.c_cc[libc::VMIN] = 0;
     modes.c_cc[libc::VTIME] = 0;
@@ -151,10 +152,10 @@ mod tests {
         };
         let copy = || terminal.try_clone().unwrap();
         let before = local_flags(&terminal);
-        assert_ne!(before & libc::ECHO, 0);
+        assert_ne!(before & ECHO, 0);
         let screen = FullScreen::open(copy(), copy()).unwrap();
         assert!(is_open());
-        assert_eq!(local_flags(&terminal) & (libc::ECHO | libc::ICANON), 0);
+        assert_eq!(local_flags(&terminal) & (ECHO | ICANON), 0);
         assert_ne!(local_flags(&terminal) & libc::ISIG, 0, "Ctrl-C still sends a signal");
         assert_eq!(FullScreen::open(copy(), copy()).unwrap_err().errno, Errno::EBUSY);
         drop(screen);

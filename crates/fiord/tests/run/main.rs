@@ -30,6 +30,7 @@ mod huge_pages;
 mod identities;
 mod layout;
 mod limits;
+mod live;
 mod logs;
 mod merge;
 mod networks;

@@ -169,6 +169,8 @@ pub struct GeneralOptions {
     pub eta_newline: Option<u64>,
     /// `--eta-interval`, in nanoseconds.
     pub eta_interval: u64,
+    /// `--live`.
+    pub live: bool,
     /// `--status-interval`, in nanoseconds.
     pub status_interval: Option<u64>,
     /// `--readonly`.
@@ -219,6 +221,7 @@ impl Default for GeneralOptions {
             eta: Eta::Auto,
             eta_newline: None,
             eta_interval: 1_000_000_000,
+            live: false,
             status_interval: None,
             readonly: false,
             no_exec: false,
@@ -265,6 +268,7 @@ impl GeneralOptions {
             "eta" => self.eta = eta(value)?,
             "eta-newline" => self.eta_newline = Some(interval(value)?),
             "eta-interval" => self.eta_interval = eta_interval(value)?,
+            "live" => self.live = true,
             "status-interval" => self.status_interval = Some(interval(value)?),
             "readonly" => self.readonly = true,
             "no-exec" => self.no_exec = true,

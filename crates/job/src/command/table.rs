@@ -221,6 +221,15 @@ pub static COMMANDS: &[CommandDef] = &[
         "Update the live status line every TIME, at least 250ms",
     ).group(HelpGroup::Status)
     .letter('O'),
+    built(
+        "live",
+        NoValue,
+        "Show the run on the whole screen: jobs, hosts, latencies, devices, findings. `?` lists the \
+         keys; `q` ends the run with its report",
+    )
+    .group(HelpGroup::Status)
+    .only_fiord()
+    .one_host("it shows the jobs of one host. To fix: leave it out"),
     built("status-interval", Required("TIME"), "Print the results so far every TIME").group(HelpGroup::Status).letter('L'),
     built(
         "series",

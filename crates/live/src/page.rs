@@ -1,0 +1,18 @@
+//! The pages of the view.
+
+use fiord_types::{HostIndex, JobIndex};
+
+/// A page of the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LivePage {
+    /// The whole run, with its hosts, or with the jobs of this machine.
+    Overview,
+    /// One host, with its jobs.
+    Host(HostIndex),
+    /// One job.
+    Job(HostIndex, JobIndex),
+    /// All findings.
+    Findings,
+    /// The keys.
+    Help,
+}

@@ -1,0 +1,268 @@
+//! The view on a terminal: opens it, reads keys on a thread of its own, and draws. Everything else of this crate is pure.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use fiord_sys::poll::{self, PollEntry, Readiness, WakeEvent};
+use fiord_sys::screen::{self, FullScreen};
+use fiord_sys::{signal, terminal};
+use ratatui_core::terminal::Terminal;
+
+use crate::backend::AnsiTerminal;
+use crate::controls::{LiveControls, LiveWish};
+use crate::draw::draw;
+use crate::keys::{LiveKey, keys};
+use crate::look::LiveLook;
+use crate::model::LiveModel;
+
+/// How often the size of the terminal is checked. Drawing at the rate of the run would follow a resize too late.
+const RESIZE_CHECK: Duration = Duration::from_millis(250);
+
+/// Stack size of the thread that reads keys, bytes. It also draws.
+const STACK: usize = 512 << 10;
+
+/// Why there is no view. No run has started.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// There is no terminal.
+    #[error(
+        "the full-screen view needs a terminal, but neither standard output nor standard error is one\n  To fix: run it \
+         in a terminal (over ssh: `ssh -t`), or leave --live out"
+    )]
+    NoTerminal,
+    /// The terminal has no cursor to position.
+    #[error(
+        "the full-screen view needs a terminal that can position its cursor, but TERM is `dumb`\n  To fix: use another \
+         terminal, or leave --live out"
+    )]
+    DumbTerminal,
+    /// The process runs in the background.
+    #[error(
+        "the full-screen view needs the terminal, but this process runs in the background\n  To fix: start it without \
+         `&`, or leave --live out"
+    )]
+    Background,
+    /// A system call failed.
+    #[error("cannot open the full-screen view: {0}")]
+    System(#[from] fiord_sys::Error),
+    /// A system call failed.
+    #[error("cannot open the full-screen view: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Finds the terminal for the view: standard output, or standard error if the results go elsewhere. Returns the descriptor
+/// to draw on and the one to read keys from.
+///
+/// # Errors
+/// There is no terminal that can show the view.
+pub fn find_terminal() -> Result<(OwnedFd, OwnedFd), LiveError> {
+    let out = match (terminal::is_terminal(io::stdout()), terminal::is_terminal(io::stderr())) {
+        (true, _) => copy(io::stdout())?,
+        (false, true) => copy(io::stderr())?,
+        (false, false) => return Err(LiveError::NoTerminal),
+    };
+    if std::env::var_os("TERM").is_some_and(|name| name == "dumb") {
+        return Err(LiveError::DumbTerminal);
+    }
+    if terminal::is_background(&out) {
+        return Err(LiveError::Background);
+    }
+    // Standard input may be a job file.
+    let keys = match terminal::is_terminal(io::stdin()) {
+        true => copy(io::stdin())?,
+        false => out.try_clone()?,
+    };
+    Ok((out, keys))
+}
+
+fn copy(stream: impl AsFd) -> io::Result<OwnedFd> {
+    stream.as_fd().try_clone_to_owned()
+}
+
+/// What the screen shows, shared by the thread that reads keys and the one that receives events.
+struct ShownScreen {
+    model: LiveModel,
+    /// What a paused view shows.
+    frozen: Option<LiveModel>,
+    controls: LiveControls,
+    look: LiveLook,
+    terminal: Terminal<AnsiTerminal>,
+    /// What keys ask of a replay.
+    wishes: Vec<LiveWish>,
+}
+
+impl ShownScreen {
+    fn draw(&mut self) {
+        // A panic or the last signal has given the terminal back.
+        if !screen::is_open() {
+            return;
+        }
+        let ShownScreen { model, frozen, controls, look, terminal, .. } = self;
+        let model = frozen.as_ref().unwrap_or(model);
+        let drawn = terminal.draw(|frame| draw(model, controls, *look, frame.buffer_mut()));
+        if drawn.is_err() {
+            // What the terminal shows is unknown now. If it is gone, that does not matter.
+            let _ = terminal.clear();
+        }
+    }
+
+    /// Handles a key. Returns whether the user wants the run to end.
+    fn press(&mut self, key: LiveKey) -> bool {
+        let model = self.frozen.as_ref().unwrap_or(&self.model);
+        let wish = self.controls.press(key, model);
+        match wish {
+            Some(LiveWish::Redraw) => drop(self.terminal.clear()),
+            Some(LiveWish::Pause) if !self.controls.is_replay() => {
+                self.frozen = self.controls.paused().then(|| self.model.clone());
+            }
+            Some(LiveWish::End) => {
+                self.frozen = None;
+                self.model.ending("ending the run");
+            }
+            Some(wish) => self.wishes.push(wish),
+            None => {}
+        }
+        wish == Some(LiveWish::End)
+    }
+}
+
+/// What the threads share.
+struct LiveShared {
+    shown: Mutex<ShownScreen>,
+    /// The user wants the run to end.
+    end: Arc<AtomicBool>,
+    /// Ends the thread that reads keys.
+    close: WakeEvent,
+}
+
+impl LiveShared {
+    fn lock(&self) -> MutexGuard<'_, ShownScreen> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The view on a terminal. Dropping it restores the terminal.
+pub struct LiveScreen {
+    shared: Arc<LiveShared>,
+    keys: Option<JoinHandle<()>>,
+    /// Dropped last.
+    _screen: FullScreen,
+}
+
+impl LiveScreen {
+    /// Opens the view on a terminal: see [`find_terminal`].
+    ///
+    /// # Errors
+    /// A system call failed, or the process has a view already.
+    pub fn open(
+        (out, keys): (OwnedFd, OwnedFd),
+        model: LiveModel,
+        controls: LiveControls,
+        look: LiveLook,
+    ) -> Result<LiveScreen, LiveError> {
+        let (drawing, reading) = (File::from(out.try_clone()?), File::from(keys.try_clone()?));
+        let close = WakeEvent::new()?;
+        restore_on_panic();
+        let full = FullScreen::open(out, keys)?;
+        let terminal = Terminal::new(AnsiTerminal::new(drawing))?;
+        let shown =
+            ShownScreen { model, frozen: None, controls, look, terminal, wishes: Vec::new() };
+        let shared = LiveShared { shown: Mutex::new(shown), end: Arc::default(), close };
+        let shared = Arc::new(shared);
+        shared.lock().draw();
+        let reader = Arc::clone(&shared);
+        let body = move || read_keys(&reader, reading);
+        let keys = thread::Builder::new().name("keys".into()).stack_size(STACK).spawn(body)?;
+        Ok(LiveScreen { shared, keys: Some(keys), _screen: full })
+    }
+
+    /// Changes what the view shows, and draws it unless it is paused.
+    pub fn update(&self, change: impl FnOnce(&mut LiveModel)) {
+        let mut shown = self.shared.lock();
+        change(&mut shown.model);
+        if shown.frozen.is_none() {
+            shown.draw();
+        }
+    }
+
+    /// Becomes true when the user wants the run to end.
+    #[must_use]
+    pub fn end_wish(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.shared.end)
+    }
+
+    /// What keys have asked of a replay since the last call.
+    #[must_use]
+    pub fn take_wishes(&self) -> Vec<LiveWish> {
+        std::mem::take(&mut self.shared.lock().wishes)
+    }
+
+    /// Whether the view is paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.shared.lock().controls.paused()
+    }
+}
+
+impl Drop for LiveScreen {
+    fn drop(&mut self) {
+        self.shared.close.wake();
+        if let Some(keys) = self.keys.take() {
+            // A panic of that thread was printed.
+            let _ = keys.join();
+        }
+    }
+}
+
+/// Reads keys, and redraws when the terminal was resized, until the view closes.
+fn read_keys(shared: &LiveShared, mut keyboard: File) {
+    // The threads that poll for signals should receive them.
+    let _ = signal::block_in_this_thread();
+    let mut size = terminal::size(&keyboard);
+    let mut gone = false;
+    let mut bytes = [0; 256];
+    while screen::is_open() {
+        let mut entries = [
+            PollEntry::new(shared.close.as_fd().as_raw_fd(), Readiness::Readable),
+            PollEntry::new(keyboard.as_raw_fd(), Readiness::Readable),
+        ];
+        // A terminal that is gone is always readable.
+        let waited = if gone { &mut entries[..1] } else { &mut entries[..] };
+        if poll::wait(waited, Some(RESIZE_CHECK)).is_err() || entries[0].is_readable() {
+            return;
+        }
+        let now = terminal::size(&keyboard);
+        let resized = std::mem::replace(&mut size, now) != now;
+        let pressed = match !gone && entries[1].is_readable() {
+            true => keyboard.read(&mut bytes).unwrap_or(0),
+            false => 0,
+        };
+        gone |= entries[1].is_readable() && pressed == 0;
+        if pressed == 0 && !resized {
+            continue;
+        }
+        let mut shown = shared.lock();
+        if keys(&bytes[..pressed]).into_iter().filter(|key| shown.press(*key)).count() > 0 {
+            shared.end.store(true, Ordering::Release);
+        }
+        shown.draw();
+    }
+}
+
+/// Restores the terminal before a panic is printed, also if the panic is another thread's. The view does not come back: the
+/// message must stay readable.
+fn restore_on_panic() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            screen::restore();
+            previous(panic);
+        }));
+    });
+}
