@@ -179,6 +179,7 @@ fn reports_of_fio_and_empty_ones_have_a_page() {
                \"iops\": 10.0, \"clat_ns\": {\"N\": 1, \"mean\": 5.0, \"percentile\": {\"50.000000\": 5, \"99.000000\": 9}}}}]}";
     let text = page(&result::read("fio.json", fio).unwrap());
     assert!(text.contains("contains no checks") && text.contains("Percentiles"));
+    assert!(text.contains("not checked") && !text.contains("class=\"fine\""), "no false praise");
     assert!(page(&[run(fiord_stat::report::Report::default())]).contains("No job did any I/O"));
     assert!(page(&[]).contains("No results"));
     for wrong in ["", "{}", "no result", "{\"points\": 1}", "{\"suite\": 1, \"rows\": []}"] {

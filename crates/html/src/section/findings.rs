@@ -10,8 +10,8 @@ use super::view::RunView;
 #[template(path = "findings.html")]
 struct FindingCards {
     cards: Vec<FindingCard>,
-    /// What is said without any finding.
-    none: &'static str,
+    /// Whether anything was checked: fio checks nothing.
+    checked: bool,
     unchecked: Vec<(String, String)>,
 }
 
@@ -38,28 +38,23 @@ pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
     section(&run.findings(), unchecked, checked(run))
 }
 
-/// What can be said without any finding: fio checks nothing.
-fn checked(run: &RunView<'_>) -> &'static str {
-    match run.whole.schema > 0 || run.together.is_some() {
-        true => "No findings: fiord found no reason to doubt these numbers.",
-        false => {
-            "This result contains no checks, so nothing is known about whether its numbers can be trusted."
-        }
-    }
+/// Whether the program that wrote the results checks them: fio does not.
+pub(crate) fn checked(run: &RunView<'_>) -> bool {
+    run.whole.schema > 0 || run.together.is_some_and(|together| together.all.schema > 0)
 }
 
 /// Findings of runs or points with their names, the worst first.
 pub(crate) fn of_points(findings: &[(&str, &Finding)]) -> PageSection {
     let mut sorted = findings.to_vec();
     sorted.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
-    section(&sorted, Vec::new(), "No findings: fiord found no reason to doubt these numbers.")
+    section(&sorted, Vec::new(), true)
 }
 
 /// One card for each finding; those that differ only in the host, the job or the point share one.
 fn section(
     findings: &[(&str, &Finding)],
     unchecked: Vec<(String, String)>,
-    none: &'static str,
+    checked: bool,
 ) -> PageSection {
     let mut merged: Vec<(&Finding, Vec<String>)> = Vec::new();
     for (host, finding) in findings {
@@ -88,7 +83,7 @@ fn section(
         id: "findings",
         title: "Findings".into(),
         about: String::new(),
-        body: html(&FindingCards { cards, none, unchecked }),
+        body: html(&FindingCards { cards, checked, unchecked }),
     }
 }
 

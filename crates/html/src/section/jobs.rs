@@ -59,6 +59,7 @@ fn tiles(run: &RunView<'_>) -> Vec<Tile> {
         tiles.push(Tile { value, term: "errors survived".into(), class: "invalid" });
     }
     let (value, class) = findings::summary(&run.findings());
+    let value = if findings::checked(run) { value } else { "not checked".into() };
     tiles.push(Tile { value, term: "findings".into(), class });
     tiles
 }
