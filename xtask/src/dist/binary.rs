@@ -27,7 +27,7 @@ pub(super) struct Binary {
 ///
 /// # Errors
 ///
-/// If cargo, objcopy or objdump fails, or if the program is larger than 12 MB.
+/// If cargo, objcopy or objdump fails.
 pub(super) fn build(root: &Path, target: &Path, epoch: u64) -> Result<Binary> {
     let path = compile(root, target, epoch)?;
     let (program, debug) = (target.join("fiord.stripped"), target.join("fiord.debug"));
@@ -39,13 +39,21 @@ pub(super) fn build(root: &Path, target: &Path, epoch: u64) -> Result<Binary> {
         program: fs::read(&program).with_context(|| program.display().to_string())?,
         debug: fs::read(&debug).with_context(|| debug.display().to_string())?,
     };
-    let size = binary.program.len();
+    Ok(binary)
+}
+
+/// Checks the size of the program.
+///
+/// # Errors
+///
+/// If it is larger than 12 MB.
+pub(super) fn check_size(size: usize) -> Result<()> {
     ensure!(
         size <= MOST,
         "the stripped program has {size} bytes, more than {MOST}. To fix: compare the sections and \
          the largest symbols with the last release (`readelf -SW`, `nm --size-sort`)"
     );
-    Ok(binary)
+    Ok(())
 }
 
 /// Runs cargo and returns the path of the program.
@@ -130,6 +138,12 @@ fn stdout(program: &str, args: &[&str], path: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_larger_program_is_an_error() {
+        assert!(super::check_size(super::MOST).is_ok());
+        assert!(super::check_size(super::MOST + 1).is_err());
+    }
+
     #[test]
     fn versions_are_compared_as_numbers() {
         let text = "0x06969194 0x00 03 GLIBC_2.14\n0x0 GLIBC_2.9\n0x0 GLIBC_2.34\n0x0 GCC_3.0";

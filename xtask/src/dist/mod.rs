@@ -35,7 +35,7 @@ use tree::{Layout, Tree};
 ///
 /// # Errors
 ///
-/// If the command line is wrong, a tool is missing, or a build fails.
+/// If the command line is wrong, a tool is missing, a build fails, or the program is too large.
 pub(crate) fn main(args: &[String]) -> Result<()> {
     let root = crate::place::root();
     let Some(options) = options::parse(args, &root)? else {
@@ -43,14 +43,18 @@ pub(crate) fn main(args: &[String]) -> Result<()> {
         return Ok(());
     };
     let epoch = release::epoch(&root)?;
-    let sums = artifacts(&root, &options, epoch)?;
+    let (sums, size) = artifacts(&root, &options, epoch)?;
     print!("{sums}");
     println!("wrote {}", options.out.display());
-    if options.twice { twice::compare(&root, &options, epoch, &sums) } else { Ok(()) }
+    if options.twice {
+        twice::compare(&root, &options, epoch, &sums)?;
+    }
+    // Last, so that the files are there to find out what has grown.
+    binary::check_size(size)
 }
 
-/// Builds everything from the sources in `root` and returns the text of `SHA256SUMS`.
-fn artifacts(root: &Path, options: &Options, epoch: u64) -> Result<String> {
+/// Builds everything from the sources in `root`. Returns the text of `SHA256SUMS` and the size of the program in bytes.
+fn artifacts(root: &Path, options: &Options, epoch: u64) -> Result<(String, usize)> {
     let dependencies = dependencies::of_fiord(root)?;
     let binary = binary::build(root, &options.target, epoch)?;
     let version = dependencies.iter().find(|crate_| crate_.name == "fiord");
@@ -75,7 +79,7 @@ fn artifacts(root: &Path, options: &Options, epoch: u64) -> Result<String> {
         files.extend(rpm::packages(&release, &tree(Layout::Rpm)?, &scratch)?);
     }
     files.sort();
-    write(&options.out, &files)
+    Ok((write(&options.out, &files)?, release.binary.program.len()))
 }
 
 /// Returns the tarball, whose only directory at the top is `name`. It is made to be unpacked into `/usr/local`.
