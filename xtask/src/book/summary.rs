@@ -22,6 +22,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Findings", "findings/README.md"),
     ("Logs", "logs.md"),
     ("Series and metrics", "metrics.md"),
+    ("The view of a run", "live.md"),
     ("Reference", ""),
     ("Job options", "reference.md"),
     ("Engines", "engines.md"),
