@@ -54,8 +54,9 @@ fn coordinate(args: &[String], mut hub: Hub, world: MpiWorld) -> Result<u8, Box<
     Ok(ranks::coordinate(&with_ranks, ranks, move |own_agent, signals| {
         hub.watch_signals(signals);
         hub.start(own_agent);
+        let waker = hub.waker();
         let hosts = world.hosts.clone();
-        Ok(RankConnections { fabric: Box::new(MpiFabric::new(hub, world)), hosts })
+        Ok(RankConnections { fabric: Box::new(MpiFabric::new(hub, world)), waker, hosts })
     }))
 }
 

@@ -16,12 +16,14 @@
 //! | which storage do the jobs use, and how is it named on other hosts | `targets.rs` |
 //! | how do logs reach the coordinator | `logs.rs` |
 //! | which files did a run create | `created.rs` |
+//! | which files does the coordinator keep, so that they survive a crash of this host | `keeping.rs` |
 //! | what would the jobs do to this machine | `wishes.rs` |
 //! | what may planning read of this machine | `allowed.rs` |
 
 mod allowed;
 mod created;
 mod facts;
+mod keeping;
 mod link;
 mod linked;
 mod loader;

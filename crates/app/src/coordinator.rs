@@ -7,11 +7,14 @@
 //! | which hosts do jobs over a network talk to | `peers` |
 //! | what does their report contain | [`report`], [`interim`] |
 //! | which logs of a host may become which files | [`logs`] |
+//! | which files of a host does the coordinator keep during the run | [`keeping`] |
 
+pub mod keeping;
 pub mod logs;
 mod peers;
 pub mod reach;
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use fiord_fabric::conductor::{HostOrder, OnLost, RunOrder};
@@ -24,17 +27,20 @@ use fiord_job::command::{
     Action, DataSharing, Findings, GeneralOptions, HostsOptions, Invocation, LostHost,
 };
 use fiord_job::diagnostic::Diagnostic;
-use fiord_job::load::{Loader, Memory, RecordingLoader};
+use fiord_job::load::{HostWords, Loader, Memory, RecordingLoader};
 use fiord_job::option::table::net::PEER;
 use fiord_job::spec::JobSpec;
 use fiord_job::{invocation, version};
+use fiord_plan::machine::system::SystemFacts;
+use fiord_plan::wrong_with_hosts;
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::report::{Report, SCHEMA};
 use fiord_sys::{clock, host};
-use fiord_types::Nanos;
+use fiord_types::{HostIndex, Nanos};
 
 use self::peers::PeerHost;
 use self::reach::{Reach, Way};
+use crate::agent::OrderLoader;
 use crate::protection::{ProtectionError, protect};
 
 /// A run on many hosts whose jobs are valid as far as this machine can say. No host was contacted.
@@ -113,7 +119,21 @@ impl HostsRun {
             }
             run.warnings.extend(checked.invocation.warnings);
         }
+        wrong.extend(wrong_with_hosts(general, &SystemFacts));
         if wrong.is_empty() { Ok(Some(run)) } else { Err(wrong) }
+    }
+
+    /// Reads the verify states that the jobs load. The hosts have their final names.
+    ///
+    /// # Errors
+    /// A state cannot be read or sent.
+    pub fn read_states(&mut self, aux_path: Option<&str>) -> Result<(), Diagnostic> {
+        for host in HostIndex(0).to(HostIndex::at(self.order.hosts.len())) {
+            let jobs = jobs_of(&self.order, host);
+            let order = &mut self.order.hosts[host.get()];
+            order.states = keeping::states(&order.name, &jobs, aux_path)?;
+        }
+        Ok(())
     }
 
     fn add(&mut self, host: Reach, job: &JobOrder) {
@@ -121,6 +141,7 @@ impl HostsRun {
             name: host.name,
             port: host.way.port(),
             job: job.clone(),
+            states: Vec::new(),
         });
         self.ways.push(host.way);
         self.addresses.push(host.address);
@@ -229,6 +250,8 @@ impl CheckedGroup {
             progress,
             snapshots: general.export.wants_any().then(|| general.export.sample_interval()),
             fetch_logs: true,
+            triggers: general.trigger.can_fire(),
+            trigger_command: general.trigger.remote_command.clone(),
         }
     }
 }
@@ -238,4 +261,13 @@ fn holder() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME"));
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();
     format!("{user}{}, process {}", host::name(), std::process::id())
+}
+
+/// The jobs of a host, as the host itself reads them. Empty if only the host has its job files.
+fn jobs_of(order: &RunOrder, host: HostIndex) -> Vec<JobSpec> {
+    let Some(HostOrder { name, job, .. }) = order.hosts.get(host.get()) else { return Vec::new() };
+    let ranks = NonZeroU32::new(HostIndex::at(order.hosts.len()).0).unwrap_or(NonZeroU32::MIN);
+    let words = HostWords { name: name.clone(), rank: host, ranks };
+    let parsed = invocation(&job.arguments, &mut OrderLoader::new(job, words));
+    parsed.map(|invocation| invocation.jobs).unwrap_or_default()
 }

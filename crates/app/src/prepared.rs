@@ -13,7 +13,7 @@ use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
 use fiord_run::events::{EventKind, EventSender};
 use fiord_run::idleness::IdleProfile;
-use fiord_run::{Interrupt, Interrupts, RunOptions, StartGate, Trigger};
+use fiord_run::{FileKeeper, Interrupt, Interrupts, RunOptions, StartGate, Trigger};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::job::JobData;
 use fiord_stat::report::Report;
@@ -47,6 +47,11 @@ pub struct RunSettings {
     pub gate: Option<Arc<dyn StartGate>>,
     /// The outcome contains the raw data of the jobs.
     pub keep_data: bool,
+    /// Keeps the verify states and the journals on another machine (see [`RunOptions::keeper`]).
+    pub keeper: Option<Arc<dyn FileKeeper>>,
+    /// The interrupts can fire a trigger, which runs this command, if there is one. `None`: the options of the invocation
+    /// say what fires it.
+    pub outside_trigger: Option<Option<String>>,
 }
 
 /// The result of a run.
@@ -206,12 +211,24 @@ impl<'a> Prepared<'a> {
                 IdleProf::System => IdleProfile::System,
                 IdleProf::PerCpu => IdleProfile::PerCpu,
             }),
-            trigger: Trigger {
-                file: general.trigger.file.as_ref().map(PathBuf::from),
-                timeout: general.trigger.timeout,
-                command: general.trigger.command.clone(),
-                // A document for programs on standard output must stay well formed.
-                to_standard_error: general.output.is_none() && general.formats != [Format::Normal],
+            keeper: settings.keeper,
+            trigger: match settings.outside_trigger {
+                // The standard output of an agent may be its connection.
+                Some(command) => Trigger {
+                    from_outside: true,
+                    command,
+                    to_standard_error: true,
+                    ..Trigger::default()
+                },
+                None => Trigger {
+                    file: general.trigger.file.as_ref().map(PathBuf::from),
+                    timeout: general.trigger.timeout,
+                    from_outside: false,
+                    command: general.trigger.command.clone(),
+                    // A document for programs on standard output must stay well formed.
+                    to_standard_error: general.output.is_none()
+                        && general.formats != [Format::Normal],
+                },
             },
         }
     }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use fiord_app::RunEnd;
 use fiord_app::agent::{AgentEnd, AgentSettings, AgentWords, PATIENCE, serve};
-use fiord_fabric::conductor::{HostOrder, HostsEvent, RunOrder};
+use fiord_fabric::conductor::{HostOrder, HostsEvent, KeptPart, RunOrder};
 use fiord_fabric::drive::{HostsOutside, drive};
 use fiord_fabric::hub::{Endpoint, Hub};
 use fiord_fabric::message::JobOrder;
@@ -104,6 +104,9 @@ impl HostsOutside for Limit {
         }
     }
     fn log(&mut self, _: HostIndex, _: &str, _: Bytes, _: &[u8], _: bool) {}
+    fn keep(&mut self, part: KeptPart) {
+        panic!("these jobs have no such file: {part:?}");
+    }
 }
 
 /// Runs a job on agents.
@@ -113,7 +116,7 @@ fn run(agents: &Agents, arguments: &[&str], outside: &mut Limit) -> HostsOutcome
     let job = JobOrder { arguments, ..JobOrder::default() };
     let host = |endpoint: &Endpoint| {
         hub.connect(endpoint);
-        HostOrder { name: endpoint.to_string(), port: None, job: job.clone() }
+        HostOrder { name: endpoint.to_string(), job: job.clone(), ..HostOrder::default() }
     };
     let hosts = agents.endpoints.iter().map(host).collect();
     let order = RunOrder { hosts, holder: "the test".to_owned(), ..RunOrder::default() };

@@ -35,7 +35,7 @@ use crate::message::{Hello, HostsData, ToHost, encode};
 use crate::outcome::{HostStage, HostsOutcome};
 
 use host::HostState;
-pub use order::{HostOrder, HostsAction, HostsEvent, HostsRequest, OnLost, RunOrder};
+pub use order::{HostOrder, HostsAction, HostsEvent, HostsRequest, KeptPart, OnLost, RunOrder};
 use probing::Probing;
 
 /// Time between two looks at all hosts.
@@ -166,10 +166,17 @@ impl HostsConductor {
         GREET_LIMIT.saturating_add(GREET_EACH.saturating_mul(self.hosts.len() as u64))
     }
 
-    /// Passes a request of the user on to all hosts whose jobs run.
-    pub fn request(&mut self, request: &HostsRequest) {
+    /// Passes a request on to all hosts whose jobs run, or an answer to the host that waits for it.
+    pub fn request(&mut self, request: HostsRequest) {
         let message = match request {
             HostsRequest::Status => ToHost::Status,
+            HostsRequest::Trigger => ToHost::Trigger,
+            HostsRequest::Kept { host, number, failed } => {
+                if self.hosts.get(host.get()).is_some_and(|state| state.open) {
+                    self.send(host, &ToHost::Kept { number, failed });
+                }
+                return;
+            }
         };
         for host in self.indexes() {
             if self.hosts[host].runs() {

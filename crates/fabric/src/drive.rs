@@ -6,7 +6,7 @@ mod tests;
 use fiord_sys::clock;
 use fiord_types::{Bytes, HostIndex, Nanos};
 
-use crate::conductor::{HostsAction, HostsConductor, HostsEvent, HostsRequest, RunOrder};
+use crate::conductor::{HostsAction, HostsConductor, HostsEvent, HostsRequest, KeptPart, RunOrder};
 use crate::contract::Fabric;
 use crate::message::{ToHost, encode};
 use crate::outcome::HostsOutcome;
@@ -29,6 +29,10 @@ pub trait HostsOutside {
     /// A part of a log has arrived. The parts of a log arrive in order. The name is the host's word: it must not become a
     /// path unless it is one that the jobs' own options name.
     fn log(&mut self, host: HostIndex, name: &str, offset: Bytes, bytes: &[u8], last: bool);
+
+    /// A part of a file has arrived that the host waits for: [`HostsOutside::request`] returns [`HostsRequest::Kept`] when it
+    /// is durable. The caller of [`drive`] makes [`Fabric::receive`] return then.
+    fn keep(&mut self, part: KeptPart);
 }
 
 /// Runs the jobs of an order on the hosts that the peers of a fabric are, and returns when all have ended, are lost, or
@@ -54,7 +58,7 @@ fn drive_at(
             conductor.interrupt(signal, now());
         }
         while let Some(request) = outside.request() {
-            conductor.request(&request);
+            conductor.request(request);
         }
         conductor.advance(now());
         while let Some(action) = conductor.next_action() {
@@ -83,6 +87,7 @@ fn act(
         HostsAction::Close { host } => fabric.close(host),
         HostsAction::Abandon { host } => fabric.abandon(host),
         HostsAction::Event(event) => outside.event(event),
+        HostsAction::Keep(part) => outside.keep(part),
         HostsAction::Log { host, name, offset, bytes, last } => {
             outside.log(host, &name, offset, &bytes, last);
         }

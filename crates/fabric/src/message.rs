@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | greet | [`ToHost::Hello`] | [`FromHost::Welcome`], or [`FromHost::Busy`] |
 //! | check | [`ToHost::Job`] | [`FromHost::Checked`], or [`FromHost::Refused`] |
+//! | | [`ToHost::State`] for each verify state that jobs load, in front of [`ToHost::Job`] | |
 //! | lay out | [`ToHost::LayOut`] | [`FromHost::Ready`], or [`FromHost::Ended`] if a job failed |
 //! | compare clocks, before and after the run | [`ToHost::Probe`] | [`FromHost::Answer`], at once |
 //! | run | [`ToHost::Start`] | [`FromHost::Event`] |
@@ -15,6 +16,9 @@
 //!
 //! The coordinator goes on to the next stage when all hosts have answered. Both send heartbeats every second
 //! ([`limits`](crate::limits)). Probes can arrive at any time. The coordinator can send [`ToHost::Stop`] at any time.
+//!
+//! From the layout on, a host sends parts of the files that must survive its crash ([`FromHost::Keep`]). The coordinator
+//! answers with [`ToHost::Kept`] when a part is on its disk; a host waits for the answer before it goes on.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -58,6 +62,21 @@ pub enum ToHost {
     },
     /// Asks for a report of the run so far.
     Status,
+    /// Stops the jobs and saves their verify states with [`FromHost::Keep`]. Then runs [`JobOrder::trigger_command`].
+    Trigger,
+    /// A verify state of an earlier run that the jobs load. Its bytes follow the JSON.
+    State {
+        /// The file name as on a run without hosts: `local-JOB-INDEX-verify.state`.
+        name: String,
+    },
+    /// A part of a file is on the disk of the coordinator, or could not be written.
+    Kept {
+        /// The number of the part.
+        number: KeepNumber,
+        /// Why it could not be written. `None`: it is durable.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failed: Option<String>,
+    },
     /// The coordinator is alive.
     Heartbeat,
     /// Everything has arrived. The agent may end.
@@ -103,6 +122,26 @@ pub struct JobOrder {
     /// The agent sends the logs that the jobs write, then removes them.
     #[serde(default)]
     pub fetch_logs: bool,
+    /// The coordinator may send [`ToHost::Trigger`]. All jobs that write and verify have a verify state then.
+    #[serde(default)]
+    pub triggers: bool,
+    /// The shell command that the host runs when the trigger has fired and its verify states are at the coordinator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger_command: Option<String>,
+}
+
+/// The number of a part of a file that the coordinator keeps. Each host counts its own parts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct KeepNumber(pub u64);
+
+/// A file of a host that the coordinator keeps.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptName {
+    /// The verify state with the file name `local-JOB-INDEX-verify.state`.
+    State(String),
+    /// The journal with the name that `verify_journal` gives it.
+    Journal(String),
 }
 
 /// A connection over a network between two hosts of a run (`peer`), as one of them sees it.
@@ -184,6 +223,15 @@ pub enum FromHost {
         offset: Bytes,
         /// The log ends with this part.
         last: bool,
+    },
+    /// A part of a file that must survive a crash of the host. The bytes follow the JSON. [`ToHost::Kept`] answers.
+    Keep {
+        /// The file.
+        file: KeptName,
+        /// Where in the file the part begins. A part at 0 replaces the file.
+        offset: Bytes,
+        /// The number of the part.
+        number: KeepNumber,
     },
     /// The run is over, and everything was sent.
     Ended(Box<Ended>),

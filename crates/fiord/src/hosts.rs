@@ -1,32 +1,36 @@
 //! Runs jobs on many hosts and prints what they report.
 //!
-//! The thread that talks to the hosts also sends the heartbeats, so it neither prints nor writes logs: it hands events and
-//! parts of logs to the thread that does.
+//! The thread that talks to the hosts also sends the heartbeats, so it neither prints nor writes files: it hands events and
+//! parts of logs to a thread that prints and writes them, and parts of files that hosts wait for to another one.
 
 mod console;
 
+mod trigger;
+mod user_side;
+
 use std::error::Error;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc;
 use std::thread;
 
+use fiord_app::coordinator::keeping::KeptFiles;
 use fiord_app::coordinator::logs::FetchedLogs;
 use fiord_app::coordinator::{self, HostsRun};
 use fiord_app::signals::FromSignals;
-use fiord_fabric::conductor::{HostsEvent, HostsRequest};
 use fiord_fabric::contract::Fabric;
-use fiord_fabric::drive::{HostsOutside, drive};
+use fiord_fabric::drive::drive;
+use fiord_fabric::hub::Waker;
 use fiord_fabric::outcome::HostsOutcome;
 use fiord_job::command::hosts::HostsCommand;
 use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::MachineLoader;
-use fiord_run::{Interrupt, Interrupts};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::hosts::HostsReport;
-use fiord_sys::clock;
-use fiord_types::{Bytes, HostIndex, Nanos};
+use fiord_types::{HostIndex, Nanos};
 
 use self::console::HostsConsole;
+use self::trigger::LocalTrigger;
+use self::user_side::{Answers, HandedOver, UserSide};
 use crate::console::wants_live_line;
 use crate::exit::Exit;
 use crate::exports::Exports;
@@ -116,7 +120,7 @@ pub(crate) trait Connector {
         run: &mut HostsRun,
         signals: &mut FromSignals,
         general: &GeneralOptions,
-    ) -> Result<HostsFabric, Box<dyn Error>>;
+    ) -> Result<ConnectedHosts, Box<dyn Error>>;
 
     /// The jobs do not run, for this reason. Hosts that wait for this process end. `general` are the options of this
     /// process, unless they are wrong.
@@ -124,7 +128,11 @@ pub(crate) trait Connector {
 }
 
 /// The connections to all hosts.
-pub(crate) type HostsFabric = Box<dyn Fabric + Send>;
+pub(crate) struct ConnectedHosts {
+    pub(crate) fabric: Box<dyn Fabric + Send>,
+    /// Makes [`Fabric::receive`] return.
+    pub(crate) waker: Waker,
+}
 
 /// The hosts that the command line names.
 struct NamedHosts;
@@ -135,10 +143,11 @@ impl Connector for NamedHosts {
         run: &mut HostsRun,
         signals: &mut FromSignals,
         general: &GeneralOptions,
-    ) -> Result<HostsFabric, Box<dyn Error>> {
+    ) -> Result<ConnectedHosts, Box<dyn Error>> {
         let mut hub = run.reach(&general.hosts)?;
         hub.watch_signals(signals.source());
-        Ok(Box::new(hub))
+        let waker = hub.waker();
+        Ok(ConnectedHosts { fabric: Box::new(hub), waker })
     }
 
     fn dismiss(&mut self, _general: Option<&GeneralOptions>, _why: &str) {
@@ -157,15 +166,22 @@ fn execute(
     let page = PageFile::of(general).map_err(|why| NotRun::failed(&why.to_string()))?;
     let mut signals = FromSignals::install()
         .map_err(|error| NotRun::failed(&format!("cannot install signal handlers: {error}")))?;
-    let mut fabric = match connector.connect(&mut run, &mut signals, general) {
-        Ok(fabric) => fabric,
+    let mut hosts = match connector.connect(&mut run, &mut signals, general) {
+        Ok(hosts) => hosts,
         Err(error) => {
             report(format_args!("cannot connect to hosts: {error}\n"));
             return Ok(Exit::Failure);
         }
     };
     // Ranks have learned their names.
-    if let Err(errors) = run.link() {
+    let ready = run
+        .link()
+        .and_then(|()| run.read_states(general.aux_path.as_deref()).map_err(|wrong| vec![wrong]));
+    if let Err(errors) = ready {
+        let why = errors.first().map_or("", |error| &error.what);
+        for host in HostIndex(0).to(HostIndex(hosts.fabric.size())) {
+            hosts.fabric.refuse(host, why);
+        }
         return Ok(invoke::refuse(&errors));
     }
     let names: Vec<String> = run.order.hosts.iter().map(|host| host.name.clone()).collect();
@@ -176,98 +192,53 @@ fn execute(
     signals.report_on_second();
     let stopped = signals.stop_asked();
     let mut console = HostsConsole::new((sink, page), general, &run.order, exports);
-    let surroundings = Surroundings::new(signals, general.status_interval.map(Nanos));
-    let outcome = coordinate(&mut *fabric, &run, surroundings, &mut console);
+    let outcome = coordinate(hosts, &run, signals, general, &mut console);
     let report = coordinator::report(outcome, general);
     Ok(console.finish(&report, exit(&report, general), &stopped))
 }
 
-/// What the thread that talks to the hosts hands over.
-enum Shown {
-    Event(HostsEvent),
-    Log { host: HostIndex, name: String, offset: Bytes, bytes: Vec<u8>, last: bool },
-}
-
-/// Runs the jobs on the hosts. Another thread prints and writes meanwhile.
+/// Runs the jobs on the hosts. Other threads print and write meanwhile.
 fn coordinate(
-    fabric: &mut (dyn Fabric + Send),
+    ConnectedHosts { mut fabric, waker }: ConnectedHosts,
     run: &HostsRun,
-    (mut surroundings, receiver): (Surroundings, Receiver<Shown>),
+    signals: FromSignals,
+    general: &GeneralOptions,
     console: &mut HostsConsole,
 ) -> HostsOutcome {
     let mut logs = FetchedLogs::of(&run.order);
+    let mut trigger = LocalTrigger::new(general, run.order.hosts.len());
+    let answers = Answers::waking(waker);
     thread::scope(|scope| {
-        // The receiver ends when the thread drops the sender.
-        let driver = scope.spawn(move || drive(fabric, &run.order, &mut surroundings));
+        let (parts, arriving) = mpsc::channel();
+        let (mut user_side, receiver) = UserSide::new(signals, general, parts, answers.clone());
+        // Both receivers end when the driver's thread drops their senders.
+        let mut kept = KeptFiles::of(&run.order, general.aux_path.as_deref());
+        scope.spawn(move || {
+            for part in arriving {
+                let failed = kept.keep(&part).err().map(|error| error.to_string());
+                answers.add(&part, failed);
+            }
+        });
+        let driver = scope.spawn(move || drive(&mut *fabric, &run.order, &mut user_side));
         for shown in receiver {
             match shown {
-                Shown::Event(event) => console.event(event),
-                Shown::Log { host, name, offset, bytes, last } => {
+                HandedOver::Event(event) => {
+                    trigger.event(&event);
+                    console.event(event);
+                }
+                HandedOver::Fired => trigger.fired(),
+                HandedOver::Complaint(complaint) => report(complaint),
+                HandedOver::Log { host, name, offset, bytes, last } => {
                     if let Err(error) = logs.part(host, &name, offset, &bytes, last) {
                         console.log_failed(&error);
                     }
                 }
             }
         }
-        driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        let outcome = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        trigger.end(outcome.signal.is_some());
+        outcome
     })
-}
-
-struct Surroundings {
-    signals: FromSignals,
-    sender: Sender<Shown>,
-    /// Time between two reports of the run so far (`--status-interval`).
-    interval: Option<Nanos>,
-    /// When the next of these reports is due. `None`: the jobs have not started.
-    next_status: Option<Nanos>,
-    /// A signal asks for a report.
-    wants_status: bool,
-}
-
-impl Surroundings {
-    fn new(signals: FromSignals, interval: Option<Nanos>) -> (Self, Receiver<Shown>) {
-        let (sender, receiver) = mpsc::channel();
-        let new =
-            Surroundings { signals, sender, interval, next_status: None, wants_status: false };
-        (new, receiver)
-    }
-}
-
-impl HostsOutside for Surroundings {
-    fn interrupt(&mut self) -> Option<i32> {
-        match self.signals.next() {
-            Some(Interrupt::End(signal)) => Some(signal),
-            Some(Interrupt::Status) => {
-                self.wants_status = true;
-                None
-            }
-            // Signals only ask for the two above.
-            Some(Interrupt::Finish) | None => None,
-        }
-    }
-
-    fn request(&mut self) -> Option<HostsRequest> {
-        let now = Nanos(clock::monotonic());
-        let is_due = self.next_status.is_some_and(|due| due <= now);
-        if is_due {
-            self.next_status = self.interval.map(|interval| now.saturating_add(interval));
-        }
-        let wanted = std::mem::take(&mut self.wants_status) || is_due;
-        wanted.then_some(HostsRequest::Status)
-    }
-
-    fn event(&mut self, event: HostsEvent) {
-        if let HostsEvent::Starting { at } = &event {
-            self.next_status = self.interval.map(|interval| at.saturating_add(interval));
-        }
-        // The receiver lives until this sender is dropped.
-        let _ = self.sender.send(Shown::Event(event));
-    }
-
-    fn log(&mut self, host: HostIndex, name: &str, offset: Bytes, bytes: &[u8], last: bool) {
-        let (name, bytes) = (name.to_owned(), bytes.to_vec());
-        let _ = self.sender.send(Shown::Log { host, name, offset, bytes, last });
-    }
 }
 
 /// The exit status of a run.

@@ -23,7 +23,7 @@ use fiord_sys::{clock, host};
 use fiord_types::{HostIndex, Nanos};
 
 use crate::exit::Exit;
-use crate::hosts::{self, Connector, HostsFabric};
+use crate::hosts::{self, ConnectedHosts, Connector};
 use crate::sink::report;
 use crate::{agent, invoke};
 
@@ -58,6 +58,8 @@ enum RankRunError {
 pub struct RankConnections {
     /// The other ranks, and the agent of rank 0 as peer 0.
     pub fabric: Box<dyn Fabric + Send>,
+    /// Makes `receive` of the fabric return.
+    pub waker: Waker,
     /// The names of their machines. Empty: unknown.
     pub hosts: Vec<String>,
 }
@@ -123,10 +125,10 @@ where
         run: &mut HostsRun,
         signals: &mut FromSignals,
         _general: &GeneralOptions,
-    ) -> Result<HostsFabric, Box<dyn Error>> {
-        let RankConnections { fabric, hosts } = self.connected(signals.source())?;
+    ) -> Result<ConnectedHosts, Box<dyn Error>> {
+        let RankConnections { fabric, waker, hosts } = self.connected(signals.source())?;
         name(run, &hosts);
-        Ok(fabric)
+        Ok(ConnectedHosts { fabric, waker })
     }
 
     fn dismiss(&mut self, _general: Option<&GeneralOptions>, why: &str) {
@@ -166,10 +168,10 @@ impl Connector for JoiningRanks<'_> {
         run: &mut HostsRun,
         signals: &mut FromSignals,
         general: &GeneralOptions,
-    ) -> Result<HostsFabric, Box<dyn Error>> {
-        let (fabric, hosts) = gather(self.0, signals, general)?;
+    ) -> Result<ConnectedHosts, Box<dyn Error>> {
+        let (connected, hosts) = gather(self.0, signals, general)?;
         name(run, &hosts);
-        Ok(fabric)
+        Ok(connected)
     }
 
     fn dismiss(&mut self, general: Option<&GeneralOptions>, why: &str) {
@@ -202,7 +204,7 @@ fn gather(
     launched: &LaunchedRank,
     signals: &mut FromSignals,
     general: &GeneralOptions,
-) -> Result<(HostsFabric, Vec<String>), RankRunError> {
+) -> Result<(ConnectedHosts, Vec<String>), RankRunError> {
     let own = own_agent()?;
     let mut fabric = listen(launched, general, Some(signals.source()))?;
     let mut interrupted = false;
@@ -217,7 +219,8 @@ fn gather(
     let peer = fabric.inner().start(&own);
     fabric.add_own(peer);
     let hosts = fabric.hosts().to_vec();
-    Ok((Box::new(fabric), hosts))
+    let waker = fabric.inner().waker();
+    Ok((ConnectedHosts { fabric: Box::new(fabric), waker }, hosts))
 }
 
 /// Serves rank 0.

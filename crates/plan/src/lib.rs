@@ -58,6 +58,7 @@ pub use replay::merges;
 pub use resolve::{
     PlanOptions, Resolved, resolve, resolve_connected, resolve_invocation, resolve_with,
 };
+pub use schedule::trigger::wrong_with_hosts;
 pub use target::share::HostShare;
 pub use verify::fio_method;
 

@@ -96,11 +96,12 @@ pub fn run(
         verify_extents: ExtentLists::default(),
         merges: TraceMerges::default(),
         iologs: Iologs::default(),
-        journals: Journals::default(),
+        journals: Journals::kept_by(options.keeper.clone()),
         logs: RunLogs::open(&plan, options.bandwidth_log.as_deref()),
         debug: options.debug.clone(),
         triggers: options.trigger.can_fire(),
         triggered: AtomicBool::new(false),
+        keeper: options.keeper.clone(),
         signalled: AtomicBool::new(false),
     });
     let (sender, receiver) = channel();
@@ -329,6 +330,7 @@ impl<'a> Conductor<'a> {
         while let Some(interrupt) = self.interrupts.next() {
             match interrupt {
                 Interrupt::Status => self.status(),
+                Interrupt::Trigger => self.fire_from_outside(),
                 Interrupt::End(signal) if self.signal.is_none() => {
                     self.signal = Some(signal);
                     self.run.cancelled.store(true, Ordering::Relaxed);

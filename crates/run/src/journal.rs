@@ -19,6 +19,7 @@ use fiord_sys::{block, in_use};
 use fiord_types::{Bytes, Errno};
 
 use crate::error::{JobError, Stage};
+use crate::kept::{FileKeeper, KeptFile};
 
 /// How long records wait for others before they are written. Those that a job waits for do not wait.
 const GATHER: Duration = Duration::from_millis(5);
@@ -31,6 +32,31 @@ const MOST_PENDING: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Journals {
     open: Mutex<HashMap<(Device, u64), Arc<Journal>>>,
+    /// Those that another machine keeps, by their names there.
+    kept: Mutex<HashMap<PathBuf, Arc<Journal>>>,
+    /// Keeps all journals on another machine. `None`: they are files of this one.
+    keeper: Option<Arc<dyn FileKeeper>>,
+}
+
+/// Where a journal is written.
+#[derive(Debug)]
+enum JournalPlace {
+    /// A file or device of this machine.
+    Here(File),
+    /// Another machine, which survives a crash of this one.
+    There(Arc<dyn FileKeeper>, KeptFile),
+}
+
+impl JournalPlace {
+    /// Writes a group of records and waits until it is durable.
+    fn write(&self, group: &[u8], at: u64) -> std::io::Result<()> {
+        match self {
+            JournalPlace::Here(file) => {
+                file.write_all_at(group, at).and_then(|()| file.sync_data())
+            }
+            JournalPlace::There(keeper, file) => keeper.keep(file, Bytes(at), group),
+        }
+    }
 }
 
 /// A journal.
@@ -83,9 +109,52 @@ fn is_journal(path: &Path) -> fiord_sys::Result<bool> {
 pub(crate) struct JournalMark(u64);
 
 impl Journals {
+    /// Journals that `keeper` keeps on another machine, or files of this one.
+    pub(crate) fn kept_by(keeper: Option<Arc<dyn FileKeeper>>) -> Self {
+        Journals { keeper, ..Journals::default() }
+    }
+
+    /// Begins the journal `path` on another machine, or returns the one that another job of the run has begun.
+    fn begin_elsewhere(
+        &self,
+        path: &Path,
+        header: &JournalHeader,
+        keeper: &Arc<dyn FileKeeper>,
+    ) -> Result<Arc<Journal>, JobError> {
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let refuse = |errno: Errno, why: &str| {
+            let detail = format!("the coordinator could not create the journal: {why}");
+            JobError::new(Stage::Verify, errno, detail).at(path)
+        };
+        if let Some(journal) = all.get(path) {
+            return match journal.header.targets == header.targets {
+                true => Ok(Arc::clone(journal)),
+                false => Err(refuse(Errno::EINVAL, "it is the journal of other targets")),
+            };
+        }
+        let place = JournalPlace::There(Arc::clone(keeper), KeptFile::Journal(path.to_path_buf()));
+        let begun = place.write(&header.write(), 0);
+        begun.map_err(|error| refuse(errno_of(&error), &Errno::explain(&error)))?;
+        let journal = Arc::new(Journal::start(path, place, header.clone())?);
+        all.insert(path.to_path_buf(), Arc::clone(&journal));
+        Ok(journal)
+    }
+
     /// Opens the journal at `path`, or returns the one that another job of the run has opened. Returns a warning, too,
     /// if the journal is on the disk of the target.
     pub(crate) fn open(
+        &self,
+        path: &Path,
+        header: &JournalHeader,
+    ) -> Result<(Arc<Journal>, Option<String>), JobError> {
+        match &self.keeper {
+            Some(keeper) => Ok((self.begin_elsewhere(path, header, keeper)?, None)),
+            None => self.open_here(path, header),
+        }
+    }
+
+    /// Opens a file or device of this machine as a journal.
+    fn open_here(
         &self,
         path: &Path,
         header: &JournalHeader,
@@ -150,14 +219,14 @@ impl Journals {
                 target.display()
             )
         });
-        let journal = Arc::new(Journal::start(path, file, header.clone())?);
+        let journal = Arc::new(Journal::start(path, JournalPlace::Here(file), header.clone())?);
         all.insert(identity, Arc::clone(&journal));
         Ok((journal, warning))
     }
 }
 
 impl Journal {
-    fn start(path: &Path, file: File, header: JournalHeader) -> Result<Self, JobError> {
+    fn start(path: &Path, place: JournalPlace, header: JournalHeader) -> Result<Self, JobError> {
         let shared = Arc::new(JournalState {
             path: path.to_owned(),
             pending: Mutex::new(Pending {
@@ -174,7 +243,7 @@ impl Journal {
         });
         let (state, start) = (Arc::clone(&shared), header.length());
         let thread = std::thread::Builder::new().name("fiord-journal".into());
-        let thread = thread.spawn(move || state.write_groups(&file, start)).map_err(|error| {
+        let thread = thread.spawn(move || state.write_groups(&place, start)).map_err(|error| {
             let detail = format!("could not start the thread of the journal: {error}");
             JobError::new(Stage::Verify, errno_of(&error), detail).at(path)
         })?;
@@ -285,7 +354,7 @@ impl JournalState {
     }
 
     /// The thread: writes groups of records from `start` of the file until the run ends or the journal cannot be written.
-    fn write_groups(&self, file: &File, start: Bytes) {
+    fn write_groups(&self, place: &JournalPlace, start: Bytes) {
         let mut at = start.0;
         let mut group = Vec::new();
         let mut pending = self.lock();
@@ -304,7 +373,7 @@ impl JournalState {
                 let all = pending.writer.pending_bytes() == 0;
                 let added = pending.added;
                 drop(pending);
-                let written = file.write_all_at(&group, at).and_then(|()| file.sync_data());
+                let written = place.write(&group, at);
                 at += group.len() as u64;
                 group.clear();
                 pending = self.lock();
@@ -327,6 +396,13 @@ impl JournalState {
 
     fn failure(&self, error: &std::io::Error) -> JobError {
         let errno = errno_of(error);
+        if error.raw_os_error().is_none() {
+            // The words of the machine that keeps it.
+            let detail = format!(
+                "could not write the journal: {error}. No further write was issued, and the journal is valid up to here"
+            );
+            return JobError::new(Stage::Verify, errno, detail).at(&self.path);
+        }
         let fix = match errno {
             Errno::ENOSPC | Errno::EDQUOT => "free space on its disk, or use a larger one",
             Errno::EFBIG => "raise the limit on file sizes (ulimit -f)",

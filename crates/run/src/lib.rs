@@ -36,6 +36,7 @@
 //! | which clock times a job | `timebase.rs` |
 //! | which maps do jobs share that verify a target | `verify_maps.rs` |
 //! | where are the verify states of jobs saved (`verify_state_save`) | `verify_states.rs` |
+//! | which files of a run does another machine keep | `kept.rs` |
 //! | where are corrupt extents listed (`verify_extents`) | `verify_extents.rs` |
 //! | how are the I/Os of jobs recorded (`write_iolog`) | `iolog.rs` |
 //! | how is the journal of writes made durable (`verify_journal`) | `journal.rs` |
@@ -70,6 +71,7 @@ pub mod idleness;
 mod iolog;
 mod jobthread;
 mod journal;
+mod kept;
 mod layout;
 mod lock;
 mod logs;
@@ -99,4 +101,5 @@ pub use conductor::{
     Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, StartGate, Trigger, run,
 };
 pub use fiord_engine::Targets;
+pub use kept::{FileKeeper, KeptFile};
 pub use replay::write_merged;

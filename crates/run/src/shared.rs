@@ -19,6 +19,7 @@ use crate::events::CommandTime;
 use crate::files::Cached;
 use crate::iolog::Iologs;
 use crate::journal::Journals;
+use crate::kept::FileKeeper;
 use crate::layout::Done;
 use crate::lock::FileLocks;
 use crate::logs::RunLogs;
@@ -107,6 +108,8 @@ pub(crate) struct Run {
     pub triggered: AtomicBool,
     /// A signal ends the run.
     pub signalled: AtomicBool,
+    /// Keeps the verify states and the journals on another machine.
+    pub keeper: Option<Arc<dyn FileKeeper>>,
 }
 
 impl Run {

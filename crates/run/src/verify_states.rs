@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use fiord_formats::verify::state::{self, VerifyState, VerifyStateError};
 use fiord_plan::JobPlan;
 use fiord_sys::file::{self, FileGuard};
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
+use crate::kept::{FileKeeper, KeptFile};
 use crate::shared::Run;
 
 /// Why a state could not be saved.
@@ -36,7 +37,11 @@ enum Cause {
 /// The state cannot be stored, or the file cannot be written.
 pub(crate) fn save(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
     let path = path(run, job);
-    written(&path, state, false).map_err(|cause| not_saved(path, cause))
+    match &run.keeper {
+        Some(keeper) => kept(&**keeper, job, state),
+        None => written(&path, state, false),
+    }
+    .map_err(|cause| not_saved(path, cause))
 }
 
 /// Saves the state of a job and makes it durable, because a power cut may follow.
@@ -44,6 +49,9 @@ pub(crate) fn save(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), 
 /// # Errors
 /// The state cannot be stored, or the file cannot be written.
 pub(crate) fn save_durably(run: &Run, job: &JobPlan, state: &VerifyState) -> Result<(), NotSaved> {
+    if run.keeper.is_some() {
+        return save(run, job, state);
+    }
     let path = path(run, job);
     written(&path, state, true).map_err(|cause| not_saved(path, cause))?;
     // The new name must survive, too. Where this is not possible, a crash may remove it.
@@ -51,8 +59,18 @@ pub(crate) fn save_durably(run: &Run, job: &JobPlan, state: &VerifyState) -> Res
     Ok(())
 }
 
+fn name(job: &JobPlan) -> String {
+    state::file_name(&job.identity.name, job.identity.index.get() as u64)
+}
+
 fn path(run: &Run, job: &JobPlan) -> PathBuf {
-    run.aux_path.join(state::file_name(&job.identity.name, job.identity.index.get() as u64))
+    run.aux_path.join(name(job))
+}
+
+/// Lets another machine keep a state.
+fn kept(keeper: &dyn FileKeeper, job: &JobPlan, state: &VerifyState) -> Result<(), Cause> {
+    let bytes = state.write()?;
+    Ok(keeper.keep(&KeptFile::State(name(job)), Bytes::ZERO, &bytes)?)
 }
 
 fn written(path: &Path, state: &VerifyState, durably: bool) -> Result<(), Cause> {

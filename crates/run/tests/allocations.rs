@@ -71,6 +71,7 @@ fn allocations(job: &JobPlan, loops: u64) -> u64 {
         idle_profile: None,
         gate: None,
         keep_data: false,
+        keeper: None,
     };
     let before = COUNT.load(Ordering::Relaxed);
     let result = run(plan, &options, &EventSender::ignored(), &mut NoInterrupts, &mut || {});

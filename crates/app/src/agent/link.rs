@@ -27,6 +27,8 @@ const HOPELESS: Nanos = Nanos::from_secs(5);
 const LOOK: Nanos = Nanos::from_millis(50);
 /// Messages of the run wait in the agent while so much waits in the fabric, so that heartbeats do not wait long.
 const MOST_QUEUED: Bytes = Bytes::from_mib(4);
+/// The most bytes of verify states that an agent stores for jobs.
+const MOST_STATES: usize = 256 << 20;
 /// The stack of the thread that runs the jobs, bytes: that of a main thread.
 const STACK: usize = 8 << 20;
 
@@ -67,6 +69,8 @@ struct Session {
     address: Option<IpAddr>,
     hello: Hello,
     heard: Nanos,
+    /// The verify states for the next jobs, by their file names.
+    states: HashMap<String, Vec<u8>>,
     /// The run of the latest order.
     run: Option<Running>,
     /// How often the coordinator wanted to stop.
@@ -285,7 +289,7 @@ impl<'a> AgentLink<'a> {
                 }
             }
             Happening::Message(bytes) => match decode::<ToHost>(&bytes) {
-                Ok((message, _)) if holds => self.answer(at, message),
+                Ok((message, attached)) if holds => self.answer(at, message, attached),
                 Ok((ToHost::Hello(hello), _)) => {
                     if let Some(stranger) = self.strangers.get_mut(&from) {
                         stranger.hello = Some(hello);
@@ -360,6 +364,7 @@ impl<'a> AgentLink<'a> {
             address: address_in(&stranger.place),
             hello,
             heard: now(),
+            states: HashMap::new(),
             run: None,
             stops: 0,
             lost: None,
@@ -368,7 +373,7 @@ impl<'a> AgentLink<'a> {
     }
 
     /// Answers the coordinator.
-    fn answer(&mut self, at: Nanos, message: ToHost) {
+    fn answer(&mut self, at: Nanos, message: ToHost, attached: &[u8]) {
         let Some(session) = &mut self.session else { return };
         session.heard = at;
         let peer = session.peer;
@@ -381,6 +386,11 @@ impl<'a> AgentLink<'a> {
             ToHost::LayOut => orders.into_iter().for_each(|orders| orders.lay_out()),
             ToHost::Start { at } => orders.into_iter().for_each(|orders| orders.start(at)),
             ToHost::Status => orders.into_iter().for_each(|orders| orders.report()),
+            ToHost::Trigger => orders.into_iter().for_each(|orders| orders.trigger()),
+            ToHost::State { name } => self.store(name, attached),
+            ToHost::Kept { number, failed } => {
+                orders.into_iter().for_each(|orders| orders.kept(number, failed.clone()));
+            }
             ToHost::Stop { signal, .. } => {
                 session.stops += 1;
                 orders.into_iter().for_each(|orders| orders.stop(session.stops, signal));
@@ -391,6 +401,16 @@ impl<'a> AgentLink<'a> {
         }
     }
 
+    /// Stores a verify state until the jobs arrive that load it.
+    fn store(&mut self, name: String, state: &[u8]) {
+        let Some(session) = &mut self.session else { return };
+        let stored: usize = session.states.values().map(Vec::len).sum();
+        if stored + state.len() > MOST_STATES {
+            return self.lose("the coordinator sent more verify states than jobs can load");
+        }
+        session.states.insert(name, state.to_vec());
+    }
+
     /// The coordinator is done with this agent. A run that goes on has no use any more.
     fn goodbye(&mut self) {
         self.forward();
@@ -399,6 +419,7 @@ impl<'a> AgentLink<'a> {
         self.fabric.close(session.peer);
         if let Some(run) = &session.run {
             run.outbox.close();
+            run.orders.part();
             run.orders.stop(1, None);
         }
     }
@@ -417,6 +438,7 @@ impl<'a> AgentLink<'a> {
         let task = OrderTask {
             order,
             hello: session.hello.clone(),
+            states: std::mem::take(&mut session.states),
             orders: Arc::clone(&orders),
             outbox: outbox.clone(),
             client: session.address,

@@ -1,8 +1,9 @@
 //! What the coordinator wants of a run, as the run polls it.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use fiord_fabric::message::FromHost;
+use fiord_fabric::message::{FromHost, KeepNumber};
 use fiord_run::{Interrupt, Interrupts, StartGate};
 use fiord_types::Nanos;
 
@@ -10,6 +11,15 @@ use super::outbox::Outbox;
 
 /// The number of the signal of a stop that no signal caused (SIGTERM).
 const TERMINATE: i32 = 15;
+
+/// Why the coordinator does not have a part of a file.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotKept {
+    #[error("{0}")]
+    Failed(String),
+    #[error("the coordinator is gone")]
+    Gone,
+}
 
 /// What the coordinator wants of one run.
 #[derive(Debug, Default)]
@@ -28,6 +38,14 @@ struct Wanted {
     statuses: u32,
     /// The coordinator is gone.
     lost: bool,
+    /// The coordinator answers nothing any more.
+    deaf: bool,
+    /// The trigger fires.
+    triggered: bool,
+    /// The number of the next part of a file that the coordinator keeps.
+    next_part: u64,
+    /// What became of the parts. `None`: the coordinator has it.
+    kept: HashMap<KeepNumber, Option<String>>,
 }
 
 impl Orders {
@@ -63,9 +81,45 @@ impl Orders {
         });
     }
 
+    /// The trigger fires.
+    pub(super) fn trigger(&self) {
+        self.change(|wanted| wanted.triggered = true);
+    }
+
+    /// The coordinator has a part of a file, or could not keep it.
+    pub(super) fn kept(&self, number: KeepNumber, failed: Option<String>) {
+        self.change(|wanted| drop(wanted.kept.insert(number, failed)));
+    }
+
+    /// The number of a new part of a file.
+    pub(super) fn next_part(&self) -> KeepNumber {
+        let mut wanted = self.lock();
+        wanted.next_part += 1;
+        KeepNumber(wanted.next_part)
+    }
+
+    /// Waits until the coordinator has a part of a file.
+    ///
+    /// # Errors
+    /// Why the coordinator does not have it.
+    pub(super) fn wait_kept(&self, number: KeepNumber) -> Result<(), NotKept> {
+        let waits = |wanted: &mut Wanted| !wanted.deaf && !wanted.kept.contains_key(&number);
+        let waited = self.changed.wait_while(self.lock(), waits);
+        match waited.unwrap_or_else(PoisonError::into_inner).kept.remove(&number) {
+            Some(None) => Ok(()),
+            Some(Some(why)) => Err(NotKept::Failed(why)),
+            None => Err(NotKept::Gone),
+        }
+    }
+
+    /// The coordinator answers nothing any more.
+    pub(super) fn part(&self) {
+        self.change(|wanted| wanted.deaf = true);
+    }
+
     /// The coordinator is gone: the run ends, and its files are removed.
     pub(super) fn lose(&self) {
-        self.change(|wanted| wanted.lost = true);
+        self.change(|wanted| (wanted.lost, wanted.deaf) = (true, true));
         self.stop(1, None);
     }
 
@@ -113,11 +167,12 @@ pub(super) struct OrderedInterrupts {
     orders: Arc<Orders>,
     stops: u32,
     statuses: u32,
+    triggered: bool,
 }
 
 impl OrderedInterrupts {
     pub(super) fn new(orders: Arc<Orders>) -> Self {
-        OrderedInterrupts { orders, stops: 0, statuses: 0 }
+        OrderedInterrupts { orders, stops: 0, statuses: 0, triggered: false }
     }
 }
 
@@ -127,6 +182,10 @@ impl Interrupts for OrderedInterrupts {
         if wanted.stops > self.stops {
             self.stops += 1;
             return Some(Interrupt::End(wanted.signal.unwrap_or(TERMINATE)));
+        }
+        if wanted.triggered && !self.triggered {
+            self.triggered = true;
+            return Some(Interrupt::Trigger);
         }
         if wanted.statuses != self.statuses {
             // One report answers several pending requests.

@@ -6,8 +6,8 @@ use fiord_fabric::policy::{Wish, WishKind};
 use fiord_job::command::Invocation;
 use fiord_job::option::table::{
     BUFFER_PATTERN, CGROUP, DIRECTORY, EXEC_POSTRUN, EXEC_PRERUN, FILENAME, GID, IOENGINE,
-    IOSCHEDULER, MEM, READ_IOLOG, UID, VERIFY_DUMP, VERIFY_EXTENTS, VERIFY_JOURNAL, VERIFY_PATTERN,
-    VERIFY_STATE_SAVE, WRITE_IOLOG, target_option,
+    IOSCHEDULER, MEM, READ_IOLOG, UID, VERIFY_DUMP, VERIFY_EXTENTS, VERIFY_PATTERN, WRITE_IOLOG,
+    target_option,
 };
 use fiord_job::option::value::PatternPart;
 use fiord_job::spec::JobSpec;
@@ -15,7 +15,8 @@ use fiord_plan::{EngineAccess, FileKind, FilePlan, JobPlan, Plan, TraceInput};
 use fiord_types::{Bytes, Dir};
 
 /// Everything that the jobs would do to this machine. Memory and CPU time are not listed.
-pub(super) fn of(invocation: &Invocation, plan: &Plan) -> Vec<Wish> {
+/// `trigger_command`: what the host runs when the trigger has fired. Verify states and journals are files of the coordinator.
+pub(super) fn of(invocation: &Invocation, plan: &Plan, trigger_command: Option<&str>) -> Vec<Wish> {
     let mut list = WishList::default();
     let aux_path = invocation.general.aux_path.as_deref().unwrap_or(".");
     for job in &plan.jobs {
@@ -32,11 +33,8 @@ pub(super) fn of(invocation: &Invocation, plan: &Plan) -> Vec<Wish> {
     }
     let general = &invocation.general;
     list.job = "all".into();
-    if let Some(file) = &general.trigger.file {
-        list.add("trigger-file", WishKind::Target { path: file.into(), writes: true });
-    }
-    if let Some(command) = &general.trigger.command {
-        list.add("trigger", WishKind::Command(command.clone()));
+    if let Some(command) = trigger_command {
+        list.add("trigger-remote", WishKind::Command(command.to_owned()));
     }
     if let Some(name) = &general.bandwidth_log {
         list.add("bandwidth-log", WishKind::Output(name.into()));
@@ -99,13 +97,8 @@ impl WishList {
         if let Some(gid) = process.gid {
             self.add(GID.name(), WishKind::Setting(format!("group id {gid}")));
         }
-        if let Some(verify) = &job.verify {
-            if verify.saves_state {
-                self.output(VERIFY_STATE_SAVE.name(), &aux_path.join("verify.state"));
-            }
-            if verify.dump {
-                self.output(VERIFY_DUMP.name(), &aux_path.join("block.received"));
-            }
+        if job.verify.as_ref().is_some_and(|verify| verify.dump) {
+            self.output(VERIFY_DUMP.name(), &aux_path.join("block.received"));
         }
     }
 
@@ -196,10 +189,6 @@ impl WishList {
         }
         if let Some(path) = &job.reporting.verify_extents {
             self.output(VERIFY_EXTENTS.name(), path);
-        }
-        if let Some(journal) = &job.journal {
-            let path = journal.file.clone();
-            self.add(VERIFY_JOURNAL.name(), WishKind::Target { path, writes: true });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One order of a coordinator: from its job files to its results.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use fiord_types::{JobIndex, Nanos, program};
 use super::AgentWords;
 use super::allowed::AllowedFacts;
 use super::created::CreatedFiles;
+use super::keeping::CoordinatorKeeper;
 use super::linked::linked;
 use super::loader::OrderLoader;
 use super::logs::LogSuffix;
@@ -32,6 +34,8 @@ const MOST_MESSAGES: usize = 20;
 pub(super) struct OrderTask {
     pub(super) order: JobOrder,
     pub(super) hello: Hello,
+    /// The verify states that the coordinator sent, by their file names.
+    pub(super) states: HashMap<String, Vec<u8>>,
     pub(super) orders: Arc<Orders>,
     pub(super) outbox: Outbox,
     /// The address of a client. `None` for a coordinator that reached this agent in another way.
@@ -61,7 +65,7 @@ impl OrderTask {
             Ok(jobs) => invocation.jobs = jobs,
             Err(errors) => return refused(&errors),
         }
-        let facts = AllowedFacts::new(&self.policy, &invocation.jobs);
+        let facts = AllowedFacts::new(&self.policy, &invocation.jobs, &self.states);
         let is_split = self.order.data == HostsData::Split;
         let client = self.client.map(|address| address.to_string());
         let options = PlanOptions {
@@ -76,7 +80,8 @@ impl OrderTask {
             Err(_) => return forbidden(&facts.forbidden()),
             Ok(jobs) => jobs,
         };
-        let wrong = self.policy.check(&wishes::of(&invocation, jobs.plan()));
+        let command = self.order.trigger_command.as_deref();
+        let wrong = self.policy.check(&wishes::of(&invocation, jobs.plan(), command));
         if !wrong.is_empty() {
             return forbidden(&wrong);
         }
@@ -115,13 +120,16 @@ impl OrderTask {
 
     /// Runs the jobs and sends their results, but not the last message.
     fn execute(&self, invocation: &Invocation, jobs: &Prepared) -> Ended {
-        let orders = Arc::clone(&self.orders);
-        let gate = OrderedStart { orders, outbox: self.outbox.clone() };
+        let (orders, outbox) = (Arc::clone(&self.orders), self.outbox.clone());
+        let keeper = CoordinatorKeeper { orders: Arc::clone(&orders), outbox: outbox.clone() };
+        let gate = OrderedStart { orders, outbox };
         let settings = RunSettings {
             progress: self.order.progress.map(|time| time.0),
             snapshots: self.order.snapshots,
             gate: Some(Arc::new(gate)),
             keep_data: true,
+            keeper: Some(Arc::new(keeper)),
+            outside_trigger: self.order.triggers.then(|| self.order.trigger_command.clone()),
             ..RunSettings::default()
         };
         let mut interrupts = OrderedInterrupts::new(Arc::clone(&self.orders));

@@ -6,18 +6,15 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use fiord_fabric::conductor::RunOrder;
-use fiord_job::invocation;
-use fiord_job::load::HostWords;
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG};
 use fiord_sys::file::FileGuard;
 use fiord_types::{Bytes, Errno, HostIndex};
 
-use crate::agent::OrderLoader;
+use super::jobs_of;
 
 /// The logs that arrive from the hosts of a run.
 #[derive(Debug)]
@@ -118,8 +115,7 @@ impl<'a> FetchedLogs<'a> {
     fn create(&mut self, host: HostIndex, name: &str) -> Result<LogFile, FetchError> {
         let host_name = self.name(host).to_owned();
         let order = self.order;
-        let prefixes =
-            self.prefixes.entry(host).or_insert_with(|| prefixes(order, host).unwrap_or_default());
+        let prefixes = self.prefixes.entry(host).or_insert_with(|| prefixes(order, host));
         // Behind the prefix there are only the kind, the number and the extension.
         let is_rest = |rest: &str| rest.starts_with('_') && !rest.contains(['/', '\0']);
         if !prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(is_rest)) {
@@ -147,11 +143,8 @@ impl LogFile {
 }
 
 /// How the names of the logs of a host begin, according to its jobs.
-fn prefixes(order: &RunOrder, host: HostIndex) -> Option<Vec<String>> {
-    let job = &order.hosts.get(host.get())?.job;
-    let ranks = NonZeroU32::new(HostIndex::at(order.hosts.len()).0)?;
-    let words = HostWords { name: order.hosts[host.get()].name.clone(), rank: host, ranks };
-    let jobs = invocation(&job.arguments, &mut OrderLoader::new(job, words)).ok()?.jobs;
+fn prefixes(order: &RunOrder, host: HostIndex) -> Vec<String> {
+    let jobs = jobs_of(order, host);
     const LOGS: [Opt<Option<String>>; 4] =
         [WRITE_BW_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG, WRITE_HIST_LOG];
     let mut prefixes = Vec::new();
@@ -162,5 +155,5 @@ fn prefixes(order: &RunOrder, host: HostIndex) -> Option<Vec<String>> {
             None => {}
         }
     }
-    Some(prefixes)
+    prefixes
 }

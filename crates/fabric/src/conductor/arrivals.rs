@@ -3,7 +3,7 @@
 use fiord_types::{HostIndex, Nanos};
 
 use super::HostsConductor;
-use super::order::{HostsAction, HostsEvent, OnLost};
+use super::order::{HostsAction, HostsEvent, KeptPart, OnLost};
 use super::taming::tame;
 use crate::clock::ProbeTimes;
 use crate::contract::{Arrival, Happening};
@@ -80,6 +80,12 @@ impl HostsConductor {
                 if state.observe(&event, at) {
                     self.event(HostsEvent::Run { host, event });
                 }
+            }
+            FromHost::Keep { file, offset, number } if state.may_keep() => {
+                state.progressed = at;
+                let bytes = attached.to_vec();
+                let part = KeptPart { host, file, offset, number, bytes };
+                self.actions.push_back(HostsAction::Keep(part));
             }
             message => self.result(host, message, attached, at),
         }

@@ -36,6 +36,8 @@ pub(super) struct HostState {
     pub(super) stopped: Option<Nanos>,
     /// The jobs, until they are sent.
     pub(super) job: Option<JobOrder>,
+    /// The verify states that are sent with the jobs.
+    pub(super) states: Vec<(String, Vec<u8>)>,
     /// The user wants progress events of the host.
     wants_progress: bool,
     pub(super) data: BTreeMap<JobIndex, JobData>,
@@ -69,6 +71,7 @@ impl HostState {
             heard: now,
             stopped: None,
             job: Some(job),
+            states: order.states.clone(),
             wants_progress,
             data: BTreeMap::new(),
             before: ClockComparison::default(),
@@ -88,6 +91,11 @@ impl HostState {
     /// The host has not ended its run, but can.
     pub(super) fn runs(&self) -> bool {
         self.open && self.outcome.ended.is_none() && self.stage >= HostStage::Run
+    }
+
+    /// The host prepares or runs its jobs, so that it may send parts of files to keep.
+    pub(super) fn may_keep(&self) -> bool {
+        self.outcome.ended.is_none() && self.stage >= HostStage::LayOut
     }
 
     /// Forgets a time in which the conductor itself did nothing.

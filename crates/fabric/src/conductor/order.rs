@@ -3,7 +3,7 @@
 use fiord_types::{Bytes, HostIndex, Nanos};
 use serde_json::Value;
 
-use crate::message::{Ended, HostFacts, HostJobs, JobOrder};
+use crate::message::{Ended, HostFacts, HostJobs, JobOrder, KeepNumber, KeptName};
 use crate::outcome::{HostFailure, HostStage};
 
 /// A run on many hosts.
@@ -28,6 +28,8 @@ pub struct HostOrder {
     pub port: Option<u16>,
     /// Its jobs.
     pub job: JobOrder,
+    /// The verify states that its jobs may load: the file name on a run without hosts, and the contents.
+    pub states: Vec<(String, Vec<u8>)>,
 }
 
 /// What happens when a host is lost or cannot take part (`--on-lost`). A host that refuses the jobs always ends the run.
@@ -113,6 +115,33 @@ pub enum HostsEvent {
 pub enum HostsRequest {
     /// A report of the run so far. The hosts send it as an event.
     Status,
+    /// The hosts stop their jobs and save the verify states ([`JobOrder::triggers`]).
+    Trigger,
+    /// A part of a file was kept ([`HostsAction::Keep`]), or could not be.
+    Kept {
+        /// The host that waits.
+        host: HostIndex,
+        /// The number of the part.
+        number: KeepNumber,
+        /// Why it could not be written. `None`: it is durable.
+        failed: Option<String>,
+    },
+}
+
+/// A part of a file of a host that the coordinator keeps. The name is the host's word: it must not become a path unless the
+/// jobs' own options name such a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptPart {
+    /// The host, which waits for [`HostsRequest::Kept`].
+    pub host: HostIndex,
+    /// The file.
+    pub file: KeptName,
+    /// Where in the file the part begins. A part at 0 replaces the file.
+    pub offset: Bytes,
+    /// The number of the part.
+    pub number: KeepNumber,
+    /// The part.
+    pub bytes: Vec<u8>,
 }
 
 /// What the conductor wants its driver to do.
@@ -154,6 +183,8 @@ pub enum HostsAction {
     },
     /// Tell the user.
     Event(HostsEvent),
+    /// Write a part of a file, make it durable, and answer with [`HostsRequest::Kept`].
+    Keep(KeptPart),
     /// Keep a part of a log.
     Log {
         /// The host.

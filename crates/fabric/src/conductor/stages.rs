@@ -3,11 +3,11 @@
 use fiord_types::HostIndex;
 
 use super::HostsConductor;
-use super::order::HostsEvent;
+use super::order::{HostsAction, HostsEvent};
 use super::shared::conflicts;
 use crate::clock::HostClock;
 use crate::limits::{START_EACH, START_MARGIN};
-use crate::message::{HostsData, ToHost};
+use crate::message::{HostsData, ToHost, encode};
 use crate::outcome::HostStage;
 
 impl HostsConductor {
@@ -78,6 +78,10 @@ impl HostsConductor {
             if self.hosts[host].is_awaited()
                 && let Some(job) = self.hosts[host].job.take()
             {
+                for (name, state) in std::mem::take(&mut self.hosts[host].states) {
+                    let message = encode(&ToHost::State { name }, &state);
+                    self.actions.push_back(HostsAction::Send { to: host, message });
+                }
                 self.send(host, &ToHost::Job(Box::new(job)));
             }
         }

@@ -6,8 +6,8 @@ mod network;
 use fiord_types::{Bytes, HostIndex, Nanos};
 
 use super::{HostsOutside, drive_at};
-use crate::conductor::{HostOrder, HostsEvent, HostsRequest, OnLost, RunOrder};
-use crate::message::HostTarget;
+use crate::conductor::{HostOrder, HostsEvent, HostsRequest, KeptPart, OnLost, RunOrder};
+use crate::message::{HostTarget, KeptName};
 use crate::outcome::{HostStage, HostsOutcome};
 use agent::{ALL_TIMES, Fault, VirtualAgent, When};
 use network::{BEGIN, Random, VirtualFabric};
@@ -24,6 +24,9 @@ struct Notes {
     signals: Vec<u64>,
     clock: std::rc::Rc<std::cell::Cell<u64>>,
     requests: Vec<HostsRequest>,
+    kept: Vec<KeptPart>,
+    /// When the trigger fires.
+    trigger_at: Option<u64>,
 }
 
 impl HostsOutside for Notes {
@@ -32,6 +35,11 @@ impl HostsOutside for Notes {
         due.then(|| self.signals.remove(0)).map(|_| 2)
     }
     fn request(&mut self) -> Option<HostsRequest> {
+        let due = self.trigger_at.is_some_and(|at| self.clock.get() >= at);
+        if due {
+            self.trigger_at = None;
+            return Some(HostsRequest::Trigger);
+        }
         self.requests.pop()
     }
     fn event(&mut self, event: HostsEvent) {
@@ -39,6 +47,12 @@ impl HostsOutside for Notes {
     }
     fn log(&mut self, host: HostIndex, name: &str, _: Bytes, bytes: &[u8], _: bool) {
         self.logs.push((host, name.to_owned(), bytes.to_vec()));
+    }
+    fn keep(&mut self, part: KeptPart) {
+        // The requests are taken from the end.
+        let (host, number) = (part.host, part.number);
+        self.requests.insert(0, HostsRequest::Kept { host, number, failed: None });
+        self.kept.push(part);
     }
 }
 
@@ -73,23 +87,37 @@ struct Scenario {
     seed: u64,
     delay: (u64, u64),
     signals: Vec<u64>,
+    /// When the trigger fires, ns after the begin.
+    trigger_at: Option<u64>,
 }
 
 impl Scenario {
     fn of(agents: Vec<VirtualAgent>) -> Self {
         let on_lost = OnLost::Abort;
-        Scenario { agents, on_lost, seed: 7, delay: (50_000, 50_000), signals: Vec::new() }
+        Scenario {
+            agents,
+            on_lost,
+            seed: 7,
+            delay: (50_000, 50_000),
+            signals: Vec::new(),
+            trigger_at: None,
+        }
     }
 
     fn run(self) -> Done {
-        let hosts = (0..self.agents.len())
-            .map(|rank| HostOrder { name: format!("n{rank}"), ..HostOrder::default() });
+        let has_state = self.trigger_at.is_some();
+        let hosts = (0..self.agents.len()).map(|rank| HostOrder {
+            name: format!("n{rank}"),
+            states: has_state.then(|| ("a.state".to_owned(), vec![1])).into_iter().collect(),
+            ..HostOrder::default()
+        });
         let order =
             RunOrder { hosts: hosts.collect(), on_lost: self.on_lost, ..RunOrder::default() };
         let mut fabric = VirtualFabric::new(self.agents, self.seed, self.delay);
         let clock = fabric.clock();
         let signals = self.signals.iter().map(|at| BEGIN + at).collect();
-        let mut notes = Notes { signals, clock: clock.clone(), ..Notes::default() };
+        let trigger_at = self.trigger_at.map(|at| BEGIN + at);
+        let mut notes = Notes { signals, trigger_at, clock: clock.clone(), ..Notes::default() };
         let now = || {
             assert!(clock.get() < BEGIN + 86_400 * SECOND, "the run does not end");
             Nanos(clock.get())
@@ -303,6 +331,19 @@ fn a_layout_that_fails_ends_the_run_before_the_start() {
     assert!((0..3).all(|host| done.ended(host)) && done.outcome.start.is_none());
     let others = Scenario { on_lost: OnLost::Continue, ..Scenario::of(agents) }.run();
     assert!(others.failure(1).is_some() && others.outcome.hosts[0].data.len() == 1);
+}
+
+#[test]
+fn a_trigger_ends_the_jobs_when_their_states_are_kept() {
+    let mut scenario = Scenario::of(vec![VirtualAgent::running_for(600 * SECOND); 2]);
+    scenario.trigger_at = Some(3 * SECOND);
+    let done = scenario.run();
+    let state = KeptName::State("local-a-0-verify.state".to_owned());
+    assert_eq!(done.notes.kept.len(), 2);
+    assert!(done.notes.kept.iter().all(|part| part.file == state && part.bytes == b"state"));
+    assert!(done.fabric.agents.iter().all(|agent| agent.kept == ["a.state", "7 None"]));
+    assert!((0..2).all(|host| done.ended(host) && done.failure(host).is_none()));
+    assert!(done.took < 5 * SECOND, "{}", done.took);
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(crate) fn place() -> Place {
 }
 
 /// The command line of a run on these hosts.
-fn line(place: &Place, hosts: &str, rest: &str) -> String {
+pub(crate) fn line(place: &Place, hosts: &str, rest: &str) -> String {
     format!("{} {rest}", options(place, hosts))
 }
 
@@ -41,11 +41,11 @@ pub(crate) fn options(place: &Place, hosts: &str) -> String {
     format!("--hosts={hosts} --ssh={ssh} --remote-fiord={fiord}")
 }
 
-fn started(place: &Place, hosts: &str, rest: &str) -> Child {
+pub(crate) fn started(place: &Place, hosts: &str, rest: &str) -> Child {
     place.start(&line(place, hosts, rest))
 }
 
-fn run(place: &Place, hosts: &str, rest: &str) -> Ran {
+pub(crate) fn run(place: &Place, hosts: &str, rest: &str) -> Ran {
     end(started(place, hosts, rest), SOON)
 }
 

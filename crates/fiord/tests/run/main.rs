@@ -26,6 +26,7 @@ mod ground;
 mod hosts;
 mod hosts_commands;
 mod hosts_hang;
+mod hosts_verify;
 mod huge_pages;
 mod identities;
 mod layout;

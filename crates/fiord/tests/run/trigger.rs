@@ -153,7 +153,7 @@ fn files_that_a_trigger_would_destroy_are_refused() {
         ("--trigger-timeout=1 --aux-path=missing", "`missing` is not a directory"),
         ("--trigger-timeout=abc", "abc"),
         ("--trigger-file=", "To fix: write --trigger-file=FILE"),
-        ("--trigger-remote=date", "--trigger-remote is not supported yet"),
+        ("--trigger-remote=date", "runs a command on other hosts, and no host is named"),
     ] {
         let ran = place.run(&format!("{JOB} {options}"));
         assert!(ran.status == Some(1) && ran.err.contains(said), "{options}: {ran:?}");

@@ -89,8 +89,10 @@ pub struct TriggerOptions {
     pub file: Option<String>,
     /// `--trigger-timeout`: the trigger fires so long after the start of the jobs.
     pub timeout: Option<Nanos>,
-    /// `--trigger`: the shell command.
+    /// `--trigger`: the shell command that this machine runs.
     pub command: Option<String>,
+    /// `--trigger-remote`: the shell command that each host runs.
+    pub remote_command: Option<String>,
 }
 
 impl TriggerOptions {
@@ -189,7 +191,7 @@ pub struct GeneralOptions {
     pub aux_path: Option<String>,
     /// `--idle-prof`, except `calibrate`.
     pub idle_prof: Option<IdleProf>,
-    /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
+    /// `--trigger-file`, `--trigger-timeout`, `--trigger` and `--trigger-remote`.
     pub trigger: TriggerOptions,
     /// `--hosts-data`, `--on-lost`, `--ssh`, `--remote-fiord`, `--keys` and `--insecure`.
     pub hosts: HostsOptions,
@@ -283,6 +285,7 @@ impl GeneralOptions {
             "trigger-timeout" => {
                 self.trigger.timeout = Some(Nanos(time(value)?)).filter(|t| *t > Nanos::ZERO)
             }
+            "trigger-remote" => self.trigger.remote_command = Some(value.to_string()),
             "trigger" => self.trigger.command = Some(value.to_string()),
             "bandwidth-log" => {
                 let name = if value.is_empty() { "agg" } else { value };

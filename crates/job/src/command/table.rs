@@ -132,9 +132,6 @@ const fn built(name: &'static str, argument: Argument, doc: &'static str) -> Com
         group: HelpGroup::Jobs,
     }
 }
-const fn later(name: &'static str, argument: Argument, doc: &'static str) -> CommandDef {
-    CommandDef { support: Support::Later, ..built(name, argument, doc) }
-}
 
 use Argument::{None as NoValue, Optional, Required};
 
@@ -265,7 +262,7 @@ pub static COMMANDS: &[CommandDef] = &[
         "no-exec",
         NoValue,
         "Refuse jobs that run programs or load code: `exec_prerun`, `exec_postrun`, engines that do so, \
-         and `--trigger`",
+         `--trigger` and `--trigger-remote`",
     ).only_fiord().at_hosts(),
     built("section", Required("NAME"), "Run only this section of the job files; may be repeated").at_hosts()
         .letter('x'),
@@ -369,18 +366,22 @@ pub static COMMANDS: &[CommandDef] = &[
         "trigger-file",
         Required("FILE"),
         "When FILE appears: remove it, stop the jobs, save their verify states, and run --trigger",
-    ).group(HelpGroup::Triggers).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
+    ).group(HelpGroup::Triggers),
     built(
         "trigger-timeout",
         Required("TIME"),
         "After TIME: stop the jobs, save their verify states, and run --trigger",
-    ).group(HelpGroup::Triggers).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
+    ).group(HelpGroup::Triggers),
     built(
         "trigger",
         Required("COMMAND"),
         "The shell command that --trigger-file and --trigger-timeout run on this machine",
-    ).group(HelpGroup::Triggers).one_host("a trigger ends the jobs of one host. To fix: use --runtime or Ctrl-C"),
-    later("trigger-remote", Required("COMMAND"), "The command that the trigger runs on servers").group(HelpGroup::Triggers),
+    ).group(HelpGroup::Triggers),
+    built(
+        "trigger-remote",
+        Required("COMMAND"),
+        "The shell command that --trigger-file and --trigger-timeout run on each host (docs/hosts.md)",
+    ).group(HelpGroup::Triggers),
     built("aux-path", Required("DIR"), "Keep files about the state of the run in DIR").group(HelpGroup::Results).at_hosts().letter('K'),
     built("latency-log", Required("FILE"), "Refused, as in fio: use write_lat_log").group(HelpGroup::Results).letter('l'),
 ];

@@ -354,7 +354,6 @@ pub(super) const COMMANDS: &[(&[&str], &str)] = &[
     (&["--on-lost=wait"], "--on-lost=wait"),
     (&["--latency-log=x"], "--latency-log=x"),
     (&["--idle-prof=cores"], "--idle-prof=cores"),
-    (&["--trigger-remote=true"], "--trigger-remote=true"),
     (&["--="], "--="),
     (&["-="], "-="),
     (&["nofile.fio"], "nofile.fio"),

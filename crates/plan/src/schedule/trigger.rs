@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use fiord_job::command::TriggerOptions;
+use fiord_job::command::{GeneralOptions, TriggerOptions};
 use fiord_job::diagnostic::{Diagnostic, Note};
 
 use crate::machine::facts::{Facts, FoundKind};
@@ -22,19 +22,61 @@ pub(crate) fn check(
         let help = "To fix: add --trigger-file=FILE or --trigger-timeout=TIME";
         messages.push(Diagnostic::warning(Note::NoEffect, what, None).help(help));
     }
+    if trigger.remote_command.is_some() {
+        let what = "`--trigger-remote` runs a command on other hosts, and no host is named";
+        let help = "To fix: use --trigger, or name hosts (--hosts, --client)";
+        messages.push(Diagnostic::error(what, None).help(help));
+    }
     if let Some(file) = &trigger.file {
         check_file(Path::new(file), plans, facts, messages);
     }
     let saves = plans.iter().any(|plan| plan.verify.as_ref().is_some_and(|v| v.pass.writes()));
-    let is_directory = || facts.look(aux_path).is_ok_and(|f| f.kind == FoundKind::Directory);
-    if trigger.can_fire() && saves && !is_directory() {
-        let what = format!(
-            "the trigger cannot save the verify states: `{}` is not a directory",
-            aux_path.display()
-        );
-        let help = "To fix: create the directory, or set --aux-path to another one";
-        messages.push(Diagnostic::error(what, None).help(help));
+    if trigger.can_fire() && saves {
+        check_directory(aux_path, facts, messages);
     }
+}
+
+/// Refuses a directory of states that does not exist.
+fn check_directory(aux_path: &Path, facts: &dyn Facts, messages: &mut Messages) {
+    if facts.look(aux_path).is_ok_and(|found| found.kind == FoundKind::Directory) {
+        return;
+    }
+    let what = format!(
+        "the trigger cannot save the verify states: `{}` is not a directory",
+        aux_path.display()
+    );
+    let help = "To fix: create the directory, or set --aux-path to another one";
+    messages.push(Diagnostic::error(what, None).help(help));
+}
+
+/// What is wrong with the trigger of a run whose jobs are on other hosts.
+#[must_use]
+pub fn wrong_with_hosts(general: &GeneralOptions, facts: &dyn Facts) -> Vec<Diagnostic> {
+    let mut messages = Messages::default();
+    let (trigger, no_exec) = (&general.trigger, general.no_exec);
+    let commands = [("--trigger", &trigger.command), ("--trigger-remote", &trigger.remote_command)];
+    for (name, _) in commands.iter().filter(|(_, command)| command.is_some()) {
+        if !trigger.can_fire() {
+            let what = format!("`{name}` has no effect: nothing says when it runs");
+            let help = "To fix: add --trigger-file=FILE or --trigger-timeout=TIME";
+            messages.push(Diagnostic::error(what, None).help(help));
+        }
+        if no_exec {
+            let what = format!("`{name}` is forbidden by --no-exec: it runs a command");
+            messages.push(Diagnostic::error(what, None).help("To fix: leave out one of them"));
+        }
+    }
+    if let Some(file) = &trigger.file {
+        check_file(Path::new(file), &[], facts, &mut messages);
+    }
+    if trigger.can_fire() {
+        check_directory(
+            Path::new(general.aux_path.as_deref().unwrap_or(".")),
+            facts,
+            &mut messages,
+        );
+    }
+    messages.errors
 }
 
 /// Refuses a trigger file whose removal would lose data.

@@ -11,6 +11,7 @@ use super::gate::StartGate;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
 use crate::idleness::IdleProfile;
+use crate::kept::FileKeeper;
 
 /// A request from outside of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Interrupt {
     Finish,
     /// Create a status report.
     Status,
+    /// Fire the trigger ([`RunOptions::trigger`]).
+    Trigger,
 }
 
 /// A source of interrupts.
@@ -89,6 +92,8 @@ pub struct RunOptions {
     pub gate: Option<Arc<dyn StartGate>>,
     /// The result contains the raw data of the jobs, which can be merged with those of other hosts.
     pub keep_data: bool,
+    /// Keeps the verify states and the journals on another machine. `None`: they are files of this one.
+    pub keeper: Option<Arc<dyn FileKeeper>>,
 }
 
 /// Ends a run: stops the jobs, saves their verify states, and runs a command.
@@ -98,6 +103,8 @@ pub struct Trigger {
     pub file: Option<PathBuf>,
     /// It fires so long after the start of the jobs.
     pub timeout: Option<Nanos>,
+    /// It fires when [`Interrupts`] say so.
+    pub from_outside: bool,
     /// The shell command that it runs.
     pub command: Option<String>,
     /// The output of the command goes to standard error instead of standard output.
@@ -108,7 +115,7 @@ impl Trigger {
     /// Whether the trigger can fire.
     #[must_use]
     pub fn can_fire(&self) -> bool {
-        self.file.is_some() || self.timeout.is_some()
+        self.file.is_some() || self.timeout.is_some() || self.from_outside
     }
 }
 
@@ -131,6 +138,7 @@ impl RunOptions {
             idle_profile: None,
             gate: None,
             keep_data: false,
+            keeper: None,
         }
     }
 }

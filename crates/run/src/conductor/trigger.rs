@@ -75,6 +75,13 @@ impl Conductor<'_> {
         }
     }
 
+    /// Fires the trigger because the coordinator of the run says so.
+    pub(super) fn fire_from_outside(&mut self) {
+        if self.trigger.armed && !self.trigger.fired && !self.run.is_cancelled() {
+            self.fire(TriggerCause::Coordinator);
+        }
+    }
+
     fn look_for_file(&mut self) {
         let Some(path) = self.options.trigger.file.as_deref() else { return };
         if !file::exists(path).unwrap_or(false) {

@@ -134,6 +134,8 @@ pub enum TriggerCause {
     File,
     /// Its time was over.
     Timeout,
+    /// The coordinator of the run fired it on all hosts.
+    Coordinator,
 }
 
 impl TriggerCause {
@@ -143,6 +145,7 @@ impl TriggerCause {
         match self {
             TriggerCause::File => "the trigger file exists",
             TriggerCause::Timeout => "the time of --trigger-timeout is over",
+            TriggerCause::Coordinator => "the coordinator fired it",
         }
     }
 }

@@ -5,7 +5,9 @@ use fiord_types::{Bytes, JobIndex, Nanos};
 use serde_json::json;
 
 use super::network::{BEGIN, Wire};
-use crate::message::{Ended, FromHost, HostJobs, HostTarget, JobOrder, ToHost, decode, encode};
+use crate::message::{
+    Ended, FromHost, HostJobs, HostTarget, JobOrder, KeepNumber, KeptName, ToHost, decode, encode,
+};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -77,6 +79,8 @@ pub(super) struct VirtualAgent {
     /// The coordinator said goodbye, or ended the connection.
     pub(super) is_released: bool,
     pub(super) order: Option<JobOrder>,
+    /// The verify states and the answers about kept files that arrived.
+    pub(super) kept: Vec<String>,
     /// The rest is the agent's own state.
     pub(super) state: State,
     pub(super) laid_out_at: Option<u64>,
@@ -190,6 +194,17 @@ impl VirtualAgent {
                     self.state = State::Gone;
                     wire.leave();
                 }
+            }
+            ToHost::Trigger => {
+                let file = KeptName::State("local-a-0-verify.state".to_owned());
+                let keep = FromHost::Keep { file, offset: Bytes::ZERO, number: KeepNumber(7) };
+                wire.send(encode(&keep, b"state"));
+            }
+            ToHost::State { name } => self.kept.push(name),
+            ToHost::Kept { number, failed } => {
+                self.kept.push(format!("{} {failed:?}", number.0));
+                self.ends_at = Some(wire.now + SECOND / 10);
+                wire.wake_at(wire.now + SECOND / 10);
             }
             ToHost::Heartbeat | ToHost::Status => {}
         }
