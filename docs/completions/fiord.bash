@@ -1,6 +1,6 @@
 # Completion of fiord for bash, made by `cargo xtask docs`.
 _fiord() {
-    local cur=${COMP_WORDS[COMP_CWORD]} option= words=
+    local cur=${COMP_WORDS[COMP_CWORD]} option= words= others=
     # bash splits words at the equals sign.
     if [[ $cur == = ]]; then
         option=${COMP_WORDS[COMP_CWORD-1]} cur=
@@ -175,7 +175,7 @@ _fiord() {
         --libblkio_driver) words="io_uring nvme-io_uring virtio-blk-vfio-pci virtio-blk-vhost-user virtio-blk-vhost-vdpa" ;;
         --libblkio_wait_mode) words="block eventfd loop" ;;
     esac
-    local options="
+    local job_options="
         --debug=
         --parse-only
         --merge-blktrace-only
@@ -673,6 +673,178 @@ _fiord() {
         --libblkio_wait_mode=
         --libblkio_force_enable_completion_eventfd
     "
+    local options=$job_options
+    (( COMP_CWORD > 1 )) && case ${COMP_WORDS[1]} in
+        check)
+            options="--format= --help"
+            options+=" $job_options"
+            case $option in
+                --format) words="normal json" ;;
+            esac
+            ;;
+        options)
+            options="--unsupported --help"
+            ;;
+        compare)
+            options="--vs= --noise= --metrics= --fail-if= --run-variation= --format= --output= --help"
+            case $option in
+                --vs) words="" ;;
+                --noise) words="" ;;
+                --metrics) words="" ;;
+                --fail-if) words="" ;;
+                --run-variation) words="" ;;
+                --format) words="text json markdown html" ;;
+                --output) words="" ;;
+            esac
+            ;;
+        run)
+            options="--repeat= --interleave --dir= --restart --eta= --help"
+            options+=" $job_options"
+            case $option in
+                --repeat) words="" ;;
+                --dir) words="" ;;
+                --eta) words="auto always never" ;;
+            esac
+            ;;
+        sweep)
+            options="--set= --until= --rate= --dir= --restart --format= --eta= --hosts= --hostsfile= --ssh= --remote-fiord= --client= --hosts-data= --keys= --insecure --help"
+            options+=" $job_options"
+            case $option in
+                --set) words="" ;;
+                --until) words="saturated" ;;
+                --rate) words="" ;;
+                --dir) words="" ;;
+                --format) words="table json csv" ;;
+                --eta) words="auto always never" ;;
+                --hosts) words="" ;;
+                --hostsfile) words="" ;;
+                --ssh) words="" ;;
+                --remote-fiord) words="" ;;
+                --client) words="" ;;
+                --hosts-data) words="" ;;
+                --keys) words="" ;;
+            esac
+            ;;
+        skew)
+            options="--distribution= --size= --bs= --format= --help"
+            case $option in
+                --distribution) words="" ;;
+                --size) words="" ;;
+                --bs) words="" ;;
+                --format) words="normal json" ;;
+            esac
+            ;;
+        log)
+            options="--show= --format= --window= --percentiles= --kind= --skip-invalid --convert= --output= --help"
+            case $option in
+                --show) words="summary time plot heatmap" ;;
+                --format) words="table csv json svg" ;;
+                --window) words="" ;;
+                --percentiles) words="" ;;
+                --kind) words="" ;;
+                --convert) words="text fz compact" ;;
+                --output) words="" ;;
+            esac
+            ;;
+        zones)
+            options="--range= --each --format= --reset= --finish= --open= --close= --yes --readonly --help"
+            case $option in
+                --range) words="" ;;
+                --format) words="table json" ;;
+                --reset) words="" ;;
+                --finish) words="" ;;
+                --open) words="" ;;
+                --close) words="" ;;
+            esac
+            ;;
+        suite)
+            options="--set= --runtime= --ramp-time= --dry-run --yes --readonly --dir= --restart --format= --eta= --help"
+            options+=" $job_options"
+            case $option in
+                --set) words="" ;;
+                --runtime) words="" ;;
+                --ramp-time) words="" ;;
+                --dir) words="" ;;
+                --format) words="table json" ;;
+                --eta) words="auto always never" ;;
+            esac
+            ;;
+        devices)
+            options="--tree --long --all --format= --root= --help"
+            case $option in
+                --format) words="normal json" ;;
+                --root) words="" ;;
+            esac
+            ;;
+        precondition)
+            options="--random --round= --limit= --passes= --yes --dry-run --restart --state= --hosts= --hostsfile= --ssh= --remote-fiord= --help"
+            case $option in
+                --round) words="" ;;
+                --limit) words="" ;;
+                --passes) words="" ;;
+                --state) words="" ;;
+                --hosts) words="" ;;
+                --hostsfile) words="" ;;
+                --ssh) words="" ;;
+                --remote-fiord) words="" ;;
+            esac
+            ;;
+        verify)
+            options="--journal= --later= --format= --extents= --same-target --atomic-unit= --help"
+            case $option in
+                --journal) words="" ;;
+                --later) words="" ;;
+                --format) words="table json" ;;
+                --extents) words="" ;;
+                --atomic-unit) words="" ;;
+            esac
+            ;;
+        powercut)
+            options="--cut= --restore= --rounds= --after= --linger= --wait= --earlier= --seed= --stop --dir= --resume= --restart --yes --format= --eta= --help"
+            options+=" $job_options"
+            case $option in
+                --cut) words="" ;;
+                --restore) words="" ;;
+                --rounds) words="" ;;
+                --after) words="" ;;
+                --linger) words="" ;;
+                --wait) words="" ;;
+                --earlier) words="" ;;
+                --seed) words="" ;;
+                --dir) words="" ;;
+                --resume) words="" ;;
+                --format) words="table json" ;;
+                --eta) words="auto always never" ;;
+            esac
+            ;;
+        trace)
+            options="--format= --job= --skip-invalid --longest-gap= --help"
+            options+=" $job_options"
+            case $option in
+                --format) words="table json" ;;
+                --job) words="" ;;
+                --longest-gap) words="" ;;
+            esac
+            ;;
+        report)
+            options="--output= --help"
+            case $option in
+                --output) words="" ;;
+            esac
+            ;;
+        keys)
+            options="--keys= --help"
+            others="create show trust forget"
+            case $option in
+                --keys) words="" ;;
+            esac
+            ;;
+        help)
+            options="--help"
+            others="check options compare run sweep skew log zones suite devices precondition verify powercut trace report keys help"
+            ;;
+    esac
+    (( COMP_CWORD == 1 )) && others="check options compare run sweep skew log zones suite devices precondition verify powercut trace report keys help"
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     elif [[ -z $option && $cur == -* ]]; then
@@ -680,7 +852,7 @@ _fiord() {
         [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace
     else
         compopt -o filenames
-        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        mapfile -t COMPREPLY < <([[ -z $option ]] && compgen -W "$others" -- "$cur"; compgen -f -- "$cur")
     fi
 }
 complete -F _fiord fiord

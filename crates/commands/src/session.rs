@@ -48,6 +48,8 @@ pub enum CommandEnd {
     Done,
     /// The user interrupted it; the same command resumes it.
     Stopped,
+    /// Everything is written, but a limit ended the writes before their rate was steady.
+    NotSteady,
     /// A target has lost or damaged data. The results say so.
     DataLost,
     /// A condition on a comparison holds. The results say which one.

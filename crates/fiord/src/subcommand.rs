@@ -8,6 +8,8 @@
 
 mod job_arguments;
 
+pub(crate) use job_arguments::JOB;
+
 use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
@@ -80,6 +82,13 @@ enum Command {
         /// A command, such as `sweep`, or a job option, such as `iodepth`. Without it, lists all commands.
         topic: Vec<String>,
     },
+}
+
+/// The definitions of all subcommands, complete with the options that each has by itself.
+pub(crate) fn definitions() -> clap::Command {
+    let mut line = Line::command();
+    line.build();
+    line
 }
 
 /// The subcommands and a description of each.
@@ -190,6 +199,7 @@ fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<CommandEnd, E>)
         Ok(CommandEnd::Done) => Exit::Success,
         Ok(CommandEnd::Stopped) => Exit::Signalled,
         Ok(CommandEnd::Failed) => Exit::Failure,
+        Ok(CommandEnd::NotSteady) => Exit::NotSteady,
         Ok(CommandEnd::DataLost) => Exit::DataLost,
         Ok(CommandEnd::ConditionHolds) => Exit::ConditionHolds,
         Ok(CommandEnd::ConditionUnproven) => Exit::ConditionUnproven,

@@ -8,12 +8,15 @@ use crate::option::def::{Category, OptionDef, Scope, Support, Word};
 use crate::option::shape::shape;
 use crate::option::table;
 
-/// The text of `docs/fiord.1`, with a list of the subcommands.
+/// The date of the manual pages: that of the version that they describe.
+pub const DATE: &str = "2026-11-24";
+
+/// The manual page of the program, with a list of the subcommands, up to and including the exit statuses.
 #[must_use]
 pub fn man(subcommands: Subcommands) -> String {
-    let mut out = String::from(
+    let mut out = format!(
         ".\\\" Generated from the option table by `cargo xtask docs`.\n\
-         .TH FIORD 1 \"\" \"fiord\" \"User Commands\"\n\
+         .TH FIORD 1 \"{DATE}\" \"fiord\" \"User Commands\"\n\
          .SH NAME\nfiord \\- generate storage load and measure the result\n\
          .SH SYNOPSIS\n.B fiord\n[\\fIoptions\\fR] [\\fIjobfile\\fR ...]\n.br\n.B fiord\n\
          [\\fIoptions\\fR] \\-\\-name=\\fIjob\\fR [\\fIjob options\\fR] ...\n\
@@ -27,10 +30,10 @@ pub fn man(subcommands: Subcommands) -> String {
         general(&mut out, command);
     }
     out.push_str(
-        ".SH SUBCOMMANDS\nfio does not have these. fiord SUBCOMMAND \\-\\-help explains each.\n",
+        ".SH SUBCOMMANDS\nfio does not have these. fiord help SUBCOMMAND explains each, as does its manual page.\n",
     );
     for (name, doc) in subcommands {
-        let _ = write!(out, ".TP\n\\fB{name}\\fR\n{}.\n", escaped(doc));
+        let _ = write!(out, ".TP\n.BR fiord\\-{} (1)\n{}.\n", escaped(name), escaped(doc));
     }
     out.push_str(".SH JOB OPTIONS\n");
     for category in Category::ALL {
@@ -44,7 +47,6 @@ pub fn man(subcommands: Subcommands) -> String {
         entry(&mut out, option);
     }
     out.push_str(EXIT_STATUS);
-    out.push_str(".SH SEE ALSO\n.BR fio (1)\n");
     out
 }
 
@@ -71,6 +73,10 @@ A third signal (for subcommands: a second one) ended the program immediately, wi
 .TP
 .B 141
 All jobs succeeded, but the reader of standard output closed it, as with | head.
+.TP
+.B 246
+.B fiord precondition
+has written everything, but \\-\\-limit ended the random writes before their rate was steady.
 .TP
 .B 247
 .B fiord compare
@@ -152,7 +158,8 @@ fn item(out: &mut String, word: &Word) {
 
 /// Escapes text so that roff prints it unchanged: no escapes and no request at the start of a line.
 /// Removes the backquotes of Markdown.
-fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-").replace('`', "");
     match text.strip_prefix(['.', '\'']) {
         Some(_) => format!("\\&{text}"),

@@ -11,7 +11,7 @@ pub struct PowercutArgs {
     /// A block device or an existing file. All data on it will be lost.
     #[arg(value_name = "TARGET", required_unless_present = "resume")]
     pub target: Option<PathBuf>,
-    /// The load: a job file, or the options of a job after `--`. Default: random writes of 4 KiB to
+    /// The load: a job file, or the options of a job. Default: random writes of 4 KiB to
     /// 64 KiB at depths 1, 4 and 16, with flushes, in a random region of 16 GiB.
     #[arg(value_name = "JOB")]
     pub job: Vec<String>,

@@ -2,7 +2,7 @@
 //! interruption.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fiord_app::{Prepared, RunOutcome, RunSettings};
 use fiord_job::load::MachineLoader;
@@ -71,6 +71,11 @@ pub(crate) enum FillEnd {
 }
 
 impl FillEnd {
+    /// Whether the limit ended the random writes before their rate was steady.
+    pub(super) fn is_unsteady(&self) -> bool {
+        matches!(self, FillEnd::Written { random: Some((_, false)), .. })
+    }
+
     pub(super) fn words(&self, size: Bytes) -> String {
         match self {
             FillEnd::Written { bytes: written, seconds, random } => {
@@ -118,6 +123,7 @@ impl DeviceFiller<'_> {
         let begun = Instant::now();
         let mut written = Bytes::ZERO;
         while place.passes < self.args.passes {
+            self.bar.pass(place.passes + 1, self.args.passes);
             while place.position < self.target.size {
                 let done = self.write_extent(place.position)?;
                 written += done;
@@ -142,6 +148,11 @@ impl DeviceFiller<'_> {
         self.store.forget(&self.target.key)?;
         self.bar.done("written");
         Ok(FillEnd::Written { bytes: written, seconds, random })
+    }
+
+    /// Maximum duration of the random writes.
+    fn limit(&self) -> Duration {
+        Duration::from_secs(self.args.limit.saturating_mul(60))
     }
 
     fn stopped(&self) -> bool {
@@ -186,6 +197,7 @@ impl DeviceFiller<'_> {
 
     /// Writes randomly until the IOPS are steady. Returns the IOPS and whether they became steady.
     fn settle(&self) -> Result<(u64, bool), FillError> {
+        self.bar.random(self.limit());
         let mut line = self.line("random", "randwrite", Bytes(4096).min(self.target.size));
         line.extend([
             "--norandommap".into(),
@@ -246,7 +258,7 @@ impl DeviceFiller<'_> {
         let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
         let draw = |event: Event| match (event.kind, extent) {
             (EventKind::Progress(progress), Some(extent)) => self.bar.filling(&progress, extent),
-            (EventKind::Progress(progress), None) => self.bar.settling(&progress),
+            (EventKind::Progress(progress), None) => self.bar.settling(&progress, self.limit()),
             _ => {}
         };
         let outcome = observe(draw, run)?;

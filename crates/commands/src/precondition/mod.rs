@@ -89,7 +89,8 @@ pub struct PreconditionArgs {
     /// Duration of a round of --random in seconds.
     #[arg(long, default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     round: u64,
-    /// Maximum duration of --random in minutes.
+    /// Maximum duration of --random in minutes. If it ends the random writes before the rate is steady, the exit status
+    /// is 246.
     #[arg(long, default_value = "720", value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
     /// Number of sequential passes over the device before --random begins.
@@ -240,6 +241,7 @@ fn summary(
     ends: &[Result<FillEnd, FillError>],
 ) -> Result<CommandEnd, PreconditionError> {
     let mut end = CommandEnd::Done;
+    let mut unsteady = false;
     for (target, ended) in targets.iter().zip(ends) {
         match ended {
             Ok(ended) => {
@@ -247,6 +249,7 @@ fn summary(
                 if matches!(ended, FillEnd::Stopped { .. }) && end == CommandEnd::Done {
                     end = CommandEnd::Stopped;
                 }
+                unsteady |= ended.is_unsteady();
             }
             Err(what) => {
                 session.report(format_args!("{}: {what}", target.name));
@@ -254,7 +257,7 @@ fn summary(
             }
         }
     }
-    Ok(end)
+    Ok(if unsteady && end == CommandEnd::Done { CommandEnd::NotSteady } else { end })
 }
 
 /// Prints a warning that the user must be able to read before data is lost.

@@ -203,3 +203,25 @@ fn places_in_words() {
     assert_eq!(words(1, 0), "the end of 1 full pass");
     assert_eq!(words(2, 250), "25.0 %, after 2 full passes");
 }
+
+#[test]
+fn a_limit_before_the_steady_state_is_another_end() {
+    let place = place("limit");
+    fs::write(place.join("f"), [0; 4096]).unwrap();
+    let targets = target::all(&[place.join("f")]).unwrap();
+    let end_of = |ended: Result<FillEnd, FillError>| {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let ask = &mut Scripted::new(Answer::No);
+        let mut session = Session { out: &mut out, err: &mut err, ask };
+        summary(&mut session, &targets, &[ended]).unwrap()
+    };
+    let written = |steady| FillEnd::Written {
+        bytes: Bytes(4096),
+        seconds: 1.0,
+        random: Some((1000, steady)),
+    };
+    assert_eq!(end_of(Ok(written(true))), CommandEnd::Done);
+    assert_eq!(end_of(Ok(written(false))), CommandEnd::NotSteady);
+    assert_eq!(end_of(Err(FillError::Stuck)), CommandEnd::Failed);
+    fs::remove_dir_all(&place).unwrap();
+}

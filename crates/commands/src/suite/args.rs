@@ -13,6 +13,9 @@ pub struct SuiteArgs {
     /// The device. The suite destroys all data on it.
     #[arg(value_name = "DEVICE")]
     pub device: Option<PathBuf>,
+    /// Options that are added to every job of the suite, such as `--ioengine=libaio`. They have the form `--option=value`.
+    #[arg(value_name = "JOB OPTION")]
+    pub job: Vec<String>,
     /// Replace the values of an axis: `--set bs=4k,64k`. `fiord suite` lists the axes.
     #[arg(long, value_name = "AXIS=V1,V2,…")]
     pub set: Vec<String>,

@@ -19,6 +19,7 @@ use crate::suite::catalogue;
 use crate::suite::definition::{Definition, Filled, StepKind, StepRequest, Steps, SuiteStep};
 use crate::suite::device::SuiteDevice;
 use crate::suite::error::SuiteError;
+use crate::suite::job_options;
 use crate::suite::row::{self, Row};
 use crate::suite::table::{self, SuiteResults};
 use crate::target::check_unused;
@@ -122,7 +123,9 @@ fn steps(
         ramp_time: &time(&args.ramp_time, ramp),
         runtime: &time(&args.runtime, run),
     };
-    Ok((suite.steps)(&request)?)
+    let mut steps = (suite.steps)(&request)?;
+    job_options::add(&args.job, &mut steps)?;
+    Ok(steps)
 }
 
 /// Formats the job files in the order in which they would run.
@@ -156,6 +159,7 @@ fn identity(suite: &Definition, zoned: &SuiteDevice, args: &SuiteArgs) -> Vec<St
         format!("zones={}+{}", zoned.region.start, zoned.zones()),
         format!("capacity={}", zoned.capacity.0),
     ];
+    all.extend(args.job.iter().cloned());
     all.extend(args.runtime.iter().map(|time| format!("runtime={time}")));
     all.extend(args.ramp_time.iter().map(|time| format!("ramp_time={time}")));
     all

@@ -36,6 +36,22 @@ pub enum SuiteError {
         /// The name as typed.
         name: String,
     },
+    /// An argument behind the device is not an option with a value.
+    #[error(
+        "`{option}` is no job option. To fix: write job options as --option=value, behind the device"
+    )]
+    NoJobOption {
+        /// The argument.
+        option: String,
+    },
+    /// A job option that the suite sets itself.
+    #[error(
+        "the suite itself sets `{option}`. To fix: leave it out; `--dry-run` prints the jobs of a suite"
+    )]
+    OwnOption {
+        /// Name of the option.
+        option: String,
+    },
     /// `--runtime` or `--ramp-time` and a suite without them.
     #[error(
         "{suite} runs until all data is written, so that --runtime and --ramp-time do not apply"

@@ -24,6 +24,7 @@ pub mod definition;
 pub mod device;
 pub mod drive;
 mod error;
+mod job_options;
 pub mod row;
 pub mod table;
 pub mod zbd;

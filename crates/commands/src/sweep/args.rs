@@ -11,7 +11,8 @@ use crate::session::ShowProgress;
 /// throughput.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SweepArgs {
-    /// A job file, or the options of a job after `--`: `-- --name=a --rw=randread --size=1g`.
+    /// A job file, or the options of a job: `--name=a --rw=randread --size=1g`. What the sweep has as an option of its own,
+    /// such as --rate, belongs to the job only behind `--`.
     #[arg(required = true, value_name = "JOB")]
     pub job: Vec<String>,
     /// An option and its values, separated by commas (or by semicolons if a value contains commas).

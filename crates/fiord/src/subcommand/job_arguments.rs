@@ -6,7 +6,7 @@
 use clap::{Arg, ArgAction, Command};
 
 /// The name of the argument that takes what belongs to a job.
-const JOB: &str = "job";
+pub(crate) const JOB: &str = "job";
 
 /// Puts the arguments that belong to a job behind `--`, which ends the options of the subcommand for clap. Keeps the
 /// arguments of a subcommand that takes no job.

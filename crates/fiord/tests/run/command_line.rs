@@ -100,3 +100,13 @@ fn messages_begin_with_the_name_by_which_the_program_was_called() {
         "{help}"
     );
 }
+
+#[test]
+fn a_sweep_accepts_job_options_like_a_run() {
+    let place = Place::new();
+    let line = "sweep --set=bs=4k,8k --name=a --ioengine=null --rw=read --size=1m --format=json";
+    let document = place.run(line).ok().json();
+    assert_eq!(document["points"].as_array().map(Vec::len), Some(2), "{document}");
+    let ran = place.run("sweep --set=bs=4k,8k --name=a --ioengine=nul");
+    assert!(ran.err.contains("these work here: psync, sync"), "{ran:?}");
+}

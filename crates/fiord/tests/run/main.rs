@@ -5,6 +5,7 @@ mod block_errors;
 mod book;
 mod command_line;
 mod compare;
+mod completion;
 mod contents;
 mod coverage;
 mod cpus;

@@ -2,7 +2,8 @@
 
 use fiord_types::PerDir;
 
-use super::def::{Kind, OptionDef, Suffix, Unit, Word};
+use super::def::{Kind, OptionDef, Suffix, Support, Unit, Word};
+use super::engine::EngineDef;
 use super::read::ranges::split_range;
 use super::value::{Amount, Bases, SizeRange, Value, ValueError};
 use crate::number;
@@ -329,6 +330,23 @@ fn word(
     Ok((found.means.unwrap_or(found.name), rest.map(str::to_string)))
 }
 
+/// Lists the names of engines: first those that run on every machine, because a user is most likely to want one of them.
+fn engines(names: &[&str]) -> String {
+    let of = |wanted: &dyn Fn(&EngineDef) -> bool| {
+        let named = |name: &&&str| super::table::find_engine(name).is_some_and(wanted);
+        names.iter().filter(named).copied().collect::<Vec<_>>().join(", ")
+    };
+    let built = |engine: &EngineDef| engine.support == Support::Built;
+    let mut text = format!("these work here: {}", of(&|e| built(e) && e.needs.is_empty()));
+    let needy = of(&|e| built(e) && !e.needs.is_empty());
+    text.push_str(&format!("; these also need a library, a server or a device: {needy}"));
+    let others = of(&|e| !built(e));
+    if !others.is_empty() {
+        text.push_str(&format!("; this build does not support: {others}"));
+    }
+    text
+}
+
 fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueError {
     let names = words.iter().map(|w| w.name);
     let mut help = match crate::suggest::nearest(name, names.clone()) {
@@ -336,7 +354,10 @@ fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueErr
         None => String::new(),
     };
     let list: Vec<&str> = names.collect();
-    help.push_str(&format!("{} takes one of: {}", def.name, list.join(", ")));
+    match def.name {
+        "ioengine" => help.push_str(&engines(&list)),
+        _ => help.push_str(&format!("{} takes one of: {}", def.name, list.join(", "))),
+    }
     let what = match name {
         "" => format!("the value of {} is missing", def.name),
         _ => format!("invalid value `{name}` for {}", def.name),
