@@ -12,6 +12,7 @@
 //! | `fiord powercut`: does a device keep what it had promised when its power fails | [`powercut`] |
 //! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
 //! | `fiord log`: what do logs of bandwidth, IOPS and latencies contain | [`log`] |
+//! | `fiord series`: what did the jobs of a finished run do over time | [`series`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //! | `fiord trace`: what does a trace contain, and which job approximates it | [`trace`] |
 //! | `fiord report`: how do results become a page | [`report`] |
@@ -63,6 +64,7 @@ pub mod rejected;
 pub mod repeat;
 pub mod report;
 pub mod runs;
+pub mod series;
 pub mod session;
 pub mod skew;
 pub mod state_file;

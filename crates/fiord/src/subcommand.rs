@@ -20,8 +20,8 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{
-    compare, devices, keys, log, powercut, precondition, repeat, report, skew, suite, sweep, trace,
-    verify, zones,
+    compare, devices, keys, log, powercut, precondition, repeat, report, series, skew, suite,
+    sweep, trace, verify, zones,
 };
 use fiord_job::load::MachineLoader;
 use fiord_job::suggest;
@@ -59,6 +59,8 @@ enum Command {
     Skew(skew::SkewArgs),
     /// Show, convert and plot logs of bandwidth, IOPS and latencies.
     Log(log::LogArgs),
+    /// Print what the jobs of a finished run did over time: CSV, JSON lines or InfluxDB.
+    Series(series::SeriesArgs),
     /// Show, reset, finish, open or close the zones of a device.
     Zones(zones::ZonesArgs),
     /// Run a benchmark suite on a device, or list the suites.
@@ -165,6 +167,7 @@ fn dispatch(command: Command) -> Exit {
             launch(args.eta, |session, launcher| repeat::run(&args, session, launcher))
         }
         Command::Skew(args) => conclude(|session| skew::run(&args, session)),
+        Command::Series(args) => conclude(|session| series::run(&args, session)),
         Command::Log(args) => conclude(|session| log::run(&args, session)),
         Command::Sweep(args) => {
             launch(args.eta, |session, launcher| sweep::run(&args, session, launcher))

@@ -17,12 +17,14 @@ use std::borrow::Cow;
 use fiord_stat::histogram::Histogram;
 use fiord_stat::live::Totals;
 use fiord_stat::progress::JobPhase;
+use fiord_stat::report::Report;
 use fiord_stat::snapshot::{JobCounts, JobSnapshot, RunSnapshot};
 use fiord_stat::summary::Summary;
 use fiord_types::{Bytes, Dir, JobIndex, Nanos};
 
 pub use text::{header, line};
 
+use self::windows::SampledJob;
 use crate::metrics::phase_word;
 
 /// Percentages of the percentiles in a row. The last one is the largest latency.
@@ -214,7 +216,16 @@ impl SeriesRecorder {
         let mut rows = Vec::new();
         for (index, (job, last)) in snapshot.jobs.iter().zip(&mut self.last.1).enumerate() {
             if job.virtual_time {
-                windows::rows(&self.host, self.interval, begin, index, job, &mut rows);
+                let sampled = SampledJob {
+                    host: &self.host,
+                    name: &job.name,
+                    index: JobIndex::at(index),
+                    samples: &job.samples,
+                    failed: job.phase == JobPhase::Failed,
+                };
+                for dir in job.dirs() {
+                    windows::rows(&sampled, dir, begin, self.interval, &mut rows);
+                }
                 continue;
             }
             let now = LastJob {
@@ -254,6 +265,27 @@ impl SeriesRecorder {
         }
         rows
     }
+}
+
+/// The rows of a finished run, from the samples in its report. `interval`: time between two rows of a job; windows that
+/// are longer are a row each. The report does not say which host its jobs ran on.
+#[must_use]
+pub fn of_report(report: &Report, interval: Nanos) -> Vec<SeriesRow<'_>> {
+    let mut rows = Vec::new();
+    for (index, job) in report.jobs.iter().enumerate() {
+        let samples = &job.samples;
+        let begin = match job.start {
+            Nanos::ZERO => report.written.saturating_sub(samples.end()),
+            start => start.saturating_sub(samples.begin()),
+        };
+        let index = JobIndex::at(index);
+        let sampled = SampledJob { host: "", name: &job.name, index, samples, failed: job.failed };
+        for dir in Dir::ALL.into_iter().filter(|dir| !samples.dir(*dir).is_empty()) {
+            windows::rows(&sampled, dir, begin, interval, &mut rows);
+        }
+    }
+    rows.sort_by_key(|row| row.elapsed);
+    rows
 }
 
 /// Whether a job in this phase has a row even if no I/O completed.

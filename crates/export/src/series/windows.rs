@@ -1,59 +1,64 @@
-//! The rows of a job with a clock of its own (`ioengine=sim`): they come at the end of the run, from the windows of its
-//! samples, because the times of snapshots say nothing about such a clock.
+//! Rows from the samples of a job. Those of a job with a clock of its own (`ioengine=sim`) come at the end of the run,
+//! because the times of snapshots say nothing about such a clock; those of a finished run come from its report.
 
 use fiord_stat::progress::{JobPhase, RunKind};
-use fiord_stat::samples::{SampleLatencies, WindowSample};
-use fiord_stat::snapshot::JobSnapshot;
-use fiord_types::{JobIndex, Nanos};
+use fiord_stat::samples::{SampleLatencies, Samples, WindowSample};
+use fiord_types::{Dir, JobIndex, Nanos};
 
 use super::{RowLatencies, SERIES_PERCENTILES, SeriesRow};
 
-/// Adds the rows of a job. Its samples are empty before the end of the run. Windows that are longer than `interval` are
-/// a row each.
+/// A job with samples.
+pub(super) struct SampledJob<'a> {
+    pub(super) host: &'a str,
+    pub(super) name: &'a str,
+    pub(super) index: JobIndex,
+    pub(super) samples: &'a Samples,
+    pub(super) failed: bool,
+}
+
+/// Adds the rows of a job in one direction. `begin`: when the run began, since 1970 (UTC). Its samples are empty before the
+/// end of the run. Windows that are longer than `interval` are a row each.
 pub(super) fn rows<'a>(
-    host: &'a str,
-    interval: Nanos,
+    job: &SampledJob<'a>,
+    dir: Dir,
     begin: Nanos,
-    index: usize,
-    job: &'a JobSnapshot,
+    interval: Nanos,
     rows: &mut Vec<SeriesRow<'a>>,
 ) {
-    let samples = &job.samples;
-    for dir in job.dirs() {
-        let list = samples.dir(dir);
-        let mut sum = WindowSample::default();
-        let mut from = samples.begin();
-        for (at, (_, to)) in samples.spans().enumerate() {
-            if let Some(sample) = list.get(at) {
-                sum.merge(sample);
-            }
-            let next = Nanos((from / interval.max(Nanos(1)) + 1).saturating_mul(interval.0));
-            if to < next && to < samples.end() {
-                continue;
-            }
-            let sum = std::mem::take(&mut sum);
-            rows.push(SeriesRow {
-                host,
-                job: &job.name,
-                index: JobIndex::at(index),
-                dir,
-                phase: phase(job, to),
-                time: begin.saturating_add(to),
-                elapsed: to,
-                interval: to.saturating_sub(from),
-                ios: sum.ios(),
-                bytes: sum.bytes(),
-                latencies: latencies(sum.latencies()),
-            });
-            from = to;
+    let samples = job.samples;
+    let list = samples.dir(dir);
+    let mut sum = WindowSample::default();
+    let mut from = samples.begin();
+    for (at, (_, to)) in samples.spans().enumerate() {
+        if let Some(sample) = list.get(at) {
+            sum.merge(sample);
         }
+        let next = Nanos((from / interval.max(Nanos(1)) + 1).saturating_mul(interval.0));
+        if to < next && to < samples.end() {
+            continue;
+        }
+        let sum = std::mem::take(&mut sum);
+        rows.push(SeriesRow {
+            host: job.host,
+            job: job.name,
+            index: job.index,
+            dir,
+            phase: phase(job, to),
+            time: begin.saturating_add(to),
+            elapsed: to,
+            interval: to.saturating_sub(from),
+            ios: sum.ios(),
+            bytes: sum.bytes(),
+            latencies: latencies(sum.latencies()),
+        });
+        from = to;
     }
 }
 
 /// What the job did up to this time.
-fn phase(job: &JobSnapshot, to: Nanos) -> JobPhase {
-    match job.phase {
-        JobPhase::Failed if to == job.samples.end() => JobPhase::Failed,
+fn phase(job: &SampledJob<'_>, to: Nanos) -> JobPhase {
+    match job.failed {
+        true if to == job.samples.end() => JobPhase::Failed,
         _ if to <= job.samples.measured() && job.samples.begin() < job.samples.measured() => {
             JobPhase::Ramping
         }
@@ -81,11 +86,10 @@ fn mean(of: &SampleLatencies) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::samples::{SHORTEST_WINDOW, Samples};
-    use fiord_types::{Bytes, Dir, PerDir};
+    use fiord_stat::samples::SHORTEST_WINDOW;
+    use fiord_types::{Bytes, PerDir};
 
     use super::*;
-    use crate::fixture::{READING, job};
 
     #[test]
     fn windows_become_rows_of_the_interval() {
@@ -95,11 +99,17 @@ mod tests {
         };
         let dirs = PerDir::new((1..=9).map(of).collect(), Vec::new(), Vec::new());
         let (begin, end) = (window / 2, window * 9);
-        let mut job = job("a", READING, 0);
-        job.samples = Samples::new(begin, begin, end, window, dirs);
+        let samples = Samples::new(begin, begin, end, window, dirs);
+        let job = SampledJob {
+            host: "h",
+            name: "a",
+            index: JobIndex(0),
+            samples: &samples,
+            failed: false,
+        };
         let counts = |interval| {
             let mut list = Vec::new();
-            rows("h", interval, Nanos::ZERO, 0, &job, &mut list);
+            rows(&job, Dir::Read, Nanos::ZERO, interval, &mut list);
             assert!(list.iter().all(|row| row.dir == Dir::Read && row.latencies.mean.is_some()));
             list.iter().map(|row| (row.ios, row.elapsed.as_millis())).collect::<Vec<_>>()
         };

@@ -100,6 +100,30 @@ fn a_series_has_a_row_for_each_interval_of_a_virtual_clock() {
     assert_eq!(ios.collect::<Vec<_>>(), vec![Value::from(5000); 10]);
 }
 
+/// `fiord series` makes the same rows from the report; only the name of the host is not in it.
+#[test]
+fn a_finished_run_has_the_rows_of_its_series() {
+    let place = Place::new();
+    place.run(&format!("{SIM} --runtime=5 --output-format=json --series=a.csv")).ok();
+    let out = place.run("series o.txt").ok().out;
+    place.run("series o.txt -o b.csv").ok();
+    assert_eq!(std::fs::read_to_string(place.path("b.csv")).unwrap(), out);
+    let (live, later) = (rows(&place, "a.csv"), rows(&place, "b.csv"));
+    assert_eq!((later.len(), &later[0]), (6, &live[0]));
+    for (live, later) in live.iter().zip(&later) {
+        assert_eq!((&live[1..3], &live[4..]), (&later[1..3], &later[4..]));
+    }
+    let lines = place.run("series o.txt --format=jsonl --interval=500").ok().out;
+    assert_eq!(lines.lines().count(), 10);
+    place.write("fio.json", r#"{"fio version": "fio-3.42", "jobs": [{"jobname": "a"}]}"#);
+    for (line, expected) in
+        [("series fio.json", "has no samples"), ("series no-such", "cannot read")]
+    {
+        let ran = place.run(line);
+        assert!(ran.status == Some(1) && ran.err.contains(expected), "{ran:?}");
+    }
+}
+
 /// The rows add up to the report.
 #[test]
 fn rows_of_a_real_clock_lose_no_io() {

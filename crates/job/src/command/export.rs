@@ -23,8 +23,9 @@ pub enum SeriesFormat {
 }
 
 impl SeriesFormat {
-    /// The format that the end of a file name stands for.
-    fn of_path(path: &str) -> Option<SeriesFormat> {
+    /// The format that the end of a file name stands for. `None` if it stands for none.
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<SeriesFormat> {
         match path.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
             "csv" => Some(SeriesFormat::Csv),
             "jsonl" | "ndjson" => Some(SeriesFormat::JsonLines),
