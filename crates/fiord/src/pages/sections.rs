@@ -40,10 +40,8 @@ impl ManualSections {
 }
 
 /// Environment variables that every subcommand and every run uses.
-pub(super) const ENVIRONMENT: &[ManualEntry] = &[
-    ("NO_COLOR", "If it is set, there are no colours, also on a terminal."),
-    ("TERM", "With dumb, progress is printed in lines instead of bars."),
-];
+pub(super) const ENVIRONMENT: &[ManualEntry] =
+    &[("NO_COLOR", "If it is set, there are no colours, also on a terminal.")];
 
 /// Examples of runs.
 pub(super) const RUNS: &[ManualEntry] = &[
