@@ -746,6 +746,14 @@ _fiord() {
                 --output) words="" ;;
             esac
             ;;
+        series)
+            options="--output= --format= --interval= --help"
+            case $option in
+                --output) words="" ;;
+                --format) words="csv jsonl influx" ;;
+                --interval) words="" ;;
+            esac
+            ;;
         zones)
             options="--range= --each --format= --reset= --finish= --open= --close= --yes --readonly --help"
             case $option in
@@ -841,10 +849,10 @@ _fiord() {
             ;;
         help)
             options="--help"
-            others="check options compare run sweep skew log zones suite devices precondition verify powercut trace report keys help"
+            others="check options compare run sweep skew log series zones suite devices precondition verify powercut trace report keys help"
             ;;
     esac
-    (( COMP_CWORD == 1 )) && others="check options compare run sweep skew log zones suite devices precondition verify powercut trace report keys help"
+    (( COMP_CWORD == 1 )) && others="check options compare run sweep skew log series zones suite devices precondition verify powercut trace report keys help"
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     elif [[ -z $option && $cur == -* ]]; then
