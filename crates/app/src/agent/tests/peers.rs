@@ -78,7 +78,7 @@ fn a_server_refuses_what_its_policy_forbids_and_touches_nothing() {
         vec![&inside, &trace],
         vec![&opendir],
         vec![&inside, "--mem=mmap:/tmp/fiord-agent-memory"],
-        vec![&inside, "--verify=md5", "--rw=write", "--verify_state_save=1", &aux_path],
+        vec![&inside, "--verify=md5", "--rw=write", "--verify_dump=1", &aux_path],
         vec!["--ioengine=net", "--listen", "--port=1", "--rw=read"],
         vec!["--ioengine=exec", "--program=true"],
     ];
