@@ -74,7 +74,10 @@ fn a_stall_shows_from_the_intended_start() {
     let text = text.ok().out;
     assert!(text.contains("fiord: read latency from the intended start"), "{text}");
     // Without a rate there is no intended start time.
-    assert!(sim("--rw=randread --runtime=1ms").ok().json()["jobs"][0].get("fiord").is_none());
+    assert!(
+        sim("--rw=randread --runtime=1ms").ok().json()["jobs"][0]["fiord"]["intended_lat_ns"]
+            .is_null()
+    );
 }
 
 /// A slice holds the I/Os that were due in it, even if a stall delays them: the intended start of an I/O
