@@ -9,7 +9,7 @@
 //! | what is known of a run for its metrics | [`metrics`] |
 //! | how are metrics written as text and as Prometheus' protocol buffers | `metrics/text.rs`, `metrics/protobuf.rs` |
 //! | what does a request get, and who waits for it | [`http`] |
-//! | how is a file of metrics replaced | [`file`] |
+//! | how is a file of metrics replaced | [`mod@file`] |
 //!
 //! The crate `prometheus-client` is not used: it has no native histograms, its histograms cannot be filled with counts
 //! that exist already, and it does not write Prometheus' protocol buffers.

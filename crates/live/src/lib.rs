@@ -1,6 +1,6 @@
-//! The full-screen view of a run (`--live`), and of a finished run (`fiord live`).
+//! The full-screen view of a run (`--live`).
 //!
-//! Events of the run change a [model](model); [`draw`](draw::draw) draws it into a buffer; the [screen](screen) puts the buffer on
+//! Events of the run change a [model]; [`draw`](draw::draw) draws it into a buffer; the [screen] puts the buffer on
 //! the terminal and reads keys. Only the screen and the samples of devices touch the system. The workers do nothing for the view:
 //! the conductor sends the same events to any observer.
 //!

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | where does a value lie on an axis, and which values have labels | `scale.rs` |
 //! | how are axes, shaded times and legends drawn | `frame.rs` |
-//! | values over time, and percentiles on an axis of nines | [`line`] |
+//! | values over time, and percentiles on an axis of nines | [`mod@line`] |
 //! | latencies over time | [`heat`] |
 //! | shares, and pairs of values | [`bars`] |
 //! | places of bad extents in a file | [`extents`] |
