@@ -798,13 +798,17 @@ _fiord() {
             esac
             ;;
         verify)
-            options="--journal= --later= --format= --extents= --same-target --atomic-unit= --help"
+            options="--journal= --later= --format= --extents= --same-target --atomic-unit= --hosts= --hostsfile= --ssh= --remote-fiord= --help"
             case $option in
                 --journal) words="" ;;
                 --later) words="" ;;
                 --format) words="table json" ;;
                 --extents) words="" ;;
                 --atomic-unit) words="" ;;
+                --hosts) words="" ;;
+                --hostsfile) words="" ;;
+                --ssh) words="" ;;
+                --remote-fiord) words="" ;;
             esac
             ;;
         powercut)

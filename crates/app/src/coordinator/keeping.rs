@@ -129,10 +129,18 @@ impl<'a> KeptFiles<'a> {
                 if std::fs::metadata(named).is_ok_and(|found| !found.is_file()) {
                     return Err(KeepError::Device { path: named.to_path_buf() });
                 }
-                Ok(PathBuf::from(format!("{file}.{}", in_path(name))))
+                Ok(journal_of(named, name))
             }
         }
     }
+}
+
+/// The file at the coordinator that keeps the journal of a host. `journal`: the value of `verify_journal`.
+#[must_use]
+pub fn journal_of(journal: &Path, host: &str) -> PathBuf {
+    let mut name = journal.as_os_str().to_owned();
+    name.push(format!(".{}", in_path(host)));
+    name.into()
 }
 
 /// Creates an empty file, whose name is durable.

@@ -20,7 +20,6 @@ pub mod target;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -31,6 +30,7 @@ use fiord_types::{Bytes, Errno};
 use crate::consent::{self, NoConsent};
 use crate::rejected::Rejected;
 use crate::runs::hosts::SshArgs;
+use crate::runs::over_ssh::{self, OverSshError};
 use crate::session::{CannotPrint, CommandEnd, Session};
 
 use bars::Bars;
@@ -57,20 +57,9 @@ pub enum PreconditionError {
     /// A list of hosts is wrong.
     #[error(transparent)]
     Hosts(#[from] Rejected),
-    /// There is no command that reaches a host.
-    #[error("--ssh names no command. To fix: leave it out, or name one: --ssh='ssh -p 2222'")]
-    NoCommand,
-    /// The command that reaches a host cannot be started.
-    #[error("cannot start {program}: {}", Errno::explain(.source))]
-    Start {
-        /// The program.
-        program: String,
-        /// What failed.
-        source: io::Error,
-    },
-    /// The command that reaches a host cannot be waited for.
-    #[error("cannot wait for the command on a host: {}", Errno::explain(.0))]
-    Wait(#[source] io::Error),
+    /// The hosts cannot run the command.
+    #[error(transparent)]
+    OverSsh(#[from] OverSshError),
     /// The outcome cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),
@@ -196,7 +185,7 @@ fn write_all(
     store: &ProgressFile,
 ) -> Vec<Result<FillEnd, FillError>> {
     let stop = AtomicBool::new(false);
-    let input_ended = args.attended.then(input_end);
+    let input_ended = args.attended.then(over_ssh::input_end);
     std::thread::scope(|scope| {
         let threads: Vec<_> = targets
             .iter()
@@ -220,18 +209,6 @@ fn write_all(
         };
         threads.into_iter().map(join).collect()
     })
-}
-
-/// Becomes true when standard input ends.
-fn input_end() -> Arc<AtomicBool> {
-    let ended = Arc::new(AtomicBool::new(false));
-    let own = Arc::clone(&ended);
-    std::thread::spawn(move || {
-        // An error is the end, too.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        own.store(true, Ordering::Relaxed);
-    });
-    ended
 }
 
 /// Prints a line for each target. Returns the overall outcome.

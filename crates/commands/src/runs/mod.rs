@@ -7,11 +7,13 @@
 //! | which results does the JSON of a run contain | [`outcome`] |
 //! | which findings do the runs report | [`findings`] |
 //! | on which hosts do they take place | [`hosts`] |
+//! | how do hosts run a subcommand themselves | [`over_ssh`] |
 
 pub mod child;
 pub mod findings;
 pub mod hosts;
 pub mod outcome;
+pub mod over_ssh;
 pub mod store;
 
 use std::io::{self, Write};

@@ -1,6 +1,7 @@
 //! Compares the blocks that a journal names with the target.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fiord_formats::verify::crash::{
     BlockWindow, CrashCheck, CrashFault, CrashTable, CrashTally, FlushBefore, JournalSummary,
@@ -49,6 +50,8 @@ pub(super) struct TargetCheck<'a> {
     pub name: &'a str,
     pub atomic: Bytes,
     pub extents: &'a mut Extents,
+    /// Becomes true when the check must end.
+    pub stop: Option<&'a AtomicBool>,
 }
 
 /// The state of a check.
@@ -140,6 +143,9 @@ impl TargetCheck<'_> {
         let unit = (self.atomic.0 / block).max(1);
         let mut from = table.table.part().start - table.base;
         while let Some(run) = table.next_run(from, most) {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(VerifyError::CoordinatorEnded);
+            }
             // Units of the target are not divided, unless they are longer than a read.
             let whole = run.end - run.end % unit;
             let end = if whole > run.start { whole } else { run.end };

@@ -1,12 +1,14 @@
 //! Why a target cannot be checked.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fiord_formats::verify::journal::JournalError;
 use fiord_formats::verify::sector::SectorWriter;
-use fiord_types::Errno;
+use fiord_types::{Bytes, Errno};
 
+use crate::rejected::Rejected;
+use crate::runs::over_ssh::OverSshError;
 use crate::session::CannotPrint;
 use crate::target::TargetError;
 
@@ -115,7 +117,69 @@ pub enum VerifyError {
         /// The cause.
         source: io::Error,
     },
+    /// A list of hosts is wrong.
+    #[error(transparent)]
+    Hosts(#[from] Rejected),
+    /// An option has no meaning on many hosts.
+    #[error(
+        "{option} cannot be used with --hosts. To fix: check one host after another: send its journal there, and run \
+         fiord verify on the host"
+    )]
+    OnlyHere {
+        /// The option.
+        option: &'static str,
+    },
+    /// A host has no journal.
+    #[error(
+        "cannot use {path}, the journal of the host {host}: {}. To fix: name only hosts whose journals the run has kept here, \
+         and the value of its verify_journal", Errno::explain(.source)
+    )]
+    NoJournal {
+        /// The host.
+        host: String,
+        /// The journal.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// The hosts cannot run the command.
+    #[error(transparent)]
+    OverSsh(#[from] OverSshError),
+    /// The journal from the coordinator cannot be kept for the time of the check.
+    #[error("cannot keep the journal in {path} during the check: {}. To fix: free space, or set TMPDIR", Errno::explain(.source))]
+    Spool {
+        /// The directory.
+        path: PathBuf,
+        /// What failed.
+        source: io::Error,
+    },
+    /// Less of the journal came than the coordinator announced.
+    #[error(
+        "only {found} of {expected} bytes of the journal came from the coordinator: the connection ended"
+    )]
+    ShortInput {
+        /// The bytes that came.
+        found: Bytes,
+        /// The bytes of the journal.
+        expected: Bytes,
+    },
+    /// The coordinator does not wait for the check any more.
+    #[error("stopped before the end of the check: the coordinator has ended")]
+    CoordinatorEnded,
     /// The result cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),
+}
+
+impl VerifyError {
+    /// The error with the name of the journal instead of the path of its copy.
+    pub(super) fn of_journal(self, name: &Path) -> Self {
+        match self {
+            VerifyError::Read { source, .. } => VerifyError::Read { path: name.into(), source },
+            VerifyError::Journal { source, .. } => {
+                VerifyError::Journal { path: name.into(), source }
+            }
+            other => other,
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Reads a journal, as often as it is needed: its records are not kept.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use fiord_formats::verify::journal::{
     JOURNAL_UNIT, JournalEnd, JournalHeader, JournalReader, JournalRecord, JournaledTarget,
     MOST_TARGETS,
 };
-use fiord_sys::file::Open;
+use fiord_sys::file::{FileGuard, Open};
+use fiord_types::Bytes;
 
 use super::error::VerifyError;
 use crate::target::TargetError;
@@ -36,6 +37,28 @@ impl JournalFile {
         let header = JournalHeader::read(&start[..length])
             .map_err(|source| VerifyError::Journal { path: path.into(), source })?;
         Ok(JournalFile { path: path.into(), header, file })
+    }
+
+    /// Opens a journal that comes through standard input, after which standard input stays open. `name`: its name for messages.
+    pub(super) fn from_input(name: &Path, length: Bytes) -> Result<Self, VerifyError> {
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("fiord-journal.{}", std::process::id()));
+        let failed = |source| VerifyError::Spool { path: directory.clone(), source };
+        let mut file =
+            FileGuard::generated().replace(&path).map_err(|error| failed(error.into()))?;
+        let copied = io::copy(&mut io::stdin().lock().take(length.0), &mut file);
+        let journal = match copied {
+            Err(error) => Err(failed(error)),
+            Ok(found) if found < length.0 => {
+                Err(VerifyError::ShortInput { found: Bytes(found), expected: length })
+            }
+            Ok(_) => JournalFile::open(&path),
+        };
+        // The open file stays readable without its name.
+        let removed = FileGuard::generated().remove(&path);
+        let journal = journal.map_err(|error| error.of_journal(name))?;
+        removed.map_err(|error| failed(error.into()))?;
+        Ok(JournalFile { path: name.into(), ..journal })
     }
 
     /// Passes all records to `apply`, in order.

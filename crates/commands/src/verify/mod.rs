@@ -7,11 +7,13 @@
 //! | how are blocks of the target read | `read` |
 //! | which blocks are wrong | `check` |
 //! | how is the result shown | `report` |
+//! | how do many hosts check their targets | `hosts` |
 
 pub mod args;
 mod check;
 mod error;
 mod extents;
+mod hosts;
 mod journal;
 mod later;
 mod read;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_formats::verify::crash::JournalSummary;
 use fiord_formats::verify::journal::JournaledTarget;
+use fiord_job::load::MachineLoader;
 use fiord_sys::file::{self, InodeType};
 use fiord_types::Bytes;
 
@@ -11,10 +12,12 @@ use super::args::VerifyArgs;
 use super::check::{CrashFindings, TargetCheck};
 use super::error::VerifyError;
 use super::extents::Extents;
+use super::hosts;
 use super::journal::{JournalFile, named};
 use super::later::LaterJournals;
 use super::read::TargetReader;
 use super::report::CrashReport;
+use crate::runs::over_ssh;
 use crate::session::{CommandEnd, CommandFormat, Session};
 use crate::target::{TargetError, facts};
 
@@ -23,7 +26,14 @@ use crate::target::{TargetError, facts};
 /// # Errors
 /// The journal or a target cannot be read, or they do not belong together.
 pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, VerifyError> {
-    let journal = JournalFile::open(&args.journal)?;
+    if let Some(hosts) = args.hosts.reached(&mut MachineLoader)? {
+        return hosts::run(args, &hosts, session);
+    }
+    let journal = match args.journal_input {
+        None => JournalFile::open(&args.journal)?,
+        Some(length) => JournalFile::from_input(&args.journal, Bytes(length))?,
+    };
+    let stop = args.journal_input.map(|_| over_ssh::input_end());
     let later = LaterJournals::open(&args.later, &journal.header)?;
     let mut summary = JournalSummary::default();
     let end = journal.each(&mut |record| summary.apply(record))?;
@@ -46,6 +56,7 @@ pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, Verif
             name: &name,
             atomic: args.atomic_unit.unwrap_or(Bytes::ZERO),
             extents: &mut extents,
+            stop: stop.as_deref(),
         };
         let tally = check.run(&mut findings)?;
         if !certain[index] && tally.flushed() > 0 && tally.own() == 0 {

@@ -1,5 +1,6 @@
 //! Verification on many hosts: states and journals that the coordinator keeps, and triggers.
 
+use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -135,4 +136,65 @@ fn a_journal_that_the_coordinator_cannot_write_ends_the_job() {
     let ran = run(&place, "n1", job);
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.err.contains("the coordinator could not write none/j.n1"), "{ran:?}");
+}
+
+#[test]
+fn all_hosts_check_their_targets_with_the_journals_of_the_coordinator() {
+    let place = place();
+    let job = "--name=a --filename=f --rw=randwrite --bs=4k --size=256k --fsync=1 --verify=fiord --do_verify=0 \
+               --verify_journal=j";
+    run(&place, "n1,n2", job).ok();
+    let check = |names: &str, rest: &str| {
+        let hosts = crate::hosts::options(&place, names);
+        place.run(&format!("verify {hosts} --journal=j {rest}"))
+    };
+    let ran = check("n1,n2", "f").ok();
+    let right = "> f: everything that it had flushed is there\n";
+    for host in ["n1", "n2"] {
+        assert!(ran.out.contains(&format!("<{host}{right}")), "{ran:?}");
+    }
+    assert!(ran.out.rfind("<n1>") < ran.out.find("<n2>"), "{ran:?}");
+
+    // The data of one host are lost.
+    std::fs::write(place.path("n2/f"), vec![0; 256 << 10]).unwrap();
+    let ran = check("n1,n2", "f --same-target");
+    assert_eq!((ran.status, ran.err.as_str()), (Some(250), ""), "{ran:?}");
+    assert!(ran.out.contains("<n2> f: LOST data") && ran.out.contains(&format!("<n1{right}")));
+    let document = check("n1,n2", "f --same-target --format=json").json();
+    let verdict = |host: &str| document["hosts"][host]["verdict"].as_str().unwrap();
+    assert_eq!((verdict("n1"), verdict("n2")), ("ok", "lost"), "{document}");
+
+    // A host that cannot check its target, one without a journal, and options for one machine.
+    std::fs::remove_file(place.path("n2/f")).unwrap();
+    let ran = check("n1,n2", "f");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.out.contains("<n1> f: everything") && ran.err.contains("<n2> "), "{ran:?}");
+    assert!(ran.err.contains("host n2: exit status: 1"), "{ran:?}");
+    for (names, rest, why) in [
+        ("n3", "f", "j.n3, the journal of the host n3"),
+        ("n1", "f --extents=e", "--extents cannot be used with --hosts"),
+        ("n1", "f --later=j", "--later cannot be used with --hosts"),
+    ] {
+        let ran = check(names, rest);
+        assert!(ran.status == Some(1) && ran.err.contains(why) && ran.out.is_empty(), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_check_ends_with_the_coordinator() {
+    let place = Place::new();
+    let job = "--name=a --filename=f --rw=randwrite --bs=4k --size=64k --fsync=1 --verify=fiord --do_verify=0 \
+               --verify_journal=j";
+    place.run(job).ok();
+    let journal = std::fs::read(place.path("j")).unwrap();
+    let mut check =
+        place.command(&format!("verify --journal=j.n1 --journal-input={} f", journal.len()));
+    let mut child =
+        check.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&journal[..journal.len() / 2]).unwrap();
+    drop(input);
+    let ran = end(child, SOON);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("bytes of the journal came from the coordinator"), "{ran:?}");
 }
