@@ -120,8 +120,12 @@ pub(crate) fn meant(first: &str) -> Option<String> {
 /// Runs a subcommand. Returns `None` if the arguments do not name one.
 pub(crate) fn run(args: &[String]) -> Option<Exit> {
     let first = args.first()?;
+    // The definitions take longer to build than all else before a short run, so they are built for subcommands only.
+    if first.starts_with('-') || Path::new(first).exists() {
+        return None;
+    }
     let line = Line::command();
-    let named = line.find_subcommand(first).filter(|_| !Path::new(first).exists())?;
+    let named = line.find_subcommand(first)?;
     let mut all = vec!["fiord".to_owned(), first.clone()];
     all.append(&mut job_arguments::sorted(named, &args[1..]));
     Some(match Line::try_parse_from(all) {

@@ -98,7 +98,7 @@ fn work(
     index: usize,
     clock: MachineClock,
     sender: &Sender<Message>,
-) -> (WorkerResult, Vec<Cached>) {
+) -> (Box<WorkerResult>, Vec<Cached>) {
     let Shared { control, live, .. } = &run.jobs[index];
     let job = &run.plan.jobs[index];
     let debug = run.debug.as_ref();

@@ -165,7 +165,7 @@ pub(crate) enum Message {
 #[derive(Debug, Default)]
 pub(crate) struct Finished {
     /// The worker's result; `None` if the worker never ran.
-    pub worker: Option<WorkerResult>,
+    pub worker: Option<Box<WorkerResult>>,
     /// An error before or after the worker.
     pub error: Option<JobError>,
     /// Pages in the page cache of each file that was open with `direct=1`.
@@ -175,7 +175,7 @@ pub(crate) struct Finished {
 impl Finished {
     /// The first error: the worker's, else the one before or after it.
     pub(crate) fn first_error(&self) -> Option<&JobError> {
-        self.worker.as_ref().and_then(|w| w.error.as_ref()).or(self.error.as_ref())
+        self.worker.as_deref().and_then(|w| w.error.as_ref()).or(self.error.as_ref())
     }
 }
 

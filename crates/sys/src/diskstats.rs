@@ -282,10 +282,14 @@ impl DiskFinder {
 }
 
 /// Returns the key under which the disks of a path are cached: the number of its file system
-/// (`false`), or of a block device (`true`). `None` if the path does not exist or is a character
-/// device.
+/// (`false`), or of a block device (`true`). A path that does not exist is on the file system of the nearest
+/// directory above it. `None` if nothing is known, or for a character device.
 fn place(path: &Path) -> Option<(Device, bool)> {
-    let facts = file::facts(path).ok()?;
+    let above = path.ancestors().map(|above| match above.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => above,
+    });
+    let facts = above.into_iter().find_map(|path| file::facts(path).ok())?;
     match (facts.kind, facts.node) {
         (InodeType::Block, Some(node)) => Some((node, true)),
         (InodeType::Char, _) => None,

@@ -70,7 +70,7 @@ impl Conductor<'_> {
         let known = self.entries.iter().zip(all).map(|(entry, standing)| KnownJob {
             standing,
             end: outcome(entry),
-            worker: entry.finished.as_ref().and_then(|finished| finished.worker.as_ref()),
+            worker: entry.finished.as_ref().and_then(|finished| finished.worker.as_deref()),
         });
         let jobs = meter.jobs(run, known, (self.began, at), last);
         self.events.send(EventKind::Snapshot(Box::new(RunSnapshot {
@@ -120,7 +120,7 @@ impl Conductor<'_> {
             let facts = JobFacts { eta_s, ..self.facts(index) };
             let snapshot = snapshots.iter().find(|(i, _)| *i == index).map(|(_, s)| s.as_deref());
             let (worker, hangs) = match (&entry.finished, snapshot) {
-                (Some(finished), _) => (finished.worker.as_ref(), false),
+                (Some(finished), _) => (finished.worker.as_deref(), false),
                 (None, Some(snapshot)) => (snapshot, snapshot.is_none()),
                 (None, None) => (None, false),
             };
@@ -213,7 +213,7 @@ impl Conductor<'_> {
             if let Some(error) = finished.and_then(Finished::first_error) {
                 errors.push((index, error.clone()));
             }
-            let worker = finished.and_then(|f| f.worker.as_ref());
+            let worker = finished.and_then(|f| f.worker.as_deref());
             let facts = JobFacts { eta_s, ..self.facts(index) };
             let mut data = report::data(&context, index, &facts, worker);
             if let Some(error) = &entry.stuck {

@@ -14,7 +14,7 @@ use super::traced::{Traced, Tracer};
 macro_rules! setup {
     ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
         /// Runs a job on the loops that its engine has in the list.
-        pub(super) fn run_job(config: &EngineConfig, around: Surroundings) -> WorkerResult {
+        pub(super) fn run_job(config: &EngineConfig, around: Surroundings) -> Box<WorkerResult> {
             match &around.job.engine {
                 $(EnginePlan::$plan { .. } => run!($loops $engine, config, around),)*
             }
@@ -25,7 +25,7 @@ macro_rules! setup {
             config: &EngineConfig,
             around: Surroundings,
             tracer: Tracer,
-        ) -> WorkerResult {
+        ) -> Box<WorkerResult> {
             match &around.job.engine {
                 $(EnginePlan::$plan { .. } => traced!($kind $engine, config, around, tracer),)*
             }

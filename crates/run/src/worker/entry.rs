@@ -25,7 +25,7 @@ pub(crate) fn run(
     control: &JobControl,
     live: &Live,
     outside: &Outside<'_>,
-) -> WorkerResult {
+) -> Box<WorkerResult> {
     control.set_phase(Phase::SetUp);
     let mut config = EngineConfig::for_job(job, clock);
     config.disks = files.simulated();

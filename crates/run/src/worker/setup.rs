@@ -59,7 +59,7 @@ pub(super) fn with_boxed(
     engine: Result<Boxed, EngineError>,
     around: Surroundings,
     tracer: Option<Tracer>,
-) -> WorkerResult {
+) -> Box<WorkerResult> {
     let slots = around.job.slots();
     let engine = engine.map(|engine| match tracer {
         Some(tracer) => Layered::new(Layered::new(engine, Traced::new(tracer, slots)), ()),
@@ -70,12 +70,12 @@ pub(super) fn with_boxed(
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
 /// work.
-fn not_started(error: Option<JobError>) -> WorkerResult {
-    WorkerResult { error, ..WorkerResult::default() }
+fn not_started(error: Option<JobError>) -> Box<WorkerResult> {
+    Box::new(WorkerResult { error, ..WorkerResult::default() })
 }
 
 /// The result of a job that failed before its first I/O.
-fn failed(error: JobError) -> WorkerResult {
+fn failed(error: JobError) -> Box<WorkerResult> {
     not_started(Some(error))
 }
 
@@ -105,7 +105,7 @@ enum LoopKind {
 pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
     made: Result<E, EngineError>,
     around: Surroundings,
-) -> WorkerResult {
+) -> Box<WorkerResult> {
     let engine = match made {
         Ok(engine) => engine,
         Err(e) => {
@@ -177,16 +177,16 @@ struct Start<'a, E> {
     /// The bytes of writes, if the job writes any.
     payload: Option<AnyContent>,
     around: Surroundings<'a>,
-    recorder: Recorder,
+    recorder: Box<Recorder>,
     kind: LoopKind,
     /// The trace that the job replays.
     replay: Option<ReplayFeed>,
 }
 
 impl<E: Engine> SourceVisitor for Start<'_, E> {
-    type Out = WorkerResult;
+    type Out = Box<WorkerResult>;
 
-    fn visit<S: Source>(mut self, source: S) -> WorkerResult {
+    fn visit<S: Source>(mut self, source: S) -> Box<WorkerResult> {
         match self.payload.take() {
             Some(content) => self.run_hot(source, content),
             None => self.run_hot(source, NoPayload),
@@ -196,7 +196,7 @@ impl<E: Engine> SourceVisitor for Start<'_, E> {
 
 impl<E: Engine> Start<'_, E> {
     /// Runs one of the loops that are compiled for each source.
-    fn run_hot<S: Source, P: Payload>(self, source: S, payload: P) -> WorkerResult {
+    fn run_hot<S: Source, P: Payload>(self, source: S, payload: P) -> Box<WorkerResult> {
         let kind = self.kind;
         self.run(source, payload, |worker, queued| {
             // Constants, so that no loop is compiled that the engine never runs.
@@ -220,7 +220,7 @@ impl<E: Engine> Start<'_, E> {
 
     /// Runs one of the loops that are compiled once for all sources. `LOOPS`: [`HOT`] engines run other loops unless the
     /// job has hooks, as all replays have.
-    fn run_any<const LOOPS: u8>(mut self, source: AnySource) -> WorkerResult {
+    fn run_any<const LOOPS: u8>(mut self, source: AnySource) -> Box<WorkerResult> {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
@@ -235,7 +235,7 @@ impl<E: Engine> Start<'_, E> {
         self,
         source: AnySource,
         payload: P,
-    ) -> WorkerResult {
+    ) -> Box<WorkerResult> {
         let managed = self.kind == LoopKind::Managed;
         self.run(source, payload, |worker, queued| match (queued, managed) {
             (true, true) if const { E::ASYNC } => worker.run_queued::<Managed>(),
@@ -255,7 +255,7 @@ impl<E: Engine> Start<'_, E> {
         source: S,
         mut payload: P,
         inner_loop: impl FnOnce(&mut Worker<'_, E, S, P>, bool),
-    ) -> WorkerResult {
+    ) -> Box<WorkerResult> {
         let queued = !self.engine.completes_at_once();
         let managed = self.kind == LoopKind::Managed;
         let mut slots = self.engine.take_slots();
@@ -268,9 +268,9 @@ impl<E: Engine> Start<'_, E> {
         );
         let state = match state {
             Ok(state) => state,
-            Err(result) => return *result,
+            Err(result) => return result,
         };
-        let mut worker = Worker::new((self.engine, slots), source, payload, *state);
+        let mut worker = Worker::new((self.engine, slots), source, payload, state);
         inner_loop(&mut worker, queued);
         worker.finish();
         worker.result()
@@ -284,7 +284,7 @@ fn ready_state<'a, C: Time>(
     (engine, slots): (&mut Borrowed<'_, C>, &mut [FreeSlot]),
     payload: &mut dyn Payload,
     mut around: Surroundings<'a>,
-    (recorder, replay, managed): (Recorder, Option<ReplayFeed>, bool),
+    (recorder, replay, managed): (Box<Recorder>, Option<ReplayFeed>, bool),
 ) -> Result<Box<JobState<'a>>, Box<WorkerResult>> {
     let special = set_up((engine, slots), payload, &mut around, managed)?;
     let special = Special { replay, ..special };
@@ -292,12 +292,12 @@ fn ready_state<'a, C: Time>(
     let log = JobLog::of(job, outside.log, recorder.axes & axes::SLAT != 0);
     let now = engine.clock().now();
     let hooks = Hooks::of(job, special, hertz, now);
-    let mut state = JobState::new((job, files), (control, live), recorder, hooks, now);
+    let mut state = JobState::new((job, files), (control, live), *recorder, hooks, now);
     let dumps = job.reporting.error_dump;
     state.error_dump = dumps.then(|| (Arc::clone(&outside.error_dump), 0));
     state.buffers = watch_buffers(job, engine, slots);
     let origin = control.origin(now, job.engine.def().virtual_time);
-    Ok(Box::new(state.with_log(log).with_samples(origin, outside.windows)))
+    Ok(state.with_log(log).with_samples(origin, outside.windows))
 }
 
 /// Watches buffers that lie in a file (`mem=mmapshared:FILE`), which may become shorter. `slots`: all slots of the
@@ -326,7 +326,7 @@ fn set_up<E: Engine>(
     around: &mut Surroundings,
     managed: bool,
 ) -> Result<Special, Box<WorkerResult>> {
-    let fail = |error| Box::new(failed(error));
+    let fail = failed;
     let job = around.job;
     if payload.writes() {
         slots.iter_mut().for_each(|slot| payload.prepare(engine.buffer(slot)));
@@ -356,11 +356,11 @@ fn set_up<E: Engine>(
     around.control.set_phase(Phase::Waiting);
     (around.outside.ready)();
     if !around.control.wait_for_go() {
-        return Err(Box::new(not_started(None)));
+        return Err(not_started(None));
     }
     engine.connect().map_err(|e| fail(JobError::from(e).during(Stage::Connect)))?;
     if around.control.stopped() {
-        return Err(Box::new(not_started(None)));
+        return Err(not_started(None));
     }
     around.files.starting().map_err(fail)?;
     around.control.wait_for_start();
@@ -420,7 +420,7 @@ impl Payload for AnyContent {
 }
 
 /// The recorder for what a job measures. `managed`: its loop has hooks.
-fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
+fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
     let at_once_or_gathered = at_once || job.engine.def().in_flight == DepthSupport::Combined;
     let mut wanted = wanted_axes(&job.record, at_once_or_gathered);
@@ -434,7 +434,7 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Recorder {
         job.load.mix.has(*dir) || *dir == Dir::Read && reads_back || *dir == Dir::Trim && trims
     };
     let dirs: Vec<Dir> = Dir::ALL.into_iter().filter(mixed).collect();
-    let mut recorder = Recorder::new(with_neighbours(wanted), &dirs);
+    let mut recorder = Box::new(Recorder::new(with_neighbours(wanted), &dirs));
     recorder.axes = wanted;
     if let Some(priorities) = &job.load.priorities {
         let own = job.process.ioprio.map_or(0, IoPrio::bits);

@@ -59,7 +59,7 @@ impl Files for NoFiles {
 pub(super) fn run_plain(job: &JobPlan) -> WorkerResult {
     let control = JobControl::new();
     control.go();
-    run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &nowhere())
+    *run(job, MachineClock::best(), &mut NoFiles(1), &control, &Live::new(), &nowhere())
 }
 
 /// A run that takes no messages.
@@ -313,7 +313,7 @@ fn run_list_by<M: Mode, F: FnMut(usize, &Op) -> Outcome>(
     }
     worker.finish();
     let (log, most) = (std::mem::take(&mut worker.engine.log), worker.engine.most);
-    (worker.result(), log, most)
+    (*worker.result(), log, most)
 }
 
 fn plain() -> JobPlan {

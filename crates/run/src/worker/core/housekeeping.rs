@@ -34,7 +34,7 @@ impl JobState<'_> {
     pub(crate) fn keep_house(&mut self, now: u64) -> bool {
         if self.control.attention() {
             if self.control.snapshot_wanted() {
-                self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+                self.control.deliver_snapshot(self.snapshot(now));
             }
             if self.control.counts_wanted() {
                 self.control.deliver_counts(Box::new(self.counts()));
@@ -177,10 +177,12 @@ impl JobState<'_> {
     }
 
     /// The results so far.
-    fn snapshot(&self, now: u64) -> WorkerResult {
+    fn snapshot(&self, now: u64) -> Box<WorkerResult> {
         let mut recorder = self.recorder.clone();
         self.add_derived_counts(&mut recorder);
-        WorkerResult { survived: self.survived.clone(), ..self.result_with(recorder, now) }
+        let mut result = self.result_with(recorder, now);
+        result.survived.clone_from(&self.survived);
+        result
     }
 
     /// The counts so far.
@@ -194,7 +196,7 @@ impl JobState<'_> {
     }
 
     /// The results at `now`, without errors and shares.
-    fn result_with(&self, recorder: Recorder, now: u64) -> WorkerResult {
+    fn result_with(&self, recorder: Recorder, now: u64) -> Box<WorkerResult> {
         let mut results = self.hooks.results();
         let fatal = self.job.verify.as_ref().is_some_and(|verify| verify.fatal);
         if let Some(verify) = &mut results.verify
@@ -202,7 +204,7 @@ impl JobState<'_> {
         {
             verify.coverage.job_failed();
         }
-        WorkerResult {
+        Box::new(WorkerResult {
             recorder,
             runtime: Nanos(now.saturating_sub(self.begin)),
             usage: thread_usage().since(&self.usage),
@@ -218,7 +220,7 @@ impl JobState<'_> {
             warnings: results.warnings,
             samples: self.samples.as_ref().map(|s| s.samples().clone()).unwrap_or_default(),
             ..WorkerResult::default()
-        }
+        })
     }
 
     /// Adds the counters that derive from others, so that the loop need not update them for each I/O.
@@ -242,7 +244,7 @@ impl JobState<'_> {
     }
 
     /// The result of the job. Its last I/O or flush has just ended.
-    pub(crate) fn result(mut self, now: u64) -> WorkerResult {
+    pub(crate) fn result(&mut self, now: u64) -> Box<WorkerResult> {
         if self.ramp.is_some() {
             // The job ended within its ramp: nothing of it counts.
             self.begin_measuring(now);
@@ -256,7 +258,7 @@ impl JobState<'_> {
         }
         if self.control.snapshot_wanted() {
             // The request came too late for the loop to see.
-            self.control.deliver_snapshot(Box::new(self.snapshot(now)));
+            self.control.deliver_snapshot(self.snapshot(now));
         }
         let mut recorder = std::mem::take(&mut self.recorder);
         self.add_derived_counts(&mut recorder);
@@ -264,13 +266,11 @@ impl JobState<'_> {
         self.publish();
         self.control.end_snapshots();
         let recorder = std::mem::take(&mut self.recorder);
-        let result = self.result_with(recorder, now);
-        WorkerResult {
-            shares: self.stages.result(now.saturating_sub(self.begin)),
-            error: self.error.take().or(result.error),
-            survived: self.survived.take(),
-            ..result
-        }
+        let mut result = self.result_with(recorder, now);
+        result.shares = self.stages.result(now.saturating_sub(self.begin));
+        result.error = self.error.take().or(result.error.take());
+        result.survived = self.survived.take();
+        result
     }
 }
 

@@ -106,7 +106,7 @@ impl<'a> JobState<'a> {
         mut recorder: Recorder,
         hooks: Hooks,
         now: u64,
-    ) -> Self {
+    ) -> Box<Self> {
         let (end, def) = (&job.end, job.engine.def());
         let ramp = (end.ramp_time > Nanos::ZERO || end.ramp_size > Bytes::ZERO)
             .then(|| Ramp { until: now.saturating_add(end.ramp_time.0), bytes: end.ramp_size.0 });
@@ -119,7 +119,8 @@ impl<'a> JobState<'a> {
             _ => u64::MAX,
         };
         recorder.begin_slices(Nanos(now));
-        let state = JobState {
+        // In its own memory: it is large, and would be copied on the stack of each thread on its way to the loop.
+        let state = Box::new(JobState {
             hooks,
             log: JobLog::none(),
             default_only: recorder.lat_is_clat,
@@ -153,13 +154,13 @@ impl<'a> JobState<'a> {
             ready: usage::ready_time(),
             stride: 1,
             until_read: 1,
-        };
+        });
         state.schedule_housekeeping(now);
         state
     }
 
     /// This state of a job with these logs. They begin with the measured part of the job.
-    pub(super) fn with_log(mut self, log: JobLog) -> Self {
+    pub(super) fn with_log(mut self: Box<Self>, log: JobLog) -> Box<Self> {
         self.log = log;
         let follows = self.job.log.as_ref().is_some_and(LogPlan::follows_ios);
         self.default_only = self.recorder.lat_is_clat && !follows;
@@ -172,7 +173,7 @@ impl<'a> JobState<'a> {
 
     /// This state of a job that takes samples. `origin`: when the run began, by the clock of the
     /// job.
-    pub(super) fn with_samples(mut self, origin: u64, most: WindowLimit) -> Self {
+    pub(super) fn with_samples(mut self: Box<Self>, origin: u64, most: WindowLimit) -> Box<Self> {
         let begin = || SampleRecorder::begin(Nanos(self.begin), Nanos(origin), most);
         self.samples = self.job.engine.def().does_io.then(begin);
         self

@@ -49,7 +49,11 @@ pub(super) fn finish<E: Engine>(
 
 /// The result of a job that ended at `now`. Closes its engine.
 #[inline(never)]
-pub(super) fn result<E: Engine>(mut state: JobState<'_>, engine: &mut E, now: u64) -> WorkerResult {
+pub(super) fn result<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    now: u64,
+) -> Box<WorkerResult> {
     let flash = engine.flash();
     let closed = engine.close();
     let ended = state.hooks.end(now);

@@ -48,7 +48,7 @@ pub(super) trait Payload {
 
 /// A job instance while it runs.
 pub(super) struct Worker<'a, E: Engine, S, P> {
-    pub state: JobState<'a>,
+    pub state: Box<JobState<'a>>,
     pub engine: E,
     /// The slots that no loop uses now.
     slots: Vec<FreeSlot>,
@@ -90,7 +90,7 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
         (engine, slots): (E, Vec<FreeSlot>),
         source: S,
         payload: P,
-        state: JobState<'a>,
+        state: Box<JobState<'a>>,
     ) -> Self {
         let clock = engine.clock();
         Worker { state, engine, slots, source, payload, clock }
@@ -114,16 +114,16 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
     }
 
     /// The result of the job.
-    pub(super) fn result(self) -> WorkerResult {
-        let Worker { state, mut engine, clock, .. } = self;
-        finish::result(state, &mut Borrowed::of(&mut engine), clock.now())
+    pub(super) fn result(mut self) -> Box<WorkerResult> {
+        let now = self.clock.now();
+        finish::result(&mut self.state, &mut Borrowed::of(&mut self.engine), now)
     }
 
     /// The result of the job, and its engine.
     #[cfg(test)]
-    pub(super) fn result_and_engine(self) -> (WorkerResult, E) {
+    pub(super) fn result_and_engine(mut self) -> (WorkerResult, E) {
         let now = self.clock.now();
-        (self.state.result(now), self.engine)
+        (*self.state.result(now), self.engine)
     }
 }
 

@@ -65,7 +65,7 @@ fn run_loop<F: FnMut(usize, &Op) -> Outcome>(
     }
     worker.finish();
     let made = worker.engine.log.len();
-    (worker.result(), made)
+    (*worker.result(), made)
 }
 
 fn writes(n: u64) -> Vec<Next> {
