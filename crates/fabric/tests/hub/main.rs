@@ -3,6 +3,7 @@
 mod bad_networks;
 #[cfg(feature = "tls")]
 mod encrypted;
+mod heartbeats;
 mod processes;
 mod proxy;
 mod sockets;
