@@ -754,6 +754,13 @@ _fiord() {
                 --interval) words="" ;;
             esac
             ;;
+        live)
+            options="--speed= --run= --help"
+            case $option in
+                --speed) words="" ;;
+                --run) words="" ;;
+            esac
+            ;;
         zones)
             options="--range= --each --format= --reset= --finish= --open= --close= --yes --readonly --help"
             case $option in
@@ -853,10 +860,10 @@ _fiord() {
             ;;
         help)
             options="--help"
-            others="check options compare run sweep skew log series zones suite devices precondition verify powercut trace report keys help"
+            others="check options compare run sweep skew log series live zones suite devices precondition verify powercut trace report keys help"
             ;;
     esac
-    (( COMP_CWORD == 1 )) && others="check options compare run sweep skew log series zones suite devices precondition verify powercut trace report keys help"
+    (( COMP_CWORD == 1 )) && others="check options compare run sweep skew log series live zones suite devices precondition verify powercut trace report keys help"
     if [[ -n $words ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     elif [[ -z $option && $cur == -* ]]; then

@@ -10,7 +10,7 @@ function __fiord_first
 end
 # Whether options of jobs may follow.
 function __fiord_job
-    not __fiord_in options compare skew log series zones devices precondition verify report keys help
+    not __fiord_in options compare skew log series live zones devices precondition verify report keys help
 end
 complete -c fiord -n __fiord_job -l debug -r -d 'Print what fiord reads and does, by category, comma-separated; `help` lists the categories. process, file, io, mem, random and parse print lines, job:N restricts them to one job; the other categories are accepted and print nothing'
 complete -c fiord -n __fiord_job -l parse-only -d 'Check job files and options, then exit without any I/O'
@@ -568,6 +568,10 @@ complete -c fiord -n '__fiord_in series' -l output -r -d 'Write the rows to this
 complete -c fiord -n '__fiord_in series' -l format -x -a 'csv jsonl influx' -d 'Format of the rows. Default: that of the name of the file (.csv, .jsonl, .influx), else csv'
 complete -c fiord -n '__fiord_in series' -l interval -r -d 'Milliseconds between two rows of a job. The windows of the report can be longer'
 complete -c fiord -n '__fiord_in series' -l help -d 'Print help'
+complete -c fiord -n __fiord_first -a live -d 'Replay a finished run on the whole screen: rates, latencies and jobs over time'
+complete -c fiord -n '__fiord_in live' -l speed -r -d 'Seconds of the run per second at first, 0.125 to 65536. Default: 1; more for a run of over a minute'
+complete -c fiord -n '__fiord_in live' -l run -r -d 'Which result of a page that contains several, from 1'
+complete -c fiord -n '__fiord_in live' -l help -d 'Print help'
 complete -c fiord -n __fiord_first -a zones -d 'Show, reset, finish, open or close the zones of a device'
 complete -c fiord -n '__fiord_in zones' -l range -r -d 'Show only these zones'
 complete -c fiord -n '__fiord_in zones' -l each -d 'Show one line for each zone, instead of one line for adjacent zones with the same state'
@@ -655,5 +659,5 @@ complete -c fiord -n '__fiord_in keys' -f -a 'create show trust forget'
 complete -c fiord -n '__fiord_in keys' -l keys -r -d 'Directory of the keys. [default: fiord in $XDG_CONFIG_HOME, or in ~/.config]'
 complete -c fiord -n '__fiord_in keys' -l help -d 'Print help'
 complete -c fiord -n __fiord_first -a help -d 'Explain a command or a job option'
-complete -c fiord -n '__fiord_in help' -f -a 'check options compare run sweep skew log series zones suite devices precondition verify powercut trace report keys help'
+complete -c fiord -n '__fiord_in help' -f -a 'check options compare run sweep skew log series live zones suite devices precondition verify powercut trace report keys help'
 complete -c fiord -n '__fiord_in help' -l help -d 'Print help'

@@ -82,6 +82,8 @@ pub const PATIENCE: Nanos = Nanos::from_secs(4);
 pub struct AgentWords {
     /// The lines that introduce jobs.
     pub introduction: fn(&Introduction) -> String,
+    /// The name of each job, and what it does in one line, for the full-screen view.
+    pub names: fn(&Introduction) -> Vec<(String, String)>,
     /// Findings before a run.
     pub notes: fn(&CollectedFindings) -> String,
     /// The exit status of a run.

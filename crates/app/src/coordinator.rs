@@ -248,6 +248,7 @@ impl CheckedGroup {
             },
             links: Vec::new(),
             progress,
+            latencies: general.live,
             snapshots: general.export.wants_any().then(|| general.export.sample_interval()),
             fetch_logs: true,
             triggers: general.trigger.can_fire(),

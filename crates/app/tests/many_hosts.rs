@@ -52,6 +52,7 @@ impl Agents {
             let waker = hub.waker();
             let words = AgentWords {
                 introduction: |_| String::new(),
+                names: |_| Vec::new(),
                 notes: |_| String::new(),
                 status: |end| u8::from(end != RunEnd::Succeeded),
             };

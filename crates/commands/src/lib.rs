@@ -13,6 +13,7 @@
 //! | `fiord skew`: how does a random distribution spread the I/O over the data | [`skew`] |
 //! | `fiord log`: what do logs of bandwidth, IOPS and latencies contain | [`log`] |
 //! | `fiord series`: what did the jobs of a finished run do over time | [`series`] |
+//! | `fiord live`: how is a finished run replayed | [`live`] |
 //! | `fiord verify`: did a target keep its promises in a crash | [`verify`] |
 //! | `fiord trace`: what does a trace contain, and which job approximates it | [`trace`] |
 //! | `fiord report`: how do results become a page | [`report`] |
@@ -57,6 +58,7 @@ pub mod compare;
 pub mod consent;
 pub mod devices;
 pub mod keys;
+pub mod live;
 pub mod log;
 pub mod powercut;
 pub mod precondition;

@@ -58,6 +58,8 @@ pub struct HostsConductor {
     start: Option<Nanos>,
     /// The conductor has ordered the hosts to end their jobs.
     stopping: bool,
+    /// The user wants the jobs to end as if they had done their work.
+    finishing: bool,
     /// When a host failed so that the run cannot succeed, and which one.
     doomed: Option<(Nanos, HostIndex)>,
     signal: Option<i32>,
@@ -86,6 +88,7 @@ impl HostsConductor {
             probing: Probing::for_hosts(order.hosts.len()),
             start: None,
             stopping: false,
+            finishing: false,
             doomed: None,
             signal: None,
             latest_end: None,
@@ -171,6 +174,10 @@ impl HostsConductor {
         let message = match request {
             HostsRequest::Status => ToHost::Status,
             HostsRequest::Trigger => ToHost::Trigger,
+            HostsRequest::Finish => {
+                self.finishing = true;
+                return self.finish();
+            }
             HostsRequest::Kept { host, number, failed } => {
                 if self.hosts.get(host.get()).is_some_and(|state| state.open) {
                     self.send(host, &ToHost::Kept { number, failed });

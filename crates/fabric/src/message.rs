@@ -22,6 +22,7 @@
 
 use std::num::{NonZeroU16, NonZeroU32};
 
+use fiord_stat::finding::Finding;
 pub use fiord_stat::hosts::{HostFacts, HostTarget};
 use fiord_stat::job::JobData;
 use fiord_stat::report::Report;
@@ -60,6 +61,8 @@ pub enum ToHost {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signal: Option<i32>,
     },
+    /// Ends the jobs as if they had done their work, because the user has seen enough, and sends their results.
+    Finish,
     /// Asks for a report of the run so far.
     Status,
     /// Stops the jobs and saves their verify states with [`FromHost::Keep`]. Then runs [`JobOrder::trigger_command`].
@@ -116,6 +119,9 @@ pub struct JobOrder {
     /// Time between two progress events. `None`: no such events.
     #[serde(default, rename = "progress_ns", skip_serializing_if = "Option::is_none")]
     pub progress: Option<Nanos>,
+    /// Progress events contain the latencies of each job ([`fiord_stat::progress::JobProgress::latency`]).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub latencies: bool,
     /// Time between two snapshots of the run. `None`: no such events.
     #[serde(default, rename = "snapshots_ns", skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<Nanos>,
@@ -128,6 +134,11 @@ pub struct JobOrder {
     /// The shell command that the host runs when the trigger has fired and its verify states are at the coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger_command: Option<String>,
+}
+
+/// Whether a field need not be written.
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The number of a part of a file that the coordinator keeps. Each host counts its own parts.
@@ -248,6 +259,12 @@ pub struct HostJobs {
     pub warnings: String,
     /// The files and devices that the jobs use.
     pub targets: Vec<HostTarget>,
+    /// The name of each job, and what it does in one line, in the order of the plan.
+    #[serde(default)]
+    pub names: Vec<(String, String)>,
+    /// Findings before the run; `warnings` contains them as text.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }
 
 /// How the run of a host ended.

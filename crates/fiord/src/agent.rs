@@ -12,6 +12,7 @@ use fiord_sys::signal::{self, Signals};
 
 use crate::exit::Exit;
 use crate::findings;
+use crate::full_screen::named_jobs;
 use crate::sink::complain;
 
 /// Whether the arguments start an agent. `--stdio` is no option of jobs, so a job file named `agent` stays usable.
@@ -65,6 +66,7 @@ pub(crate) fn run_over(
     let wake = Arc::new(move || waker.wake());
     let words = AgentWords {
         introduction,
+        names: named_jobs,
         notes: |found| findings::rendered(found, false),
         status: |end| Exit::from(end).status(),
     };

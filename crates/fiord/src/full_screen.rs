@@ -50,7 +50,7 @@ pub(crate) fn terminal(general: &GeneralOptions) -> Result<Option<ViewTerminal>,
 
 /// Reports why there is no view.
 pub(crate) fn refused(error: &LiveError) -> Exit {
-    sink::report(format_args!("--live: {error}\n"));
+    sink::report(format_args!("--live: {error}\n  {}\n", error.to_fix("leave --live out")));
     Exit::Failure
 }
 
@@ -61,13 +61,18 @@ pub(crate) struct ScreenView {
 }
 
 impl ScreenView {
-    /// Opens the view of a run that is about to start.
-    pub(crate) fn open(terminal: ViewTerminal, jobs: &Prepared<'_>) -> Result<Self, LiveError> {
+    /// Opens the view of a run that is about to start. `end` becomes true when the user wants the run to end.
+    pub(crate) fn open(
+        terminal: ViewTerminal,
+        jobs: &Prepared<'_>,
+        end: Arc<AtomicBool>,
+    ) -> Result<Self, LiveError> {
         let mut model = LiveModel::of_jobs(fiord_job::version(), named_jobs(&jobs.introduction()));
         jobs.notes().findings().for_each(|finding| model.find(LiveFinding::from(finding)));
         let probe = DeviceProbe::of(targets(jobs.plan()));
         let controls = LiveControls::new(false);
-        let screen = LiveScreen::open(terminal, model, controls, LiveLook::from_environment())?;
+        let look = LiveLook::from_environment();
+        let screen = LiveScreen::open(terminal, model, controls, look, end)?;
         Ok(ScreenView { screen, probe })
     }
 
@@ -78,11 +83,6 @@ impl ScreenView {
             model.event(HostIndex(0), event);
             model.devices = devices.unwrap_or_else(|| std::mem::take(&mut model.devices));
         });
-    }
-
-    /// Becomes true when the user wants the run to end.
-    pub(crate) fn end_wish(&self) -> Arc<AtomicBool> {
-        self.screen.end_wish()
     }
 }
 

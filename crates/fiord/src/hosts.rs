@@ -7,6 +7,7 @@ mod console;
 
 mod trigger;
 mod user_side;
+mod view;
 
 use std::error::Error;
 use std::sync::mpsc;
@@ -31,12 +32,13 @@ use fiord_types::{HostIndex, Nanos};
 use self::console::HostsConsole;
 use self::trigger::LocalTrigger;
 use self::user_side::{Answers, HandedOver, UserSide};
-use crate::console::wants_live_line;
+use self::view::HostsView;
+use crate::console::wants_progress;
 use crate::exit::Exit;
 use crate::exports::Exports;
-use crate::invoke;
 use crate::page_file::PageFile;
 use crate::sink::{Sink, report};
+use crate::{full_screen, invoke};
 
 /// Runs a command line that names hosts.
 pub(crate) fn run(command: &HostsCommand) -> Exit {
@@ -94,7 +96,7 @@ fn jobs(
     connector: &mut dyn Connector,
 ) -> Result<Exit, NotRun> {
     let general = &invocation.general;
-    let progress = wants_live_line(general).then_some(Nanos(general.eta_interval.max(1_000_000)));
+    let progress = wants_progress(general).then_some(Nanos(general.eta_interval.max(1_000_000)));
     let run = match HostsRun::of(command, general, progress, &mut MachineLoader) {
         Ok(Some(run)) => run,
         Ok(None) => {
@@ -160,6 +162,8 @@ fn execute(
     general: &GeneralOptions,
     connector: &mut dyn Connector,
 ) -> Result<Exit, NotRun> {
+    let terminal = full_screen::terminal(general)
+        .map_err(|exit| NotRun { exit, why: "there is no terminal for --live".to_owned() })?;
     // Before the signal handlers: opening a pipe can wait, and then Ctrl-C ends the program.
     let sink =
         Sink::open(general.output.as_deref()).map_err(|why| NotRun::failed(&why.to_string()))?;
@@ -191,7 +195,8 @@ fn execute(
     };
     signals.report_on_second();
     let stopped = signals.stop_asked();
-    let mut console = HostsConsole::new((sink, page), general, &run.order, exports);
+    let view = terminal.map(|terminal| HostsView::new(terminal, names));
+    let mut console = HostsConsole::new((sink, page), general, &run.order, exports, view);
     let outcome = coordinate(hosts, &run, signals, general, &mut console);
     let report = coordinator::report(outcome, general);
     Ok(console.finish(&report, exit(&report, general), &stopped))
@@ -210,7 +215,9 @@ fn coordinate(
     let answers = Answers::waking(waker);
     thread::scope(|scope| {
         let (parts, arriving) = mpsc::channel();
-        let (mut user_side, receiver) = UserSide::new(signals, general, parts, answers.clone());
+        let finish = console.end_wish();
+        let (mut user_side, receiver) =
+            UserSide::new(signals, general, parts, answers.clone(), finish);
         // Both receivers end when the driver's thread drops their senders.
         let mut kept = KeptFiles::of(&run.order, general.aux_path.as_deref());
         scope.spawn(move || {

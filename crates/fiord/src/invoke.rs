@@ -1,6 +1,8 @@
 //! Runs jobs on this machine, from the arguments to the exit status.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fiord_app::signals::FromSignals;
 use fiord_app::status_file::StatusFile;
@@ -190,11 +192,12 @@ fn execute(invocation: &Invocation, jobs: &Prepared<'_>, notes: &str) -> Exit {
     let mut console = Console::new(sink, page, general, debug);
     console.notice(notes);
     console.introduce(&jobs.introduction());
-    let view = match view_terminal.map(|found| ScreenView::open(found, jobs)).transpose() {
+    let wish = view_terminal.is_some().then(Arc::<AtomicBool>::default);
+    let open = |found| ScreenView::open(found, jobs, wish.clone().unwrap_or_default());
+    let view = match view_terminal.map(open).transpose() {
         Ok(view) => view,
         Err(error) => return full_screen::refused(&error),
     };
-    let wish = view.as_ref().map(ScreenView::end_wish);
     console.set_view(view);
     interrupts.report_on_second();
     let stopped = interrupts.stop_asked();

@@ -20,7 +20,7 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{
-    compare, devices, keys, log, powercut, precondition, repeat, report, series, skew, suite,
+    compare, devices, keys, live, log, powercut, precondition, repeat, report, series, skew, suite,
     sweep, trace, verify, zones,
 };
 use fiord_job::load::MachineLoader;
@@ -61,6 +61,8 @@ enum Command {
     Log(log::LogArgs),
     /// Print what the jobs of a finished run did over time: CSV, JSON lines or InfluxDB.
     Series(series::SeriesArgs),
+    /// Replay a finished run on the whole screen: rates, latencies and jobs over time.
+    Live(live::LiveArgs),
     /// Show, reset, finish, open or close the zones of a device.
     Zones(zones::ZonesArgs),
     /// Run a benchmark suite on a device, or list the suites.
@@ -172,6 +174,9 @@ fn dispatch(command: Command) -> Exit {
         }
         Command::Skew(args) => conclude(|session| skew::run(&args, session)),
         Command::Series(args) => conclude(|session| series::run(&args, session)),
+        Command::Live(args) => {
+            interruptible(|interrupts| conclude(|_| live::run(&args, interrupts)))
+        }
         Command::Log(args) => conclude(|session| log::run(&args, session)),
         Command::Sweep(args) => {
             launch(args.eta, |session, launcher| sweep::run(&args, session, launcher))
@@ -237,15 +242,21 @@ fn launch<E: Display>(
 
 /// Runs `fiord precondition`. Ctrl-C stops it such that a later call can resume it.
 fn fill(args: &precondition::PreconditionArgs) -> Exit {
-    let mut interrupts = match FromSignals::install() {
-        Ok(interrupts) => interrupts,
+    let terminal = terminal::is_terminal(std::io::stderr());
+    interruptible(|interrupts| {
+        conclude(|session| precondition::run(args, session, interrupts, terminal))
+    })
+}
+
+/// Runs a subcommand that ends in an orderly way when a signal asks for it.
+fn interruptible(run: impl FnOnce(&mut FromSignals) -> Exit) -> Exit {
+    match FromSignals::install() {
+        Ok(mut interrupts) => run(&mut interrupts),
         Err(error) => {
             sink::report(format_args!("cannot install signal handlers: {error}\n"));
-            return Exit::Failure;
+            Exit::Failure
         }
-    };
-    let terminal = terminal::is_terminal(std::io::stderr());
-    conclude(|session| precondition::run(args, session, &mut interrupts, terminal))
+    }
 }
 
 /// Selects where progress goes. By default only a terminal shows it, because programs take any

@@ -12,7 +12,7 @@ pub enum LiveWish {
     End,
     /// Draw everything again.
     Redraw,
-    /// Stop showing what is new, or go on.
+    /// Stop showing what is new, or go on. A replay pauses or goes on; at its end, it begins again.
     Pause,
     /// Replay faster.
     Faster,
@@ -22,6 +22,12 @@ pub enum LiveWish {
     Back,
     /// Go forward in the replay.
     Forward,
+    /// Go back by one interval in the replay, and pause it.
+    StepBack,
+    /// Go forward by one interval in the replay, and pause it.
+    StepForward,
+    /// Go to this tenth of the replay.
+    Jump(u8),
 }
 
 /// What the user has chosen.
@@ -78,6 +84,11 @@ impl LiveControls {
         self.paused
     }
 
+    /// Notes whether a replay is paused, which does not only depend on keys.
+    pub fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
+    }
+
     /// Whether the view shows a finished run.
     #[must_use]
     pub fn is_replay(&self) -> bool {
@@ -102,13 +113,11 @@ impl LiveControls {
             LiveKey::Char('q') => return Some(LiveWish::End),
             LiveKey::Redraw => return Some(LiveWish::Redraw),
             LiveKey::Char('p' | ' ') => {
-                self.paused = !self.paused;
+                // A replay that is at its end begins again instead.
+                self.paused = !self.paused && !self.replay;
                 return Some(LiveWish::Pause);
             }
-            LiveKey::Char('+' | '=') if self.replay => return Some(LiveWish::Faster),
-            LiveKey::Char('-') if self.replay => return Some(LiveWish::Slower),
-            LiveKey::Left if self.replay => return Some(LiveWish::Back),
-            LiveKey::Right if self.replay => return Some(LiveWish::Forward),
+            key if self.replay && replay_wish(key).is_some() => return replay_wish(key),
             LiveKey::Char('?' | 'h') | LiveKey::F1 => self.toggle(LivePage::Help),
             LiveKey::Char('f') => self.toggle(LivePage::Findings),
             LiveKey::Char('s') | LiveKey::Tab => self.sort = self.sort.next(),
@@ -161,6 +170,20 @@ impl LiveControls {
             self.pages.push((chosen, 0));
         }
     }
+}
+
+/// What a key asks of a replay.
+fn replay_wish(key: LiveKey) -> Option<LiveWish> {
+    Some(match key {
+        LiveKey::Char('+' | '=') => LiveWish::Faster,
+        LiveKey::Char('-') => LiveWish::Slower,
+        LiveKey::Left => LiveWish::Back,
+        LiveKey::Right => LiveWish::Forward,
+        LiveKey::Char(',') => LiveWish::StepBack,
+        LiveKey::Char('.') => LiveWish::StepForward,
+        LiveKey::Char(digit) => LiveWish::Jump(u8::try_from(digit.to_digit(10)?).ok()?),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -217,10 +240,12 @@ mod tests {
         assert_eq!(press(&mut controls, &model, b"q"), Some(LiveWish::End));
         assert_eq!(press(&mut controls, &model, b" "), Some(LiveWish::Pause));
         assert!(controls.paused());
-        assert_eq!(press(&mut controls, &model, b"+\x1b[C"), None);
+        assert_eq!(press(&mut controls, &model, b"+\x1b[C5,."), None);
         let mut controls = LiveControls::new(true);
         assert_eq!(press(&mut controls, &model, b"+"), Some(LiveWish::Faster));
         assert_eq!(press(&mut controls, &model, b"\x1b[D"), Some(LiveWish::Back));
+        assert_eq!(press(&mut controls, &model, b","), Some(LiveWish::StepBack));
+        assert_eq!(press(&mut controls, &model, b"7"), Some(LiveWish::Jump(7)));
         // Nothing to select or to leave.
         assert_eq!(press(&mut controls, &model, b"\r\x1b\x1b[6~"), None);
         assert_eq!((controls.page(), controls.position()), (LivePage::Overview, 0));

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use fiord_stat::histogram::{GROUPS, Histogram, SUBS};
 use fiord_stat::progress::{IntervalLatency, PROGRESS_PERCENTILES};
+use fiord_stat::samples::SampleLatencies;
+use fiord_stat::samples::latencies::SAMPLE_BUCKETS;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
 /// Ranges of latencies of the heat strip: one for each power of two from 64 ns on. The first one begins at 0.
@@ -106,14 +108,9 @@ impl LiveTick {
 
 /// The level of each band.
 fn heat(latencies: &IntervalLatency) -> [u8; BANDS] {
-    let total = latencies.n.max(1) as f64;
     let mut levels = [0; BANDS];
-    for (level, counts) in levels.iter_mut().zip(latencies.histogram.counts().chunks(SUBS)) {
-        let count: u64 = counts.iter().sum();
-        if count > 0 {
-            let share = count as f64 / total;
-            *level = 1 + SHARES.iter().filter(|limit| share >= **limit).count() as u8;
-        }
+    for (band, counts) in levels.iter_mut().zip(latencies.histogram.counts().chunks(SUBS)) {
+        *band = level(counts.iter().sum(), latencies.n);
     }
     levels
 }
@@ -125,6 +122,62 @@ pub fn band_start(band: usize) -> Nanos {
         0 => Nanos::ZERO,
         _ => Nanos((SUBS as u64) << (band - 1).min(40)),
     }
+}
+
+/// What happened in one window of a finished run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplayWindow {
+    /// Bytes per second.
+    pub bw: PerDir<f64>,
+    /// I/Os per second.
+    pub iops: PerDir<f64>,
+    /// Latencies of the I/Os that completed.
+    pub latencies: PerDir<SampleLatencies>,
+}
+
+impl ReplayWindow {
+    fn all_latencies(&self) -> Cow<'_, SampleLatencies> {
+        let mut used = self.latencies.values().filter(|latencies| !latencies.is_empty());
+        match (used.next(), used.next()) {
+            (first, None) => first.map(Cow::Borrowed).unwrap_or_default(),
+            (_, Some(_)) => {
+                let mut all = SampleLatencies::default();
+                self.latencies.values().for_each(|latencies| all.merge(latencies));
+                Cow::Owned(all)
+            }
+        }
+    }
+
+    fn tick(&self) -> LiveTick {
+        let mut bands = [0u64; BANDS];
+        for bucket in self.latencies.values().flat_map(SampleLatencies::buckets) {
+            let band = bucket.index() * BANDS / SAMPLE_BUCKETS;
+            bands[band] = bands[band].saturating_add(bucket.count());
+        }
+        let total = bands.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
+        LiveTick {
+            bw: self.bw.map(|rate| rate as f32).into_array(),
+            iops: self.iops.map(|rate| rate as f32).into_array(),
+            heat: bands.map(|count| level(count, total)),
+        }
+    }
+}
+
+/// The level of a band with so many of all I/Os.
+fn level(count: u64, total: u64) -> u8 {
+    if count == 0 {
+        return 0;
+    }
+    let share = count as f64 / total.max(1) as f64;
+    1 + SHARES.iter().filter(|limit| share >= **limit).count() as u8
+}
+
+fn sampled_percentiles(latencies: &SampleLatencies) -> Option<LivePercentiles> {
+    let mut values = [Nanos::ZERO; PROGRESS_PERCENTILES.len()];
+    for (value, percentage) in values.iter_mut().zip(PROGRESS_PERCENTILES) {
+        *value = latencies.percentile(percentage)?;
+    }
+    Some(values)
 }
 
 /// The last intervals of something, and its latencies in the last one.
@@ -144,6 +197,12 @@ impl LiveHistory {
         LiveHistory { most, ..LiveHistory::default() }
     }
 
+    /// How many intervals it keeps.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        self.most.max(1)
+    }
+
     /// Adds an interval. The oldest one is forgotten if there is no room.
     pub fn push(&mut self, sample: &IntervalSample) {
         let mut used = sample.latency.values().filter(|latency| latency.n > 0);
@@ -156,12 +215,24 @@ impl LiveHistory {
                 Cow::Owned(IntervalLatency::of(all))
             }
         };
-        while self.ticks.len() >= self.most.max(1) {
-            self.ticks.pop_front();
-        }
-        self.ticks.push_back(LiveTick::of(sample, heat(&merged)));
+        self.push_tick(LiveTick::of(sample, heat(&merged)));
         self.by_dir = PerDir::from_fn(|dir| percentiles(&sample.latency[dir]));
         self.all = percentiles(&merged);
+    }
+
+    /// Adds an interval without setting its percentiles.
+    fn push_tick(&mut self, tick: LiveTick) {
+        while self.ticks.len() >= self.most() {
+            self.ticks.pop_front();
+        }
+        self.ticks.push_back(tick);
+    }
+
+    /// Adds a window of a finished run.
+    pub fn push_window(&mut self, window: &ReplayWindow) {
+        self.push_tick(window.tick());
+        self.by_dir = PerDir::from_fn(|dir| sampled_percentiles(&window.latencies[dir]));
+        self.all = sampled_percentiles(&window.all_latencies());
     }
 
     /// Forgets all intervals.

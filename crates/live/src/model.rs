@@ -321,7 +321,8 @@ impl LiveModel {
     }
 
     /// The name of a host, for lines about several hosts.
-    fn prefix(&self, host: HostIndex) -> String {
+    #[must_use]
+    pub fn prefix(&self, host: HostIndex) -> String {
         match self.hosts.get(host.get()) {
             Some(LiveHost { name, .. }) if !name.is_empty() => format!("{name}: "),
             _ => String::new(),
@@ -335,6 +336,13 @@ impl LiveModel {
         }
         if let Some(host) = self.hosts.get_mut(host.get()) {
             host.state = state.to_owned();
+        }
+    }
+
+    /// Sets the stage of a run on many hosts, unless it is ending.
+    pub fn stage_of_hosts(&mut self, stage: &str) {
+        if !self.stage.starts_with("ending") {
+            self.stage = stage.to_owned();
         }
     }
 

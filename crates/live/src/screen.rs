@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -31,21 +31,16 @@ const STACK: usize = 512 << 10;
 pub enum LiveError {
     /// There is no terminal.
     #[error(
-        "the full-screen view needs a terminal, but neither standard output nor standard error is one\n  To fix: run it \
-         in a terminal (over ssh: `ssh -t`), or leave --live out"
+        "the full-screen view needs a terminal, but neither standard output nor standard error is one"
     )]
     NoTerminal,
     /// The terminal has no cursor to position.
     #[error(
-        "the full-screen view needs a terminal that can position its cursor, but TERM is `dumb`\n  To fix: use another \
-         terminal, or leave --live out"
+        "the full-screen view needs a terminal that can position its cursor, but TERM is `dumb`"
     )]
     DumbTerminal,
     /// The process runs in the background.
-    #[error(
-        "the full-screen view needs the terminal, but this process runs in the background\n  To fix: start it without \
-         `&`, or leave --live out"
-    )]
+    #[error("the full-screen view needs the terminal, but this process runs in the background")]
     Background,
     /// A system call failed.
     #[error("cannot open the full-screen view: {0}")]
@@ -53,6 +48,21 @@ pub enum LiveError {
     /// A system call failed.
     #[error("cannot open the full-screen view: {0}")]
     Io(#[from] io::Error),
+}
+
+impl LiveError {
+    /// The remedies: one for the terminal, if it is the cause, then `other`, which does without the view.
+    #[must_use]
+    pub fn to_fix(&self, other: &str) -> String {
+        match self {
+            LiveError::NoTerminal => {
+                format!("To fix: run it in a terminal (over ssh: `ssh -t`), or {other}")
+            }
+            LiveError::DumbTerminal => format!("To fix: use another terminal, or {other}"),
+            LiveError::Background => format!("To fix: start it without `&`, or {other}"),
+            LiveError::System(_) | LiveError::Io(_) => format!("To fix: {other}"),
+        }
+    }
 }
 
 /// Finds the terminal for the view: standard output, or standard error if the results go elsewhere. Returns the descriptor
@@ -122,7 +132,9 @@ impl ShownScreen {
             }
             Some(LiveWish::End) => {
                 self.frozen = None;
-                self.model.ending("ending the run");
+                if !self.controls.is_replay() {
+                    self.model.ending("ending the run");
+                }
             }
             Some(wish) => self.wishes.push(wish),
             None => {}
@@ -134,6 +146,8 @@ impl ShownScreen {
 /// What the threads share.
 struct LiveShared {
     shown: Mutex<ShownScreen>,
+    /// Notified when a key asks something of a replay, or wants it to end.
+    asked: Condvar,
     /// The user wants the run to end.
     end: Arc<AtomicBool>,
     /// Ends the thread that reads keys.
@@ -141,6 +155,11 @@ struct LiveShared {
 }
 
 impl LiveShared {
+    fn end(&self) {
+        self.end.store(true, Ordering::Release);
+        self.asked.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, ShownScreen> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -155,7 +174,7 @@ pub struct LiveScreen {
 }
 
 impl LiveScreen {
-    /// Opens the view on a terminal: see [`find_terminal`].
+    /// Opens the view on a terminal: see [`find_terminal`]. `end` becomes true when the user wants the run to end.
     ///
     /// # Errors
     /// A system call failed, or the process has a view already.
@@ -164,6 +183,7 @@ impl LiveScreen {
         model: LiveModel,
         controls: LiveControls,
         look: LiveLook,
+        end: Arc<AtomicBool>,
     ) -> Result<LiveScreen, LiveError> {
         let (drawing, reading) = (File::from(out.try_clone()?), File::from(keys.try_clone()?));
         let close = WakeEvent::new()?;
@@ -172,8 +192,8 @@ impl LiveScreen {
         let terminal = Terminal::new(AnsiTerminal::new(drawing))?;
         let shown =
             ShownScreen { model, frozen: None, controls, look, terminal, wishes: Vec::new() };
-        let shared = LiveShared { shown: Mutex::new(shown), end: Arc::default(), close };
-        let shared = Arc::new(shared);
+        let shared =
+            Arc::new(LiveShared { shown: Mutex::new(shown), asked: Condvar::new(), end, close });
         shared.lock().draw();
         let reader = Arc::clone(&shared);
         let body = move || read_keys(&reader, reading);
@@ -190,22 +210,22 @@ impl LiveScreen {
         }
     }
 
-    /// Becomes true when the user wants the run to end.
+    /// What keys have asked of a replay since the last call. Waits for a key, at most for `limit`.
     #[must_use]
-    pub fn end_wish(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.shared.end)
+    pub fn wait_wishes(&self, limit: Duration) -> Vec<LiveWish> {
+        let ended = || self.shared.end.load(Ordering::Acquire);
+        let waits = |shown: &mut ShownScreen| shown.wishes.is_empty() && !ended();
+        let waited = self.shared.asked.wait_timeout_while(self.shared.lock(), limit, waits);
+        let (mut shown, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut shown.wishes)
     }
 
-    /// What keys have asked of a replay since the last call.
-    #[must_use]
-    pub fn take_wishes(&self) -> Vec<LiveWish> {
-        std::mem::take(&mut self.shared.lock().wishes)
-    }
-
-    /// Whether the view is paused.
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.shared.lock().controls.paused()
+    /// Changes what a replay shows, and whether it is paused, and draws it.
+    pub fn show_replay(&self, paused: bool, change: impl FnOnce(&mut LiveModel)) {
+        let mut shown = self.shared.lock();
+        shown.controls.set_paused(paused);
+        change(&mut shown.model);
+        shown.draw();
     }
 }
 
@@ -243,6 +263,10 @@ fn read_keys(shared: &LiveShared, mut keyboard: File) {
             false => 0,
         };
         gone |= entries[1].is_readable() && pressed == 0;
+        if gone && shared.lock().controls.is_replay() {
+            // A run ends by itself, a replay does not.
+            shared.end();
+        }
         if pressed == 0 && !resized {
             continue;
         }
@@ -251,6 +275,8 @@ fn read_keys(shared: &LiveShared, mut keyboard: File) {
             shared.end.store(true, Ordering::Release);
         }
         shown.draw();
+        drop(shown);
+        shared.asked.notify_all();
     }
 }
 

@@ -17,8 +17,18 @@ use crate::model::{LiveDevice, LiveFinding, LiveModel, LiveSeverity};
 const PLAIN: LiveLook = LiveLook { ascii: false, color: true };
 
 /// The screen of a size after these keys.
-fn screen(model: &LiveModel, look: LiveLook, typed: &[u8], (width, height): (u16, u16)) -> String {
-    let mut controls = LiveControls::new(false);
+fn screen(model: &LiveModel, look: LiveLook, typed: &[u8], size: (u16, u16)) -> String {
+    screen_of(model, LiveControls::new(false), look, typed, size)
+}
+
+/// The screen of a size after these keys, from these choices on.
+pub(crate) fn screen_of(
+    model: &LiveModel,
+    mut controls: LiveControls,
+    look: LiveLook,
+    typed: &[u8],
+    (width, height): (u16, u16),
+) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let mut show = |controls: &mut LiveControls| {
         terminal.draw(|frame| draw(model, controls, look, frame.buffer_mut())).unwrap();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -25,10 +25,10 @@ fn modes(terminal: &OwnedFd) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn view(terminal: &OwnedFd) -> Result<LiveScreen, LiveError> {
+fn view(terminal: &OwnedFd, end: &Arc<AtomicBool>) -> Result<LiveScreen, LiveError> {
     let pair = (terminal.try_clone().unwrap(), terminal.try_clone().unwrap());
     let model = LiveModel::of_jobs("test".into(), vec![("job".into(), String::new())]);
-    LiveScreen::open(pair, model, LiveControls::new(false), LOOK)
+    LiveScreen::open(pair, model, LiveControls::new(false), LOOK, Arc::clone(end))
 }
 
 fn until(what: &str, done: impl Fn() -> bool) {
@@ -76,11 +76,12 @@ fn keys_resizes_and_panics() {
     let mut master = File::from(master);
     let seen = Seen::of(master.try_clone().unwrap());
     let before = modes(&terminal);
+    let end = Arc::default();
 
     // Keys, resizes and the end.
-    let shown = view(&terminal).unwrap();
+    let shown = view(&terminal, &end).unwrap();
     assert_ne!(modes(&terminal), before);
-    assert!(matches!(view(&terminal), Err(LiveError::System(_))), "a second view");
+    assert!(matches!(view(&terminal, &end), Err(LiveError::System(_))), "a second view");
     seen.wait_for("\x1b[?1049h");
     seen.wait_for("? help");
     terminal::set_size(&master, 120, 40).unwrap();
@@ -91,15 +92,15 @@ fn keys_resizes_and_panics() {
     }
     master.write_all(b"?").unwrap();
     seen.wait_for("Ctrl-L");
-    assert!(!shown.end_wish().load(Ordering::Acquire));
+    assert!(!end.load(Ordering::Acquire));
     master.write_all(b"q").unwrap();
-    until("q ends the run", || shown.end_wish().load(Ordering::Acquire));
+    until("q ends the run", || end.load(Ordering::Acquire));
     drop(shown);
     assert_eq!(modes(&terminal), before);
     seen.wait_for("\x1b[?25h\x1b[?1049l");
 
     // A panic of another thread.
-    let shown = view(&terminal).unwrap();
+    let shown = view(&terminal, &end).unwrap();
     let panicked = std::thread::spawn(|| panic!("a test of panics")).join();
     assert!(panicked.is_err());
     assert!(!screen::is_open());
@@ -110,8 +111,18 @@ fn keys_resizes_and_panics() {
     drop(shown);
     assert_eq!(*seen.0.lock().unwrap(), "");
 
+    // A panic in the function that changes a replay, under the lock.
+    let pair = (terminal.try_clone().unwrap(), terminal.try_clone().unwrap());
+    let model = LiveModel::of_jobs("test".into(), Vec::new());
+    let shown =
+        LiveScreen::open(pair, model, LiveControls::new(true), LOOK, Arc::clone(&end)).unwrap();
+    let change = std::panic::AssertUnwindSafe(|| shown.show_replay(false, |_| panic!("a third")));
+    assert!(std::panic::catch_unwind(change).is_err());
+    assert_eq!(modes(&terminal), before);
+    drop(shown);
+
     // A panic in the function that changes the model, under the lock.
-    let shown = view(&terminal).unwrap();
+    let shown = view(&terminal, &end).unwrap();
     let change = std::panic::AssertUnwindSafe(|| shown.update(|_| panic!("another one")));
     assert!(std::panic::catch_unwind(change).is_err());
     assert_eq!(modes(&terminal), before);

@@ -385,6 +385,7 @@ impl<'a> AgentLink<'a> {
             ToHost::Job(order) => self.start(*order),
             ToHost::LayOut => orders.into_iter().for_each(|orders| orders.lay_out()),
             ToHost::Start { at } => orders.into_iter().for_each(|orders| orders.start(at)),
+            ToHost::Finish => orders.into_iter().for_each(|orders| orders.finish()),
             ToHost::Status => orders.into_iter().for_each(|orders| orders.report()),
             ToHost::Trigger => orders.into_iter().for_each(|orders| orders.trigger()),
             ToHost::State { name } => self.store(name, attached),

@@ -42,6 +42,8 @@ struct Wanted {
     deaf: bool,
     /// The trigger fires.
     triggered: bool,
+    /// The jobs end as if they had done their work.
+    finished: bool,
     /// The number of the next part of a file that the coordinator keeps.
     next_part: u64,
     /// What became of the parts. `None`: the coordinator has it.
@@ -84,6 +86,11 @@ impl Orders {
     /// The trigger fires.
     pub(super) fn trigger(&self) {
         self.change(|wanted| wanted.triggered = true);
+    }
+
+    /// The jobs end as if they had done their work.
+    pub(super) fn finish(&self) {
+        self.change(|wanted| wanted.finished = true);
     }
 
     /// The coordinator has a part of a file, or could not keep it.
@@ -168,11 +175,12 @@ pub(super) struct OrderedInterrupts {
     stops: u32,
     statuses: u32,
     triggered: bool,
+    finished: bool,
 }
 
 impl OrderedInterrupts {
     pub(super) fn new(orders: Arc<Orders>) -> Self {
-        OrderedInterrupts { orders, stops: 0, statuses: 0, triggered: false }
+        OrderedInterrupts { orders, stops: 0, statuses: 0, triggered: false, finished: false }
     }
 }
 
@@ -186,6 +194,10 @@ impl Interrupts for OrderedInterrupts {
         if wanted.triggered && !self.triggered {
             self.triggered = true;
             return Some(Interrupt::Trigger);
+        }
+        if wanted.finished && !self.finished {
+            self.finished = true;
+            return Some(Interrupt::Finish);
         }
         if wanted.statuses != self.statuses {
             // One report answers several pending requests.

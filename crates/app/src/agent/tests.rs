@@ -15,6 +15,7 @@ use fiord_fabric::message::{
 };
 use fiord_run::events::{Event, EventKind};
 use fiord_stat::job::JobData;
+use fiord_stat::progress::Progress;
 use fiord_sys::clock;
 use fiord_types::{Bytes, Dir, HostIndex, JobIndex};
 
@@ -87,6 +88,9 @@ impl Agent {
         let waker = arrivals.clone();
         let words = AgentWords {
             introduction: |jobs| format!("{} sections\n", jobs.jobs.len()),
+            names: |jobs| {
+                jobs.jobs.iter().map(|(job, _)| (job.name.clone(), String::new())).collect()
+            },
             notes: |_| String::new(),
             status,
         };
@@ -215,13 +219,18 @@ impl Peer {
 
     /// Waits for progress events that report I/O.
     fn wait_for_io(&mut self) {
+        self.wait_for_progress(|progress| progress.iops.values().any(|rate| *rate > 0));
+    }
+
+    /// Waits for a progress event.
+    fn wait_for_progress(&mut self, wanted: fn(&Progress) -> bool) {
         let since = Instant::now();
-        let has_io = |event: &Event| match &event.kind {
-            EventKind::Progress(progress) => progress.iops.values().any(|rate| *rate > 0),
+        let is_wanted = |event: &Event| match &event.kind {
+            EventKind::Progress(progress) => wanted(progress),
             _ => false,
         };
-        while !self.events.iter().any(has_io) {
-            assert!(since.elapsed() < LIMIT, "no I/O");
+        while !self.events.iter().any(is_wanted) {
+            assert!(since.elapsed() < LIMIT, "no such progress");
             self.say(&ToHost::Probe { sent: Nanos::ZERO });
             assert!(matches!(self.message(), FromHost::Answer { .. }));
         }
@@ -322,6 +331,33 @@ fn probes_are_answered_while_jobs_run() {
     let (data, ended) = peer.results();
     assert_eq!((ended.status, ended.signal), (None, Some(2)));
     assert!(data[0].recorder.dirs[Dir::Read].bytes > Bytes::ZERO);
+    peer.say(&ToHost::Bye);
+    assert_eq!(agent.end().0, AgentEnd::Released);
+}
+
+#[test]
+fn progress_has_latencies_and_the_user_can_end_the_jobs() {
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let jobs = ["--name=a", "--ioengine=null", "--size=1g", "--time_based", "--runtime=60"];
+    let order =
+        JobOrder { progress: Some(Nanos::from_millis(10)), latencies: true, ..order(&jobs) };
+    let checked = peer.checked(0, order);
+    assert_eq!(checked.names, [("a".to_owned(), String::new())]);
+    peer.start();
+    peer.wait_for_progress(|progress| {
+        let latencies = progress.jobs.iter().filter_map(|job| job.latency.as_ref());
+        latencies.map(|all| all[Dir::Read].n).any(|n| n > 0)
+    });
+    peer.say(&ToHost::Finish);
+    let (data, ended) = peer.results();
+    assert_eq!((ended.status, ended.signal), (Some(status(RunEnd::Succeeded)), None));
+    assert!(data[0].recorder.dirs[Dir::Read].bytes > Bytes::ZERO);
+    let warned = |event: &Event| match &event.kind {
+        EventKind::Warning { what, .. } => what.starts_with("the user ended the run early"),
+        _ => false,
+    };
+    assert!(peer.events.iter().any(warned));
     peer.say(&ToHost::Bye);
     assert_eq!(agent.end().0, AgentEnd::Released);
 }

@@ -102,6 +102,8 @@ impl OrderTask {
             introduction: (self.words.introduction)(&jobs.introduction()),
             warnings: (self.words.notes)(&jobs.notes()),
             targets: targets::of(jobs.plan()),
+            findings: jobs.notes().findings().cloned().collect(),
+            names: (self.words.names)(&jobs.introduction()),
         };
         self.outbox.send(&FromHost::Checked(Box::new(checked)), &[]);
         if !self.orders.wait_for_layout() {
@@ -125,6 +127,7 @@ impl OrderTask {
         let gate = OrderedStart { orders, outbox };
         let settings = RunSettings {
             progress: self.order.progress.map(|time| time.0),
+            latencies: self.order.latencies,
             snapshots: self.order.snapshots,
             gate: Some(Arc::new(gate)),
             keep_data: true,
@@ -153,18 +156,25 @@ impl OrderTask {
         }
     }
 
-    /// Sends an event. A snapshot of thousands of jobs can be too long: it goes without latencies then.
+    /// Sends an event. A snapshot or the progress of thousands of jobs can be too long: it goes without latencies then.
     fn send(&self, mut event: Event) {
         let send = |event: &Event| {
             serde_json::to_value(event)
                 .is_ok_and(|value| self.outbox.send(&FromHost::Event(value), &[]))
         };
-        if !send(&event)
-            && let EventKind::Snapshot(snapshot) = &mut event.kind
-        {
-            snapshot.jobs.iter_mut().for_each(|job| job.counts = JobCounts::default());
-            send(&event);
+        if send(&event) {
+            return;
         }
+        match &mut event.kind {
+            EventKind::Snapshot(snapshot) => {
+                snapshot.jobs.iter_mut().for_each(|job| job.counts = JobCounts::default());
+            }
+            EventKind::Progress(progress) => {
+                progress.jobs.iter_mut().for_each(|job| job.latency = None);
+            }
+            _ => return,
+        }
+        send(&event);
     }
 
     /// Sends what the jobs measured.

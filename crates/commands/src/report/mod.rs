@@ -42,9 +42,7 @@ pub fn run(args: &ReportArgs, session: &mut Session) -> Result<CommandEnd, Repor
     }
     let mut results: Vec<NamedResult> = Vec::new();
     for path in &args.results {
-        let text = text(path)?;
-        let failed = |source| ReportError::Result { path: path.clone(), source };
-        results.append(&mut result::read(&name(path), &text).map_err(failed)?);
+        results.append(&mut read(path)?);
     }
     let page = page::page(&results);
     match &args.output {
@@ -52,6 +50,12 @@ pub fn run(args: &ReportArgs, session: &mut Session) -> Result<CommandEnd, Repor
         Some(path) => write(path, &page)?,
     }
     Ok(CommandEnd::Done)
+}
+
+/// Reads the results in a file; `-`: standard input.
+pub(crate) fn read(path: &Path) -> Result<Vec<NamedResult>, ReportError> {
+    let failed = |source| ReportError::Result { path: path.to_owned(), source };
+    result::read(&name(path), &text(path)?).map_err(failed)
 }
 
 /// The text of a result.

@@ -30,6 +30,19 @@ impl HostsConductor {
         self.over = true;
     }
 
+    /// Tells all hosts whose jobs run to end them as if they had done their work, if the user wants that.
+    pub(super) fn finish(&mut self) {
+        if !self.finishing || self.stopping || self.stage != HostStage::Run {
+            return;
+        }
+        for host in self.indexes() {
+            if self.hosts[host].runs() && self.hosts[host].stopped.is_none() {
+                self.hosts[host].stopped = Some(self.now);
+                self.send(host, &ToHost::Finish);
+            }
+        }
+    }
+
     /// Tells all hosts to end their jobs. Hosts that have not answered yet are not waited for.
     fn stop(&mut self, why: String, signal: Option<i32>) {
         if self.stopping || self.stage >= HostStage::CompareAgain {

@@ -115,6 +115,8 @@ pub enum HostsEvent {
 pub enum HostsRequest {
     /// A report of the run so far. The hosts send it as an event.
     Status,
+    /// The jobs end as if they had done their work. Before they have started, this waits for their start.
+    Finish,
     /// The hosts stop their jobs and save the verify states ([`JobOrder::triggers`]).
     Trigger,
     /// A part of a file was kept ([`HostsAction::Keep`]), or could not be.

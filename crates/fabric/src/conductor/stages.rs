@@ -121,6 +121,7 @@ impl HostsConductor {
                 self.send(host, &ToHost::Start { at });
             }
         }
+        self.finish();
     }
 
     /// Says goodbye to all hosts: everything has arrived. The fabric ends the connections without help.

@@ -27,6 +27,8 @@ struct Notes {
     kept: Vec<KeptPart>,
     /// When the trigger fires.
     trigger_at: Option<u64>,
+    /// When the user wants the jobs to end.
+    finish_at: Option<u64>,
 }
 
 impl HostsOutside for Notes {
@@ -39,6 +41,9 @@ impl HostsOutside for Notes {
         if due {
             self.trigger_at = None;
             return Some(HostsRequest::Trigger);
+        }
+        if self.finish_at.take_if(|at| self.clock.get() >= *at).is_some() {
+            return Some(HostsRequest::Finish);
         }
         self.requests.pop()
     }
@@ -89,6 +94,8 @@ struct Scenario {
     signals: Vec<u64>,
     /// When the trigger fires, ns after the begin.
     trigger_at: Option<u64>,
+    /// When the user wants the jobs to end, ns after the begin.
+    finish_at: Option<u64>,
 }
 
 impl Scenario {
@@ -101,6 +108,7 @@ impl Scenario {
             delay: (50_000, 50_000),
             signals: Vec::new(),
             trigger_at: None,
+            finish_at: None,
         }
     }
 
@@ -117,7 +125,10 @@ impl Scenario {
         let clock = fabric.clock();
         let signals = self.signals.iter().map(|at| BEGIN + at).collect();
         let trigger_at = self.trigger_at.map(|at| BEGIN + at);
-        let mut notes = Notes { signals, trigger_at, clock: clock.clone(), ..Notes::default() };
+        let finish_at = self.finish_at.map(|at| BEGIN + at);
+        let clock_of_notes = clock.clone();
+        let mut notes =
+            Notes { signals, trigger_at, finish_at, clock: clock_of_notes, ..Notes::default() };
         let now = || {
             assert!(clock.get() < BEGIN + 86_400 * SECOND, "the run does not end");
             Nanos(clock.get())
@@ -344,6 +355,24 @@ fn a_trigger_ends_the_jobs_when_their_states_are_kept() {
     assert!(done.fabric.agents.iter().all(|agent| agent.kept == ["a.state", "7 None"]));
     assert!((0..2).all(|host| done.ended(host) && done.failure(host).is_none()));
     assert!(done.took < 5 * SECOND, "{}", done.took);
+}
+
+#[test]
+fn the_user_ends_the_jobs_of_all_hosts_without_a_stop() {
+    // During the run, and during a layout of 2 s, after which the jobs start.
+    for (finish_at, layout, least) in
+        [(3 * SECOND, 0, 3 * SECOND), (SECOND, 2 * SECOND, 2 * SECOND)]
+    {
+        let agent = || VirtualAgent { layout, ..VirtualAgent::running_for(600 * SECOND) };
+        let mut scenario = Scenario::of(vec![agent(), agent()]);
+        scenario.finish_at = Some(finish_at);
+        let done = scenario.run();
+        assert!((0..2).all(|host| done.ended(host) && done.failure(host).is_none()));
+        assert!(done.fabric.agents.iter().all(|agent| agent.told_to_stop.is_none()));
+        assert!(done.when(|event| matches!(event, HostsEvent::Stopping { .. })).is_none());
+        assert_eq!(done.outcome.signal, None);
+        assert!((least..least + 2 * SECOND).contains(&done.took), "{}", done.took);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Prints output while jobs run on many hosts. The streams and formats are those of a run on this machine.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use fiord_app::coordinator;
@@ -17,6 +19,7 @@ use fiord_sys::clock;
 use fiord_types::program::message;
 use fiord_types::{HostIndex, Nanos};
 
+use super::view::HostsView;
 use crate::console::{formats, header_of, job_failed, terminating};
 use crate::exit::Exit;
 use crate::exports::Exports;
@@ -38,6 +41,8 @@ pub(crate) struct HostsConsole {
     /// Errors of the coordinator itself.
     failed: bool,
     exports: Option<Exports>,
+    /// With `--live`.
+    view: Option<HostsView>,
 }
 
 /// How a host is called in lines.
@@ -61,6 +66,7 @@ impl HostsConsole {
         general: &GeneralOptions,
         order: &RunOrder,
         exports: Option<Exports>,
+        view: Option<HostsView>,
     ) -> Self {
         let host = |host: &HostOrder| HostNameLines {
             own: host.name.clone(),
@@ -83,11 +89,20 @@ impl HostsConsole {
             next_live: Instant::now(),
             failed: false,
             exports,
+            view,
         }
+    }
+
+    /// Becomes true when the user of the full-screen view wants the run to end. `None` without a view.
+    pub(crate) fn end_wish(&self) -> Option<Arc<AtomicBool>> {
+        self.view.as_ref().map(HostsView::end_wish)
     }
 
     /// Prints an event.
     pub(crate) fn event(&mut self, event: HostsEvent) {
+        if let Some(view) = &mut self.view {
+            view.event(&event);
+        }
         match event {
             HostsEvent::Welcomed { host, facts } => {
                 self.header(&hosts::greeting(&facts));
@@ -142,6 +157,15 @@ impl HostsConsole {
     }
 
     fn run_event(&mut self, host: HostIndex, event: Event) {
+        if let Some(view) = &mut self.view {
+            match event.kind {
+                EventKind::Progress(progress) => {
+                    return view.run_event(host, EventKind::Progress(progress));
+                }
+                EventKind::Snapshot(_) | EventKind::Status(_) => {}
+                ref kind => view.run_event(host, kind.clone()),
+            }
+        }
         let event = match event.kind {
             EventKind::Snapshot(_) => return self.export(host, event),
             EventKind::Progress(progress) => return self.progress(host, progress),
@@ -242,6 +266,9 @@ impl HostsConsole {
         exit: Exit,
         stopped: &dyn Fn() -> bool,
     ) -> Exit {
+        // The report appears where the view was.
+        self.view = None;
+        complain("");
         self.live.end(&self.sink);
         self.write(report);
         let exit = if self.failed && exit == Exit::Success { Exit::Failure } else { exit };

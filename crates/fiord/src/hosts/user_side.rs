@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -70,6 +71,9 @@ pub(super) struct UserSide {
     parts: Sender<KeptPart>,
     answers: Answers,
     trigger: HostsTrigger,
+    /// Becomes true when the user of the full-screen view wants the run to end. `None` without a view, or after the wish
+    /// was passed on.
+    finish: Option<Arc<AtomicBool>>,
 }
 
 /// When the trigger fires.
@@ -114,6 +118,7 @@ impl UserSide {
         general: &GeneralOptions,
         parts: Sender<KeptPart>,
         answers: Answers,
+        finish: Option<Arc<AtomicBool>>,
     ) -> (Self, Receiver<HandedOver>) {
         let (sender, receiver) = mpsc::channel();
         let new = UserSide {
@@ -124,6 +129,7 @@ impl UserSide {
             wants_status: false,
             parts,
             answers,
+            finish,
             trigger: HostsTrigger {
                 file: general.trigger.file.as_ref().map(PathBuf::from),
                 timeout: general.trigger.timeout,
@@ -162,6 +168,9 @@ impl HostsOutside for UserSide {
             complaint.into_iter().for_each(|complaint| self.show(HandedOver::Complaint(complaint)));
             self.show(HandedOver::Fired);
             return Some(HostsRequest::Trigger);
+        }
+        if self.finish.take_if(|wish| wish.load(Ordering::Acquire)).is_some() {
+            return Some(HostsRequest::Finish);
         }
         let is_due = self.next_status.is_some_and(|due| due <= now);
         if is_due {

@@ -67,6 +67,12 @@ pub(super) const RUN_FILES: &[ManualEntry] = &[
     ("~/.config/fiord", "The keys for connections between hosts; --keys names another directory."),
 ];
 
+/// What the full-screen view depends on.
+const SCREEN: &[ManualEntry] = &[
+    ("TERM", "If it is dumb, the terminal cannot show the view."),
+    ("LC_ALL, LC_CTYPE, LANG", "A locale without UTF-8 gets ASCII characters."),
+];
+
 const INTERRUPTED: ManualEntry =
     ("128", "Ctrl-C or a signal stopped it. The same command resumes it.");
 const RUNS_DIRECTORY: ManualEntry = (
@@ -114,6 +120,7 @@ pub(super) fn of(subcommand: &str) -> ManualSections {
                 &[],
             ),
             "run" => (&[INTERRUPTED], &[RUNS_DIRECTORY], &[]),
+            "live" => (&[("128", "Ctrl-C or a signal ended the replay.")], &[], SCREEN),
             "verify" => {
                 (&[("250", "Data that had been flushed is lost, or data is damaged.")], &[], &[])
             }
@@ -190,6 +197,10 @@ fn examples(subcommand: &str) -> &'static [ManualEntry] {
                 "fiord log --convert=text --output=logs compact.log",
                 "Convert a compact log to the format of fio",
             ),
+        ],
+        "live" => &[
+            ("fiord live result.json", "Replay a run from its JSON, a long one in a minute"),
+            ("fiord live --speed=1 result.html", "Replay a run from its page, as fast as it was"),
         ],
         _ => examples_of_devices(subcommand),
     }

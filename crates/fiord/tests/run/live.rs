@@ -1,16 +1,18 @@
-//! `--live` on a pseudo-terminal: the view, its keys, and the terminal after each kind of end.
+//! `--live` and `fiord live` on a pseudo-terminal: the view, its keys, and the terminal after each kind of end.
 
 use std::fs::File;
 use std::io::Read;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fiord_sys::terminal;
 
 use crate::fiord::{Place, signal};
+use crate::hosts;
 
 const LONG: &str =
     "--live --name=a --ioengine=null --size=1g --time_based --runtime=60 --rate_iops=1000";
@@ -21,7 +23,8 @@ struct Shown {
     master: File,
     terminal: OwnedFd,
     modes: String,
-    output: JoinHandle<String>,
+    seen: Arc<Mutex<Vec<u8>>>,
+    output: JoinHandle<()>,
 }
 
 /// How it ended.
@@ -41,6 +44,42 @@ impl Closed {
     }
 }
 
+/// The lines of the screen after these bytes. Knows only the sequences that the view uses: positions, styles, and the one
+/// that clears the screen.
+fn drawn(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines: Vec<Vec<char>> = Vec::new();
+    let (mut x, mut y) = (0, 0);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\x1b' => {
+                let parameters = rest.clone().skip(1).take_while(|c| !c.is_ascii_alphabetic());
+                let parameters: String = parameters.collect();
+                match rest.nth(parameters.chars().count() + 1) {
+                    Some('H') => {
+                        let mut numbers = parameters.split(';').map(|n| n.parse().unwrap_or(1));
+                        y = numbers.next().unwrap_or(1) - 1;
+                        x = numbers.next().unwrap_or(1) - 1;
+                    }
+                    Some('J') => lines.clear(),
+                    _ => {}
+                }
+            }
+            '\r' => x = 0,
+            '\n' => y += 1,
+            c => {
+                lines.resize(lines.len().max(y + 1), Vec::new());
+                let length = lines[y].len().max(x + 1);
+                lines[y].resize(length, ' ');
+                lines[y][x] = c;
+                x += 1;
+            }
+        }
+    }
+    lines.into_iter().map(|line| String::from_iter(line) + "\n").collect()
+}
+
 fn modes(terminal: &OwnedFd) -> String {
     let input = Stdio::from(terminal.try_clone().unwrap());
     let output = Command::new("stty").arg("-g").stdin(input).output().unwrap();
@@ -50,7 +89,12 @@ fn modes(terminal: &OwnedFd) -> String {
 
 /// Starts a command whose controlling terminal is a new pseudo-terminal. `None`: there is none here.
 fn start(place: &Place, line: &str) -> Option<Shown> {
-    let Ok((master, terminal)) = terminal::pseudo_terminal(100, 30) else {
+    start_on(place, line, (100, 30), "xterm")
+}
+
+/// Starts a command on a terminal of a size and a kind.
+fn start_on(place: &Place, line: &str, size: (u16, u16), kind: &str) -> Option<Shown> {
+    let Ok((master, terminal)) = terminal::pseudo_terminal(size.0, size.1) else {
         eprintln!("skipped: no pseudo-terminals here");
         return None;
     };
@@ -58,21 +102,21 @@ fn start(place: &Place, line: &str) -> Option<Shown> {
     let program = place.command(line);
     let mut command = Command::new("setsid");
     command.arg("--ctty").arg(program.get_program()).args(program.get_args());
-    command.current_dir(place.path(".")).env("LANG", "C.UTF-8").env("TERM", "xterm");
+    command.current_dir(place.path(".")).env("LANG", "C.UTF-8").env("TERM", kind);
     let modes = modes(&terminal);
     let child = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().unwrap();
     let master = File::from(master);
     let mut reader = master.try_clone().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let all = Arc::clone(&seen);
     let output = std::thread::spawn(move || {
-        let mut all = Vec::new();
         let mut part = [0; 4096];
         // The read fails when the last process has closed the terminal.
         while let Ok(n) = reader.read(&mut part) {
-            all.extend(&part[..n]);
+            all.lock().unwrap().extend(&part[..n]);
         }
-        String::from_utf8_lossy(&all).into_owned()
     });
-    Some(Shown { child, master, terminal, modes, output })
+    Some(Shown { child, master, terminal, modes, seen, output })
 }
 
 impl Shown {
@@ -97,6 +141,20 @@ impl Shown {
         self.master.write_all(keys).unwrap();
     }
 
+    /// Waits until the screen contains a text.
+    #[track_caller]
+    fn wait_for(&self, text: &str) {
+        let begun = Instant::now();
+        loop {
+            let screen = drawn(&self.seen.lock().unwrap());
+            if screen.contains(text) {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{text} is not on:\n{screen}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     fn end(mut self) -> Closed {
         let begun = Instant::now();
         let status = loop {
@@ -112,7 +170,9 @@ impl Shown {
         };
         let restored = modes(&self.terminal) == self.modes;
         drop(self.terminal);
-        Closed { status, restored, shown: self.output.join().unwrap() }
+        self.output.join().unwrap();
+        let shown = String::from_utf8_lossy(&self.seen.lock().unwrap()).into_owned();
+        Closed { status, restored, shown }
     }
 }
 
@@ -208,4 +268,133 @@ fn a_dumb_terminal_and_debug_lines_are_refused() {
     let closed = shown.end();
     assert_eq!(closed.status, Some(1), "{closed:?}");
     assert!(closed.shown.contains("the lines of --debug"), "{closed:?}");
+    finished_run(&place);
+    for line in [LONG, "live run.json"] {
+        let Some(shown) = start_on(&place, line, (80, 24), "dumb") else { return };
+        let closed = shown.end();
+        assert_eq!((closed.status, closed.restored), (Some(1), true), "{closed:?}");
+        assert!(closed.shown.contains("TERM is `dumb`"), "{closed:?}");
+        assert!(!closed.shown.contains('\x1b'), "{closed:?}");
+    }
+}
+
+/// The hosts are directories: see `hosts.rs`.
+#[test]
+fn many_hosts_are_shown_and_q_ends_their_jobs() {
+    let place = hosts::place();
+    let line = format!("{} {LONG} --numjobs=2", hosts::options(&place, "n1,n2"));
+    let Some(mut shown) = start(&place, &line) else { return };
+    shown.under_way();
+    shown.wait_for("sorted by order");
+    shown.wait_for("2 hosts, 4 jobs: 4 running");
+    shown.press(b"j\r");
+    shown.wait_for("a (2)");
+    shown.press(b"\x1bq");
+    let closed = shown.end();
+    assert_eq!((closed.status, closed.restored), (Some(0), true), "{closed:?}");
+    let report = closed.after_view();
+    assert!(report.contains("the user ended the run early"), "{report}");
+    assert!(report.contains("<n1>") && report.contains("<n2>"), "{report}");
+    assert!(report.contains("All clients") && !report.contains("terminating"), "{report}");
+}
+
+#[test]
+fn signals_restore_the_terminal_of_a_run_on_hosts() {
+    let place = hosts::place();
+    let line = format!("{} {LONG}", hosts::options(&place, "n1,n2"));
+    let Some(shown) = start(&place, &line) else { return };
+    shown.under_way();
+    shown.wait_for("2 hosts, 2 jobs: 2 running");
+    signal(&shown.child, "TERM");
+    let closed = shown.end();
+    assert_eq!((closed.status, closed.restored), (Some(128), true), "{closed:?}");
+    assert!(closed.after_view().contains(": terminating on signal 15"), "{closed:?}");
+}
+
+/// Makes the result of a short run, and a page of it: `run.json`, `run.html`.
+fn finished_run(place: &Place) {
+    let ran = place.run(
+        "--output-format=json --output=run.json --html=run.html --ioengine=null --size=1g --time_based --runtime=700ms \
+         --rate_iops=1000 --name=first --numjobs=2 --rw=randread --name=second --rw=write",
+    );
+    assert_eq!((ran.status, ran.err.as_str()), (Some(0), ""), "{ran:?}");
+}
+
+#[test]
+fn a_finished_run_is_replayed_with_keys() {
+    let place = Place::new();
+    finished_run(&place);
+    for file in ["run.json", "run.html"] {
+        let Some(mut shown) = start(&place, &format!("live {file} --speed=0.125")) else { return };
+        shown.wait_for("replay, speed 0.125x");
+        shown.press(b"+ ");
+        shown.wait_for("replay, speed 0.25x (paused)");
+        shown.press(b"5.,");
+        shown.wait_for("randread");
+        shown.press(b"s");
+        shown.wait_for("sorted by name");
+        shown.press(b"G\r");
+        shown.wait_for("So far: write");
+        shown.press(b"\x1b?");
+        shown.wait_for("by a 20th of the run");
+        shown.press(b"?");
+        // The end of the run, then from the beginning again.
+        shown.press(&b"\x1b[C".repeat(40));
+        shown.wait_for("end of the run");
+        shown.press(b" ");
+        shown.wait_for("replay, speed 0.25x");
+        shown.press(b"q");
+        let closed = shown.end();
+        assert_eq!((closed.status, closed.restored), (Some(0), true), "{closed:?}");
+        assert_eq!(closed.after_view(), "", "{closed:?}");
+    }
+}
+
+#[test]
+fn signals_resizes_and_small_terminals_do_not_hurt_a_replay() {
+    let place = Place::new();
+    finished_run(&place);
+    for name in ["INT", "TERM", "HUP"] {
+        let Some(shown) = start_on(&place, "live run.json", (20, 5), "xterm") else { return };
+        shown.under_way();
+        for (columns, rows) in [(5, 2), (300, 90), (1, 1), (20, 5)] {
+            terminal::set_size(&shown.master, columns, rows).unwrap();
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        signal(&shown.child, name);
+        let closed = shown.end();
+        assert_eq!((closed.status, closed.restored), (Some(128), true), "{name}: {closed:?}");
+    }
+    let Some(mut shown) = start(&place, "live run.json") else { return };
+    shown.under_way();
+    shown.press(b"\x1a\x1c\x03");
+    let closed = shown.end();
+    assert_eq!((closed.status, closed.restored), (Some(128), true), "{closed:?}");
+}
+
+#[test]
+fn what_cannot_be_replayed_is_explained() {
+    let place = Place::new();
+    finished_run(&place);
+    let whole = std::fs::read_to_string(place.path("run.json")).unwrap();
+    place.write("fio.json", whole.replace("\"samples\"", "\"other\""));
+    place.write("sweep.json", r#"{"job": "a", "points": []}"#);
+    place.write("text", "this is text");
+    let page = place.run("report run.json fio.json -o both.html");
+    assert_eq!(page.status, Some(0), "{page:?}");
+    for (arguments, message, remedy) in [
+        ("live run.json", "needs a terminal", "`fiord series run.json`"),
+        ("live fio.json", "fio.json has no samples", "`fiord --output-format=json"),
+        ("live sweep.json", "result of a sweep", "`fiord report sweep.json"),
+        ("live text", "cannot read the results in text", ""),
+        ("live absent.json", "cannot read absent.json", "check the name"),
+        ("live both.html", "2 results:\n  1: run.json\n  2: fio.json", "--run=N"),
+        ("live both.html --run=3", "2 results", "--run=N"),
+        ("live both.html --run=2", "both.html has no samples", "To fix:"),
+        ("live both.html --run=1", "needs a terminal", "To fix: run it in a terminal"),
+    ] {
+        let ran = place.run(arguments);
+        assert_eq!((ran.status, ran.out.as_str()), (Some(1), ""), "{arguments}: {ran:?}");
+        assert!(ran.err.contains(message) && ran.err.contains(remedy), "{arguments}: {}", ran.err);
+    }
 }

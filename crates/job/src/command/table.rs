@@ -225,8 +225,7 @@ pub static COMMANDS: &[CommandDef] = &[
          keys; `q` ends the run with its report",
     )
     .group(HelpGroup::Status)
-    .only_fiord()
-    .one_host("it shows the jobs of one host. To fix: leave it out"),
+    .only_fiord(),
     built("status-interval", Required("TIME"), "Print the results so far every TIME").group(HelpGroup::Status).letter('L'),
     built(
         "series",

@@ -13,13 +13,20 @@ const LABELS: u16 = 8;
 /// The shares that the levels stand for.
 const LEGEND: [&str; LEVELS] = ["", "<0.1%", "<1%", "<10%", "<40%", "more"];
 
-/// The rows that the strip and its title can use.
-pub(super) fn rows(history: &LiveHistory, width: u16) -> u16 {
+/// The rows that the strip and its title use if they can have `height` rows.
+pub(super) fn rows(history: &LiveHistory, width: u16, height: u16) -> u16 {
     let ticks = history.last(width.saturating_sub(LABELS).into()).map(|tick| &tick.heat);
     let used = |band: &usize| ticks.clone().any(|heat| heat[*band] > 0);
     let (low, high) = ((0..BANDS).find(used), (0..BANDS).rev().find(used));
     let bands = low.zip(high).map_or(1, |(low, high)| high - low + 1);
-    u16::try_from(bands + 1).unwrap_or(u16::MAX)
+    let (_, rows) = merged(bands, height.saturating_sub(1));
+    u16::try_from(rows + 1).unwrap_or(u16::MAX).min(height)
+}
+
+/// How many bands are one row, and how many rows that makes, if there can be `rows`.
+fn merged(bands: usize, rows: u16) -> (usize, usize) {
+    let each = bands.div_ceil(usize::from(rows.max(1)));
+    (each, bands.div_ceil(each.max(1)))
 }
 
 /// Draws the strip with a title. The newest interval is at the right.
@@ -36,9 +43,7 @@ pub(super) fn heat(pen: &mut Pen<'_>, history: &LiveHistory, interval: Nanos) {
         pen.text(LABELS, 1, "no latencies yet", pen.look.label());
         return;
     };
-    let rows = usize::from(height - 1);
-    let bands = (high - low + 1).div_ceil(rows);
-    let rows = (high - low + 1).div_ceil(bands);
+    let (bands, rows) = merged(high - low + 1, height - 1);
     let start = LABELS + width - u16::try_from(ticks.len()).unwrap_or(width);
     for (row, y) in (0..rows).rev().zip(1..) {
         let first = low + row * bands;

@@ -93,7 +93,7 @@ fn parts(pen: &mut Pen<'_>, history: &LiveHistory, model: &LiveModel, list: usiz
     let list = u16::try_from(list).unwrap_or(u16::MAX).saturating_add(2).max(LEAST_LIST);
     // A long list and the strip share the room.
     let heat = left.saturating_sub(list).max(left / 3).min(MOST_HEAT);
-    let heat = if heat < LEAST_HEAT { 0 } else { heat.min(heat::rows(history, pen.width())) };
+    let heat = if heat < LEAST_HEAT { 0 } else { heat::rows(history, pen.width(), heat) };
     heat::heat(&mut pen.part(rates, heat), history, model.interval);
     rates + heat
 }

@@ -24,16 +24,19 @@ const KEYS: [(&str, &str); 11] = [
     ("?, h, F1", "this page"),
 ];
 
-const REPLAY_KEYS: [(&str, &str); 10] = [
+const REPLAY_KEYS: [(&str, &str); 13] = [
     ("q, Ctrl-C", "end the replay"),
-    ("p, Space", "pause, go on"),
-    ("Left, Right", "go back, go forward"),
-    ("+, -", "faster, slower"),
-    ("Up, Down, k, j", "select a job; scroll"),
+    ("p, Space", "pause, go on; at the end, begin again"),
+    ("Left, Right", "go back or forward by a 20th of the run"),
+    (", .", "go back or forward by one interval, and pause"),
+    ("0 to 9", "go to the beginning, or to so many tenths of the run"),
+    ("+, -", "twice or half as fast"),
+    ("Up, Down, k, j", "select a job or host; scroll"),
     ("PgUp, PgDn, Home, End", "move further"),
-    ("Enter, Esc", "show the selected job; go back"),
+    ("Enter, Esc", "show the selected job or host; go back"),
     ("s, S", "sort by the next or previous column; r reverses"),
     ("f", "all findings, with evidence and remedy"),
+    ("Ctrl-L", "draw the screen again"),
     ("?, h, F1", "this page"),
 ];
 
@@ -43,10 +46,21 @@ const ABOUT: &str = "Rates and latencies are those of the last interval (--eta-i
                      of that interval. A device's queue is the mean number of I/Os in it; busy is the share of the time \
                      with at least one.";
 
+const ABOUT_REPLAY: &str = "The result contains what each job did in windows of time, at most 256 for the whole run: an interval is \
+                            such a window. Rates and latencies are those of the interval that is shown last; latencies \
+                            are completion latencies, exact to a 16th. Curves and the strip of latencies show one column \
+                            for each interval, the newest at the right. In the strip, each row is a range of latencies \
+                            that begins at its label, and a denser character is a larger share of the I/Os of that \
+                            interval. What a job has done so far includes its ramp time. The findings are those of the \
+                            whole run. A result has no samples of devices.";
+
 /// The line at the bottom.
 pub(super) fn keys(pen: &mut Pen<'_>, model: &LiveModel, controls: &LiveControls) {
     let text = match (controls.is_replay(), controls.page()) {
         (_, LivePage::Findings | LivePage::Help) => "q end  Esc back  Up/Down scroll",
+        (true, LivePage::Job(..)) => {
+            "q end  Space pause  Left/Right seek  +/- speed  Esc back  f findings  ? help"
+        }
         (true, _) => {
             "q end  Space pause  Left/Right seek  +/- speed  Enter detail  f findings  ? help"
         }
@@ -128,7 +142,8 @@ pub(super) fn help(pen: &mut Pen<'_>, controls: &mut LiveControls) {
         }
     }
     lines.push((String::new(), plain));
-    lines.extend(wrap(ABOUT, pen.width()).into_iter().map(|line| (line, plain)));
+    let about = if controls.is_replay() { ABOUT_REPLAY } else { ABOUT };
+    lines.extend(wrap(about, pen.width()).into_iter().map(|line| (line, plain)));
     scrolled(pen, "Keys", &lines, controls);
 }
 

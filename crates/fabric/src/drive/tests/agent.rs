@@ -206,6 +206,10 @@ impl VirtualAgent {
                 self.ends_at = Some(wire.now + SECOND / 10);
                 wire.wake_at(wire.now + SECOND / 10);
             }
+            ToHost::Finish => {
+                self.ends_at = Some(wire.now + SECOND / 10);
+                wire.wake_at(wire.now + SECOND / 10);
+            }
             ToHost::Heartbeat | ToHost::Status => {}
         }
     }
