@@ -568,7 +568,7 @@ complete -c fiord -n '__fiord_in series' -l output -r -d 'Write the rows to this
 complete -c fiord -n '__fiord_in series' -l format -x -a 'csv jsonl influx' -d 'Format of the rows. Default: that of the name of the file (.csv, .jsonl, .influx), else csv'
 complete -c fiord -n '__fiord_in series' -l interval -r -d 'Milliseconds between two rows of a job. The windows of the report can be longer'
 complete -c fiord -n '__fiord_in series' -l help -d 'Print help'
-complete -c fiord -n __fiord_first -a live -d 'Replay a finished run on the whole screen: rates, latencies and jobs over time'
+complete -c fiord -n __fiord_first -a live -d 'Replay a finished run on the whole screen, from its JSON or its page'
 complete -c fiord -n '__fiord_in live' -l speed -r -d 'Seconds of the run per second at first, 0.125 to 65536. Default: 1; more for a run of over a minute'
 complete -c fiord -n '__fiord_in live' -l run -r -d 'Which result of a page that contains several, from 1'
 complete -c fiord -n '__fiord_in live' -l help -d 'Print help'

@@ -61,7 +61,7 @@ enum Command {
     Log(log::LogArgs),
     /// Print what the jobs of a finished run did over time: CSV, JSON lines or InfluxDB.
     Series(series::SeriesArgs),
-    /// Replay a finished run on the whole screen: rates, latencies and jobs over time.
+    /// Replay a finished run on the whole screen, from its JSON or its page.
     Live(live::LiveArgs),
     /// Show, reset, finish, open or close the zones of a device.
     Zones(zones::ZonesArgs),

@@ -330,6 +330,7 @@ fn a_finished_run_is_replayed_with_keys() {
         shown.press(b"+ ");
         shown.wait_for("replay, speed 0.25x (paused)");
         shown.press(b"5.,");
+        shown.wait_for("first (2)");
         shown.wait_for("randread");
         shown.press(b"s");
         shown.wait_for("sorted by name");

@@ -46,8 +46,11 @@ fn counts(model: &LiveModel) -> String {
     let failed = count(|phase| phase == JobPhase::Failed);
     let ended = count(|phase| matches!(phase, JobPhase::Exited | JobPhase::Reaped));
     let mut text = match model.has_hosts() {
-        true => format!("{} hosts, {all} jobs: {running} running", model.hosts.len()),
-        false => format!("{all} job{}: {running} running", if all == 1 { "" } else { "s" }),
+        true => {
+            let hosts = model.hosts.len();
+            format!("{hosts} host{}, {all} job{}: {running} running", plural(hosts), plural(all))
+        }
+        false => format!("{all} job{}: {running} running", plural(all)),
     };
     if ended > 0 {
         text.push_str(&format!(", {ended} done"));
@@ -56,6 +59,10 @@ fn counts(model: &LiveModel) -> String {
         text.push_str(&format!(", {failed} FAILED"));
     }
     text
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// The line about a host.

@@ -1,5 +1,7 @@
 //! What a result tells about a run: its hosts, its jobs and their samples.
 
+use std::collections::HashMap;
+
 use fiord_stat::finding::Finding;
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::progress::RunKind;
@@ -155,11 +157,30 @@ fn host(part: &HostPart<'_>, run: &SampleTrack) -> ReplayHost {
     let global = part.report.map(|report| report.global_options.as_slice()).unwrap_or_default();
     let mut sum = Samples::default();
     jobs(part).for_each(|job| sum.merge(&job.samples));
+    let mut shown: Vec<ReplayJob> = jobs(part).map(|of| job(of, global, run)).collect();
+    number(&mut shown);
     ReplayHost {
         name: part.name.to_owned(),
         track: SampleTrack::part_of(run, sum),
-        jobs: jobs(part).map(|of| job(of, global, run)).collect(),
+        jobs: shown,
         failed: part.failure.is_some(),
+    }
+}
+
+/// Numbers the jobs of one name (`numjobs`), as the view of a run does. A result does not say how many jobs an entry
+/// contains if a report has merged them.
+fn number(jobs: &mut [ReplayJob]) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for job in jobs.iter() {
+        *counts.entry(job.name.clone()).or_default() += 1;
+    }
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for job in jobs {
+        if counts.get(&job.name).is_some_and(|count| *count > 1) {
+            let number = seen.entry(job.name.clone()).or_default();
+            *number += 1;
+            job.name = format!("{} ({number})", job.name);
+        }
     }
 }
 
@@ -177,10 +198,7 @@ fn job(job: &JobReport, global: &[(String, String)], run: &SampleTrack) -> Repla
     let text = job.error_text.trim();
     let failure = if text.is_empty() { "it failed" } else { text };
     ReplayJob {
-        name: match job.members {
-            0 | 1 => job.name.clone(),
-            members => format!("{} ({members} jobs)", job.name),
-        },
+        name: job.name.clone(),
         about: about.join(", "),
         kind: rw.and_then(|(_, value)| kind_of_word(value)).unwrap_or_else(|| kind_in_use(job)),
         track: SampleTrack::part_of(run, job.samples.clone()),

@@ -123,6 +123,14 @@ fn merged_jobs_that_start_one_after_another_do_not_ramp() {
 }
 
 #[test]
+fn jobs_of_one_name_are_numbered() {
+    let jobs = ["a", "b", "a"].map(|name| job(name, (0, 0, 9000), 10)).to_vec();
+    let (_, model) = view(&Report { jobs, ..Report::default() });
+    let names: Vec<&str> = model.jobs().map(|job| job.name.as_str()).collect();
+    assert_eq!(names, ["a (1)", "b", "a (2)"]);
+}
+
+#[test]
 fn rates_latencies_and_totals_are_those_of_the_samples() {
     let report = report();
     let (mut view, mut model) = view(&report);
