@@ -7,11 +7,19 @@
 //! |---|---|
 //! | which results can a page show, and how are they read | [`result`] |
 //! | what is on the page, in which order | [`page`] |
-//! | one part of the page | `section/` |
-//! | a chart | [`chart`] |
+//! | what does each section show | `section/` |
+//! | how are charts drawn, and what does a new kind of chart need | [`chart`] |
 //! | how are numbers written | [`quantity`] |
 //! | what may the page load and run | `policy.rs` |
 //! | which data does the page contain, and how is it kept small | `data.rs` |
+//! | how does the page look: colours in light, dark and print | `assets/page.css` |
+//! | how are charts zoomed and read with a pointer or keys | `assets/page.js` |
+//!
+//! A page that is read back shows the same charts, so a section uses only what the JSON of its result contains.
+//! The content security policy has the hashes of the style sheet and the scripts. They are computed from the files, so a
+//! change of `page.css` or `page.js` needs no other change; the files of `assets/uplot` stay as they are.
+//!
+//! CONTRIBUTING.md explains how to add a chart.
 //!
 //! ```
 //! use fiord_html::page;
