@@ -6,19 +6,9 @@
 
 # The static fiord cannot load libraries.
 PATH=/with/dynamic:$PATH
+. /vm/devices/rxe.sh
 
 port=7000
-# How many connections are awaited. The end that waits is bound to the address of the device, because the kernel
-# lists no other.
-listens() { rdma resource show cm_id | grep -c LISTEN; }
-until_listens() {
-    for _ in $(seq 200); do
-        [ "$(listens)" -ge "$1" ] && return
-        usleep 100000
-    done
-    failed "nothing listens"
-}
-
 # waits NAME OPTION…: starts the end that waits, until it listens. Its report will be in NAME.json.
 waits() {
     port=$((port + 1))
@@ -45,7 +35,6 @@ ends() {
     same "$1" $? "$2"
 }
 counter() { cat "/sys/class/infiniband/rxe0/ports/1/hw_counters/$1"; }
-bytes() { json "$1" '.jobs[0] | .read.io_bytes + .write.io_bytes'; }
 
 for verb in write read send recv; do
     packets=$(counter sent_pkts)

@@ -28,6 +28,12 @@ use super::scenario::{self, Scenario};
 /// Time limits of a boot, and of starting or stopping the devices of a scenario.
 const AROUND: Duration = Duration::from_secs(60);
 
+/// How long a boot may take until its first scenario begins. A boot takes some seconds, and more on a busy host.
+const BOOT: Duration = Duration::from_secs(120);
+
+/// How often a machine that does not boot is started. The emulated timers of a kernel can fail to work on a busy host.
+const BOOTS: u32 = 3;
+
 /// How a scenario ended.
 enum Outcome {
     /// In so many seconds.
@@ -81,9 +87,11 @@ fn one_boot(
             files: plan(scenarios)?,
             clock: scenarios[0].clock,
         };
-        let mut machine = Machine::start(bench, &order, Some(&console))?;
-        let lines = lines(machine.port("results")?);
-        Ok::<_, anyhow::Error>((machine, lines))
+        boot(|| {
+            let mut machine = Machine::start(bench, &order, Some(&console))?;
+            let lines = lines(machine.port("results")?);
+            Ok((machine, lines))
+        })
     };
     let (mut machine, mut lines) = start(&drives)?;
     let mut judged = 0;
@@ -118,6 +126,21 @@ fn one_boot(
     }
     machine.kill();
     Ok(judged)
+}
+
+/// Starts a machine until one begins with its first scenario, which is its first line. The last one is returned in any case.
+fn boot(
+    start: impl Fn() -> Result<(Machine, Receiver<String>)>,
+) -> Result<(Machine, Receiver<String>)> {
+    for _ in 1..BOOTS {
+        let (mut machine, lines) = start()?;
+        if lines.recv_timeout(BOOT).is_ok() {
+            return Ok((machine, lines));
+        }
+        machine.kill();
+        println!("the machine did not boot: it is started again");
+    }
+    start()
 }
 
 /// Whether the machine cannot run another scenario.

@@ -11,10 +11,10 @@ use fiord_types::Errno;
 use super::abi::{
     ACCESS_LOCAL, ACCESS_REMOTE, ALWAYS, CHANGES_MIN_RNR_TIMER, CmId, CompletionChannel, ConnParam,
     Context, MOST_READS, MemoryKeys, Piece, QueuePairAttributes, QueuePairChange, RELIABLE,
-    RdmaFunctions, ReceiveRequest, SHORT_WAIT, SendRequest, WorkCompletion, event, opcode, status,
+    RdmaFunctions, ReceiveRequest, SHORT_WAIT, SendRequest, WorkCompletion, event, status,
 };
 use super::manager::{ConnectionEvent, Manager, PATIENCE, resolve, wait_for};
-use super::message::{GREETING, LEN, MOST_BUFFERS, PeerMessage, RemoteBuffer, word};
+use super::message::{GREETING, LEN, MOST_BUFFERS, PeerMessage, RemoteBuffer, Role, word};
 use crate::{EndSignal, EngineError};
 
 /// Completions with these identifiers are not those of ops, whose identifiers are slots.
@@ -27,35 +27,6 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// How long a peer may take to say what it does.
 const LONGEST: Duration = Duration::from_secs(30);
-
-/// What this end does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Writes the memory of the peer, or reads it.
-    Accesses {
-        /// `IBV_WR_RDMA_WRITE` or `IBV_WR_RDMA_READ`.
-        opcode: u32,
-    },
-    /// Lends its memory to the peer.
-    Lends,
-    /// Sends messages.
-    Sends,
-    /// Receives messages.
-    Receives,
-}
-
-impl Role {
-    /// What the end does that says `said` at the beginning. `waited`: it is the end that waited.
-    pub(super) fn of(said: u32, waited: bool) -> Role {
-        match (said, waited) {
-            (word::WRITE, false) => Role::Accesses { opcode: opcode::RDMA_WRITE },
-            (word::READ, false) => Role::Accesses { opcode: opcode::RDMA_READ },
-            (word::SEND, false) | (word::RECV, true) => Role::Sends,
-            (word::RECV, false) | (word::SEND, true) => Role::Receives,
-            _ => Role::Lends,
-        }
-    }
-}
 
 /// The buffers of a job.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +57,10 @@ pub(super) struct Link {
     pub closed: bool,
     /// The peer said that it is done.
     pub ended: bool,
-    /// This end has said that it is done.
+    /// This end has said that it is done, or the peer would not understand it.
     pub leaving: bool,
+    /// A message that says so is on its way, or has arrived.
+    announced: bool,
 }
 
 impl Link {
@@ -118,7 +91,8 @@ impl Link {
         link.peer_is_fiord = event.from_fiord;
         link.say(said, lent)?;
         let Some(message) = link.hear(manager, stop)? else { return Ok(None) };
-        link.meet(message, lent).map(Some)
+        link.check_blocks(&message, lent)?;
+        link.meet(message).map(Some)
     }
 
     /// Accepts the connection of a peer. `None`: the job must stop.
@@ -146,7 +120,14 @@ impl Link {
         link.connected = true;
         let Some(message) = link.hear(manager, stop)? else { return Ok(None) };
         link.role = Role::of(message.word, true);
-        let mut link = link.meet(message, lent)?;
+        if let Err(error) = link.check_blocks(&message, lent) {
+            // The peer can report the sizes only if it knows that of this end.
+            if link.say(word::WAITED, lent).is_ok() {
+                link.wait_until_sent(MESSAGE_SENT);
+            }
+            return Err(error);
+        }
+        let mut link = link.meet(message)?;
         link.say(word::WAITED, lent)?;
         Ok(Some(link))
     }
@@ -168,6 +149,7 @@ impl Link {
             closed: false,
             ended: false,
             leaving: false,
+            announced: false,
         }
     }
 
@@ -437,53 +419,62 @@ impl Link {
         stop: &EndSignal,
     ) -> Result<Option<PeerMessage>, EngineError> {
         let began = Instant::now();
-        let gone = |why: &str| {
-            EngineError::plain(format!("ioengine=rdma: the peer {why}"))
-                .help("To fix: look whether its program failed; it must be fiord or fio with `ioengine=rdma`")
-        };
         loop {
-            let mut done = [WorkCompletion::default()];
-            while self.poll(&mut done)? > 0 {
-                match (done[0].id, done[0].status) {
-                    (_, code) if code != status::SUCCESS => {
-                        let why = format!("closed the connection ({})", self.name_of(code));
-                        return Err(gone(&why));
-                    }
-                    (MESSAGE_CAME, _) if done[0].bytes as usize == LEN => {
-                        let message = PeerMessage::parse(&self.texts[0]);
-                        return message.map(Some).ok_or_else(|| gone("sent an unknown message"));
-                    }
-                    (MESSAGE_CAME, _) => return Err(gone("sent an unknown message")),
-                    _ => {}
-                }
+            if let Some(message) = self.heard()? {
+                return Ok(Some(message));
             }
             if stop.is_stopped() {
                 return Ok(None);
             }
             if manager.next_event().is_some_and(|event| event.kind != event::ESTABLISHED) {
-                return Err(gone("closed the connection"));
+                // The peer may have said something before it left.
+                let last = self.heard()?;
+                return last.map(Some).ok_or_else(|| wrong_peer("closed the connection"));
             }
             if began.elapsed() > LONGEST {
-                return Err(gone("is connected and does not answer"));
+                return Err(wrong_peer("is connected and does not answer"));
             }
             wait_for(&[manager.fd()], PATIENCE / 10)?;
         }
     }
 
-    /// Checks the first message of the peer.
-    fn meet(mut self, message: PeerMessage, lent: Lent) -> Result<Link, EngineError> {
-        let (own, other) = (lent.largest_block, message.largest_block);
-        let too_small = match self.role {
-            Role::Accesses { .. } | Role::Sends => other < own,
-            Role::Lends | Role::Receives => own < other,
-        };
-        if too_small {
-            let what = format!(
-                "ioengine=rdma: the largest block of this end is {own} bytes, and that of the peer {other}: the \
-                 blocks of the end that gets data or lends its memory are too small"
-            );
-            return Err(EngineError::plain(what).help("To fix: use one `bs` on both ends"));
+    /// The first message of the peer, if it has come.
+    fn heard(&mut self) -> Result<Option<PeerMessage>, EngineError> {
+        let mut done = [WorkCompletion::default()];
+        while self.poll(&mut done)? > 0 {
+            let [WorkCompletion { id, status: code, bytes, .. }] = done;
+            if code != status::SUCCESS {
+                let why = format!("closed the connection ({})", self.name_of(code));
+                return Err(wrong_peer(&why));
+            }
+            if id == MESSAGE_CAME {
+                let known = (bytes as usize == LEN).then(|| PeerMessage::parse(&self.texts[0]));
+                let message = known.flatten();
+                return message.map(Some).ok_or_else(|| wrong_peer("sent an unknown message"));
+            }
         }
+        Ok(None)
+    }
+
+    /// Checks that each block fits into a buffer of the end that gets it.
+    fn check_blocks(&self, message: &PeerMessage, lent: Lent) -> Result<(), EngineError> {
+        let (own, other) = (lent.largest_block, message.largest_block);
+        let what = match self.role {
+            Role::Accesses { .. } | Role::Sends if other < own => format!(
+                "ioengine=rdma: a block of this end ({own} bytes) does not fit into a buffer of the peer ({other} \
+                 bytes)"
+            ),
+            Role::Lends | Role::Receives if own < other => format!(
+                "ioengine=rdma: a block of the peer ({other} bytes) does not fit into a buffer of this end ({own} \
+                 bytes)"
+            ),
+            _ => return Ok(()),
+        };
+        Err(EngineError::plain(what).help("To fix: use one `bs` on both ends"))
+    }
+
+    /// Takes over what the peer said first.
+    fn meet(mut self, message: PeerMessage) -> Result<Link, EngineError> {
         self.peer = message.buffers;
         self.shorten_waits();
         if self.role != Role::Receives {
@@ -516,19 +507,25 @@ impl Link {
             Role::Sends => 0,
             Role::Lends | Role::Receives => LEN,
         };
-        self.send_message(FAREWELL_SENT, len).is_ok()
+        self.announced = self.send_message(FAREWELL_SENT, len).is_ok();
+        self.announced
     }
 
     /// Tells the peer that this end is done, and waits until it knows.
     fn farewell(&mut self) {
-        if !self.say_farewell() {
-            return;
+        self.say_farewell();
+        if self.announced {
+            self.wait_until_sent(FAREWELL_SENT);
         }
+    }
+
+    /// Waits until a message has reached the peer, or cannot reach it.
+    fn wait_until_sent(&self, id: u64) {
         let began = Instant::now();
         let mut done = [WorkCompletion::default(); 8];
         while began.elapsed() < FAREWELL {
             let Ok(count) = self.poll(&mut done) else { return };
-            if done[..count].iter().any(|c| c.id == FAREWELL_SENT || c.status != status::SUCCESS) {
+            if done[..count].iter().any(|c| c.id == id || c.status != status::SUCCESS) {
                 return;
             }
             std::thread::sleep(Duration::from_micros(200));
@@ -570,6 +567,13 @@ impl Link {
         }
         done
     }
+}
+
+/// The error for a peer that does not speak the protocol of the engine.
+fn wrong_peer(why: &str) -> EngineError {
+    EngineError::plain(format!("ioengine=rdma: the peer {why}")).help(
+        "To fix: look whether its program failed; it must be fiord or fio with `ioengine=rdma`",
+    )
 }
 
 impl Drop for Link {

@@ -18,7 +18,7 @@ use std::ffi::{c_uint, c_ulonglong};
 
 use fiord_plan::model::RdmaPlan;
 
-use super::abi::MemoryKeys;
+use super::abi::{MemoryKeys, opcode};
 
 /// Length of the message in bytes.
 pub(super) const LEN: usize = 16 + MOST_BUFFERS * 16;
@@ -36,6 +36,35 @@ pub(super) mod word {
     pub(in super::super) const READ: u32 = 2;
     pub(in super::super) const SEND: u32 = 3;
     pub(in super::super) const RECV: u32 = 4;
+}
+
+/// What an end of a connection does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Writes the memory of the peer, or reads it.
+    Accesses {
+        /// `IBV_WR_RDMA_WRITE` or `IBV_WR_RDMA_READ`.
+        opcode: u32,
+    },
+    /// Lends its memory to the peer.
+    Lends,
+    /// Sends messages.
+    Sends,
+    /// Receives messages.
+    Receives,
+}
+
+impl Role {
+    /// What the end does that says `said` at the beginning. `waited`: it is the end that waited.
+    pub(super) fn of(said: u32, waited: bool) -> Role {
+        match (said, waited) {
+            (word::WRITE, false) => Role::Accesses { opcode: opcode::RDMA_WRITE },
+            (word::READ, false) => Role::Accesses { opcode: opcode::RDMA_READ },
+            (word::SEND, false) | (word::RECV, true) => Role::Sends,
+            (word::RECV, false) | (word::SEND, true) => Role::Receives,
+            _ => Role::Lends,
+        }
+    }
 }
 
 /// A buffer of the peer.

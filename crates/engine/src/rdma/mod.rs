@@ -26,9 +26,9 @@ use fiord_plan::model::{RdmaPlan, Verb};
 use fiord_types::{Errno, FileIndex};
 
 use self::abi::{Piece, RdmaFunctions, ReceiveRequest, SendRequest, WorkCompletion, event, status};
-use self::link::{FAREWELL_SENT, Lent, Link, MESSAGE_CAME, Role};
+use self::link::{FAREWELL_SENT, Lent, Link, MESSAGE_CAME};
 use self::manager::{Manager, PATIENCE, wait_for};
-use self::message::word;
+use self::message::{Role, word};
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::clock::MachineClock;
 use crate::{
@@ -318,7 +318,12 @@ impl Rdma {
                 Errno::EMSGSIZE,
                 ": a message is larger than the rest of the block. To fix: use one `bs` on both ends",
             ),
-            status::REMOTE_ACCESS => (Errno::EACCES, ": the peer does not lend this memory"),
+            // A program that is killed loses its memory before its connection.
+            status::REMOTE_ACCESS => (
+                Errno::EACCES,
+                ": the peer does not lend this memory any longer. To fix: look whether its program failed or was \
+                 killed",
+            ),
             status::NO_ANSWER => {
                 (Errno::ETIMEDOUT, ". To fix: look whether the peer and the network are alive")
             }

@@ -190,7 +190,7 @@ const LIST: &[EngineDef] = &[
     engine("rdma", Many, "Remote memory access or messages over InfiniBand, RoCE or iWARP.")
         .on(Stream)
         .needs("librdmacm, libibverbs (packages `librdmacm1`, `libibverbs1`) and an RDMA device")
-        .tested("2026-11: itself, over RoCE in software (`rdma_rxe`) in `cargo xtask vm`"),
+        .tested("2026-11: fio 3.33 and itself, over RoCE in software (`rdma_rxe`) in `cargo xtask vm`"),
     EngineDef {
         counts: CountedBytes::Space,
         ..engine(
