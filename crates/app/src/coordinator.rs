@@ -203,7 +203,8 @@ pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
     let mut report = merged(outcome, head(), &fiord_run::error::words);
     report.shares_targets = general.hosts.data == Some(DataSharing::Same);
     report.insecure = general.hosts.insecure && general.hosts.keys.is_none();
-    if general.findings != Findings::Off {
+    report.all.extras.findings_off = general.findings == Findings::Off;
+    if !report.all.extras.findings_off {
         let found = fiord_doctor::of_hosts(&report);
         report.all.extras.findings = found.findings().cloned().collect();
     }

@@ -165,6 +165,7 @@ impl<'a> Prepared<'a> {
         if wanted && result.stuck.is_empty() {
             surveyor.after_end(self.typed(), &mut result.report);
         }
+        result.report.extras.findings_off = !wanted;
         result.report.extras.machine = Some(machine::machine(surveyor.disks()));
         // A signal after the run stops the collection of findings.
         if result.signal.is_none()

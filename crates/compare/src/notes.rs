@@ -87,6 +87,15 @@ fn doubtful(side: &ComparedSide) -> Vec<CompareNote> {
         text: format!("{letter}: {severity} in {count} of {}: {id}: {what}", words::runs(runs)),
     };
     let mut notes: Vec<CompareNote> = seen.into_iter().map(finding).collect();
+    let off = side.runs.iter().filter(|run| run.findings_off).count();
+    if off > 0 {
+        let text = format!(
+            "{letter}: findings were switched off in {off} of {}, so nothing is known about whether their numbers can be \
+             trusted. To fix: leave out --findings=off",
+            words::runs(runs)
+        );
+        notes.push(CompareNote { id: "findings-off", text });
+    }
     for run in side.runs.iter().filter(|run| !run.failed.is_empty()) {
         let text = format!("{letter}: {}: failed jobs: {}", run.file, run.failed.join(", "));
         notes.push(CompareNote { id: "failed-jobs", text });

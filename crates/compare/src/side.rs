@@ -19,6 +19,8 @@ pub struct ComparedRun {
     pub written: Nanos,
     /// Its findings that doubt the results.
     pub findings: Vec<Finding>,
+    /// The user switched findings off (`--findings=off`).
+    pub findings_off: bool,
     /// Errors that ended jobs, by job.
     pub failed: Vec<String>,
     /// What the run was: subject and value, such as `iodepth of job a` and `16`.
@@ -58,6 +60,7 @@ impl ComparedRun {
             result: RunValues::of(report),
             written: report.written,
             findings: report.extras.findings.iter().filter(doubtful).cloned().collect(),
+            findings_off: report.extras.findings_off,
             failed: failed.map(|job| job.name.clone()).collect(),
             facts: facts(report),
         }

@@ -215,3 +215,14 @@ fn jobs_of_one_name_count_together() {
     let without = run(["", "\"200\":30"]);
     assert_eq!(without.value(CompareMetric::parse("p99").unwrap()), None);
 }
+
+/// No finding is no reason to trust a run in which nothing was looked for.
+#[test]
+fn findings_that_were_switched_off_are_mentioned() {
+    let off = "\"fiord\":{\"schema\":1,\"findings_off\":1},";
+    let b = [report("j", 1000.0, 50_000, off), report("j", 1001.0, 50_000, "")];
+    let comparison = compared(&runs("j", 2, 1000.0, 50_000), &b, CompareSettings::default());
+    let note = comparison.notes.iter().find(|note| note.id == "findings-off").expect("a note");
+    assert!(note.text.starts_with("B: findings were switched off in 1 of 2 runs"), "{}", note.text);
+    assert_eq!(notes(&comparison).iter().filter(|id| **id == "findings-off").count(), 1);
+}

@@ -337,6 +337,31 @@ fn the_document_is_read_again() {
 }
 
 #[test]
+fn targets_of_hosts_are_read_again() {
+    let mut report = report();
+    let device = HostTarget {
+        path: "/dev/nvme0n1".into(),
+        shared_id: Some("wwid:eui.1".into()),
+        kind: "MODEL, 1.0 TB".into(),
+        scheduler: "none".into(),
+        begin: Bytes(4096),
+        end: Bytes(1 << 40),
+        writes: true,
+    };
+    let file = HostTarget { path: "/data/f".into(), kind: "ext4".into(), ..HostTarget::default() };
+    report.hosts[0].targets = vec![device, file];
+    let text = written(&report, "json");
+    let read = fiord_report::read_hosts(&text).expect("it was written here");
+    assert_eq!(read.hosts[0].targets, report.hosts[0].targets);
+    assert_eq!(read.hosts[1].targets, []);
+    let keys = &document(&report, "json")["fiord"]["hosts"][0]["targets"][1];
+    let expected = serde_json::json!(
+        {"path": "/data/f", "storage": "ext4", "begin_bytes": 0, "writes": 0}
+    );
+    assert_eq!(*keys, expected);
+}
+
+#[test]
 fn a_run_without_any_result_is_a_document_too() {
     let failure = HostFailure {
         stage: HostStage::Greet,

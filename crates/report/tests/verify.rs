@@ -135,6 +135,23 @@ fn json_is_read_as_written() {
     assert_eq!(read.extents(), written.extents());
 }
 
+/// Earlier versions did not state the sizes of files.
+#[test]
+fn sizes_of_files_are_read_if_they_are_there() {
+    let mut report = report();
+    let sizes = |text: &str| {
+        let read = fiord_report::read(text).expect("it was written here");
+        let results = read.jobs[0].verify.clone().expect("results");
+        results.extents().iter().map(|extent| extent.file_size).collect::<Vec<_>>()
+    };
+    let before = written(|out| fiord_report::json(&report, out));
+    assert!(!before.contains("file_size") && sizes(&before).iter().all(Option::is_none));
+    let results = report.jobs[0].verify.as_mut().expect("results");
+    results.state_sizes(|file| (file == "/dev/sdx").then_some(Bytes(1 << 40)));
+    let now = written(|out| fiord_report::json(&report, out));
+    assert!(sizes(&now).iter().all(|size| *size == Some(Bytes(1 << 40))), "{now}");
+}
+
 /// Jobs that do not verify have no such section, and terse output never has.
 #[test]
 fn without_results_there_is_no_section() {

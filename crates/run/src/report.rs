@@ -1,7 +1,7 @@
 //! Turns the results of the workers into the report.
 
 use fiord_engine::sim::{FaultLog, InjectedFault};
-use fiord_plan::{IoPrio, JobPlan, Plan, Reporting, Unified};
+use fiord_plan::{FilePlan, IoPrio, JobPlan, Plan, Reporting, Unified};
 use fiord_stat::faults::{FaultEntry, FaultReport};
 use fiord_stat::job::{JobData, JobSettings, assemble};
 use fiord_stat::report::{
@@ -79,7 +79,9 @@ pub(crate) fn data(
         data.block_errors.clone_from(&worker.block_errors);
         data.verify.clone_from(&worker.verify);
         if let Some(results) = &mut data.verify {
-            results.coverage.required = context.plan.jobs[index].reporting.verify_complete;
+            let job = &context.plan.jobs[index];
+            results.coverage.required = job.reporting.verify_complete;
+            results.state_sizes(|path| size_of(&job.target.files, path));
         }
         set_survived(&mut data, worker.survived.as_ref());
         set_runtime(&mut data, worker.runtime);
@@ -147,6 +149,13 @@ fn set_runtime(data: &mut JobData, ran: Nanos) {
     let runtime = Nanos::from_millis(ran.as_millis().max(u64::from(any)));
     data.runtime = runtime;
     data.dir_runtime = did.map(|active| if active { runtime } else { Nanos::ZERO });
+}
+
+/// The size of the file that has this path, as text.
+fn size_of(files: &[FilePlan], path: &str) -> Option<Bytes> {
+    let file = files.iter().find(|file| file.path.to_string_lossy() == path)?;
+    let known = [file.size_now, file.size_needed, Some(file.end())];
+    known.into_iter().flatten().max().filter(|size| *size > Bytes::ZERO)
 }
 
 /// Divides the run time of a job that reads its writes back (`verify`): as in fio, that time counts for reads, and the

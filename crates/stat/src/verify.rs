@@ -160,6 +160,9 @@ impl FaultCount {
 pub struct FileExtent {
     /// The file.
     pub file: String,
+    /// The size of the file; `None` if it is unknown.
+    #[serde(default, rename = "file_size_bytes", skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<Bytes>,
     /// What is wrong where.
     #[serde(flatten)]
     pub extent: BadExtent,
@@ -250,7 +253,7 @@ impl VerifyResults {
             return None;
         }
         let complete = self.finish();
-        self.last = Some(FileExtent { file: file.to_owned(), extent, reread });
+        self.last = Some(FileExtent { file: file.to_owned(), file_size: None, extent, reread });
         complete
     }
 
@@ -282,6 +285,13 @@ impl VerifyResults {
     #[must_use]
     pub fn extents(&self) -> &[FileExtent] {
         &self.extents
+    }
+
+    /// States the sizes of the files with bad extents, if `size` knows them.
+    pub fn state_sizes(&mut self, size: impl Fn(&str) -> Option<Bytes>) {
+        for extent in &mut self.extents {
+            extent.file_size = size(&extent.file);
+        }
     }
 
     /// Number of extents that are counted and not among [`VerifyResults::extents`].

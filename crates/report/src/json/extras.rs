@@ -44,6 +44,9 @@ pub(super) fn extras(extras: &Extras) -> Option<Value> {
     if !extras.findings.is_empty() {
         keys.push(("findings".into(), Value::Array(findings(extras))));
     }
+    if extras.findings_off {
+        keys.push(("findings_off".into(), integer(1)));
+    }
     if !extras.unchecked.is_empty() {
         keys.push(("not_checked".into(), Value::Array(unchecked(extras))));
     }

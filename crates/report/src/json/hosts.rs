@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use fiord_stat::hosts::{HostFacts, HostFailure, HostReport, HostTotal, HostsReport};
+use fiord_stat::hosts::{HostFacts, HostFailure, HostReport, HostTarget, HostTotal, HostsReport};
 use fiord_stat::report::{JobReport, Report};
 
 use super::document::{Part, Value, integer, number, text, write_parts};
@@ -152,6 +152,10 @@ fn host(host: &HostReport) -> Value {
         let errors = host.errors.iter().map(text).collect();
         keys.push(("errors".into(), Value::Array(errors)));
     }
+    if !host.targets.is_empty() {
+        let targets = host.targets.iter().map(target).collect();
+        keys.push(("targets".into(), Value::Array(targets)));
+    }
     let times = [
         ("started_ns", host.started),
         ("finished_ns", host.finished),
@@ -171,6 +175,21 @@ fn host(host: &HostReport) -> Value {
     keys.extend(idleness.map(|idle| ("cpu_idleness".into(), super::cpu_idleness(idle))));
     let additions = own.and_then(|own| extras::extras(&own.extras));
     keys.extend(additions.map(|additions| ("fiord".into(), additions)));
+    Value::Object(keys)
+}
+
+/// A file or device of a host. The end is left out if it is unknown.
+fn target(target: &HostTarget) -> Value {
+    let HostTarget { path, shared_id, kind, scheduler, begin, end, writes } = target;
+    let mut keys: Keys = vec![("path".into(), text(path)), ("storage".into(), text(kind))];
+    if !scheduler.is_empty() {
+        keys.push(("scheduler".into(), text(scheduler)));
+    }
+    keys.extend(shared_id.iter().map(|id| ("shared_id".to_string(), text(id))));
+    keys.push(("begin_bytes".into(), integer(begin.0)));
+    let known = Some(end.0).filter(|end| *end > 0);
+    keys.extend(known.map(|end| ("end_bytes".to_string(), integer(end))));
+    keys.push(("writes".into(), integer(u8::from(*writes))));
     Value::Object(keys)
 }
 

@@ -39,6 +39,7 @@ pub(super) fn own(node: Node<'_>) -> Extras {
             .and_then(|machine| serde_json::from_value(machine.to_json()).ok()),
         unchecked: node.list("not_checked").map(unchecked).collect(),
         interim: node.flag("interim"),
+        findings_off: node.flag("findings_off"),
         ..Extras::default()
     }
 }

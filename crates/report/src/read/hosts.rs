@@ -1,8 +1,8 @@
 //! A report of many hosts, host by host.
 
 use fiord_stat::hosts::{
-    ALL_CLIENTS, ClockError, HostFacts, HostFailure, HostReport, HostStage, HostTotal, HostsReport,
-    HostsStart, TogetherRate,
+    ALL_CLIENTS, ClockError, HostFacts, HostFailure, HostReport, HostStage, HostTarget, HostTotal,
+    HostsReport, HostsStart, TogetherRate,
 };
 use fiord_stat::report::Report;
 use fiord_types::HostIndex;
@@ -99,7 +99,7 @@ fn host(node: Node<'_>, document: Node<'_>, jobs: &[Node<'_>], flat: &Report) ->
         name: node.text("hostname"),
         port: u16::try_from(node.whole("port")).ok().filter(|port| *port > 0),
         facts: node.has("own_name").then(|| facts(node)),
-        targets: Vec::new(),
+        targets: node.list("targets").map(target).collect(),
         report: Some(report).filter(|report| !report.jobs.is_empty()),
         clock: time("clock_error_ns")
             .map(|bound| ClockError { bound, round_trip: node.nanos("round_trip_ns") }),
@@ -126,6 +126,18 @@ fn host(node: Node<'_>, document: Node<'_>, jobs: &[Node<'_>], flat: &Report) ->
 
 fn stage(words: &str) -> HostStage {
     STAGES.into_iter().find(|stage| stage.words() == words).unwrap_or_default()
+}
+
+fn target(node: Node<'_>) -> HostTarget {
+    HostTarget {
+        path: node.text("path"),
+        shared_id: node.has("shared_id").then(|| node.text("shared_id")),
+        kind: node.text("storage"),
+        scheduler: node.text("scheduler"),
+        begin: node.bytes("begin_bytes"),
+        end: node.bytes("end_bytes"),
+        writes: node.flag("writes"),
+    }
 }
 
 fn facts(node: Node<'_>) -> HostFacts {

@@ -39,6 +39,9 @@ pub struct Extras {
     pub idleness: Option<CpuIdleness>,
     /// Problems that make the results doubtful or invalid.
     pub findings: Vec<Finding>,
+    /// The user switched findings off (`--findings=off`), so nothing was looked for.
+    #[serde(default)]
+    pub findings_off: bool,
     /// Things that the run could not do as asked. Each becomes a finding.
     #[serde(default)]
     pub warnings: Vec<RunWarning>,
