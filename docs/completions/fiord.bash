@@ -792,12 +792,14 @@ _fiord() {
             esac
             ;;
         precondition)
-            options="--random --round= --limit= --passes= --yes --dry-run --restart --state= --hosts= --hostsfile= --ssh= --remote-fiord= --help"
+            options="--random --round= --limit= --passes= --yes --dry-run --restart --state= --format= --output= --hosts= --hostsfile= --ssh= --remote-fiord= --help"
             case $option in
                 --round) words="" ;;
                 --limit) words="" ;;
                 --passes) words="" ;;
                 --state) words="" ;;
+                --format) words="text json" ;;
+                --output) words="" ;;
                 --hosts) words="" ;;
                 --hostsfile) words="" ;;
                 --ssh) words="" ;;

@@ -58,7 +58,7 @@ pub enum ReplayError {
     Tables {
         /// The file.
         path: PathBuf,
-        /// `sweep` or `suite`.
+        /// `sweep`, `suite` or `precondition`.
         what: &'static str,
     },
     /// The result has no samples.
@@ -143,6 +143,9 @@ impl LiveArgs {
             }
             PageResult::Suite(_) => {
                 return Err(ReplayError::Tables { path: path(), what: "suite" });
+            }
+            PageResult::Precondition(_) => {
+                return Err(ReplayError::Tables { path: path(), what: "precondition" });
             }
         };
         run.ok_or_else(|| ReplayError::NoSamples(path()))

@@ -132,7 +132,8 @@
     const zoom = (factor) => {
       const { min, max } = u.scales.x;
       const middle = u.cursor.idx == null ? (min + max) / 2 : xs[u.cursor.idx];
-      u.setScale('x', { min: middle - (middle - min) * factor, max: middle + (max - middle) * factor });
+      const [first, last] = [xs[0], xs[xs.length - 1]];
+      u.setScale('x', { min: Math.max(first, middle - (middle - min) * factor), max: Math.min(last, middle + (max - middle) * factor) });
     };
     const move = (step) => {
       const at = Math.max(0, Math.min(xs.length - 1, (u.cursor.idx == null ? -step : u.cursor.idx) + step));

@@ -36,7 +36,7 @@ fn jobs(content: &PageResult) -> usize {
         PageResult::Hosts(run) => {
             run.hosts.iter().filter_map(|host| host.report.as_ref()).map(|r| r.jobs.len()).sum()
         }
-        PageResult::Sweep(_) | PageResult::Suite(_) => 0,
+        PageResult::Sweep(_) | PageResult::Suite(_) | PageResult::Precondition(_) => 0,
     }
 }
 
@@ -76,6 +76,7 @@ fn element(result: &NamedResult, detail: Detail) -> String {
         }
         PageResult::Sweep(sweep) => json.write_all(sweep.json.as_bytes()),
         PageResult::Suite(suite) => json.write_all(suite.json.as_bytes()),
+        PageResult::Precondition(filled) => json.write_all(filled.json.as_bytes()),
     };
     let mut out = Vec::new();
     let _ = embed(&result.name, &json, &mut out);

@@ -10,8 +10,8 @@ use crate::result::{NamedResult, PageResult};
 use crate::section::element::{PageSection, html};
 use crate::section::view::RunView;
 use crate::section::{
-    curves, devices, findings, generator, job_text, jobs, machine, series, suite, sweep,
-    verification,
+    curves, devices, findings, generator, job_text, jobs, machine, precondition, series, suite,
+    sweep, verification,
 };
 
 #[derive(Template)]
@@ -91,6 +91,7 @@ fn title(result: &NamedResult) -> String {
         }
         PageResult::Sweep(sweep) if result.name.is_empty() => format!("Sweep of {}", sweep.job),
         PageResult::Suite(suite) if result.name.is_empty() => format!("Suite {}", suite.suite),
+        PageResult::Precondition(filled) if result.name.is_empty() => precondition::title(filled),
         _ => result.name.clone(),
     }
 }
@@ -107,6 +108,7 @@ fn when(content: &PageResult) -> String {
     match content {
         PageResult::Run(report) => of_report(report),
         PageResult::Hosts(run) => of_report(&run.all),
+        PageResult::Precondition(filled) => filled.version.clone(),
         PageResult::Sweep(_) | PageResult::Suite(_) => String::new(),
     }
 }
@@ -117,6 +119,7 @@ fn sections(content: &PageResult) -> Vec<PageSection> {
         PageResult::Hosts(run) => of_run(&RunView::of_hosts(run)),
         PageResult::Sweep(sweep) => sweep::sections(sweep),
         PageResult::Suite(suite) => suite::sections(suite),
+        PageResult::Precondition(filled) => precondition::sections(filled),
     }
 }
 

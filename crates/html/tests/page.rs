@@ -9,7 +9,7 @@ use fiord_html::result::{self, PageResult};
 use fiord_report::embedded::embedded;
 use fiord_types::Dir;
 
-use fixture::{full, hosts, job, named, run, sweep};
+use fixture::{damaged, full, hosts, job, named, precondition, run, suite, sweep};
 
 /// The anchors of the sections of a page, in order.
 fn sections(page: &str) -> Vec<&str> {
@@ -150,6 +150,59 @@ fn several_results_are_chapters_of_one_page() {
     assert_eq!(names, ["sweep.json", "run.json"]);
 }
 
+#[test]
+fn a_page_of_preconditioning_is_read_back() {
+    let results = result::read("", &precondition()).unwrap();
+    let text = page(&results);
+    assert_eq!(sections(&text), ["machine", "results", "rounds", "passes"]);
+    for words in
+        ["Preconditioning of 2 devices", "not steady", "class=\"steady\"", "nvme0n1p1 (ext4)"]
+    {
+        assert!(text.contains(words), "{words}");
+    }
+    assert_eq!(page(&result::read("", &text).unwrap()), text);
+    let later = precondition().replace("\"precondition\": 1", "\"precondition\": 2");
+    let error = result::read("", &later).unwrap_err().to_string();
+    assert!(error.contains("later version") && error.contains("To fix:"), "{error}");
+}
+
+#[test]
+fn a_chart_of_a_suite_names_the_values_of_its_option() {
+    let text = page(&result::read("", &suite()).unwrap());
+    assert_eq!(sections(&text), ["findings", "machine", "suite"]);
+    let chart = text.split("<svg class=\"chart lines").nth(1).unwrap();
+    for name in ["1", "2", "4", "8", "16"] {
+        assert!(chart.contains(&format!("\">{name}</text>")), "{name}");
+    }
+}
+
+/// A page says that findings were switched off, and not that there are none.
+#[test]
+fn findings_that_were_not_looked_for_are_not_praised() {
+    let off = "Findings were switched off";
+    let text = page(&[run(damaged())]);
+    assert!(text.contains(off) && !text.contains("No findings"));
+    assert!(text.contains(">switched off</span>"), "the number in large type");
+    let back = fiord_report::read(&text).unwrap();
+    assert!(back.extras.findings_off);
+    let mut hosts = hosts();
+    hosts.hosts[0].report.as_mut().unwrap().extras.findings_off = true;
+    hosts.all.extras.findings.clear();
+    hosts
+        .hosts
+        .iter_mut()
+        .filter_map(|h| h.report.as_mut())
+        .for_each(|r| r.extras.findings.clear());
+    assert!(page(&[named(PageResult::Hosts(Box::new(hosts)))]).contains(off));
+}
+
+#[test]
+fn the_map_of_bad_extents_shows_the_whole_file() {
+    let text = page(&[run(damaged())]);
+    assert!(text.contains("All 4.00\u{202f}GiB of the file in eight rows"));
+    assert!(text.contains("to the end of the last bad extent"), "the size of the other is unknown");
+}
+
 /// 1,000 jobs with as many windows as the jobs of such a run have at most, and the time that this takes.
 #[test]
 fn a_thousand_jobs_fit_into_five_megabytes() {
@@ -238,5 +291,87 @@ fn colours_have_contrast() {
         let up = shades.windows(2).all(|pair| pair[0] < pair[1]);
         let down = shades.windows(2).all(|pair| pair[0] > pair[1]);
         assert!(up || down, "{shades:?}");
+    }
+}
+
+/// The colours of a block of the style sheet in linear light, by name.
+fn linear(block: &str) -> Vec<(String, [f64; 3])> {
+    let one = |part: &str| {
+        let (name, value) = part.trim().split_once(": #")?;
+        let byte = |at: usize| u8::from_str_radix(value.trim().get(at..at + 2)?, 16).ok();
+        let light = |byte: u8| {
+            let share = f64::from(byte) / 255.0;
+            if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        let rgb = [byte(0)?, byte(2)?, byte(4)?].map(light);
+        Some((name.trim_start_matches("--").to_owned(), rgb))
+    };
+    block.split(';').filter_map(one).collect()
+}
+
+fn transformed(matrix: [[f64; 3]; 3], colour: [f64; 3]) -> [f64; 3] {
+    matrix.map(|row| row.iter().zip(colour).map(|(a, b)| a * b).sum())
+}
+
+/// CIE L*a*b* (D65) of a colour in linear light.
+fn lab(colour: [f64; 3]) -> [f64; 3] {
+    let xyz = transformed(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]],
+        colour.map(|share| share.clamp(0.0, 1.0)),
+    );
+    let f = |t: f64| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+    let [x, y, z] = [f(xyz[0] / 0.9505), f(xyz[1]), f(xyz[2] / 1.089)];
+    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+}
+
+/// The colours of curves can be told apart with each kind of colour blindness (Machado, Oliveira and Fernandes 2009, severity
+/// 1). Dashes and the order of the legend are a second difference.
+#[test]
+fn curves_differ_for_the_colour_blind() {
+    let kinds = [
+        ("all colours", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+        (
+            "protanopia",
+            [
+                [0.152286, 1.052583, -0.204868],
+                [0.114503, 0.786281, 0.099216],
+                [-0.003882, -0.048116, 1.051998],
+            ],
+        ),
+        (
+            "deuteranopia",
+            [
+                [0.367322, 0.860646, -0.227968],
+                [0.280085, 0.672501, 0.047413],
+                [-0.011820, 0.042940, 0.968881],
+            ],
+        ),
+        (
+            "tritanopia",
+            [
+                [1.255528, -0.076749, -0.178779],
+                [-0.078411, 0.930809, 0.147602],
+                [0.004733, 0.691367, 0.303900],
+            ],
+        ),
+    ];
+    let sheet = include_str!("../assets/page.css");
+    for block in sheet.split('{').filter(|block| block.contains("--c0: #")) {
+        let colours = linear(block.split('}').next().unwrap());
+        let of = |number: usize| {
+            let name = format!("c{number}");
+            colours.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("{name}")).1
+        };
+        for (kind, matrix) in kinds {
+            let seen = |number| lab(transformed(matrix, of(number)));
+            let apart = |a: usize, b: usize| {
+                let (a, b) = (seen(a), seen(b));
+                a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+            };
+            let pairs = (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b)));
+            for (a, b) in pairs {
+                assert!(apart(a, b) >= 10.0, "{kind}: c{a} and c{b} are {:.1} apart", apart(a, b));
+            }
+        }
     }
 }

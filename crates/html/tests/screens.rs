@@ -1,145 +1,199 @@
-//! Pages in a real browser: light, dark, narrow, wide and on paper. Skipped with a message without Chromium.
+//! Pages in a real browser: light, dark, narrow, wide and on paper; keys, pointer and focus. Skipped with a message without
+//! Chromium.
 //!
 //! The pictures are in `target/tmp/screens`. Look at them after a change of the page.
 
+mod browser;
 mod fixture;
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use fiord_html::page::page;
 use fiord_html::result::{self, PageResult};
+use serde_json::json;
 
-use fixture::{full, hosts, named, run, sweep};
+use browser::{Browser, Look};
+use fixture::{damaged, full, hosts, named, precondition, run, suite, sweep};
 
-/// How long a browser may take. Tests share the machine.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIGHT: Look = Look { width: 1300, dark: false, print: false };
 
-/// The browser's command, if it is installed.
-fn browser() -> Option<&'static str> {
-    let works = |name: &&str| {
-        let quiet = Command::new(name)
-            .arg("--version")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        quiet.is_ok_and(|status| status.success())
-    };
-    ["chromium", "chromium-browser", "google-chrome"].into_iter().find(works)
-}
+/// The charts that a script makes zoomable have been drawn.
+const DRAWN: &str = "[...document.querySelectorAll('svg.chart.lines')].every(svg => \
+                     svg.classList.contains('replaced') || svg.querySelector('circle.dot'))";
 
-/// Waits for the browser, and ends it if it takes too long. Returns its standard output.
-fn finish(mut child: Child) -> String {
-    let mut out = child.stdout.take().expect("standard output is a pipe");
-    let reader = std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = out.read_to_string(&mut text);
-        text
-    });
-    let begin = Instant::now();
-    loop {
-        match child.try_wait().expect("the browser is a child") {
-            Some(_) => break,
-            None if begin.elapsed() > LIMIT => {
-                let _ = child.kill();
-                let _ = child.wait();
-                panic!("the browser took longer than {LIMIT:?}");
-            }
-            None => std::thread::sleep(Duration::from_millis(20)),
-        }
-    }
-    reader.join().expect("reading does not panic")
-}
-
-/// Opens a page with these arguments. Returns the standard output of the browser.
-fn open(browser: &str, directory: &Path, page: &Path, arguments: &[String]) -> String {
-    let profile = directory.join("profile");
-    let child = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--no-first-run",
-        ])
-        .args([
-            "--virtual-time-budget=4000",
-            "--run-all-compositor-stages-before-draw",
-            "--no-pdf-header-footer",
-        ])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .args(arguments)
-        .arg(format!("file://{}", page.display()))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    finish(child.expect("the browser starts"))
-}
-
-fn directory() -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screens");
+fn directory(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&directory).expect("the directory of pictures");
     directory
 }
 
-#[test]
-fn pages_look_right_in_a_browser() {
-    let Some(browser) = browser() else {
-        eprintln!("skipped: this test needs Chromium (apt install chromium)");
-        return;
-    };
-    let directory = directory();
-    let pages = [
+/// The pages, each with a name.
+fn pages() -> Vec<(&'static str, String)> {
+    let read = |name: &str, text: &str| result::read(name, text).expect("results");
+    vec![
         ("run", page(&[run(full())])),
         ("hosts", page(&[named(PageResult::Hosts(Box::new(hosts())))])),
-        ("sweep", page(&result::read("sweep.json", &sweep()).expect("the results of a sweep"))),
+        ("sweep", page(&read("sweep.json", &sweep()))),
+        ("suite", page(&read("", &suite()))),
+        ("precondition", page(&read("", &precondition()))),
+        ("verification", page(&[run(damaged())])),
+    ]
+}
+
+#[test]
+fn pages_look_right_in_a_browser() {
+    let directory = directory("screens");
+    let Some(mut browser) = Browser::start(&directory) else { return };
+    let looks = [
+        ("light", LIGHT),
+        ("dark", Look { dark: true, ..LIGHT }),
+        ("narrow", Look { width: 400, ..LIGHT }),
+        ("wide", Look { width: 2200, ..LIGHT }),
+        ("print", Look { width: 794, print: true, ..LIGHT }),
     ];
-    for (name, text) in &pages {
+    for (name, text) in pages() {
         let file = directory.join(format!("{name}.html"));
         fs::write(&file, text).expect("the page is written");
-        let shoot = |what: &str, width: u32, dark: bool| {
-            let picture = directory.join(format!("{name}-{what}.png"));
-            let _ = fs::remove_file(&picture);
-            let scheme = if dark { "0" } else { "1" };
-            let arguments = [
-                format!("--window-size={width},3000"),
-                format!("--blink-settings=preferredColorScheme={scheme}"),
-                format!("--screenshot={}", picture.display()),
-            ];
-            open(browser, &directory, &file, &arguments);
-            let bytes = fs::read(&picture).expect("a picture");
-            assert!(
-                bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000,
-                "{what}: {}",
-                bytes.len()
-            );
-            bytes
-        };
-        let light = shoot("light", 1300, false);
-        // Each picture takes seconds, and the other pages consist of the same parts.
-        if *name != "run" {
-            continue;
+        let mut pictures = Vec::new();
+        for (what, look) in looks {
+            browser.open(&file, look);
+            browser.wait(DRAWN);
+            let picture = browser.picture();
+            assert!(picture.starts_with(b"\x89PNG"), "{name}, {what}");
+            fs::write(directory.join(format!("{name}-{what}.png")), &picture).expect("a picture");
+            pictures.push(picture);
+            // Only tables and charts may be wider than a window, and they have a scroll bar of their own.
+            let spills = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+            assert!(spills.as_i64().is_some_and(|n| n <= 0), "{name}, {what}: {spills} too wide");
+            let cut = browser.evaluate(CUT_OFF);
+            assert_eq!(cut, json!([]), "{name}, {what}: labels leave their chart");
         }
-        assert_ne!(light, shoot("dark", 1300, true), "dark differs from light");
-        shoot("narrow", 480, false);
-        shoot("wide", 2200, false);
-        let paper = directory.join(format!("{name}-print.pdf"));
-        open(browser, &directory, &file, &[format!("--print-to-pdf={}", paper.display())]);
-        assert!(fs::read(&paper).expect("a document").starts_with(b"%PDF"));
-        scripts_run(&open(browser, &directory, &file, &["--dump-dom".into()]));
+        assert_ne!(pictures[0], pictures[1], "{name}: dark differs from light");
+        let paper = browser.paper();
+        assert!(paper.starts_with(b"%PDF"), "{name}");
+        fs::write(directory.join(format!("{name}-print.pdf")), paper).expect("a document");
     }
 }
 
-/// The charts became zoomable, so the policy allows the scripts and the scripts have no error.
-fn scripts_run(dom: &str) {
-    assert!(
-        !dom.contains("id=\"theme\" type=\"button\" hidden"),
-        "the script of the page did not end"
-    );
-    assert!(dom.contains("u-wrap"), "the chart library drew nothing");
-    assert!(dom.contains("Arrow keys read values"), "charts explain their keys");
+/// The labels of charts of which a part lies outside of the chart.
+const CUT_OFF: &str = "[...document.querySelectorAll('svg.chart')].filter(svg => svg.clientWidth > 0).flatMap(svg => { \
+    const all = svg.getBoundingClientRect(); \
+    return [...svg.querySelectorAll('text')].filter(text => { const box = text.getBoundingClientRect(); \
+        return box.left < all.left - 1 || box.right > all.right + 1 || box.top < all.top - 1 || box.bottom > all.bottom + 1; \
+    }).map(text => text.textContent); })";
+
+/// What has the focus: a name, whether an outline shows it, and whether it is within the window.
+const FOCUSED: &str = "(() => { const e = document.activeElement; const box = e.getBoundingClientRect(); \
+    const look = getComputedStyle(e); \
+    return { name: e.id || e.className || e.tagName.toLowerCase() + ':' + e.textContent.trim().slice(0, 30), \
+        outlined: look.outlineStyle !== 'none' && parseFloat(look.outlineWidth) >= 2, \
+        seen: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth, \
+        body: e === document.body }; })()";
+
+/// The curves of the first chart that can be zoomed, as they are drawn.
+const DRAWING: &str = "document.querySelector('.plot canvas').toDataURL()";
+
+/// The values below the first chart that can be zoomed.
+const READING: &str =
+    "[...document.querySelectorAll('.plot')][0].querySelector('.u-legend').textContent";
+
+#[test]
+fn every_control_is_reached_with_the_tab_key_and_shows_its_focus() {
+    let directory = directory("keys");
+    let Some(mut browser) = Browser::start(&directory) else { return };
+    let file = directory.join("run.html");
+    fs::write(&file, page(&[run(full())])).expect("the page is written");
+    browser.open(&file, LIGHT);
+    browser.wait(DRAWN);
+    // As on a screen: what is not seen must be scrolled to.
+    browser.resize(1300, 700);
+    let mut names = Vec::new();
+    loop {
+        browser.key("Tab");
+        let focused = browser.evaluate(FOCUSED);
+        // Behind the last control, the focus leaves the page.
+        if focused["body"] == json!(true) || names.len() > 300 {
+            break;
+        }
+        let name = focused["name"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(focused["outlined"], json!(true), "{name} has no visible focus");
+        assert_eq!(focused["seen"], json!(true), "{name} is not in view");
+        names.push(name);
+    }
+    assert_eq!(&names[..2], ["skip", "theme"]);
+    let count = |name: &str| names.iter().filter(|known| *known == name).count();
+    let all = |browser: &mut Browser, selector: &str| {
+        let found = format!(
+            "[...document.querySelectorAll('{selector}')].filter(e => e.checkVisibility()).length"
+        );
+        browser.evaluate(&found).as_u64().map_or(0, |n| n as usize)
+    };
+    let plots = all(&mut browser, ".plot");
+    assert!(plots > 3 && count("plot") == plots, "{plots} charts: {names:?}");
+    assert_eq!(count("scroll"), all(&mut browser, ".scroll"), "{names:?}");
+    let summaries = names.iter().filter(|name| name.starts_with("summary:")).count();
+    assert_eq!(summaries, all(&mut browser, "summary"), "{names:?}");
+    // The button of the theme works with a key.
+    let theme = "document.documentElement.dataset.theme";
+    browser.evaluate("document.getElementById('theme').focus()");
+    browser.key("Enter");
+    assert_eq!(browser.evaluate(theme), json!("dark"));
+    browser.key("Enter");
+    assert_eq!(browser.evaluate(theme), json!("light"));
+}
+
+#[test]
+fn charts_are_read_and_zoomed_with_keys_and_with_the_pointer() {
+    let directory = directory("zoom");
+    let Some(mut browser) = Browser::start(&directory) else { return };
+    let file = directory.join("run.html");
+    fs::write(&file, page(&[run(full())])).expect("the page is written");
+    browser.open(&file, LIGHT);
+    browser.wait(DRAWN);
+    let whole = browser.evaluate(DRAWING);
+    let nothing = browser.evaluate(READING);
+    browser.evaluate("document.querySelector('.plot').focus()");
+    browser.key("ArrowRight");
+    browser.wait(&format!("{READING} !== {nothing}"));
+    let first = browser.evaluate(READING);
+    browser.key("ArrowRight");
+    browser.wait(&format!("{READING} !== {first}"));
+    browser.key("+");
+    browser.wait(&format!("{DRAWING} !== {whole}"));
+    // Zooming out ends with the whole chart, and does not go on into nothing.
+    (0..4).for_each(|_| browser.key("-"));
+    browser.wait(&format!("{DRAWING} === {whole}"));
+    browser.key("+");
+    browser.wait(&format!("{DRAWING} !== {whole}"));
+    browser.key("0");
+    browser.wait(&format!("{DRAWING} === {whole}"));
+
+    let area = "(() => { const box = document.querySelector('.plot .u-over').getBoundingClientRect(); \
+                return [box.left, box.top, box.width, box.height]; })()";
+    let area = browser.evaluate(area);
+    let number = |at: usize| area[at].as_f64().expect("a number");
+    let at = |share: f64| (number(0) + share * number(2), number(1) + number(3) / 2.0);
+    let before = browser.evaluate(READING);
+    browser.pointer("mouseMoved", at(0.7), 0);
+    browser.wait(&format!("{READING} !== {before}"));
+    browser.pointer("mouseMoved", at(0.3), 0);
+    browser.pointer("mousePressed", at(0.3), 1);
+    browser.pointer("mouseMoved", at(0.45), 1);
+    browser.pointer("mouseMoved", at(0.6), 1);
+    browser.pointer("mouseReleased", at(0.6), 1);
+    browser.wait(&format!("{DRAWING} !== {whole}"));
+    for clicks in [1, 2] {
+        browser.pointer("mousePressed", at(0.5), clicks);
+        browser.pointer("mouseReleased", at(0.5), clicks);
+    }
+    browser.wait(&format!("{DRAWING} === {whole}"));
+
+    // A heat map says what lies below the pointer.
+    let map = "(() => { const e = document.querySelector('svg.heat'); e.scrollIntoView({block: 'center'}); \
+               const box = e.getBoundingClientRect(); return [box.left + box.width / 2, box.top + box.height / 2]; })()";
+    let map = browser.evaluate(map);
+    let place = (map[0].as_f64().expect("a number"), map[1].as_f64().expect("a number"));
+    browser.pointer("mouseMoved", place, 0);
+    browser.wait("document.querySelector('.readout')?.textContent.includes('·') === true");
 }

@@ -1,8 +1,9 @@
 //! Writes one device with jobs, one extent at a time, so that the progress is known after any
 //! interruption.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fiord_app::{Prepared, RunOutcome, RunSettings};
 use fiord_job::load::MachineLoader;
@@ -14,6 +15,7 @@ use fiord_types::{Bytes, Errno, Nanos};
 use crate::amount::decimal_short;
 use crate::precondition::PreconditionArgs;
 use crate::precondition::bars::Bar;
+use crate::precondition::record::{FillRecord, RoundRecorder};
 use crate::precondition::state::{FillPosition, ProgressFile, StateError};
 use crate::precondition::target::FillTarget;
 use crate::rejected::{self, Rejected};
@@ -115,18 +117,22 @@ pub(crate) struct DeviceFiller<'a> {
     pub store: &'a ProgressFile,
     pub stop: &'a AtomicBool,
     pub bar: Bar,
+    pub record: RefCell<FillRecord>,
 }
 
 impl DeviceFiller<'_> {
-    /// Writes from `place` to the end.
-    pub(super) fn run(&self, mut place: FillPosition) -> Result<FillEnd, FillError> {
-        let begun = Instant::now();
-        let mut written = Bytes::ZERO;
+    /// Writes from `place` to the end. The record is complete up to an error, too.
+    pub(super) fn run(self, place: FillPosition) -> (Result<FillEnd, FillError>, FillRecord) {
+        let end = self.write(place);
+        (end, self.record.into_inner())
+    }
+
+    fn write(&self, mut place: FillPosition) -> Result<FillEnd, FillError> {
         while place.passes < self.args.passes {
             self.bar.pass(place.passes + 1, self.args.passes);
+            self.record.borrow_mut().pass(place.passes + 1, self.args.passes);
             while place.position < self.target.size {
                 let done = self.write_extent(place.position)?;
-                written += done;
                 place.position += done;
                 self.store.put(&self.target.key, place)?;
                 if self.stopped() && place.position < self.target.size {
@@ -140,14 +146,15 @@ impl DeviceFiller<'_> {
                 return Ok(self.stopped_at(place));
             }
         }
-        let seconds = begun.elapsed().as_secs_f64();
         let random = if self.args.random { Some(self.settle()?) } else { None };
         if random.is_some_and(|(_, steady)| !steady) && self.stopped() {
             return Ok(self.stopped_at(place));
         }
         self.store.forget(&self.target.key)?;
         self.bar.done("written");
-        Ok(FillEnd::Written { bytes: written, seconds, random })
+        let record = self.record.borrow();
+        let seconds = record.write_time.as_secs_f64();
+        Ok(FillEnd::Written { bytes: record.written, seconds, random })
     }
 
     /// Maximum duration of the random writes.
@@ -179,7 +186,13 @@ impl DeviceFiller<'_> {
         line.extend([format!("--offset={}", position.0), format!("--size={}", len.0)]);
         // Data in a volatile write cache does not count as written.
         line.push("--end_fsync=1".into());
-        let result = self.job(&line, Some((position, position + len)))?;
+        let from = self.record.borrow().now();
+        let (bar, end) = (&self.bar, position + len);
+        let result = self.job(&line, &mut |event| {
+            if let EventKind::Progress(progress) = &event.kind {
+                bar.filling(progress, (position, end));
+            }
+        })?;
         let job = result.report.jobs.first();
         let done: Bytes =
             job.map_or(Bytes::ZERO, |job| job.dirs.iter().map(|dir| dir.io_bytes).sum());
@@ -187,7 +200,9 @@ impl DeviceFiller<'_> {
             return Err(FillError::NoData(position));
         }
         // Every issued I/O is complete, so the written bytes are contiguous.
-        Ok(done.min(len))
+        let done = done.min(len);
+        self.record.borrow_mut().extent(from, done, block);
+        Ok(done)
     }
 
     /// The largest block size that divides the remaining bytes of the device.
@@ -206,9 +221,24 @@ impl DeviceFiller<'_> {
             "--steadystate=pts:iops".into(),
             format!("--steadystate_check_interval={}s", self.args.round),
         ]);
-        let result = self.job(&line, None)?;
+        let (bar, limit) = (&self.bar, self.limit());
+        let round = Nanos::from_secs(self.args.round);
+        let mut rounds = RoundRecorder::new(round, Nanos::from_secs(limit.as_secs()));
+        let result = self.job(&line, &mut |event| {
+            let EventKind::Progress(progress) = &event.kind else { return };
+            bar.settling(progress, limit);
+            progress.jobs.iter().for_each(|job| rounds.at(event.elapsed, &job.totals));
+        })?;
         let job = result.report.jobs.first();
         let steady = job.and_then(|job| job.steady_state.as_ref());
+        let written = job.into_iter().flat_map(|job| &job.dirs);
+        let counts = written.fold((0, Bytes::ZERO), |(ios, bytes), dir| {
+            (ios + dir.total_ios, bytes.saturating_add(dir.io_bytes))
+        });
+        let runtime = job.map_or(Nanos::ZERO, |job| {
+            job.dirs.iter().map(|dir| dir.runtime).max().unwrap_or_default()
+        });
+        self.record.borrow_mut().random = Some(rounds.end(runtime, counts, steady));
         let attained = steady.is_some_and(|steady| steady.attained);
         let iops = match steady.filter(|steady| steady.attained) {
             Some(steady) => steady.iops_mean,
@@ -243,12 +273,11 @@ impl DeviceFiller<'_> {
         ]
     }
 
-    /// Runs a job and updates the bar meanwhile. `extent`: the first and last byte that it writes; `None` for
-    /// random writes.
+    /// Runs a job, whose events `watch` sees.
     fn job(
         &self,
         line: &[String],
-        extent: Option<(Bytes, Bytes)>,
+        watch: &mut (dyn FnMut(&Event) + Send),
     ) -> Result<RunOutcome, FillError> {
         let invocation = rejected::parse(line, &mut MachineLoader)?;
         let jobs = Prepared::of(&invocation).map_err(Rejected)?;
@@ -256,12 +285,7 @@ impl DeviceFiller<'_> {
         let settings = RunSettings { progress: Some(UPDATE.0), ..RunSettings::default() };
         let stopped = || self.stopped();
         let run = |events: &EventSender| jobs.run(settings, events, &mut interrupts, &stopped);
-        let draw = |event: Event| match (event.kind, extent) {
-            (EventKind::Progress(progress), Some(extent)) => self.bar.filling(&progress, extent),
-            (EventKind::Progress(progress), None) => self.bar.settling(&progress, self.limit()),
-            _ => {}
-        };
-        let outcome = observe(draw, run)?;
+        let outcome = observe(|event: Event| watch(&event), run)?;
         match outcome.errors.first() {
             Some((_, error)) => Err(error.clone().into()),
             None if !outcome.stuck.is_empty() => Err(FillError::Stuck),

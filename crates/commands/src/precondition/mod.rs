@@ -7,6 +7,8 @@
 //! | how is a device written, one extent after another | `fill.rs` |
 //! | how far is each device written, so that a later call can resume | [`state`] |
 //! | how are progress bars drawn | `bars.rs` |
+//! | how fast was it written, in which rounds | `record.rs` |
+//! | which results does the command write | `output.rs` |
 //! | how are the devices of many hosts filled | `hosts.rs` |
 //!
 //! This module has no I/O loop: [`fiord_run`] runs a job for every extent, with one thread for each
@@ -15,9 +17,12 @@
 mod bars;
 mod fill;
 mod hosts;
+mod output;
+mod record;
 pub mod state;
 pub mod target;
 
+use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +41,9 @@ use crate::session::{CannotPrint, CommandEnd, Session};
 use bars::Bars;
 pub use fill::FillError;
 use fill::{DeviceFiller, FillEnd};
+pub use output::PreconditionFormat;
+use output::{FilledDevice, Output};
+use record::FillRecord;
 use state::{FillPosition, ProgressFile, StateError};
 use target::{FillTarget, Unsuitable};
 
@@ -60,6 +68,20 @@ pub enum PreconditionError {
     /// The hosts cannot run the command.
     #[error(transparent)]
     OverSsh(#[from] OverSshError),
+    /// The file of `--output` cannot be created.
+    #[error("--output: {0}")]
+    Create(#[source] fiord_sys::Error),
+    /// The file of `--output` cannot be written.
+    #[error("--output: {}: {}", .0.display(), Errno::explain(.1))]
+    Write(PathBuf, #[source] io::Error),
+    /// The results of a host cannot be read.
+    #[error("the results of host {host} cannot be read: {source}")]
+    OfHost {
+        /// The host.
+        host: String,
+        /// The cause.
+        source: serde_json::Error,
+    },
     /// The outcome cannot be written.
     #[error(transparent)]
     Print(#[from] CannotPrint),
@@ -100,16 +122,24 @@ pub struct PreconditionArgs {
     /// File that records the progress [default: below $XDG_STATE_HOME or ~/.local/state].
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// Output format. `fiord report` makes a page from JSON.
+    #[arg(long, value_enum, default_value = "text")]
+    format: PreconditionFormat,
+    /// Write the results to this file.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     hosts: SshArgs,
 }
 
 impl PreconditionArgs {
-    /// The arguments of the command on one of many hosts, with one more option.
-    fn on_host(&self, option: &str) -> Vec<String> {
+    /// The arguments of the command on one of many hosts, with one more option. `format` is that of the host's results.
+    fn on_host(&self, option: &str, format: PreconditionFormat) -> Vec<String> {
         let mut words = vec!["precondition".to_owned(), option.to_owned()];
         words.extend(self.random.then(|| "--random".to_owned()));
         words.extend(self.restart.then(|| "--restart".to_owned()));
+        let json = format == PreconditionFormat::Json;
+        words.extend(json.then(|| "--format=json".to_owned()));
         let numbers =
             [("round", self.round), ("limit", self.limit), ("passes", self.passes.into())];
         words.extend(numbers.map(|(name, value)| format!("--{name}={value}")));
@@ -142,22 +172,26 @@ pub fn run(
         false => store.place(&target.key, target.size),
     };
     let places: Vec<FillPosition> = targets.iter().map(place).collect();
+    let text = args.format == PreconditionFormat::Text;
     // With a question or bars the description goes to standard error; without them it is part of
     // the result.
-    let to =
-        if args.dry_run || (args.yes && !terminal) { &mut session.out } else { &mut session.err };
-    if !args.attended {
+    let is_result = args.dry_run || (args.yes && !terminal);
+    if !args.attended && (text || !is_result) {
+        let to = if is_result { &mut session.out } else { &mut session.err };
         describe(to, &targets, &places)?;
     }
-    // Check that progress can be saved before any data is lost.
+    // Check that progress and results can be saved before any data is lost.
     store.check()?;
+    let mut output = Output::open(args)?;
     if args.dry_run {
-        return Ok(CommandEnd::Done);
+        let devices = targets.into_iter().map(FilledDevice::untouched).collect();
+        return output.conclude(devices, session);
     }
     consent::obtain(args.yes || args.attended, session.ask)?;
     let bars = Bars::new(terminal);
     let ends = write_all(args, interrupts, &bars, (&targets, &places), &store);
-    summary(session, &targets, &ends)
+    let device = |(target, (end, record))| FilledDevice { target, end: Some(end), record };
+    output.conclude(targets.into_iter().zip(ends).map(device).collect(), session)
 }
 
 /// Says which data will be lost.
@@ -176,6 +210,9 @@ fn describe(
     warn(to, &format!("All data on {what} will be lost.\n"))
 }
 
+/// The outcome of a target.
+type FillResult = (Result<FillEnd, FillError>, FillRecord);
+
 /// Writes all targets in parallel. Returns the outcome of each.
 fn write_all(
     args: &PreconditionArgs,
@@ -183,7 +220,7 @@ fn write_all(
     bars: &Bars,
     (targets, places): (&[FillTarget], &[FillPosition]),
     store: &ProgressFile,
-) -> Vec<Result<FillEnd, FillError>> {
+) -> Vec<FillResult> {
     let stop = AtomicBool::new(false);
     let input_ended = args.attended.then(over_ssh::input_end);
     std::thread::scope(|scope| {
@@ -193,7 +230,9 @@ fn write_all(
             .map(|(target, place)| {
                 let bar = bars.add(&target.name, target.size, place.position);
                 let (stop, place) = (&stop, *place);
-                let filler = move || DeviceFiller { args, target, store, stop, bar }.run(place);
+                let record = RefCell::new(FillRecord::new());
+                let filler =
+                    move || DeviceFiller { args, target, store, stop, bar, record }.run(place);
                 scope.spawn(filler)
             })
             .collect();
@@ -205,36 +244,10 @@ fn write_all(
             std::thread::sleep(Duration::from_millis(50));
         }
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or(Err(FillError::Panicked))
+            thread.join().unwrap_or_else(|_| (Err(FillError::Panicked), FillRecord::new()))
         };
         threads.into_iter().map(join).collect()
     })
-}
-
-/// Prints a line for each target. Returns the overall outcome.
-fn summary(
-    session: &mut Session<'_>,
-    targets: &[FillTarget],
-    ends: &[Result<FillEnd, FillError>],
-) -> Result<CommandEnd, PreconditionError> {
-    let mut end = CommandEnd::Done;
-    let mut unsteady = false;
-    for (target, ended) in targets.iter().zip(ends) {
-        match ended {
-            Ok(ended) => {
-                session.print(&format!("{}: {}\n", target.name, ended.words(target.size)))?;
-                if matches!(ended, FillEnd::Stopped { .. }) && end == CommandEnd::Done {
-                    end = CommandEnd::Stopped;
-                }
-                unsteady |= ended.is_unsteady();
-            }
-            Err(what) => {
-                session.report(format_args!("{}: {what}", target.name));
-                end = CommandEnd::Failed;
-            }
-        }
-    }
-    Ok(if unsteady && end == CommandEnd::Done { CommandEnd::NotSteady } else { end })
 }
 
 /// Prints a warning that the user must be able to read before data is lost.

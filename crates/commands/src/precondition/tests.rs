@@ -22,12 +22,7 @@ fn place(name: &str) -> PathBuf {
     path
 }
 
-fn run_on(
-    place: &std::path::Path,
-    more: &[&str],
-    answer: Answer,
-    interrupts: &mut dyn Interrupts,
-) -> (Result<CommandEnd, PreconditionError>, String, String) {
+fn arguments(place: &std::path::Path, more: &[&str]) -> PreconditionArgs {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
@@ -38,7 +33,16 @@ fn run_on(
     let own = more.iter().any(|word| word.starts_with("--state="));
     let state = (!own).then_some(state.as_str());
     let line = ["x", &file].into_iter().chain(state).chain(more.iter().copied());
-    let args = <Line as clap::Parser>::parse_from(line).args;
+    <Line as clap::Parser>::parse_from(line).args
+}
+
+fn run_on(
+    place: &std::path::Path,
+    more: &[&str],
+    answer: Answer,
+    interrupts: &mut dyn Interrupts,
+) -> (Result<CommandEnd, PreconditionError>, String, String) {
+    let args = arguments(place, more);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let ask = &mut Scripted::new(answer);
     let end = run(&args, &mut Session { out: &mut out, err: &mut err, ask }, interrupts, false);
@@ -209,11 +213,14 @@ fn a_limit_before_the_steady_state_is_another_end() {
     let place = place("limit");
     fs::write(place.join("f"), [0; 4096]).unwrap();
     let targets = target::all(&[place.join("f")]).unwrap();
+    let output = || Output::open(&arguments(&place, &[])).unwrap();
     let end_of = |ended: Result<FillEnd, FillError>| {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let ask = &mut Scripted::new(Answer::No);
         let mut session = Session { out: &mut out, err: &mut err, ask };
-        summary(&mut session, &targets, &[ended]).unwrap()
+        let target = targets[0].clone();
+        let device = FilledDevice { target, end: Some(ended), record: FillRecord::new() };
+        output().conclude(vec![device], &mut session).unwrap()
     };
     let written = |steady| FillEnd::Written {
         bytes: Bytes(4096),
@@ -224,4 +231,63 @@ fn a_limit_before_the_steady_state_is_another_end() {
     assert_eq!(end_of(Ok(written(false))), CommandEnd::NotSteady);
     assert_eq!(end_of(Err(FillError::Stuck)), CommandEnd::Failed);
     fs::remove_dir_all(&place).unwrap();
+}
+
+/// The document of `--format=json`, read back from the page that is made of it.
+fn document(text: &str) -> fiord_html::result::PreconditionDocument {
+    use fiord_html::result::{PageResult, read};
+    let results = read("", text).unwrap();
+    let page = fiord_html::page::page(&results);
+    assert!(page.contains("Preconditioning of"));
+    let mut again = read("", &page).unwrap();
+    match again.remove(0).content {
+        PageResult::Precondition(filled) => *filled,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_result_as_json_has_passes_rounds_and_the_steady_window() {
+    use fiord_html::result::FilledState;
+    let place = place("json");
+    fs::write(place.join("f"), vec![0u8; 3 << 20]).unwrap();
+    let more = ["--yes", "--format=json", "--passes=2", "--random", "--round=1", "--limit=1"];
+    let (end, out, err) = run_on(&place, &more, Answer::NoTerminal, &mut NoInterrupts);
+    let end = end.unwrap();
+    assert_eq!(err, "");
+    let filled = document(&out);
+    let target = &filled.targets[0];
+    assert_eq!((target.size, target.written), (Bytes(3 << 20), Bytes(6 << 20)));
+    let names: Vec<&str> = target.passes.iter().map(|pass| pass.name.as_str()).collect();
+    assert_eq!(names, ["1/2", "2/2"]);
+    assert!(target.passes.iter().all(|pass| pass.extents.iter().all(|e| e.bw > Bytes::ZERO)));
+    let random = target.random.as_ref().unwrap();
+    // A slow machine may not become steady within the limit.
+    assert!(!random.rounds.is_empty() && random.rounds[0].iops > 0.0, "{random:?}");
+    assert!(random.rounds.windows(2).all(|pair| pair[0].to == pair[1].from), "{random:?}");
+    let attained = random.window.as_ref().is_some_and(|window| window.attained);
+    let state = if attained { FilledState::Written } else { FilledState::NotSteady };
+    assert_eq!((target.end, filled.complete), (state, attained));
+    assert_eq!(end == CommandEnd::Done, attained);
+    let from = random.window.as_ref().map(|window| (window.from < window.to, window.iops > 0.0));
+    assert!(from.is_none_or(|sound| sound == (true, true)), "{random:?}");
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[test]
+fn results_go_to_a_file_which_is_created_before_any_data_is_lost() {
+    let place = place("output");
+    fs::write(place.join("f"), vec![7u8; 4096]).unwrap();
+    let missing = format!("--output={}", place.join("none/r.json").display());
+    let (end, ..) = run_on(&place, &["--yes", &missing], Answer::NoTerminal, &mut NoInterrupts);
+    assert!(matches!(end, Err(PreconditionError::Create(_))), "{end:?}");
+    assert!(fs::read(place.join("f")).unwrap().iter().all(|byte| *byte == 7));
+    let file = format!("--output={}", place.join("r.json").display());
+    let dry = ["--dry-run", "--format=json", &file];
+    let (end, out, err) = run_on(&place, &dry, Answer::NoTerminal, &mut NoInterrupts);
+    assert_eq!((end.unwrap(), out.as_str(), err.as_str()), (CommandEnd::Done, "", ""));
+    let filled = document(&fs::read_to_string(place.join("r.json")).unwrap());
+    assert_eq!(filled.targets[0].end, fiord_html::result::FilledState::DryRun);
+    assert!(!filled.complete && filled.targets[0].passes.is_empty());
+    fs::remove_dir_all(place).unwrap();
 }

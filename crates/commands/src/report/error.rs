@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use fiord_html::result::ResultError;
 use fiord_types::Errno;
 
+use crate::runs::store::StoreError;
 use crate::session::CannotPrint;
 
 /// Why `fiord report` wrote no page.
@@ -21,6 +22,28 @@ pub enum ReportError {
         path: PathBuf,
         /// The cause.
         source: io::Error,
+    },
+    /// The results in a directory cannot be read.
+    #[error("cannot read the results in {path}: {source}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        source: StoreError,
+    },
+    /// A directory of a sweep or a suite in which no run is done.
+    #[error("no run in {path} is finished\nTo fix: run the same command again")]
+    NoRuns {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Another directory.
+    #[error(
+        "{path} is not the directory of a sweep or a suite\nTo fix: name the files with the results, such as {path}/*.json"
+    )]
+    NotResults {
+        /// The directory.
+        path: PathBuf,
     },
     /// A file is not text.
     #[error(
@@ -54,9 +77,6 @@ pub enum ReportError {
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound => "check the name",
-        ErrorKind::IsADirectory => {
-            "name a file; `fiord sweep --format=json` prints the results of a directory"
-        }
         _ => "check the permissions of the file",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | which files can it read, and where does the page go | this one |
+//! | which files and directories can it read, and where does the page go | this one |
 //! | which errors are there | `error.rs` |
 
 mod error;
@@ -18,12 +18,16 @@ use fiord_sys::terminal;
 
 pub use error::ReportError;
 
+use crate::runs::store::{self, KeptResults};
 use crate::session::{CommandEnd, Session};
+use crate::sweep::results::SweepResults;
+use crate::sweep::table;
 
 /// Command line of `fiord report`.
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Results: JSON of fiord or fio, terse lines, JSON of a sweep or suite, or pages of `--html`. `-`: standard input.
+    /// Results: JSON of fiord or fio, terse lines, JSON of a sweep, suite or precondition, directories of a sweep or suite, or
+    /// pages of `--html`. `-`: standard input.
     #[arg(required = true, value_name = "RESULT")]
     pub results: Vec<PathBuf>,
     /// File for the page; standard output without it.
@@ -66,16 +70,38 @@ fn text(path: &Path) -> Result<String, ReportError> {
         io::stdin().read_to_string(&mut text).map_err(failed)?;
         return Ok(text);
     }
+    if path.is_dir() {
+        return of_directory(path);
+    }
     let bytes = fs::read(path).map_err(failed)?;
     String::from_utf8(bytes).map_err(|_| ReportError::NotText { path: path.to_owned() })
 }
 
-/// The name of a result: that of its file.
+/// The results in a directory of a sweep or a suite, as JSON.
+fn of_directory(path: &Path) -> Result<String, ReportError> {
+    let failed = |source| ReportError::Directory { path: path.to_owned(), source };
+    match store::results(path).map_err(failed)? {
+        KeptResults::Document(document) => Ok(document),
+        KeptResults::Runs(points) if !points.is_empty() => {
+            let job = name(path);
+            Ok(table::json(&SweepResults::of_points(job, points)))
+        }
+        KeptResults::Runs(_) => Err(ReportError::NoRuns { path: path.to_owned() }),
+        KeptResults::Nothing => Err(ReportError::NotResults { path: path.to_owned() }),
+    }
+}
+
+/// The name of a result: that of its file or directory.
 fn name(path: &Path) -> String {
     if path == Path::new("-") {
         return String::new();
     }
-    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    // `.` has a name, too.
+    let full = path.file_name().is_none().then(|| fs::canonicalize(path).ok()).flatten();
+    full.as_deref()
+        .unwrap_or(path)
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
 fn write(path: &Path, page: &str) -> Result<(), ReportError> {

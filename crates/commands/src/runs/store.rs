@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use fiord_sys::file::FileGuard;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::axis::PointSettings;
 use crate::runs::outcome::{self, PointOutcome};
@@ -12,6 +13,8 @@ use crate::state_file::{self, FileError};
 
 /// File name of the list.
 const NAME: &str = "sweep.json";
+/// File in which suites keep their results, too.
+const RESULTS: &str = "results.json";
 /// Version of the list's format.
 const VERSION: u32 = 1;
 
@@ -90,6 +93,9 @@ struct Manifest {
     job: Vec<String>,
     /// Finished runs in the order in which they ran.
     points: Vec<FinishedRun>,
+    /// The results of all runs together, as the command printed them; `None` if it was killed before it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results: Option<Value>,
 }
 
 /// A directory with the JSON of runs and their list.
@@ -116,6 +122,7 @@ impl RunDirectory {
             program: program.to_owned(),
             job: job.to_vec(),
             points: Vec::new(),
+            results: None,
         };
         let manifest = match state_file::read::<Manifest>(&dir.join(NAME)) {
             Ok(Some(found)) if !restart => {
@@ -133,6 +140,15 @@ impl RunDirectory {
         let store = RunDirectory { dir: dir.to_owned(), manifest };
         store.write()?;
         Ok(store)
+    }
+
+    /// Keeps the results of all runs together, a JSON document, until a run changes them.
+    ///
+    /// # Errors
+    /// The list cannot be written.
+    pub fn keep_results(&mut self, document: &str) -> Result<(), StoreError> {
+        self.manifest.results = serde_json::from_str(document).ok();
+        self.write()
     }
 
     /// Returns the entry of a point if its run finished.
@@ -182,6 +198,7 @@ impl RunDirectory {
     ) -> Result<(), StoreError> {
         let file = file_name(settings);
         FileGuard::generated().rename(&self.draft(), &self.dir.join(&file))?;
+        self.manifest.results = None;
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         self.manifest.points.push(FinishedRun {
             settings: settings.clone(),
@@ -197,6 +214,7 @@ impl RunDirectory {
     /// # Errors
     /// The list cannot be written.
     pub fn forget(&mut self, settings: &PointSettings) -> Result<(), StoreError> {
+        self.manifest.results = None;
         let before = self.manifest.points.len();
         self.manifest.points.retain(|p| !same(&p.settings, settings));
         if self.manifest.points.len() < before { self.write() } else { Ok(()) }
@@ -206,6 +224,44 @@ impl RunDirectory {
         let path = self.dir.join(NAME);
         Ok(state_file::replace(FileGuard::generated(), &path, &self.manifest)?)
     }
+}
+
+/// What a directory contains.
+#[derive(Debug)]
+pub enum KeptResults {
+    /// The results of all runs together: the JSON of a sweep or a suite.
+    Document(String),
+    /// Runs of a call that was killed before it wrote their results.
+    Runs(Vec<(PointSettings, PointOutcome)>),
+    /// Neither.
+    Nothing,
+}
+
+/// Reads the results in a directory of a sweep or a suite.
+///
+/// # Errors
+/// A file in it cannot be read.
+pub fn results(dir: &Path) -> Result<KeptResults, StoreError> {
+    let manifest = match state_file::read::<Manifest>(&dir.join(NAME)) {
+        Ok(Some(manifest)) => manifest,
+        Ok(None) => return Ok(KeptResults::Nothing),
+        Err(FileError::Contents { path, source }) => {
+            return Err(StoreError::NotAList { path, source });
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(results) = &manifest.results {
+        return Ok(KeptResults::Document(format!("{results:#}\n")));
+    }
+    // Suites of earlier versions keep them only there.
+    let path = dir.join(RESULTS);
+    if path.exists() {
+        return Ok(KeptResults::Document(state_file::read_text(&path)?));
+    }
+    let store = RunDirectory { dir: dir.to_owned(), manifest };
+    let all = store.manifest.points.iter().map(|point| &point.settings);
+    let known = |settings: &PointSettings| Some((settings.clone(), store.find(settings)?.1));
+    Ok(KeptResults::Runs(all.filter_map(known).collect()))
 }
 
 /// Checks that the runs of a directory can stand in one table with those of this call.

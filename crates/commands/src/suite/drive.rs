@@ -65,6 +65,7 @@ pub fn run(
         SuiteResults { suite: &suite, device: &zoned, rows, left_out: &steps.left_out, complete };
     let document = table::json(&results);
     state_file::write(&dir.join("results.json"), &document)?;
+    running.runs.store.keep_results(&document).map_err(RunError::from)?;
     match args.format {
         CommandFormat::Table => session.print(&table::text(&results))?,
         CommandFormat::Json => session.print(&document)?,

@@ -9,7 +9,7 @@ use fiord_types::{Bytes, Nanos};
 use crate::amount::{clock, latency};
 use crate::axis::{self, Axis, PointSettings};
 use crate::runs::outcome::{self, PointOutcome};
-use crate::runs::{Launcher, Runs, label};
+use crate::runs::{Launcher, RunError, Runs, label};
 use crate::session::{CommandEnd, Session};
 use crate::sweep::args::{SweepArgs, SweepFormat, Until};
 use crate::sweep::error::SweepError;
@@ -33,14 +33,17 @@ pub fn run(
     let mut sweep = prepare(args, loader, (program, version), progress)?;
     let end = sweep.everything(loader, progress);
     let results = sweep.results(matches!(end, Ok(CommandEnd::Done)));
+    let document = table::json(&results);
+    let kept = sweep.runs.store.keep_results(&document);
     let text = match args.format {
         SweepFormat::Table => table::table(&results),
-        SweepFormat::Json => table::json(&results),
+        SweepFormat::Json => document,
         SweepFormat::Csv => table::csv(&results),
     };
     let printed = session.print(&text);
     let end = end?;
     printed?;
+    kept.map_err(RunError::from)?;
     Ok(end)
 }
 

@@ -22,6 +22,23 @@ pub struct SweepResults {
     pub complete: bool,
 }
 
+impl SweepResults {
+    /// The results of an unfinished sweep, from its points alone.
+    #[must_use]
+    pub fn of_points(job: String, points: Vec<(PointSettings, PointOutcome)>) -> Self {
+        let mut axes: Vec<Axis> = Vec::new();
+        for (name, value) in points.iter().flat_map(|(settings, _)| settings) {
+            match axes.iter_mut().find(|axis| axis.name == *name) {
+                Some(axis) if axis.values.contains(value) => {}
+                Some(axis) => axis.values.push(value.clone()),
+                None => axes.push(Axis { name: name.clone(), values: vec![value.clone()] }),
+            }
+        }
+        let (knees, loads) = (Vec::new(), Vec::new());
+        SweepResults { job, axes, points, knees, loads, load_knee: None, complete: false }
+    }
+}
+
 /// A run at a percentage of the highest rate.
 #[derive(Debug, Clone)]
 pub struct LoadPoint {

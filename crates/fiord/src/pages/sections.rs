@@ -77,7 +77,7 @@ const INTERRUPTED: ManualEntry =
     ("128", "Ctrl-C or a signal stopped it. The same command resumes it.");
 const RUNS_DIRECTORY: ManualEntry = (
     "sweep.json",
-    "In the directory of the runs: the list of finished runs, with the command of each.",
+    "In the directory of the runs: the list of finished runs, with the command of each, and the results, for fiord report.",
 );
 
 /// The sections of a subcommand.
@@ -183,10 +183,13 @@ fn examples(subcommand: &str) -> &'static [ManualEntry] {
             "fiord run --repeat 5 --interleave a.fio b.fio",
             "Run two jobs five times each, in turns, for a comparison",
         )],
-        "report" => &[(
-            "fiord report result.json -o result.html",
-            "Write a page with charts, to send to a colleague",
-        )],
+        "report" => &[
+            (
+                "fiord report result.json -o result.html",
+                "Write a page with charts, to send to a colleague",
+            ),
+            ("fiord report job.sweep -o sweep.html", "Draw the results of a sweep"),
+        ],
         "skew" => &[(
             "fiord skew --distribution=zipf:1.1 --size=100g",
             "How much of the data gets which share of the I/O",
@@ -239,6 +242,10 @@ fn examples_of_devices(subcommand: &str) -> &'static [ManualEntry] {
             (
                 "fiord precondition --random --limit=120 --yes /dev/nvme0n1",
                 "Then write randomly until the rate is steady, for at most two hours",
+            ),
+            (
+                "fiord precondition --random --format=json --output=filled.json /dev/nvme0n1",
+                "Keep the rates of all rounds, for fiord report",
             ),
         ],
         "verify" => &[(

@@ -125,6 +125,23 @@ fn precondition_fills_the_devices_of_all_hosts() {
 }
 
 #[test]
+fn precondition_has_one_document_of_all_hosts() {
+    let place = with_files();
+    for (options, end) in [("--dry-run", "dry-run"), ("--yes", "written")] {
+        let ran = precondition(&place, &format!("{options} --format=json --output=p.json")).ok();
+        assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
+        let text = std::fs::read_to_string(place.path("p.json")).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let targets = document["targets"].as_array().unwrap();
+        let seen: Vec<_> = targets.iter().map(|target| (&target["host"], &target["end"])).collect();
+        assert_eq!(serde_json::json!(seen), serde_json::json!([["n1", end], ["n2", end]]));
+    }
+    assert!(is_written(&place, "n1") && is_written(&place, "n2"));
+    let page = place.run("report p.json").ok().out;
+    assert!(page.contains("n1: f") && page.contains("n2: f"));
+}
+
+#[test]
 fn precondition_writes_nothing_if_a_host_cannot() {
     let place = with_files();
     std::fs::remove_file(place.path("n2/f")).unwrap();

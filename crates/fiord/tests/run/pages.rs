@@ -68,7 +68,7 @@ fn results_become_pages() {
     assert_eq!(jobs(&read("a.html")), jobs(&read("b.html")));
     for (results, why) in [
         ("missing.json", "missing.json"),
-        (".", "name a file"),
+        (".", "is not the directory of a sweep or a suite"),
         ("empty.json", "there is no JSON"),
         ("bytes.json", "is not text"),
         ("a.json -o no/such/c.html", "no/such/c.html"),
@@ -92,4 +92,77 @@ fn runs_on_many_hosts_have_a_page() {
     let back = back.unwrap();
     assert_eq!(back.hosts.len(), 2);
     assert!(back.hosts.iter().all(|host| host.complete && host.report.is_some()));
+    assert!(back.hosts.iter().all(|host| host.targets[0].path.ends_with("data")));
+    assert!(page.contains("<caption>Targets</caption>"));
+}
+
+/// The results of a finished sweep, and of one that was killed before it could write them.
+#[test]
+fn a_directory_of_a_sweep_becomes_a_page() {
+    let place = Place::new();
+    let job = "--name=job --ioengine=sim --rw=randread --size=1m --set iodepth=1,2,4 --format=json";
+    let printed = place.run(&format!("sweep {job}")).ok().out;
+    let page = place.run("report job.sweep").ok().out;
+    let kept = &fiord_report::embedded::embedded(&page).unwrap()[0];
+    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!((kept.name.as_str(), value(&kept.json)), ("job.sweep", value(&printed)));
+    assert!(page.contains("Latency over throughput"));
+    let list = place.path("job.sweep/sweep.json");
+    let mut manifest = value(&fs::read_to_string(&list).unwrap());
+    manifest.as_object_mut().unwrap().remove("results").unwrap();
+    manifest["points"].as_array_mut().unwrap().pop();
+    fs::write(&list, manifest.to_string()).unwrap();
+    let page = place.run("report job.sweep").ok().out;
+    assert!(page.contains("The sweep is not complete") && page.contains("iodepth=2"));
+    assert!(!page.contains("iodepth=4"));
+    // Another run of the sweep keeps the results again.
+    place.run(&format!("sweep {job}")).ok();
+    assert!(place.run("report job.sweep").ok().out.contains("iodepth=4"));
+    manifest["points"] = serde_json::json!([]);
+    fs::write(&list, manifest.to_string()).unwrap();
+    let ran = place.run("report job.sweep");
+    assert!(ran.status == Some(1) && ran.err.contains("is finished\nTo fix:"), "{}", ran.err);
+}
+
+#[test]
+fn preconditioning_has_a_page() {
+    let place = Place::new();
+    place.write("f", vec![0; 2 << 20]);
+    let line = "precondition --yes --state=s.json --format=json --output=p.json f";
+    let ran = place.run(line).ok();
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("", ""));
+    let page = place.run("report p.json").ok().out;
+    assert!(page.contains("Sequential passes") && page.contains("pass 1/1"), "{page}");
+}
+
+/// Pages and comparisons say that findings were switched off.
+#[test]
+fn a_page_does_not_praise_a_run_without_findings() {
+    let place = Place::new();
+    place
+        .run(&format!("{JOB} --findings=off --html=p.html --output=o.json --output-format=json"))
+        .ok();
+    let page = fs::read_to_string(place.path("p.html")).unwrap();
+    assert!(page.contains("Findings were switched off") && !page.contains("No findings"));
+    let compared = place.run("compare o.json p.html").ok().out;
+    assert!(compared.contains("A: findings were switched off in 1 of 1 run"), "{compared}");
+}
+
+/// The map of bad extents needs the size of the file.
+#[test]
+fn bad_extents_name_the_size_of_their_file() {
+    let place = Place::new();
+    let job = "--name=v --filename=data --size=1m --bs=4k --ioengine=psync --verify=crc32c";
+    place.run(&format!("{job} --rw=write --do_verify=0")).ok();
+    let mut data = fs::read(place.path("data")).unwrap();
+    data[300_000] ^= 1;
+    fs::write(place.path("data"), data).unwrap();
+    let ran =
+        place.run(&format!("{job} --rw=read --output-format=json --output=o.json --html=p.html"));
+    assert_eq!(ran.status, Some(1), "{}", ran.err);
+    let report = fiord_report::read(&fs::read_to_string(place.path("o.json")).unwrap()).unwrap();
+    let results = report.jobs[0].verify.as_ref().unwrap();
+    assert_eq!(results.extents()[0].file_size, Some(fiord_types::Bytes::from_mib(1)));
+    let page = fs::read_to_string(place.path("p.html")).unwrap();
+    assert!(page.contains("All 1.00\u{202f}MiB of the file in eight rows"));
 }

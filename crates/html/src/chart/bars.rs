@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use crate::svg::{Coordinate, Escaped, path};
 
+use super::frame::part_legend;
+
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 150.0;
 const ROW: f64 = 24.0;
@@ -66,16 +68,8 @@ pub fn share_bars(label: &str, parts: &[&str], rows: &[ShareRow]) -> String {
             left += width;
         }
     }
-    out.push_str("</svg>\n<ul class=\"legend\">");
-    for (number, name) in parts.iter().enumerate() {
-        let _ = write!(
-            out,
-            "<li><svg class=\"key\" viewBox=\"0 0 26 10\" aria-hidden=\"true\"><path class=\"part p{}\" d=\"M4 0h18v10H4z\"/></svg>{}</li>",
-            number % 8,
-            Escaped(name)
-        );
-    }
-    out.push_str("</ul>\n");
+    out.push_str("</svg>\n");
+    part_legend(parts, &mut out);
     out
 }
 

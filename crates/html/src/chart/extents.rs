@@ -5,6 +5,8 @@ use std::fmt::Write;
 use crate::quantity::Quantity;
 use crate::svg::{Coordinate, Escaped};
 
+use super::frame::part_legend;
+
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 4.0;
 const ROW: f64 = 16.0;
@@ -67,15 +69,7 @@ pub fn extent_map(label: &str, size: f64, extents: &[MappedExtent], classes: &[&
             );
         }
     }
-    out.push_str("</svg>\n<ul class=\"legend\">");
-    for (number, name) in classes.iter().enumerate() {
-        let _ = write!(
-            out,
-            "<li><svg class=\"key\" viewBox=\"0 0 26 10\" aria-hidden=\"true\"><path class=\"part p{}\" d=\"M4 0h18v10H4z\"/></svg>{}</li>",
-            number % 8,
-            Escaped(name)
-        );
-    }
-    out.push_str("</ul>\n");
+    out.push_str("</svg>\n");
+    part_legend(classes, &mut out);
     out
 }

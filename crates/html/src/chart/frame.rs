@@ -104,8 +104,20 @@ impl ChartFrame {
         }
     }
 
-    /// Draws the axes with their labels. `titles` name the horizontal and the vertical axis.
-    pub(super) fn axes(&self, titles: (&str, &str), grid: bool, out: &mut String) {
+    /// The labels of the horizontal axis, if its values are numbers.
+    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        self.x.ticks().into_iter().map(|tick| (tick, self.x.label(tick))).collect()
+    }
+
+    /// Draws the axes. `titles` name the horizontal and the vertical axis; `ticks` are the labels of the horizontal one, as
+    /// HTML.
+    pub(super) fn axes(
+        &self,
+        titles: (&str, &str),
+        ticks: &[(f64, String)],
+        grid: bool,
+        out: &mut String,
+    ) {
         let (bottom, right) = (TOP + Self::PLOT_HEIGHT, LEFT + Self::PLOT_WIDTH);
         for tick in self.y.ticks() {
             let y = self.top(tick);
@@ -117,15 +129,14 @@ impl ChartFrame {
             let (x, y) = (LEFT - 7.0, Coordinate(y + 4.0));
             let _ = writeln!(out, "<text class=\"end\" x=\"{x}\" y=\"{y}\">{label}</text>");
         }
-        for tick in self.x.ticks() {
-            let x = Coordinate(self.left(tick));
+        for (tick, label) in ticks {
+            let x = Coordinate(self.left(*tick));
             // A label at the end of the axis would leave the picture.
             let class = if right - x.0 < 20.0 { "end" } else { "mid" };
             let _ = writeln!(
                 out,
-                "<path class=\"tick\" d=\"M{x} {bottom}v4\"/><text class=\"{class}\" x=\"{x}\" y=\"{}\">{}</text>",
-                bottom + 17.0,
-                self.x.label(tick)
+                "<path class=\"tick\" d=\"M{x} {bottom}v4\"/><text class=\"{class}\" x=\"{x}\" y=\"{}\">{label}</text>",
+                bottom + 17.0
             );
         }
         let _ = writeln!(out, "<path class=\"axis\" d=\"M{LEFT} {TOP}V{bottom}H{right}\"/>");
@@ -159,6 +170,20 @@ pub(super) fn legend<'a>(
             out,
             "<li><svg class=\"key\" viewBox=\"0 0 26 10\" aria-hidden=\"true\"><path class=\"line {}\" d=\"M1 5H25\"/></svg>{}</li>",
             style.class(),
+            Escaped(name)
+        );
+    }
+    out.push_str("</ul>\n");
+}
+
+/// Writes the legend of filled parts as a list. The position of a part chooses its colour.
+pub(super) fn part_legend(names: &[&str], out: &mut String) {
+    out.push_str("<ul class=\"legend\">");
+    for (number, name) in names.iter().enumerate() {
+        let _ = write!(
+            out,
+            "<li><svg class=\"key\" viewBox=\"0 0 26 10\" aria-hidden=\"true\"><path class=\"part p{}\" d=\"M4 0h18v10H4z\"/></svg>{}</li>",
+            number % 8,
             Escaped(name)
         );
     }

@@ -50,7 +50,7 @@ pub fn heat_map(map: &HeatMap, spans: &[ShadedSpan]) -> Option<String> {
             let _ = writeln!(out, "<path class=\"h{}\" d=\"{path}\"/>", shade + 1);
         }
     }
-    frame.axes(("time since the run began", "latency"), false, &mut out);
+    frame.axes(("time since the run began", "latency"), &frame.ticks(), false, &mut out);
     out.push_str("</svg>\n");
     out.push_str(&key());
     Some(out)

@@ -76,15 +76,36 @@ pub struct ChartMark {
 #[must_use]
 pub fn line_chart(chart: &LineChart) -> Option<String> {
     let frame = frame_of(chart)?;
+    Some(drawn(chart, &frame, &frame.ticks()))
+}
+
+/// Draws curves over values that have names instead of distances: the point at 1 belongs to the first name. `None` without
+/// any point.
+#[must_use]
+pub fn named_chart(chart: &LineChart, names: &[String]) -> Option<String> {
+    let x = Scale::exact(chart.across.1, 0.5, names.len() as f64 + 0.5);
+    let frame = ChartFrame { x, ..frame_of(chart)? };
+    // Names that have no space are left out.
+    let step = names.len().div_ceil(NAMES).max(1);
+    let named = names.iter().enumerate().step_by(step);
+    let ticks: Vec<(f64, String)> =
+        named.map(|(at, name)| (at as f64 + 1.0, Escaped(name).to_string())).collect();
+    Some(drawn(chart, &frame, &ticks))
+}
+
+/// The most names of values below a chart.
+const NAMES: usize = 12;
+
+fn drawn(chart: &LineChart, frame: &ChartFrame, ticks: &[(f64, String)]) -> String {
     let mut out = String::new();
     // Dashes help to tell smooth curves apart; a noisy one would fall to pieces.
     let smooth = chart.across.1 != Quantity::Clock;
     let class = if smooth { "lines smooth" } else { "lines" };
     frame.open(class, &chart.label, &mut out);
     frame.shade(&chart.spans, &mut out);
-    frame.axes((&chart.across.0, &chart.up.0), true, &mut out);
+    frame.axes((&chart.across.0, &chart.up.0), ticks, true, &mut out);
     for curve in chart.curves.iter().rev() {
-        self::curve(&frame, curve, &mut out);
+        self::curve(frame, curve, &mut out);
     }
     for mark in &chart.marks {
         let (x, y) = (frame.left(mark.at.0), frame.top(mark.at.1));
@@ -101,7 +122,7 @@ pub fn line_chart(chart: &LineChart) -> Option<String> {
     out.push_str("</svg>\n");
     let names = chart.curves.iter().map(|curve| (curve.style, curve.name.as_str()));
     legend(names, smooth, &mut out);
-    Some(out)
+    out
 }
 
 fn frame_of(chart: &LineChart) -> Option<ChartFrame> {

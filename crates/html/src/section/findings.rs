@@ -3,16 +3,29 @@
 use askama::Template;
 use fiord_stat::finding::{Finding, Severity};
 
+use crate::result::PointDocument;
+
 use super::element::{PageSection, html};
-use super::view::RunView;
+use super::view::{MachineView, RunView};
 
 #[derive(Debug, Template)]
 #[template(path = "findings.html")]
 struct FindingCards {
     cards: Vec<FindingCard>,
-    /// Whether anything was checked: fio checks nothing.
-    checked: bool,
+    /// Whether there is nothing to show, and what that means.
+    looked: LookedFor,
     unchecked: Vec<(String, String)>,
+}
+
+/// Whether the program that wrote a result looked for findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LookedFor {
+    /// It did.
+    Yes,
+    /// The user switched findings off.
+    SwitchedOff,
+    /// It looks for none: fio.
+    Never,
 }
 
 #[derive(Debug)]
@@ -35,26 +48,36 @@ pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
             unchecked.push(pair);
         }
     }
-    section(&run.findings(), unchecked, checked(run))
+    section(&run.findings(), unchecked, looked_for(run))
 }
 
-/// Whether the program that wrote the results checks them: fio does not.
-pub(crate) fn checked(run: &RunView<'_>) -> bool {
-    run.whole.schema > 0 || run.together.is_some_and(|together| together.all.schema > 0)
+/// Whether the program that wrote the results looked for findings.
+pub(crate) fn looked_for(run: &RunView<'_>) -> LookedFor {
+    let off = |machine: &MachineView<'_>| machine.report.extras.findings_off;
+    match run.whole.schema {
+        0 => LookedFor::Never,
+        _ if run.whole.extras.findings_off || run.machines.iter().any(off) => {
+            LookedFor::SwitchedOff
+        }
+        _ => LookedFor::Yes,
+    }
 }
 
-/// Findings of runs or points with their names, the worst first.
-pub(crate) fn of_points(findings: &[(&str, &Finding)]) -> PageSection {
-    let mut sorted = findings.to_vec();
+/// The findings of points with labels, the worst first.
+pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
+    let found = points.iter().flat_map(|(label, point)| {
+        point.findings.iter().map(move |finding| (label.as_str(), finding))
+    });
+    let mut sorted: Vec<(&str, &Finding)> = found.collect();
     sorted.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
-    section(&sorted, Vec::new(), true)
+    section(&sorted, Vec::new(), LookedFor::Yes)
 }
 
 /// One card for each finding; those that differ only in the host, the job or the point share one.
 fn section(
     findings: &[(&str, &Finding)],
     unchecked: Vec<(String, String)>,
-    checked: bool,
+    looked: LookedFor,
 ) -> PageSection {
     let mut merged: Vec<(&Finding, Vec<String>)> = Vec::new();
     for (host, finding) in findings {
@@ -83,7 +106,7 @@ fn section(
         id: "findings",
         title: "Findings".into(),
         about: String::new(),
-        body: html(&FindingCards { cards, checked, unchecked }),
+        body: html(&FindingCards { cards, looked, unchecked }),
     }
 }
 
@@ -118,7 +141,7 @@ fn listed(places: &[String]) -> String {
 }
 
 /// The findings in a few words, such as `1 invalid, 2 notes`, and the class of the worst.
-pub(crate) fn summary(findings: &[(&str, &Finding)]) -> (String, &'static str) {
+pub(crate) fn summary(findings: &[(&str, &Finding)], looked: LookedFor) -> (String, &'static str) {
     let count = |severity| findings.iter().filter(|(_, f)| f.severity == severity).count();
     let (invalid, suspect, notes) =
         (count(Severity::Invalid), count(Severity::Suspect), count(Severity::Note));
@@ -139,5 +162,10 @@ pub(crate) fn summary(findings: &[(&str, &Finding)]) -> (String, &'static str) {
         (0, _) => "suspect",
         _ => "invalid",
     };
-    (if words.is_empty() { "none".into() } else { words.join(", ") }, class)
+    let none = match looked {
+        LookedFor::Yes => "none",
+        LookedFor::SwitchedOff => "switched off",
+        LookedFor::Never => "not checked",
+    };
+    (if words.is_empty() { none.into() } else { words.join(", ") }, class)
 }

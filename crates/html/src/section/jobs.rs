@@ -58,8 +58,7 @@ fn tiles(run: &RunView<'_>) -> Vec<Tile> {
         let value = Quantity::Count.text(survived as f64);
         tiles.push(Tile { value, term: "errors survived".into(), class: "invalid" });
     }
-    let (value, class) = findings::summary(&run.findings());
-    let value = if findings::checked(run) { value } else { "not checked".into() };
+    let (value, class) = findings::summary(&run.findings(), findings::looked_for(run));
     tiles.push(Tile { value, term: "findings".into(), class });
     tiles
 }

@@ -12,6 +12,7 @@
 //! | what did the devices see | `devices.rs` |
 //! | what did the generator itself cost | `generator.rs` |
 //! | what was wrong with the data | `verification.rs` |
+//! | how were devices filled before a measurement | `precondition.rs` |
 //! | which settings give which result | `sweep.rs`, `suite.rs`, `points.rs` |
 
 pub(crate) mod curves;
@@ -23,6 +24,7 @@ pub(crate) mod job_text;
 pub(crate) mod jobs;
 pub(crate) mod machine;
 pub(crate) mod points;
+pub(crate) mod precondition;
 pub(crate) mod series;
 pub(crate) mod suite;
 pub(crate) mod sweep;

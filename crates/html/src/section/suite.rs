@@ -1,6 +1,6 @@
 //! What did a suite find about a device?
 
-use crate::chart::line::{ChartCurve, LineChart, line_chart};
+use crate::chart::line::{ChartCurve, LineChart, named_chart};
 use crate::chart::{CurveStyle, ScaleKind};
 use crate::quantity::Quantity;
 use crate::result::{PointDocument, SuiteDocument};
@@ -13,11 +13,7 @@ use super::points::{latency, lines, names, table, text, words};
 pub(crate) fn sections(suite: &SuiteDocument) -> Vec<PageSection> {
     let labels: Vec<(String, &PointDocument)> =
         suite.rows.iter().map(|row| (words(row.settings.iter()), row)).collect();
-    let found: Vec<_> = labels
-        .iter()
-        .flat_map(|(label, row)| row.findings.iter().map(move |f| (label.as_str(), f)))
-        .collect();
-    let mut sections = vec![findings::of_points(&found)];
+    let mut sections = vec![findings::of_points(&labels)];
     let facts = suite.device.iter().map(|(name, value)| {
         vec![HtmlCell::text(&name.replace('_', " ")), HtmlCell::text(&text(Some(value)))]
     });
@@ -51,31 +47,43 @@ fn charts(suite: &SuiteDocument) -> Vec<HtmlFigure> {
     if !long {
         return Vec::new();
     }
-    let figure =
-        |title: &str, up: Quantity, kind: ScaleKind, value: &dyn Fn(&PointDocument) -> f64| {
-            let curve =
-                |(number, (with, line)): (usize, &(String, Vec<&PointDocument>))| ChartCurve {
-                    name: if with.is_empty() { suite.suite.clone() } else { with.clone() },
-                    style: CurveStyle::of(number),
-                    points: line
-                        .iter()
-                        .enumerate()
-                        .map(|(at, row)| (at as f64 + 1.0, value(row)))
-                        .collect(),
-                    dots: line.iter().map(|row| words(row.settings.iter())).collect(),
-                };
-            let chart = LineChart {
-                label: format!("{title} along {along}"),
-                across: (format!("{along}: which of its values"), Quantity::Count),
-                up: (title.to_lowercase(), up),
-                up_kind: kind,
-                curves: lines.iter().take(8).enumerate().map(curve).collect(),
-                spans: Vec::new(),
-                marks: Vec::new(),
-            };
-            let note = format!("along {along}");
-            Some(HtmlFigure { title: title.into(), note, html: line_chart(&chart)?, wide: false })
+    let mut values: Vec<String> = Vec::new();
+    for value in suite.rows.iter().map(|row| text(row.settings.get(&along))) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    let figure = |title: &str,
+                  up: Quantity,
+                  kind: ScaleKind,
+                  value: &dyn Fn(&PointDocument) -> f64| {
+        let place = |row: &PointDocument| {
+            let name = text(row.settings.get(&along));
+            values.iter().position(|value| *value == name).map_or(f64::NAN, |at| at as f64 + 1.0)
         };
+        let curve = |(number, (with, line)): (usize, &(String, Vec<&PointDocument>))| ChartCurve {
+            name: if with.is_empty() { suite.suite.clone() } else { with.clone() },
+            style: CurveStyle::of(number),
+            points: line.iter().map(|row| (place(row), value(row))).collect(),
+            dots: line.iter().map(|row| words(row.settings.iter())).collect(),
+        };
+        let chart = LineChart {
+            label: format!("{title} along {along}"),
+            across: (along.clone(), Quantity::Count),
+            up: (title.to_lowercase(), up),
+            up_kind: kind,
+            curves: lines.iter().take(8).enumerate().map(curve).collect(),
+            spans: Vec::new(),
+            marks: Vec::new(),
+        };
+        let note = format!("along {along}");
+        Some(HtmlFigure {
+            title: title.into(),
+            note,
+            html: named_chart(&chart, &values)?,
+            wide: false,
+        })
+    };
     let p99 = |row: &PointDocument| latency(row.clat_ns.as_ref(), "p99").unwrap_or(f64::NAN);
     let charts = [
         figure("Bandwidth", Quantity::ByteRate, ScaleKind::Linear, &|row| row.bw_bytes),

@@ -19,11 +19,7 @@ const SHOWN: [&str; 3] = ["p50", "p99", "p99.9"];
 pub(crate) fn sections(sweep: &SweepDocument) -> Vec<PageSection> {
     let all = sweep.points.iter().chain(&sweep.loads);
     let labels: Vec<(String, &PointDocument)> = all.map(|point| (label(point), point)).collect();
-    let found: Vec<_> = labels
-        .iter()
-        .flat_map(|(label, point)| point.findings.iter().map(move |f| (label.as_str(), f)))
-        .collect();
-    let mut sections = vec![findings::of_points(&found)];
+    let mut sections = vec![findings::of_points(&labels)];
     let mut body = charts(sweep);
     if !sweep.points.is_empty() {
         body += &table("Points", &sweep.points, false);

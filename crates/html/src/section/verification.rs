@@ -138,10 +138,18 @@ fn map(file: &str, extents: &[&FileExtent]) -> HtmlFigure {
     let mapped: Vec<MappedExtent> = extents.iter().map(mapped).collect();
     let words: Vec<&str> = classes.iter().map(|class| class.word()).collect();
     let label = format!("Places of {} bad extents in {file}", extents.len());
+    let size = extents.iter().filter_map(|extent| extent.file_size).max();
+    let note = match size {
+        Some(size) => format!(
+            "All {} of the file in eight rows, from its first byte at the top left.",
+            Quantity::Size.text(size.as_f64())
+        ),
+        None => "From the first byte to the end of the last bad extent, in eight rows.".into(),
+    };
     HtmlFigure {
         title: format!("Bad extents in {file}"),
-        note: "From the first byte to the end of the last bad extent, in eight rows.".into(),
-        html: extent_map(&label, 0.0, &mapped, &words),
+        note,
+        html: extent_map(&label, size.map_or(0.0, Bytes::as_f64), &mapped, &words),
         wide: true,
     }
 }

@@ -1,5 +1,7 @@
 //! Results that a page can show, and how they are read.
 
+mod precondition;
+
 use fiord_report::ReadError;
 use fiord_report::embedded::{self, EmbeddedError};
 use fiord_stat::finding::Finding;
@@ -7,6 +9,11 @@ use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::Report;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+pub use precondition::{
+    FilledPass, FilledState, FilledTarget, PreconditionDocument, RandomWrites, SteadyRounds,
+    WriteStep,
+};
 
 /// A result with its name.
 #[derive(Debug, Clone)]
@@ -28,6 +35,8 @@ pub enum PageResult {
     Sweep(Box<SweepDocument>),
     /// A suite.
     Suite(Box<SuiteDocument>),
+    /// Devices that were filled before a measurement.
+    Precondition(Box<PreconditionDocument>),
 }
 
 /// The JSON of a sweep (`fiord sweep --format=json`).
@@ -127,17 +136,20 @@ pub enum ResultError {
     #[error(transparent)]
     Page(#[from] EmbeddedError),
     /// The results of a sweep or a suite lack something.
-    #[error("the results of a {what} are incomplete: {source}")]
+    #[error("the results of {what} are incomplete: {source}")]
     Table {
-        /// `sweep` or `suite`.
+        /// `a sweep`, `a suite` or `preconditioning`.
         what: &'static str,
         /// The cause.
         source: serde_json::Error,
     },
+    /// A later version of fiord wrote the result.
+    #[error("a later version of fiord wrote these results ({0})\nTo fix: use that version")]
+    TooNew(String),
 }
 
-/// Reads the results in a text: the JSON of a run (fiord's or fio's), of a run on many hosts, of a sweep or of a suite, or
-/// a page that contains such results. Of several reports of one run (`--status-interval`), the last one counts.
+/// Reads the results in a text: the JSON of a run (fiord's or fio's), of a run on many hosts, of a sweep, of a suite or of
+/// preconditioning, or a page that contains such results. Of several reports of one run (`--status-interval`), the last one counts.
 ///
 /// # Errors
 /// The text is none of these.
@@ -161,16 +173,25 @@ fn content(text: &str) -> Result<PageResult, ResultError> {
     let table = serde_json::from_str::<Map<String, Value>>(text).ok();
     let has = |key: &str| table.as_ref().is_some_and(|table| table.contains_key(key));
     if has("points") && !has("jobs") {
-        let failed = |source| ResultError::Table { what: "sweep", source };
+        let failed = |source| ResultError::Table { what: "a sweep", source };
         let mut sweep: SweepDocument = serde_json::from_str(text).map_err(failed)?;
         text.clone_into(&mut sweep.json);
         return Ok(PageResult::Sweep(Box::new(sweep)));
     }
     if has("suite") && has("rows") {
-        let failed = |source| ResultError::Table { what: "suite", source };
+        let failed = |source| ResultError::Table { what: "a suite", source };
         let mut suite: SuiteDocument = serde_json::from_str(text).map_err(failed)?;
         text.clone_into(&mut suite.json);
         return Ok(PageResult::Suite(Box::new(suite)));
+    }
+    if has("precondition") && has("targets") {
+        let failed = |source| ResultError::Table { what: "preconditioning", source };
+        let mut filled: PreconditionDocument = serde_json::from_str(text).map_err(failed)?;
+        if filled.is_too_new() {
+            return Err(ResultError::TooNew(filled.version));
+        }
+        text.clone_into(&mut filled.json);
+        return Ok(PageResult::Precondition(Box::new(filled)));
     }
     if has("client_stats") {
         return Ok(PageResult::Hosts(Box::new(fiord_report::read_hosts(text)?)));
