@@ -42,7 +42,7 @@ pub fn page(comparison: &Comparison) -> String {
         let (name, runs) = (escaped(&side.name), words::runs(side.runs.len()));
         let _ = writeln!(out, "<li><b>{}</b>: {name} ({runs})</li>", side.letter);
     }
-    out += "</ul>\n<div class=\"wide\"><table>\n<thead><tr>";
+    out += "</ul>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table>\n<thead><tr>";
     for (i, heading) in headings(comparison).iter().enumerate() {
         let _ = write!(out, "<th{}>{}</th>", class(i), escaped(heading));
     }

@@ -10,6 +10,7 @@ mod contents;
 mod coverage;
 mod cpus;
 mod crashes;
+mod dashboard;
 mod debug;
 mod depth;
 mod diagnoses;
