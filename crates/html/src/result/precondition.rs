@@ -66,7 +66,7 @@ pub struct FilledTarget {
     pub contents: Vec<String>,
     /// How the command ended.
     pub end: FilledState,
-    /// The same in a sentence, with the reason of a failure.
+    /// How the command ended, in a sentence, with the reason of a failure.
     pub outcome: String,
     /// Data that this call wrote sequentially.
     #[serde(rename = "written_bytes")]
