@@ -27,11 +27,21 @@ pub struct LiveArgs {
     /// The result of a run of fiord: JSON, or a page of `--html`. `-`: standard input.
     result: PathBuf,
     /// Seconds of the run per second at first, 0.125 to 65536. Default: 1; more for a run of over a minute.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = speed)]
     speed: Option<f64>,
     /// Which result of a page that contains several, from 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     run: Option<u64>,
+}
+
+/// The value of `--speed` is not a speed.
+#[derive(Debug, thiserror::Error)]
+#[error("it must be a number from 0.125 to 65536")]
+struct BadSpeed;
+
+fn speed(text: &str) -> Result<f64, BadSpeed> {
+    let speed = text.parse().ok().filter(|speed| (0.125..=65536.0).contains(speed));
+    speed.ok_or(BadSpeed)
 }
 
 /// Why there is no replay.

@@ -392,6 +392,8 @@ fn what_cannot_be_replayed_is_explained() {
         ("live both.html", "2 results:\n  1: run.json\n  2: fio.json", "--run=N"),
         ("live both.html --run=3", "2 results", "--run=N"),
         ("live both.html --run=2", "both.html has no samples", "To fix:"),
+        ("live run.json --speed=0", "from 0.125 to 65536", "To fix:"),
+        ("live run.json --speed=nan", "from 0.125 to 65536", "To fix:"),
         ("live both.html --run=1", "needs a terminal", "To fix: run it in a terminal"),
     ] {
         let ran = place.run(arguments);

@@ -229,6 +229,23 @@ fn hosts_and_jobs_without_samples() {
     );
 }
 
+/// Such times are wrong, but a result can contain them.
+#[test]
+fn times_near_the_largest_one_do_no_harm() {
+    let last = u64::MAX / 1_000_000;
+    let jobs = vec![job("a", (0, last, 400), 10), job("b", (last - 700, 0, last), 10)];
+    let report = Report { jobs, ..Report::default() };
+    let (mut view, mut model) = view(&report);
+    let windows = view.lengths().len();
+    assert!((1..=256).contains(&windows), "{windows}");
+    let mut player = player::ReplayPlayer::new(view.lengths(), None);
+    for position in [1, windows, 0] {
+        view.show(position, &mut model);
+        let _ = (screen(&model, b""), screen(&model, b"\r"), player.next_change());
+        player.advance(Nanos(u64::MAX));
+    }
+}
+
 #[test]
 fn no_size_and_no_number_of_windows_is_too_small() {
     let look = LiveLook { ascii: true, color: false };
