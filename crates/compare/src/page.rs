@@ -16,16 +16,23 @@ const HEAD: &str = "<!doctype html>
 <style>
 :root { color-scheme: light dark; --line: #8884; --quiet: #666; --better: #0b6e4f; --worse: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --quiet: #aaa; --better: #5fd3a5; --worse: #ff8a80; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 85rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }
+th, td { padding: .3rem .45rem; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }
 td.n, th.n { text-align: right; }
 .better { color: var(--better); font-weight: 600; } .worse { color: var(--worse); font-weight: 600; }
 .quiet { color: var(--quiet); font-size: .9rem; }
-svg { vertical-align: middle; } li { margin: .3rem 0; overflow-wrap: anywhere; }
-@media print { body { margin: 0; max-width: none; font-size: 11px; } }
+svg { vertical-align: middle; width: 8rem; height: auto; } td:last-child { min-width: 8rem; } li { margin: .3rem 0; overflow-wrap: anywhere; }
+@media screen and (max-width: 60rem) {
+  thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  table, tbody, tr { display: block; } tr { border-bottom: 1px solid var(--line); padding: .4rem 0; }
+  td, td.n { display: inline-block; border: 0; padding: .1rem .8rem .1rem 0; text-align: left; white-space: normal; overflow-wrap: anywhere; }
+  td[data-label]::before { content: attr(data-label) ': '; color: var(--quiet); font-size: .9rem; }
+  td:first-child { font-weight: 600; }
+}
+@media print { body { margin: 0; max-width: none; font-size: 10pt; } .wide { overflow: visible; } h2 { break-after: avoid; } tr { break-inside: avoid; } table, td .quiet { font-size: 7.5pt; } th, td { padding: .2rem .25rem; } svg { width: 5.5rem; } td:last-child { min-width: 5.5rem; } }
 </style></head><body>
 ";
 
@@ -43,13 +50,16 @@ pub fn page(comparison: &Comparison) -> String {
         let _ = writeln!(out, "<li><b>{}</b>: {name} ({runs})</li>", side.letter);
     }
     out += "</ul>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Results\"><table>\n<thead><tr>";
-    for (i, heading) in headings(comparison).iter().enumerate() {
+    let names = headings(comparison);
+    for (i, heading) in names.iter().enumerate() {
         let _ = write!(out, "<th{}>{}</th>", class(i), escaped(heading));
     }
     let reach = reach(comparison);
-    let _ = write!(out, "<th>change, ±{:.3}&thinsp;%</th></tr></thead>\n<tbody>\n", reach);
+    // The end of the scale has one digit that is not zero.
+    let decimals = (-reach.log10().floor()).max(0.0) as usize;
+    let _ = write!(out, "<th>change, ±{reach:.decimals$}&thinsp;%</th></tr></thead>\n<tbody>\n");
     for contrast in &comparison.contrasts {
-        row(contrast, comparison.sides.len() > 2, reach, &mut out);
+        row(contrast, &names, comparison.sides.len() > 2, reach, &mut out);
     }
     out += "</tbody></table></div>\n";
     let intro = "<p class=\"quiet\">p is corrected for the number of results (Holm). The bar is the 95&thinsp;% \
@@ -72,7 +82,7 @@ fn class(column: usize) -> &'static str {
     if (3..=7).contains(&column) { " class=\"n\"" } else { "" }
 }
 
-fn row(contrast: &Contrast, several: bool, reach: f64, out: &mut String) {
+fn row(contrast: &Contrast, names: &[String; 9], several: bool, reach: f64, out: &mut String) {
     let colour = match contrast.verdict {
         CompareVerdict::Better => "better",
         CompareVerdict::Worse => "worse",
@@ -92,7 +102,12 @@ fn row(contrast: &Contrast, several: bool, reach: f64, out: &mut String) {
                 *out += "</td>";
             }
             i => {
-                let _ = write!(out, "<td{}>{}</td>", class(i), escaped(cell));
+                // A narrow window shows the heading in front of the value.
+                let label = match (3..=7).contains(&i) {
+                    true => format!(" data-label=\"{}\"", escaped(&names[i])),
+                    false => String::new(),
+                };
+                let _ = write!(out, "<td{}{label}>{}</td>", class(i), escaped(cell));
             }
         }
     }
@@ -116,7 +131,7 @@ fn drawing(contrast: &Contrast, reach: f64, colour: &str) -> String {
     let x = |percent: f64| WIDTH / 2.0 * (1.0 + (percent / reach).clamp(-1.0, 1.0));
     let middle = HEIGHT / 2.0;
     let mut out = format!(
-        "<svg class=\"{colour}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{}\">\
+        "<svg class=\"{colour}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\
          <line x1=\"{c:.1}\" x2=\"{c:.1}\" y1=\"0\" y2=\"{HEIGHT}\" stroke=\"currentColor\" stroke-opacity=\"0.4\"/>",
         words::interval(contrast.interval_percent()),
         c = WIDTH / 2.0,
