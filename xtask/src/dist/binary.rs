@@ -20,6 +20,8 @@ pub(super) struct Binary {
     pub build_id: String,
     /// The newest version of the GNU C library whose symbols the program uses, such as `2.34`.
     pub libc: String,
+    /// The newest version of GCC's library whose symbols the program uses, such as `12.0.0`.
+    pub libgcc: String,
 }
 
 /// Builds the sources in `root` with the target directory `target`. The result does not depend on these paths, on
@@ -33,9 +35,13 @@ pub(super) fn build(root: &Path, target: &Path, epoch: u64) -> Result<Binary> {
     let (program, debug) = (target.join("fiord.stripped"), target.join("fiord.debug"));
     objcopy(&["--only-keep-debug", "--compress-debug-sections=zlib"], &path, &debug)?;
     objcopy(&["--strip-all", "--remove-section=.comment"], &path, &program)?;
+    let headers = stdout("objdump", &["--private-headers"], &path)?;
     let binary = Binary {
         build_id: build_id(&path)?,
-        libc: libc_version(&path)?,
+        libc: newest_version(&headers, "GLIBC_")
+            .context("the program uses no symbol of the GNU C library")?,
+        // The unwinder has been in the library since this version.
+        libgcc: newest_version(&headers, "GCC_").unwrap_or_else(|| "3.0".to_owned()),
         program: fs::read(&program).with_context(|| program.display().to_string())?,
         debug: fs::read(&debug).with_context(|| debug.display().to_string())?,
     };
@@ -111,15 +117,9 @@ fn build_id(program: &Path) -> Result<String> {
     Ok(id.to_owned())
 }
 
-/// Returns the newest version among the symbols of the GNU C library.
-fn libc_version(program: &Path) -> Result<String> {
-    newest_libc(&stdout("objdump", &["--private-headers"], program)?)
-        .context("the program uses no symbol of the GNU C library")
-}
-
-/// Finds the newest `GLIBC_` version in the output of objdump.
-fn newest_libc(text: &str) -> Option<String> {
-    let versions = text.split_whitespace().filter_map(|word| word.strip_prefix("GLIBC_"));
+/// Finds the newest version of the symbols of a library in the output of objdump.
+fn newest_version(text: &str, prefix: &str) -> Option<String> {
+    let versions = text.split_whitespace().filter_map(|word| word.strip_prefix(prefix));
     let number = |version: &str| -> Vec<u32> {
         version.split('.').filter_map(|part| part.parse().ok()).collect()
     };
@@ -147,6 +147,8 @@ mod tests {
     #[test]
     fn versions_are_compared_as_numbers() {
         let text = "0x06969194 0x00 03 GLIBC_2.14\n0x0 GLIBC_2.9\n0x0 GLIBC_2.34\n0x0 GCC_3.0";
-        assert_eq!(super::newest_libc(text).as_deref(), Some("2.34"));
+        assert_eq!(super::newest_version(text, "GLIBC_").as_deref(), Some("2.34"));
+        assert_eq!(super::newest_version(text, "GCC_").as_deref(), Some("3.0"));
+        assert_eq!(super::newest_version(text, "CXXABI_"), None);
     }
 }

@@ -71,8 +71,8 @@ fn fiord(release: &Release, installed: &Tree) -> Result<Package> {
         files.add(&format!("usr/{path}"), mode, data.to_vec());
     }
     let fields = format!(
-        "Section: admin\nPriority: optional\nDepends: libc6 (>= {}), libgcc-s1 (>= 3.0)\nSuggests: fiord-fio-compat\n",
-        release.binary.libc
+        "Section: admin\nPriority: optional\nDepends: libc6 (>= {}), libgcc-s1 (>= {})\nSuggests: fiord-fio-compat\n",
+        release.binary.libc, release.binary.libgcc
     );
     Package::new("fiord", fields, (ABOUT, FIORD_TEXT), files).documented(release)
 }
