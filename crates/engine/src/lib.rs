@@ -474,11 +474,14 @@ pub trait Engine {
     /// Whether [`completes_at_once`](Self::completes_at_once) can return `true` although `ASYNC` is
     /// `true`: the engine decides at construction.
     const SOMETIMES_AT_ONCE: bool = false;
-    /// Whether the engine's system calls use and move the file position. Two such engines must not
-    /// share an open file, because each would move the position of the other.
-    const POSITIONED: bool = false;
     /// Clock of the engine.
     type Clock: Time;
+
+    /// Whether the engine's system calls use and move the file position. Two such engines must not
+    /// share an open file, because each would move the position of the other.
+    fn moves_position(&self) -> bool {
+        false
+    }
 
     /// Whether this instance answers [`Queued::Done`] to every op.
     fn completes_at_once(&self) -> bool {

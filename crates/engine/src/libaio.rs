@@ -233,7 +233,7 @@ impl Libaio {
         ((block as usize - self.control.as_ptr() as usize) / size_of::<Iocb>()) as Slot
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(&mut self, event: Event, done: &mut Completions) {
         let slot = event.data as Slot;
         self.in_flight -= 1;
@@ -337,7 +337,7 @@ impl Engine for Libaio {
 
     slots_of_buffers!();
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if !matches!(op.kind, OpKind::Read | OpKind::Write) {
             if self.sent < self.unsent.len() {
@@ -373,7 +373,7 @@ impl Engine for Libaio {
         if self.unsent.is_empty() { Ok(0) } else { self.submit() }
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.flush()?;
         let mut taken = 0;

@@ -65,7 +65,7 @@ impl Engine for Null {
 
     slots_of_buffers!();
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         let bytes = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.len } else { 0 };
         if self.slots == 1 {
@@ -80,12 +80,12 @@ impl Engine for Null {
         Queued::Pending
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) -> Result<u32, EngineError> {
         Ok(std::mem::take(&mut self.unflushed))
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.unflushed = 0;
         let mask = self.ring.len() - 1;

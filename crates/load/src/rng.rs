@@ -61,7 +61,7 @@ impl Rng {
     }
 
     /// 64 random bits.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self) -> u64 {
         let s = &mut self.s;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -76,7 +76,7 @@ impl Rng {
     }
 
     /// A number from `0 .. bound`, uniformly distributed; 0 if `bound` is 0.
-    #[inline]
+    #[inline(always)]
     pub fn below(&mut self, bound: u64) -> u64 {
         let mut product = u128::from(self.draw()) * u128::from(bound);
         if (product as u64) < bound {

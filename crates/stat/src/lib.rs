@@ -28,6 +28,7 @@ mod groups;
 pub mod histogram;
 pub mod hosts;
 pub mod job;
+pub mod json;
 pub mod live;
 pub mod network;
 pub mod priority;

@@ -54,9 +54,9 @@ impl JobData {
     /// # Errors
     /// The text is not the data of a job, or a later version wrote it.
     pub fn from_json(text: &str) -> Result<JobData, WireError> {
-        match serde_json::from_str(text)? {
+        match crate::json::read(text)? {
             Head { version } if version > VERSION => Err(WireError::Later(version)),
-            Head { .. } => Ok(serde_json::from_str(text)?),
+            Head { .. } => Ok(crate::json::read(text)?),
         }
     }
 }

@@ -11,6 +11,7 @@ use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::HostWords;
 use fiord_plan::{HostShare, PlanOptions};
 use fiord_run::events::{Event, EventKind, EventSender, observe};
+use fiord_stat::json;
 use fiord_stat::snapshot::JobCounts;
 use fiord_sys::clock;
 use fiord_types::{JobIndex, Nanos, program};
@@ -159,8 +160,7 @@ impl OrderTask {
     /// Sends an event. A snapshot or the progress of thousands of jobs can be too long: it goes without latencies then.
     fn send(&self, mut event: Event) {
         let send = |event: &Event| {
-            serde_json::to_value(event)
-                .is_ok_and(|value| self.outbox.send(&FromHost::Event(value), &[]))
+            json::to_value(event).is_ok_and(|value| self.outbox.send(&FromHost::Event(value), &[]))
         };
         if send(&event) {
             return;

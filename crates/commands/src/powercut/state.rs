@@ -159,14 +159,15 @@ impl RoundsState {
             other => StateProblem::File(other),
         };
         // The version comes first: the rest may differ between versions.
-        let text: Option<serde_json::Value> = state_file::read(path).map_err(wrong)?;
-        let text = text.ok_or_else(|| StateProblem::Missing(path.into()))?;
-        let found = text["version"].as_u64().and_then(|found| Version::try_from(found).ok());
+        let missing = || StateProblem::Missing(path.into());
+        let any: Option<serde_json::Value> = state_file::read(path).map_err(wrong)?;
+        let found = any.ok_or_else(missing)?["version"]
+            .as_u64()
+            .and_then(|found| Version::try_from(found).ok());
         if let Some(found) = found.filter(|found| *found != VERSION) {
             return Err(StateProblem::OtherFormat { path: path.into(), found });
         }
-        let contents = serde_json::from_value(text)
-            .map_err(|source| StateProblem::NotAState { path: path.into(), source })?;
+        let contents = state_file::read(path).map_err(wrong)?.ok_or_else(missing)?;
         Ok(RoundsState { path: path.into(), contents })
     }
 

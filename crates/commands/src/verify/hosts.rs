@@ -72,7 +72,7 @@ fn document(hosts: &[SshHost], lines: &[HostLine]) -> String {
     for (index, host) in hosts.iter().enumerate() {
         let own = lines.iter().filter(|line| line.host == HostIndex::at(index));
         let text: Vec<&str> = own.map(|line| line.text.as_str()).collect();
-        let report = serde_json::from_str(&text.join("\n")).unwrap_or(Value::Null);
+        let report = fiord_stat::json::read(&text.join("\n")).unwrap_or(Value::Null);
         reports.insert(host.name.clone(), report);
     }
     format!("{:#}\n", json!({ "hosts": reports }))

@@ -226,7 +226,7 @@ impl Engine for IoUring {
 
     slots_of_buffers!();
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
         if self.in_flight >= self.limit {
             return Queued::Full(slot);
@@ -256,7 +256,7 @@ impl Engine for IoUring {
         self.ring.send().map_err(setup::enter_error)
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
         self.submit_and_reap(want, done).map_err(setup::enter_error)?;
         match self.unsupported.take() {

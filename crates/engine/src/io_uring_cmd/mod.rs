@@ -388,7 +388,7 @@ impl Engine for IoUringCmd {
         self.ranges.set_ranges(slot.index(), ranges);
     }
 
-    #[inline]
+    #[inline(always)]
     fn queue(&mut self, mut slot: FreeSlot, op: &Op) -> Queued {
         if self.commands >= self.limit {
             return Queued::Full(slot);

@@ -72,7 +72,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> Offload<E> {
     pub fn new(
         config: &EngineConfig,
         slots: u32,
-        make: impl Fn(&EngineConfig) -> Result<E, EngineError>,
+        make: &dyn Fn(&EngineConfig) -> Result<E, EngineError>,
     ) -> Result<Self, EngineError> {
         let config = EngineConfig { slots: 1, spare_slots: 0, ..config.clone() };
         let mut engines = Vec::with_capacity(slots as usize);
@@ -124,7 +124,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> Offload<E> {
         for (file, target) in &self.changes[state.known.min(self.changes.len())..] {
             state.known += 1;
             let result = match target {
-                Some(target) if E::POSITIONED => {
+                Some(target) if engine.moves_position() => {
                     with_own_position(target).and_then(|own| engine.attach(*file, &own))
                 }
                 Some(target) => engine.attach(*file, target),

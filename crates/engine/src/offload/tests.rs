@@ -50,7 +50,7 @@ fn queued(times: &[u64]) -> Offload<Staged> {
     let slots = times.len() as u32;
     let config = EngineConfig::plain(EnginePlan::Psync, slots, 512);
     let mut engine =
-        Offload::new(&config, slots, |config| Buffers::new(config).map(Staged)).unwrap();
+        Offload::new(&config, slots, &|config| Buffers::new(config).map(Staged)).unwrap();
     for (slot, ms) in engine.take_slots().into_iter().zip(times) {
         assert_eq!(engine.queue(slot, &read_at(*ms)), Queued::Pending);
     }
@@ -84,7 +84,7 @@ fn completions_during_a_wait_do_not_extend_its_timeout() {
 fn a_held_slot_has_the_bytes_of_its_own_engine() {
     let config = EngineConfig::plain(EnginePlan::Psync, 2, 512);
     let make = |config: &EngineConfig| Buffers::new(config).map(Staged);
-    let mut engine = Offload::new(&config, 2, make).unwrap();
+    let mut engine = Offload::new(&config, 2, &make).unwrap();
     let mut free = engine.take_slots();
     for slot in &mut free {
         let byte = slot.index() as u8;
@@ -107,7 +107,7 @@ fn read_at(offset: u64) -> Op {
 #[test]
 fn a_call_that_blocks_does_not_delay_others_although_calls_were_short() {
     let config = EngineConfig::plain(EnginePlan::Psync, 8, 512);
-    let mut engine = Offload::new(&config, 8, |config| Buffers::new(config).map(Staged)).unwrap();
+    let mut engine = Offload::new(&config, 8, &|config| Buffers::new(config).map(Staged)).unwrap();
     let mut free = engine.take_slots();
     let mut done = Completions::with_capacity(8);
     for _ in 0..200 {

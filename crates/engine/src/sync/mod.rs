@@ -61,7 +61,7 @@ pub use vsync::Vsync;
 /// stream continues them, because there the kernel chooses the pieces; it may also return
 /// [`Outcome::ENDED`].
 pub trait Transfer: Sized {
-    /// See [`Engine::POSITIONED`].
+    /// See [`Engine::moves_position`].
     const POSITIONED: bool = false;
 
     /// Creates the transfer.
@@ -187,8 +187,11 @@ impl<T: Transfer> SyncEngine<T> {
 
 impl<T: Transfer> Engine for SyncEngine<T> {
     const ASYNC: bool = false;
-    const POSITIONED: bool = T::POSITIONED;
     type Clock = MachineClock;
+
+    fn moves_position(&self) -> bool {
+        T::POSITIONED
+    }
 
     fn clock(&self) -> MachineClock {
         self.clock

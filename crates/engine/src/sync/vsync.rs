@@ -150,11 +150,14 @@ impl Vsync {
 impl Engine for Vsync {
     const ASYNC: bool = true;
     const SOMETIMES_AT_ONCE: bool = true;
-    const POSITIONED: bool = true;
     type Clock = MachineClock;
 
     fn completes_at_once(&self) -> bool {
         self.slots == 1
+    }
+
+    fn moves_position(&self) -> bool {
+        true
     }
 
     fn clock(&self) -> MachineClock {

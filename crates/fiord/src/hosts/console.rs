@@ -13,6 +13,7 @@ use fiord_report::hosts;
 use fiord_report::output::Formats;
 use fiord_run::events::{Event, EventKind};
 use fiord_stat::hosts::{HostReport, HostsReport};
+use fiord_stat::json;
 use fiord_stat::progress::Progress;
 use fiord_stat::report::Report;
 use fiord_sys::clock;
@@ -116,10 +117,7 @@ impl HostsConsole {
                 self.lines(host, &jobs.introduction);
             }
             HostsEvent::Run { host, event } => {
-                // Bytes, because the code that reads events from bytes exists anyway; it is large.
-                let event =
-                    serde_json::to_vec(&event).and_then(|bytes| serde_json::from_slice(&bytes));
-                if let Ok(event) = event {
+                if let Ok(event) = json::from_value(&event) {
                     self.run_event(host, event);
                 }
             }

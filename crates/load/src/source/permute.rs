@@ -54,13 +54,13 @@ impl Permutation {
     }
 
     /// The next number of the order.
-    #[inline]
+    #[inline(always)]
     pub(super) fn draw(&mut self) -> u64 {
         let next = self.make();
         std::mem::replace(&mut self.next, next)
     }
 
-    #[inline]
+    #[inline(always)]
     fn make(&mut self) -> u64 {
         loop {
             self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.step) & self.mask;

@@ -28,7 +28,7 @@ pub struct PlainRegion {
 }
 
 impl PlainRegion {
-    #[inline]
+    #[inline(always)]
     fn io(&self, offset: u64) -> Next {
         Next::Io(Io {
             dir: self.dir,
@@ -73,7 +73,7 @@ impl Sequential {
 }
 
 impl Source for Sequential {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Next {
         if self.left == 0 {
             return self.ended();
@@ -127,7 +127,7 @@ impl Permuted {
 }
 
 impl Source for Permuted {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Next {
         if self.left == 0 {
             return Next::End;
@@ -165,7 +165,7 @@ impl Uniform {
 }
 
 impl Source for Uniform {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Next {
         if self.left == 0 {
             return Next::End;
@@ -199,7 +199,7 @@ impl SkewedRandom {
 }
 
 impl Source for SkewedRandom {
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Next {
         if self.left == 0 {
             return Next::End;

@@ -2,6 +2,7 @@
 
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
+use fiord_stat::json;
 use fiord_stat::report::{
     Ceiling, ClockReport, CoreBandwidth, CpuIdleness, Extras, GeneratorReport, JobShares,
     SpecReport, UnitWork,
@@ -34,9 +35,7 @@ pub(super) fn own(node: Node<'_>) -> Extras {
         devices: node.list("devices").map(device).collect(),
         findings: node.list("findings").map(finding).collect(),
         // A description that this version does not understand is left out.
-        machine: node
-            .find("machine")
-            .and_then(|machine| serde_json::from_value(machine.to_json()).ok()),
+        machine: node.find("machine").and_then(|machine| json::from_value(&machine.to_json()).ok()),
         unchecked: node.list("not_checked").map(unchecked).collect(),
         interim: node.flag("interim"),
         findings_off: node.flag("findings_off"),

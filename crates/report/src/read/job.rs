@@ -1,6 +1,7 @@
 //! The object of a job.
 
 use fiord_stat::block_errors::{BlockErrors, BlockState};
+use fiord_stat::json;
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
@@ -74,8 +75,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         flash: node.get("fiord").find("flash").map(super::flash::flash),
         network: node.get("fiord").find("network").map(super::network::network),
         // Samples that this version does not understand are left out.
-        samples: serde_json::from_value(node.get("fiord").get("samples").to_json())
-            .unwrap_or_default(),
+        samples: json::from_value(&node.get("fiord").get("samples").to_json()).unwrap_or_default(),
         options,
         ..configured
     }

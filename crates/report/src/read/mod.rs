@@ -100,7 +100,7 @@ pub fn read_hosts(text: &str) -> Result<HostsReport, ReadError> {
     let begin = if text.starts_with('{') { Some(0) } else { text.find("\n{").map(|at| at + 1) };
     let mut rest = &text[begin.ok_or(ReadError::NoDocument)?..];
     while rest.starts_with('{') {
-        let mut documents = Deserializer::from_str(rest).into_iter::<Value>();
+        let mut documents = Deserializer::from_slice(rest.as_bytes()).into_iter::<Value>();
         let Some(document) = documents.next() else { break };
         let document = document?;
         found = Some(hosts::hosts(Node(&document), report(Node(&document))?));
@@ -121,7 +121,7 @@ fn documents(text: &str) -> Result<Vec<Report>, ReadError> {
     let mut reports = Vec::new();
     let mut rest = &text[begin..];
     while rest.starts_with('{') {
-        let mut documents = Deserializer::from_str(rest).into_iter::<Value>();
+        let mut documents = Deserializer::from_slice(rest.as_bytes()).into_iter::<Value>();
         let Some(document) = documents.next() else { break };
         reports.push(report(Node(&document?))?);
         rest = rest[documents.byte_offset()..].trim_start();

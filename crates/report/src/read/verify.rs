@@ -1,6 +1,7 @@
 //! Results of verification.
 
 use fiord_formats::verify::diagnosis::FaultClass;
+use fiord_stat::json;
 use fiord_stat::verify::{Coverage, FaultCount, Unverified, VerifyResults};
 use fiord_types::Bytes;
 
@@ -24,6 +25,6 @@ pub(super) fn results(node: Node<'_>) -> VerifyResults {
     };
     let counts = node.entries("faults").filter_map(count).collect();
     let extents =
-        node.list("extents").filter_map(|extent| serde_json::from_value(extent.to_json()).ok());
+        node.list("extents").filter_map(|extent| json::from_value(&extent.to_json()).ok());
     VerifyResults::stated(coverage, counts, extents.collect())
 }

@@ -7,7 +7,7 @@ use fiord_engine::{Engine, EngineConfig, EngineError, MachineClock, Offload};
 use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
-use super::layers::{Boxed, Layered};
+use super::layers::{Boxed, Layered, Sendable};
 use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
 use super::traced::{Traced, Tracer};
 
@@ -90,7 +90,7 @@ macro_rules! traced {
 
 macro_rules! offload {
     (calls $engine:ident, $config:ident, $job:ident) => {
-        Some(Offload::new($config, $job.slots(), fiord_engine::$engine::new).map(boxed))
+        Some(offload($config, $job, &|config| fiord_engine::$engine::new(config).map(sendable)))
     };
     ($kind:ident $engine:ident, $config:ident, $job:ident) => {
         None
@@ -98,6 +98,20 @@ macro_rules! offload {
 }
 
 fiord_engine::for_each_engine!(setup);
+
+fn sendable(engine: impl Engine<Clock = MachineClock> + Send + 'static) -> Sendable {
+    Layered::sendable(engine)
+}
+
+/// An engine whose system calls are made on separate threads. `make` creates the engine of one thread. Compiled once
+/// for all engines.
+fn offload(
+    config: &EngineConfig,
+    job: &JobPlan,
+    make: &dyn Fn(&EngineConfig) -> Result<Sendable, EngineError>,
+) -> Result<Boxed, EngineError> {
+    Offload::new(config, job.slots(), make).map(boxed)
+}
 
 fn boxed(engine: impl Engine<Clock = MachineClock> + 'static) -> Boxed {
     Layered::new(engine, ())

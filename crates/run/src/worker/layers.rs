@@ -12,6 +12,7 @@ use fiord_types::{FileIndex, FlashCounts};
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
 pub(super) trait AnyEngine<C = MachineClock> {
+    fn moves_position(&self) -> bool;
     fn completes_at_once(&self) -> bool;
     fn clock(&self) -> C;
     fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError>;
@@ -32,6 +33,9 @@ pub(super) trait AnyEngine<C = MachineClock> {
 }
 
 impl<E: Engine> AnyEngine<E::Clock> for E {
+    fn moves_position(&self) -> bool {
+        Engine::moves_position(self)
+    }
     fn completes_at_once(&self) -> bool {
         Engine::completes_at_once(self)
     }
@@ -121,6 +125,15 @@ impl<C> EnginePointer<C> for Box<dyn AnyEngine<C>> {
     }
 }
 
+impl<C> EnginePointer<C> for Box<dyn AnyEngine<C> + Send> {
+    fn engine(&self) -> &dyn AnyEngine<C> {
+        &**self
+    }
+    fn engine_mut(&mut self) -> &mut dyn AnyEngine<C> {
+        &mut **self
+    }
+}
+
 impl<C> EnginePointer<C> for &mut (dyn AnyEngine<C> + '_) {
     fn engine(&self) -> &dyn AnyEngine<C> {
         &**self
@@ -141,6 +154,9 @@ pub(super) struct Layered<L, C = MachineClock, B = Box<dyn AnyEngine<C>>> {
 /// An engine behind a pointer.
 pub(super) type Boxed = Layered<()>;
 
+/// An engine behind a pointer that another thread can take over.
+pub(super) type Sendable = Layered<(), MachineClock, Box<dyn AnyEngine + Send>>;
+
 /// An engine that is borrowed for rare code, which is compiled once for all engines with a clock.
 pub(super) type Borrowed<'e, C> = Layered<(), C, &'e mut (dyn AnyEngine<C> + 'e)>;
 
@@ -148,6 +164,13 @@ impl<L: Layer, C: Time> Layered<L, C> {
     /// Puts `layer` around `engine`.
     pub(super) fn new(engine: impl Engine<Clock = C> + 'static, layer: L) -> Self {
         Layered { below: Box::new(engine), layer, clock: PhantomData }
+    }
+}
+
+impl Sendable {
+    /// Puts `engine` behind a pointer.
+    pub(super) fn sendable(engine: impl Engine<Clock = MachineClock> + Send + 'static) -> Self {
+        Layered { below: Box::new(engine), layer: (), clock: PhantomData }
     }
 }
 
@@ -164,6 +187,9 @@ impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     const SOMETIMES_AT_ONCE: bool = true;
     type Clock = C;
 
+    fn moves_position(&self) -> bool {
+        self.below.engine().moves_position()
+    }
     fn completes_at_once(&self) -> bool {
         self.below.engine().completes_at_once()
     }

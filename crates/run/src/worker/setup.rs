@@ -79,8 +79,8 @@ fn failed(error: JobError) -> Box<WorkerResult> {
     not_started(Some(error))
 }
 
-/// Which loops are compiled for an engine: one for each common source and set of measurements, for
-/// engines that run at the limit of the machine.
+/// Which loops are compiled for an engine: one for each source and each common set of measurements, for
+/// engines that run at the limit of the machine. Jobs with other measurements share one loop.
 pub(super) const HOT: u8 = 0;
 /// One loop that decides at run time, for engines behind a pointer, which share it: it keeps the program
 /// small and builds short.
@@ -99,6 +99,13 @@ enum LoopKind {
     Dynamic,
     /// Has hooks.
     Managed,
+}
+
+impl LoopKind {
+    /// Whether the loop is compiled for each source of an engine with [`HOT`] loops.
+    fn is_common(self) -> bool {
+        matches!(self, LoopKind::Bare | LoopKind::Default)
+    }
 }
 
 /// Runs a job on its engine. `LOOPS`: which loops are compiled.
@@ -131,11 +138,11 @@ pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
     let trace = replay.as_ref().map(|replay| TraceSource::new(Rc::clone(&replay.cursor)));
     let start = Start { engine, payload, around, recorder, kind, replay };
     let result = if let Some(trace) = trace {
-        Ok(start.run_any::<LOOPS>(AnySource::Replay(trace)))
-    } else if const { LOOPS == HOT } && kind != LoopKind::Managed {
+        Ok(start.run_any(AnySource::Replay(trace)))
+    } else if const { LOOPS == HOT } && kind.is_common() {
         fiord_load::with_source(job, start)
     } else {
-        fiord_load::any_source(job).map(|source| start.run_any::<LOOPS>(source))
+        fiord_load::any_source(job).map(|source| start.run_any(source))
     };
     match result {
         Ok(result) => result,
@@ -199,51 +206,39 @@ impl<E: Engine> Start<'_, E> {
     fn run_hot<S: Source, P: Payload>(self, source: S, payload: P) -> Box<WorkerResult> {
         let kind = self.kind;
         self.run(source, payload, |worker, queued| {
-            // Constants, so that no loop is compiled that the engine never runs.
+            // Constants, so that no loop is compiled that the engine never runs. The other kinds of loops are
+            // compiled for all sources together.
             match (queued, kind) {
                 (true, LoopKind::Bare) if const { E::ASYNC } => worker.run_queued::<Bare>(),
-                (true, LoopKind::Default) if const { E::ASYNC } => {
-                    worker.run_queued::<Asynchronous>();
-                }
-                (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
+                (true, _) if const { E::ASYNC } => worker.run_queued::<Asynchronous>(),
                 (_, LoopKind::Bare) if const { at_once_possible::<E>() } => {
                     worker.run_direct::<Bare>();
                 }
-                (_, LoopKind::Default) if const { at_once_possible::<E>() } => {
-                    worker.run_direct::<Synchronous>();
-                }
-                (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
+                (..) if const { at_once_possible::<E>() } => worker.run_direct::<Synchronous>(),
                 (..) => {}
             }
         })
     }
 
-    /// Runs one of the loops that are compiled once for all sources. `LOOPS`: [`HOT`] engines run other loops unless the
-    /// job has hooks, as all replays have.
-    fn run_any<const LOOPS: u8>(mut self, source: AnySource) -> Box<WorkerResult> {
+    /// Runs one of the loops that are compiled once for all sources.
+    fn run_any(mut self, source: AnySource) -> Box<WorkerResult> {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
         match self.payload.take() {
-            Some(content) => self.run_any_with::<_, LOOPS>(source, content),
-            None => self.run_any_with::<_, LOOPS>(source, NoPayload),
+            Some(content) => self.run_any_with(source, content),
+            None => self.run_any_with(source, NoPayload),
         }
     }
 
-    fn run_any_with<P: Payload, const LOOPS: u8>(
-        self,
-        source: AnySource,
-        payload: P,
-    ) -> Box<WorkerResult> {
+    fn run_any_with<P: Payload>(self, source: AnySource, payload: P) -> Box<WorkerResult> {
         let managed = self.kind == LoopKind::Managed;
         self.run(source, payload, |worker, queued| match (queued, managed) {
             (true, true) if const { E::ASYNC } => worker.run_queued::<Managed>(),
-            (true, _) if const { E::ASYNC && LOOPS != HOT } => worker.run_queued::<Dynamic>(),
+            (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
             (_, true) if const { at_once_possible::<E>() } => worker.run_direct::<Managed>(),
-            (..) if const { at_once_possible::<E>() && LOOPS != HOT } => {
-                worker.run_direct::<Dynamic>();
-            }
+            (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
             (..) => {}
         })
     }

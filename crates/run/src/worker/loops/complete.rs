@@ -43,13 +43,15 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if M::DYNAMIC && self.state.log.follows() {
             self.state.log.io(op, dir, &times(start, issue, now), now);
         }
-        let batch = &mut batches[dir];
+        let batch = batches.batch(dir);
         if batch.start == start && batch.issue == issue {
             batch.count += 1;
             batch.bytes += bytes;
         } else {
             let ended = std::mem::replace(batch, CompletionBatch { bytes, start, issue, count: 1 });
-            self.record::<M>(dir, &ended, now);
+            if ended.count > 0 {
+                self.record::<M>(dir, &ended, now);
+            }
         }
         if M::HOOKS {
             let (op, times) = (*op, times(start, issue, now));
@@ -60,8 +62,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
 
     /// Records completions that were gathered.
     #[inline(always)]
-    pub(super) fn record_all<M: Mode>(&mut self, batches: &CompletionBatches, now: u64) {
-        for (dir, batch) in batches.iter() {
+    pub(super) fn record_all<M: Mode>(&mut self, batches: &mut CompletionBatches, now: u64) {
+        while let Some((dir, batch)) = batches.take() {
             self.record::<M>(dir, batch, now);
         }
     }
@@ -69,10 +71,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Records I/Os of one direction that took the same time.
     #[inline(always)]
     fn record<M: Mode>(&mut self, dir: Dir, batch: &CompletionBatch, now: u64) {
-        if batch.count > 0 {
-            let times = times(batch.start, batch.issue, now);
-            self.state.recorder.complete_with(M::AXES, dir, Bytes(batch.bytes), times, batch.count);
-        }
+        let times = times(batch.start, batch.issue, now);
+        self.state.recorder.complete_with(M::AXES, dir, Bytes(batch.bytes), times, batch.count);
     }
 }
 

@@ -5,39 +5,29 @@
 //! or `iodepth_low` is followed to the letter: I/Os are then submitted and reaped in groups of that size,
 //! and queueing resumes only when few enough are left.
 
-use fiord_engine::{Engine, Time, Want};
+use fiord_engine::{Engine, EngineError, Time, Want};
 use fiord_load::{Next, Source};
 use fiord_stat::shares::LoopStage;
 
+use super::super::core::JobState;
 use super::super::hooks::{Delay, Events};
 use super::super::layers::Borrowed;
 use super::fill::FillOutcome;
 use super::mode::Mode;
-use super::slots::{Batching, EMPTY_BATCHES, LoopState, Slots};
+use super::slots::{CompletionBatches, LoopState, Slots};
 use super::{Parts, Payload, Worker, burst};
 use crate::error::{JobError, Stage};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
     pub(crate) fn run_queued<M: Mode>(&mut self) {
-        let mut slots = std::mem::take(&mut self.slots);
-        let all = slots.len();
-        let depth = self.state.job.depth.depth.max(1) as usize;
-        self.state.hooks.lend(slots.split_off(depth.min(all)));
-        let mut at = LoopState {
-            slots: Slots::new(slots, all),
-            batching: Batching::of(&self.state.job.depth),
-            held: None,
-            now: self.clock.now(),
-            ended: false,
-        };
+        let mut at = LoopState::begin(&mut self.state, &mut self.slots, self.clock.now());
         while self.parts().round::<M>(&mut at) {
             at.ended |= self.state.error.is_some()
                 || (self.state.housekeeping_due(at.now)
                     && !self.keep_house_queued::<M::Sampled>(&mut at));
         }
-        self.slots = at.slots.free;
-        self.slots.extend(self.state.hooks.take_spare());
+        at.end(&mut self.state, &mut self.slots);
     }
 
     /// Housekeeping, then a burst of samples. False when the job must issue no more I/Os.
@@ -147,10 +137,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.end_stage::<M>(LoopStage::Rest);
         match self.engine.flush() {
             Ok(count) => self.state.recorder.submit.record(count),
-            Err(e) => {
-                let error = JobError::from(e).during(Stage::Submit);
-                self.state.error.get_or_insert(error);
-            }
+            Err(e) => engine_failed(self.state, e, Stage::Submit),
         }
         self.end_stage::<M>(LoopStage::Submission);
         self.time::<M>(now)
@@ -168,14 +155,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if M::SAMPLED {
             // Use a separate call, to distinguish its time from the wait.
             if let Err(e) = self.engine.flush() {
-                let error = JobError::from(e).during(Stage::Submit);
-                self.state.error.get_or_insert(error);
+                engine_failed(self.state, e, Stage::Submit);
                 return false;
             }
             self.end_stage::<M>(LoopStage::Submission);
         }
         if let Err(e) = self.engine.reap(want, &mut slots.done) {
-            self.state.error.get_or_insert(JobError::from(e).during(Stage::Reap));
+            engine_failed(self.state, e, Stage::Reap);
             return false;
         }
         *now = self.time::<M>(*now);
@@ -189,11 +175,11 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             self.state.recorder.complete.record(count as u32);
         }
         self.state.cut_log(*now);
-        let mut batches = EMPTY_BATCHES;
+        let mut batches = CompletionBatches::default();
         while let Some((slot, outcome)) = slots.done.pop_front() {
             self.complete_one::<M>(slots, (slot, outcome), *now, &mut batches);
         }
-        self.record_all::<M>(&batches, *now);
+        self.record_all::<M>(&mut batches, *now);
         if M::HOOKS && self.state.hooks.want(Events::DATA) {
             // The next I/Os begin after the hooks have read these bytes.
             *now = self.clock.now();
@@ -204,6 +190,13 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.end_stage::<M>(LoopStage::Completion);
         true
     }
+}
+
+/// The engine is broken.
+#[cold]
+#[inline(never)]
+fn engine_failed(state: &mut JobState<'_>, error: EngineError, stage: Stage) {
+    state.error.get_or_insert(JobError::from(error).during(stage));
 }
 
 /// Whether the delayed operation must wait until no op is in flight.

@@ -2,7 +2,9 @@
 
 use fiord_engine::{Completions, FreeSlot, IoAttributes, Op, OpKind, Slot, Want};
 use fiord_load::Next;
-use fiord_types::{FileIndex, PerDir};
+use fiord_types::{Dir, FileIndex, PerDir};
+
+use super::super::core::JobState;
 
 /// The state of a loop with many I/Os in flight.
 pub(super) struct LoopState {
@@ -14,6 +16,32 @@ pub(super) struct LoopState {
     pub now: u64,
     /// No more I/Os are issued; the loop waits for those in flight.
     pub ended: bool,
+}
+
+impl LoopState {
+    /// At the begin of the loop, `now`. Takes the slots of the loop out of `slots` and lends the others to the hooks. Like
+    /// [`LoopState::end`], it is compiled once for all loops.
+    #[inline(never)]
+    pub(super) fn begin(state: &mut JobState<'_>, slots: &mut Vec<FreeSlot>, now: u64) -> Self {
+        let mut slots = std::mem::take(slots);
+        let all = slots.len();
+        let depth = state.job.depth.depth.max(1) as usize;
+        state.hooks.lend(slots.split_off(depth.min(all)));
+        LoopState {
+            slots: Slots::new(slots, all),
+            batching: Batching::of(&state.job.depth),
+            held: None,
+            now,
+            ended: false,
+        }
+    }
+
+    /// Returns all slots that are free to `slots`.
+    #[inline(never)]
+    pub(super) fn end(self, state: &mut JobState<'_>, slots: &mut Vec<FreeSlot>) {
+        *slots = self.slots.free;
+        slots.extend(state.hooks.take_spare());
+    }
 }
 
 /// An op that was queued.
@@ -187,8 +215,41 @@ pub(super) struct CompletionBatch {
 }
 
 /// One batch for each direction, so that a mix does not end the batch with each change of direction.
-pub(super) type CompletionBatches = PerDir<CompletionBatch>;
+#[derive(Debug)]
+pub(super) struct CompletionBatches {
+    batches: PerDir<CompletionBatch>,
+    /// The directions whose batch contains completions: a bit for each.
+    filled: u8,
+}
 
-/// No completions yet.
-pub(super) const EMPTY_BATCHES: CompletionBatches =
-    PerDir::all(CompletionBatch { bytes: 0, start: 0, issue: 0, count: 0 });
+impl Default for CompletionBatches {
+    /// No completions yet.
+    #[inline(always)]
+    fn default() -> Self {
+        let none = CompletionBatch { bytes: 0, start: 0, issue: 0, count: 0 };
+        CompletionBatches { batches: PerDir::all(none), filled: 0 }
+    }
+}
+
+impl CompletionBatches {
+    /// The batch of a direction, which gets a completion now.
+    #[inline(always)]
+    pub(super) fn batch(&mut self, dir: Dir) -> &mut CompletionBatch {
+        self.filled |= 1 << dir as u8;
+        &mut self.batches[dir]
+    }
+
+    /// Takes a batch with completions. One after the other, because the code that records a batch is large: a loop over
+    /// all directions would be unrolled.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> Option<(Dir, &CompletionBatch)> {
+        let dir = match self.filled.trailing_zeros() {
+            0 => Dir::Read,
+            1 => Dir::Write,
+            2 => Dir::Trim,
+            _ => return None,
+        };
+        self.filled &= self.filled - 1;
+        Some((dir, &self.batches[dir]))
+    }
+}
