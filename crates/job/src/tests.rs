@@ -335,6 +335,21 @@ fn unsupported_options_are_errors() {
 }
 
 #[test]
+fn options_that_each_job_file_overrides_cause_warnings() {
+    let warnings = |line: &[&str], file: &str| -> Vec<String> {
+        let run = invocation(&args(line), &mut Memory::job(file)).unwrap();
+        run.warnings.iter().map(|warning| warning.what.clone()).collect()
+    };
+    let file = "[global]\nruntime=1\n[a]\nbs=8k\n[b]\n";
+    let line = ["job.fio", "--runtime=3", "--bs=64k"];
+    let found = warnings(&line, file);
+    // Job b has the block size of the command line.
+    assert_eq!(found, ["`runtime=3` on the command line has no effect: job.fio sets runtime=1"]);
+    assert_eq!(warnings(&["job.fio", "--runtime=1"], file), [""; 0]);
+    assert_eq!(warnings(&["--runtime=3", "--name=a", "--runtime=5"], file), [""; 0]);
+}
+
+#[test]
 fn misleading_values_cause_warnings() {
     let run = job("[a]\nbs=4k-16k\ntime_based=30\n");
     assert_eq!(run.warnings.len(), 2);

@@ -9,6 +9,8 @@ use fiord_report::ReadError;
 use fiord_report::embedded::{embedded, is_page};
 use fiord_types::Errno;
 
+use crate::runs::store;
+
 /// Why a side cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
@@ -58,6 +60,9 @@ fn side(group: &[String], place: u8) -> Result<ComparedSide, SideError> {
     for argument in group {
         read_argument(argument, &mut runs)?;
     }
+    if let ([only], []) = (group, runs.as_slice()) {
+        return Err(SideError::NotAReport(only.into(), ReadError::NotAReport));
+    }
     Ok(ComparedSide::new(place, group.join(" "), runs))
 }
 
@@ -72,7 +77,11 @@ fn read_argument(argument: &str, runs: &mut Vec<ComparedRun>) -> Result<(), Side
         return Ok(());
     }
     if path.exists() {
-        runs.extend(read(path)?);
+        match read(path) {
+            // The shell has put it among the results of `fiord run` in its directory: `d/*.json`.
+            Err(SideError::NotAReport(_, ReadError::NotAReport)) if store::is_list(path) => {}
+            found => runs.extend(found?),
+        }
         return Ok(());
     }
     if argument.contains(',') {

@@ -23,7 +23,7 @@ use crate::session::{CannotPrint, CommandEnd, Session, ShowProgress};
 /// interrupted call continues when it is repeated. Runs on a simulated device get different seeds.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
-    /// Job files. Job options apply to all of them. Without a file, the options are the job.
+    /// Job files. Job options are defaults of all of them: what a file sets wins. Without a file, the options are the job.
     #[arg(required = true, value_name = "JOB")]
     pub job: Vec<String>,
     /// How often each job file runs. Five runs are enough for a verdict without assumptions.

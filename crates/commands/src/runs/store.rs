@@ -13,6 +13,11 @@ use crate::state_file::{self, FileError};
 
 /// File name of the list.
 const NAME: &str = "sweep.json";
+/// Whether a path has the name of the list of runs, which is beside their results.
+pub(crate) fn is_list(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == NAME)
+}
+
 /// File in which suites keep their results, too.
 const RESULTS: &str = "results.json";
 /// Version of the list's format.

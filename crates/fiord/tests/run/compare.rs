@@ -46,6 +46,15 @@ fn alternated_runs_are_compared_with_the_printed_command() {
     assert!(text.contains("sim_latency of job j: A lognormal:90us:0.4, B lognormal:99us:0.4"));
     assert!(!text.contains("not-interleaved"), "{text}");
     // The directory of all runs has one directory for each side.
+    // As a shell writes `a-b.runs/a/*.json`: the list of the runs is among them.
+    let all = |side: &str| {
+        let results = (1..=5).map(|run| format!("a-b.runs/{side}/run={run}.json"));
+        results.chain([format!("a-b.runs/{side}/sweep.json")]).collect::<Vec<_>>().join(" ")
+    };
+    let text = place.run(&format!("compare {} --vs {}", all("a"), all("b"))).ok().out;
+    assert_eq!(text.matches("(5 runs, fio-3.42").count(), 2, "{text}");
+    let list = place.run("compare a-b.runs/a/sweep.json a-b.runs/b");
+    assert!(list.status == Some(1) && list.err.contains("sweep.json"), "{list:?}");
     let document = place.run("compare a-b.runs --format json").ok().json();
     for metric in ["iops", "mean", "p99"] {
         let result = result(&document, metric);

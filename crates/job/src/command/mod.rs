@@ -16,6 +16,7 @@ pub use general::{
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fiord_types::program;
 
@@ -348,6 +349,7 @@ impl Reading {
         self.check_readonly();
         self.check_max_jobs();
         self.check_server();
+        self.check_defaults();
         let general = &self.general;
         let wrong = general.export.check(general.output.as_deref(), &general.formats);
         self.wrong.extend(wrong);
@@ -441,6 +443,36 @@ impl Reading {
                 let help = "To fix: add --server, or leave it out";
                 self.wrong.push(Diagnostic::error(what, None).help(help));
             }
+        }
+    }
+
+    /// Warns about options in front of the jobs that each job file sets to another value. As in fio, the file wins.
+    fn check_defaults(&mut self) {
+        let last = |settings: &[Setting], def| settings.iter().rposition(|s| s.def == def);
+        for (index, default) in self.command_globals.iter().enumerate() {
+            let def = default.def;
+            if def == NAME.def() || last(&self.command_globals, def) != Some(index) {
+                continue;
+            }
+            let winner = |job: &JobSpec| {
+                let won = &job.settings[last(&job.settings, def)?];
+                let in_file = !Arc::ptr_eq(&won.place.source, &default.place.source);
+                (in_file && won.text != default.text).then(|| won.clone())
+            };
+            let winners: Option<Vec<Setting>> = self.jobs.iter().map(winner).collect();
+            let Some(won) = winners.as_ref().and_then(|all| all.first()) else { continue };
+            let typed = |setting: &Setting| {
+                setting.place.source.text[setting.place.span.clone()].trim().to_owned()
+            };
+            let what = format!(
+                "`{}` on the command line has no effect: {} sets {}",
+                typed(default),
+                won.place.source.name,
+                typed(won)
+            );
+            let warning = Diagnostic::warning(Note::NoEffect, what, Some(default.place.clone()));
+            let help = "options on the command line are defaults, and job files win. To fix: change the job file";
+            self.wrong.push(warning.of_option(def).help(help));
         }
     }
 
