@@ -12,28 +12,37 @@ down() { unlink_all fio; }
 
 # The functions below are for scenarios, which read this file.
 
-# example NAME CHANGE…: runs an example job file of fio in both programs, with changes (commands of sed) that make it fit the
-# machine. Both have to succeed. Their reports are fio-NAME.json and fiord-NAME.json.
-example() {
-    name=$1
+# changed NAME CHANGE…: writes an example job file of fio to NAME.fio, with changes (commands of sed) that make it fit the machine.
+changed() {
+    example=$1
     shift
     changes=
     for change in "$@"; do changes="$changes;$change"; done
-    sed "${changes#;}" "/usr/share/doc/fio/examples/$name.fio" >"$name.fio"
+    sed "${changes#;}" "/usr/share/doc/fio/examples/$example.fio" >"$example.fio"
+}
+
+# both NAME CHANGE…: runs the changed example in both programs. Their reports are fio-NAME.json and fiord-NAME.json, and their exit
+# statuses have to be equal.
+both() {
+    changed "$@"
+    statuses=
     for program in fio fiord; do
-        timeout -s KILL 60 $program --output-format=json --output="$program-$name.json" "$name.fio" >"$program-$name.err" 2>&1
-        same "$name: exit status of $program" $? 0
-        [ ! -s "$program-$name.err" ] || shown "$program-$name.err"
+        timeout -s KILL 60 $program --output-format=json --output="$program-$example.json" "$example.fio" >"$program-$example.err" 2>&1
+        statuses="$statuses $?"
     done
+    say "$example: exit statuses of fio and fiord:$statuses"
+    same "$example: exit statuses" "${statuses##* }" "$(echo $statuses | cut -d ' ' -f 1)"
 }
 
-# One line for each job: its name, the first error, and the numbers of reads, writes and trims. `timed`: only whether there were any.
+# One line for each job: its name, the first error, and the numbers of reads, writes and trims. `moved`: whether there were any.
 totals() { json "$1" '.jobs[] | [.jobname, .error, .read.total_ios, .write.total_ios, .trim.total_ios] | join(" ")'; }
-timed() { json "$1" '.jobs[] | [.jobname, .error, (.read, .write, .trim | .total_ios > 0)] | join(" ")'; }
+moved() { json "$1" '.jobs[] | [.jobname, .error, (.read, .write, .trim | .total_ios > 0)] | join(" ")'; }
 
-# alike NAME [FUNCTION]: the reports of both programs say the same.
+# alike NAME [moved]: the reports of both programs say the same. For jobs that end by their run time, `moved`.
 alike() {
-    what=${2:-totals}
     say "$1: fio: $(totals "fio-$1" | tr '\n' ';') fiord: $(totals "fiord-$1" | tr '\n' ';')"
-    same "$1: fiord's report, next to fio's" "$($what "fiord-$1")" "$($what "fio-$1")"
+    same "$1: fiord's report next to fio's" "$(${2:-totals} "fiord-$1")" "$(${2:-totals} "fio-$1")"
 }
+
+# The device behind a link.
+node() { readlink -f "/dev/fiord/$1"; }

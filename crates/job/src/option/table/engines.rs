@@ -238,7 +238,7 @@ const LIST: &[EngineDef] = &[
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume"),
     engine("mtd", One, "Raw flash through its character device. Trims erase blocks.")
         .on(Flash)
-        .tested("2026-11: `mtdram` and `nandsim` in `cargo xtask vm`"),
+        .tested("2026-11: `mtdram` and `nandsim` in `cargo xtask vm`, next to fio 3.33"),
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
         ..engine(
@@ -248,7 +248,7 @@ const LIST: &[EngineDef] = &[
              user space. fiord does not use the library PMDK.",
         )
         .on(PersistentMemory(PmemTarget::Device))
-        .tested("2026-11: an NVDIMM of QEMU in `cargo xtask vm`")
+        .tested("2026-11: an NVDIMM of QEMU in `cargo xtask vm`, next to fio 3.33")
     },
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
@@ -259,7 +259,7 @@ const LIST: &[EngineDef] = &[
              not use the library PMDK.",
         )
         .on(PersistentMemory(PmemTarget::File))
-        .tested("2026-11: ext4 with DAX on an NVDIMM of QEMU in `cargo xtask vm`")
+        .tested("2026-11: ext4 with DAX on an NVDIMM of QEMU in `cargo xtask vm`, next to fio 3.33")
     },
     later("libiscsi", Many, "An iSCSI logical unit, without the kernel's initiator.")
         .on(Endpoint)
