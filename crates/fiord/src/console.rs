@@ -10,9 +10,9 @@ use fiord_app::introduction::Introduction;
 use fiord_html::result::PageResult;
 use fiord_job::command::{Eta, Format, GeneralOptions};
 use fiord_report::output::{self, Formats};
-use fiord_report::{TerseVersion, header};
+use fiord_report::{TerseVersion, header, live};
 use fiord_run::events::{EventKind, JobFailure};
-use fiord_stat::report::Report;
+use fiord_stat::report::{NumberStyle, Report};
 use fiord_sys::terminal;
 use fiord_types::program::message;
 
@@ -157,10 +157,20 @@ impl Console {
     /// Prints what an event adds to the streams. While the view covers a stream, that waits.
     fn print(&mut self, event: &EventKind) {
         match event {
+            EventKind::LayoutProgress { job, done, total, elapsed } => {
+                if self.view.is_none() {
+                    let style = NumberStyle::default();
+                    let line = live::layout_line(job, (*done, *total), *elapsed, style);
+                    self.live.show_layout(&line);
+                }
+            }
+            EventKind::LaidOut => self.live.clear(),
             EventKind::LayingOut { .. }
             | EventKind::Command { .. }
-            | EventKind::LaidOut
-            | EventKind::Triggered { .. } => self.header(&header_of(event)),
+            | EventKind::Triggered { .. } => {
+                self.live.clear();
+                self.header(&header_of(event));
+            }
             EventKind::JobStarted { index, .. } => {
                 let line = self.starts.get_mut(*index).map(std::mem::take);
                 self.header(&line.unwrap_or_default());

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use fiord_job::command::GeneralOptions;
 use fiord_report::live;
 use fiord_stat::progress::Progress;
+use fiord_sys::terminal;
 use fiord_types::Nanos;
 
 use crate::sink::Sink;
@@ -28,6 +29,23 @@ impl LiveLine {
             last_newline: Nanos::ZERO,
             shown: 0,
             used: false,
+        }
+    }
+
+    /// Replaces the line on the terminal by that of a layout, if the terminal can do that.
+    pub(crate) fn show_layout(&mut self, line: &str) {
+        if terminal::can_redraw(io::stdout()) {
+            let text = live::padded(line, self.shown) + "\r";
+            self.shown = line.len();
+            to_terminal(&text);
+        }
+    }
+
+    /// Removes the line of a layout, because other lines follow.
+    pub(crate) fn clear(&mut self) {
+        if self.shown > 0 {
+            to_terminal(&format!("{}\r", live::padded("", self.shown)));
+            self.shown = 0;
         }
     }
 

@@ -271,6 +271,11 @@ impl LiveModel {
                 let what = format!("laying out {files} file{plural} of {job} ({size})");
                 self.state(host, &what);
             }
+            EventKind::LayoutProgress { job, done, total, elapsed } => {
+                let line =
+                    fiord_report::live::layout_line(&job, (done, total), elapsed, self.style);
+                self.state(host, &line);
+            }
             EventKind::LaidOut => self.state(host, "starting"),
             EventKind::Command { job, when, .. } => {
                 self.state(host, &format!("running the {} command of {job}", when.word()));

@@ -1,9 +1,10 @@
 //! The live line.
 
 use fiord_stat::progress::{JobProgress, Progress};
+use fiord_stat::report::NumberStyle;
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
-use crate::style::{count, rate};
+use crate::style::{count, rate, size};
 
 /// The line shows from here on how far a replay is behind its trace.
 pub const BEHIND: Nanos = Nanos::from_millis(100);
@@ -41,6 +42,44 @@ pub fn live_line(p: &Progress) -> String {
     }
     line.push_str(&format!("[eta {}]", time_left(eta)));
     line
+}
+
+/// Width of the line of a layout in characters, so that it fits every usual terminal.
+const LAYOUT_WIDTH: usize = 79;
+
+/// Formats the line that shows how far the layout of a job is: `done` of `total` bytes are written after `elapsed`.
+///
+/// ```
+/// use fiord_report::live::layout_line;
+/// use fiord_stat::report::NumberStyle;
+/// use fiord_types::{Bytes, Nanos};
+///
+/// let (done, total) = (Bytes::from_mib(256), Bytes::from_mib(1024));
+/// assert_eq!(
+///     layout_line("a", (done, total), Nanos::from_secs(2), NumberStyle::default()),
+///     "a: laying out [25.0%][256MiB of 1024MiB][128MiB/s][eta 00m:06s]"
+/// );
+/// ```
+#[must_use]
+pub fn layout_line(
+    job: &str,
+    (done, total): (Bytes, Bytes),
+    elapsed: Nanos,
+    style: NumberStyle,
+) -> String {
+    let share = done.as_f64() / total.as_f64().max(1.0);
+    let speed = done.as_f64() / elapsed.as_secs_f64().max(1e-9);
+    let sizes = (size(done, style), size(total, style));
+    let mut line = format!(": laying out [{:.1}%][{} of {}]", share * 100.0, sizes.0, sizes.1);
+    if done == total {
+        line.push_str("[writing back]");
+    } else if done > Bytes::ZERO {
+        let left = Nanos::from_secs(((total - done).as_f64() / speed).round() as u64);
+        let speed = rate(Bytes(speed as u64), style);
+        line.push_str(&format!("[{speed}][eta {}]", time_left(left)));
+    }
+    let room = LAYOUT_WIDTH.saturating_sub(line.chars().count());
+    job.chars().take(room).chain(line.chars()).collect()
 }
 
 /// Pads a line to at least the length of the line that it replaces.

@@ -256,6 +256,12 @@ impl Overseer for ByMessage<'_> {
     fn laying_out(&mut self, files: usize, bytes: Bytes) {
         send(self.sender, Message::LayingOut { index: self.index, files, bytes });
     }
+    fn will_write(&mut self, bytes: Bytes) {
+        self.run.jobs[self.index].layout.will_write(bytes);
+    }
+    fn wrote(&mut self, bytes: Bytes) {
+        self.run.jobs[self.index].layout.wrote(bytes);
+    }
     fn warning(&mut self, what: &str) {
         send(self.sender, Message::Warning { index: self.index, what: what.to_owned() });
     }

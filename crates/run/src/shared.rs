@@ -20,7 +20,7 @@ use crate::files::Cached;
 use crate::iolog::Iologs;
 use crate::journal::Journals;
 use crate::kept::FileKeeper;
-use crate::layout::Done;
+use crate::layout::{Done, LayoutCounters};
 use crate::lock::FileLocks;
 use crate::logs::RunLogs;
 use crate::replay::TraceMerges;
@@ -37,6 +37,8 @@ use crate::zones::ZoneTables;
 pub(crate) struct Shared {
     pub control: JobControl,
     pub live: Live,
+    /// How far the layout of its files is.
+    pub layout: LayoutCounters,
     /// Id of the job's thread; 0 before it runs.
     pub tid: AtomicU32,
     /// How far its writes are, if it keeps a state (`verify_state_save`, `--trigger-file`).
@@ -60,6 +62,7 @@ impl Shared {
             control: JobControl::with_flow_ticket(job.pace.flow.map(&mut flow_ticket))
                 .with_steady(steady),
             live: Live::new(),
+            layout: LayoutCounters::default(),
             tid: AtomicU32::new(0),
             writes: OnceLock::new(),
         };

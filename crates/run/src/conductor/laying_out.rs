@@ -8,12 +8,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use fiord_sys::{clock, signal};
-use fiord_types::Errno;
+use fiord_types::{Errno, Nanos};
 
 use super::{Conductor, MAX_SLEEP, STUCK_AFTER};
 use crate::error::{JobError, Stage};
+use crate::events::EventKind;
 use crate::jobthread::ByMessage;
 use crate::layout::{self, Done};
+use crate::report;
 use crate::shared::{Finished, Message, Run, send};
 use crate::thread;
 
@@ -78,6 +80,14 @@ impl Conductor<'_> {
         }
     }
 
+    /// Reports how far the layout of a job is. Returns false if it writes nothing so far.
+    fn layout_progress(&self, index: usize, elapsed: Nanos) -> bool {
+        let Some((done, total)) = self.run.jobs[index].layout.so_far() else { return false };
+        let job = report::name(&self.run.plan, index).into();
+        self.events.send(EventKind::LayoutProgress { job, done, total, elapsed });
+        true
+    }
+
     fn lay_out_one(
         &mut self,
         index: usize,
@@ -93,6 +103,8 @@ impl Conductor<'_> {
         };
         thread.jobs.send(index).map_err(|_| failed())?;
         self.laying_out = Some(index);
+        let began = clock::monotonic();
+        let mut due = self.options.progress.map(|_| began);
         let mut cancelled_at = None;
         loop {
             match receiver.recv_timeout(Duration::from_nanos(MAX_SLEEP)) {
@@ -109,6 +121,12 @@ impl Conductor<'_> {
             }
             self.handle_interrupts();
             let now = clock::monotonic();
+            if let (Some(at), Some(interval)) = (due, self.options.progress)
+                && now >= at
+                && self.layout_progress(index, Nanos(now - began))
+            {
+                due = Some(now + interval);
+            }
             if self.run.is_cancelled() && now - *cancelled_at.get_or_insert(now) > STUCK_AFTER {
                 self.abandon();
             }

@@ -9,7 +9,7 @@ use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
 use fiord_stat::snapshot::RunSnapshot;
 use fiord_sys::clock;
-use fiord_types::{JobIndex, Nanos};
+use fiord_types::{Dir, JobIndex, Nanos};
 
 use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
@@ -250,6 +250,8 @@ fn standings(run: &Run, entries: &[JobEntry], now: u64) -> Vec<Standing> {
             ended: entry.finished.is_some(),
             bytes: totals.bytes.values().copied().sum(),
             ios: totals.ios.values().sum(),
+            written: totals.bytes[Dir::Write],
+            read_back: shared.live.read_back(),
         }
     };
     entries.iter().zip(&run.jobs).map(one).collect()

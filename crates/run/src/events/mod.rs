@@ -55,6 +55,17 @@ pub enum EventKind {
         /// Total size of these files after the layout.
         bytes: Bytes,
     },
+    /// How far the layout of a job is, if the user wants to see progress.
+    LayoutProgress {
+        /// The job's name.
+        job: String,
+        /// Data that is written.
+        done: Bytes,
+        /// All data that the layout of this job writes.
+        total: Bytes,
+        /// Time since the layout of this job began.
+        elapsed: Nanos,
+    },
     /// The layout before the run is complete; no job has started.
     LaidOut,
     /// `exec_prerun` or `exec_postrun` starts. Its output goes to a file.

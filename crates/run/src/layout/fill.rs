@@ -100,6 +100,7 @@ impl Writer<'_> {
                 return self.stopped(at, &error);
             }
             at += Bytes(len as u64);
+            self.overseer.wrote(Bytes(len as u64));
         }
         Ok(Done::Complete)
     }

@@ -13,6 +13,7 @@
 //! space) undoes the file that it could not complete, so that the next run does not mistake a sparse file
 //! for a file with data.
 
+mod counters;
 mod fill;
 mod make;
 mod mounted;
@@ -24,6 +25,7 @@ use fiord_types::{Bytes, Dir, Errno};
 
 use crate::error::{JobError, Stage, failed};
 
+pub(crate) use counters::LayoutCounters;
 pub(crate) use fill::pre_read;
 pub(crate) use make::BATCH;
 use make::Maker;
@@ -35,6 +37,10 @@ pub(crate) trait Overseer {
     fn cancelled(&mut self) -> bool;
     /// The layout is about to create or extend this many files, with this total size in bytes.
     fn laying_out(&mut self, files: usize, bytes: Bytes);
+    /// The layout is about to write so much data. It announces each part with [`Overseer::wrote`].
+    fn will_write(&mut self, _bytes: Bytes) {}
+    /// So much data is written.
+    fn wrote(&mut self, _bytes: Bytes) {}
     /// The layout continues without something that the user asked for.
     fn warning(&mut self, what: &str);
 }
@@ -72,6 +78,12 @@ pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
         return Ok(Done::Complete);
     }
     let bytes = missing.iter().map(|(plan, _)| plan.len).sum();
+    if holds_data(job) {
+        let needed = |(plan, present): &(&FilePlan, Bytes)| {
+            plan.size_needed.unwrap_or(Bytes::ZERO).saturating_sub(*present)
+        };
+        overseer.will_write(missing.iter().map(needed).sum());
+    }
     overseer.laying_out(missing.len(), bytes);
     let mut maker = Maker::new(job, overseer);
     for (plan, present) in missing {

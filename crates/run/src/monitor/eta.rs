@@ -1,12 +1,13 @@
 //! Estimates the remaining time of a run.
 
-use fiord_plan::JobPlan;
+use fiord_plan::{JobPlan, VerifyPass};
+use fiord_stat::live::ReadBackProgress;
 use fiord_types::{Bytes, Nanos};
 
 const SECOND: u64 = 1_000_000_000;
 
 /// The progress of one job.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Standing {
     /// Nanoseconds since the job was released; `None` if it was not.
     pub running: Option<u64>,
@@ -16,12 +17,19 @@ pub(crate) struct Standing {
     pub bytes: Bytes,
     /// I/Os done in its measured part.
     pub ios: u64,
+    /// Data written in its measured part.
+    pub written: Bytes,
+    /// The job reads its writes back now.
+    pub read_back: Option<ReadBackProgress>,
 }
 
 /// Seconds until the job ends by itself, rounded; `None` if unknown.
 fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
     if at.ended {
         return Some(0);
+    }
+    if let Some(pass) = &at.read_back {
+        return left_of_pass(pass);
     }
     let limit = job.end.runtime.map(|t| t.saturating_add(job.end.ramp_time));
     let Some(running) = at.running else {
@@ -36,10 +44,28 @@ fn remaining(job: &JobPlan, at: &Standing, run_elapsed: u64) -> Option<u64> {
         let left = running as f64 * (1.0 - done) / done / SECOND as f64;
         left.round() as u64
     });
-    match (by_time, by_work) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
+    let left = match (by_time, by_work) {
+        (Some(a), Some(b)) => a.min(b),
+        (a, b) => a.or(b)?,
+    };
+    Some(left.saturating_add(time_to_read_back(job, at, Nanos(running), left)))
+}
+
+/// Seconds until a verify pass ends; `None` if it has just begun.
+fn left_of_pass(pass: &ReadBackProgress) -> Option<u64> {
+    let left = pass.total.saturating_sub(pass.done).as_f64();
+    (pass.done > Bytes::ZERO)
+        .then(|| (pass.elapsed.as_secs_f64() * left / pass.done.as_f64()).round() as u64)
+}
+
+/// Seconds that a job which verifies its writes will need to read them back: as long as it needs to write them.
+fn time_to_read_back(job: &JobPlan, at: &Standing, running: Nanos, left: u64) -> u64 {
+    let verifies = job.verify.as_ref().is_some_and(|plan| plan.pass == VerifyPass::AfterWrites);
+    if !verifies || at.bytes == Bytes::ZERO {
+        return 0;
     }
+    let writes = at.written.as_f64() / at.bytes.as_f64();
+    (writes * (running.as_secs_f64() + left as f64)).round() as u64
 }
 
 /// Converts nanoseconds to whole seconds, rounded.
@@ -63,7 +89,12 @@ pub(crate) fn estimate_job(
     run_elapsed: u64,
 ) -> (Option<u64>, Option<f64>) {
     let left = remaining(job, at, run_elapsed);
-    let by_work = if job.end.time_based { None } else { share(job, at) };
+    let by_work = match &at.read_back {
+        Some(pass) if pass.total == Bytes::ZERO => None,
+        Some(pass) => Some(pass.done.as_f64() / pass.total.as_f64()),
+        None if job.end.time_based => None,
+        None => share(job, at),
+    };
     let done = match (at.running, left) {
         _ if at.ended => Some(1.0),
         (None, _) => Some(0.0),
@@ -114,7 +145,12 @@ mod tests {
     }
 
     fn at(ms: u64) -> Standing {
-        Standing { running: Some(ms * 1_000_000), ended: false, bytes: Bytes(1 << 18), ios: 64 }
+        Standing {
+            running: Some(ms * 1_000_000),
+            bytes: Bytes(1 << 18),
+            ios: 64,
+            ..Standing::default()
+        }
     }
 
     #[test]
@@ -144,10 +180,26 @@ mod tests {
     }
 
     #[test]
+    fn a_verify_pass_has_its_own_progress() {
+        let mut job = job();
+        job.end.time_based = false;
+        job.end.runtime = None;
+        job.end.bytes = Bytes(1 << 20);
+        let pass = ReadBackProgress {
+            done: Bytes(1 << 19),
+            total: Bytes(1 << 20),
+            elapsed: Nanos(2 * SECOND),
+        };
+        let reading = Standing { read_back: Some(pass), ..at(6000) };
+        assert_eq!(estimate_job(&job, &reading, 6 * SECOND), (Some(2), Some(0.5)));
+        assert_eq!(estimate(&[job], &[reading], 6 * SECOND), (Some(2), Some(0.75)));
+    }
+
+    #[test]
     fn times_of_groups_add_up_and_an_unknown_time_stays_unknown() {
         let mut jobs = [job(), job(), job()];
         jobs[2].identity.stonewall_group = 1;
-        let later = Standing { running: None, ended: false, bytes: Bytes::ZERO, ios: 0 };
+        let later = Standing::default();
         assert_eq!(estimate(&jobs, &[at(1000), at(1000), later], SECOND).0, Some(5));
         jobs[2].end.runtime = None;
         assert_eq!(estimate(&jobs, &[at(1000), at(1000), later], SECOND), (None, None));

@@ -68,6 +68,11 @@ impl Meter {
                 ios[dir] += more.ios[dir];
             }
             let phase = phase(job, shared.control.phase(), outcomes[index]);
+            let reads_back = standings[index].read_back.is_some();
+            let phase = match phase {
+                JobPhase::Running(_) if reads_back => JobPhase::Verifying,
+                phase => phase,
+            };
             if phase.is_running() {
                 open_files += u64::from(job.target.open_files).min(job.target.files.len() as u64);
                 limits.add(job);

@@ -174,6 +174,9 @@ impl JobState<'_> {
         if let Some(behind) = self.hooks.behind() {
             self.live.publish_behind(behind);
         }
+        if self.job.verify.is_some() {
+            self.live.publish_read_back(self.hooks.read_back());
+        }
     }
 
     /// The results so far.

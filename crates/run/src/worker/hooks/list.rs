@@ -4,6 +4,7 @@ use fiord_engine::{FreeSlot, HeldSlot, IoAttributes, Op, OpKind, Slot};
 use fiord_load::Io;
 use fiord_load::pace::FlowTicket;
 use fiord_plan::JobPlan;
+use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
 
@@ -542,6 +543,12 @@ impl Hooks {
     /// [`Hook::end`] of all hooks: the first error.
     pub(crate) fn end(&mut self, now: u64) -> Result<(), JobError> {
         self.all().map(|(_, hook)| hook.end(now)).fold(Ok(()), Result::and)
+    }
+
+    /// How far the verify pass of the job is.
+    pub(crate) fn read_back(&self) -> Option<ReadBackProgress> {
+        let others = self.others.iter().find_map(|(_, hook)| hook.read_back());
+        self.first.1.read_back().or(others)
     }
 
     /// How far the job is behind its recorded times.

@@ -55,6 +55,7 @@ use fiord_engine::{FreeSlot, HeldSlot, Op, Outcome, Slot};
 use fiord_formats::verify::state::VerifyState;
 use fiord_load::{Displaced, Io};
 use fiord_stat::block_errors::BlockErrors;
+use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::{Recorder, Times};
 use fiord_stat::replay::ReplayResults;
 use fiord_stat::verify::VerifyResults;
@@ -387,6 +388,11 @@ pub(super) trait Hook {
     /// The job issues no more ops. May wait. `now`: the time, ns.
     fn end(&mut self, _now: u64) -> Result<(), JobError> {
         Ok(())
+    }
+
+    /// How far the verify pass is; `None` outside of a pass.
+    fn read_back(&self) -> Option<ReadBackProgress> {
+        None
     }
 
     /// How far the job is behind its recorded times; `None` if it has none.

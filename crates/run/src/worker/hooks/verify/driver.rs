@@ -27,6 +27,8 @@ struct BacklogBatches {
 #[derive(Debug)]
 pub(super) struct PassDriver {
     pass: VerifyPass,
+    /// Amount of data that the job covers.
+    size: Bytes,
     backlog: Option<BacklogBatches>,
     /// Files that are open all the time.
     files: u32,
@@ -54,6 +56,7 @@ impl PassDriver {
         let stay_open = job.target.open_files >= files;
         PassDriver {
             pass: plan.pass,
+            size: job.end.bytes,
             backlog: plan.backlog.map(|plan| BacklogBatches { plan, left: 0 }),
             files: if stay_open { files } else { 0 },
             in_flight: 0,
@@ -97,6 +100,7 @@ impl PassDriver {
             // The first read of the pass settles its file, also if a batch has left it open.
             self.turns.leave();
             self.begin(tracker, now);
+            tally.pass_began(self.size);
         }
         match self.step(tracker, numbers.issued_writes())? {
             PassStep::Read(io, number) => {
@@ -278,6 +282,11 @@ impl PassDriver {
         if let Some(began) = &mut self.began {
             *began = now;
         }
+    }
+
+    /// Time of the current pass; `None` outside of a pass.
+    pub(super) fn time_of_pass(&self) -> Option<Nanos> {
+        self.began.map(|began| Nanos(self.last_end.saturating_sub(began)))
     }
 
     /// Time of all passes.

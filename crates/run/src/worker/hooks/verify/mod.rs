@@ -70,6 +70,7 @@ use fiord_engine::{HeldSlot, Op};
 use fiord_load::Io;
 use fiord_load::verify::GranuleState;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan, WriteCommand};
+use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Bytes, Dir, FileIndex};
 
@@ -237,6 +238,12 @@ fn whole(op: &Op) -> Op {
 }
 
 impl Hook for Verifier {
+    fn read_back(&self) -> Option<ReadBackProgress> {
+        let (done, total) = self.judge.tally.read_back()?;
+        let elapsed = self.driver.time_of_pass()?;
+        Some(ReadBackProgress { done, total, elapsed })
+    }
+
     fn events(&self) -> Events {
         let fills = self.judge.contents.fills() && self.pass != VerifyPass::Reads;
         let map = self.tracker.has_map();

@@ -19,12 +19,14 @@ pub(super) struct Tally {
     overwritten: Bytes,
     /// Nothing was written since the last pass.
     settled: bool,
+    /// During a pass: bytes that were verified before it, and bytes that it reads.
+    reading: Option<(Bytes, Bytes)>,
 }
 
 impl Tally {
     pub(super) fn new(pass: VerifyPass) -> Self {
         let (results, trimmed, overwritten) = (VerifyResults::default(), Bytes::ZERO, Bytes::ZERO);
-        Tally { results, pass, trimmed, overwritten, settled: true }
+        Tally { results, pass, trimmed, overwritten, settled: true, reading: None }
     }
 
     /// A write of this length has completed.
@@ -93,13 +95,33 @@ impl Tally {
         self.results.finish()
     }
 
+    /// A verify pass begins. `size`: what it reads if it does not read the writes of this run.
+    pub(super) fn pass_began(&mut self, size: Bytes) {
+        let coverage = &self.results.coverage;
+        let skipped: Bytes = coverage.unverified.values().copied().sum();
+        let gone = [coverage.verified, skipped, self.trimmed, self.overwritten];
+        let unread = gone.into_iter().fold(coverage.written, Bytes::saturating_sub);
+        let total = if self.pass == VerifyPass::AfterWrites { unread } else { size };
+        self.reading = Some((coverage.verified, total));
+    }
+
+    /// Bytes that the current pass has checked, and bytes that it reads. `None` outside of a pass.
+    pub(super) fn read_back(&self) -> Option<(Bytes, Bytes)> {
+        let (before, total) = self.reading?;
+        Some((self.results.coverage.verified.saturating_sub(before), total))
+    }
+
     /// A verify pass has read everything.
     pub(super) fn pass_ended(&mut self) {
         self.settled = true;
+        self.reading = None;
     }
 
     /// Measuring begins now.
     pub(super) fn restart(&mut self) {
+        if let Some((done, total)) = self.read_back() {
+            self.reading = Some((Bytes::ZERO, total.saturating_sub(done)));
+        }
         self.results.coverage = VerifyResults::default().coverage;
         (self.trimmed, self.overwritten) = (Bytes::ZERO, Bytes::ZERO);
     }
