@@ -1,6 +1,6 @@
 //! What the values of two sides say about their ratio.
 
-use crate::bootstrap::{REPEATS, Resampler, SplitMix};
+use crate::bootstrap::{ComparedWindow, REPEATS, Resampler, SplitMix};
 use crate::distribution::normal_tail;
 use crate::few::{MeanShift, mean_shift};
 use crate::metric::CompareMetric;
@@ -177,7 +177,18 @@ pub fn scatter(
     metrics: &[CompareMetric],
     confidence: f64,
 ) -> Vec<Option<RatioScatter>> {
-    let resamplers = (Resampler::new(&a.windows()), Resampler::new(&b.windows()));
+    scatter_of_windows(&a.windows(), &b.windows(), metrics, confidence)
+}
+
+/// Like [`scatter`], for the windows of two runs in the order of time.
+#[must_use]
+pub fn scatter_of_windows(
+    a: &[ComparedWindow],
+    b: &[ComparedWindow],
+    metrics: &[CompareMetric],
+    confidence: f64,
+) -> Vec<Option<RatioScatter>> {
+    let resamplers = (Resampler::new(a), Resampler::new(b));
     let (Some(a), Some(b)) = resamplers else { return vec![None; metrics.len()] };
     // A fixed seed: the same files give the same verdict.
     let mut random = SplitMix::new(0x0066_696f_7264);

@@ -154,13 +154,7 @@ impl DirectionResult {
     /// The windows of the measured part, with their length in seconds.
     #[must_use]
     pub fn windows(&self) -> Vec<ComparedWindow> {
-        let one = |(seconds, sample): (f64, WindowSample)| ComparedWindow {
-            ios: sample.ios() as f64,
-            bytes: sample.bytes().as_f64(),
-            seconds,
-            latencies: sample.latencies().clone(),
-        };
-        self.samples().map(one).collect()
+        self.samples().map(compared).collect()
     }
 
     fn samples(&self) -> impl Iterator<Item = (f64, WindowSample)> + '_ {
@@ -170,15 +164,40 @@ impl DirectionResult {
             DirKind::Trim => &[Dir::Trim],
             DirKind::Mixed => &Dir::ALL,
         };
-        let measured = self.windows.measured();
-        let spans = self.windows.spans().enumerate();
-        spans.filter(move |(_, (begin, _))| *begin >= measured).map(move |(i, (begin, end))| {
-            let mut sum = WindowSample::default();
-            let own = dirs.iter().filter_map(|dir| self.windows.dir(*dir).get(i));
-            own.for_each(|sample| sum.merge(sample));
-            ((end - begin).as_secs_f64(), sum)
-        })
+        measured_samples(&self.windows, dirs)
     }
+}
+
+/// The windows of the measured part of a run: all jobs and directions together.
+#[must_use]
+pub fn windows_of_run(report: &Report) -> Vec<ComparedWindow> {
+    let mut all = Samples::default();
+    report.jobs.iter().for_each(|job| all.merge(&job.samples));
+    measured_samples(&all, &Dir::ALL).map(compared).collect()
+}
+
+fn compared((seconds, sample): (f64, WindowSample)) -> ComparedWindow {
+    ComparedWindow {
+        ios: sample.ios() as f64,
+        bytes: sample.bytes().as_f64(),
+        seconds,
+        latencies: sample.latencies().clone(),
+    }
+}
+
+/// The windows of the measured part with their length in seconds; the sum of these directions.
+fn measured_samples<'a>(
+    samples: &'a Samples,
+    dirs: &'a [Dir],
+) -> impl Iterator<Item = (f64, WindowSample)> + 'a {
+    let measured = samples.measured();
+    let spans = samples.spans().enumerate();
+    spans.filter(move |(_, (begin, _))| *begin >= measured).map(move |(i, (begin, end))| {
+        let mut sum = WindowSample::default();
+        let own = dirs.iter().filter_map(|dir| samples.dir(*dir).get(i));
+        own.for_each(|sample| sum.merge(sample));
+        ((end - begin).as_secs_f64(), sum)
+    })
 }
 
 /// The completion latency, or the total one if the job measured only that.

@@ -53,6 +53,32 @@ fn a_page_of_hosts_and_of_a_sweep() {
     assert!(text.contains("knee: iodepth=8"));
 }
 
+/// A knee that is not certain is a range in the chart, or none at all; the note says how certain it is.
+#[test]
+fn an_uncertain_knee_is_shown_as_a_range() {
+    let shown = |rest: &str| {
+        let known = "\"at\": \"8\"";
+        let text = sweep();
+        assert!(text.contains(known));
+        page(&result::read("depths.json", &text.replace(known, rest)).unwrap())
+    };
+    let range = "\"at\": null, \"candidates\": [\"8\", \"16\"], \"none_possible\": false, \
+                 \"measured_at\": \"8\", \"confidence\": 0.95, \"method\": \"runs\", \"runs\": 3";
+    let text = shown(range);
+    assert!(text.contains("knee from: iodepth=8") && text.contains("knee up to: iodepth=16"));
+    assert!(text.contains("Knee from iodepth=8 to iodepth=16. As measured, it is at iodepth=8."));
+    assert!(text.contains("Certainty: 95\u{202f}%, from 3 runs of each point."));
+    let open = range.replace("false", "true").replace("\"runs\",", "\"block-bootstrap\",");
+    let text = shown(&open);
+    assert!(!text.contains("knee from:"));
+    assert!(
+        text.contains(
+            "No knee is certain: it can be from iodepth=8 to iodepth=16, or there is none."
+        )
+    );
+    assert!(text.contains("How much runs vary is unknown."));
+}
+
 /// Everything that a user or another program chose goes through here.
 #[test]
 fn hostile_names_stay_text() {

@@ -11,6 +11,12 @@ pub fn is_terminal(file: impl AsFd) -> bool {
     unsafe { libc::isatty(file.as_fd().as_raw_fd()) == 1 }
 }
 
+/// Whether a line on this file can be replaced by another one: it is a terminal, and not one that `TERM=dumb` says can only
+/// append text.
+pub fn can_redraw(file: impl AsFd) -> bool {
+    is_terminal(file) && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
+}
+
 /// Returns the number of columns of the terminal; `None` if the file is not a terminal, or the terminal
 /// does not report its size (a serial line).
 pub fn width(file: impl AsFd) -> Option<usize> {

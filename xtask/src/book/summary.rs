@@ -19,6 +19,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("How numbers mislead", "misleading.md"),
     ("Reports as HTML pages", "report.md"),
     ("Comparing results", "compare.md"),
+    ("Sweeps and the knee", "sweep.md"),
     ("Findings", "findings/README.md"),
     ("Logs", "logs.md"),
     ("Series and metrics", "metrics.md"),

@@ -43,7 +43,7 @@ pub fn run(
         program: &program,
         state: &mut state,
         signals,
-        progress,
+        progress: progress.stream(),
         prompt: session.err,
         resume: resume.clone(),
     };

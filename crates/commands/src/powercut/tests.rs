@@ -9,6 +9,7 @@ use super::settings::{CutMethod, example};
 use super::*;
 use crate::consent::{Answer, Scripted};
 use crate::runs::Launcher;
+use crate::runs::progress::RunProgress;
 use crate::session::{CommandEnd, Session};
 
 /// An empty directory.
@@ -95,7 +96,8 @@ impl Bench {
             args: PowercutArgs,
         }
         let args = <Line as clap::Parser>::try_parse_from(line).unwrap().args;
-        let (mut out, mut err, mut progress) = (Vec::new(), Vec::new(), std::io::sink());
+        let (mut out, mut err, mut sink) = (Vec::new(), Vec::new(), std::io::sink());
+        let mut progress = RunProgress::new(&mut sink, None);
         let ask = &mut Scripted::new(Answer::NoTerminal);
         let loader = &mut Memory::default();
         let launcher = Launcher {

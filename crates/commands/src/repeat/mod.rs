@@ -13,7 +13,9 @@ use fiord_sys::file::FileGuard;
 
 use crate::axis::PointSettings;
 use crate::rejected::{self, Rejected};
+use crate::runs::order::order;
 use crate::runs::outcome::{self, OutcomeError};
+use crate::runs::progress::ExpectedTime;
 use crate::runs::{Launcher, RunError, Runs};
 use crate::session::{CannotPrint, CommandEnd, Session, ShowProgress};
 
@@ -117,15 +119,16 @@ pub fn run(
         if runs.store.find(&settings).is_some() {
             continue;
         }
-        let _ = write!(progress, "[{}/{}] {} run {number} … ", done + 1, order.len(), side.name);
-        let _ = progress.flush();
+        let what = format!("[{}/{}] {} run {number}", done + 1, order.len(), side.name);
+        let runs_after = order.len() - done - 1;
+        progress.begin(what, ExpectedTime { runs_after, ..ExpectedTime::default() });
         let arguments = side.arguments(*number);
         let ran = runs.run(&settings, arguments, progress, check)?;
         let Some((iops, took)) = ran else {
-            let _ = writeln!(progress, "repeat the command to continue");
+            progress.line("repeat the command to continue");
             return Ok(CommandEnd::Stopped);
         };
-        let _ = writeln!(progress, "{iops:.0} IOPS ({:.1} s)", took.as_secs_f64());
+        progress.end(format_args!("{iops:.0} IOPS ({:.1} s)", took.as_secs_f64()));
     }
     session.print(&last_words(&dir, &sides, args.repeat))?;
     Ok(CommandEnd::Done)
@@ -158,18 +161,6 @@ fn last_words(dir: &Path, sides: &[Side], repeat: u32) -> String {
         }
         _ => format!("To compare the runs: fiord compare {}\n", dirs.join(" ")),
     }
-}
-
-/// The order of the runs: the index of the side, and the number of the run from 1.
-fn order(sides: usize, repeat: u32, interleave: bool) -> Vec<(usize, u32)> {
-    if !interleave {
-        return (0..sides).flat_map(|side| (1..=repeat).map(move |run| (side, run))).collect();
-    }
-    let round = |run: u32| {
-        let forward = run % 2 == 1;
-        (0..sides).map(move |i| (if forward { i } else { sides - 1 - i }, run))
-    };
-    (1..=repeat).flat_map(round).collect()
 }
 
 /// The sides of a command line.
@@ -247,21 +238,5 @@ impl Side {
             arguments.extend(job.unseeded.then(|| format!("--sim_seed={number}")));
         }
         arguments
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_are_alternated() {
-        let letters = |order: Vec<(usize, u32)>| -> String {
-            order.iter().map(|(side, _)| ['A', 'B', 'C'][*side]).collect()
-        };
-        assert_eq!(letters(order(2, 4, true)), "ABBAABBA");
-        assert_eq!(letters(order(3, 2, true)), "ABCCBA");
-        assert_eq!(letters(order(2, 3, false)), "AAABBB");
-        assert_eq!(order(2, 2, true)[2], (1, 2));
     }
 }

@@ -20,8 +20,8 @@ pub use error::ReportError;
 
 use crate::runs::store::{self, KeptResults};
 use crate::session::{CommandEnd, Session};
+use crate::sweep::json;
 use crate::sweep::results::SweepResults;
-use crate::sweep::table;
 
 /// Command line of `fiord report`.
 #[derive(Debug, clap::Args)]
@@ -84,7 +84,7 @@ fn of_directory(path: &Path) -> Result<String, ReportError> {
         KeptResults::Document(document) => Ok(document),
         KeptResults::Runs(points) if !points.is_empty() => {
             let job = name(path);
-            Ok(table::json(&SweepResults::of_points(job, points)))
+            Ok(json::json(&SweepResults::of_runs(job, points)))
         }
         KeptResults::Runs(_) => Err(ReportError::NoRuns { path: path.to_owned() }),
         KeptResults::Nothing => Err(ReportError::NotResults { path: path.to_owned() }),

@@ -36,12 +36,16 @@ pub fn command(program: &Path, arguments: &[String], output: &Path) -> Command {
     command
 }
 
-/// Runs a command. Captures standard error through a pipe. Because that is not a terminal, fiord
-/// prints no notes there; the JSON contains them.
+/// Runs a command, and calls `tick` at least ten times a second meanwhile. Captures standard error through a pipe. Because
+/// that is not a terminal, fiord prints no notes there; the JSON contains them.
 ///
 /// # Errors
 /// The command cannot be started or waited for.
-pub fn run(command: &mut Command, signals: &Signals) -> io::Result<ChildEnd> {
+pub fn run(
+    command: &mut Command,
+    signals: &Signals,
+    tick: &mut dyn FnMut(),
+) -> io::Result<ChildEnd> {
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let errors = child.stderr.take().map(|pipe| std::thread::spawn(move || read_all(pipe)));
@@ -67,6 +71,7 @@ pub fn run(command: &mut Command, signals: &Signals) -> io::Result<ChildEnd> {
         } else {
             signals.wait(pause);
             pause = (pause * 2).min(Duration::from_millis(100));
+            tick();
         }
     }
 }
@@ -89,7 +94,7 @@ mod tests {
 
     fn shell(script: &str) -> (ExitStatus, String) {
         let mut command = Command::new("sh");
-        match run(command.args(["-c", script]), signal::install().unwrap()).unwrap() {
+        match run(command.args(["-c", script]), signal::install().unwrap(), &mut || ()).unwrap() {
             ChildEnd::Alone { status, errors } => (status, errors),
             ChildEnd::Stopped => panic!("nothing stopped it"),
         }
@@ -111,7 +116,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_exist() {
         let mut command = command(Path::new("/fiord-none"), &[], Path::new("x"));
-        let error = run(&mut command, signal::install().unwrap()).unwrap_err();
+        let error = run(&mut command, signal::install().unwrap(), &mut || ()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 }

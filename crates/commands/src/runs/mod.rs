@@ -3,8 +3,10 @@
 //! | question | module |
 //! |---|---|
 //! | how is a run started and stopped | [`child`] |
+//! | how is its progress shown | [`progress`] |
 //! | which runs are done, and where is their JSON | [`store`] |
 //! | which results does the JSON of a run contain | [`outcome`] |
+//! | in what order are repeated runs | [`order`] |
 //! | which findings do the runs report | [`findings`] |
 //! | on which hosts do they take place | [`hosts`] |
 //! | how do hosts run a subcommand themselves | [`over_ssh`] |
@@ -12,11 +14,13 @@
 pub mod child;
 pub mod findings;
 pub mod hosts;
+pub mod order;
 pub mod outcome;
 pub mod over_ssh;
+pub mod progress;
 pub mod store;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -29,18 +33,19 @@ use crate::state_file::{self, FileError};
 use child::ChildEnd;
 use fiord_types::Errno;
 use outcome::OutcomeError;
+use progress::RunProgress;
 use store::{RunDirectory, StoreError};
 
 /// What a command that starts runs needs besides its streams.
-pub struct Launcher<'a> {
+pub struct Launcher<'a, 'b> {
     /// The executable that runs a job.
     pub program: PathBuf,
     /// Its version. Runs of different versions do not appear in one table.
     pub version: &'a str,
     /// Loader of job files.
     pub loader: &'a mut dyn Loader,
-    /// Stream for progress.
-    pub progress: &'a mut dyn Write,
+    /// Shows progress.
+    pub progress: &'a mut RunProgress<'b>,
 }
 
 /// Why a run has no results.
@@ -133,7 +138,8 @@ impl Runs {
     }
 
     /// Runs the program with `arguments`, reads its JSON with `read` and keeps it. Returns the
-    /// results and the duration; `None` if the user interrupted the run.
+    /// results and the duration; `None` if the user interrupted the run. The caller begins the line of `progress`, and ends
+    /// it with the results.
     ///
     /// # Errors
     /// The run failed; progress shows `failed`, and the error names the command.
@@ -141,17 +147,17 @@ impl Runs {
         &mut self,
         settings: &PointSettings,
         arguments: Vec<String>,
-        progress: &mut dyn Write,
+        progress: &mut RunProgress<'_>,
         read: impl FnOnce(&str) -> Result<T, OutcomeError>,
     ) -> Result<Option<(T, Duration)>, RunError> {
         let draft = self.store.start_draft()?;
         let began = Instant::now();
         let mut command = child::command(&self.program, &arguments, &draft);
-        let ended = child::run(&mut command, self.signals)
+        let ended = child::run(&mut command, self.signals, &mut || progress.tick())
             .map_err(|source| RunError::Start { program: self.program.clone(), source })?;
         let result = match ended {
             ChildEnd::Stopped => {
-                let _ = writeln!(progress, "stopped");
+                progress.end("stopped");
                 self.store.drop_draft();
                 return Ok(None);
             }
@@ -163,7 +169,7 @@ impl Runs {
                 .and_then(|text| read(&text).map_err(Cause::Outcome)),
         };
         let result = result.map_err(|cause| {
-            let _ = writeln!(progress, "failed");
+            progress.end("failed");
             let command = format!("{} {}", self.program.display(), arguments.join(" "));
             RunError::Failed { point: label(settings), command, cause }
         })?;
@@ -197,12 +203,14 @@ mod tests {
         let dir = place(name);
         let mut runs = Runs::open((program.into(), "v"), &dir, &[], true).unwrap();
         let settings = vec![("bs".into(), "4k".into())];
-        let mut progress = Vec::new();
+        let mut out = Vec::new();
+        let mut progress = RunProgress::new(&mut out, None);
+        progress.begin("bs=4k".into(), progress::ExpectedTime::default());
         let arguments = vec!["--bs=4k".into()];
         let ran = runs.run(&settings, arguments, &mut progress, outcome::read);
         assert!(runs.store.find(&settings).is_none(), "a failed run is not kept");
         fs::remove_dir_all(&dir).unwrap();
-        (ran.unwrap_err(), String::from_utf8(progress).unwrap())
+        (ran.unwrap_err(), String::from_utf8(out).unwrap())
     }
 
     #[test]
@@ -216,7 +224,7 @@ mod tests {
             error.to_string(),
             "the run at bs=4k failed: exit status: 1\ncommand: false --bs=4k"
         );
-        assert_eq!(progress, "failed\n");
+        assert_eq!(progress, "bs=4k … failed\n");
     }
 
     #[test]
@@ -229,7 +237,7 @@ mod tests {
                 ..
             }
         ));
-        assert_eq!(progress, "failed\n");
+        assert_eq!(progress, "bs=4k … failed\n");
     }
 
     #[test]

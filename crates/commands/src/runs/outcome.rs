@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fiord_compare::rank;
 use fiord_report::ReadError;
 use fiord_stat::finding::Finding;
 use fiord_stat::report::{DirKind, JobReport, LatencySummary, Report};
@@ -114,6 +115,50 @@ pub fn of_report(report: &Report) -> Result<PointOutcome, OutcomeError> {
         sums.rates_of_totals();
     }
     Ok(PointOutcome { findings: report.extras.findings.clone(), ..sums.outcome() })
+}
+
+/// The median of each number of several runs of a point, and all of their findings.
+#[must_use]
+pub fn median_of(runs: &[PointOutcome]) -> PointOutcome {
+    if let [only] = runs {
+        return only.clone();
+    }
+    let number =
+        |of: &dyn Fn(&PointOutcome) -> f64| rank::median(&runs.iter().map(of).collect::<Vec<_>>());
+    let optional = |of: &dyn Fn(&PointOutcome) -> Option<f64>| {
+        let values: Option<Vec<f64>> = runs.iter().map(of).collect();
+        values.filter(|values| !values.is_empty()).map(|values| rank::median(&values))
+    };
+    let times = |of: &dyn Fn(&PointOutcome, usize) -> Option<Nanos>| -> Vec<Nanos> {
+        let one = |i| optional(&|run| of(run, i).map(Nanos::as_f64)).map(|ns| Nanos(ns as u64));
+        (0..PERCENTILES.len()).map_while(one).collect()
+    };
+    let due = optional(&|run| run.due.as_ref().map(|due| due.mean_ns));
+    let dir = |dir: usize| optional(&|run| run.dirs.map(|dirs| dirs[dir]));
+    let dirs = [dir(0), dir(1), dir(2)];
+    let mut findings: Vec<Finding> = Vec::new();
+    for finding in runs.iter().flat_map(|run| &run.findings) {
+        if !findings.iter().any(|have| (&have.id, &have.job) == (&finding.id, &finding.job)) {
+            findings.push(finding.clone());
+        }
+    }
+    PointOutcome {
+        iops: number(&|run| run.iops),
+        bw_bytes: Bytes(number(&|run| run.bw_bytes.as_f64()) as u64),
+        mean_ns: optional(&|run| run.mean_ns),
+        percentiles: times(&|run, i| run.percentiles.get(i).copied()),
+        due: due.map(|mean_ns| Due {
+            mean_ns,
+            percentiles: times(&|run, i| run.due.as_ref()?.percentiles.get(i).copied()),
+        }),
+        dirs: match dirs {
+            [Some(read), Some(write), Some(trim)] => Some([read, write, trim]),
+            _ => None,
+        },
+        cpu_percent: number(&|run| run.cpu_percent),
+        runtime: Nanos(number(&|run| run.runtime.as_f64()) as u64),
+        findings,
+    }
 }
 
 /// Sum of the latencies of one kind over all jobs.

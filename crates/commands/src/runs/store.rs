@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::axis::PointSettings;
-use crate::runs::outcome::{self, PointOutcome};
+use crate::runs::outcome::{self, OutcomeError, PointOutcome};
 use crate::state_file::{self, FileError};
 
 /// File name of the list.
@@ -159,9 +159,19 @@ impl RunDirectory {
     /// Returns the entry of a point if its run finished.
     #[must_use]
     pub fn find(&self, settings: &PointSettings) -> Option<(&FinishedRun, PointOutcome)> {
+        self.find_with(settings, outcome::read)
+    }
+
+    /// Like [`RunDirectory::find`], with a function that reads the JSON of the run.
+    #[must_use]
+    pub fn find_with<T>(
+        &self,
+        settings: &PointSettings,
+        read: impl FnOnce(&str) -> Result<T, OutcomeError>,
+    ) -> Option<(&FinishedRun, T)> {
         let done = self.manifest.points.iter().find(|p| same(&p.settings, settings))?;
         let text = fs::read_to_string(self.path(done)).ok()?;
-        Some((done, outcome::read(&text).ok()?))
+        Some((done, read(&text).ok()?))
     }
 
     /// Path of the JSON of a finished run.

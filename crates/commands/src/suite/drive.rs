@@ -11,6 +11,7 @@ use crate::amount::{clock, latency, rounded};
 use crate::axis::{self, Axis};
 use crate::consent;
 use crate::rejected::{self, Rejected};
+use crate::runs::progress::{ExpectedTime, RunProgress};
 use crate::runs::{Launcher, RunError, Runs};
 use crate::session::{CommandEnd, CommandFormat, Session};
 use crate::state_file;
@@ -211,24 +212,31 @@ impl Running<'_> {
         args: &SuiteArgs,
         device: &ZonedNode,
         session: &mut Session,
-        progress: &mut dyn Write,
+        progress: &mut RunProgress<'_>,
     ) -> Result<CommandEnd, SuiteError> {
         let left = self.left(device)?;
         let (all, dir) = (self.steps.steps.len(), self.dir.display());
-        let _ = writeln!(progress, "{all} runs, {} left; results are kept in {dir}", left.len());
+        progress.line(format_args!("{all} runs, {} left; results are kept in {dir}", left.len()));
         for left_out in &self.steps.left_out {
-            let _ = writeln!(progress, "left out: {left_out}");
+            progress.line(format_args!("left out: {left_out}"));
         }
         if left.is_empty() {
             return Ok(CommandEnd::Done);
         }
-        self.agree(args, device, session, progress)?;
+        self.agree(args, device, session, progress.stream())?;
         for (at, index) in left.iter().enumerate() {
             if self.runs.stop_requested() {
                 return Ok(CommandEnd::Stopped);
             }
-            let _ = write!(progress, "[{}/{}] ", at + 1, left.len());
-            if !self.step(*index, progress)? {
+            let words = axis::words(&self.steps.steps[*index].settings);
+            let what = format!("[{}/{}] {words}", at + 1, left.len());
+            let runs_after = left.len() - at - 1;
+            progress.begin(what, ExpectedTime { runs_after, ..ExpectedTime::default() });
+            let ran = self.step(*index, progress);
+            if ran.is_err() {
+                progress.end("failed");
+            }
+            if !ran? {
                 return Ok(CommandEnd::Stopped);
             }
         }
@@ -260,10 +268,8 @@ impl Running<'_> {
     }
 
     /// Runs a step. Returns false if the user interrupted it.
-    fn step(&mut self, index: usize, progress: &mut dyn Write) -> Result<bool, SuiteError> {
+    fn step(&mut self, index: usize, progress: &mut RunProgress<'_>) -> Result<bool, SuiteError> {
         let step = &self.steps.steps[index];
-        let _ = write!(progress, "{} … ", axis::words(&step.settings));
-        let _ = progress.flush();
         if step.reset {
             self.forget_after(index)?;
             self.reset()?;
@@ -273,7 +279,7 @@ impl Running<'_> {
         let Some((row, took)) = self.runs.run(&step.settings, arguments, progress, read)? else {
             return Ok(false);
         };
-        let _ = writeln!(progress, "{}", in_words(&row, took.as_nanos() as u64));
+        progress.end(in_words(&row, took.as_nanos() as u64));
         Ok(true)
     }
 

@@ -19,7 +19,11 @@ pub struct SweepArgs {
     /// If given more than once, the sweep runs every combination.
     #[arg(long, value_name = "OPTION=V1,V2,…")]
     pub set: Vec<String>,
-    /// Increase the load along one axis. Stop when a step gains less than 5 % throughput and
+    /// Run each point so often, in rounds over all points. Then the knee has a confidence interval that covers the variation
+    /// between runs. Five runs are a good number.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Increase the load along one axis. Stop when a step certainly gains less than 5 % throughput and
     /// latency grows by more.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub until: Option<Until>,

@@ -1,23 +1,24 @@
 //! Runs the points of a sweep in order and decides when it ends.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use fiord_job::load::Loader;
-use fiord_types::{Bytes, Nanos};
+use fiord_types::Nanos;
 
-use crate::amount::{clock, latency};
+use crate::amount::clock;
 use crate::axis::{self, Axis, PointSettings};
-use crate::runs::outcome::{self, PointOutcome};
-use crate::runs::{Launcher, RunError, Runs, label};
+use crate::runs::progress::RunProgress;
+use crate::runs::{Launcher, RunError, Runs};
 use crate::session::{CommandEnd, Session};
 use crate::sweep::args::{SweepArgs, SweepFormat, Until};
 use crate::sweep::error::SweepError;
 use crate::sweep::job::{self, Job};
-use crate::sweep::knee::{self, KneeReading};
+use crate::sweep::knee;
 use crate::sweep::load::{self, Loads};
-use crate::sweep::results::{Knee, LoadPoint, SweepResults};
-use crate::sweep::table;
+use crate::sweep::measured::{MeasuredPoint, RepeatedOutcome};
+use crate::sweep::results::{Knee, LoadPoint, SweepPoint, SweepResults};
+use crate::sweep::rounds::Rounds;
+use crate::sweep::{csv, json, table};
 
 /// Runs a sweep and prints its results.
 ///
@@ -33,12 +34,12 @@ pub fn run(
     let mut sweep = prepare(args, loader, (program, version), progress)?;
     let end = sweep.everything(loader, progress);
     let results = sweep.results(matches!(end, Ok(CommandEnd::Done)));
-    let document = table::json(&results);
+    let document = json::json(&results);
     let kept = sweep.runs.store.keep_results(&document);
     let text = match args.format {
         SweepFormat::Table => table::table(&results),
         SweepFormat::Json => document,
-        SweepFormat::Csv => table::csv(&results),
+        SweepFormat::Csv => csv::csv(&results),
     };
     let printed = session.print(&text);
     let end = end?;
@@ -51,7 +52,7 @@ fn prepare(
     args: &SweepArgs,
     loader: &mut dyn Loader,
     program: (PathBuf, &str),
-    progress: &mut dyn Write,
+    progress: &mut RunProgress<'_>,
 ) -> Result<Sweep, SweepError> {
     let axes = axis::read_all(&args.set)?;
     let loads = args.rate.as_deref().map(load::read).transpose()?;
@@ -63,23 +64,26 @@ fn prepare(
     }
     let mut job = job::read(&args.job, loader)?;
     job.hosts = args.hosts.clone();
-    let points = axis::product(&axes);
+    let settings = axis::product(&axes);
     // All points name the same hosts.
-    let first = points.first().map(|point| job.arguments(point)).unwrap_or_default();
+    let first = settings.first().map(|point| job.arguments(point)).unwrap_or_default();
     let hosts = args.hosts.count(&first, loader)?;
-    let mut longest = Vec::with_capacity(points.len());
-    for point in &points {
-        longest.push(job.check(point, loader)?);
+    let mut points = Vec::with_capacity(settings.len());
+    for point in settings {
+        let longest = Nanos(job.check(&point, loader)?);
         if loads.is_some() {
-            job.instances(point, loader)?;
+            job.instances(&point, loader)?;
         }
+        points.push(MeasuredPoint::new(point, longest, args.repeat));
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: PointSettings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
     let runs = Runs::open(program, &dir, &job.command(&bare), args.restart)?;
+    points.iter_mut().for_each(|point| point.load(&runs.store));
+    let points = Rounds { points, repeat: args.repeat };
+    let at_rates = Rounds { points: Vec::new(), repeat: args.repeat };
     let until = args.until;
-    let at_rates = Vec::new();
-    let sweep = Sweep { job, hosts, axes, points, longest, runs, until, loads, at_rates };
+    let sweep = Sweep { job, hosts, axes, points, runs, until, loads, at_rates, rates: Vec::new() };
     sweep.announce(&dir, progress);
     Ok(sweep)
 }
@@ -102,15 +106,14 @@ struct Sweep {
     /// Number of hosts that run each point; `None` if this machine does.
     hosts: Option<u64>,
     axes: Vec<Axis>,
-    points: Vec<PointSettings>,
-    /// Maximum duration of each point in nanoseconds; 0 if unknown.
-    longest: Vec<u64>,
+    points: Rounds,
     runs: Runs,
     until: Option<Until>,
     loads: Option<Loads>,
-    /// The points of `--rate`, known after the highest rate is measured: percentage, rate and
-    /// settings.
-    at_rates: Vec<(u32, String, PointSettings)>,
+    /// The points of `--rate`, known after the highest rate is measured.
+    at_rates: Rounds,
+    /// Percentage and rate of each of them.
+    rates: Vec<(u32, String)>,
 }
 
 impl Sweep {
@@ -118,197 +121,155 @@ impl Sweep {
     fn everything(
         &mut self,
         loader: &mut dyn Loader,
-        progress: &mut dyn Write,
+        progress: &mut RunProgress<'_>,
     ) -> Result<CommandEnd, SweepError> {
-        let end = self.run(progress)?;
+        let end = match self.until {
+            Some(Until::Saturated) => {
+                self.points.until_saturated(&self.job, &mut self.runs, progress)?
+            }
+            None => self.points.all(&self.job, &mut self.runs, progress)?,
+        };
         let Some(Loads(percents)) = self.loads.clone().filter(|_| end == CommandEnd::Done) else {
             return Ok(end);
         };
-        let known = self.points.iter().enumerate().filter_map(|(i, point)| {
-            let (_, outcome) = self.runs.store.find(point)?;
-            Some((i, outcome))
-        });
+        self.plan_loads(&percents, loader, progress)?;
+        Ok(self.at_rates.all(&self.job, &mut self.runs, progress)?)
+    }
+
+    /// Derives the points of `--rate` from the highest rate of the other points.
+    fn plan_loads(
+        &mut self,
+        percents: &[u32],
+        loader: &mut dyn Loader,
+        progress: &mut RunProgress<'_>,
+    ) -> Result<(), SweepError> {
+        let known = self.points.points.iter().filter_map(|p| Some((p, p.results()?.median)));
         let highest = known.max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
-        let (i, highest) = highest.ok_or(SweepError::NoHighestRate)?;
-        let at = self.points[i].clone();
-        let instances = self.job.instances(&at, loader)? * self.hosts.unwrap_or(1);
+        let (at, highest) = highest.ok_or(SweepError::NoHighestRate)?;
+        let instances = self.job.instances(&at.settings, loader)? * self.hosts.unwrap_or(1);
+        let place = match at.settings.is_empty() {
+            true => String::new(),
+            false => format!(" at {}", axis::words(&at.settings)),
+        };
         for percent in percents {
-            let rate = load::rate(&highest, instances, percent).ok_or(SweepError::NoRate)?;
-            self.at_rates.push((percent, rate.clone(), load::settings(&at, rate)));
+            let rate = load::rate(&highest, instances, *percent).ok_or(SweepError::NoRate)?;
+            let settings = load::settings(&at.settings, rate.clone());
+            self.job.check(&settings, loader)?;
+            let mut point = MeasuredPoint::new(settings, at.longest, self.at_rates.repeat);
+            point.load(&self.runs.store);
+            self.at_rates.points.push(point);
+            self.rates.push((*percent, rate));
         }
-        let points: Vec<PointSettings> =
-            self.at_rates.iter().map(|(.., point)| point.clone()).collect();
-        let longest = vec![self.longest[i]; points.len()];
-        for point in &points {
-            self.job.check(point, loader)?;
-        }
-        let place = if at.is_empty() { String::new() } else { format!(" at {}", axis::words(&at)) };
-        let whole: u64 = longest.iter().sum();
-        let length =
-            if whole > 0 { format!(", at most {}", clock(Nanos(whole))) } else { String::new() };
-        let count = points.len();
-        let _ = writeln!(
-            progress,
-            "highest rate: {:.0} IOPS{place}; {count} loads{length}",
-            highest.iops
-        );
-        for i in 0..points.len() {
-            let done = self.runs.store.find(&points[i]).is_some();
-            if !done && self.point((&points, &longest), i, progress)?.is_none() {
-                return Ok(CommandEnd::Stopped);
-            }
-        }
-        Ok(CommandEnd::Done)
+        let (whole, _) = self.at_rates.left();
+        let length = match whole {
+            Nanos::ZERO => String::new(),
+            whole => format!(", at most {}", clock(whole)),
+        };
+        progress.line(format_args!(
+            "highest rate: {:.0} IOPS{place}; {} loads{length}",
+            highest.iops,
+            percents.len()
+        ));
+        Ok(())
     }
 
     /// Announces the number of points and their duration.
-    fn announce(&self, dir: &std::path::Path, progress: &mut dyn Write) {
-        let left: Vec<usize> = (0..self.points.len())
-            .filter(|i| self.runs.store.find(&self.points[*i]).is_none())
-            .collect();
-        let done = self.points.len() - left.len();
-        let known: u64 = left.iter().map(|i| self.longest[*i]).sum();
-        let unknown = left.iter().filter(|i| self.longest[**i] == 0).count();
-        let _ = write!(progress, "{}: {} points", self.job.name, self.points.len());
+    fn announce(&self, dir: &std::path::Path, progress: &mut RunProgress<'_>) {
+        let mut text = format!("{}: {} points", self.job.name, self.points.points.len());
         if let Some(hosts) = self.hosts {
-            let _ = write!(progress, " on {hosts} hosts");
+            text += &format!(" on {hosts} hosts");
         }
+        if self.points.repeat > 1 {
+            text += &format!(", {} runs each", self.points.repeat);
+        }
+        let done = self.points.finished();
         if done > 0 {
-            let _ = write!(progress, ", {done} already done");
+            let runs = if self.points.repeat > 1 { " runs" } else { "" };
+            text += &format!(", {done}{runs} already done");
         }
-        let _ = match (left.len(), unknown, known) {
-            (0, ..) => write!(progress, ", nothing left to run"),
-            (_, 0, ns) => write!(progress, ", at most {}", clock(Nanos(ns))),
-            (_, _, 0) => write!(progress, ", of unknown length (the job has no runtime)"),
-            (_, n, ns) => {
-                write!(progress, ", {} and {n} points of unknown length", clock(Nanos(ns)))
-            }
+        text += &match (self.points.total() - done, self.points.left()) {
+            (0, _) => ", nothing left to run".to_owned(),
+            (_, (time, 0)) => format!(", at most {}", clock(time)),
+            (_, (Nanos::ZERO, _)) => ", of unknown length (the job has no runtime)".into(),
+            (_, (time, n)) => format!(", {} and {n} points of unknown length", clock(time)),
         };
-        let _ = writeln!(progress, "; runs are kept in {}", dir.display());
-    }
-
-    /// Runs the points that are not done yet.
-    fn run(&mut self, progress: &mut dyn Write) -> Result<CommandEnd, SweepError> {
-        let mut before: Option<KneeReading> = None;
-        let (points, longest) = (self.points.clone(), self.longest.clone());
-        for i in 0..points.len() {
-            let point = points[i].clone();
-            let known = self.runs.store.find(&point).map(|(_, outcome)| outcome);
-            let outcome = match known {
-                Some(outcome) => outcome,
-                None => match self.point((&points, &longest), i, progress)? {
-                    Some(outcome) => outcome,
-                    None => return Ok(CommandEnd::Stopped),
-                },
-            };
-            let now = reading(&outcome);
-            if self.until == Some(Until::Saturated)
-                && before.as_ref().is_some_and(|before| knee::saturated(before, &now))
-            {
-                let _ = writeln!(progress, "saturated");
-                return Ok(CommandEnd::Done);
-            }
-            before = Some(now);
-        }
-        Ok(CommandEnd::Done)
-    }
-
-    /// Runs one point. Returns `None` if the user interrupted it.
-    fn point(
-        &mut self,
-        (points, longest): (&[PointSettings], &[u64]),
-        i: usize,
-        progress: &mut dyn Write,
-    ) -> Result<Option<PointOutcome>, SweepError> {
-        if self.runs.stop_requested() {
-            return Ok(None);
-        }
-        let point = &points[i];
-        let _ = write!(progress, "[{}/{}] {} … ", i + 1, points.len(), label(point));
-        let _ = progress.flush();
-        let arguments = self.job.command(point);
-        let ran = self.runs.run(point, arguments, progress, outcome::read)?;
-        let Some((outcome, _)) = ran else { return Ok(None) };
-        let left: u64 = longest[i + 1..].iter().sum();
-        let mean = outcome.mean_ns.map_or("-".into(), latency);
-        let rest =
-            if left > 0 { format!(", at most {} left", clock(Nanos(left))) } else { String::new() };
-        let _ = writeln!(progress, "{:.0} IOPS, {mean} mean{rest}", outcome.iops);
-        Ok(Some(outcome))
+        progress.line(format_args!("{text}; runs are kept in {}", dir.display()));
     }
 
     fn results(&self, complete: bool) -> SweepResults {
-        let found =
-            |p: &PointSettings| self.runs.store.find(p).map(|(_, outcome)| (p.clone(), outcome));
-        let mut points: Vec<(PointSettings, PointOutcome)> =
-            self.points.iter().filter_map(found).collect();
+        let mut points: Vec<&MeasuredPoint> = self.points.measured();
         if self.until.is_some() {
             cut_at_saturation(&mut points);
         }
-        let load = |(percent, rate, point): &(u32, String, PointSettings)| {
-            let (_, outcome) = self.runs.store.find(point)?;
-            Some(LoadPoint { percent: *percent, rate: rate.clone(), outcome })
+        let knees = knees(&self.axes, &points);
+        let shown = |point: &MeasuredPoint| {
+            let results = point.results()?;
+            Some(SweepPoint { settings: point.settings.clone(), results })
         };
-        let loads: Vec<LoadPoint> = self.at_rates.iter().filter_map(load).collect();
+        let loads = self.rates.iter().zip(&self.at_rates.points);
+        let loads: Vec<(&MeasuredPoint, LoadPoint)> = loads
+            .filter_map(|((percent, rate), point)| {
+                let (percent, rate, results) = (*percent, rate.clone(), point.results()?);
+                Some((point, LoadPoint { percent, rate, results }))
+            })
+            .collect();
         SweepResults {
             load_knee: load_knee(&loads),
-            loads,
+            loads: loads.into_iter().map(|(_, load)| load).collect(),
             job: self.job.name.clone(),
             axes: self.axes.clone(),
-            knees: knees(&self.axes, &points),
-            points,
+            knees,
+            points: points.into_iter().filter_map(shown).collect(),
             complete,
         }
     }
 }
 
 /// Drops points beyond saturation, which an earlier sweep without `--until` may have run.
-fn cut_at_saturation(points: &mut Vec<(PointSettings, PointOutcome)>) {
-    let line: Vec<KneeReading> = points.iter().map(|(_, outcome)| reading(outcome)).collect();
-    if let Some(at) = knee::knee(&line) {
-        points.truncate(at + 2);
+fn cut_at_saturation(points: &mut Vec<&MeasuredPoint>) {
+    let line: Vec<Vec<knee::KneeRun>> = points.iter().map(|point| point.knee_runs()).collect();
+    let found = knee::estimate(&line);
+    if let Some(last) = found.candidates.last().filter(|_| !found.none_possible) {
+        points.truncate(last + 2);
     }
 }
 
-/// The throughput and latency by which the knee is found: bytes per second, or IOPS if no bytes
-/// moved.
-fn reading(outcome: &PointOutcome) -> KneeReading {
-    let throughput = match outcome.bw_bytes {
-        Bytes::ZERO => outcome.iops,
-        bytes => bytes.0 as f64,
-    };
-    KneeReading { throughput, latency: outcome.mean_ns }
-}
-
 /// Finds the knee of the loads by the latencies from the intended start.
-fn load_knee(loads: &[LoadPoint]) -> Option<u32> {
-    let one = |load: &LoadPoint| KneeReading {
-        latency: load.outcome.due.as_ref().map(|due| due.mean_ns),
-        ..reading(&load.outcome)
-    };
-    let line: Vec<KneeReading> = loads.iter().map(one).collect();
-    knee::knee(&line).map(|i| loads[i].percent)
+fn load_knee(loads: &[(&MeasuredPoint, LoadPoint)]) -> Option<Knee> {
+    if loads.len() < 2 {
+        return None;
+    }
+    let line: Vec<Vec<knee::KneeRun>> =
+        loads.iter().map(|(point, _)| point.knee_runs_from_due()).collect();
+    let offered =
+        |i: usize| f64::from(loads[i + 1].1.percent) / f64::from(loads[i].1.percent) - 1.0;
+    // A small step of the load can only add little throughput.
+    let estimate = knee::estimate_with(&line, |i| knee::GAIN.min(offered(i) / 2.0));
+    let one = |load: &LoadPoint| (format!("{}%", load.percent), load.results.clone());
+    let line = loads.iter().map(|(_, load)| one(load)).collect();
+    Some(Knee { along: "load".into(), with: Vec::new(), line, estimate })
 }
 
 /// Finds a knee along the first increasing axis for each combination of the other axes.
-fn knees(axes: &[Axis], points: &[(PointSettings, PointOutcome)]) -> Vec<Knee> {
+fn knees(axes: &[Axis], points: &[&MeasuredPoint]) -> Vec<Knee> {
     let Some(increasing) = axes.iter().find(|a| axis::is_increasing(a)) else { return Vec::new() };
     let others: Vec<Axis> = axes.iter().filter(|a| a.name != increasing.name).cloned().collect();
     let mut out = Vec::new();
     for with in axis::product(&others) {
-        let line: Vec<&(PointSettings, PointOutcome)> =
-            points.iter().filter(|(s, _)| with.iter().all(|w| s.contains(w))).collect();
-        if line.len() < 2 {
+        let on_line = |point: &&&MeasuredPoint| with.iter().all(|w| point.settings.contains(w));
+        let points: Vec<&MeasuredPoint> = points.iter().filter(on_line).copied().collect();
+        if points.len() < 2 {
             continue;
         }
-        let readings: Vec<KneeReading> = line.iter().map(|(_, outcome)| reading(outcome)).collect();
-        let at = knee::knee(&readings).map(|i| {
-            let (settings, outcome) = line[i];
-            let value = axis::value(settings, &increasing.name).unwrap_or_default();
-            (value.to_owned(), outcome.clone())
-        });
+        let runs: Vec<Vec<knee::KneeRun>> = points.iter().map(|point| point.knee_runs()).collect();
+        let one = |point: &&MeasuredPoint| {
+            let value = axis::value(&point.settings, &increasing.name).unwrap_or_default();
+            Some((value.to_owned(), point.results()?))
+        };
+        let line: Vec<(String, RepeatedOutcome)> = points.iter().filter_map(one).collect();
         let with = with.into_iter().filter(|(n, _)| several(axes, n)).collect();
-        out.push(Knee { along: increasing.name.clone(), with, at });
+        let estimate = knee::estimate(&runs);
+        out.push(Knee { along: increasing.name.clone(), with, line, estimate });
     }
     out
 }

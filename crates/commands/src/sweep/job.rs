@@ -3,8 +3,9 @@
 use fiord_job::Invocation;
 use fiord_job::command::{Action, GeneralOptions};
 use fiord_job::load::Loader;
+use fiord_job::option::table::sim::SIM_SEED;
 use fiord_job::option::table::{
-    self, NUMJOBS, RAMP_TIME, RATE, RATE_IOPS, RUNTIME, STARTDELAY, STONEWALL,
+    self, IOENGINE, NUMJOBS, RAMP_TIME, RATE, RATE_IOPS, RUNTIME, STARTDELAY, STONEWALL,
 };
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::Nanos;
@@ -101,6 +102,22 @@ impl Job {
             |setting: &Setting| setting.text_for_hosts.as_ref().or(setting.text.as_ref()).cloned();
         arguments.append(&mut self.arguments_with(settings, text));
         arguments
+    }
+
+    /// Returns the arguments of one of several runs at these settings. A simulated device without a seed of its own gives the
+    /// same results each time, so each further run has another seed.
+    #[must_use]
+    pub fn repeated_command(&self, settings: &PointSettings, number: u32) -> Vec<String> {
+        let unseeded = |job: &JobSpec| job.engine().virtual_time && !job.is_set(SIM_SEED);
+        let swept = |(name, _): &(String, String)| {
+            is_called(SIM_SEED.def().name, name) || is_called(IOENGINE.def().name, name)
+        };
+        if number == 1 || settings.iter().any(swept) || !self.jobs.iter().all(unseeded) {
+            return self.command(settings);
+        }
+        let mut seeded = settings.clone();
+        seeded.push((SIM_SEED.def().name.into(), number.to_string()));
+        self.command(&seeded)
     }
 
     /// Returns the arguments of a run at these settings. The settings come last in each job, so

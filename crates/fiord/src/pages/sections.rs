@@ -159,7 +159,7 @@ fn examples(subcommand: &str) -> &'static [ManualEntry] {
         ],
         "sweep" => &[
             (
-                "fiord sweep --set iodepth=1,2,4,8,16,32 --until saturated job.fio",
+                "fiord sweep --set iodepth=1,2,4,8,16,32 --repeat=5 --until saturated job.fio",
                 "Find the queue depth beyond which latency grows and throughput does not",
             ),
             (

@@ -47,6 +47,7 @@ mod places;
 mod powercut;
 mod priorities;
 mod profile;
+mod progress;
 mod ranks;
 mod replay;
 mod replay_blocks;

@@ -36,6 +36,50 @@ fn until_saturated_stops_when_all_channels_are_busy() {
     assert_eq!(ran.out.lines().take_while(|l| !l.is_empty()).count(), 6);
 }
 
+/// The device has 8 channels, and its latencies vary from run to run. Interleaved rounds find its knee, and the runs of a sweep
+/// without repetitions count.
+#[test]
+fn repeated_points_say_where_the_knee_is_and_how_certain_that_is() {
+    let place = place();
+    place.write("j.fio", JOB.replace("constant:100us", "lognormal:100us:0.3"));
+    let line = "sweep --eta=always j.fio --set iodepth=2,4,8,16,32";
+    let once = place.run(line).ok_with_progress();
+    assert!(once.out.contains("from their time windows"), "{}", once.out);
+    assert!(once.out.contains("how much runs vary is unknown"), "{}", once.out);
+    let ran = place.run(&format!("{line} --repeat=3")).ok_with_progress();
+    assert!(ran.err.contains("5 points, 3 runs each, 5 runs already done"), "{}", ran.err);
+    assert_eq!(ran_points(&ran.err), 10, "{}", ran.err);
+    let order: Vec<&str> =
+        ran.err.lines().filter_map(|line| line.split_once("] ")?.1.split(" … ").next()).collect();
+    assert_eq!((order[0], order[9]), ("iodepth=32, run 2 of 3", "iodepth=32, run 3 of 3"));
+    assert!(ran.out.contains("knee at iodepth=8: "), "{}", ran.out);
+    assert!(ran.out.contains("certainty: 95 %, from 3 runs of each point"), "{}", ran.out);
+    assert!(ran.out.lines().next().unwrap().contains("IOPS     ±"), "{}", ran.out);
+    let document = place.run(&format!("{line} --repeat=3 --format=json")).ok_with_progress().json();
+    let knee = &document["knees"][0];
+    assert_eq!(
+        (&knee["at"], &knee["candidates"][0], &knee["runs"]),
+        (&"8".into(), &"8".into(), &3.into())
+    );
+    let rates = document["points"][0]["iops_of_runs"].as_array().unwrap();
+    assert!(rates.len() == 3 && rates[0] != rates[1] && rates[1] != rates[2], "{rates:?}");
+}
+
+/// Runs that are too short have too few time windows for an interval.
+#[test]
+fn one_short_run_of_each_point_makes_no_knee_certain() {
+    let place = place();
+    place.write("j.fio", JOB.replace("runtime=500ms", "runtime=100ms"));
+    let ran = place.run("sweep j.fio --set iodepth=4,8,16").ok();
+    assert!(ran.out.contains("\nno knee along iodepth is certain: it can be from"), "{}", ran.out);
+    assert!(ran.out.contains("as measured, it is at iodepth=8: "), "{}", ran.out);
+    assert!(
+        ran.out.contains("certainty: unknown") && ran.out.contains("--repeat=5"),
+        "{}",
+        ran.out
+    );
+}
+
 #[test]
 fn every_combination_is_run_once_and_kept() {
     let place = place();
@@ -175,6 +219,9 @@ fn wrong_sweeps_run_nothing() {
         ("both.fio --rate 10%..50%", "a job with one section"),
         ("j.fio --set rate_iops=5,6 --rate 10%..50%", "the job sets rate_iops"),
         ("j.fio --set bs=4k --frobnicate", "--frobnicate"),
+        ("j.fio --set bs=4k,8k --repaet=3", "did you mean `--repeat`?"),
+        ("j.fio --set bs=4k,8k --repeat=0", "0 is not in 1..=1000"),
+        ("j.fio --set bs=4k,8k --eta=nevr", "did you mean `never`?"),
         ("--set bs=4k", "JOB"),
     ] {
         let ran = place.run(&format!("sweep {line}"));

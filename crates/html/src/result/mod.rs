@@ -54,9 +54,12 @@ pub struct SweepDocument {
     /// The runs at a share of the highest rate.
     #[serde(default)]
     pub loads: Vec<PointDocument>,
-    /// Percentage of the highest rate at the knee.
+    /// Percentage of the highest rate at the knee, if it is certain.
     #[serde(default)]
     pub load_knee_percent: Option<f64>,
+    /// The knee of these runs. Sweeps of earlier versions have only its percentage.
+    #[serde(default)]
+    pub load_knee: Option<KneeDocument>,
     /// All points are done.
     #[serde(default)]
     pub complete: bool,
@@ -101,9 +104,27 @@ pub struct KneeDocument {
     /// The values of the other options.
     #[serde(default)]
     pub with: Map<String, Value>,
-    /// The value at the knee. `None`: every step pays off.
+    /// The value at the knee, if it is certain. `None` without candidates: every step pays off.
     #[serde(default)]
     pub at: Option<String>,
+    /// The values at which the knee can be. Sweeps of earlier versions have none.
+    #[serde(default)]
+    pub candidates: Vec<String>,
+    /// There can be no knee.
+    #[serde(default)]
+    pub none_possible: bool,
+    /// The value at which the knee is as measured.
+    #[serde(default)]
+    pub measured_at: Option<String>,
+    /// The confidence of the answer, as a share.
+    #[serde(default)]
+    pub confidence: Option<f64>,
+    /// What the answer is based on: `runs`, `block-bootstrap` or `single-values`. Empty: one measurement of each point.
+    #[serde(default)]
+    pub method: String,
+    /// Runs of each point.
+    #[serde(default)]
+    pub runs: Option<f64>,
 }
 
 /// The JSON of a suite (`fiord suite --format=json`).

@@ -13,7 +13,7 @@
 //! | what did the generator itself cost | `generator.rs` |
 //! | what was wrong with the data | `verification.rs` |
 //! | how were devices filled before a measurement | `precondition.rs` |
-//! | which settings give which result | `sweep.rs`, `suite.rs`, `points.rs` |
+//! | which settings give which result | `sweep.rs`, `suite.rs`, `points.rs`, `knee.rs` |
 
 pub(crate) mod curves;
 pub(crate) mod devices;
@@ -22,6 +22,7 @@ pub(crate) mod findings;
 pub(crate) mod generator;
 pub(crate) mod job_text;
 pub(crate) mod jobs;
+mod knee;
 pub(crate) mod machine;
 pub(crate) mod points;
 pub(crate) mod precondition;

@@ -9,6 +9,7 @@ use crate::result::{KneeDocument, PointDocument, SweepDocument};
 
 use super::element::{Figures, HtmlFigure, PageSection, html};
 use super::findings;
+use super::knee;
 use super::points::{self, PointLine, latency, lines, table, text, words};
 
 /// The most charts.
@@ -89,27 +90,20 @@ fn one(sweep: &SweepDocument, (with, line): &PointLine<'_>, along: &str) -> Opti
         .filter(|curve| curve.points.iter().any(|(_, y)| y.is_finite()))
         .collect();
     let knee = sweep.knees.iter().find(|knee| knee.along == along && rest(knee) == *with);
-    let at = knee.and_then(|knee| knee.at.as_ref());
-    let point = at.and_then(|at| line.iter().find(|p| text(p.settings.get(along)) == *at));
-    let mark = point.and_then(|point| {
+    let place = |value: &str| {
+        let point = line.iter().find(|p| text(p.settings.get(along)) == value)?;
         let up = latency(point.clat_ns.as_ref(), "p99")?;
-        let label = format!("knee: {along}={}", text(point.settings.get(along)));
-        Some(ChartMark { at: (throughput(sweep, point), up), label })
-    });
-    let note = match (knee, at) {
-        (Some(knee), Some(at)) => format!(
-            "Knee at {}={at}: beyond it, throughput grows by less than 5\u{202f}% for more latency.",
-            knee.along
-        ),
-        (Some(knee), None) => format!("No knee along {}: every step pays off.", knee.along),
-        (None, _) => String::new(),
+        Some(((throughput(sweep, point), up), format!("{along}={value}")))
     };
+    let marks = knee.map(|knee| knee::marks(knee, place)).unwrap_or_default();
+    let note = knee.map(|knee| knee::note(knee, |value| format!("{along}={value}")));
+    let note = note.unwrap_or_default();
     let title = match with.is_empty() {
         true if sweep.job.is_empty() => "All points".to_owned(),
         true => sweep.job.clone(),
         false => with.clone(),
     };
-    let chart = chart(sweep, &title, curves, mark.into_iter().collect());
+    let chart = chart(sweep, &title, curves, marks);
     Some(HtmlFigure { title, note, html: line_chart(&chart)?, wide: false })
 }
 
@@ -186,11 +180,16 @@ fn loads(sweep: &SweepDocument) -> PageSection {
         points: sweep.loads.iter().map(|p| (p.iops, due(p, key).unwrap_or(f64::NAN))).collect(),
         dots: sweep.loads.iter().map(label).collect(),
     };
-    let knee = sweep.load_knee_percent;
-    let at = knee.and_then(|knee| sweep.loads.iter().find(|p| p.load_percent == Some(knee)));
-    let mark = at.and_then(|p| {
-        Some(ChartMark { at: (p.iops, due(p, "p99")?), label: format!("knee: {}", label(p)) })
+    let knee = sweep.load_knee.clone().unwrap_or_else(|| KneeDocument {
+        // The document of an earlier version.
+        at: sweep.load_knee_percent.map(|percent| format!("{percent}%")),
+        ..KneeDocument::default()
     });
+    let place = |value: &str| {
+        let percent = value.trim_end_matches('%').parse::<f64>().ok();
+        let point = sweep.loads.iter().find(|p| p.load_percent == percent)?;
+        Some(((point.iops, due(point, "p99")?), label(point)))
+    };
     let chart = LineChart {
         label: "Latency from the intended start over the offered load".into(),
         across: ("IOPS".into(), Quantity::OpRate),
@@ -198,12 +197,9 @@ fn loads(sweep: &SweepDocument) -> PageSection {
         up_kind: ScaleKind::Log,
         curves: SHOWN.iter().enumerate().map(curve).collect(),
         spans: Vec::new(),
-        marks: mark.into_iter().collect(),
+        marks: knee::marks(&knee, place),
     };
-    let note = match knee {
-        Some(percent) => format!("Knee at {percent}\u{202f}% of the highest rate."),
-        None => "No knee over these loads.".into(),
-    };
+    let note = knee::note(&knee, |value| format!("{value} load"));
     let figure = line_chart(&chart).map(|html| HtmlFigure {
         title: "Offered load".into(),
         note,
