@@ -3,7 +3,7 @@
 use fiord_job::command::hosts::hosts_command;
 
 use crate::exit::Exit;
-use crate::{hosts, invoke, ranks};
+use crate::{hosts, invoke, ranks, sink};
 
 /// Runs the program with the arguments, without the name of the program.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -11,6 +11,6 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Ok(None) => invoke::run(args),
         Ok(Some(command)) if command.is_ranks() => ranks::run(command),
         Ok(Some(command)) => hosts::run(&command),
-        Err(errors) => invoke::refuse(&errors),
+        Err(errors) => sink::refuse(&errors),
     }
 }

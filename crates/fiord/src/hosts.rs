@@ -37,7 +37,7 @@ use crate::console::wants_progress;
 use crate::exit::Exit;
 use crate::exports::Exports;
 use crate::page_file::PageFile;
-use crate::sink::{Sink, report};
+use crate::sink::{self, Sink, report};
 use crate::{full_screen, invoke};
 
 /// Runs a command line that names hosts.
@@ -80,7 +80,7 @@ impl NotRun {
             0 | 1 => String::new(),
             all => format!(" (and {} more)", all - 1),
         };
-        NotRun { why: format!("{first}{more}"), exit: invoke::refuse(errors) }
+        NotRun { why: format!("{first}{more}"), exit: sink::refuse(errors) }
     }
 
     /// Prints a complaint of one line.
@@ -186,7 +186,7 @@ fn execute(
         for host in HostIndex(0).to(HostIndex(hosts.fabric.size())) {
             hosts.fabric.refuse(host, why);
         }
-        return Ok(invoke::refuse(&errors));
+        return Ok(sink::refuse(&errors));
     }
     let names: Vec<String> = run.order.hosts.iter().map(|host| host.name.clone()).collect();
     let exports = match Exports::open(general, &names) {

@@ -8,7 +8,6 @@ use fiord_app::signals::FromSignals;
 use fiord_app::status_file::StatusFile;
 use fiord_app::{Prepared, RunSettings};
 use fiord_job::command::{Action, Findings, Invocation};
-use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
 use fiord_plan::machine::system::SystemFacts;
@@ -29,8 +28,8 @@ use crate::full_screen::{self, ScreenView, WithEndWish};
 use crate::help;
 use crate::page_file::PageFile;
 use crate::server;
-use crate::sink::{self, Sink, complain, report};
-use crate::subcommand;
+use crate::sink::{self, Sink, complain, refuse, report};
+use crate::subcommand::{self, definition};
 
 /// Runs a command line without hosts. `args` lacks the name of the program.
 pub(crate) fn run(args: &[String]) -> Exit {
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> Exit {
         Ok(invocation) => invocation,
         Err(errors) => {
             let exit = refuse(&errors);
-            if let Some(name) = args.first().and_then(|first| subcommand::meant(first)) {
+            if let Some(name) = args.first().and_then(|first| definition::meant(first)) {
                 complain(&format!("  help: did you mean `fiord {name}`?\n"));
             }
             return exit;
@@ -121,13 +120,6 @@ fn merge_traces(invocation: &Invocation) -> Exit {
         }
     }
     Exit::Success
-}
-
-/// Prints errors of jobs. No target was touched.
-pub(crate) fn refuse(errors: &[Diagnostic]) -> Exit {
-    let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    complain(&diagnostic::render(errors, color));
-    Exit::Failure
 }
 
 /// Runs valid jobs, or only checks them with `--parse-only`.

@@ -6,15 +6,15 @@ mod sections;
 use fiord_job::completion::{self, CompletedCommand, CompletedOption};
 use fiord_job::man;
 
-use crate::subcommand;
+use crate::subcommand::{self, definition};
 
 /// Returns every page with its path below the directory `docs`.
 #[must_use]
 pub fn all() -> Vec<(String, String)> {
-    let line = subcommand::definitions();
+    let line = definition::definitions();
     let completed = completed(&line);
     let mut pages = vec![
-        ("fiord.1".to_owned(), manual::program(man::man(&subcommand::list()))),
+        ("fiord.1".to_owned(), manual::program(man::man(&definition::list()))),
         ("completions/fiord.bash".to_owned(), completion::bash(&completed)),
         ("completions/_fiord".to_owned(), completion::zsh(&completed)),
         ("completions/fiord.fish".to_owned(), completion::fish(&completed)),

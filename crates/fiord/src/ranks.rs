@@ -24,7 +24,7 @@ use fiord_types::{HostIndex, Nanos};
 
 use crate::exit::Exit;
 use crate::hosts::{self, ConnectedHosts, Connector};
-use crate::sink::report;
+use crate::sink::{self, report};
 use crate::{agent, invoke};
 
 /// How long rank 0 waits for the others.
@@ -92,7 +92,7 @@ pub fn coordinate(
         }
         Ok(None) => invoke::run(args),
         Err(errors) => {
-            let exit = invoke::refuse(&errors);
+            let exit = sink::refuse(&errors);
             connector.dismiss(None, errors.first().map_or("", |error| &error.what));
             exit
         }
@@ -231,7 +231,7 @@ fn other(command: &HostsCommand, launched: &LaunchedRank) -> Result<Exit, RankRu
             return Ok(Exit::Success);
         }
         Ok(invocation) => invocation.general,
-        Err(errors) => return Ok(invoke::refuse(&errors)),
+        Err(errors) => return Ok(sink::refuse(&errors)),
     };
     let signals = signal::install()?;
     let rendezvous = Endpoint::parse(&launched.rendezvous)?;

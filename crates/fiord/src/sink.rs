@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_sys::file::FileGuard;
 use fiord_sys::{screen, standard_output, terminal};
 use fiord_types::{Errno, program};
@@ -175,6 +176,13 @@ pub(crate) fn notice(text: &str, beside_results: bool) {
 /// Reports an error on standard error, after the name of this program.
 pub(crate) fn report(text: impl std::fmt::Display) {
     complain(&program::message(text));
+}
+
+/// Prints errors of jobs or of the command line. No target was touched.
+pub(crate) fn refuse(errors: &[Diagnostic]) -> Exit {
+    let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
+    complain(&diagnostic::render(errors, color));
+    Exit::Failure
 }
 
 /// Whether the full-screen view covers a stream.

@@ -1,12 +1,14 @@
 //! Subcommands, which fio does not have.
 //!
-//! The enum `Command` is the only list of them: the help, the manual pages, the completions and the suggestions are made
-//! from it. To add a subcommand, add a variant, whose comment is the description of one line, and an arm in `dispatch`.
+//! To add a subcommand, add a variant to `definition::Command`, whose comment is the description of one line, and an arm in
+//! `dispatch`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
 //! name: `fiord options` runs the job file `options` if it exists.
 
+pub(crate) mod definition;
 mod job_arguments;
+mod typos;
 
 pub(crate) use job_arguments::JOB;
 
@@ -14,110 +16,24 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::Path;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, Parser};
 use fiord_app::signals::FromSignals;
 use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
+use fiord_commands::runs::progress::RunProgress;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
 use fiord_commands::{
     compare, devices, keys, live, log, powercut, precondition, repeat, report, series, skew, suite,
     sweep, trace, verify, zones,
 };
 use fiord_job::load::MachineLoader;
-use fiord_job::suggest;
 use fiord_sys::terminal;
 
 use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, help, sink};
 
-#[derive(Debug, Parser)]
-#[command(name = "fiord", max_term_width = 80)]
-#[command(disable_help_subcommand = true)]
-struct Line {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Check jobs for mistakes and for causes of misleading results, without I/O.
-    Check(check::CheckArgs),
-    /// List the options of job files.
-    Options {
-        /// List only options, values and engines that are not supported yet.
-        #[arg(long)]
-        unsupported: bool,
-    },
-    /// Compare results: which side is better, and how certain is that.
-    Compare(compare::CompareArgs),
-    /// Repeat jobs, so that their results can be compared.
-    Run(repeat::RunArgs),
-    /// Run a job at many settings, print a table and find the knee.
-    Sweep(sweep::SweepArgs),
-    /// Show how a random distribution spreads the I/O over the data.
-    Skew(skew::SkewArgs),
-    /// Show, convert and plot logs of bandwidth, IOPS and latencies.
-    Log(log::LogArgs),
-    /// Print what the jobs of a finished run did over time: CSV, JSON lines or InfluxDB.
-    Series(series::SeriesArgs),
-    /// Replay a finished run on the whole screen, from its JSON or its page.
-    Live(live::LiveArgs),
-    /// Show, reset, finish, open or close the zones of a device.
-    Zones(zones::ZonesArgs),
-    /// Run a benchmark suite on a device, or list the suites.
-    Suite(suite::SuiteArgs),
-    /// Show disks: properties, PCIe links, health and users.
-    Devices(devices::DevicesArgs),
-    /// Fill devices with data before a measurement.
-    Precondition(precondition::PreconditionArgs),
-    /// Check a drive or file after a crash: is everything there that it had flushed.
-    Verify(verify::VerifyArgs),
-    /// Cut the power of a device in the middle of writes and check what it kept.
-    Powercut(powercut::PowercutArgs),
-    /// Summarize a trace of I/Os, and write a job that approximates it.
-    Trace(trace::TraceArgs),
-    /// Show results of earlier runs as an HTML page.
-    Report(report::ReportArgs),
-    /// Make, show and trust the keys of connections between hosts.
-    Keys(keys::KeysArgs),
-    /// Explain a command or a job option.
-    Help {
-        /// A command, such as `sweep`, or a job option, such as `iodepth`. Without it, lists all commands.
-        topic: Vec<String>,
-    },
-}
-
-/// The definitions of all subcommands, complete with the options that each has by itself.
-pub(crate) fn definitions() -> clap::Command {
-    let mut line = Line::command();
-    line.build();
-    line
-}
-
-/// The subcommands and a description of each.
-pub(crate) fn list() -> Vec<(String, String)> {
-    let about = |command: &clap::Command| command.get_about().map(ToString::to_string);
-    let line = Line::command();
-    let shown = line.get_subcommands().filter(|command| !command.is_hide_set());
-    shown
-        .map(|command| (command.get_name().to_owned(), about(command).unwrap_or_default()))
-        .collect()
-}
-
-/// Suggests a subcommand for a word.
-pub(crate) fn nearest(word: &str) -> Option<String> {
-    let names = list();
-    suggest::nearest(word, names.iter().map(|(name, _)| name.as_str())).map(str::to_owned)
-}
-
-/// Suggests a subcommand for a first argument that is neither a subcommand, an option nor a file.
-pub(crate) fn meant(first: &str) -> Option<String> {
-    if first.starts_with('-') || Path::new(first).exists() {
-        return None;
-    }
-    nearest(first)
-}
+use definition::{Command, Line, refusal};
 
 /// Runs a subcommand. Returns `None` if the arguments do not name one.
 pub(crate) fn run(args: &[String]) -> Option<Exit> {
@@ -128,6 +44,9 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
     }
     let line = Line::command();
     let named = line.find_subcommand(first)?;
+    if let Some(wrong) = typos::find(named, args) {
+        return Some(sink::refuse(&[wrong]));
+    }
     let mut all = vec!["fiord".to_owned(), first.clone()];
     all.append(&mut job_arguments::sorted(named, &args[1..]));
     Some(match Line::try_parse_from(all) {
@@ -138,27 +57,6 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
         }
         Err(help) => sink::print(&help.to_string()),
     })
-}
-
-/// The text of `fiord COMMAND --help`, where the words name a subcommand, or one of a subcommand's own. `None` if there is
-/// no such subcommand.
-pub(crate) fn explained(words: &[String]) -> Option<String> {
-    let line = Line::command();
-    let mut at = &line;
-    for word in words {
-        at = at.find_subcommand(word)?;
-    }
-    let all = ["fiord"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
-    Line::try_parse_from(all).err().map(|help| help.to_string())
-}
-
-/// Writes a message of clap like the other messages of this program.
-fn refusal(text: &str, subcommand: &str) -> String {
-    let text = text.strip_prefix("error: ").unwrap_or(text);
-    let text = text
-        .replace("\n\nFor more information, try '--help'.\n", "\n")
-        .replace("\n  tip: ", "\n  help: ");
-    format!("{text}  To fix: `fiord help {subcommand}` explains what it accepts\n")
 }
 
 fn dispatch(command: Command) -> Exit {
@@ -235,14 +133,16 @@ fn launch<E: Display>(
             return Exit::Failure;
         }
     };
-    let (version, progress) = (&fiord_job::version(), &mut *progress(eta));
+    let (mut stream, columns) = progress(eta);
+    let progress = &mut RunProgress::new(&mut *stream, columns);
+    let version = &fiord_job::version();
     let launcher = Launcher { program, version, loader: &mut MachineLoader, progress };
     conclude(|session| run(session, launcher))
 }
 
 /// Runs `fiord precondition`. Ctrl-C stops it such that a later call can resume it.
 fn fill(args: &precondition::PreconditionArgs) -> Exit {
-    let terminal = terminal::is_terminal(std::io::stderr());
+    let terminal = terminal::can_redraw(std::io::stderr());
     interruptible(|interrupts| {
         conclude(|session| precondition::run(args, session, interrupts, terminal))
     })
@@ -259,42 +159,23 @@ fn interruptible(run: impl FnOnce(&mut FromSignals) -> Exit) -> Exit {
     }
 }
 
-/// Selects where progress goes. By default only a terminal shows it, because programs take any
-/// output on standard error for a failure.
-fn progress(eta: ShowProgress) -> Box<dyn Write> {
+/// Selects where progress goes, and how wide its lines are if they can be drawn again. By default only a terminal shows it,
+/// because programs take any output on standard error for a failure.
+fn progress(eta: ShowProgress) -> (Box<dyn Write>, Option<usize>) {
+    let moving = terminal::can_redraw(std::io::stderr());
     let shown = match eta {
         ShowProgress::Always => true,
         ShowProgress::Never => false,
-        ShowProgress::Auto => terminal::is_terminal(std::io::stderr()),
+        ShowProgress::Auto => moving,
     };
-    if shown { Box::new(std::io::stderr()) } else { Box::new(std::io::sink()) }
+    if !shown {
+        return (Box::new(std::io::sink()), None);
+    }
+    let columns = moving.then(|| terminal::width(std::io::stderr()).unwrap_or(80));
+    (Box::new(std::io::stderr()), columns)
 }
 
 /// Whether to print in colour.
 fn colours() -> bool {
     terminal::is_terminal(std::io::stdout()) && std::env::var_os("NO_COLOR").is_none()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_definitions_are_sound() {
-        Line::command().debug_assert();
-    }
-
-    #[test]
-    fn every_subcommand_has_a_description_of_one_line() {
-        for (name, about) in list() {
-            assert!(about.chars().count() > 10 && !about.ends_with('.'), "{name}: {about}");
-        }
-    }
-
-    #[test]
-    fn a_word_near_a_subcommand_suggests_it() {
-        assert_eq!(nearest("swep").as_deref(), Some("sweep"));
-        assert_eq!(nearest("xyzzyx"), None);
-        assert_eq!(meant("--swep"), None);
-    }
 }

@@ -50,7 +50,7 @@ pub(super) fn sorted(command: &Command, args: &[String]) -> Vec<String> {
 }
 
 /// The option of the subcommand that an argument names exactly.
-fn option_of<'a>(command: &'a Command, arg: &str) -> Option<&'a Arg> {
+pub(super) fn option_of<'a>(command: &'a Command, arg: &str) -> Option<&'a Arg> {
     let name = arg.strip_prefix("--")?.split('=').next()?;
     command.get_opts().chain(flags(command)).find(|option| option.get_long() == Some(name))
 }
@@ -61,7 +61,8 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
         .filter(|arg| arg.get_long().is_some() && !arg.get_action().takes_values())
 }
 
-fn takes_next(option: &Arg, arg: &str) -> bool {
+/// Whether the value of an option is the next argument.
+pub(super) fn takes_next(option: &Arg, arg: &str) -> bool {
     !arg.contains('=') && matches!(option.get_action(), ArgAction::Set | ArgAction::Append)
 }
 

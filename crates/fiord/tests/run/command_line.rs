@@ -46,6 +46,32 @@ fn a_mistyped_subcommand_has_a_suggestion() {
 }
 
 #[test]
+fn a_mistyped_option_of_a_subcommand_has_a_suggestion() {
+    let place = Place::new();
+    for (line, meant) in [
+        ("sweep --repaet=3 --name=a --size=1m --set iodepth=1,2", "`--repeat`"),
+        ("sweep --name=a --size=1m --unitl=saturated --set iodepth=1,2", "`--until`"),
+        ("run --repaet=3 --name=a --size=1m", "`--repeat`"),
+        ("report --ouput=x y.json", "`--output`"),
+        ("check --formt=json --name=a --size=1m", "`--format`"),
+        ("devices --formt=json", "`--format`"),
+        ("precondition --limt=3 x", "`--limit`"),
+        ("sweep --name=a --iodepht=3 --size=1m --set bs=4k,8k", "`iodepth`"),
+        ("sweep --format=jsn --name=a --size=1m --set bs=4k,8k", "`json`"),
+    ] {
+        let ran = place.run(line);
+        assert_eq!(ran.status, Some(1), "{line}: {ran:?}");
+        assert!(ran.err.contains(&format!("help: did you mean {meant}?")), "{line}: {}", ran.err);
+    }
+    let ran = place.run("report --ouput=x y.json");
+    assert_eq!(
+        ran.err,
+        "fiord: unrecognized option '--ouput=x'\n --> command line:1:10\n  |\n\
+         1 | report --ouput=x y.json\n  |          ^^^^^\n  |\n  = help: did you mean `--output`?\n"
+    );
+}
+
+#[test]
 fn a_check_mixes_its_options_with_those_of_jobs() {
     let place = Place::new();
     let job = "--ioengine=sim --rw=read --size=1m";

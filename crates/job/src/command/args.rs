@@ -114,7 +114,8 @@ pub fn read(args: &[String]) -> Arguments {
 
 /// Joins the arguments with spaces into one source text, so that messages can show places in it.
 /// Also returns the byte offset of each argument.
-pub(super) fn source_of(args: &[String]) -> (Arc<SourceText>, Vec<usize>) {
+#[must_use]
+pub fn source_of(args: &[String]) -> (Arc<SourceText>, Vec<usize>) {
     let mut text = String::new();
     let mut starts = Vec::with_capacity(args.len());
     for arg in args {

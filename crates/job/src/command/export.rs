@@ -2,7 +2,8 @@
 
 use fiord_types::Nanos;
 
-use super::general::{Format, interval};
+use super::format::Format;
+use super::time::interval;
 use crate::diagnostic::Diagnostic;
 use crate::option::value::ValueError;
 

@@ -3,7 +3,9 @@
 use fiord_types::Nanos;
 
 use super::export::ExportOptions;
+use super::format::{Format, formats};
 use super::table::{Argument, CommandDef};
+use super::time::{interval, time};
 use crate::diagnostic::Diagnostic;
 use crate::number;
 use crate::option::def::Unit;
@@ -11,19 +13,6 @@ use crate::option::handle::WordEnum;
 use crate::option::table::Verify;
 use crate::option::value::{Bases, ValueError};
 use crate::suggest;
-
-/// An output format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Format {
-    /// Text for people.
-    Normal,
-    /// One line per job, with fields separated by semicolons.
-    Terse,
-    /// JSON.
-    Json,
-    /// JSON with all latency buckets.
-    JsonPlus,
-}
 
 /// When to show the live status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -331,30 +320,6 @@ fn page_file(text: &str) -> Result<String, ValueError> {
     }
 }
 
-fn formats(text: &str) -> Result<Vec<Format>, ValueError> {
-    const NAMES: [(&str, Format); 5] = [
-        ("normal", Format::Normal),
-        ("terse", Format::Terse),
-        ("minimal", Format::Terse),
-        ("json", Format::Json),
-        ("json+", Format::JsonPlus),
-    ];
-    let mut list = Vec::new();
-    let mut at = 0;
-    for part in text.split(',') {
-        let Some((_, format)) = NAMES.iter().find(|(n, _)| *n == part) else {
-            return Err(ValueError::new(format!("invalid output format `{part}`"))
-                .at(at, at + part.len())
-                .with_help("formats are normal, terse, json and json+"));
-        };
-        if !list.contains(format) {
-            list.push(*format);
-        }
-        at += part.len() + 1;
-    }
-    Ok(list)
-}
-
 fn terse_version(text: &str) -> Result<u8, ValueError> {
     match text.trim().trim_start_matches('0') {
         "2" => Ok(2),
@@ -406,18 +371,6 @@ fn idle_prof(text: &str) -> Result<IdleProf, ValueError> {
         "system" => Ok(IdleProf::System),
         "percpu" => Ok(IdleProf::PerCpu),
         other => Err(ValueError::new(format!("`{other}` is not system, percpu or calibrate"))),
-    }
-}
-
-fn time(text: &str) -> Result<u64, ValueError> {
-    number::nanos(text, Unit::Seconds)
-}
-
-pub(super) fn interval(text: &str) -> Result<u64, ValueError> {
-    match time(text)? {
-        0 => Err(ValueError::new("the interval must not be 0")
-            .with_help("To fix: write a time above 0, or leave out the option")),
-        ns => Ok(ns),
     }
 }
 

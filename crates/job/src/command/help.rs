@@ -120,6 +120,19 @@ pub fn known_option(name: &str) -> Option<String> {
     Some(format!("{:>NAME_WIDTH$}: {}\n\n", command.name, command.doc))
 }
 
+/// The names of all options: of jobs, of engines, and of the command line.
+pub fn option_names() -> impl Iterator<Item = &'static str> {
+    let of_jobs = table::options().iter().chain(table::engine_options());
+    let of_jobs = of_jobs.flat_map(|o| std::iter::once(o.name).chain(o.aliases.iter().copied()));
+    of_jobs.chain(COMMANDS.iter().map(|command| command.name))
+}
+
+/// Whether this is the name of an option, or an abbreviation of one.
+#[must_use]
+pub fn begins_an_option(name: &str) -> bool {
+    option_names().any(|option| option.starts_with(name))
+}
+
 /// The text of `--cmdhelp=NAME`. For an unknown name, shows the closest match; the exit status is 0
 /// in this case too, as in fio.
 #[must_use]

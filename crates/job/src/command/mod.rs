@@ -2,15 +2,18 @@
 
 pub mod args;
 pub mod export;
+pub mod format;
 pub mod general;
 pub mod help;
 pub mod hosts;
 pub mod showcmd;
 pub mod table;
+mod time;
 
 pub use export::{ExportOptions, MetricsTarget, SeriesFormat};
+pub use format::Format;
 pub use general::{
-    DEBUG, DataSharing, Eta, Findings, Format, GeneralOptions, HostsOptions, IdleProf, LostHost,
+    DEBUG, DataSharing, Eta, Findings, GeneralOptions, HostsOptions, IdleProf, LostHost,
     ServerOptions, TriggerOptions,
 };
 
