@@ -707,10 +707,11 @@ _fiord() {
             esac
             ;;
         sweep)
-            options="--set= --until= --rate= --dir= --restart --format= --eta= --hosts= --hostsfile= --ssh= --remote-fiord= --client= --hosts-data= --keys= --insecure --help"
+            options="--set= --repeat= --until= --rate= --dir= --restart --format= --eta= --hosts= --hostsfile= --ssh= --remote-fiord= --client= --hosts-data= --keys= --insecure --help"
             options+=" $job_options"
             case $option in
                 --set) words="" ;;
+                --repeat) words="" ;;
                 --until) words="saturated" ;;
                 --rate) words="" ;;
                 --dir) words="" ;;

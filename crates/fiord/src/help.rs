@@ -13,6 +13,25 @@ pub(crate) fn page() -> String {
     help::page(program::name(), &definition::list())
 }
 
+/// What to do next, for those who call the program without arguments.
+pub(crate) fn first_steps() -> String {
+    format!(
+        "{}\nfiord measures storage. It runs the job files and command lines of fio.\n\n\
+         Measure random reads of a new file in this directory:\n\
+         \x20 fiord --name=test --rw=randread --size=1g --direct=1 --iodepth=16 \\\n\
+         \x20   --ioengine=io_uring --time_based --runtime=10 --html=test.html\n\
+         Look for mistakes in a job file, and run it:\n\
+         \x20 fiord check job.fio\n\
+         \x20 fiord job.fio\n\
+         Show the disks of this machine:\n\
+         \x20 fiord devices\n\
+         List all commands and options, and explain one of them:\n\
+         \x20 fiord help\n\
+         \x20 fiord help sweep\n",
+        fiord_job::version()
+    )
+}
+
 /// Explains a subcommand or a job option; all of them together without a topic.
 pub(crate) fn explain(topic: &[String]) -> Exit {
     let Some(first) = topic.first() else { return sink::print(&page()) };

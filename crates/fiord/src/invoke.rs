@@ -15,7 +15,7 @@ use fiord_report::unit_work;
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_sys::{host, terminal};
 use fiord_types::HostIndex;
-use fiord_types::program::message;
+use fiord_types::program::{self, message};
 
 use crate::checksums;
 use crate::console::{Console, wants_progress};
@@ -92,12 +92,13 @@ fn show(text: &str, output: Option<&str>) -> Exit {
     sink.end(Exit::Success)
 }
 
-/// Reports that there is no job. Without arguments it also prints the help. A script that passes an
-/// empty job file gets nothing on standard output.
+/// Reports that there is no job. Without arguments it also says what to do next; called as `fio`, it prints the help, as fio
+/// does. A script that passes an empty job file gets nothing on standard output.
 pub(crate) fn nothing_to_do(args: &[String]) -> Exit {
     report("No job(s) defined\n");
     if args.is_empty() {
-        sink::print(&help::page());
+        let text = if program::name() == "fio" { help::page() } else { help::first_steps() };
+        sink::print(&text);
     } else {
         complain(
             "  To fix: begin a job with a line [NAME] in a job file, or with --name=NAME; \

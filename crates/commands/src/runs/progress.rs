@@ -107,7 +107,8 @@ fn picture(
     width: usize,
 ) -> String {
     let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    let elapsed = nanos(elapsed);
+    // Whole seconds, rounded down: the length of a run is not reached before its end.
+    let elapsed = Nanos::from_secs(elapsed.as_secs());
     let (whole, about) = match (expected.run, typical) {
         (Nanos::ZERO, None) => (Nanos::ZERO, ""),
         (Nanos::ZERO, Some(typical)) => (nanos(typical), "about "),

@@ -32,8 +32,11 @@ pub(super) fn find(command: &Command, line: &[String]) -> Option<Diagnostic> {
         if own.contains(&name) || takes_job && help::begins_an_option(name) {
             continue;
         }
-        let of_jobs = help::option_names().filter(|_| takes_job);
-        let near = suggest::nearest(name, own.iter().copied().chain(of_jobs));
+        let mut all = own.clone();
+        if takes_job {
+            help::option_names().for_each(|name| all.push(name));
+        }
+        let near = suggest::nearest(name, all.into_iter());
         let near = near.filter(|near| own.contains(near));
         if takes_job && near.is_none() {
             continue;

@@ -109,7 +109,7 @@ fn messages_begin_with_the_name_by_which_the_program_was_called() {
         ("--debug=help", "dumping debug options:"),
         ("sweep --set=bs=4k,8k missing.fio", "unable to open"),
         ("zones missing", "there is no file missing"),
-        ("zones --nosuch", "unexpected argument '--nosuch'"),
+        ("zones --nosuch", "unrecognized option '--nosuch'"),
         ("help nosuch", "there is no command"),
     ] {
         for (name, other) in [("fiord", "fio: "), ("fio", "fiord: ")] {
@@ -127,6 +127,22 @@ fn messages_begin_with_the_name_by_which_the_program_was_called() {
     );
 }
 
+/// Scripts that call fio read its help; a new user of fiord reads what to do next.
+#[test]
+fn without_arguments_the_program_says_what_to_do_next() {
+    let place = Place::new();
+    let ran = place.run("");
+    assert_eq!((ran.status, ran.err.as_str()), (Some(1), "fiord: No job(s) defined\n"));
+    assert!(ran.out.lines().count() <= 24, "more than a screen: {}", ran.out);
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
+    let example = ran.out.split_once("  fiord --name=test").unwrap().1.split("\nLook").next();
+    let example = format!("--name=test {}", example.unwrap().replace("\\\n", " "));
+    let example = example.replace("=1g", "=1m").replace("runtime=10", "runtime=100ms");
+    place.run(&example).ok();
+    assert!(place.path("test.html").exists());
+    assert!(called_as(&place, "fio", "").out.contains("--debug=TYPES"));
+}
+
 #[test]
 fn a_sweep_accepts_job_options_like_a_run() {
     let place = Place::new();
@@ -134,5 +150,11 @@ fn a_sweep_accepts_job_options_like_a_run() {
     let document = place.run(line).ok().json();
     assert_eq!(document["points"].as_array().map(Vec::len), Some(2), "{document}");
     let ran = place.run("sweep --set=bs=4k,8k --name=a --ioengine=nul");
-    assert!(ran.err.contains("these work here: psync, sync"), "{ran:?}");
+    let works = "these work here: psync, sync, vsync, pvsync, pvsync2, libaio, io_uring, posixaio, mmap, splice";
+    assert!(ran.err.contains(works), "{ran:?}");
+    let (works, rest) = ran.err.split_once("; these need a device of their kind").unwrap();
+    for special in ["libblkio", "sg", "mtd", "rdma", "aio,"] {
+        assert!(!works.contains(&format!(" {special}")), "{special}: {works}");
+    }
+    assert!(rest.contains("; this build does not support: rados"), "{rest}");
 }

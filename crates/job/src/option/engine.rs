@@ -81,6 +81,27 @@ impl EngineDef {
         EngineDef { access, ..self }
     }
 
+    /// Whether this build supports the engine.
+    #[must_use]
+    pub fn is_built(&self) -> bool {
+        self.support == Support::Built
+    }
+
+    /// Whether the engine needs more than a file or any disk: a device of its kind, a peer, a server or a library.
+    #[must_use]
+    pub fn is_special(&self) -> bool {
+        let on_anything = matches!(
+            self.access,
+            EngineAccess::Calls
+                | EngineAccess::Mapping
+                | EngineAccess::Extents
+                | EngineAccess::Names(_)
+                | EngineAccess::Memory
+                | EngineAccess::Nothing
+        );
+        !on_anything || self.names_target() || !self.needs.is_empty()
+    }
+
     /// Whether an option of the engine names the target of a job, instead of `filename`.
     #[must_use]
     pub const fn names_target(&self) -> bool {

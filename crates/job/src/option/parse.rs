@@ -2,7 +2,7 @@
 
 use fiord_types::PerDir;
 
-use super::def::{Kind, OptionDef, Suffix, Support, Unit, Word};
+use super::def::{Kind, OptionDef, Suffix, Unit, Word};
 use super::engine::EngineDef;
 use super::read::ranges::split_range;
 use super::value::{Amount, Bases, SizeRange, Value, ValueError};
@@ -330,21 +330,28 @@ fn word(
     Ok((found.means.unwrap_or(found.name), rest.map(str::to_string)))
 }
 
-/// Lists the names of engines: first those that run on every machine, because a user is most likely to want one of them.
-fn engines(names: &[&str]) -> String {
-    let of = |wanted: &dyn Fn(&EngineDef) -> bool| {
-        let named = |name: &&&str| super::table::find_engine(name).is_some_and(wanted);
-        names.iter().filter(named).copied().collect::<Vec<_>>().join(", ")
+/// A heading, and the engines under it.
+type EngineGroup = (&'static str, fn(&EngineDef) -> bool);
+
+/// The groups of engines in a list for people.
+const ENGINE_GROUPS: [EngineGroup; 4] = [
+    ("these work here", |e| e.is_built() && !e.is_special() && e.moves_data),
+    ("these do no I/O on data", |e| e.is_built() && !e.is_special() && !e.moves_data),
+    ("these need a device of their kind, a peer, a server or a library", |e| {
+        e.is_built() && e.is_special()
+    }),
+    ("this build does not support", |e| !e.is_built()),
+];
+
+/// Lists the names of engines: first those that do I/O on any file or disk, because a user is most likely to want one of
+/// them.
+fn engines() -> String {
+    let group = |(what, wanted): &EngineGroup| {
+        let of_group = super::table::engines().iter().filter(|engine| wanted(engine));
+        let names: Vec<&str> = of_group.map(|engine| engine.name).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
     };
-    let built = |engine: &EngineDef| engine.support == Support::Built;
-    let mut text = format!("these work here: {}", of(&|e| built(e) && e.needs.is_empty()));
-    let needy = of(&|e| built(e) && !e.needs.is_empty());
-    text.push_str(&format!("; these also need a library, a server or a device: {needy}"));
-    let others = of(&|e| !built(e));
-    if !others.is_empty() {
-        text.push_str(&format!("; this build does not support: {others}"));
-    }
-    text
+    ENGINE_GROUPS.iter().filter_map(group).collect::<Vec<_>>().join("; ")
 }
 
 fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueError {
@@ -355,7 +362,7 @@ fn unknown_word(def: &OptionDef, words: &'static [Word], name: &str) -> ValueErr
     };
     let list: Vec<&str> = names.collect();
     match def.name {
-        "ioengine" => help.push_str(&engines(&list)),
+        "ioengine" => help.push_str(&engines()),
         _ => help.push_str(&format!("{} takes one of: {}", def.name, list.join(", "))),
     }
     let what = match name {

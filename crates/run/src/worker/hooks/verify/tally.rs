@@ -157,3 +157,29 @@ impl Tally {
         results
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_knows_how_much_it_reads() {
+        let mut tally = Tally::new(VerifyPass::AfterWrites);
+        assert_eq!(tally.read_back(), None);
+        (0..4).for_each(|_| tally.written(4096, true));
+        tally.written(4096, false);
+        tally.verified(4096);
+        tally.pass_began(Bytes(1));
+        assert_eq!(tally.read_back(), Some((Bytes(0), Bytes(12_288))));
+        tally.verified(8192);
+        assert_eq!(tally.read_back(), Some((Bytes(8192), Bytes(12_288))));
+        tally.restart();
+        assert_eq!(tally.read_back(), Some((Bytes(0), Bytes(4096))));
+        tally.pass_ended();
+        assert_eq!(tally.read_back(), None);
+        // The writes of an earlier run.
+        let mut tally = Tally::new(VerifyPass::Only);
+        tally.pass_began(Bytes(4096));
+        assert_eq!(tally.read_back(), Some((Bytes(0), Bytes(4096))));
+    }
+}
