@@ -209,8 +209,7 @@ mod tests {
     #[test]
     fn repeated_points_show_their_medians_and_how_certain_they_are() {
         let mut results = results();
-        let runs: Vec<PointOutcome> =
-            [9800.0, 9900.0, 9852.0].map(|iops| outcome_of(iops)).to_vec();
+        let runs: Vec<PointOutcome> = [9800.0, 9900.0, 9852.0].map(outcome_of).to_vec();
         results.points[0].results = RepeatedOutcome::of(runs);
         let text = table(&results);
         let lines: Vec<&str> = text.lines().collect();
