@@ -1,6 +1,6 @@
 //! Subcommands, which fio does not have.
 //!
-//! To add a subcommand, add a variant to `definition::Command`, whose comment is the description of one line, and an arm in
+//! To add a subcommand, add a variant to `definition::SubcommandArgs`, whose comment is the description of one line, and an arm in
 //! `dispatch`.
 //!
 //! The first argument is a subcommand only if it is exactly the name of one and no file has that
@@ -33,7 +33,7 @@ use crate::exit::Exit;
 use crate::sink::Sink;
 use crate::{check, help, sink};
 
-use definition::{Command, Line, refusal};
+use definition::{SubcommandArgs, SubcommandLine, refusal};
 
 /// Runs a subcommand. Returns `None` if the arguments do not name one.
 pub(crate) fn run(args: &[String]) -> Option<Exit> {
@@ -42,15 +42,15 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
     if first.starts_with('-') || Path::new(first).exists() {
         return None;
     }
-    let line = Line::command();
+    let line = SubcommandLine::command();
     let named = line.find_subcommand(first)?;
     if let Some(wrong) = typos::find(named, args) {
         return Some(sink::refuse(&[wrong]));
     }
     let mut all = vec!["fiord".to_owned(), first.clone()];
     all.append(&mut job_arguments::sorted(named, &args[1..]));
-    Some(match Line::try_parse_from(all) {
-        Ok(Line { command }) => dispatch(command),
+    Some(match SubcommandLine::try_parse_from(all) {
+        Ok(SubcommandLine { command }) => dispatch(command),
         Err(error) if error.use_stderr() => {
             sink::report(refusal(&error.to_string(), first));
             Exit::Failure
@@ -59,40 +59,42 @@ pub(crate) fn run(args: &[String]) -> Option<Exit> {
     })
 }
 
-fn dispatch(command: Command) -> Exit {
+fn dispatch(command: SubcommandArgs) -> Exit {
     match command {
-        Command::Check(args) => check::run(&args),
-        Command::Options { unsupported: true } => sink::print(&fiord_job::unsupported::list()),
-        Command::Options { unsupported: false } => {
+        SubcommandArgs::Check(args) => check::run(&args),
+        SubcommandArgs::Options { unsupported: true } => {
+            sink::print(&fiord_job::unsupported::list())
+        }
+        SubcommandArgs::Options { unsupported: false } => {
             sink::print(&fiord_job::command::help::options())
         }
-        Command::Compare(args) => conclude(|session| compare::run(&args, session)),
-        Command::Run(args) => {
+        SubcommandArgs::Compare(args) => conclude(|session| compare::run(&args, session)),
+        SubcommandArgs::Run(args) => {
             launch(args.eta, |session, launcher| repeat::run(&args, session, launcher))
         }
-        Command::Skew(args) => conclude(|session| skew::run(&args, session)),
-        Command::Series(args) => conclude(|session| series::run(&args, session)),
-        Command::Live(args) => {
+        SubcommandArgs::Skew(args) => conclude(|session| skew::run(&args, session)),
+        SubcommandArgs::Series(args) => conclude(|session| series::run(&args, session)),
+        SubcommandArgs::Live(args) => {
             interruptible(|interrupts| conclude(|_| live::run(&args, interrupts)))
         }
-        Command::Log(args) => conclude(|session| log::run(&args, session)),
-        Command::Sweep(args) => {
+        SubcommandArgs::Log(args) => conclude(|session| log::run(&args, session)),
+        SubcommandArgs::Sweep(args) => {
             launch(args.eta, |session, launcher| sweep::run(&args, session, launcher))
         }
-        Command::Suite(args) => {
+        SubcommandArgs::Suite(args) => {
             launch(args.eta, |session, launcher| suite::run(&args, session, launcher))
         }
-        Command::Powercut(args) => {
+        SubcommandArgs::Powercut(args) => {
             launch(args.eta, |session, launcher| powercut::run(&args, session, launcher))
         }
-        Command::Zones(args) => conclude(|session| zones::run(&args, session, colours())),
-        Command::Precondition(args) => fill(&args),
-        Command::Verify(args) => conclude(|session| verify::run(&args, session)),
-        Command::Trace(args) => conclude(|session| trace::run(&args, session)),
-        Command::Report(args) => conclude(|session| report::run(&args, session)),
-        Command::Keys(args) => conclude(|session| keys::run(&args, session)),
-        Command::Devices(args) => conclude(|session| devices::run(&args, session)),
-        Command::Help { topic } => help::explain(&topic),
+        SubcommandArgs::Zones(args) => conclude(|session| zones::run(&args, session, colours())),
+        SubcommandArgs::Precondition(args) => fill(&args),
+        SubcommandArgs::Verify(args) => conclude(|session| verify::run(&args, session)),
+        SubcommandArgs::Trace(args) => conclude(|session| trace::run(&args, session)),
+        SubcommandArgs::Report(args) => conclude(|session| report::run(&args, session)),
+        SubcommandArgs::Keys(args) => conclude(|session| keys::run(&args, session)),
+        SubcommandArgs::Devices(args) => conclude(|session| devices::run(&args, session)),
+        SubcommandArgs::Help { topic } => help::explain(&topic),
     }
 }
 

@@ -121,7 +121,7 @@ pub fn run(
         }
         let what = format!("[{}/{}] {} run {number}", done + 1, order.len(), side.name);
         let runs_after = order.len() - done - 1;
-        progress.begin(what, ExpectedTime { runs_after, ..ExpectedTime::default() });
+        progress.begin(what, ExpectedTime::unknown(runs_after));
         let arguments = side.arguments(*number);
         let ran = runs.run(&settings, arguments, progress, check)?;
         let Some((iops, took)) = ran else {

@@ -38,11 +38,25 @@ struct CurrentRun {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExpectedTime {
     /// Maximum duration of the run; 0 if unknown.
-    pub run: Nanos,
+    run: Nanos,
     /// Maximum duration of all runs after it; 0 if unknown or if there are none.
-    pub rest: Nanos,
+    rest: Nanos,
     /// Number of runs after it.
-    pub runs_after: usize,
+    runs_after: usize,
+}
+
+impl ExpectedTime {
+    /// The maximum duration of a run and of all runs after it is known, or is 0.
+    #[must_use]
+    pub fn known(run: Nanos, rest: Nanos, runs_after: usize) -> Self {
+        ExpectedTime { run, rest, runs_after }
+    }
+
+    /// Nothing is known but the number of runs after this one.
+    #[must_use]
+    pub fn unknown(runs_after: usize) -> Self {
+        ExpectedTime { runs_after, ..ExpectedTime::default() }
+    }
 }
 
 impl<'a> RunProgress<'a> {

@@ -231,7 +231,7 @@ impl Running<'_> {
             let words = axis::words(&self.steps.steps[*index].settings);
             let what = format!("[{}/{}] {words}", at + 1, left.len());
             let runs_after = left.len() - at - 1;
-            progress.begin(what, ExpectedTime { runs_after, ..ExpectedTime::default() });
+            progress.begin(what, ExpectedTime::unknown(runs_after));
             let ran = self.step(*index, progress);
             if ran.is_err() {
                 progress.end("failed");

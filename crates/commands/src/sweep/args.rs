@@ -22,7 +22,7 @@ pub struct SweepArgs {
     /// Run each point so often, in rounds over all points. Then the knee has a confidence interval that covers the variation
     /// between runs. Five runs are a good number.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub repeat: u32,
+    repeat: u32,
     /// Increase the load along one axis. Stop when a step certainly gains less than 5 % throughput and
     /// latency grows by more.
     #[arg(long, value_enum, value_name = "WHEN")]
@@ -47,6 +47,14 @@ pub struct SweepArgs {
     /// The hosts on which each point is measured.
     #[command(flatten)]
     pub hosts: HostsArgs,
+}
+
+impl SweepArgs {
+    /// How often each point is run.
+    #[must_use]
+    pub fn repeat(&self) -> u32 {
+        self.repeat
+    }
 }
 
 /// When to stop increasing the load.

@@ -74,14 +74,14 @@ fn prepare(
         if loads.is_some() {
             job.instances(&point, loader)?;
         }
-        points.push(MeasuredPoint::new(point, longest, args.repeat));
+        points.push(MeasuredPoint::new(point, longest, args.repeat()));
     }
     let dir = args.dir.clone().unwrap_or_else(|| PathBuf::from(format!("{}.sweep", job.name)));
     let bare: PointSettings = axes.iter().map(|a| (a.name.clone(), "…".into())).collect();
     let runs = Runs::open(program, &dir, &job.command(&bare), args.restart)?;
     points.iter_mut().for_each(|point| point.load(&runs.store));
-    let points = Rounds { points, repeat: args.repeat };
-    let at_rates = Rounds { points: Vec::new(), repeat: args.repeat };
+    let points = Rounds::new(points, args.repeat());
+    let at_rates = Rounds::new(Vec::new(), args.repeat());
     let until = args.until;
     let sweep = Sweep { job, hosts, axes, points, runs, until, loads, at_rates, rates: Vec::new() };
     sweep.announce(&dir, progress);
@@ -155,7 +155,7 @@ impl Sweep {
             let rate = load::rate(&highest, instances, *percent).ok_or(SweepError::NoRate)?;
             let settings = load::settings(&at.settings, rate.clone());
             self.job.check(&settings, loader)?;
-            let mut point = MeasuredPoint::new(settings, at.longest, self.at_rates.repeat);
+            let mut point = MeasuredPoint::new(settings, at.longest, self.at_rates.repeat());
             point.load(&self.runs.store);
             self.at_rates.points.push(point);
             self.rates.push((*percent, rate));
@@ -179,12 +179,12 @@ impl Sweep {
         if let Some(hosts) = self.hosts {
             text += &format!(" on {hosts} hosts");
         }
-        if self.points.repeat > 1 {
-            text += &format!(", {} runs each", self.points.repeat);
+        if self.points.repeat() > 1 {
+            text += &format!(", {} runs each", self.points.repeat());
         }
         let done = self.points.finished();
         if done > 0 {
-            let runs = if self.points.repeat > 1 { " runs" } else { "" };
+            let runs = if self.points.repeat() > 1 { " runs" } else { "" };
             text += &format!(", {done}{runs} already done");
         }
         text += &match (self.points.total() - done, self.points.left()) {

@@ -17,10 +17,22 @@ pub struct Rounds {
     /// The points in the order of the axes.
     pub points: Vec<MeasuredPoint>,
     /// How often each is run.
-    pub repeat: u32,
+    repeat: u32,
 }
 
 impl Rounds {
+    /// Points, each of which is run so often.
+    #[must_use]
+    pub fn new(points: Vec<MeasuredPoint>, repeat: u32) -> Self {
+        Rounds { points, repeat }
+    }
+
+    /// How often each point is run.
+    #[must_use]
+    pub fn repeat(&self) -> u32 {
+        self.repeat
+    }
+
     /// Number of runs.
     #[must_use]
     pub fn total(&self) -> usize {
@@ -137,8 +149,8 @@ impl Rounds {
             what += &format!(", run {number} of {}", self.repeat);
         }
         let left = self.left().0.saturating_sub(longest);
-        let runs_after = total - done - 1;
-        progress.begin(what, ExpectedTime { run: longest, rest: left, runs_after });
+        let expected = ExpectedTime::known(longest, left, total - done - 1);
+        progress.begin(what, expected);
         let arguments = job.repeated_command(&point.settings, number);
         let Some((run, _)) = runs.run(&key, arguments, progress, measured::read)? else {
             return Ok(false);

@@ -1,6 +1,6 @@
 //! The subcommands and their options.
 //!
-//! The enum `Command` is the only list of them: the help, the manual pages, the completions and the suggestions are made
+//! The enum `SubcommandArgs` is the only list of them: the help, the manual pages, the completions and the suggestions are made
 //! from it.
 
 use std::path::Path;
@@ -18,14 +18,14 @@ use crate::check;
 #[derive(Debug, Parser)]
 #[command(name = "fiord", max_term_width = 80)]
 #[command(disable_help_subcommand = true)]
-pub(super) struct Line {
+pub(super) struct SubcommandLine {
     #[command(subcommand)]
-    pub(super) command: Command,
+    pub(super) command: SubcommandArgs,
 }
 
 /// A subcommand with its options.
 #[derive(Debug, Subcommand)]
-pub(super) enum Command {
+pub(super) enum SubcommandArgs {
     /// Check jobs for mistakes and for causes of misleading results, without I/O.
     Check(check::CheckArgs),
     /// List the options of job files.
@@ -75,7 +75,7 @@ pub(super) enum Command {
 
 /// The definitions of all subcommands, complete with the options that each has by itself.
 pub(crate) fn definitions() -> clap::Command {
-    let mut line = Line::command();
+    let mut line = SubcommandLine::command();
     line.build();
     line
 }
@@ -83,7 +83,7 @@ pub(crate) fn definitions() -> clap::Command {
 /// The subcommands and a description of each.
 pub(crate) fn list() -> Vec<(String, String)> {
     let about = |command: &clap::Command| command.get_about().map(ToString::to_string);
-    let line = Line::command();
+    let line = SubcommandLine::command();
     let shown = line.get_subcommands().filter(|command| !command.is_hide_set());
     shown
         .map(|command| (command.get_name().to_owned(), about(command).unwrap_or_default()))
@@ -107,13 +107,13 @@ pub(crate) fn meant(first: &str) -> Option<String> {
 /// The text of `fiord COMMAND --help`, where the words name a subcommand, or one of a subcommand's own. `None` if there is
 /// no such subcommand.
 pub(crate) fn explained(words: &[String]) -> Option<String> {
-    let line = Line::command();
+    let line = SubcommandLine::command();
     let mut at = &line;
     for word in words {
         at = at.find_subcommand(word)?;
     }
     let all = ["fiord"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
-    Line::try_parse_from(all).err().map(|help| help.to_string())
+    SubcommandLine::try_parse_from(all).err().map(|help| help.to_string())
 }
 
 /// Writes a message of clap like the other messages of this program.
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_definitions_are_sound() {
-        Line::command().debug_assert();
+        SubcommandLine::command().debug_assert();
     }
 
     #[test]
