@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use fiord_fabric::message::HostTarget;
-use fiord_plan::{FileKind, JobPlan, Plan};
+use fiord_plan::{FileKind, Plan};
 use fiord_sys::block;
 use fiord_sys::file::{self, Device, FileFacts, InodeType};
 use fiord_sys::mount::{self, Mount};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth};
-use fiord_types::{Bytes, Dir};
+use fiord_types::Bytes;
 
 use super::facts::boot_id;
 
@@ -56,12 +56,13 @@ pub(super) fn of(plan: &Plan) -> Vec<HostTarget> {
             continue;
         }
         let lays_out = file.size_needed > file.size_now.or(Some(Bytes::ZERO));
-        let range = UsedRange {
-            kind: file.kind,
-            begin: file.offset,
-            end: file.end(),
-            writes: changes_data(job) || lays_out,
+        // A name is created or removed as a whole.
+        let (begin, end) = match job.engine.def().access.name_call() {
+            Some(_) => (Bytes::ZERO, Bytes(u64::MAX)),
+            None => (file.offset, file.end()),
         };
+        let writes = job.changes_files() || lays_out;
+        let range = UsedRange { kind: file.kind, begin, end, writes };
         ranges.entry(&file.path).or_default().push(range);
     }
     let mut naming = StorageNames::default();
@@ -81,10 +82,6 @@ pub(super) fn of(plan: &Plan) -> Vec<HostTarget> {
     }
     targets.truncate(MOST);
     targets
-}
-
-fn changes_data(job: &JobPlan) -> bool {
-    [Dir::Write, Dir::Trim].into_iter().any(|dir| job.load.mix.has(dir))
 }
 
 /// A part of a file that a job uses.

@@ -12,7 +12,7 @@ use fiord_job::option::table::{
 use fiord_job::option::value::PatternPart;
 use fiord_job::spec::JobSpec;
 use fiord_plan::{EngineAccess, FileKind, FilePlan, JobPlan, Plan, TraceInput};
-use fiord_types::{Bytes, Dir};
+use fiord_types::Bytes;
 
 /// Everything that the jobs would do to this machine. Memory and CPU time are not listed.
 /// `trigger_command`: what the host runs when the trigger has fired. Verify states and journals are files of the coordinator.
@@ -134,9 +134,8 @@ impl WishList {
             None if job.target.open.generated => DIRECTORY.name(),
             None => FILENAME.name(),
         };
-        let writes = [Dir::Write, Dir::Trim].into_iter().any(|dir| job.load.mix.has(dir));
         for file in &job.target.files {
-            let writes = writes || lays_out(file) || job.target.unlink;
+            let writes = job.changes_files() || lays_out(file);
             let target = |path: PathBuf| WishKind::Target { path, writes };
             match file.kind {
                 FileKind::Virtual => {}

@@ -123,12 +123,18 @@ impl HostsConductor {
     fn ended(&mut self, host: HostIndex, ended: Box<Ended>, at: Nanos) {
         let started = self.start.is_some();
         let why = ended.errors.join("\n");
+        let own_signal = ended.signal.filter(|_| self.hosts[host].stopped.is_none());
         self.hosts[host].outcome.ended = Some((*ended).clone());
         self.latest_end = Some(at);
         self.forget_probe(host);
         self.event(HostsEvent::Ended { host, ended });
         self.pass(host);
         if started || self.stopping {
+            // The host was shut down, or a user of it ended the agent. The jobs have not done all of their work.
+            if let (Some(signal), false) = (own_signal, self.stopping) {
+                self.fail(host, format!("signal {signal} on this host ended its jobs"));
+                self.stop_after_failure(host, self.on_lost == OnLost::Abort);
+            }
             return;
         }
         let why = if why.is_empty() { "its jobs ended before the start".to_owned() } else { why };

@@ -135,6 +135,25 @@ fn a_host_that_dies_is_named_and_the_others_report() {
 }
 
 #[test]
+fn a_host_that_is_shut_down_makes_the_totals_partial() {
+    let place = place();
+    let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
+                --rate_iops=100 --exec_prerun=>begun";
+    let child = started(&place, "n1,n2", jobs);
+    wait_for(&place, "n1/begun");
+    wait_for(&place, "n2/begun");
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = std::fs::read_to_string(place.path("n2/pid")).unwrap();
+    let stopped = std::process::Command::new("kill").args(["-TERM", pid.trim()]).status().unwrap();
+    assert!(stopped.success());
+    let ran = end(child, SOON);
+    assert_eq!(ran.status, Some(249), "{ran:?}");
+    assert!(ran.err.contains("host n2") && ran.err.contains("signal 15 on this host"), "{ran:?}");
+    let document = ran.json();
+    assert_eq!(document["fiord"]["partial"], 1, "{document}");
+}
+
+#[test]
 fn ctrl_c_ends_the_jobs_of_all_hosts_within_a_second() {
     let place = place();
     let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \

@@ -239,6 +239,38 @@ fn a_server_goes_on_in_the_background() {
 }
 
 #[test]
+fn files_that_may_only_be_read_are_neither_created_nor_removed() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("ro/dir")).unwrap();
+    place.write("ro/keep", vec![1; 65536]);
+    let ro = place.path("ro").display().to_string();
+    place.write("policy", format!("read-only-directory = {ro}\nread-only = yes\n"));
+    let _server = Server::start(&place, "--server=sock:s --policy=policy");
+    for (rest, name) in [
+        ("--ioengine=filedelete", "keep"),
+        ("--ioengine=dirdelete", "dir"),
+        ("--ioengine=filecreate", "made"),
+        ("--ioengine=dircreate", "made"),
+        ("--unlink_each_loop=1 --loops=2", "keep"),
+        ("--unlink=1", "keep"),
+        ("--ioengine=falloc", "keep"),
+    ] {
+        let job = format!(
+            "--name=a --rw=read --bs=4k --filesize=4k --size=4k --filename={ro}/{name} {rest}"
+        );
+        let ran = place.run(&format!("--client=sock:s {job}"));
+        assert_eq!(ran.status, Some(1), "{rest}: {ran:?}");
+        assert!(ran.err.contains("forbids writes to"), "{rest}: {ran:?}");
+    }
+    let left = std::fs::read(place.path("ro/keep")).unwrap();
+    assert!(
+        left.len() == 65536 && place.path("ro/dir").exists() && !place.path("ro/made").exists()
+    );
+    let read = format!("--client=sock:s --name=a --rw=read --size=4k --filename={ro}/keep");
+    assert_eq!(place.run(&read).status, Some(0));
+}
+
+#[test]
 fn a_server_without_a_policy_does_not_offer_the_whole_machine() {
     let place = Place::new();
     let mut command = place.program_in(std::path::Path::new("/"), env!("CARGO_BIN_EXE_fiord"));

@@ -86,6 +86,16 @@ impl JobPlan {
             && !matches!(load.step, Step::Skip(_))
             && !(load.random && load.no_map)
     }
+
+    /// Whether the job changes its files once it runs: their data, their blocks or their names. What the layout does is not
+    /// included.
+    #[must_use]
+    pub fn changes_files(&self) -> bool {
+        self.load.mix.changes_data()
+            || self.engine.def().access.reads_change_files()
+            || self.target.unlink
+            || self.target.unlink_each_loop
+    }
 }
 
 /// The names and numbers that identify a job instance.
