@@ -12,17 +12,21 @@ use super::job_arguments::{option_of, takes_next};
 /// The message about the first option that neither the subcommand nor a job of it has, if it is the subcommand's that
 /// was meant. `line`: the arguments with the name of the subcommand. Messages about options of jobs are those of a run.
 pub(super) fn find(command: &Command, line: &[String]) -> Option<Diagnostic> {
-    let (command, mut at) = match line.get(1).and_then(|word| command.find_subcommand(word)) {
-        Some(inner) => (inner, 2),
-        None => (command, 1),
-    };
     let takes_job = command.get_arguments().any(|arg| arg.get_id() == JOB);
-    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    let mut own: Vec<&str> = shown.filter_map(Arg::get_long).collect();
-    own.push("help");
+    // Options of a subcommand can stand behind the name of one of its own: `fiord keys create --keys=DIR`. clap says
+    // where they may stand.
+    let mut levels = vec![command];
+    let mut own = vec!["help"];
+    own.extend(shown(command));
+    let mut at = 1;
     while let Some(arg) = line.get(at).filter(|arg| *arg != "--") {
         at += 1;
-        if let Some(option) = option_of(command, arg) {
+        if let Some(inner) = levels.last().and_then(|command| command.find_subcommand(arg)) {
+            levels.push(inner);
+            own.extend(shown(inner));
+            continue;
+        }
+        if let Some(option) = levels.iter().find_map(|command| option_of(command, arg)) {
             at += usize::from(takes_next(option, arg));
             continue;
         }
@@ -44,6 +48,11 @@ pub(super) fn find(command: &Command, line: &[String]) -> Option<Diagnostic> {
         return Some(unknown(line, at - 1, (arg, name), near));
     }
     None
+}
+
+/// The options that the help of a command lists.
+fn shown(command: &Command) -> impl Iterator<Item = &str> {
+    command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long)
 }
 
 fn unknown(
@@ -88,6 +97,26 @@ mod tests {
         assert_eq!(found("sweep --restrat", false).as_deref(), Some("did you mean `--restart`?"));
         let lists = found("sweep --xyzzyx", false);
         assert_eq!(lists.as_deref(), Some("To fix: `fiord help sweep` lists its options"));
+    }
+
+    #[test]
+    fn options_of_a_subcommand_can_stand_around_the_name_of_one_of_its_own() {
+        let create = Command::new("create")
+            .arg(Arg::new("shared").long("shared").action(ArgAction::SetTrue));
+        let keys = Arg::new("keys").long("keys").global(true).action(ArgAction::Set);
+        let command = Command::new("keys").arg(keys).subcommand(create);
+        let found = |line: &str| {
+            let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            find(&command, &line).map(|wrong| wrong.help.join("\n"))
+        };
+        for line in [
+            "keys create --shared --keys=k",
+            "keys --keys k create --shared",
+            "keys create --keys k",
+        ] {
+            assert_eq!(found(line), None, "{line}");
+        }
+        assert_eq!(found("keys create --kyes=k").as_deref(), Some("did you mean `--keys`?"));
     }
 
     #[test]
