@@ -123,6 +123,14 @@ pub enum AgentNotice {
         /// The arguments of the jobs.
         arguments: String,
     },
+    /// The jobs of the coordinator are wrong here, or the policy forbids them. Nothing was run.
+    #[error("refused the jobs of {holder}: {why}")]
+    JobsRefused {
+        /// Who it is, and where.
+        holder: String,
+        /// The reason that the coordinator gets, in one line.
+        why: String,
+    },
     /// The coordinator is done.
     #[error("{holder} is done")]
     Released {

@@ -120,7 +120,18 @@ impl HostsRun {
             run.warnings.extend(checked.invocation.warnings);
         }
         wrong.extend(wrong_with_hosts(general, &SystemFacts));
+        if wrong.is_empty() && !run.ways.contains(&Way::Rank) {
+            wrong.extend(logs::check(&run.order).err().into_iter().flatten());
+        }
         if wrong.is_empty() { Ok(Some(run)) } else { Err(wrong) }
+    }
+
+    /// Checks the logs of ranks, whose names were not known before. The hosts have their final names.
+    ///
+    /// # Errors
+    /// A log cannot become a file here.
+    pub fn check_logs_of_ranks(&self) -> Result<(), Vec<Diagnostic>> {
+        if self.ways.contains(&Way::Rank) { logs::check(&self.order) } else { Ok(()) }
     }
 
     /// Reads the verify states that the jobs load. The hosts have their final names.

@@ -180,6 +180,7 @@ fn execute(
     // Ranks have learned their names.
     let ready = run
         .link()
+        .and_then(|()| run.check_logs_of_ranks())
         .and_then(|()| run.read_states(general.aux_path.as_deref()).map_err(|wrong| vec![wrong]));
     if let Err(errors) = ready {
         let why = errors.first().map_or("", |error| &error.what);
@@ -254,8 +255,12 @@ fn exit(report: &HostsReport, general: &GeneralOptions) -> Exit {
     let failed: usize =
         statuses().filter(|status| (1..128).contains(status)).map(usize::from).sum();
     let invalid = |finding: &Finding| finding.severity == Severity::Invalid;
+    let is_lost = !report.refused && report.hosts.iter().any(|host| host.failure.is_some());
     let fatal = general.findings == Findings::Fatal;
     match failed {
+        // Results of a host are missing, whether or not the user ended the others. A host that was only not reached yet
+        // when the user ended the run has no failure.
+        _ if is_lost => Exit::Partial,
         _ if report.signal.is_some() => Exit::Signalled,
         _ if report.refused => Exit::Failure,
         _ if report.is_partial() => Exit::Partial,

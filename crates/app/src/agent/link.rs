@@ -87,6 +87,8 @@ struct Running {
     outbox: Outbox,
     /// It returns the last message of the run. `None`: that message is on its way.
     thread: Option<JoinHandle<FromHost>>,
+    /// The jobs were refused, so that none ran.
+    refused: bool,
 }
 
 impl Running {
@@ -186,6 +188,11 @@ impl<'a> AgentLink<'a> {
                 FromHost::Ended(Box::new(Ended { status: Some(1), errors, ..Ended::default() }))
             });
             run.outbox.finish(&last);
+            if let FromHost::Refused { text } = &last {
+                run.refused = true;
+                let (holder, why) = (session.holder.clone(), in_one_line(text));
+                (self.notify)(AgentNotice::JobsRefused { holder, why });
+            }
         }
         let is_over = session.run.as_ref().is_none_or(Running::is_over);
         let gone = session.released || session.lost.is_some();
@@ -260,6 +267,10 @@ impl<'a> AgentLink<'a> {
         let Some(session) = &mut self.session else { return };
         if session.released || session.lost.is_some() {
             return;
+        }
+        // A coordinator whose jobs were refused ends the connection, and there is nothing to stop or to remove.
+        if session.run.as_ref().is_some_and(|run| run.refused) {
+            return self.goodbye();
         }
         session.lost = Some((now(), why.to_owned()));
         if let Some(run) = &session.run {
@@ -460,13 +471,23 @@ impl<'a> AgentLink<'a> {
             let text = program::message(format_args!("{why}: {error}\n"));
             outbox.finish(&FromHost::Refused { text });
         }
-        session.run = Some(Running { orders, outbox, thread: thread.ok() });
+        session.run = Some(Running { orders, outbox, thread: thread.ok(), refused: false });
     }
 
     /// Sends a message now.
     fn say(&mut self, to: HostIndex, message: &FromHost) {
         self.fabric.send(to, encode(message, &[]));
     }
+}
+
+/// Messages about jobs for a line of the log: what is wrong and how to fix it, without the part of the job that is marked.
+fn in_one_line(text: &str) -> String {
+    let name = program::message("");
+    let said = |line: &str| {
+        let line = line.strip_prefix(&name).or_else(|| line.trim_start().strip_prefix("= "));
+        line.map(|line| line.trim().to_owned())
+    };
+    text.lines().filter_map(said).collect::<Vec<_>>().join(". ")
 }
 
 /// The address in the description of a peer: `10.0.0.7:41234 (key of build-server)`. `None` for a Unix socket.

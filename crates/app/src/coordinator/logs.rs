@@ -3,12 +3,13 @@
 //! A host names the logs that it sends, and the coordinator need not trust it. So only names that the jobs themselves give
 //! to logs become files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use fiord_fabric::conductor::RunOrder;
+use fiord_fabric::conductor::{HostOrder, RunOrder};
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG};
 use fiord_sys::file::FileGuard;
@@ -121,8 +122,7 @@ impl<'a> FetchedLogs<'a> {
         if !prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(is_rest)) {
             return Err(FetchError::Unknown { host: host_name, name: name.to_owned() });
         }
-        // The name can be the path of a Unix socket.
-        let path = PathBuf::from(format!("{name}.{}", host_name.replace('/', "_")));
+        let path = PathBuf::from(format!("{name}.{}", in_path(&host_name)));
         match FileGuard::generated().replace(&path) {
             Ok(file) => Ok(LogFile { file, path, length: Bytes::ZERO }),
             Err(error) => Err(FetchError::Write { host: host_name, path, source: error.into() }),
@@ -142,18 +142,97 @@ impl LogFile {
     }
 }
 
-/// How the names of the logs of a host begin, according to its jobs.
-fn prefixes(order: &RunOrder, host: HostIndex) -> Vec<String> {
-    let jobs = jobs_of(order, host);
-    const LOGS: [Opt<Option<String>>; 4] =
-        [WRITE_BW_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG, WRITE_HIST_LOG];
-    let mut prefixes = Vec::new();
-    for (job, option) in jobs.iter().flat_map(|job| LOGS.map(|option| (job, option))) {
-        match job.get(option) {
-            Some(prefix) if prefix.is_empty() => prefixes.push(job.name.clone()),
-            Some(prefix) => prefixes.push(prefix),
-            None => {}
+/// Checks that each log of each host can become a file of its own here. The hosts have their final names.
+///
+/// # Errors
+/// Two hosts would write one file, or a directory here takes no files.
+pub fn check(order: &RunOrder) -> Result<(), Vec<Diagnostic>> {
+    let mut wrong = Vec::new();
+    let mut writers: HashMap<(&str, String, String), HostIndex> = HashMap::new();
+    let mut directories = BTreeSet::new();
+    for index in HostIndex(0).to(HostIndex::at(order.hosts.len())) {
+        let host = &order.hosts[index.get()];
+        let logs: BTreeSet<(&str, String)> = logs(order, index).collect();
+        for (option, prefix) in logs {
+            directories.insert((option, directory_of(&prefix)));
+            let first = *writers.entry((option, prefix, in_path(&host.name))).or_insert(index);
+            if first != index && wrong.is_empty() {
+                wrong.push(ambiguous(option, (first, &order.hosts[first.get()]), (index, host)));
+            }
         }
     }
-    prefixes
+    for (option, directory) in directories {
+        if let Err(error) = try_creation(&directory) {
+            let why = Errno::explain(&error);
+            let what = format!(
+                "`{option}`: the logs of the hosts cannot be written to the directory `{}` of this machine: {why}",
+                directory.display()
+            );
+            let help = "To fix: create the directory on this machine, too, or use another name for the log";
+            wrong.push(Diagnostic::error(what, None).help(help));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// What is wrong with two hosts whose logs would be one file.
+fn ambiguous(
+    option: &str,
+    (first, one): (HostIndex, &HostOrder),
+    (second, other): (HostIndex, &HostOrder),
+) -> Diagnostic {
+    let place = |index: HostIndex, host: &HostOrder| {
+        let port = host.port.map(|port| format!(", port {port}")).unwrap_or_default();
+        format!("{:?} (number {}{port})", host.name, index.get() + 1)
+    };
+    let what = format!(
+        "`{option}`: the hosts {} and {} would write their logs to the same files, which end in the names of hosts",
+        place(first, one),
+        place(second, other)
+    );
+    let help = match one.port {
+        Some(_) => {
+            "To fix: reach each server by a name of its own, such as localhost and 127.0.0.1, or give their logs \
+             different names"
+        }
+        None => "To fix: name each host once",
+    };
+    Diagnostic::error(what, None).help(help)
+}
+
+/// The name of a host as a part of a file name. It can be the path of a Unix socket.
+fn in_path(host: &str) -> String {
+    host.replace('/', "_")
+}
+
+/// Creates a file in a directory and removes it: nothing else shows in advance that the file system takes the logs.
+fn try_creation(directory: &Path) -> io::Result<()> {
+    let path = directory.join(format!(".fiord-logs-{}", std::process::id()));
+    FileGuard::generated().replace(&path)?;
+    FileGuard::generated().remove(&path)?;
+    Ok(())
+}
+
+/// The directory of a log.
+fn directory_of(prefix: &str) -> PathBuf {
+    let parent = Path::new(prefix).parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// How the names of the logs of a host begin, according to its jobs.
+fn prefixes(order: &RunOrder, host: HostIndex) -> Vec<String> {
+    logs(order, host).map(|(_, prefix)| prefix).collect()
+}
+
+/// The logs of a host, according to its jobs: the option, and how their names begin.
+fn logs(order: &RunOrder, host: HostIndex) -> impl Iterator<Item = (&'static str, String)> + use<> {
+    const LOGS: [Opt<Option<String>>; 4] =
+        [WRITE_BW_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG, WRITE_HIST_LOG];
+    jobs_of(order, host).into_iter().flat_map(|job| {
+        LOGS.into_iter().filter_map(move |option| {
+            let prefix = job.get(option)?;
+            let prefix = if prefix.is_empty() { job.name.clone() } else { prefix };
+            Some((option.def().name, prefix))
+        })
+    })
 }

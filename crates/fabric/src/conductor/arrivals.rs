@@ -122,6 +122,8 @@ impl HostsConductor {
 
     fn ended(&mut self, host: HostIndex, ended: Box<Ended>, at: Nanos) {
         let started = self.start.is_some();
+        // Jobs with `create_only` have done their work when their files exist.
+        let is_done = ended.status == Some(0) && ended.errors.is_empty();
         let why = ended.errors.join("\n");
         let own_signal = ended.signal.filter(|_| self.hosts[host].stopped.is_none());
         self.hosts[host].outcome.ended = Some((*ended).clone());
@@ -135,6 +137,9 @@ impl HostsConductor {
                 self.fail(host, format!("signal {signal} on this host ended its jobs"));
                 self.stop_after_failure(host, self.on_lost == OnLost::Abort);
             }
+            return;
+        }
+        if is_done {
             return;
         }
         let why = if why.is_empty() { "its jobs ended before the start".to_owned() } else { why };

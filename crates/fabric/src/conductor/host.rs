@@ -88,6 +88,11 @@ impl HostState {
         self.open && !self.passed
     }
 
+    /// The host has jobs that have not started.
+    pub(super) fn waits_for_start(&self) -> bool {
+        self.open && self.outcome.ended.is_none()
+    }
+
     /// The host has not ended its run, but can.
     pub(super) fn runs(&self) -> bool {
         self.open && self.outcome.ended.is_none() && self.stage >= HostStage::Run

@@ -3,6 +3,7 @@
 use fiord_types::HostIndex;
 
 use super::HostsConductor;
+use super::host::HostState;
 use super::order::{HostsAction, HostsEvent};
 use super::shared::conflicts;
 use crate::clock::HostClock;
@@ -33,6 +34,9 @@ impl HostsConductor {
             match self.stage {
                 HostStage::Greet => self.check(),
                 HostStage::Check => self.lay_out(),
+                HostStage::LayOut if !self.hosts.iter().any(HostState::waits_for_start) => {
+                    self.say_goodbye();
+                }
                 HostStage::LayOut => {
                     self.enter(HostStage::CompareClocks);
                     self.compare_clocks();

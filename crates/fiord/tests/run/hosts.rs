@@ -245,3 +245,67 @@ fn hosts_that_are_to_share_a_target_are_no_finding() {
     let ran = run(&place, "n1,n2", &reads).ok();
     assert!(ran.out.contains("shared-target"), "{ran:?}");
 }
+
+#[test]
+fn logs_that_cannot_come_back_are_refused_before_a_host_is_reached() {
+    let place = place();
+    let jobs = "--name=a --ioengine=null --rw=read --size=64k";
+    let ran = run(&place, "a,a", &format!("{jobs} --write_iops_log=x"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("`write_iops_log`: the hosts \"a\" (number 1) and \"a\" (number 2)"),
+        "{ran:?}"
+    );
+    assert!(ran.err.contains("To fix: name each host once"), "{ran:?}");
+    assert!(!place.path("a").exists());
+    // Names that contain the rank differ.
+    run(&place, "a,a", &format!("{jobs} --write_iops_log=x-$rank")).ok();
+    assert!(place.path("x-0_iops.1.log.a").exists() && place.path("x-1_iops.1.log.a").exists());
+
+    std::fs::create_dir_all(place.path("b/logs")).unwrap();
+    place.write("file", "");
+    for (directory, why) in [("logs", "No such file or directory"), ("file", "Not a directory")] {
+        let ran = run(&place, "b", &format!("{jobs} --write_bw_log={directory}/x"));
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        let said = format!("written to the directory `{directory}` of this machine: {why}");
+        assert!(ran.err.contains(&said), "{ran:?}");
+    }
+    std::fs::create_dir_all(place.path("logs")).unwrap();
+    run(&place, "b", &format!("{jobs} --write_bw_log=logs/x")).ok();
+    let logs = std::fs::read_dir(place.path("logs")).unwrap();
+    let logs: Vec<_> = logs.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(logs, ["x_bw.1.log.b"]);
+}
+
+#[test]
+fn files_that_only_are_created_are_no_failure() {
+    let place = place();
+    let jobs = "--output-format=json --name=a --rw=read --size=64k --filename=f --create_only=1";
+    let ran = run(&place, "a,b", jobs).ok();
+    assert_eq!(ran.json()["client_stats"][0]["error"], 0, "{ran:?}");
+    for host in ["a", "b"] {
+        assert_eq!(std::fs::metadata(place.path(&format!("{host}/f"))).unwrap().len(), 65536);
+    }
+    // Other jobs run as without it.
+    let both = jobs.replace("--name", "--name=z --ioengine=null --rw=read --size=1m --name");
+    let document = run(&place, "a,b", &both).ok().json();
+    assert_eq!(document["client_stats"][0]["read"]["io_bytes"], 1 << 20, "{document}");
+}
+
+#[test]
+fn a_lost_host_counts_more_than_ctrl_c() {
+    let place = place();
+    let jobs = "--on-lost=continue --output-format=json --name=a --ioengine=null --rw=read --size=1g \
+                --time_based --runtime=30 --exec_prerun=>begun";
+    let child = started(&place, "n1,gone", jobs);
+    wait_for(&place, "n1/begun");
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&child, "INT");
+    let ran = end(child, SOON);
+    assert_eq!(ran.status, Some(249), "{ran:?}");
+    assert!(
+        ran.err.contains("host gone") && ran.err.contains("terminating on signal 2"),
+        "{ran:?}"
+    );
+    ran.json();
+}

@@ -44,11 +44,13 @@ fn the_other_hosts_finish_and_ctrl_c_reports_with_the_name_of_the_one_that_hangs
     let pid = read("pid.n2");
     drop(served);
     assert!(took < Duration::from_secs(8), "{took:?} {err}");
-    assert_eq!(ran.status, Some(128), "{out}{err}");
     assert!(err.contains("host n2"), "{err}");
     assert!(!err.contains("host n1"), "{err}");
     let document: Value = serde_json::from_str(&out).unwrap();
     let hosts = &document["fiord"]["hosts"];
+    // A host that was left behind is lost. One whose agent could still report is not.
+    let status = if hosts[1]["complete"] == 1 { 128 } else { 249 };
+    assert_eq!(ran.status, Some(status), "{out}{err}");
     assert_eq!((&hosts[0]["complete"], &hosts[0]["io_bytes"]), (&1.into(), &(1 << 20).into()));
     assert_eq!(document["client_stats"][0]["read"]["io_bytes"], 1 << 20, "{document}");
     // The host said what hangs before it ended, or was left behind.

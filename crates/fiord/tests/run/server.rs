@@ -326,3 +326,46 @@ fn hostile_peers_are_refused_and_logged_and_the_server_goes_on() {
     let refused = ran.err.lines().filter(|line| line.contains("refused 127.0.0.1:")).count();
     assert_eq!(refused, 4, "{ran:?}");
 }
+
+#[test]
+fn refused_jobs_are_logged_as_refused() {
+    let place = Place::new();
+    let server = Server::start(&place, "--server=127.0.0.1,0");
+    let port = server.endpoint.port().unwrap();
+    let line = format!(
+        "--client=127.0.0.1,{port} --name=a --rw=write --size=4k --filename=/var/tmp/fiord-no"
+    );
+    let ran = place.run(&line);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let ran = server.stop();
+    let refused = ran.err.lines().find(|line| line.contains("refused the jobs of "));
+    let refused = refused.unwrap_or_else(|| panic!("{ran:?}"));
+    assert!(refused.contains("the policy of this host does not allow the file"), "{ran:?}");
+    assert!(
+        !ran.err.contains("are removed") && !ran.err.contains(": fiord: the policy"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn servers_with_one_name_have_no_logs_that_overwrite_each_other() {
+    let place = Place::new();
+    let one = Server::start(&place, "--server=127.0.0.1,0");
+    let two = Server::start(&place, "--server=127.0.0.1,0");
+    let ports = [&one, &two].map(|server| server.endpoint.port().unwrap());
+    place.write("l.fio", "[a]\nioengine=null\nrw=read\nsize=64k\nwrite_iops_log=x\n");
+    let line = |name: &str| {
+        format!("--client=127.0.0.1,{} l.fio --client={name},{} l.fio", ports[0], ports[1])
+    };
+    let ran = place.run(&line("127.0.0.1"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains(&format!("(number 2, port {})", ports[1])), "{ran:?}");
+    assert!(ran.err.contains("such as localhost and 127.0.0.1"), "{ran:?}");
+    place.run(&line("localhost")).ok();
+    assert!(place.path("x_iops.1.log.127.0.0.1").exists());
+    assert!(place.path("x_iops.1.log.localhost").exists());
+
+    place.write("c.fio", "[a]\nrw=read\nsize=64k\nfilename=made\ncreate_only=1\n");
+    place.run(&format!("--client=127.0.0.1,{} c.fio", ports[0])).ok();
+    assert_eq!(std::fs::metadata(place.path("made")).unwrap().len(), 65536);
+}
