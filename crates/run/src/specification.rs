@@ -2,6 +2,7 @@
 
 use fiord_plan::{FilePlan, JobPlan, Plan, Stated};
 use fiord_stat::report::{DirKind, JobReport, SpecReport};
+use fiord_types::Dir;
 
 /// One entry for each specified rate, with the measured rate. Adds up jobs that ran in parallel on the same
 /// target.
@@ -12,7 +13,7 @@ pub(crate) fn against(plan: &Plan, reports: &[JobReport]) -> Vec<SpecReport> {
         let members: Vec<&JobPlan> = plans.by_ref().take(report.members.max(1) as usize).collect();
         let Some(job) = members.first() else { break };
         for stated in job.reporting.spec.iter().filter(|stated| stated.pattern.fits(&job.load)) {
-            let achieved = achieved(report, stated);
+            let Some(achieved) = achieved(report, stated, job) else { continue };
             let same = |(spec, other): &&mut (SpecReport, &JobPlan)| {
                 spec.pattern == stated.pattern.word()
                     && spec.bytes == stated.bytes
@@ -50,14 +51,20 @@ fn first(stated: &Stated, achieved: f64, job: &JobPlan) -> SpecReport {
     }
 }
 
-fn achieved(report: &JobReport, stated: &Stated) -> f64 {
+/// The measured rate in the directions of the job's pattern: the reads of a verify phase are no part of it. `None` if
+/// the report has only their sum with the writes (`unified_rw_reporting`).
+fn achieved(report: &JobReport, stated: &Stated, job: &JobPlan) -> Option<f64> {
+    let mix = &job.load.mix;
     // With `unified_rw_reporting=both`, the report has the sum in addition to its parts.
     let parts = report.dirs.iter().filter(|dir| dir.kind != DirKind::Mixed);
     let sum = |dirs: &mut dyn Iterator<Item = &fiord_stat::report::DirReport>| -> f64 {
         dirs.map(|dir| if stated.bytes { dir.bw.0 as f64 } else { dir.iops }).sum()
     };
-    match parts.clone().next() {
-        Some(_) => sum(&mut parts.into_iter()),
-        None => sum(&mut report.dirs.iter()),
+    if parts.clone().next().is_some() {
+        let own = |kind: DirKind| Dir::ALL.into_iter().any(|d| mix.has(d) && kind == d.into());
+        return Some(sum(&mut parts.filter(|dir| own(dir.kind))));
     }
+    let reads_back = job.verify.as_ref().is_some_and(|verify| verify.pass.reads_back());
+    let added = reads_back && !mix.has(Dir::Read);
+    (!added).then(|| sum(&mut report.dirs.iter()))
 }

@@ -224,6 +224,22 @@ fn results_are_compared_with_a_specification() {
 }
 
 #[test]
+fn reads_of_a_verify_phase_are_not_compared_with_a_specification_of_writes() {
+    let place = Place::new();
+    let job = "--name=a --filename=f --rw=write --bs=4k --size=1m --verify=crc32c";
+    let compared = |more: &str| {
+        let document = json(&place, &format!("{job} --spec=write=1000MB/s {more}")).json();
+        let spec = document["fiord"]["spec"][0]["achieved"].as_f64();
+        (spec, document["jobs"][0]["write"]["bw_bytes"].as_f64(), document)
+    };
+    let (spec, written, document) = compared("");
+    assert!(document["jobs"][0]["read"]["total_ios"].as_u64() > Some(0), "it verifies");
+    assert_eq!(spec, written);
+    let (spec, ..) = compared("--unified_rw_reporting=mixed");
+    assert_eq!(spec, None, "the report has only the sum");
+}
+
+#[test]
 fn devices_are_listed() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 16 << 20) else { return };
