@@ -30,7 +30,8 @@ pub(crate) const CHECK: Check = Check {
 const FAR: f64 = 120.0;
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    spec::report(&CHECK, ("above", |percent| percent > FAR), REMEDY, known, findings);
+    let remedy = |_: &_| REMEDY.to_owned();
+    spec::report(&CHECK, ("above", |percent| percent > FAR), remedy, known, findings);
 }
 
 const REMEDY: &str = "run fiord precondition on the device (for a zoned device, a job with zonemode=zbd \
