@@ -117,6 +117,31 @@ impl Method {
         Method::Null,
     ];
 
+    /// The value of `verify` that selects the method; empty for [`Method::Null`], which checks nothing.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Method::Meta => "meta",
+            Method::Md5 => "md5",
+            Method::Crc64 => "crc64",
+            Method::Crc32 => "crc32",
+            Method::Crc32c => "crc32c",
+            Method::Crc16 => "crc16",
+            Method::Crc7 => "crc7",
+            Method::Sha256 => "sha256",
+            Method::Sha512 => "sha512",
+            Method::Sha3224 => "sha3-224",
+            Method::Sha3256 => "sha3-256",
+            Method::Sha3384 => "sha3-384",
+            Method::Sha3512 => "sha3-512",
+            Method::Xxhash => "xxhash",
+            Method::Sha1 => "sha1",
+            Method::PatternHdr => "pattern_hdr",
+            Method::Pattern => "pattern",
+            Method::Null => "",
+        }
+    }
+
     /// The method with this number in the header.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {

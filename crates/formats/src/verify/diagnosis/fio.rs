@@ -104,9 +104,32 @@ impl ExpectedIntervals<'_> {
         // An interval that is too short was not exchanged when it was written.
         let _ = exchange(&mut interval, self.taken(), self.format.header_offset());
         match VerifyHeader::read(&interval) {
+            Ok(header) if self.has_other_method(expected, position, &interval, &header) => {
+                let (written, job) = (header.method.word(), self.format.method().word());
+                let (written, job) = (written.to_owned(), job.to_owned());
+                IntervalVerdict::Bad(Diagnosis::OtherMethod { written, job })
+            }
             Ok(header) => self.judge_by_header(expected, length, position, &interval, &header),
             Err(_) => self.judge_by_body(expected, length, position, &interval),
         }
+    }
+
+    /// Whether the interval is intact and in its place, but was written with another method. If the job has written,
+    /// such data is older than its writes, which are missing.
+    fn has_other_method(
+        &self,
+        expected: &ExpectedWrite,
+        position: usize,
+        interval: &[u8],
+        header: &VerifyHeader,
+    ) -> bool {
+        let offset = expected.offset.wrapping_add(position as u64);
+        let length = interval.len() as u32;
+        let alone = Expected { length, offset, seed: None, number: None };
+        self.began.is_none()
+            && header.method != self.format.method()
+            && header.method.has_header()
+            && interval::check(interval, header.method, &alone).is_ok()
     }
 
     /// Judges an interval whose header is intact.

@@ -172,6 +172,31 @@ fn data_of_another_method_has_an_extent_with_bytes() {
 }
 
 #[test]
+fn intact_data_of_another_method() {
+    let data = filled(&format(Method::Crc32c, 4096), identity(50));
+    let md5 = format(Method::Md5, 4096);
+    let expected = ExpectedWrite { offset: OFFSET, seed: None, number: None };
+    let read = |began, data: &[u8]| {
+        let intervals = ExpectedIntervals { format: &md5, promise: Promise::Unknown, began };
+        intervals.diagnose(&expected, data)
+    };
+    let extents = read(None, &data);
+    assert_eq!(extents.len(), 1, "{extents:?}");
+    assert_eq!(
+        extents[0].to_string(),
+        "other-method: written with verify=crc32c, the job has verify=md5: not a fault of the \
+         medium. To fix: set verify=crc32c"
+    );
+    // The job has written: its own data is missing.
+    assert!(read(Some(4000), &data)[0].diagnosis.class() != FaultClass::OtherMethod);
+    let mut damaged = data;
+    damaged[5000] ^= 1;
+    let classes: Vec<_> = read(None, &damaged).iter().map(|e| e.diagnosis.class()).collect();
+    assert_eq!(classes.len(), 3, "{classes:?}");
+    assert!(classes[1] != FaultClass::OtherMethod, "{classes:?}");
+}
+
+#[test]
 fn garbage_is_unrecognized() {
     for format in formats() {
         let mut data = filled(&format, identity(50));

@@ -52,13 +52,15 @@ pub enum FaultClass {
     Swapped,
     /// Another job of this run wrote here: the jobs overlap, which is an error of the test.
     OtherJob,
+    /// The block is intact, but was written with another method of `verify` than the job has.
+    OtherMethod,
     /// None of the other classes.
     Unrecognized,
 }
 
 impl FaultClass {
     /// All classes, in the order of reports.
-    pub const ALL: [FaultClass; 12] = [
+    pub const ALL: [FaultClass; 13] = [
         FaultClass::ReadError,
         FaultClass::Blank,
         FaultClass::EarlierRun,
@@ -70,6 +72,7 @@ impl FaultClass {
         FaultClass::Shifted,
         FaultClass::Swapped,
         FaultClass::OtherJob,
+        FaultClass::OtherMethod,
         FaultClass::Unrecognized,
     ];
 
@@ -88,6 +91,7 @@ impl FaultClass {
             FaultClass::Shifted => "shifted",
             FaultClass::Swapped => "swapped",
             FaultClass::OtherJob => "other-job",
+            FaultClass::OtherMethod => "other-method",
             FaultClass::Unrecognized => "unrecognized",
         }
     }
@@ -225,6 +229,13 @@ pub enum Diagnosis {
         /// The write that was found.
         found: SectorWriter,
     },
+    /// [`FaultClass::OtherMethod`].
+    OtherMethod {
+        /// The value of `verify` with which the block was written.
+        written: String,
+        /// The value of `verify` of the job.
+        job: String,
+    },
     /// [`FaultClass::Unrecognized`].
     Unrecognized(Unrecognized),
 }
@@ -343,6 +354,7 @@ impl Diagnosis {
             Diagnosis::Shifted { .. } => FaultClass::Shifted,
             Diagnosis::Swapped { .. } => FaultClass::Swapped,
             Diagnosis::OtherJob { .. } => FaultClass::OtherJob,
+            Diagnosis::OtherMethod { .. } => FaultClass::OtherMethod,
             Diagnosis::Unrecognized(_) => FaultClass::Unrecognized,
         }
     }

@@ -51,6 +51,11 @@ impl fmt::Display for BadExtent {
                  which is an error of the test",
                 found.number, found.job
             ),
+            Diagnosis::OtherMethod { written, job } => write!(
+                f,
+                "written with verify={written}, the job has verify={job}: not a fault of the medium. \
+                 To fix: set verify={written}"
+            ),
             Diagnosis::Unrecognized(unknown) => unrecognized(unknown, f),
         }
     }

@@ -1,7 +1,7 @@
 //! Judges reads: checks their bytes, and reports, counts and diagnoses what is bad.
 
 use fiord_engine::Op;
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise};
+use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, FaultClass, Promise};
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
 use fiord_types::{Bytes, Errno};
 
@@ -158,7 +158,9 @@ impl Judge {
             right
         };
         let place = (read.offset(), Bytes(read.data.len() as u64));
-        let reread = match alone {
+        // Intact data of another method is right on the medium, whatever further reads return.
+        let doubtful = |extent: &BadExtent| extent.diagnosis.class() != FaultClass::OtherMethod;
+        let reread = match alone && extents.iter().any(doubtful) {
             true => self.evidence.reread(read.op.file, place, read.data, &mut right),
             false => None,
         };

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_formats::verify::diagnosis::BadExtent;
-use fiord_formats::verify::method::Method;
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPlan};
 use fiord_types::{Errno, FileIndex};
 
@@ -116,26 +115,8 @@ impl ErrorPolicy {
 
 /// The value of `verify` that selects this method.
 fn word(method: VerifyMethod) -> &'static str {
-    let VerifyMethod::Fio(method) = method else { return "fiord" };
     match method {
-        Method::Meta => "meta",
-        Method::Md5 => "md5",
-        Method::Crc64 => "crc64",
-        Method::Crc32 => "crc32",
-        Method::Crc32c => "crc32c",
-        Method::Crc16 => "crc16",
-        Method::Crc7 => "crc7",
-        Method::Sha256 => "sha256",
-        Method::Sha512 => "sha512",
-        Method::Sha3224 => "sha3-224",
-        Method::Sha3256 => "sha3-256",
-        Method::Sha3384 => "sha3-384",
-        Method::Sha3512 => "sha3-512",
-        Method::Xxhash => "xxhash",
-        Method::Sha1 => "sha1",
-        Method::PatternHdr => "pattern_hdr",
-        Method::Pattern => "pattern",
-        // It checks nothing, so it has no message.
-        Method::Null => "",
+        VerifyMethod::Fio(method) => method.word(),
+        VerifyMethod::Fiord => "fiord",
     }
 }
