@@ -113,10 +113,12 @@ pub fn run(
         all.push(Runs::open((program.clone(), version), &own, &jobs, args.restart)?);
     }
     let order = order(sides.len(), args.repeat, args.interleave);
+    let mut existing = 0;
     for (done, (side, number)) in order.iter().enumerate() {
         let (side, runs) = (&sides[*side], &mut all[*side]);
         let settings: PointSettings = vec![("run".into(), number.to_string())];
         if runs.store.find(&settings).is_some() {
+            existing += 1;
             continue;
         }
         let what = format!("[{}/{}] {} run {number}", done + 1, order.len(), side.name);
@@ -129,6 +131,11 @@ pub fn run(
             return Ok(CommandEnd::Stopped);
         };
         progress.end(format_args!("{iops:.0} IOPS ({:.1} s)", took.as_secs_f64()));
+    }
+    if existing == order.len() {
+        session.print(&format!(
+            "{existing} of {existing} runs exist already; --restart measures again\n"
+        ))?;
     }
     session.print(&last_words(&dir, &sides, args.repeat))?;
     Ok(CommandEnd::Done)

@@ -260,6 +260,16 @@ mod tests {
             &error,
             StoreError::OtherJob { there, now, .. } if there == "--bs=4k" && now == "--bs=8k"
         ));
+        let open = |job: &[&str]| {
+            let job: Vec<String> = job.iter().map(|argument| (*argument).to_owned()).collect();
+            RunDirectory::open(&dir, "v", &job, false).map(drop).map_err(|e| e.to_string())
+        };
+        let (once, twice) = (["--bs=4k"], ["--bs=4k", "--bs=4k"]);
+        assert!(open(&twice).unwrap_err().contains("job: only this call has --bs=4k\n"));
+        let error = open(&["--rw=read"; 0]).unwrap_err();
+        assert!(error.contains("job: this call lacks --bs=4k\n"), "{error}");
+        open(&once).unwrap();
+        let open = |job: &str, restart| RunDirectory::open(&dir, "v", &[job.to_owned()], restart);
         fs::write(dir.join("sweep.json"), "no list").unwrap();
         assert!(matches!(open("--bs=4k", false), Err(StoreError::NotAList { .. })));
         open("--bs=4k", true).unwrap();

@@ -60,7 +60,8 @@ pub enum StoreError {
     },
     /// The runs are those of another job.
     #[error(
-        "the points in {dir} belong to another job: there {there}, now {now}\n{}",
+        "the points in {dir} belong to another job: {}\n{}",
+        difference(.there, .now),
         OTHER_DIRECTORY
     )]
     OtherJob {
@@ -71,6 +72,16 @@ pub enum StoreError {
         /// Arguments that only the job of this call has.
         now: String,
     },
+}
+
+/// Says how two jobs differ. Without other arguments, their order differs.
+fn difference(there: &str, now: &str) -> String {
+    match (there, now) {
+        ("", "") => "its options are in another order".to_owned(),
+        ("", now) => format!("only this call has {now}"),
+        (there, "") => format!("this call lacks {there}"),
+        _ => format!("there {there}, now {now}"),
+    }
 }
 
 const OTHER_DIRECTORY: &str = "To fix: use another --dir, or --restart to start over";
@@ -292,9 +303,17 @@ fn check(found: &Manifest, dir: &Path, now: &Manifest) -> Result<(), StoreError>
     if found.job == now.job {
         return Ok(());
     }
+    // An argument can be there several times: a job file and the command line can set the same option.
     let only = |a: &[String], b: &[String]| {
-        let list: Vec<&str> = a.iter().filter(|x| !b.contains(x)).map(String::as_str).collect();
-        if list.is_empty() { "nothing".to_owned() } else { list.join(" ") }
+        let mut rest: Vec<&String> = b.iter().collect();
+        let mut list: Vec<&str> = Vec::new();
+        for argument in a {
+            match rest.iter().position(|other| *other == argument) {
+                Some(at) => drop(rest.remove(at)),
+                None => list.push(argument),
+            }
+        }
+        list.join(" ")
     };
     let (there, now) = (only(&found.job, &now.job), only(&now.job, &found.job));
     Err(StoreError::OtherJob { dir, there, now })
