@@ -56,6 +56,11 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for entry in known.entries() {
         let Some(job) = entry.jobs.iter().find(|job| unflushed(job)) else { continue };
         let written: Bytes = entry.report.dirs.iter().map(|row| row.io_bytes).sum();
+        if entry.report.failed && written == Bytes::ZERO {
+            // The job failed before its first write, for example because it could not open its file.
+            findings.refute(builder(job));
+            continue;
+        }
         let files = entry.jobs.iter().flat_map(|job| &job.target.files);
         let looked_at = |file: &&FilePlan| known.after.file(&file.path).is_some();
         let files = files.filter(looked_at).filter(|file| on_storage(known.before, file));
@@ -192,6 +197,29 @@ mod tests {
         after(&known, &mut later);
         all.join(later);
         all.findings().cloned().collect()
+    }
+
+    #[test]
+    fn a_job_that_wrote_nothing_has_left_nothing_in_memory() {
+        let path = scratch();
+        std::fs::write(&path, b"some").unwrap();
+        let (plan, _) =
+            plan(&format!("--name=a --size=1m --rw=write --filename={}", path.display()));
+        let mut machine = Machine::survey(&plan);
+        let _ = std::fs::remove_file(path);
+        machine.files[0].file_system = Ok("ext4".into());
+        let mut all = CollectedFindings::default();
+        super::before(&Before { plan: &plan, machine: &machine }, &mut all);
+        assert_eq!(all.findings().count(), 1);
+        let job = JobReport { members: 1, failed: true, ..JobReport::default() };
+        let report = Report { jobs: vec![job], ..Report::default() };
+        let mut later = CollectedFindings::default();
+        after(
+            &After { plan: &plan, before: &machine, after: &machine, report: &report },
+            &mut later,
+        );
+        all.join(later);
+        assert_eq!(all.findings().count(), 0);
     }
 
     #[test]

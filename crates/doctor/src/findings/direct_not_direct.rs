@@ -45,6 +45,10 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
             findings.report(btrfs(job, state));
             continue;
         }
+        if let Some((path, name)) = files.clone().find_map(buffered_loop_device) {
+            findings.report(loop_device(job, &path, &name));
+            continue;
+        }
         let mut finding = files.filter_map(finding);
         if let Some((path, kind, why, severity)) = finding.next() {
             let finding: FindingBuilder = CHECK
@@ -58,6 +62,35 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
             findings.report(finding);
         }
     }
+}
+
+/// Returns the path and the kernel's name of a loop device whose file is not read with direct I/O.
+fn buffered_loop_device(state: &FileState) -> Option<(String, String)> {
+    match &state.on_loop {
+        Some((name, false)) if state.kind == FileKind::Block => {
+            Some((state.path.display().to_string(), name.clone()))
+        }
+        _ => None,
+    }
+}
+
+fn loop_device(job: &JobPlan, path: &str, name: &str) -> FindingBuilder {
+    let what = match path == format!("/dev/{name}") {
+        true => format!("direct=1 does not reach the file of the loop device {path}"),
+        false => {
+            format!("direct=1 on {path} does not reach the file of the loop device /dev/{name}")
+        }
+    };
+    CHECK
+        .for_job(job, what)
+        .evidence(buffered(name))
+        .remedy(format!("losetup --direct-io=on /dev/{name}"))
+        .option(DIRECT)
+        .at_most(Severity::Suspect)
+}
+
+fn buffered(name: &str) -> String {
+    format!("/sys/block/{name}/loop/dio is 0: I/O to its file goes through the page cache")
 }
 
 fn btrfs(job: &JobPlan, state: &FileState) -> FindingBuilder {
@@ -85,9 +118,7 @@ fn finding(state: &FileState) -> Option<(String, String, String, Severity)> {
         return Some((path, kind, why, Severity::Suspect));
     }
     if let Some((name, false)) = &state.on_loop {
-        let why =
-            format!("/sys/block/{name}/loop/dio is 0: I/O to its file goes through the page cache");
-        return Some((path, format!("/dev/{name}"), why, Severity::Suspect));
+        return Some((path, format!("/dev/{name}"), buffered(name), Severity::Suspect));
     }
     // A file that does not exist yet has no answer about direct I/O.
     let silent = state.facts.is_ok() && !matches!(state.direct, Ok(Some(Some(_))));
@@ -115,6 +146,20 @@ mod tests {
         machine.files[0].direct_writes_cached = kind == "btrfs";
         let found = found_before(&CHECK, &Before { plan: &plan, machine: &machine });
         found.into_iter().map(|finding| finding.severity).collect()
+    }
+
+    #[test]
+    fn a_loop_device_is_not_told_to_use_a_device() {
+        let line = "--name=a --rw=read --size=1m --filename=/tmp/fiord-x --direct=1";
+        let (plan, _) = plan(line);
+        let mut machine = Machine::survey(&plan);
+        let state = &mut machine.files[0];
+        (state.kind, state.path) = (FileKind::Block, "/dev/loop0".into());
+        state.on_loop = Some(("loop0".into(), false));
+        let finding = loop_device(&plan.jobs[0], "/dev/loop0", "loop0").finding;
+        assert_eq!(buffered_loop_device(state), Some(("/dev/loop0".into(), "loop0".into())));
+        assert_eq!(finding.what, "direct=1 does not reach the file of the loop device /dev/loop0");
+        assert_eq!(finding.remedy, "losetup --direct-io=on /dev/loop0");
     }
 
     #[test]

@@ -113,7 +113,10 @@ fn finding(job: &JobPlan, rounds: &[f64]) -> Option<FindingBuilder> {
             list.join(", "),
             percent(moved)
         ))
-        .remedy("set steadystate=pts, a longer runtime, or ramp_time to exclude the start")
+        .remedy(match job.end.ramp_time > Nanos::ZERO {
+            true => "set steadystate=pts, a longer runtime, or a longer ramp_time",
+            false => "set steadystate=pts, a longer runtime, or ramp_time to exclude the start",
+        })
         .option(RUNTIME);
     Some(finding)
 }
@@ -127,6 +130,10 @@ mod tests {
     use crate::tests::fixture::{found_after, plan};
 
     fn reported(ios: Vec<u64>, line: &str) -> usize {
+        found(ios, line).len()
+    }
+
+    fn found(ios: Vec<u64>, line: &str) -> Vec<fiord_stat::finding::Finding> {
         let (plan, _) = plan(&format!("--name=a --ioengine=null --rw=read --size=1g {line}"));
         let machine = Machine::default();
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
@@ -134,7 +141,15 @@ mod tests {
         report.extras.courses =
             vec![IopsTimeline { window: Nanos::from_millis(100), ios, ..IopsTimeline::default() }];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
-        found_after(&CHECK, &known).len()
+        found_after(&CHECK, &known)
+    }
+
+    #[test]
+    fn a_job_with_a_ramp_time_needs_a_longer_one() {
+        let falling = || (0..40).map(|i| 1000 - 10 * i).collect();
+        assert!(found(falling(), "")[0].remedy.ends_with("or ramp_time to exclude the start"));
+        let ramped = found(falling(), "--ramp_time=2");
+        assert!(ramped[0].remedy.ends_with("or a longer ramp_time"), "{ramped:?}");
     }
 
     #[test]
