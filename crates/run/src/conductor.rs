@@ -222,7 +222,7 @@ impl<'a> Conductor<'a> {
     fn begin(&mut self) {
         self.idleness = self.options.idle_profile.map(IdleWatch::begin);
         self.disks = Disks::start(&self.run.plan);
-        self.devices = DeviceActivity::start(&self.run.plan);
+        self.devices = DeviceActivity::find(&self.run.plan);
         self.begin_at(clock::monotonic());
         self.watch_trigger();
         self.start_jobs();
@@ -264,7 +264,6 @@ impl<'a> Conductor<'a> {
         self.start_jobs();
         self.release_ready();
         let now = clock::monotonic();
-        self.update_devices();
         self.watch(now);
         self.watch_space(now);
         if let Some(log) = &mut self.bandwidth_log {
@@ -380,12 +379,6 @@ impl<'a> Conductor<'a> {
         while run.commands.load(Ordering::Acquire) > 0 && clock::monotonic() < until {
             std::thread::sleep(Duration::from_nanos(MIN_SLEEP));
         }
-    }
-
-    /// Checks whether the measured part of the run has begun, which starts the device counters.
-    fn update_devices(&mut self) {
-        let since = self.run.jobs.iter().map(|job| job.control.measured_since());
-        self.devices.update(&self.run.plan, since);
     }
 
     /// Checks every running job: its rates, its run time, steady state, and whether it hangs.

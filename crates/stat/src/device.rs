@@ -3,12 +3,13 @@
 use fiord_types::{Bytes, Dir, PerDir};
 use serde::{Deserialize, Serialize};
 
-/// The counters of a block device over the measured time, and the I/Os that the jobs issued to it.
+/// The counters of a block device while jobs ran on it, and the I/Os that the jobs issued to it in the same time.
+/// Both include ramps: a device cannot tell which of its I/Os belong to one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceView {
     /// Kernel name.
     pub name: String,
-    /// Time from the first measured I/O to the last, seconds.
+    /// Time in which at least one job ran on the device, ramps included, seconds.
     pub seconds: f64,
     /// Reads, writes and discards as they reached the device.
     pub dirs: PerDir<DeviceDir>,
@@ -59,6 +60,13 @@ pub struct Issued {
     /// Commands to zones (reset, finish, close), which the kernel counts as writes of no bytes.
     #[serde(default)]
     pub zone_commands: u64,
+    /// Flushes that the jobs asked for: syncs, and writes with `sync` by synchronous engines. For each of them the
+    /// kernel counts at most one write of no bytes.
+    #[serde(default)]
+    pub syncs: u64,
+    /// How many of `ios` belong to ramps, which the results of the jobs leave out.
+    #[serde(default)]
+    pub ramp_ios: PerDir<u64>,
     /// Mean number of I/Os in flight; `None` if latencies were not measured.
     pub depth: Option<f64>,
 }
@@ -73,18 +81,48 @@ impl Issued {
 
 impl DeviceView {
     /// Extra I/Os that arose because the kernel split larger ones: arrived I/Os, merged or not, minus issued
-    /// I/Os. `None` if nothing was issued, or if other programs may have caused part of them. Excludes flushes
-    /// without data and commands to zones, which the kernel counts as writes of zero bytes.
+    /// I/Os. `None` if nothing was issued, or if other programs may have caused part of them. Excludes
+    /// [`DeviceView::empty`] I/Os.
     #[must_use]
     pub fn splits(&self, dir: Dir) -> Option<u64> {
         let issued = self.issued.filter(|issued| issued.ios[dir] > 0)?;
-        let arrived = self.dirs[dir].ios.saturating_add(self.dirs[dir].merges);
-        let empty = match dir {
-            Dir::Write => self.flushes.saturating_add(issued.zone_commands),
-            _ => 0,
-        };
-        let more = arrived.saturating_sub(issued.ios[dir]).saturating_sub(empty);
-        self.ours(dir, more)
+        let more = self.arrived(dir).saturating_sub(issued.ios[dir]);
+        self.ours(dir, more.saturating_sub(self.empty(dir)))
+    }
+
+    /// I/Os without data that the kernel counts as writes: flushes and commands to zones.
+    ///
+    /// The kernel counts a flush that a program asks for as a write of no bytes, unless the device has no volatile
+    /// cache. The device itself may serve several of them with one flush, so that the device's own number of
+    /// flushes can be much smaller. If it is not known exactly, this is the largest number that fits.
+    #[must_use]
+    pub fn empty(&self, dir: Dir) -> u64 {
+        if dir != Dir::Write {
+            return 0;
+        }
+        let Some(issued) = self.issued else { return self.flushes.min(self.dirs[dir].ios) };
+        let most = self.flushes.max(issued.syncs).saturating_add(issued.zone_commands);
+        most.min(self.arrived(dir).saturating_sub(issued.ios[dir])).min(self.dirs[dir].ios)
+    }
+
+    /// I/Os with data that the device completed.
+    #[must_use]
+    pub fn with_data(&self, dir: Dir) -> u64 {
+        self.dirs[dir].ios.saturating_sub(self.empty(dir))
+    }
+
+    /// Mean size of the I/Os with data, bytes; 0 if there was none.
+    #[must_use]
+    pub fn size(&self, dir: Dir) -> f64 {
+        match self.with_data(dir) {
+            0 => 0.0,
+            ios => self.dirs[dir].bytes.0 as f64 / ios as f64,
+        }
+    }
+
+    /// I/Os that reached the block layer: those that the device completed, and those that were merged into them.
+    fn arrived(&self, dir: Dir) -> u64 {
+        self.dirs[dir].ios.saturating_add(self.dirs[dir].merges)
     }
 
     /// I/Os of the jobs that the kernel merged into others. `None` in the cases of [`DeviceView::splits`].
@@ -158,6 +196,32 @@ mod tests {
         assert_eq!(view.splits(Dir::Write), Some(0));
         view.dirs[Dir::Write].ios += 100;
         assert_eq!(view.splits(Dir::Write), Some(100));
+    }
+
+    /// 5698 writes, each with an fsync, at depth 8 on a device that served many flushes together.
+    #[test]
+    fn empty_flushes_are_neither_pieces_nor_halved_blocks() {
+        let writes =
+            DeviceDir { ios: 10_258, merges: 1137, bytes: Bytes(5698 << 12), mean_ms: 0.1 };
+        let mut view = DeviceView {
+            dirs: PerDir::new(DeviceDir::default(), writes, DeviceDir::default()),
+            flushes: 900,
+            issued: Some(Issued {
+                ios: PerDir::new(0, 5698, 0),
+                bytes: PerDir::new(0, 5698 << 12, 0).map(Bytes),
+                syncs: 5698,
+                ..Issued::default()
+            }),
+            ..DeviceView::default()
+        };
+        assert_eq!((view.empty(Dir::Write), view.splits(Dir::Write)), (5697, Some(0)));
+        assert_eq!((view.with_data(Dir::Write), view.merged(Dir::Write)), (4561, Some(1137)));
+        assert_eq!(view.size(Dir::Write), (5698 << 12) as f64 / 4561.0);
+        // Without a volatile cache there are no flushes.
+        view.dirs[Dir::Write].ios = 4561;
+        assert_eq!((view.empty(Dir::Write), view.splits(Dir::Write)), (0, Some(0)));
+        view.dirs[Dir::Write].ios = 4561 + 5698 + 2000;
+        assert_eq!(view.splits(Dir::Write), Some(2000));
     }
 
     #[test]

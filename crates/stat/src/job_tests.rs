@@ -208,3 +208,20 @@ fn an_entry_uses_the_first_style_and_a_group_the_last() {
         assert_eq!(groups[0].style.bits, reporting);
     }
 }
+
+#[test]
+fn a_reset_keeps_what_the_device_has_counted() {
+    let mut recorder = Recorder::new(axes::SYNC, &[Dir::Write]);
+    let times = Times { clat: Nanos(100), ..Times::default() };
+    for round in 1..=2 {
+        recorder.complete_with(axes::SYNC, Dir::Write, Bytes(8192), times, 2);
+        recorder.sync_issued = 3;
+        recorder.dirs[Dir::Write].failed_bytes = Bytes(512);
+        recorder.reset();
+        let kept = recorder.ramp.dirs[Dir::Write];
+        assert_eq!((kept.ios, kept.bytes), (2 * round, Bytes(8192 * round)));
+        assert_eq!((kept.timed, kept.time), (2 * round, Nanos(200 * round)));
+        assert_eq!((kept.failed_bytes, recorder.ramp.syncs), (Bytes(512 * round), 3 * round));
+        assert_eq!((recorder.dirs[Dir::Write].ios, recorder.sync_issued), (0, 0));
+    }
+}

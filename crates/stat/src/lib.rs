@@ -33,6 +33,7 @@ pub mod live;
 pub mod network;
 pub mod priority;
 pub mod progress;
+pub mod ramp;
 pub mod recorder;
 pub mod replay;
 pub mod report;

@@ -8,6 +8,7 @@ use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
 use crate::priority::{self, PriorityRecorder};
+use crate::ramp::{RampDir, RampTotals};
 use crate::slices::Slices;
 use crate::summary::Summary;
 
@@ -103,6 +104,21 @@ pub struct DirRecorder {
 }
 
 impl DirRecorder {
+    /// Returns the sum of all latencies and how many there are: total latencies, or completion latencies if total ones
+    /// were not measured.
+    #[must_use]
+    pub fn time_in_flight(&self) -> (Nanos, u64) {
+        let latency = if self.lat.n() > 0 { &self.lat } else { &self.clat };
+        (Nanos((latency.mean() * latency.n() as f64) as u64), latency.n())
+    }
+
+    /// Returns the counts as those of a ramp.
+    fn in_ramp(&self) -> RampDir {
+        let (time, timed) = self.time_in_flight();
+        let DirRecorder { ios, bytes, failed_bytes, .. } = *self;
+        RampDir { ios, bytes, failed_bytes, timed, time }
+    }
+
     /// Adds the counts of another recorder.
     pub fn merge(&mut self, other: &DirRecorder) {
         let counts = [
@@ -159,6 +175,9 @@ pub struct Recorder {
     pub sync_hist: Histogram,
     /// Syncs issued.
     pub sync_issued: u64,
+    /// The I/O that [`Recorder::reset`] has cleared, which devices have counted all the same.
+    #[serde(skip_serializing_if = "is_unused")]
+    pub ramp: RampTotals,
     /// Errors that did not end the job (`continue_on_error`).
     pub errors: u64,
     /// The first such error.
@@ -306,8 +325,13 @@ impl Recorder {
         }
         self.errors += 1;
     }
-    /// Clears all counts at the end of `ramp_time`; keeps the memory.
+    /// Clears all counts at the end of `ramp_time`; keeps the memory, and adds the I/O to [`Recorder::ramp`].
     pub fn reset(&mut self) {
+        let mut ramp = self.ramp;
+        ramp.merge(&RampTotals {
+            dirs: PerDir::from_fn(|dir| self.dirs[dir].in_ramp()),
+            syncs: self.sync_issued,
+        });
         let (axes, lat_is_clat) = (self.axes, self.lat_is_clat);
         let mut dirs = std::mem::take(&mut self.dirs);
         let slices = self.slices.take();
@@ -327,7 +351,8 @@ impl Recorder {
             priorities: d.priorities,
             ..DirRecorder::default()
         });
-        *self = Recorder { axes, lat_is_clat, dirs, sync_hist, slices, ..Recorder::default() };
+        *self =
+            Recorder { axes, lat_is_clat, dirs, sync_hist, slices, ramp, ..Recorder::default() };
     }
     /// Clears the latencies that [`Recorder::axes`] does not name. A loop that records all of them is faster than
     /// one that decides at each I/O.
@@ -376,6 +401,7 @@ impl Recorder {
         self.sync.merge(&other.sync);
         self.sync_hist.merge(&other.sync_hist);
         self.sync_issued = self.sync_issued.saturating_add(other.sync_issued);
+        self.ramp.merge(&other.ramp);
         if self.errors == 0 {
             self.first_error = other.first_error;
         }

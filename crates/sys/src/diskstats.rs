@@ -118,6 +118,31 @@ impl Counters {
             flush_time: ticks(n.flush_time, e.flush_time),
         }
     }
+
+    /// Returns the sum of two changes that follow each other; `later` is the second.
+    #[must_use]
+    pub fn plus(&self, later: &Counters) -> Counters {
+        let (n, l) = (self, later);
+        Counters {
+            read_ios: n.read_ios.saturating_add(l.read_ios),
+            read_merges: n.read_merges.saturating_add(l.read_merges),
+            read_bytes: n.read_bytes.saturating_add(l.read_bytes),
+            read_time: n.read_time.saturating_add(l.read_time),
+            write_ios: n.write_ios.saturating_add(l.write_ios),
+            write_merges: n.write_merges.saturating_add(l.write_merges),
+            write_bytes: n.write_bytes.saturating_add(l.write_bytes),
+            write_time: n.write_time.saturating_add(l.write_time),
+            in_flight: l.in_flight,
+            busy: n.busy.saturating_add(l.busy),
+            in_queue: n.in_queue.saturating_add(l.in_queue),
+            discard_ios: n.discard_ios.saturating_add(l.discard_ios),
+            discard_merges: n.discard_merges.saturating_add(l.discard_merges),
+            discard_bytes: n.discard_bytes.saturating_add(l.discard_bytes),
+            discard_time: n.discard_time.saturating_add(l.discard_time),
+            flush_ios: n.flush_ios.saturating_add(l.flush_ios),
+            flush_time: n.flush_time.saturating_add(l.flush_time),
+        }
+    }
 }
 
 /// One line of `/proc/diskstats`.
@@ -330,6 +355,18 @@ pub struct Activity {
 }
 
 impl Activity {
+    /// Returns the activity of a disk in two intervals, of which `later` is the second.
+    #[must_use]
+    pub fn plus(&self, later: &Activity) -> Activity {
+        let both = self.members.iter().zip(&later.members);
+        Activity {
+            name: self.name.clone(),
+            counters: self.counters.plus(&later.counters),
+            elapsed: self.elapsed.saturating_add(later.elapsed),
+            members: both.map(|(member, later)| member.plus(later)).collect(),
+        }
+    }
+
     /// Returns the share of the time in which the disk was busy, in percent, at most 100.
     #[must_use]
     pub fn utilisation(&self) -> f64 {

@@ -16,12 +16,14 @@ pub(crate) const CHECK: Check = Check {
     title: "other programs used the device or the machine",
     about: "During the run, another program read or wrote the device, used the CPUs, or made the \
             kernel reclaim memory. It caused part of the measured time.",
-    detection: "Device: its counters over the measured time show at least 5 %, and at least 1 \
-                MiB, beyond what the run can have moved. For jobs that use the device itself with \
+    detection: "Device: its counters while jobs ran on it, ramps included, show at least 5 %, \
+                and at least 1 MiB, beyond what the run can have moved. For jobs that use the device itself with \
                 `direct=1`, that is what the jobs issued, failed I/Os included. For jobs on \
                 files, it is what the kernel counts as read by this process (`read_bytes` in \
                 `/proc/self/io`, including read-ahead and metadata); the check ignores writes \
-                there, because a file system makes writes of its own.\n\n\
+                there, because a file system makes writes of its own. \
+                The check ignores devices of jobs with `exec_prerun` or `exec_postrun`, because \
+                their commands may use the device.\n\n\
                 Hypervisor: more than 10 % of all CPU time was stolen.\n\n\
                 CPUs: other programs computed in user mode for more than 10 % of all CPU time \
                 (kernel threads, which may work for the run, spend none), and something waited \
@@ -54,7 +56,10 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
         };
         let jobs: Vec<&JobPlan> = known.plan.jobs.iter().filter(on_it).collect();
-        if !jobs.is_empty() {
+        // The commands of the jobs may use the device; they are no other programs.
+        let commands =
+            jobs.iter().any(|job| job.start.prerun.is_some() || job.start.postrun.is_some());
+        if !jobs.is_empty() && !commands {
             findings.report_if(foreign(device, ours(known, device, &jobs)));
         }
     }

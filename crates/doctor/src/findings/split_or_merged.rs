@@ -18,15 +18,17 @@ pub(crate) const CHECK: Check = Check {
             a stripe or a zone, or whose memory is in too many pieces; and it merges adjacent \
             I/Os that wait. The result then belongs to another block size, and to another depth, \
             than the job says.",
-    detection: "fiord compares the device's own counters over the measured time with what the \
-                jobs issued, if all jobs on the device use `direct=1`. If the device completed \
+    detection: "fiord compares the device's own counters while jobs ran on it, ramps included, with \
+                what the jobs issued, if all jobs on the device use `direct=1`. If the device completed \
                 over 5 % more I/Os than the jobs issued, the finding is suspect; if over 5 % were \
                 merged, it is a note. The check is silent for buffered I/O, which always has the \
                 sizes of the page cache, and for jobs that use several devices. It is also silent \
                 if other programs may have caused the difference: no I/O may have failed, and the \
                 bytes that the device moved must match those that the jobs issued, except for a \
                 remainder too small to account for 5 % of the pieces even at one sector each. \
-                Flushes, which the kernel counts as writes without data, do not count.",
+                Flushes, which the kernel counts as writes without data, do not count: it \
+                subtracts the syncs that the jobs asked for, or the flushes that the device \
+                counted if these are more.",
     effect: "1 MiB writes to a loop device whose `max_sectors_kb` is 64: 64 I/Os became 1024 I/Os \
              of 64 KiB, and a depth of 4 became a depth of 19.",
     remedy: "set `bs` to at most `max_sectors_kb`; or run `echo N > \
@@ -115,7 +117,6 @@ fn merged(
     (dir, name): (Dir, &str),
     random: bool,
 ) -> Option<FindingBuilder> {
-    let seen = &device.dirs[dir];
     let ios = issued.ios[dir];
     let merges = device.merged(dir)?;
     if ios < LEAST || (merges as f64) < SHARE * ios as f64 {
@@ -128,8 +129,8 @@ fn merged(
             "{ios} of {:.1} KiB were issued, {} of {:.1} KiB arrived, {merges} were merged into \
              others",
             issued.size(dir) / 1024.0,
-            seen.ios,
-            seen.size() / 1024.0,
+            device.with_data(dir),
+            device.size(dir) / 1024.0,
         ))
         .remedy(if random {
             queue

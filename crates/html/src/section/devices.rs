@@ -83,7 +83,7 @@ fn compared(machine: &MachineView<'_>, views: &[(usize, &DeviceView)]) -> String
                     HtmlCell::number("–"),
                 ]);
             }
-            let ios = seen.ios as f64;
+            let ios = view.with_data(dir) as f64;
             let name = format!("{}{} {}", indent(*depth), view.name, dir.name());
             let splits = view.splits(dir).map(|n| number(Quantity::Count, n as f64));
             rows.push(vec![
@@ -92,7 +92,7 @@ fn compared(machine: &MachineView<'_>, views: &[(usize, &DeviceView)]) -> String
                 number(Quantity::OpRate, ios / seconds),
                 HtmlCell::html(cell_bar(ios / most, 1)),
                 number(Quantity::ByteRate, seen.bytes.as_f64() / seconds),
-                number(Quantity::Size, seen.size()),
+                number(Quantity::Size, view.size(dir)),
                 depth_cell(view.depth),
                 number(Quantity::Latency, seen.mean_ms * 1e6),
                 number(Quantity::Count, seen.merges as f64),

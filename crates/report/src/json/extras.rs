@@ -192,18 +192,27 @@ fn device(device: &DeviceView) -> Value {
         let mut row = vec![
             ("ios".to_string(), integer(seen.ios)),
             ("bytes".into(), integer(seen.bytes.0)),
-            ("mean_bytes".into(), number(seen.size())),
+            ("mean_bytes".into(), number(device.size(dir))),
             ("merges".into(), integer(seen.merges)),
             ("mean_ms".into(), number(seen.mean_ms)),
         ];
+        let empty = Some(device.empty(dir)).filter(|n| *n > 0);
+        row.extend(empty.map(|n| ("empty_ios".into(), integer(n))));
         if let Some(issued) = &device.issued {
             // Unknown if other programs used the device.
             row.extend(device.splits(dir).map(|splits| ("splits".into(), integer(splits))));
             row.push(("issued_ios".into(), integer(issued.ios[dir])));
             row.push(("issued_bytes".into(), integer(issued.bytes[dir].0)));
             row.push(("issued_mean_bytes".into(), number(issued.size(dir))));
+            let ramp = Some(issued.ramp_ios[dir]).filter(|n| *n > 0);
+            row.extend(ramp.map(|n| ("issued_ramp_ios".into(), integer(n))));
         }
         keys.push((dir.name().into(), Value::Object(row)));
+    }
+    let issued = device.issued.unwrap_or_default();
+    for (key, n) in [("issued_syncs", issued.syncs), ("issued_zone_commands", issued.zone_commands)]
+    {
+        keys.extend((n > 0).then(|| (key.to_string(), integer(n))));
     }
     if let Some(depth) = device.issued.and_then(|issued| issued.depth) {
         keys.push(("issued_depth".into(), number(depth)));

@@ -29,9 +29,10 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
         if seen.ios == 0 && device.issued.is_none_or(|issued| issued.ios[dir] == 0) {
             continue;
         }
-        write!(out, "{margin}  {}: ios={}", dir.name(), seen.ios)?;
-        if seen.ios > 0 {
-            write!(out, " of {}", size(seen.size()))?;
+        let ios = device.with_data(dir);
+        write!(out, "{margin}  {}: ios={ios}", dir.name())?;
+        if ios > 0 {
+            write!(out, " of {}", size(device.size(dir)))?;
         }
         if let Some(issued) = &device.issued {
             write!(out, " ({})", asked(issued, dir))?;
@@ -40,10 +41,12 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
         if let Some(splits) = device.splits(dir).filter(|n| *n > 0) {
             write!(out, ", split off={splits}")?;
         }
-        if let Some(issued) =
-            device.issued.filter(|issued| dir == Dir::Write && issued.zone_commands > 0)
-        {
-            write!(out, ", zone commands={}", issued.zone_commands)?;
+        let zones = device.issued.map_or(0, |issued| issued.zone_commands);
+        if let Some(flushes) = Some(device.empty(dir).saturating_sub(zones)).filter(|n| *n > 0) {
+            write!(out, ", empty flushes={flushes}")?;
+        }
+        if dir == Dir::Write && zones > 0 {
+            write!(out, ", zone commands={zones}")?;
         }
         writeln!(out, ", mean={:.3}msec", seen.mean_ms)?;
     }
@@ -54,7 +57,13 @@ fn one(device: &DeviceView, margin: &str, out: &mut dyn Write) -> io::Result<()>
 fn asked(issued: &Issued, dir: Dir) -> String {
     match issued.ios[dir] {
         0 => "none issued".into(),
-        ios => format!("issued {ios} of {}", size(issued.size(dir))),
+        ios => {
+            let all = format!("issued {ios} of {}", size(issued.size(dir)));
+            match issued.ramp_ios[dir] {
+                0 => all,
+                ramp => format!("{all}, {ramp} of them in ramps"),
+            }
+        }
     }
 }
 
@@ -96,9 +105,31 @@ mod tests {
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nAs the device saw it:\n  sda: depth=1.25 (issued 8.00), busy=99.50%, flushes=3\n    \
-             write: ios=295 of 347.1KiB (issued 100 of 1MiB), merged=0, split off=192, \
-             mean=1.500msec\n"
+             write: ios=292 of 350.7KiB (issued 100 of 1MiB), merged=0, split off=192, empty \
+             flushes=3, mean=1.500msec\n"
         );
+        // With an fsync after each write, half of the I/Os are flushes, and the blocks keep their size.
+        let synced = DeviceView {
+            dirs: PerDir::new(
+                DeviceDir::default(),
+                DeviceDir { ios: 1064, bytes: Bytes(532 << 12), ..written },
+                DeviceDir::default(),
+            ),
+            issued: Some(Issued {
+                ios: PerDir::new(0, 532, 0),
+                bytes: PerDir::new(0, 532 << 12, 0).map(Bytes),
+                syncs: 532,
+                ramp_ios: PerDir::new(0, 200, 0),
+                ..Issued::default()
+            }),
+            ..device.clone()
+        };
+        let mut out = Vec::new();
+        write(&[synced], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let line = "write: ios=532 of 4KiB (issued 532 of 4KiB, 200 of them in ramps), merged=0, \
+                    empty flushes=532, mean=";
+        assert!(text.contains(line), "{text}");
         // Writes of other programs are not parts of this job's I/O.
         let none = Issued {
             ios: PerDir::new(1, 0, 0),

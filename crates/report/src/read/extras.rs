@@ -161,6 +161,9 @@ fn device(node: Node<'_>) -> DeviceView {
     let issued = known.then(|| Issued {
         ios: PerDir::from_fn(|dir| row(dir).whole("issued_ios")),
         bytes: PerDir::from_fn(|dir| row(dir).bytes("issued_bytes")),
+        ramp_ios: PerDir::from_fn(|dir| row(dir).whole("issued_ramp_ios")),
+        syncs: node.whole("issued_syncs"),
+        zone_commands: node.whole("issued_zone_commands"),
         depth: node.find("issued_depth").map(|_| node.float("issued_depth")),
         ..Issued::default()
     });

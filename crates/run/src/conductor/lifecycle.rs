@@ -67,6 +67,7 @@ impl Conductor<'_> {
     /// Releases jobs that wait for it. They begin at `now` of `CLOCK_MONOTONIC`, which is `wall` of the wall clock.
     pub(super) fn release(&mut self, ready: Vec<usize>, now: u64, wall: u64) {
         let run = Arc::clone(&self.run);
+        self.devices.release(&ready, now);
         // All jobs get one timestamp, and nothing happens between two wake-ups, so that they begin together.
         for &index in &ready {
             let entry = &mut self.entries[index];
@@ -85,6 +86,7 @@ impl Conductor<'_> {
     /// Records that a job has ended, reports it, and stops the jobs that end with it (`exitall`).
     pub(super) fn job_ended(&mut self, index: usize, mut finished: Box<Finished>) {
         let run = Arc::clone(&self.run);
+        self.devices.ended(index);
         finished.error = finished.error.take().or(self.entries[index].ended_for.take());
         self.cohort.retain(|other| *other != index);
         self.solo.retain(|other| *other != index);

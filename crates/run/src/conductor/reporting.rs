@@ -195,7 +195,6 @@ impl Conductor<'_> {
     /// Creates the result of the run.
     pub(super) fn result(mut self) -> RunResult {
         self.send_snapshot(clock::monotonic(), true);
-        self.update_devices();
         if let Some(log) = &mut self.bandwidth_log {
             log.finish(&self.run.jobs, clock::monotonic());
         }

@@ -1,26 +1,79 @@
-//! The devices' view of the run: their counters over the measured time, compared with the I/Os that jobs issued.
+//! The devices' view of the run: their counters while jobs ran on them, compared with the I/Os that jobs issued.
 
-use fiord_plan::{CountedBytes, FileKind, Plan};
+use fiord_plan::{CountedBytes, FileKind, Plan, SyncMode};
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_sys::clock;
-use fiord_sys::diskstats::{self, Activity};
-use fiord_types::{Bytes, Nanos, PerDir};
+use fiord_sys::diskstats::{self, Activity, CountedDisk, DiskWatch};
+use fiord_types::{Bytes, Dir, Nanos, PerDir};
 
-/// Watches the devices under the targets from the first measured I/O on.
+/// Watches the devices under the targets while jobs run on them.
+///
+/// The counters of a device run from the release of a job to the end of the last job on the device. In this time the
+/// jobs complete all of their I/Os, so the counters of the device and those of the jobs cover the same I/Os. What
+/// happens between two groups of jobs (layout, `exec_prerun`) does not count.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceActivity {
-    watch: diskstats::DiskWatch,
-    /// For each job, the names of the devices under its files.
-    under: Vec<Vec<String>>,
-    /// For each job, whether its I/Os are data.
-    data: Vec<bool>,
-    began: Option<u64>,
+    disks: Vec<DiskActivity>,
+    jobs: Vec<DeviceUser>,
+}
+
+/// A job, as a user of devices.
+#[derive(Debug)]
+struct DeviceUser {
+    /// The names of the devices under its files.
+    under: Vec<String>,
+    /// Its I/Os are data.
+    data: bool,
+    /// Each of its writes is followed by a flush: it has `sync`, and a synchronous engine. Those of other engines ask
+    /// the device to write through (FUA).
+    syncs: bool,
+    /// It has been released and has not ended.
+    runs: bool,
+}
+
+/// The activity of one device in the intervals in which jobs ran on it.
+#[derive(Debug)]
+struct DiskActivity {
+    disk: CountedDisk,
+    /// Sum of the intervals that have ended; `None` if there is none.
+    sum: Option<Activity>,
+    /// The interval that has not ended.
+    current: Option<DiskWatch>,
+    /// Time at the beginning of this interval in which jobs waited for the common start of all hosts.
+    waiting: Nanos,
+}
+
+impl DiskActivity {
+    fn begin(&mut self, waiting: Nanos) {
+        let mut watch = DiskWatch::default();
+        // A device that cannot be read is missing in the report; that must not stop the run.
+        if self.current.is_none() && watch.add_disks(std::slice::from_ref(&self.disk)).is_ok() {
+            self.current = Some(watch);
+            self.waiting = waiting;
+        }
+    }
+
+    fn end(&mut self) {
+        self.sum = self.so_far();
+        self.current = None;
+    }
+
+    /// The activity in all intervals; `None` if there was none, or if the device has disappeared.
+    fn so_far(&self) -> Option<Activity> {
+        let Some(current) = &self.current else { return self.sum.clone() };
+        let mut current = current.activity().ok()?.into_iter().next()?;
+        current.elapsed = current.elapsed.saturating_sub(self.waiting);
+        Some(match &self.sum {
+            Some(sum) => sum.plus(&current),
+            None => current,
+        })
+    }
 }
 
 impl DeviceActivity {
-    /// Starts to watch the devices of all jobs with `disk_util`.
-    pub(crate) fn start(plan: &Plan) -> Self {
+    /// Finds the devices of all jobs with `disk_util`.
+    pub(crate) fn find(plan: &Plan) -> Self {
         let mut devices = DeviceActivity::default();
         let mut finder = diskstats::DiskFinder::default();
         for job in &plan.jobs {
@@ -29,73 +82,99 @@ impl DeviceActivity {
                 |kind: FileKind| kind.is_file() || matches!(kind, FileKind::Block | FileKind::Char);
             let files = job.target.files.iter().filter(|file| real(file.kind));
             for file in files.filter(|_| job.reporting.disk_util) {
-                let disks = finder.find(&file.path);
-                // A device that cannot be watched is missing in the report; that must not stop the run.
-                let _ = devices.watch.add_disks(&disks);
                 // The files lie on few devices, so a linear search is fast.
-                for disk in disks.iter() {
+                for disk in finder.find(&file.path).iter() {
                     if !names.contains(&disk.name) {
                         names.push(disk.name.clone());
+                        devices.add(disk);
                     }
                 }
             }
             names.sort_unstable();
-            devices.under.push(names);
-            devices.data.push(job.engine.def().counts == CountedBytes::Data);
+            devices.jobs.push(DeviceUser {
+                under: names,
+                data: job.engine.def().counts == CountedBytes::Data,
+                syncs: job.target.open.sync != SyncMode::None && job.engine.def().is_synchronous(),
+                runs: false,
+            });
         }
         devices
     }
 
-    /// Checks whether the measured part of the first job has begun, and then restarts the counters, so that I/O
-    /// before it does not count. Without a ramp there is none, so the counters continue.
-    ///
-    /// `since` has the beginning of the measured part of each job, ns.
-    pub(crate) fn update(&mut self, plan: &Plan, since: impl Iterator<Item = Option<u64>>) {
-        if self.began.is_some() {
-            return;
+    fn add(&mut self, disk: &CountedDisk) {
+        if !self.disks.iter().any(|known| known.disk.name == disk.name) {
+            self.disks.push(DiskActivity {
+                disk: disk.clone(),
+                sum: None,
+                current: None,
+                waiting: Nanos::ZERO,
+            });
         }
-        let begun = plan.jobs.iter().zip(since).filter_map(|(job, since)| Some((since?, job)));
-        if let Some((at, job)) = begun.min_by_key(|(at, _)| *at) {
-            self.began = Some(at);
-            if job.end.ramp_time > Nanos::ZERO || job.end.ramp_size > Bytes::ZERO {
-                let _ = self.watch.restart();
+    }
+
+    /// Starts the counters of the devices of these jobs. Must be called before the jobs can issue I/O. They begin at
+    /// `start` of `CLOCK_MONOTONIC`, which may be in the future.
+    pub(crate) fn release(&mut self, jobs: &[usize], start: u64) {
+        let waiting = Nanos(start.saturating_sub(clock::monotonic()));
+        for &index in jobs {
+            let Some(job) = self.jobs.get_mut(index) else { continue };
+            job.runs = true;
+            let own = self.disks.iter_mut().filter(|disk| job.under.contains(&disk.disk.name));
+            own.for_each(|disk| disk.begin(waiting));
+        }
+    }
+
+    /// Stops the counters of the devices that no job uses any more, after a job has ended.
+    pub(crate) fn ended(&mut self, index: usize) {
+        let Some(job) = self.jobs.get_mut(index).filter(|job| job.runs) else { return };
+        job.runs = false;
+        for disk in self.disks.iter_mut().filter(|disk| disk.current.is_some()) {
+            let uses = |job: &DeviceUser| job.runs && job.under.contains(&disk.disk.name);
+            if !self.jobs.iter().any(uses) {
+                disk.end();
             }
         }
     }
 
     /// The activity of each device so far, and the I/Os that the jobs issued to it.
     pub(crate) fn report(&self, jobs: &[JobData]) -> Vec<DeviceView> {
-        let Some(began) = self.began else { return Vec::new() };
-        let ns = clock::monotonic().saturating_sub(began).max(1);
-        let activity = self.watch.activity().unwrap_or_default();
-        let one = |activity: &Activity| DeviceView {
-            issued: self.issued(&activity.name, jobs, ns),
-            ..view(activity, ns)
+        let activity = self.disks.iter().filter_map(DiskActivity::so_far);
+        let one = |activity: Activity| {
+            let ns = activity.elapsed.0.max(1);
+            DeviceView { issued: self.issued(&activity.name, jobs, ns), ..view(&activity, ns) }
         };
-        activity.iter().map(one).collect()
+        activity.map(one).collect()
     }
 
-    /// I/Os that the jobs on a device issued; `None` if one of these jobs also uses other devices, or makes calls
-    /// that move no data.
+    /// I/Os that the jobs on a device issued, ramps included; `None` if one of these jobs also uses other devices, or
+    /// makes calls that move no data.
     fn issued(&self, name: &str, jobs: &[JobData], ns: u64) -> Option<Issued> {
         let mut sum = Issued { depth: Some(0.0), ..Issued::default() };
-        for ((names, data), job) in self.under.iter().zip(&self.data).zip(jobs) {
-            if !names.iter().any(|known| known == name) {
+        for (user, job) in self.jobs.iter().zip(jobs) {
+            if !user.under.iter().any(|known| known == name) {
                 continue;
             }
-            if names.len() != 1 || !data {
+            if user.under.len() != 1 || !user.data {
                 return None;
             }
+            let ramp = &job.recorder.ramp;
             sum.zone_commands += job.zone_commands;
+            sum.syncs += job.recorder.sync_issued + ramp.syncs;
             for (dir, recorder) in job.recorder.dirs.iter() {
-                sum.ios[dir] += recorder.ios;
-                sum.bytes[dir] += recorder.bytes;
-                sum.failed_bytes[dir] += recorder.failed_bytes;
-                let latency = if recorder.lat.n() > 0 { &recorder.lat } else { &recorder.clat };
+                let ramp = &ramp.dirs[dir];
+                let ios = recorder.ios + ramp.ios;
+                sum.ios[dir] += ios;
+                sum.ramp_ios[dir] += ramp.ios;
+                sum.bytes[dir] += recorder.bytes + ramp.bytes;
+                sum.failed_bytes[dir] += recorder.failed_bytes + ramp.failed_bytes;
+                if user.syncs && dir == Dir::Write {
+                    sum.syncs += ios;
+                }
+                let (time, timed) = recorder.time_in_flight();
                 sum.depth = match sum.depth {
                     // Little's law: mean depth = sum of all latencies / elapsed time.
-                    Some(depth) if latency.n() == recorder.ios => {
-                        Some(depth + latency.mean() * latency.n() as f64 / ns as f64)
+                    Some(depth) if timed + ramp.timed == ios => {
+                        Some(depth + (time + ramp.time).0 as f64 / ns as f64)
                     }
                     _ => None,
                 };

@@ -29,19 +29,42 @@ fn reports_large_writes_in_pieces() {
     assert!(normal.out.contains("(issued 64 of 1MiB), merged=0, split off=960"), "{}", normal.out);
 }
 
+/// Two groups, each with a ramp: the device counts the ramps, and so do the issued I/Os.
 #[test]
-fn only_the_measured_time_counts_at_the_device() {
+fn ramps_are_no_io_of_other_programs() {
     let place = Place::new();
-    let Some(device) = Loop::new(&place, 16 << 20) else { return };
-    let job = format!(
-        "--name=a --filename={} --rw=randread --bs=4k --direct=1 --ramp_time=1 --runtime=1 \
-         --time_based --rate_iops=200 --norandommap",
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let text = format!(
+        "[global]\nfilename={}\ndirect=1\nioengine=psync\nbs=128k\ntime_based\nramp_time=500ms\n\
+         runtime=500ms\nrate_iops=400\n[reader]\nrw=read\n[writer]\nstonewall\nrw=write\n",
         device.path()
     );
-    let document = json(&place, &job).json();
-    let read = &document["fiord"]["devices"][0]["read"];
-    let (seen, issued) = (read["ios"].as_u64().unwrap(), read["issued_ios"].as_u64().unwrap());
-    assert!(seen.abs_diff(issued) <= 40, "{seen} of {issued}: the ramp is not in it");
+    std::fs::write(place.path("ramps.fio"), text).unwrap();
+    let ran = json(&place, "ramps.fio");
+    let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
+    assert!(!format!("{list:?}").contains("used loop"), "{list:?}");
+    let view = ran.json()["fiord"]["devices"][0]["write"].clone();
+    assert_eq!(view["issued_bytes"], view["bytes"], "{view}");
+    assert!(view["issued_ramp_ios"].as_u64().unwrap() > 0, "{view}");
+}
+
+/// The device serves the flushes of several jobs together, but the kernel counts each as a write.
+#[test]
+fn flushes_are_no_pieces_of_writes() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 64 << 20) else { return };
+    let job = format!(
+        "--name=a --filename={} --rw=write --bs=4k --ioengine=libaio --iodepth=8 --direct=1 --size=4m",
+        device.path()
+    );
+    for option in ["--fsync=1", "--sync=1"] {
+        let ran = json(&place, &format!("{job} {option}"));
+        let list = ran.json()["fiord"]["findings"].as_array().cloned().unwrap();
+        assert!(!format!("{list:?}").contains("in pieces"), "{option}: {list:?}");
+        let view = ran.json()["fiord"]["devices"][0]["write"].clone();
+        let count = |key: &str| view[key].as_u64().unwrap_or(0);
+        assert_eq!(count("ios") + count("merges") - count("empty_ios"), 1024, "{option}: {view}");
+    }
 }
 
 #[test]
