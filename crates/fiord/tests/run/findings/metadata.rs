@@ -71,7 +71,7 @@ fn attributes(kind: &str) {
         "--name=a --ioengine=filestat --nrfiles=4000 --size=16000k --directory={directory}"
     );
     let entry = finding(&json(&place, &job), "dentry-cache");
-    assert!(entry["evidence"].as_str().unwrap().starts_with("4000 calls, and loop"), "{entry}");
+    assert!(entry["evidence"].as_str().unwrap().starts_with("4.0k calls, and loop"), "{entry}");
     assert_eq!(entry["severity"], "suspect");
     // Dropping the caches of the machine, as the remedy says, would disturb other tests.
     let again = "set -e\nline=$(grep -F \" $1 \" /proc/mounts)\numount \"$1\"\nmount -t $2 ${line%% *} \"$1\"\n";
