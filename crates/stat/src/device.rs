@@ -216,7 +216,7 @@ mod tests {
         };
         assert_eq!((view.empty(Dir::Write), view.splits(Dir::Write)), (5697, Some(0)));
         assert_eq!((view.with_data(Dir::Write), view.merged(Dir::Write)), (4561, Some(1137)));
-        assert_eq!(view.size(Dir::Write), (5698 << 12) as f64 / 4561.0);
+        assert_eq!(view.size(Dir::Write), f64::from(5698 << 12) / 4561.0);
         // Without a volatile cache there are no flushes.
         view.dirs[Dir::Write].ios = 4561;
         assert_eq!((view.empty(Dir::Write), view.splits(Dir::Write)), (0, Some(0)));
