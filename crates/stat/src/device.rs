@@ -1,5 +1,6 @@
 //! The device's view of a run, for comparison with the application's view.
 
+use crate::ramp::SyncCount;
 use fiord_types::{Bytes, Dir, PerDir};
 use serde::{Deserialize, Serialize};
 
@@ -63,7 +64,7 @@ pub struct Issued {
     /// Flushes that the jobs asked for: syncs, and writes with `sync` by synchronous engines. For each of them the
     /// kernel counts at most one write of no bytes.
     #[serde(default)]
-    pub syncs: u64,
+    pub syncs: SyncCount,
     /// How many of `ios` belong to ramps, which the results of the jobs leave out.
     #[serde(default)]
     pub ramp_ios: PerDir<u64>,
@@ -101,7 +102,7 @@ impl DeviceView {
             return 0;
         }
         let Some(issued) = self.issued else { return self.flushes.min(self.dirs[dir].ios) };
-        let most = self.flushes.max(issued.syncs).saturating_add(issued.zone_commands);
+        let most = self.flushes.max(issued.syncs.0).saturating_add(issued.zone_commands);
         most.min(self.arrived(dir).saturating_sub(issued.ios[dir])).min(self.dirs[dir].ios)
     }
 
@@ -209,7 +210,7 @@ mod tests {
             issued: Some(Issued {
                 ios: PerDir::new(0, 5698, 0),
                 bytes: PerDir::new(0, 5698 << 12, 0).map(Bytes),
-                syncs: 5698,
+                syncs: SyncCount(5698),
                 ..Issued::default()
             }),
             ..DeviceView::default()

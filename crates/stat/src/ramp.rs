@@ -12,7 +12,7 @@ pub struct RampTotals {
     /// Reads, writes and trims.
     pub dirs: PerDir<RampDir>,
     /// Syncs issued.
-    pub syncs: u64,
+    pub syncs: SyncCount,
 }
 
 /// One direction of [`RampTotals`].
@@ -20,21 +20,47 @@ pub struct RampTotals {
 #[serde(default)]
 pub struct RampDir {
     /// I/Os completed.
-    pub ios: u64,
+    pub(crate) ios: u64,
     /// Bytes that they moved.
     pub bytes: Bytes,
     /// Bytes of I/Os that failed.
     pub failed_bytes: Bytes,
     /// I/Os whose latency was measured.
-    pub timed: u64,
+    pub(crate) timed: u64,
     /// Sum of these latencies.
     pub time: Nanos,
+}
+
+impl RampDir {
+    /// I/Os completed.
+    #[must_use]
+    pub fn ios(&self) -> u64 {
+        self.ios
+    }
+
+    /// I/Os whose latency was measured.
+    #[must_use]
+    pub fn timed(&self) -> u64 {
+        self.timed
+    }
+}
+
+/// A number of syncs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SyncCount(pub u64);
+
+impl SyncCount {
+    /// Adds more of them.
+    pub fn add(&mut self, more: SyncCount) {
+        self.0 = self.0.saturating_add(more.0);
+    }
 }
 
 impl RampTotals {
     /// Adds other totals.
     pub fn merge(&mut self, other: &RampTotals) {
-        self.syncs = self.syncs.saturating_add(other.syncs);
+        self.syncs.add(other.syncs);
         for (mine, theirs) in self.dirs.values_mut().zip(other.dirs.values()) {
             mine.ios = mine.ios.saturating_add(theirs.ios);
             mine.bytes = mine.bytes.saturating_add(theirs.bytes);

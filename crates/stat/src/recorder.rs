@@ -8,7 +8,7 @@ use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 use crate::buckets::{BatchSizes, DepthLevels, LatencyBuckets};
 use crate::histogram::{Histogram, Splits};
 use crate::priority::{self, PriorityRecorder};
-use crate::ramp::{RampDir, RampTotals};
+use crate::ramp::{RampDir, RampTotals, SyncCount};
 use crate::slices::Slices;
 use crate::summary::Summary;
 
@@ -330,7 +330,7 @@ impl Recorder {
         let mut ramp = self.ramp;
         ramp.merge(&RampTotals {
             dirs: PerDir::from_fn(|dir| self.dirs[dir].in_ramp()),
-            syncs: self.sync_issued,
+            syncs: SyncCount(self.sync_issued),
         });
         let (axes, lat_is_clat) = (self.axes, self.lat_is_clat);
         let mut dirs = std::mem::take(&mut self.dirs);

@@ -210,7 +210,8 @@ fn device(device: &DeviceView) -> Value {
         keys.push((dir.name().into(), Value::Object(row)));
     }
     let issued = device.issued.unwrap_or_default();
-    for (key, n) in [("issued_syncs", issued.syncs), ("issued_zone_commands", issued.zone_commands)]
+    for (key, n) in
+        [("issued_syncs", issued.syncs.0), ("issued_zone_commands", issued.zone_commands)]
     {
         keys.extend((n > 0).then(|| (key.to_string(), integer(n))));
     }

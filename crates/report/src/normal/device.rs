@@ -118,7 +118,7 @@ mod tests {
             issued: Some(Issued {
                 ios: PerDir::new(0, 532, 0),
                 bytes: PerDir::new(0, 532 << 12, 0).map(Bytes),
-                syncs: 532,
+                syncs: fiord_stat::ramp::SyncCount(532),
                 ramp_ios: PerDir::new(0, 200, 0),
                 ..Issued::default()
             }),

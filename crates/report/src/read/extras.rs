@@ -3,6 +3,7 @@
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::json;
+use fiord_stat::ramp::SyncCount;
 use fiord_stat::report::{
     Ceiling, ClockReport, CoreBandwidth, CpuIdleness, Extras, GeneratorReport, JobShares,
     SpecReport, UnitWork,
@@ -162,7 +163,7 @@ fn device(node: Node<'_>) -> DeviceView {
         ios: PerDir::from_fn(|dir| row(dir).whole("issued_ios")),
         bytes: PerDir::from_fn(|dir| row(dir).bytes("issued_bytes")),
         ramp_ios: PerDir::from_fn(|dir| row(dir).whole("issued_ramp_ios")),
-        syncs: node.whole("issued_syncs"),
+        syncs: SyncCount(node.whole("issued_syncs")),
         zone_commands: node.whole("issued_zone_commands"),
         depth: node.find("issued_depth").map(|_| node.float("issued_depth")),
         ..Issued::default()

@@ -3,6 +3,7 @@
 use fiord_plan::{CountedBytes, FileKind, Plan, SyncMode};
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
+use fiord_stat::ramp::SyncCount;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity, CountedDisk, DiskWatch};
 use fiord_types::{Bytes, Dir, Nanos, PerDir};
@@ -159,21 +160,22 @@ impl DeviceActivity {
             }
             let ramp = &job.recorder.ramp;
             sum.zone_commands += job.zone_commands;
-            sum.syncs += job.recorder.sync_issued + ramp.syncs;
+            sum.syncs.add(SyncCount(job.recorder.sync_issued));
+            sum.syncs.add(ramp.syncs);
             for (dir, recorder) in job.recorder.dirs.iter() {
                 let ramp = &ramp.dirs[dir];
-                let ios = recorder.ios + ramp.ios;
+                let ios = recorder.ios + ramp.ios();
                 sum.ios[dir] += ios;
-                sum.ramp_ios[dir] += ramp.ios;
+                sum.ramp_ios[dir] += ramp.ios();
                 sum.bytes[dir] += recorder.bytes + ramp.bytes;
                 sum.failed_bytes[dir] += recorder.failed_bytes + ramp.failed_bytes;
                 if user.syncs && dir == Dir::Write {
-                    sum.syncs += ios;
+                    sum.syncs.add(SyncCount(ios));
                 }
                 let (time, timed) = recorder.time_in_flight();
                 sum.depth = match sum.depth {
                     // Little's law: mean depth = sum of all latencies / elapsed time.
-                    Some(depth) if timed + ramp.timed == ios => {
+                    Some(depth) if timed + ramp.timed() == ios => {
                         Some(depth + (time + ramp.time).0 as f64 / ns as f64)
                     }
                     _ => None,
