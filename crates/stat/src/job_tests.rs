@@ -219,8 +219,8 @@ fn a_reset_keeps_what_the_device_has_counted() {
         recorder.dirs[Dir::Write].failed_bytes = Bytes(512);
         recorder.reset();
         let kept = recorder.ramp.dirs[Dir::Write];
-        assert_eq!((kept.ios, kept.bytes), (2 * round, Bytes(8192 * round)));
-        assert_eq!((kept.timed, kept.time), (2 * round, Nanos(200 * round)));
+        assert_eq!((kept.ios(), kept.bytes), (2 * round, Bytes(8192 * round)));
+        assert_eq!((kept.timed(), kept.time), (2 * round, Nanos(200 * round)));
         assert_eq!((kept.failed_bytes, recorder.ramp.syncs.0), (Bytes(512 * round), 3 * round));
         assert_eq!((recorder.dirs[Dir::Write].ios, recorder.sync_issued), (0, 0));
     }

@@ -20,18 +20,23 @@ pub struct RampTotals {
 #[serde(default)]
 pub struct RampDir {
     /// I/Os completed.
-    pub(crate) ios: u64,
+    ios: u64,
     /// Bytes that they moved.
     pub bytes: Bytes,
     /// Bytes of I/Os that failed.
     pub failed_bytes: Bytes,
     /// I/Os whose latency was measured.
-    pub(crate) timed: u64,
+    timed: u64,
     /// Sum of these latencies.
     pub time: Nanos,
 }
 
 impl RampDir {
+    /// `timed`: the I/Os whose latency was measured, and the sum of these latencies.
+    pub(crate) fn new(ios: u64, bytes: Bytes, failed_bytes: Bytes, timed: (u64, Nanos)) -> Self {
+        RampDir { ios, bytes, failed_bytes, timed: timed.0, time: timed.1 }
+    }
+
     /// I/Os completed.
     #[must_use]
     pub fn ios(&self) -> u64 {

@@ -116,7 +116,7 @@ impl DirRecorder {
     fn in_ramp(&self) -> RampDir {
         let (time, timed) = self.time_in_flight();
         let DirRecorder { ios, bytes, failed_bytes, .. } = *self;
-        RampDir { ios, bytes, failed_bytes, timed, time }
+        RampDir::new(ios, bytes, failed_bytes, (timed, time))
     }
 
     /// Adds the counts of another recorder.
