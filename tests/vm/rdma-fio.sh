@@ -42,15 +42,6 @@ pair() {
 for verb in write read; do
     for ends in "fio fio" "fiord fio" "fio fiord" "fiord fiord"; do pair $verb $ends; done
 done
-# Two ends of fio 3.33 do not end here: its sender does not wait for buffers of the receiver.
-for ends in "fiord fio" "fio fiord" "fiord fiord"; do pair send $ends; done
-
-# fio 3.33 crashes or takes nothing when it connects with `verb=recv`. The fiord that waits says so.
-program=fiord
-waits_at gone 7399
-until_listens 1
-program=fio
-connects_to crashes 7399 --verb=recv
-fails gone "(the peer closed the connection|the peer has no buffer ready).*To fix:"
-kill -KILL "$(pid_of crashes)" 2>/dev/null
-say "fio: status $(cat crashes.status): $(head -n 2 crashes.err)"
+# fio 3.33 does not wait for buffers of its peer: two ends of it do not end here, and with `recv` it crashes, which can stop this
+# machine.
+pair send fiord fiord

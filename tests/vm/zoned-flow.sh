@@ -38,10 +38,11 @@ for scheduler in none mq-deadline; do
     reads=$(json both '.jobs[] | select(.jobname == "reader") | .read.total_ios')
     say "$scheduler: $writes writes, $reads reads, $(grep -o '[0-9]* zone resets' both.txt)"
     within "$scheduler: 3 writes to 7 reads" "$(awk "BEGIN { print 7 * $writes / (3 * $reads) }")" 0.9 1.1
-    # A zone holds 24 blocks of the writer; the first eight zones were empty when it began.
+    # A zone holds 24 blocks of the writer; the first eight zones were empty when it began. A slow machine does not fill them.
     begun=$(((writes + 23) / 24))
-    same "$scheduler: zone resets" "$(sed -n 's/.*; \([0-9]*\) zone resets.*/\1/p' both.txt)" "$((begun - 8))"
+    left=$((begun < 8 ? 8 - begun : 0))
+    same "$scheduler: zone resets" "$(sed -n 's/.*; \([0-9]*\) zone resets.*/\1/p' both.txt)" "$((begun - 8 + left))"
     same "$scheduler: the pointer of the zone that is not full" \
         "$(zone_pointers $zns 256 8 | awk '$1 < 3072 { n += $1 } END { print n + 0 }')" "$((writes % 24 * 128))"
-    same "$scheduler: zones that were never written" "$(zones_in $zns em)" 472
+    same "$scheduler: zones that were never written" "$(zones_in $zns em)" "$((472 + left))"
 done
