@@ -32,6 +32,14 @@ impl Place {
         Some(place)
     }
 
+    /// Creates a directory whose programs see mounts that no other test sees. Prints the reason and returns `None` if
+    /// that is not possible.
+    pub(crate) fn with_own_mounts() -> Option<Self> {
+        let mut place = Place::new();
+        place.1 = Some(Sandbox::of_mounts()?);
+        Some(place)
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
@@ -53,7 +61,7 @@ impl Place {
         self.program(env!("CARGO_BIN_EXE_fiord"), line)
     }
 
-    fn program(&self, program: &str, line: &str) -> Command {
+    pub(crate) fn program(&self, program: &str, line: &str) -> Command {
         let mut command = self.program_in(&self.0, program);
         command.args(line.split_whitespace()).stdin(Stdio::null());
         command

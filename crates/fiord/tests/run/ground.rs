@@ -62,9 +62,10 @@ impl Drop for Loop {
     }
 }
 
-/// A file system on a loop device, mounted below the place.
+/// A file system on a loop device, mounted below the place, for the place's programs.
 pub(crate) struct Mounted {
     pub point: PathBuf,
+    unmount: Command,
     /// Dropped after the mount.
     _device: Option<Loop>,
 }
@@ -83,11 +84,13 @@ impl Mounted {
         let made = made.stdout(Stdio::null()).stderr(Stdio::null()).status();
         let point = place.path("mounted");
         std::fs::create_dir_all(&point).unwrap();
-        let mut mount = Command::new("mount");
-        mount.args(["-t", kind, device.path()]).arg(&point);
+        let mut mount = place.program("mount", &format!("-t {kind} {}", device.path()));
+        mount.arg(&point);
         let ok = |ran: std::io::Result<std::process::ExitStatus>| ran.is_ok_and(|s| s.success());
         if ok(made) && ok(mount.status()) {
-            return Some(Mounted { point, _device: Some(device) });
+            let mut unmount = place.program("umount", "");
+            unmount.arg(&point);
+            return Some(Mounted { point, unmount, _device: Some(device) });
         }
         eprintln!("skipped: no {kind} can be made here");
         None
@@ -96,7 +99,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.point).status();
+        let _ = self.unmount.status();
     }
 }
 

@@ -3,6 +3,7 @@
 //! A test once overwrote `/etc/passwd` of its machine. Every test that runs wrong, random or hostile jobs
 //! runs them here; see [`crate::fiord::Place::confined`].
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,16 +17,29 @@ impl Sandbox {
     /// Creates a namespace in which only `place` and the paths in `scratch`, which become empty, are
     /// writable. Prints the reason and returns `None` if that is not permitted.
     pub(crate) fn new(place: &Path, scratch: &[&str]) -> Option<Self> {
+        let place = [OsStr::new("sandbox"), place.as_os_str()];
+        Sandbox::held_by(
+            include_str!("sandbox.sh"),
+            place.into_iter().chain(scratch.iter().map(OsStr::new)),
+        )
+    }
+
+    /// Creates a namespace in which everything can be written, and whose mounts no other test sees. A mount in the
+    /// common namespace is part of the copies that other tests make of it, and keeps its file system alive in them.
+    pub(crate) fn of_mounts() -> Option<Self> {
+        Sandbox::held_by("echo ready; exec cat", [])
+    }
+
+    /// Starts a script in a new mount namespace. The script prints `ready` and ends with its standard input.
+    fn held_by<'a>(script: &str, args: impl IntoIterator<Item = &'a OsStr>) -> Option<Self> {
         let mut holder = Command::new("unshare")
-            .args(["--mount", "--propagation", "private", "/bin/sh", "-c"])
-            .args([include_str!("sandbox.sh"), "sandbox"])
-            .arg(place)
-            .args(scratch)
+            .args(["--mount", "--propagation", "private", "/bin/sh", "-c", script])
+            .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| println!("skipped: a sandbox needs unshare(1): {error}"))
+            .map_err(|error| println!("skipped: a mount namespace needs unshare(1): {error}"))
             .ok()?;
         let mut line = String::new();
         BufReader::new(holder.stdout.take()?).read_line(&mut line).unwrap();
@@ -39,7 +53,7 @@ impl Sandbox {
         if let Some(mut errors) = self.0.stderr.take() {
             errors.read_to_string(&mut why).unwrap();
         }
-        println!("skipped: only root can make a sandbox for jobs that are wrong: {}", why.trim());
+        println!("skipped: only root can make a mount namespace: {}", why.trim());
         None
     }
 
