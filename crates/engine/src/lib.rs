@@ -45,6 +45,7 @@
 //! | what a job does to raw flash | `flash` |
 //! | how a library of the system is loaded | `library` |
 //! | how an engine learns that its job ends | `end` |
+//! | which requests to a server get no answer | `endpoint` |
 //! | how synchronous calls run on threads of their own | `offload` |
 //! | where the data buffers are | `buffers` |
 //! | who may use a slot and its buffer | `slot` |
@@ -57,6 +58,7 @@ mod clock;
 mod config;
 mod dataless;
 mod end;
+mod endpoint;
 mod error;
 mod external;
 mod files;

@@ -16,6 +16,9 @@ impl Endpoints for Targets {
         engine: &EnginePlan,
         _address: &Path,
     ) -> Result<Option<EndpointFacts>, EndpointError> {
-        engine.blkio().map(libblkio::ask).transpose()
+        match engine {
+            EnginePlan::Libblkio(plan) => libblkio::ask(plan).map(Some),
+            _ => Ok(None),
+        }
     }
 }

@@ -293,8 +293,7 @@ impl Common<'_> {
         messages: &mut Messages,
     ) -> Vec<FilePlan> {
         let (job, usage, load) = (self.job, self.usage, &self.template.load);
-        let addresses = engine::addresses(job, engine, instance, survey, messages);
-        let paths = addresses.unwrap_or_else(|| self.naming.paths(instance));
+        let paths = engine::addresses(job, engine, (&self.naming, instance), survey, messages);
         let Some(tree) = engine.tree_mut() else {
             return files::plan(
                 job,

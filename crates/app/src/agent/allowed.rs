@@ -107,9 +107,12 @@ impl Endpoints for AllowedFacts<'_> {
         engine: &EnginePlan,
         address: &Path,
     ) -> Result<Option<EndpointFacts>, EndpointError> {
-        let kind = match address.is_absolute() {
-            true => WishKind::Target { path: address.to_path_buf(), writes: false },
-            false => WishKind::Network(format!("connection to {}", address.display())),
+        let kind = match engine.endpoint() {
+            Some(plan) => WishKind::Network(format!("connection to {}", plan.shown(address))),
+            None if address.is_absolute() => {
+                WishKind::Target { path: address.to_path_buf(), writes: false }
+            }
+            None => WishKind::Network(format!("connection to {}", address.display())),
         };
         let refused = |error: io::Error| EndpointError {
             what: error.to_string(),

@@ -143,6 +143,11 @@ impl WishList {
                     let what = format!("connection at {}", file.path.display());
                     self.add(option, WishKind::Network(what));
                 }
+                FileKind::Endpoint if job.engine.endpoint().is_some() => {
+                    let shown = job.engine.endpoint().map(|plan| plan.shown(&file.path));
+                    let what = format!("connection to {}", shown.unwrap_or_default());
+                    self.add(option, WishKind::Network(what));
+                }
                 _ => self.add(option, target(file.path.clone())),
             }
         }

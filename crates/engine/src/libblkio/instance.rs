@@ -280,5 +280,6 @@ pub(super) fn ask(plan: &BlkioInstance) -> Result<EndpointFacts, EndpointError> 
     let cannot = |error| failure("read the size of the target", &error, plan);
     let size = blkio.get_u64("capacity").map_err(cannot)?;
     let block = blkio.get_i32("request-alignment").map_err(cannot)?;
-    Ok(EndpointFacts { size: Bytes(size), block: Bytes(u64::try_from(block).unwrap_or(1)) })
+    let block = Bytes(u64::try_from(block).unwrap_or(1));
+    Ok(EndpointFacts { block, ..EndpointFacts::fixed(Bytes(size)) })
 }

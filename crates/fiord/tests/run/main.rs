@@ -55,6 +55,7 @@ mod safety;
 mod sandbox;
 mod scale;
 mod server;
+mod servers;
 mod sprandom;
 mod steady;
 mod streams;

@@ -16,6 +16,7 @@ use fiord_job::option::table::{
 
 use fiord_types::Dir;
 
+use super::endpoint;
 use crate::load;
 use crate::machine::survey::Survey;
 use crate::model::{
@@ -225,11 +226,7 @@ pub(super) fn connect(
             true => LIBBLKIO_PRE_CONNECT_PROPS,
             false => LIBBLKIO_PATH,
         };
-        let error = job.error(option, why.what);
-        messages.push(match why.help {
-            Some(help) => error.help(help),
-            None => error,
-        });
+        messages.push(endpoint::refused(job, option.def(), why));
         return Some(Vec::new());
     }
     Some(vec![path.clone()])

@@ -7,6 +7,7 @@
 //! | what does a raw flash permit? | `flash` |
 //! | what does a job do with names? | `names` |
 //! | how does a job drive an io_uring? | `ring` |
+//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `nbd` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
 //! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
@@ -19,9 +20,11 @@
 pub(crate) mod activity;
 mod defrag;
 pub(crate) mod depth;
+mod endpoint;
 pub(crate) mod flash;
 pub(crate) mod libblkio;
 pub(crate) mod names;
+mod nbd;
 pub(crate) mod net;
 pub(crate) mod nvme;
 pub(crate) mod pmem;
@@ -43,6 +46,7 @@ use crate::machine::survey::Survey;
 use crate::model::{Commands, EnginePlan, NetPlan, PassthroughPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
+use crate::target::filename::Naming;
 
 /// The engine of a job.
 pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
@@ -93,6 +97,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             Some(plan) => EnginePlan::Libblkio(Box::new(plan)),
             None => EnginePlan::Null,
         },
+        "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job, messages))),
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
         "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
         "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
@@ -155,20 +160,27 @@ fn uncached(job: Reading) -> bool {
     job.get(pvsync2::UNCACHED).unwrap_or(0) != 0
 }
 
-/// The targets of one instance, if the engine's options name them; otherwise `filename` and its like do.
+/// The targets of one instance. `naming`: those that `filename` and its like name, if no option of the engine does.
 pub(crate) fn addresses(
     job: Reading,
     engine: &EnginePlan,
-    instance: u32,
+    (naming, instance): (&Naming, u32),
     survey: &mut Survey,
     messages: &mut Messages,
-) -> Option<Vec<PathBuf>> {
+) -> Vec<PathBuf> {
     if let Some(plan) = engine.rdma() {
-        return Some(rdma::addresses(job, plan, instance, messages));
+        return rdma::addresses(job, plan, instance, messages);
     }
-    match engine.network() {
-        Some(plan) => Some(net::addresses(job, plan, instance, messages)),
-        None => libblkio::connect(job, engine, survey, messages),
+    if let Some(plan) = engine.network() {
+        return net::addresses(job, plan, instance, messages);
+    }
+    let named = || naming.paths(instance);
+    match engine.endpoint() {
+        Some(plan) => {
+            let targets = plan.address.clone().map_or_else(named, |address| vec![address]);
+            endpoint::ask(job, engine, targets, survey, messages)
+        }
+        None => libblkio::connect(job, engine, survey, messages).unwrap_or_else(named),
     }
 }
 
@@ -188,6 +200,7 @@ mod tests {
         ("exec", "--program=true"),
         ("libblkio", "--libblkio_driver=io_uring"),
         ("libblkio", "--libblkio_path=/x"),
+        ("nbd", "--uri=nbd://server"),
     ];
 
     #[test]

@@ -28,6 +28,18 @@ pub struct EndpointFacts {
     pub size: Bytes,
     /// Offsets and lengths of I/Os must be multiples of this size.
     pub block: Bytes,
+    /// A write after the end extends the target, like a file. Its engine creates and extends it.
+    pub growable: bool,
+    /// The server permits no job to write or trim.
+    pub read_only: bool,
+}
+
+impl EndpointFacts {
+    /// A target of a fixed size, which every job may read and write in units of bytes.
+    #[must_use]
+    pub const fn fixed(size: Bytes) -> Self {
+        EndpointFacts { size, block: Bytes(1), growable: false, read_only: false }
+    }
 }
 
 /// Why a target does not answer.

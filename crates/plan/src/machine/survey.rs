@@ -19,8 +19,8 @@ use crate::model::EnginePlan;
 pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
     endpoints: Option<&'a dyn Endpoints>,
-    /// The targets that answered.
-    answers: HashMap<PathBuf, EndpointFacts>,
+    /// The targets that answered, and the engine that asked last: engines with other options may ask another server.
+    answers: HashMap<PathBuf, (EnginePlan, EndpointFacts)>,
     /// One entry per path: a job may have a hundred thousand files.
     paths: HashMap<PathBuf, Known>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
@@ -100,19 +100,25 @@ impl<'a> Survey<'a> {
             Lookup::Failed(error) => Err(LookupError::clone(error)),
         }
     }
-    /// Asks the target at an address for its properties, once in a run.
+    /// Asks the target at an address for its properties, once for all jobs in a row that have this engine and options.
     pub(crate) fn ask(&mut self, engine: &EnginePlan, address: &Path) -> Result<(), EndpointError> {
         let Some(endpoints) = self.endpoints else { return Ok(()) };
-        if !self.answers.contains_key(address)
-            && let Some(facts) = endpoints.ask(engine, address)?
-        {
-            self.answers.insert(address.to_path_buf(), facts);
+        if self.answers.get(address).is_some_and(|(asked, _)| asked == engine) {
+            return Ok(());
+        }
+        match endpoints.ask(engine, address)? {
+            Some(facts) => {
+                self.answers.insert(address.to_path_buf(), (engine.clone(), facts));
+            }
+            None => {
+                self.answers.remove(address);
+            }
         }
         Ok(())
     }
-    /// What the target at an address answered. `None`: it was not asked.
+    /// What the target at an address last answered. `None`: it was not asked.
     pub(crate) fn endpoint(&self, address: &Path) -> Option<EndpointFacts> {
-        self.answers.get(address).copied()
+        self.answers.get(address).map(|(_, facts)| *facts)
     }
     /// The properties of the NVMe namespace behind a path and of its controller; the error says why
     /// they are unknown.

@@ -15,7 +15,9 @@ pub use fiord_job::option::table::net::{Protocol, Verb};
 use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
-use super::{LibblkioDriver, LibblkioPlan, NamesPlan, PassthroughPlan, TreePlan};
+use super::{
+    EndpointPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, PassthroughPlan, TreePlan,
+};
 
 /// The I/O engine of a job (`ioengine`) and its options.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,6 +94,8 @@ pub enum EnginePlan {
     External(PathBuf),
     /// `libblkio`: requests to a driver of the libblkio library.
     Libblkio(Box<LibblkioPlan>),
+    /// `nbd`: requests to a server of network block devices.
+    Nbd(Box<NbdPlan>),
     /// `page_fault`: `memcpy` to and from anonymous memory.
     PageFault {
         /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
@@ -145,6 +149,7 @@ impl EnginePlan {
                     const { &engine("libblkio").through(EngineAccess::Endpoint) }
                 }
             },
+            EnginePlan::Nbd(_) => const { engine("nbd") },
             EnginePlan::PageFault { .. } => const { engine("page_fault") },
             EnginePlan::Libpmem(_) => const { engine("libpmem") },
             EnginePlan::DevDax(_) => const { engine("dev-dax") },
@@ -239,6 +244,15 @@ impl EnginePlan {
     pub fn blkio(&self) -> Option<&LibblkioPlan> {
         match self {
             EnginePlan::Libblkio(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The targets, if the engine connects to a server with storage.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<&EndpointPlan> {
+        match self {
+            EnginePlan::Nbd(plan) => Some(&plan.endpoint),
             _ => None,
         }
     }

@@ -134,6 +134,19 @@ fn refuse_blocks(
     !fits
 }
 
+/// Whether a job writes to its targets or trims them.
+fn changes(usage: Usage) -> bool {
+    usage.changes || usage.trims
+}
+
+/// The error for a target that its server does not permit to change.
+fn read_only(job: Reading, path: &Path) -> Diagnostic {
+    let what =
+        format!("the server permits no writes and no trims: `{}` is read-only", path.display());
+    job.error(naming(job), what)
+        .help("To fix: use `rw=read` or `rw=randread`, or let the server permit writes")
+}
+
 /// The option that names the file of a job.
 pub(crate) fn naming(job: Reading) -> &'static OptionDef {
     match target_option(job.spec.engine()) {
@@ -165,8 +178,19 @@ fn without_opening(
             if refuse_blocks(job, path, usage.access.block, survey, messages) {
                 return Some(None);
             }
-            let size = survey.endpoint(path).map(|facts| Extent::Fixed(facts.size.0));
-            Some((FileKind::Endpoint, size.unwrap_or(Extent::Endless)))
+            let extent = match survey.endpoint(path) {
+                Some(facts) if facts.read_only && changes(usage) => {
+                    messages.push(read_only(job, path));
+                    return Some(None);
+                }
+                Some(facts) if facts.growable => {
+                    let size = survey.planned(path).unwrap_or(0).max(facts.size.0);
+                    Extent::Growable(Some(size))
+                }
+                Some(facts) => Extent::Fixed(facts.size.0),
+                None => Extent::Endless,
+            };
+            Some((FileKind::Endpoint, extent))
         }
         EngineAccess::Names(call) => {
             let extent = names::extent(job, path, call, usage, survey, messages);

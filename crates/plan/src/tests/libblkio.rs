@@ -29,7 +29,10 @@ impl Endpoints for Server {
     ) -> Result<Option<EndpointFacts>, EndpointError> {
         assert_eq!(engine.blkio().unwrap().instance.path, address);
         if address == Path::new("sock") {
-            return Ok(Some(EndpointFacts { size: Bytes::from_mib(8), block: Bytes(4096) }));
+            return Ok(Some(EndpointFacts {
+                block: Bytes(4096),
+                ..EndpointFacts::fixed(Bytes::from_mib(8))
+            }));
         }
         let help = Some("To fix: start it".to_owned());
         Err(EndpointError { what: "nothing listens".into(), help, property: false })

@@ -264,7 +264,11 @@ const LIST: &[EngineDef] = &[
     later("libiscsi", Many, "An iSCSI logical unit, without the kernel's initiator.")
         .on(Endpoint)
         .needs("libiscsi (package `libiscsi7`) and an iSCSI target"),
-    later("nbd", Many, "A network block device, without the kernel's client.").on(Endpoint),
+    EngineDef {
+        target_named_by: "uri",
+        ..later("nbd", Many, "A network block device, without the kernel's client.")
+    }
+    .on(Endpoint),
     later("nfs", Many, "Files of an NFS server, without the kernel's client.")
         .on(Endpoint)
         .needs("libnfs (package `libnfs13`) and an NFS server"),

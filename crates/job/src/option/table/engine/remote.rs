@@ -2,10 +2,21 @@
 
 use crate::option::declare::*;
 
+/// The engines that connect to servers with storage.
+const ENDPOINTS: &[&str] =
+    &["nbd", "http", "nfs", "libiscsi", "rados", "rbd", "gfapi", "gfapi_async"];
 const GLUSTER: &[&str] = &["gfapi", "gfapi_async"];
 
 options! {
     Category::Engine;
+
+    /// How long a request to the server may take. A request without an answer then fails with `ETIMEDOUT`, and the message
+    /// names it. The limit also holds for the connection at the start.
+    pub const ENDPOINT_TIMEOUT: Opt<Nanos> =
+        option("endpoint_timeout", SECONDS, "endpoint_timeout=10s")
+            .of(ENDPOINTS)
+            .default("30")
+            .since("fiord");
 
     /// The name of the GlusterFS volume.
     pub const VOLUME: Opt<Option<String>> = option("volume", TEXT, "volume=bench")
@@ -24,10 +35,10 @@ options! {
             .default("iqn.2019-04.org.fio:fio")
             .later();
 
-    /// The NBD server and export.
+    /// The NBD server and export: `nbd://HOST:PORT/EXPORT`, or `nbd+unix:///EXPORT?socket=PATH` for a Unix socket. The port is
+    /// 10809 unless the URI names one, and the export is the one without a name unless the URI names one.
     pub const URI: Opt<Option<String>> = option("uri", TEXT, "uri=nbd://localhost:10809")
-        .of(&["nbd"])
-        .later();
+        .of(&["nbd"]);
 
     /// The NFS server and path.
     pub const NFS_URL: Opt<Option<String>> = option("nfs_url", TEXT, "nfs_url=nfs://server/export")

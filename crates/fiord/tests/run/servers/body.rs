@@ -1,0 +1,174 @@
+//! Tests that all engines share which connect to servers with storage.
+
+use std::time::Duration;
+
+use super::Service;
+use crate::fiord::{Place, Ran, end, signal, under_way, work};
+
+/// The size of the target, in bytes.
+pub(crate) const SIZE: usize = 1 << 20;
+
+/// How long a run may take that ends by itself, on a busy machine.
+const LONG: Duration = Duration::from_secs(120);
+
+/// Another job, which does not use the server.
+const OTHER: &str =
+    "--name=other --ioengine=null --rw=read --bs=4k --size=1g --time_based --runtime=1";
+
+/// The tests of one engine.
+macro_rules! tests_of {
+    ($service:ty) => {
+        mod shared {
+            use super::*;
+            use $crate::servers::body;
+
+            #[test]
+            fn another_client_reads_what_a_job_wrote() {
+                body::another_client_reads_what_a_job_wrote::<$service>();
+            }
+            #[test]
+            fn every_block_is_moved_once() {
+                body::every_block_is_moved_once::<$service>();
+            }
+            #[test]
+            fn a_server_that_does_not_exist_is_a_clear_error() {
+                body::a_server_that_does_not_exist_is_a_clear_error::<$service>();
+            }
+            #[test]
+            fn a_server_that_is_killed_ends_its_job_only() {
+                body::a_server_that_is_killed_ends_its_job_only::<$service>();
+            }
+            #[test]
+            fn a_server_that_stops_answering_ends_its_job_only() {
+                body::a_server_that_stops_answering_ends_its_job_only::<$service>();
+            }
+            #[test]
+            fn ctrl_c_does_not_wait_for_the_server() {
+                body::ctrl_c_does_not_wait_for_the_server::<$service>();
+            }
+        }
+    };
+}
+pub(crate) use tests_of;
+
+fn ios(ran: &Ran) -> [u64; 3] {
+    work(&ran.json())[0].2.map(|dir| dir.1)
+}
+
+pub(crate) fn another_client_reads_what_a_job_wrote<S: Service>() {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    for (block, depth) in [(4096, 1), (65536, 8)] {
+        let line = format!(
+            "--name=j {} --rw=randwrite --bs={block} --size=256k --iodepth={depth} --buffer_pattern=0x{block:08x} \
+             --end_fsync=1",
+            service.job()
+        );
+        place.run(&line).ok();
+        let Some(bytes) = service.contents(&place, block, 256 << 10) else { return };
+        assert_eq!(bytes.len(), 256 << 10, "{line}");
+        let pattern = (block as u32).to_be_bytes();
+        assert!(bytes.chunks(4).all(|c| c == pattern), "{line}: {:x?}", &bytes[..16]);
+    }
+}
+
+pub(crate) fn every_block_is_moved_once<S: Service>() {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    for (options, expected) in [
+        ("--rw=write", [0, 64, 0]),
+        ("--rw=randwrite --iodepth=8 --verify=crc32c", [64, 64, 0]),
+        ("--rw=read --verify=crc32c", [64, 0, 0]),
+        ("--rw=randread --iodepth=16", [64, 0, 0]),
+        ("--rw=read --offset=64k --size=64k --iodepth=4", [16, 0, 0]),
+        ("--rw=write --iodepth=4 --fsync=8", [0, 64, 0]),
+        ("--rw=randread --iodepth=4 --numjobs=2 --group_reporting", [128, 0, 0]),
+    ] {
+        let line = format!(
+            "--name=j {} --bs=4k --size=256k --output-format=json {options}",
+            service.job()
+        );
+        assert_eq!(ios(&place.run(&line).ok()), expected, "{options}");
+    }
+    let line = format!(
+        "--name=j {} --bs=4k --size=256k --rw=randrw --iodepth=16 --output-format=json",
+        service.job()
+    );
+    assert_eq!(ios(&place.run(&line).ok()).iter().sum::<u64>(), 64);
+}
+
+pub(crate) fn a_server_that_does_not_exist_is_a_clear_error<S: Service>() {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    let line = format!(
+        "--name=j {} --bs=4k --size=256k --rw=read --endpoint_timeout=5",
+        service.nowhere()
+    );
+    let ran = end(place.start(&line), LONG);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("To fix: "), "{ran:?}");
+}
+
+/// Starts a job on the server and another one, waits until they run, lets `what` happen, and returns how they ended.
+fn disturbed<S: Service>(options: &str, what: impl Fn(&mut S)) -> Option<Ran> {
+    let place = Place::new();
+    let mut service = S::start(&place)?;
+    let fill = format!("--name=j {} --bs=4k --size=256k --rw=write", service.job());
+    place.run(&fill).ok();
+    let line = format!(
+        "--output-format=json --name=j {} --bs=4k --size=256k --rw=randread --iodepth=4 --time_based \
+         --runtime=300 {options} {OTHER}",
+        service.job()
+    );
+    let child = place.start(&line);
+    under_way(&child);
+    what(&mut service);
+    Some(end(child, LONG))
+}
+
+/// Checks that the job on the server failed and the other one did not. Returns the errno of the first.
+fn only_one_failed(ran: &Ran) -> i64 {
+    let jobs = work(&ran.json());
+    assert_eq!((jobs[1].0.as_str(), jobs[1].1), ("other", 0), "{ran:?}");
+    assert!(jobs[1].2[0].1 > 0, "{ran:?}");
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("To fix: "), "{}", ran.err);
+    jobs[0].1
+}
+
+pub(crate) fn a_server_that_is_killed_ends_its_job_only<S: Service>() {
+    let timeout = "--endpoint_timeout=5";
+    let Some(ran) = disturbed::<S>(timeout, |service| service.server().kill()) else { return };
+    assert_ne!(only_one_failed(&ran), 0, "{ran:?}");
+}
+
+pub(crate) fn a_server_that_stops_answering_ends_its_job_only<S: Service>() {
+    if !S::HAS_TIMEOUT {
+        return;
+    }
+    let timeout = "--endpoint_timeout=2";
+    let Some(ran) = disturbed::<S>(timeout, |service| service.server().freeze()) else { return };
+    const ETIMEDOUT: i64 = 110;
+    assert_eq!(only_one_failed(&ran), ETIMEDOUT, "{ran:?}");
+    assert!(ran.err.contains("no answer to the read of 4096 bytes at offset"), "{}", ran.err);
+    assert!(ran.err.contains("within 2 s"), "{}", ran.err);
+}
+
+pub(crate) fn ctrl_c_does_not_wait_for_the_server<S: Service>() {
+    let place = Place::new();
+    let Some(mut service) = S::start(&place) else { return };
+    let fill = format!("--name=j {} --bs=4k --size=256k --rw=write", service.job());
+    place.run(&fill).ok();
+    let line = format!(
+        "--name=j {} --bs=4k --size=256k --rw=randread --iodepth=4 --time_based --runtime=300 \
+         --endpoint_timeout=250",
+        service.job()
+    );
+    let child = place.start(&line);
+    under_way(&child);
+    service.server().freeze();
+    signal(&child, "INT");
+    // Much less than the timeout, and much more than a busy machine needs.
+    let ran = end(child, LONG);
+    assert!(ran.out.contains("IOPS="), "{ran:?}");
+}

@@ -1,0 +1,90 @@
+//! Engines that connect to servers with storage, on real servers: `body` has the tests that all engines share, and each
+//! engine has a module that starts its servers.
+
+#![allow(dead_code, unused_macros, unused_imports, reason = "the engines that use it follow")]
+
+mod body;
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::fiord::{Place, signal};
+
+/// A server. It ends when this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Server(Child);
+
+impl Server {
+    /// Starts a server, and waits until it answers. `None`, with a message: the program is not installed.
+    #[track_caller]
+    pub(crate) fn start(command: &mut Command, answers: impl Fn() -> bool) -> Option<Self> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let started =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let Ok(child) = started else {
+            eprintln!("skipped: {name} is not installed");
+            return None;
+        };
+        let mut server = Server(child);
+        let until = Instant::now() + Duration::from_secs(60);
+        while !answers() {
+            if let Some(status) = server.0.try_wait().unwrap() {
+                panic!("{name} ended: {status}: {command:?}");
+            }
+            assert!(Instant::now() < until, "{name} does not answer");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Some(server)
+    }
+
+    /// Kills the server, and waits until it has ended.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+
+    /// Stops the server, which keeps its connections and answers no more.
+    pub(crate) fn freeze(&self) {
+        signal(&self.0, "STOP");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A port of the loopback interface that nothing listened on a moment ago.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Whether something listens on a port of the loopback interface.
+pub(crate) fn listens(port: u16) -> bool {
+    std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+}
+
+/// A server with one target, for the tests that all engines share.
+pub(crate) trait Service: Sized {
+    /// Whether a request without an answer fails after `endpoint_timeout`.
+    const HAS_TIMEOUT: bool = true;
+
+    /// Starts the server, with its files below the place. The target has [`body::SIZE`] bytes, or grows. `None`, with a
+    /// message: the server is not installed.
+    fn start(place: &Place) -> Option<Self>;
+
+    /// The options of a job on the target: `ioengine` and what names the target.
+    fn job(&self) -> String;
+
+    /// The options of a job whose server does not exist.
+    fn nowhere(&self) -> String;
+
+    /// The first bytes of the target, read with another client. Jobs wrote them in blocks of `block` bytes. `None`, with a
+    /// message: the client is not installed.
+    fn contents(&self, place: &Place, block: usize, len: usize) -> Option<Vec<u8>>;
+
+    /// The process that serves the target.
+    fn server(&mut self) -> &mut Server;
+}

@@ -1,0 +1,10 @@
+//! The options of `nbd`.
+
+use super::EndpointPlan;
+
+/// The options of a job with `ioengine=nbd`. The address is the URI of the export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NbdPlan {
+    /// Where the job connects to.
+    pub endpoint: EndpointPlan,
+}
