@@ -107,9 +107,9 @@ fn the_address_of_a_server_is_not_looked_up_as_a_path() {
         errors.into_iter().map(|error| error.what).collect()
     };
     let job = "--name=a --rw=write --filename=/dev/server";
-    let nbd = "job `a`: engine `nbd` is not supported yet";
-    assert_eq!(errors(&format!("{job} --ioengine=nbd --size=1m")), [nbd]);
-    let found = errors(&format!("{job} --ioengine=nbd"));
+    let hdfs = "job `a`: engine `libhdfs` is not supported yet";
+    assert_eq!(errors(&format!("{job} --ioengine=libhdfs --size=1m")), [hdfs]);
+    let found = errors(&format!("{job} --ioengine=libhdfs"));
     assert!(found[1].contains("only the server knows the size"), "{found:?}");
     // An engine that works on devices.
     let found = errors(&format!("{job} --ioengine=mtd --size=1m"));
