@@ -12,7 +12,7 @@ use crate::{EngineConfig, FreeSlot, Op, OpKind, Outcome, Slot};
 /// How long an engine that waits for a server sleeps at most before it looks at the clock and whether the job must stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
-/// How long an engine waits for answers after its job was told to stop, ns.
+/// How long an engine waits for answers after its job must stop, ns.
 pub(crate) const GRACE: u64 = 1_000_000_000;
 
 /// The requests of a job, by the slots of their ops.
@@ -93,7 +93,7 @@ impl Requests {
         (now.saturating_sub(began) >= self.timeout.0).then_some(slot)
     }
 
-    /// Whether the engine must give up its requests, because the job was told to stop some time ago.
+    /// Whether the engine must give up its requests, because the job had to stop at least [`GRACE`] ago.
     pub(crate) fn must_give_up(&mut self, is_stopped: bool, now: u64) -> bool {
         is_stopped && now.saturating_sub(*self.stopped.get_or_insert(now)) >= GRACE
     }
