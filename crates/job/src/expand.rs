@@ -21,8 +21,12 @@ pub fn name(raw: &RawOption, loader: &dyn Loader) -> RawOption {
     raw
 }
 
+/// The words about the host of a run on many hosts, without the `$`. fio does not have them.
+pub const HOST_WORDS: [&str; 3] = ["host", "rank", "ranks"];
+
 /// Expands `${VAR}` (to nothing if it is unset), then `$pagesize`, `$mb_memory` and `$ncpus`, then `$host`, `$rank` and
 /// `$ranks`, which fio does not have. These three end where a letter or digit would follow: `$hostname` stays unchanged.
+/// In braces (`${ranks}m`) they can be in front of letters. A variable of the environment with such a name comes first.
 ///
 /// As fio documents, arithmetic with these words needs no parentheses: if the text contains one of
 /// them and the result consists only of numbers and operators, it is evaluated (`8*$mb_memory`).
@@ -57,30 +61,34 @@ pub fn expand(text: &str, variables: bool, loader: &dyn Loader) -> String {
 /// Expands `${VAR}` only, so that another host can expand the words about itself. `None` if the text has no such words.
 pub fn text_for_hosts(text: &str, variables: bool, loader: &dyn Loader) -> Option<String> {
     let out = if variables { environment(text, loader) } else { text.to_string() };
-    let words = ["$pagesize", "$mb_memory", "$ncpus", "$host", "$rank"];
+    let words = ["$pagesize", "$mb_memory", "$ncpus", "$host", "$rank", "${host}", "${rank"];
     words.iter().any(|word| out.contains(word)).then_some(out)
 }
 
-/// Expands `$host`, `$rank` and `$ranks`. Returns whether a number is among them.
+/// Expands `$host`, `$rank` and `$ranks`, with or without braces. Returns whether a number is among them.
 fn put_host(out: &mut String, loader: &dyn Loader) -> bool {
-    if !out.contains("$host") && !out.contains("$rank") {
+    if !["$host", "$rank", "${host}", "${rank"].iter().any(|word| out.contains(word)) {
         return false;
     }
     let host = loader.host();
-    let words = [
-        ("$host", host.name),
-        ("$rank", host.rank.to_string()),
-        ("$ranks", host.ranks.to_string()),
-    ];
+    let [name, rank, ranks] = HOST_WORDS;
+    let words = [(name, host.name), (rank, host.rank.to_string()), (ranks, host.ranks.to_string())];
     let mut numbers = false;
     let text = std::mem::take(out);
     let mut rest = text.as_str();
     while let Some(at) = rest.find('$') {
         let word = &rest[at..];
-        let letters = word[1..].find(|c: char| !c.is_ascii_alphanumeric());
-        let (word, behind) = word.split_at(letters.map_or(word.len(), |length| length + 1));
-        let found = words.iter().find(|(name, _)| *name == word);
-        numbers |= found.is_some_and(|(name, _)| *name != "$host");
+        let end = match word[1..].starts_with('{') {
+            true => word.find('}').map_or(2, |end| end + 1),
+            false => {
+                let letters = word[1..].find(|c: char| !c.is_ascii_alphanumeric());
+                letters.map_or(word.len(), |length| length + 1)
+            }
+        };
+        let (word, behind) = word.split_at(end);
+        let bare = word[1..].strip_prefix('{').and_then(|word| word.strip_suffix('}'));
+        let found = words.iter().find(|(this, _)| *this == bare.unwrap_or(&word[1..]));
+        numbers |= found.is_some_and(|(this, _)| *this != name);
         out.push_str(&rest[..at]);
         out.push_str(found.map_or(word, |(_, value)| value));
         rest = behind;
@@ -105,6 +113,7 @@ pub fn unset(text: &str, loader: &dyn Loader) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     walk(text, |part| {
         if let Part::Variable(name) = part
+            && !HOST_WORDS.contains(&name)
             && loader.variable(name).is_none_or(|v| v.is_empty())
             && !names.iter().any(|n| n == name)
         {
@@ -118,7 +127,14 @@ fn environment(text: &str, loader: &dyn Loader) -> String {
     let mut out = String::with_capacity(text.len());
     walk(text, |part| match part {
         Part::Text(text) => out.push_str(text),
-        Part::Variable(name) => out.push_str(&loader.variable(name).unwrap_or_default()),
+        Part::Variable(name) => match loader.variable(name) {
+            Some(value) => out.push_str(&value),
+            // A word about the host, which is expanded later.
+            None if HOST_WORDS.contains(&name) => {
+                out.extend(["${", name, "}"]);
+            }
+            None => {}
+        },
     });
     out
 }
@@ -182,10 +198,19 @@ mod tests {
         assert_eq!(expanded("$hostname $ranks2 $$rank ${rank $"), "$hostname $ranks2 $2 ${rank $");
         assert_eq!(expanded("$rank*4096"), "8192");
         assert_eq!(expanded("($rank*1g)"), "(2*1g)");
+        // Braces end a word.
+        assert_eq!(expanded("${ranks}m-${host}x${rank}"), "12m-n-02x2");
+        assert_eq!(expanded("${rank}*4096"), "8192");
+        assert_eq!(expand("${ranks}m", false, &third), "12m");
+        let mut of_user = Memory::default();
+        of_user.variables.push(("host".into(), "mine".into()));
+        assert_eq!(expand("${host} $host", true, &Third(of_user)), "mine n-02");
+        assert!(unset("${host}${rank}${ranks}", &third).is_empty());
         // A name is no arithmetic.
         assert_eq!(expanded("$host"), "n-02");
         let kept = |text: &str| text_for_hosts(text, true, &third);
         assert_eq!(kept("/$host/${NONE}x").as_deref(), Some("/$host/x"));
+        assert_eq!(kept("${ranks}m").as_deref(), Some("${ranks}m"));
         assert_eq!(kept("$jobnum"), None);
         assert_eq!(expand("$host $rank/$ranks", true, &Memory::default()), "localhost 0/1");
     }
