@@ -71,6 +71,12 @@ pub enum TlsError {
     /// The peer does not speak TLS.
     #[error("the peer does not speak TLS. To fix: use fiord with keys on both sides")]
     NotTls,
+    /// The peer begins TLS, but not in a way that can be understood.
+    #[error(
+        "the peer's first TLS message is malformed ({0}); it is not fiord, or the network changed it. Only TLS 1.3 with keys \
+         on both sides is understood"
+    )]
+    Malformed(Error),
     /// The peer violates the protocol, or a key is wrong.
     #[error("TLS failed: {0}")]
     Other(Error),
@@ -269,7 +275,16 @@ impl TlsChannel {
             Error::AlertReceived(Alert::UnsupportedCertificate | Alert::HandshakeFailure)
             | Error::PeerIncompatible(_)
             | Error::NoCertificatesPresented => TlsError::NotFiord,
-            Error::InvalidMessage(_) if self.is_handshaking() => TlsError::NotTls,
+            // The first byte was that of TLS.
+            Error::InvalidMessage(_)
+            | Error::PeerMisbehaved(_)
+            | Error::InappropriateMessage { .. }
+            | Error::InappropriateHandshakeMessage { .. }
+            | Error::PeerSentOversizedRecord
+                if self.is_handshaking() =>
+            {
+                TlsError::Malformed(error)
+            }
             _ => TlsError::Other(error),
         }
     }
@@ -484,9 +499,20 @@ mod tests {
         assert_eq!(client.receive(b"\x16", &mut nothing), Err(TlsError::NoKeys));
         assert_eq!(server.receive(b"GET / HTTP/1.1\r\n\r\n", &mut nothing), Err(TlsError::NotTls));
         let (_, mut server) = pair(&KeyRoom::new("other2"), true, true);
-        let record = b"\x16\x03\x01\x00\x05hello";
-        let error = server.receive(record, &mut nothing).unwrap_err();
-        assert!(matches!(error, TlsError::NotTls | TlsError::Other(_)), "{error:?}");
+        // A record of TLS whose content is none, or has no end.
+        let records: [&[u8]; 4] = [
+            b"\x16\x03\x01\x00\x05hello",
+            b"\x16\x03\x01\x00\x05\x01\0\0\x01\0",
+            b"\x16\x03\x01\xff\xff",
+            b"\x15\x03\x03\x00\x01\x00",
+        ];
+        let error = server.receive(records[0], &mut nothing).unwrap_err();
+        assert!(error.to_string().contains("first TLS message is malformed"), "{error}");
+        for record in &records[1..] {
+            let (_, mut server) = pair(&KeyRoom::new("other3"), true, true);
+            let error = server.receive(record, &mut nothing).unwrap_err();
+            assert!(matches!(error, TlsError::Malformed(_)), "{record:?} {error:?}");
+        }
         assert!(nothing.is_empty());
     }
 

@@ -15,7 +15,7 @@ use super::endpoint::{BadEndpoint, Endpoint};
 use super::wire::Wire;
 
 /// How many connections the kernel keeps until they are accepted.
-const BACKLOG: i32 = 128;
+const BACKLOG: i32 = 512;
 
 /// Why nothing listens.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

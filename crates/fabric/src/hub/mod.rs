@@ -49,7 +49,11 @@ use wire::Wire;
 /// sshd refuses some connections if too many have not authenticated yet.
 pub const MOST_CONNECTING: usize = 64;
 
-/// How long a connection may take, and how long a peer that made one may be silent.
+/// How many peers that made a connection may not have spoken yet. If another one comes, one of them is lost that had the
+/// time to speak.
+pub const MOST_STRANGERS: usize = 1024;
+
+/// How long a connection may take, and how long a peer that made one may take until its first message is complete.
 const CONNECT_LIMIT: Nanos = Nanos::from_secs(10);
 
 /// A process that has not spoken for this long no longer counts as connecting, so that the next one can start.
@@ -106,7 +110,10 @@ enum Freshness {
     /// Its process was started. After the time other processes may start.
     Started,
     /// It made the connection and has not spoken. After the time it is lost.
-    Accepted,
+    Accepted {
+        /// The address of its machine.
+        from: String,
+    },
 }
 
 /// Wakes [`Hub::receive`](Fabric::receive) from any thread.
@@ -217,7 +224,9 @@ impl Hub {
     /// Accepts connections. Each is a new peer, whose first arrival is [`Happening::Joined`]. Returns the endpoint with the
     /// port that the kernel chose for port 0. A Unix socket is removed when the hub is dropped.
     ///
-    /// A peer that says nothing for 10 s is lost.
+    /// A peer whose first message is not complete within 10 s is lost. If [`MOST_STRANGERS`] have not spoken, the oldest one
+    /// of the machine that has most of them is lost after a second, so a peer that speaks waits at most so long for others
+    /// that do not.
     ///
     /// # Errors
     /// The name has no address, the address is not one of this machine, or another program listens there.
@@ -297,14 +306,21 @@ impl Hub {
 
     /// Reports that a peer is lost.
     fn lose(&mut self, peer: HostIndex, loss: Loss) {
-        let Some(mut link) = self.take(peer) else { return };
+        if let Some(link) = self.lose_from_lists(peer, loss.clone()) {
+            self.closing.push(link.abandon(&loss, now()));
+        }
+    }
+
+    /// Reports that a peer is lost. The caller ends its connection.
+    fn lose_from_lists(&mut self, peer: HostIndex, loss: Loss) -> Option<HostLink> {
+        let mut link = self.take(peer)?;
         let at = now();
         if let Some(peer_name) = link.joined() {
             let what = Happening::Joined { peer: peer_name };
             self.changes.push_back(Arrival { from: peer, at, what });
         }
-        self.closing.push(link.abandon(&loss, at));
         self.changes.push_back(Arrival { from: peer, at, what: Happening::Lost(loss) });
+        Some(link)
     }
 }
 
@@ -402,27 +418,45 @@ mod tests {
     }
 
     #[test]
-    fn silent_peers_hold_no_more_than_their_places_and_for_a_limited_time() {
+    fn silent_peers_keep_no_other_from_speaking() {
         let mut hub = Hub::new().unwrap();
         let address = listen(&mut hub, "127.0.0.1,0").to_string();
-        let connect = || TcpStream::connect(&address).unwrap();
-        let mut streams: Vec<_> = (0..MOST_CONNECTING + 2).map(|_| connect()).collect();
-        for _ in 0..MOST_CONNECTING {
+        let mut streams = Vec::new();
+        let age = |hub: &mut Hub, left: Nanos| {
+            let until = now().saturating_add(left);
+            hub.fresh.values_mut().for_each(|fresh| fresh.0 = until);
+        };
+        for _ in 0..MOST_STRANGERS {
+            streams.push(TcpStream::connect(&address).unwrap());
             assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
+            age(&mut hub, LIMIT);
         }
+        // They may still speak, so the next one waits. Later they had their time.
+        let mut early = TcpStream::connect(&address).unwrap();
+        early.write_all(b"FIRD\x01\0\x01\0\0\0\0\0").unwrap();
         assert_eq!(hub.receive(now().saturating_add(Nanos::from_millis(50))), None);
-        // One speaks, and the next can join.
-        streams[3].write_all(b"FIRD\x01\0\x01\0\0\0\0\0").unwrap();
-        assert_eq!(next(&mut hub).what, Happening::Message(Vec::new()));
-        assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
-        // The time of another one is up.
-        hub.fresh.get_mut(&HostIndex(7)).unwrap().0 = Nanos::ZERO;
+        age(&mut hub, CONNECT_LIMIT.saturating_sub(Nanos::from_secs(2)));
+        for _ in 0..2 {
+            let mut client = TcpStream::connect(&address).unwrap();
+            client.write_all(b"FIRD\x01\0\x01\0\0\0\0\0").unwrap();
+            let mut arrivals = std::iter::from_fn(|| Some(next(&mut hub)));
+            let spoke = arrivals.find(|one| one.what == Happening::Message(Vec::new()));
+            assert!(spoke.is_some());
+            streams.push(client);
+        }
+        assert!(hub.fresh.len() <= MOST_STRANGERS);
+        assert!(!hub.links.contains_key(&HostIndex(0)));
+        // The time of one is up.
+        age(&mut hub, LIMIT);
+        let (last, fresh) = hub.fresh.iter_mut().next_back().unwrap();
+        let last = *last;
+        fresh.0 = Nanos::ZERO;
         let Arrival { from, what: Happening::Lost(loss), .. } = next(&mut hub) else {
             panic!("not lost")
         };
-        assert_eq!(from, HostIndex(7));
-        assert_eq!(loss.to_string(), "the connection ended: the peer said nothing for 10 s");
-        assert!(matches!(next(&mut hub).what, Happening::Joined { .. }));
+        assert_eq!(from, last);
+        let why = "the connection ended: its first message was not complete after 10 s";
+        assert_eq!(loss.to_string(), why);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One turn of the hub: it waits until a stream is ready or a time has come, and does what can be done.
 
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +13,9 @@ use super::connecting::Attempted;
 use super::link::{FromLink, HostLink};
 use super::process::AgentProcess;
 use super::wire::Wire;
-use super::{Approach, CONNECT_LIMIT, Freshness, Hub, MOST_CONNECTING, PROCESS_TURN, now};
+use super::{
+    Approach, CONNECT_LIMIT, Freshness, Hub, MOST_CONNECTING, MOST_STRANGERS, PROCESS_TURN, now,
+};
 use crate::contract::{Arrival, Happening, Loss};
 
 /// Time between two looks at processes that are about to end.
@@ -26,6 +29,12 @@ const SLACK: Nanos = Nanos::from_millis(500);
 
 /// Time without accepting after it failed, for example because too many files are open.
 const ACCEPT_PAUSE: Nanos = Nanos::from_millis(200);
+
+/// A peer that made a connection has this long until another one can take its place.
+const PROMPT: Nanos = Nanos::from_secs(1);
+
+/// How many connections are accepted before the peers get their turn.
+const ACCEPTS: usize = 64;
 
 /// Marks the standard error of a peer's process in [`Hub::inputs`].
 const ERRORS: u64 = 1 << 32;
@@ -106,7 +115,7 @@ impl Hub {
         if let Some(signals) = self.signals {
             add(signals.fd().as_raw_fd(), Readiness::Readable, Waits::Signals);
         }
-        if self.accepts() && now() >= self.accepts_from {
+        if now() >= self.accepts_from {
             for (index, listener) in self.listeners.iter().enumerate() {
                 add(listener.fd(), Readiness::Readable, Waits::Listener(index));
             }
@@ -123,12 +132,6 @@ impl Hub {
             }
         }
         (entries, whose)
-    }
-
-    /// Whether another connection can be accepted.
-    fn accepts(&self) -> bool {
-        let silent = |(_, why): &&(Nanos, Freshness)| matches!(why, Freshness::Accepted);
-        self.fresh.values().filter(silent).count() < MOST_CONNECTING
     }
 
     /// The next time at which something is to be done without an event.
@@ -232,7 +235,7 @@ impl Hub {
 
     /// Begins to make connections that wait for their turn.
     fn begin_waiting(&mut self) {
-        let making = |(_, why): &&(Nanos, Freshness)| !matches!(why, Freshness::Accepted);
+        let making = |(_, why): &&(Nanos, Freshness)| !matches!(why, Freshness::Accepted { .. });
         let mut count = self.fresh.values().filter(making).count();
         while count < MOST_CONNECTING
             && let Some((peer, approach)) = self.waiting.pop_front()
@@ -276,24 +279,65 @@ impl Hub {
 
     /// Accepts the connections that wait.
     fn accept(&mut self, index: usize) {
-        while self.accepts() {
+        for _ in 0..ACCEPTS {
+            if !self.has_room() && !self.make_room() {
+                self.accepts_from = now().saturating_add(ACCEPT_PAUSE);
+                return;
+            }
             match self.listeners[index].accept() {
                 Ok((wire, name)) => {
                     // Without random numbers there is no encryption, and the connection ends here.
                     let Ok(seal) = self.seal(&wire, true) else { continue };
+                    // The port differs between the connections of one machine.
+                    let machine = name.rsplit_once(':').map_or("", |(machine, _)| machine);
+                    let from = machine.to_owned();
                     let peer = self.add(HostLink::accepted(wire, seal, name));
                     let until = now().saturating_add(CONNECT_LIMIT);
-                    self.fresh.insert(peer, (until, Freshness::Accepted));
+                    self.fresh.insert(peer, (until, Freshness::Accepted { from }));
                     self.ready.push_back(peer);
                     self.watch(peer);
                 }
                 Err(error) if error.errno == Errno::EAGAIN => return,
+                // Too many files are open, for example.
                 Err(_) => {
+                    self.make_room();
                     self.accepts_from = now().saturating_add(ACCEPT_PAUSE);
                     return;
                 }
             }
         }
+    }
+
+    /// The peers that made their connections and have not spoken, until when they may do so, and their machines.
+    fn strangers(&self) -> impl Iterator<Item = (HostIndex, Nanos, &str)> {
+        self.fresh.iter().filter_map(|(peer, (until, why))| match why {
+            Freshness::Accepted { from } => Some((*peer, *until, from.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Whether one more peer may be silent.
+    fn has_room(&self) -> bool {
+        self.strangers().count() < MOST_STRANGERS
+    }
+
+    /// Ends the connection of a peer that has said nothing. It is the oldest one of the machine that has most of them, so
+    /// that whoever makes many connections gets in the way of others as little as possible. Returns false if all of them
+    /// are so new that they may still speak: the ranks of a job connect all at once.
+    fn make_room(&mut self) -> bool {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        self.strangers().for_each(|(_, _, from)| *counts.entry(from).or_default() += 1);
+        let busiest = counts.iter().max_by_key(|(_, count)| **count).map(|(from, _)| *from);
+        let of_busiest = self.strangers().filter(|(_, _, from)| busiest == Some(*from));
+        let oldest = of_busiest.min_by_key(|(peer, until, _)| (*until, *peer));
+        let Some((peer, until, _)) = oldest else { return false };
+        if until > now().saturating_add(CONNECT_LIMIT).saturating_sub(PROMPT) {
+            return false;
+        }
+        let said = format!("it said nothing for {} s, and others wait", PROMPT.as_secs());
+        // Nothing waits for this peer to close its end, which would keep a descriptor.
+        drop(self.lose_from_lists(peer, Loss::Closed { said }));
+        true
     }
 
     /// Ends what took too long.
@@ -308,8 +352,9 @@ impl Hub {
         for peer in late {
             match self.fresh.remove(&peer) {
                 Some((_, Freshness::Connecting(attempt))) => self.lose(peer, attempt.too_late()),
-                Some((_, Freshness::Accepted)) => {
-                    let said = format!("the peer said nothing for {} s", CONNECT_LIMIT.as_secs());
+                Some((_, Freshness::Accepted { .. })) => {
+                    let limit = CONNECT_LIMIT.as_secs();
+                    let said = format!("its first message was not complete after {limit} s");
                     self.lose(peer, Loss::Closed { said });
                 }
                 Some((_, Freshness::Started)) | None => {}
