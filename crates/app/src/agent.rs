@@ -137,6 +137,15 @@ pub enum AgentNotice {
         /// Who it is, and where.
         holder: String,
     },
+    /// A check of jobs hangs, and its coordinator is gone. The agent serves other coordinators.
+    #[error(
+        "the check of the jobs of {holder} hangs, and was left behind. To fix: look whether a file that they read is a pipe, \
+         or is on a file system that does not answer"
+    )]
+    LeftBehind {
+        /// Who it is, and where.
+        holder: String,
+    },
     /// The coordinator has disappeared. Its jobs are stopped.
     #[error("lost {holder}: {why}; its jobs end, and the files that they created are removed")]
     Lost {

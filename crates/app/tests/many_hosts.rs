@@ -8,13 +8,13 @@ use std::thread::JoinHandle;
 use fiord_app::RunEnd;
 use fiord_app::agent::{AgentEnd, AgentSettings, AgentWords, PATIENCE, serve};
 use fiord_fabric::conductor::{HostOrder, HostsEvent, KeptPart, RunOrder};
-use fiord_fabric::drive::{HostsOutside, drive};
+use fiord_fabric::drive::{HostsOutside, LogPart, drive};
 use fiord_fabric::hub::{Endpoint, Hub};
 use fiord_fabric::message::JobOrder;
 use fiord_fabric::outcome::{HostStage, HostsOutcome};
 use fiord_fabric::policy::HostPolicy;
 use fiord_sys::clock;
-use fiord_types::{Bytes, Dir, HostIndex, Nanos};
+use fiord_types::{Dir, Nanos};
 
 /// A directory that disappears with the test.
 struct Directory(PathBuf);
@@ -104,7 +104,9 @@ impl HostsOutside for Limit {
             self.stages.push(stage);
         }
     }
-    fn log(&mut self, _: HostIndex, _: &str, _: Bytes, _: &[u8], _: bool) {}
+    fn log(&mut self, part: LogPart<'_>) {
+        panic!("these jobs have no such log: {part:?}");
+    }
     fn keep(&mut self, part: KeptPart) {
         panic!("these jobs have no such file: {part:?}");
     }

@@ -179,7 +179,9 @@ impl HostsConductor {
                 return self.finish();
             }
             HostsRequest::Kept { host, number, failed } => {
-                if self.hosts.get(host.get()).is_some_and(|state| state.open) {
+                if let Some(state) = self.hosts.get_mut(host.get()).filter(|state| state.open) {
+                    state.unwritten_logs = state.unwritten_logs.saturating_sub(1);
+                    state.is_answered(self.now);
                     self.send(host, &ToHost::Kept { number, failed });
                 }
                 return;

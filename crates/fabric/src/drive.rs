@@ -8,7 +8,7 @@ use fiord_types::{Bytes, HostIndex, Nanos};
 
 use crate::conductor::{HostsAction, HostsConductor, HostsEvent, HostsRequest, KeptPart, RunOrder};
 use crate::contract::Fabric;
-use crate::message::{ToHost, encode};
+use crate::message::{KeepNumber, ToHost, encode};
 use crate::outcome::HostsOutcome;
 
 /// The coordinator's surroundings. The calls come from the thread that also sends the heartbeats: a call that blocks for
@@ -27,12 +27,30 @@ pub trait HostsOutside {
     fn event(&mut self, event: HostsEvent);
 
     /// A part of a log has arrived. The parts of a log arrive in order. The name is the host's word: it must not become a
-    /// path unless it is one that the jobs' own options name.
-    fn log(&mut self, host: HostIndex, name: &str, offset: Bytes, bytes: &[u8], last: bool);
+    /// path unless it is one that the jobs' own options name. After the last part, [`HostsOutside::request`] returns
+    /// [`HostsRequest::Kept`]; the host keeps its own copy until then.
+    fn log(&mut self, part: LogPart<'_>);
 
     /// A part of a file has arrived that the host waits for: [`HostsOutside::request`] returns [`HostsRequest::Kept`] when it
     /// is durable. The caller of [`drive`] makes [`Fabric::receive`] return then.
     fn keep(&mut self, part: KeptPart);
+}
+
+/// A part of a log of a host.
+#[derive(Debug, Clone, Copy)]
+pub struct LogPart<'a> {
+    /// The host.
+    pub host: HostIndex,
+    /// The name that the host gave.
+    pub name: &'a str,
+    /// The number of the log, for the answer.
+    pub number: KeepNumber,
+    /// Where the part begins.
+    pub offset: Bytes,
+    /// The part.
+    pub bytes: &'a [u8],
+    /// The log ends with this part.
+    pub last: bool,
 }
 
 /// Runs the jobs of an order on the hosts that the peers of a fabric are, and returns when all have ended, are lost, or
@@ -88,8 +106,8 @@ fn act(
         HostsAction::Abandon { host } => fabric.abandon(host),
         HostsAction::Event(event) => outside.event(event),
         HostsAction::Keep(part) => outside.keep(part),
-        HostsAction::Log { host, name, offset, bytes, last } => {
-            outside.log(host, &name, offset, &bytes, last);
+        HostsAction::Log { host, name, number, offset, bytes, last } => {
+            outside.log(LogPart { host, name: &name, number, offset, bytes: &bytes, last });
         }
     }
 }

@@ -20,7 +20,11 @@ pub const STOP_LIMIT: Nanos = Nanos::from_secs(5);
 /// How long a host may do no I/O after all other hosts have ended. A run on one host waits as long for a job that hangs.
 pub const HANG_LIMIT: Nanos = Nanos::from_secs(300);
 
-/// How long a host may do no I/O after another host has ended until the coordinator names it.
+/// How long a host may check its jobs after another host has checked them. Reading a trace takes hosts of one kind about the
+/// same time, so a host that needs much longer hangs.
+pub const CHECK_LIMIT: Nanos = Nanos::from_secs(60);
+
+/// How long a host may do nothing after another host has gone on until the coordinator names it.
 pub const HANG_NOTICE: Nanos = Nanos::from_secs(10);
 
 /// Time between two progress events of a host if the user wants none. They tell the coordinator whether the host does I/O.

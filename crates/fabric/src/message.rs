@@ -18,7 +18,8 @@
 //! ([`limits`](crate::limits)). Probes can arrive at any time. The coordinator can send [`ToHost::Stop`] at any time.
 //!
 //! From the layout on, a host sends parts of the files that must survive its crash ([`FromHost::Keep`]). The coordinator
-//! answers with [`ToHost::Kept`] when a part is on its disk; a host waits for the answer before it goes on.
+//! answers with [`ToHost::Kept`] when a part is on its disk; a host waits for the answer before it goes on. It answers in the
+//! same way to the last part of a log, and the host removes its own copy then.
 
 use std::num::{NonZeroU16, NonZeroU32};
 
@@ -72,9 +73,9 @@ pub enum ToHost {
         /// The file name as on a run without hosts: `local-JOB-INDEX-verify.state`.
         name: String,
     },
-    /// A part of a file is on the disk of the coordinator, or could not be written.
+    /// A part of a file or a complete log is on the disk of the coordinator, or could not be written.
     Kept {
-        /// The number of the part.
+        /// The number of the part or of the log.
         number: KeepNumber,
         /// Why it could not be written. `None`: it is durable.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +142,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The number of a part of a file that the coordinator keeps. Each host counts its own parts.
+/// The number of a part of a file that the coordinator keeps, or of a log. Each host counts its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KeepNumber(pub u64);
 
@@ -226,10 +227,12 @@ pub enum FromHost {
     },
     /// The report of this host alone, with its findings.
     Report(Box<Report>),
-    /// A part of a log that a job wrote. The bytes follow the JSON.
+    /// A part of a log that a job wrote. The bytes follow the JSON. [`ToHost::Kept`] answers the last part.
     Log {
         /// The name of the log, as the options of the job give it.
         name: String,
+        /// The number of the log, which all its parts have. Logs and parts of other files are counted together.
+        number: KeepNumber,
         /// Where in the log the part begins.
         offset: Bytes,
         /// The log ends with this part.

@@ -9,6 +9,7 @@ mod trigger;
 mod user_side;
 mod view;
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::sync::mpsc;
 use std::thread;
@@ -214,6 +215,7 @@ fn coordinate(
     let mut logs = FetchedLogs::of(&run.order);
     let mut trigger = LocalTrigger::new(general, run.order.hosts.len());
     let answers = Answers::waking(waker);
+    let mut failed_logs = HashMap::new();
     thread::scope(|scope| {
         let (parts, arriving) = mpsc::channel();
         let finish = console.end_wish();
@@ -221,10 +223,11 @@ fn coordinate(
             UserSide::new(signals, general, parts, answers.clone(), finish);
         // Both receivers end when the driver's thread drops their senders.
         let mut kept = KeptFiles::of(&run.order, general.aux_path.as_deref());
+        let kept_answers = answers.clone();
         scope.spawn(move || {
             for part in arriving {
                 let failed = kept.keep(&part).err().map(|error| error.to_string());
-                answers.add(&part, failed);
+                kept_answers.add(part.host, part.number, failed);
             }
         });
         let driver = scope.spawn(move || drive(&mut *fabric, &run.order, &mut user_side));
@@ -236,9 +239,13 @@ fn coordinate(
                 }
                 HandedOver::Fired => trigger.fired(),
                 HandedOver::Complaint(complaint) => report(complaint),
-                HandedOver::Log { host, name, offset, bytes, last } => {
+                HandedOver::Log { host, name, number, offset, bytes, last } => {
                     if let Err(error) = logs.part(host, &name, offset, &bytes, last) {
                         console.log_failed(&error);
+                        failed_logs.insert((host, number), error.to_string());
+                    }
+                    if last {
+                        answers.add(host, number, failed_logs.remove(&(host, number)));
                     }
                 }
             }

@@ -7,11 +7,13 @@ use fiord_sys::file::FileGuard;
 use fiord_sys::process::{self, CommandOutput, Kill, ProcessEnding};
 
 use crate::error::{JobError, Stage};
+use crate::events::CommandTime;
 
 /// The file for the output of a job's command: `jobname.prerun.txt` in `aux_path`.
-pub(crate) fn output_path(aux_path: &Path, job: &str, when: &str) -> PathBuf {
+#[must_use]
+pub fn command_output(aux_path: &Path, job: &str, when: CommandTime) -> PathBuf {
     // A job may be called `read/seq`, but its file is in the same directory as the others.
-    let name = format!("{}.{when}.txt", job.replace('/', "_"));
+    let name = format!("{}.{}.txt", job.replace('/', "_"), when.word());
     // Show the path without `./`, as a user would type it.
     if aux_path == Path::new(".") { PathBuf::from(name) } else { aux_path.join(name) }
 }
@@ -81,9 +83,10 @@ mod tests {
     fn output_goes_to_a_file_and_failure_is_an_error() {
         let dir = std::env::temp_dir().join(format!("fiord-command-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        let path = output_path(&dir, "a/b", "prerun");
+        let path = command_output(&dir, "a/b", CommandTime::Prerun);
         assert!(path.ends_with("a_b.prerun.txt"));
-        assert_eq!(output_path(Path::new("."), "a", "prerun"), Path::new("a.prerun.txt"));
+        let path_here = command_output(Path::new("."), "a", CommandTime::Prerun);
+        assert_eq!(path_here, Path::new("a.prerun.txt"));
         let go_on = || Stop::No;
         run("echo hello", Stage::ExecPrerun, &path, &go_on).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "hello\n");

@@ -227,8 +227,7 @@ fn stop(run: &Run, stopped: bool) -> Stop {
 }
 
 fn announce(run: &Run, index: usize, sender: &Sender<Message>, when: CommandTime) -> PathBuf {
-    let output =
-        command::output_path(&run.aux_path, &run.plan.jobs[index].identity.name, when.word());
+    let output = command::command_output(&run.aux_path, &run.plan.jobs[index].identity.name, when);
     send(sender, Message::Command { index, when, output: output.clone() });
     output
 }

@@ -97,6 +97,7 @@ mod verify_states;
 mod worker;
 mod zones;
 
+pub use command::command_output;
 pub use conductor::{
     Interrupt, Interrupts, NoInterrupts, RunOptions, RunResult, StartGate, Trigger, run,
 };

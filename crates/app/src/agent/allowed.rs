@@ -82,13 +82,17 @@ impl<'a> AllowedFacts<'a> {
     /// The job and the option that a path comes from.
     fn origin(&self, path: &Path) -> (String, String) {
         let shown = path.to_string_lossy();
-        for job in self.jobs {
-            let names = |text: &Option<String>| {
-                text.as_ref().is_some_and(|text| !text.is_empty() && shown.contains(text.as_str()))
-            };
-            if let Some(setting) = job.settings.iter().find(|setting| names(&setting.text)) {
-                return (job.name.clone(), setting.def.name.to_owned());
-            }
+        let length = |text: &Option<String>| {
+            text.as_ref().filter(|text| shown.contains(text.as_str())).map_or(0, String::len)
+        };
+        let settings = self.jobs.iter().flat_map(|job| {
+            job.settings.iter().map(move |setting| (length(&setting.text), job, setting))
+        });
+        // A short text, such as the name of a job, is in a path by chance.
+        let longest =
+            settings.filter(|(length, ..)| *length > 0).max_by_key(|(length, ..)| *length);
+        if let Some((_, job, setting)) = longest {
+            return (job.name.clone(), setting.def.name.to_owned());
         }
         let job = self.jobs.first().map(|job| job.name.clone()).unwrap_or_default();
         (job, "filename".to_owned())

@@ -12,7 +12,7 @@ use fiord_sys::{clock, signal};
 use fiord_types::{Bytes, HostIndex, Nanos, program};
 
 use super::facts::host_facts;
-use super::orders::Orders;
+use super::orders::{OrderStage, Orders};
 use super::outbox::Outbox;
 use super::work::OrderTask;
 use super::{AgentEnd, AgentNotice, AgentSettings};
@@ -21,8 +21,11 @@ use super::{AgentEnd, AgentNotice, AgentSettings};
 const GREETING: Nanos = Nanos::from_secs(10);
 /// How long jobs without a coordinator may take to end before they are left behind.
 const GRACE: Nanos = Nanos::from_millis(800);
-/// How long an agent that ends waits for a run that does not: its process ends with it.
+/// How long an agent waits for an order that does not end after its coordinator is gone. An agent with one coordinator ends
+/// then, and one that listens leaves checks behind.
 const HOPELESS: Nanos = Nanos::from_secs(5);
+/// How many checks that hang an agent leaves behind: each keeps a thread.
+const MOST_LEFT_BEHIND: usize = 16;
 /// Time between two looks at a signal of the process, or at a peer that takes messages slowly.
 const LOOK: Nanos = Nanos::from_millis(50);
 /// Messages of the run wait in the agent while so much waits in the fabric, so that heartbeats do not wait long.
@@ -43,6 +46,8 @@ pub(super) struct AgentLink<'a> {
     notify: &'a mut dyn FnMut(AgentNotice),
     /// The coordinator, if there is one.
     session: Option<Session>,
+    /// Checks of jobs that hang, whose coordinators are gone. They only read, and do nothing more when they go on.
+    left_behind: Vec<JoinHandle<FromHost>>,
     /// Peers that have not said who they are.
     strangers: HashMap<HostIndex, Stranger>,
     next_heartbeat: Nanos,
@@ -77,8 +82,27 @@ struct Session {
     stops: u32,
     /// When and why it was lost.
     lost: Option<(Nanos, String)>,
-    /// It has said goodbye.
-    released: bool,
+    /// When it said goodbye.
+    released: Option<Nanos>,
+}
+
+impl Session {
+    /// When the coordinator was lost or said goodbye.
+    fn gone_since(&self) -> Option<Nanos> {
+        self.lost.as_ref().map(|(since, _)| *since).or(self.released)
+    }
+
+    /// Who the coordinator is, for the message that another one gets.
+    fn described(&self) -> String {
+        match (&self.run, self.gone_since()) {
+            (Some(run), Some(_)) => format!(
+                "{}, which is gone, but its jobs hang {} on this host",
+                self.holder,
+                run.orders.stage().words()
+            ),
+            _ => self.holder.clone(),
+        }
+    }
 }
 
 /// A run on another thread.
@@ -113,6 +137,7 @@ impl<'a> AgentLink<'a> {
             settings,
             notify,
             session: None,
+            left_behind: Vec::new(),
             strangers,
             next_heartbeat: now(),
             ending: None,
@@ -194,11 +219,26 @@ impl<'a> AgentLink<'a> {
                 (self.notify)(AgentNotice::JobsRefused { holder, why });
             }
         }
-        let is_over = session.run.as_ref().is_none_or(Running::is_over);
-        let gone = session.released || session.lost.is_some();
-        if is_over && gone {
+        let Some(gone) = session.gone_since() else { return };
+        if session.run.as_ref().is_none_or(Running::is_over) || self.leave_check_behind(gone) {
             self.release();
         }
+    }
+
+    /// Leaves a check behind that does not end although its coordinator is gone since some time. Returns whether it did.
+    fn leave_check_behind(&mut self, gone: Nanos) -> bool {
+        self.left_behind.retain(|thread| !thread.is_finished());
+        let has_room = self.left_behind.len() < MOST_LEFT_BEHIND;
+        let Some(Session { holder, run: Some(run), .. }) = &mut self.session else { return false };
+        let hangs =
+            now().saturating_sub(gone) > HOPELESS && run.orders.stage() == OrderStage::Check;
+        if !hangs || !has_room || !self.settings.listens {
+            return false;
+        }
+        let Some(thread) = run.thread.take() else { return false };
+        self.left_behind.push(thread);
+        (self.notify)(AgentNotice::LeftBehind { holder: holder.clone() });
+        true
     }
 
     /// Ends the session.
@@ -243,20 +283,23 @@ impl<'a> AgentLink<'a> {
         let Some(session) = &self.session else { return };
         let patience = self.settings.patience;
         match &session.lost {
-            None if !session.released && now.saturating_sub(session.heard) > patience => {
+            None if session.released.is_none() && now.saturating_sub(session.heard) > patience => {
                 self.lose(&format!(
                     "the coordinator sent nothing for {} s",
                     patience.as_secs_f64()
                 ));
             }
-            None => {}
-            Some((since, why)) => {
-                let waited = now.saturating_sub(*since);
+            lost => {
+                let Some(gone) = session.gone_since() else { return };
+                let waited = now.saturating_sub(gone);
                 if let (Some(run), true) = (&session.run, waited > GRACE) {
                     run.orders.stop(2, None);
                 }
                 if waited > HOPELESS && !self.settings.listens {
-                    self.end = Some(AgentEnd::Lost { why: why.clone() });
+                    self.end = Some(match lost {
+                        Some((_, why)) => AgentEnd::Lost { why: why.clone() },
+                        None => AgentEnd::Released,
+                    });
                 }
             }
         }
@@ -265,7 +308,7 @@ impl<'a> AgentLink<'a> {
     /// The coordinator is gone: its jobs end, and nothing is sent any more.
     fn lose(&mut self, why: &str) {
         let Some(session) = &mut self.session else { return };
-        if session.released || session.lost.is_some() {
+        if session.gone_since().is_some() {
             return;
         }
         // A coordinator whose jobs were refused ends the connection, and there is nothing to stop or to remove.
@@ -339,9 +382,8 @@ impl<'a> AgentLink<'a> {
 
     /// Greets the peers that wait for the end of another coordinator's jobs.
     fn greet_waiting(&mut self) {
-        let waits = |session: &Session| match &session.lost {
-            Some((since, _)) => now().saturating_sub(*since) < HOPELESS,
-            None => session.released,
+        let waits = |session: &Session| {
+            session.gone_since().is_some_and(|since| now().saturating_sub(since) < HOPELESS)
         };
         if self.session.as_ref().is_some_and(waits) {
             return;
@@ -357,8 +399,9 @@ impl<'a> AgentLink<'a> {
         let Some(stranger) = self.strangers.remove(&from) else { return };
         let holder = format!("{} ({})", hello.holder, stranger.place);
         if let Some(session) = &self.session {
-            let busy = FromHost::Busy { holder: session.holder.clone() };
-            let why = format!("{} holds this agent", session.holder);
+            let holder_now = session.described();
+            let why = format!("{holder_now} holds this agent");
+            let busy = FromHost::Busy { holder: holder_now };
             self.say(from, &busy);
             self.fabric.close(from);
             return (self.notify)(AgentNotice::Refused { peer: holder, why });
@@ -379,7 +422,7 @@ impl<'a> AgentLink<'a> {
             run: None,
             stops: 0,
             lost: None,
-            released: false,
+            released: None,
         });
     }
 
@@ -427,7 +470,7 @@ impl<'a> AgentLink<'a> {
     fn goodbye(&mut self) {
         self.forward();
         let Some(session) = &mut self.session else { return };
-        session.released = true;
+        session.released.get_or_insert(now());
         self.fabric.close(session.peer);
         if let Some(run) = &session.run {
             run.outbox.close();

@@ -5,6 +5,7 @@ use std::io;
 
 use fiord_fabric::message::JobOrder;
 use fiord_fabric::policy::{Forbidden, HostPolicy, Wish, WishKind};
+use fiord_job::expand::HOST_WORDS;
 use fiord_job::load::{HostWords, Loader, MachineLoader};
 
 /// Reads what the coordinator sent.
@@ -76,6 +77,10 @@ impl Loader for OrderLoader<'_> {
         };
         let mut refused = policy.check(&[wish]);
         let allowed = refused.is_empty();
+        // `${rank}` is a word about the host if it is no variable.
+        if !allowed && HOST_WORDS.contains(&name) {
+            return None;
+        }
         self.forbidden.borrow_mut().append(&mut refused);
         if allowed { MachineLoader.variable(name) } else { None }
     }

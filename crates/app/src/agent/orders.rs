@@ -21,6 +21,29 @@ pub(super) enum NotKept {
     Gone,
 }
 
+/// What the thread of an order does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum OrderStage {
+    /// It checks and plans the jobs. It only reads, so it can be left behind if it hangs.
+    #[default]
+    Check,
+    /// It lays out files, runs the jobs, and sends the results.
+    Run,
+    /// It removes what a run without a coordinator has created.
+    Cleanup,
+}
+
+impl OrderStage {
+    /// What an order that does not end hangs in.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            OrderStage::Check => "while they are checked",
+            OrderStage::Run => "in a file or device that does not answer",
+            OrderStage::Cleanup => "while the files that they created are removed",
+        }
+    }
+}
+
 /// What the coordinator wants of one run.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
@@ -30,6 +53,7 @@ pub(super) struct Orders {
 
 #[derive(Debug, Default)]
 struct Wanted {
+    stage: OrderStage,
     lay_out: bool,
     start: Option<Nanos>,
     /// 1: the jobs end in an orderly way. 2: jobs that hang are left behind.
@@ -58,6 +82,16 @@ impl Orders {
     fn change(&self, how: impl FnOnce(&mut Wanted)) {
         how(&mut self.lock());
         self.changed.notify_all();
+    }
+
+    /// The thread of the order goes on to this stage.
+    pub(super) fn enter(&self, stage: OrderStage) {
+        self.lock().stage = stage;
+    }
+
+    /// What the thread of the order does.
+    pub(super) fn stage(&self) -> OrderStage {
+        self.lock().stage
     }
 
     /// The files may be laid out.

@@ -167,6 +167,8 @@ impl Peer {
     /// The next arrival, without heartbeats and events. Sends heartbeats meanwhile.
     fn next(&mut self) -> Happening {
         let since = Instant::now();
+        // A busy machine needs long for many messages.
+        self.say(&ToHost::Heartbeat);
         loop {
             let what = match self.inbox.recv_timeout(Duration::from_millis(100)) {
                 Ok(what) => what,
@@ -425,20 +427,36 @@ fn writers(directory: &Path) -> JobOrder {
 fn an_agent_that_loses_its_coordinator_stops_and_removes_what_it_created() {
     let scratch = Scratch::new("agent-lost");
     std::fs::write(scratch.0.join("mine"), "x").unwrap();
+    std::fs::write(scratch.0.join("b.prerun.txt"), "y").unwrap();
     let agent = Agent::start(false);
     let mut peer = agent.peer();
-    let jobs = peer.checked(0, writers(&scratch.0));
-    let [target] = &jobs.targets[..] else { panic!("{jobs:?}") };
+    let mut writers = writers(&scratch.0);
+    let iolog = format!("--write_iolog={}", scratch.0.join("iolog").display());
+    let aux_path = format!("--aux-path={}", scratch.0.display());
+    let extents = format!("--verify_extents={}", scratch.0.join("extents").display());
+    let command = ["--exec_prerun=echo hello", &aux_path, &iolog, "--verify=crc32c", &extents];
+    writers.arguments.extend(command.map(String::from));
+    let tree = format!("--filename={}", scratch.0.join("tree").display());
+    let tree = ["--name=b", "--exec_prerun=echo hello", "--ioengine=filecreate", &tree];
+    writers.arguments.extend(tree.map(String::from));
+    writers.arguments.push("--tree_items=5".to_owned());
+    let jobs = peer.checked(0, writers);
+    let [target, _tree] = &jobs.targets[..] else { panic!("{jobs:?}") };
     assert_eq!((target.begin, target.end, target.writes), (Bytes(0), Bytes::from_kib(64), true));
     assert!(target.shared_id.is_some() && target.path.ends_with("sub/a"), "{target:?}");
     peer.start();
-    assert_eq!(scratch.files().len(), 2);
+    for name in ["sub/a", "iolog", "a.prerun.txt", "tree"] {
+        assert!(scratch.0.join(name).exists(), "{name}");
+    }
     let lost = Instant::now();
     peer.tell(Happening::Lost(Loss::Closed { said: String::new() }));
     let (end, notices) = agent.end();
     assert!(lost.elapsed() < Duration::from_secs(3), "{:?}", lost.elapsed());
     assert_eq!(end, AgentEnd::Lost { why: "the connection ended".into() });
-    assert_eq!(scratch.files(), [scratch.0.join("mine")]);
+    let mut left = scratch.files();
+    left.sort();
+    // What existed before stays.
+    assert_eq!(left, ["b.prerun.txt", "mine"].map(|name| scratch.0.join(name)));
     assert!(matches!(notices.last(), Some(AgentNotice::Lost { .. })), "{notices:?}");
 }
 
@@ -456,17 +474,27 @@ fn logs_are_sent_in_parts_and_have_names_of_their_own_until_then() {
     peer.checked(0, JobOrder { fetch_logs: true, ..order });
     peer.start();
     let (mut lines, mut parts) = (0, 0);
+    let mut finished = Vec::new();
     let mut lengths = std::collections::BTreeMap::<String, u64>::new();
     let ended = loop {
         match peer.next() {
             Happening::Message(bytes) => match decode::<FromHost>(&bytes).unwrap() {
-                (FromHost::Log { name, offset, last }, part) => {
+                (FromHost::Log { name, number, offset, last }, part) => {
+                    if last {
+                        // Until the coordinator has it, the host keeps its own.
+                        assert_eq!(scratch.files().len(), 3);
+                        finished.push(number);
+                    }
                     let length = lengths.entry(name).or_default();
                     assert_eq!(offset, Bytes(*length));
                     *length += part.len() as u64;
                     lines += part.iter().filter(|byte| **byte == b'\n').count();
                     parts += 1;
                     assert!(last || part.len() == 1 << 20);
+                    if finished.len() == 2 {
+                        let answers = finished.drain(..).rev();
+                        answers.for_each(|number| peer.say(&ToHost::Kept { number, failed: None }));
+                    }
                 }
                 (FromHost::Ended(ended), _) => break *ended,
                 _ => {}
@@ -482,6 +510,59 @@ fn logs_are_sent_in_parts_and_have_names_of_their_own_until_then() {
     assert!(parts > 4, "{parts}");
     assert_eq!(scratch.files(), [scratch.0.join("old_iops.1.log")]);
     assert_eq!(std::fs::read(scratch.0.join("old_iops.1.log")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_log_that_the_coordinator_cannot_write_stays_on_the_host() {
+    let scratch = Scratch::new("agent-kept-log");
+    let log = format!("--write_bw_log={}", scratch.0.join("x").display());
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let order = order(&["--name=a", "--ioengine=null", "--size=1m", "--bs=4k", &log]);
+    peer.checked(0, JobOrder { fetch_logs: true, ..order });
+    peer.start();
+    let ended = loop {
+        match peer.message() {
+            FromHost::Log { number, last: true, .. } => {
+                peer.say(&ToHost::Kept { number, failed: Some("the disk is full".into()) });
+            }
+            FromHost::Ended(ended) => break *ended,
+            _ => {}
+        }
+    };
+    let [copy] = &scratch.files()[..] else { panic!("{:?}", scratch.files()) };
+    assert!(std::fs::read_to_string(copy).unwrap().lines().count() > 100);
+    let [error] = &ended.errors[..] else { panic!("{ended:?}") };
+    assert!(error.contains("x_bw.1.log: the disk is full. To fix: copy it"), "{error}");
+    assert!(error.contains(&copy.display().to_string()), "{error}");
+    // The user sees it while the results arrive.
+    let is_told =
+        |event: &Event| matches!(&event.kind, EventKind::SurvivedError { what } if what == error);
+    assert!(peer.events.iter().any(is_told), "{:?}", peer.events);
+}
+
+#[test]
+fn a_check_that_hangs_is_left_behind_by_an_agent_that_listens() {
+    let scratch = Scratch::new("agent-fifo");
+    let pipe = scratch.0.join("trace");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let trace = format!("--read_iolog={}", pipe.display());
+    let job = ["--name=a", "--rw=read", "--size=4k", trace.as_str()];
+    let agent = Agent::start(true);
+    let mut first = agent.peer();
+    first.hello(0);
+    assert!(matches!(first.message(), FromHost::Welcome(_)));
+    first.order(order(&job));
+    first.tell(Happening::Lost(Loss::Closed { said: String::new() }));
+    // The next coordinator need not wait for the pipe.
+    let mut second = agent.peer();
+    let nothing = ["--name=a", "--ioengine=null", "--size=4k"];
+    second.checked(0, order(&nothing));
+    second.start();
+    assert_eq!(second.results().1.status, Some(0));
+    second.say(&ToHost::Bye);
+    // The check goes on, and does nothing more.
+    drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
 }
 
 #[test]

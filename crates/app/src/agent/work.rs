@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fiord_fabric::message::{Ended, FromHost, Hello, HostJobs, HostsData, JobOrder};
 use fiord_fabric::policy::{Forbidden, HostPolicy};
-use fiord_job::command::{Action, Findings, Invocation};
+use fiord_job::command::{Action, Findings, Invocation, TriggerOptions};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_job::load::HostWords;
 use fiord_plan::{HostShare, PlanOptions};
@@ -23,7 +23,7 @@ use super::keeping::CoordinatorKeeper;
 use super::linked::linked;
 use super::loader::OrderLoader;
 use super::logs::LogSuffix;
-use super::orders::{OrderedInterrupts, OrderedStart, Orders};
+use super::orders::{OrderStage, OrderedInterrupts, OrderedStart, Orders};
 use super::outbox::Outbox;
 use super::{logs, targets, wishes};
 use crate::prepared::{Prepared, RunEnd, RunOutcome, RunSettings};
@@ -62,6 +62,9 @@ impl OrderTask {
             let error = Diagnostic::error("the coordinator sent no jobs to run", None);
             return refused(&[error]);
         }
+        // Triggers are the coordinator's: it fires them on all hosts, and its order has the command of this host, which the
+        // policy must allow. An option among the arguments must not run a command here, nor remove a file.
+        invocation.general.trigger = TriggerOptions::default();
         match linked(std::mem::take(&mut invocation.jobs), &self.order.links) {
             Ok(jobs) => invocation.jobs = jobs,
             Err(errors) => return refused(&errors),
@@ -98,7 +101,7 @@ impl OrderTask {
     }
 
     fn prepared(&self, invocation: &Invocation, jobs: &Prepared) -> FromHost {
-        let created = CreatedFiles::of(jobs.plan());
+        let created = CreatedFiles::of(jobs.plan(), invocation);
         let checked = HostJobs {
             introduction: (self.words.introduction)(&jobs.introduction()),
             warnings: (self.words.notes)(&jobs.notes()),
@@ -106,6 +109,7 @@ impl OrderTask {
             findings: jobs.notes().findings().cloned().collect(),
             names: (self.words.names)(&jobs.introduction()),
         };
+        self.orders.enter(OrderStage::Run);
         self.outbox.send(&FromHost::Checked(Box::new(checked)), &[]);
         if !self.orders.wait_for_layout() {
             let ended = Ended { signal: self.orders.signal(), ..Ended::default() };
@@ -113,9 +117,16 @@ impl OrderTask {
         }
         let mut ended = self.execute(invocation, jobs);
         if self.order.fetch_logs && !self.orders.is_lost() {
-            ended.errors.extend(logs::send(jobs.plan(), &self.log_suffix(), &self.outbox));
+            let failed = logs::send(jobs.plan(), &self.log_suffix(), &self.orders, &self.outbox);
+            for what in &failed {
+                let kind = EventKind::SurvivedError { what: what.clone() };
+                let (unix_time, elapsed) = (Nanos(clock::wall()), Nanos::ZERO);
+                self.send(Event { unix_time, elapsed, kind });
+            }
+            ended.errors.extend(failed);
         }
         if self.orders.is_lost() {
+            self.orders.enter(OrderStage::Cleanup);
             created.remove();
         }
         FromHost::Ended(Box::new(ended))

@@ -100,7 +100,7 @@ impl<'a> FetchedLogs<'a> {
                 }
             },
         };
-        let written = log.append(offset, bytes, self.name(host));
+        let written = log.append(offset, bytes, last, self.name(host));
         match &written {
             Ok(()) if last => None,
             Ok(()) => self.open.insert(key, Some(log)),
@@ -131,14 +131,34 @@ impl<'a> FetchedLogs<'a> {
 }
 
 impl LogFile {
-    fn append(&mut self, offset: Bytes, bytes: &[u8], host: &str) -> Result<(), FetchError> {
+    /// Writes a part. The last one makes the whole log durable, because the host removes its own copy then.
+    fn append(
+        &mut self,
+        offset: Bytes,
+        bytes: &[u8],
+        last: bool,
+        host: &str,
+    ) -> Result<(), FetchError> {
         let (host, path) = (host.to_owned(), self.path.clone());
         if offset != self.length {
             return Err(FetchError::Gap { host, path });
         }
         self.length = self.length.saturating_add(Bytes(bytes.len() as u64));
-        let written = self.file.write_all(bytes);
+        let written = self.file.write_all(bytes).and_then(|()| match last {
+            true => self.sync(),
+            false => Ok(()),
+        });
         written.map_err(|source| FetchError::Write { host, path, source })
+    }
+}
+
+impl LogFile {
+    /// Waits until the log is on the disk. A pipe or a terminal has none.
+    fn sync(&self) -> io::Result<()> {
+        match self.file.sync_data() {
+            Err(error) if Errno::of(&error) == Some(Errno::EINVAL) => Ok(()),
+            other => other,
+        }
     }
 }
 

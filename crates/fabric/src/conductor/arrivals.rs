@@ -104,9 +104,11 @@ impl HostsConductor {
                 state.data.insert(job, *data);
             }
             FromHost::Report(report) => state.outcome.report = Some(*report),
-            FromHost::Log { name, offset, last } => {
+            FromHost::Log { name, number, offset, last } => {
                 let bytes = attached.to_vec();
-                self.actions.push_back(HostsAction::Log { host, name, offset, bytes, last });
+                state.unwritten_logs += u32::from(last);
+                let log = HostsAction::Log { host, name, number, offset, bytes, last };
+                self.actions.push_back(log);
             }
             FromHost::Ended(ended) => self.ended(host, ended, at),
             _ => self.unexpected(host),

@@ -5,7 +5,7 @@ use fiord_types::{HostIndex, Nanos};
 use super::HostsConductor;
 use super::host::HostState;
 use super::order::{HostsAction, HostsEvent, OnLost};
-use crate::limits::{DOOMED_LIMIT, HANG_LIMIT, HANG_NOTICE, LOST_AFTER, STOP_LIMIT};
+use crate::limits::{CHECK_LIMIT, DOOMED_LIMIT, HANG_LIMIT, HANG_NOTICE, LOST_AFTER, STOP_LIMIT};
 use crate::message::ToHost;
 use crate::outcome::{HostFailure, HostStage};
 
@@ -164,6 +164,7 @@ impl HostsConductor {
             }
         }
         self.look_for_hangs();
+        self.look_for_hung_preparations();
     }
 
     fn lasts(&self, since: Nanos, limit: Nanos) -> bool {
@@ -190,7 +191,8 @@ impl HostsConductor {
         if state.outcome.ended.is_some() {
             return;
         }
-        if state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT)) {
+        let late = state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT));
+        if late && state.unwritten_logs == 0 {
             let limit = STOP_LIMIT.as_secs();
             // It may hang in the kernel, so its process is not waited for, either.
             self.abandon(host);
@@ -242,7 +244,48 @@ impl HostsConductor {
             let is_new = !state.is_idle_known && state.stopped.is_none();
             if state.is_awaited() && is_new && idle > HANG_NOTICE {
                 state.is_idle_known = true;
-                self.event(HostsEvent::Idle { host, idle: HANG_NOTICE, limit: HANG_LIMIT });
+                let (idle, limit) = (HANG_NOTICE, HANG_LIMIT);
+                self.event(HostsEvent::Idle { host, stage: HostStage::Run, idle, limit });
+            }
+        }
+    }
+
+    /// Gives up hosts that hang while they check their jobs or lay out their files: a file system that does not answer, or a
+    /// pipe that nothing writes to. Their heartbeats go on, because these have their own thread.
+    fn look_for_hung_preparations(&mut self) {
+        if self.stopping || ![HostStage::Check, HostStage::LayOut].contains(&self.stage) {
+            return;
+        }
+        let passed = self.hosts.iter().filter(|host| host.open).filter_map(|host| host.passed_at);
+        let latest = passed.max();
+        for host in self.indexes() {
+            let state = &mut self.hosts[host];
+            if !state.is_awaited() {
+                continue;
+            }
+            let limit = match (self.stage, latest) {
+                (HostStage::Check, Some(_)) => CHECK_LIMIT,
+                _ => HANG_LIMIT,
+            };
+            let since = state.progressed.max(self.stage_began).max(latest.unwrap_or(Nanos::ZERO));
+            let idle = self.now.saturating_sub(since);
+            if idle > HANG_NOTICE && !state.is_idle_known {
+                state.is_idle_known = true;
+                let stage = self.stage;
+                self.event(HostsEvent::Idle { host, stage, idle: HANG_NOTICE, limit });
+            } else if idle > limit && !state.runs_command {
+                let limit = limit.as_secs();
+                let why = match self.stage {
+                    HostStage::Check => format!(
+                        "it did not finish for {limit} s. To fix: look whether a file that the jobs read is a pipe \
+                         that nothing writes to, or is on a file system that does not answer"
+                    ),
+                    _ => format!(
+                        "it made no progress for {limit} s. To fix: look whether its file system or device answers"
+                    ),
+                };
+                self.abandon(host);
+                self.lost(host, why);
             }
         }
     }

@@ -26,6 +26,10 @@ pub(super) struct HostState {
     pub(super) stage: HostStage,
     /// The host has done its part of the run's stage.
     pub(super) passed: bool,
+    /// When that was. `None` if it has not, or if it had none.
+    pub(super) passed_at: Option<Nanos>,
+    /// A command of its jobs may run (`exec_prerun`), which takes an unknown time.
+    pub(super) runs_command: bool,
     /// There is a connection.
     pub(super) open: bool,
     /// The agent has sent its first message.
@@ -45,6 +49,8 @@ pub(super) struct HostState {
     pub(super) after: ClockComparison,
     /// When the probe was sent whose answer has not arrived.
     pub(super) probed: Option<Nanos>,
+    /// How many logs have arrived that are not on the disk of the coordinator: the host waits for it.
+    pub(super) unwritten_logs: u32,
     /// The user knows that the run waits for this host, which does nothing.
     pub(super) is_idle_known: bool,
     /// When the jobs last did something.
@@ -66,6 +72,8 @@ impl HostState {
             },
             stage: HostStage::Greet,
             passed: false,
+            passed_at: None,
+            runs_command: false,
             open: true,
             greeted: false,
             heard: now,
@@ -77,6 +85,7 @@ impl HostState {
             before: ClockComparison::default(),
             after: ClockComparison::default(),
             probed: None,
+            unwritten_logs: 0,
             is_idle_known: false,
             progressed: now,
             done: 0,
@@ -119,9 +128,14 @@ impl HostState {
         if self.stage == HostStage::Run {
             self.stage = HostStage::Collect;
         }
-        self.progressed = at;
+        self.is_answered(at);
+    }
+
+    /// The host can go on with its results only now.
+    pub(super) fn is_answered(&mut self, at: Nanos) {
+        self.progressed = self.progressed.max(at);
         if let Some(stopped) = self.stopped.as_mut() {
-            *stopped = at;
+            *stopped = at.max(*stopped);
         }
     }
 
@@ -131,8 +145,17 @@ impl HostState {
             // It comes whether or not the jobs do something.
             return true;
         }
+        if let Some(done) = event.pointer("/kind/layout_progress/done") {
+            // It comes whether or not the layout writes something.
+            let done = hash_of(&done.to_string());
+            if done != self.done {
+                (self.progressed, self.done) = (at, done);
+            }
+            return self.wants_progress;
+        }
         let Some(progress) = event.pointer("/kind/progress") else {
             self.progressed = at;
+            self.runs_command |= event.pointer("/kind/command").is_some();
             return true;
         };
         let jobs = progress.get("jobs").and_then(Value::as_array);
@@ -146,7 +169,9 @@ impl HostState {
                 seen.add(&totals);
             }
             let phase = job.get("phase").and_then(Value::as_str);
-            quiet |= phase.is_some_and(|phase| QUIET_PHASES.contains(&phase));
+            // Before the start, jobs wait for those that are laid out, which can hang.
+            let waits = phase == Some("waiting") && self.stage < HostStage::Run;
+            quiet |= !waits && phase.is_some_and(|phase| QUIET_PHASES.contains(&phase));
             (job.get("totals").map(Value::to_string), phase).hash(&mut hasher);
         }
         self.outcome.seen = Some(seen);
@@ -175,6 +200,12 @@ impl HostState {
         outcome.clock = Some(clock.error(outcome.finished.unwrap_or(now)));
         outcome
     }
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

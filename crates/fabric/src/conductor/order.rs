@@ -89,9 +89,11 @@ pub enum HostsEvent {
     Idle {
         /// The host.
         host: HostIndex,
-        /// How long it has done no I/O at least.
+        /// The stage in which it does nothing: it checks its jobs, lays out files, or runs its jobs.
+        stage: HostStage,
+        /// How long it has done nothing at least.
         idle: Nanos,
-        /// When the run no longer waits for it: after so much time without I/O.
+        /// When the run no longer waits for it: after so much time without a sign of progress.
         limit: Nanos,
     },
     /// A host is lost, refuses its jobs, or cannot go on.
@@ -119,11 +121,11 @@ pub enum HostsRequest {
     Finish,
     /// The hosts stop their jobs and save the verify states ([`JobOrder::triggers`]).
     Trigger,
-    /// A part of a file was kept ([`HostsAction::Keep`]), or could not be.
+    /// A part of a file ([`HostsAction::Keep`]) or a log ([`HostsAction::Log`]) was kept, or could not be.
     Kept {
         /// The host that waits.
         host: HostIndex,
-        /// The number of the part.
+        /// The number of the part or of the log.
         number: KeepNumber,
         /// Why it could not be written. `None`: it is durable.
         failed: Option<String>,
@@ -187,12 +189,14 @@ pub enum HostsAction {
     Event(HostsEvent),
     /// Write a part of a file, make it durable, and answer with [`HostsRequest::Kept`].
     Keep(KeptPart),
-    /// Keep a part of a log.
+    /// Write a part of a log. After the last one, answer with [`HostsRequest::Kept`].
     Log {
         /// The host.
         host: HostIndex,
         /// The name that the host gave.
         name: String,
+        /// The number of the log.
+        number: KeepNumber,
         /// Where the part begins.
         offset: Bytes,
         /// The part.

@@ -18,6 +18,7 @@ impl HostsConductor {
             self.awaited -= 1;
         }
         self.hosts[host].passed = true;
+        self.hosts[host].passed_at = Some(self.now);
     }
 
     /// Goes on as long as all hosts have done their part.
@@ -60,6 +61,8 @@ impl HostsConductor {
         self.awaited = 0;
         for host in &mut self.hosts {
             host.passed = host.outcome.ended.is_some() && stage <= HostStage::Collect;
+            host.passed_at = None;
+            host.is_idle_known = false;
             if host.is_awaited() {
                 host.stage = stage;
                 self.awaited += 1;

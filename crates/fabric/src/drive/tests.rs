@@ -3,9 +3,9 @@
 mod agent;
 mod network;
 
-use fiord_types::{Bytes, HostIndex, Nanos};
+use fiord_types::{HostIndex, Nanos};
 
-use super::{HostsOutside, drive_at};
+use super::{HostsOutside, LogPart, drive_at};
 use crate::conductor::{HostOrder, HostsEvent, HostsRequest, KeptPart, OnLost, RunOrder};
 use crate::message::{HostTarget, KeptName};
 use crate::outcome::{HostStage, HostsOutcome};
@@ -50,8 +50,12 @@ impl HostsOutside for Notes {
     fn event(&mut self, event: HostsEvent) {
         self.events.push((self.clock.get(), event));
     }
-    fn log(&mut self, host: HostIndex, name: &str, _: Bytes, bytes: &[u8], _: bool) {
-        self.logs.push((host, name.to_owned(), bytes.to_vec()));
+    fn log(&mut self, part: LogPart<'_>) {
+        self.logs.push((part.host, part.name.to_owned(), part.bytes.to_vec()));
+        if part.last {
+            let (host, number) = (part.host, part.number);
+            self.requests.insert(0, HostsRequest::Kept { host, number, failed: None });
+        }
     }
     fn keep(&mut self, part: KeptPart) {
         // The requests are taken from the end.
@@ -209,10 +213,7 @@ fn every_fault_at_every_time_ends_the_run_and_is_named() {
     let faults = [Fault::Killed, Fault::Silent, Fault::Hangs, Fault::Disorder, Fault::Garbage];
     for when in ALL_TIMES {
         for fault in faults {
-            // A host that hangs in its preparation is alive: the user decides how long to wait.
-            let waits = [When::Hello, When::Job, When::LayOut].contains(&when);
-            let signals = if waits { vec![90 * SECOND] } else { Vec::new() };
-            let abort = Scenario { signals, ..Scenario::of(two((when, fault))) }.run();
+            let abort = Scenario::of(two((when, fault))).run();
             let name = format!("{when:?} {fault:?} {:?}", abort.outcome.hosts[1].failure);
             // After the end, nothing is missing.
             let harmless = [When::ProbeAfter, When::Bye].contains(&when);
@@ -221,9 +222,6 @@ fn every_fault_at_every_time_ends_the_run_and_is_named() {
                 assert_eq!(abort.failure(good), None, "{name}");
                 assert!(abort.fabric.agents[good].is_released, "{name}");
                 assert!(abort.ended(good) || when == When::Hello, "{name}");
-            }
-            if waits {
-                continue;
             }
             let scenario =
                 Scenario { on_lost: OnLost::Continue, ..Scenario::of(two((when, fault))) };
@@ -312,6 +310,35 @@ fn a_host_that_hangs_is_not_waited_for_forever() {
 }
 
 #[test]
+fn hosts_that_hang_in_their_preparation_are_named_and_given_up() {
+    let cases = [
+        (When::Job, HostStage::Check, 60, "it did not finish for 60 s"),
+        (When::LayOut, HostStage::LayOut, 300, "it made no progress for 300 s"),
+    ];
+    for (when, at, limit, why) in cases {
+        let done = Scenario::of(two((when, Fault::Hangs))).run();
+        let (stage, said) = done.failure(1).expect("the host is given up");
+        assert!(stage == at && said.starts_with(why), "{stage:?} {said}");
+        let is_idle = |event: &HostsEvent| matches!(event, HostsEvent::Idle { host, stage, .. } if host.0 == 1 && *stage == at);
+        let told = done.when(is_idle).expect("the user learns whom the run waits for");
+        // A layout can have made progress in the first seconds.
+        assert!((BEGIN + 10 * SECOND..BEGIN + 19 * SECOND).contains(&told), "{told}");
+        assert_eq!(done.notes.events.iter().filter(|(_, event)| is_idle(event)).count(), 1);
+        assert!(done.took < (limit + 10) * SECOND, "{}", done.took);
+        assert!((0..3).step_by(2).all(|good| done.ended(good) && done.failure(good).is_none()));
+        // The user need not wait.
+        let signals = vec![5 * SECOND];
+        let done = Scenario { signals, ..Scenario::of(two((when, Fault::Hangs))) }.run();
+        assert!(done.took < 12 * SECOND && done.failure(1).is_some(), "{}", done.took);
+    }
+    // A layout that writes takes as long as it takes.
+    let mut agents = vec![VirtualAgent::running_for(SECOND); 2];
+    agents[1].layout = 5000 * SECOND;
+    let done = Scenario::of(agents).run();
+    assert!(done.failure(1).is_none() && done.took > 5000 * SECOND, "{}", done.took);
+}
+
+#[test]
 fn hosts_that_cannot_take_part_are_named_together() {
     let mut agents = vec![VirtualAgent::running_for(SECOND); 4];
     agents[0].refuses = Some("rw: unknown value\u{1b}[1m\nline 2");
@@ -352,7 +379,7 @@ fn a_trigger_ends_the_jobs_when_their_states_are_kept() {
     let state = KeptName::State("local-a-0-verify.state".to_owned());
     assert_eq!(done.notes.kept.len(), 2);
     assert!(done.notes.kept.iter().all(|part| part.file == state && part.bytes == b"state"));
-    assert!(done.fabric.agents.iter().all(|agent| agent.kept == ["a.state", "7 None"]));
+    assert!(done.fabric.agents.iter().all(|agent| agent.kept == ["a.state", "7 None", "1 None"]));
     assert!((0..2).all(|host| done.ended(host) && done.failure(host).is_none()));
     assert!(done.took < 5 * SECOND, "{}", done.took);
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use fiord_app::coordinator;
 use fiord_app::coordinator::logs::FetchError;
 use fiord_fabric::conductor::{HostOrder, HostsEvent, RunOrder};
+use fiord_fabric::outcome::HostStage;
 use fiord_html::result::PageResult;
 use fiord_job::command::GeneralOptions;
 use fiord_report::hosts;
@@ -38,7 +39,8 @@ pub(crate) struct HostsConsole {
     live: LiveLine,
     /// Time between two updates of the live line.
     live_interval: Duration,
-    next_live: Instant,
+    /// When the line may change next. `None`: no host has sent progress.
+    next_live: Option<Instant>,
     /// Errors of the coordinator itself.
     failed: bool,
     exports: Option<Exports>,
@@ -54,6 +56,10 @@ struct HostNameLines {
     own: String,
     /// How far its jobs were last.
     progress: Option<Box<Progress>>,
+    /// The live line has not shown that.
+    is_progress_new: bool,
+    /// It is reached, prepares or runs, so that it will send progress.
+    goes_on: bool,
     /// What is known of it for a report of the run so far.
     report: HostReport,
     /// It runs, so it answers when it is asked for a report.
@@ -73,6 +79,8 @@ impl HostsConsole {
             own: host.name.clone(),
             typed: host.name.clone(),
             progress: None,
+            is_progress_new: false,
+            goes_on: true,
             report: HostReport {
                 name: host.name.clone(),
                 port: host.port,
@@ -87,7 +95,7 @@ impl HostsConsole {
             hosts: order.hosts.iter().map(host).collect(),
             live: LiveLine::new(general),
             live_interval: Duration::from_nanos(general.eta_interval),
-            next_live: Instant::now(),
+            next_live: None,
             failed: false,
             exports,
             view,
@@ -122,19 +130,26 @@ impl HostsConsole {
                 }
             }
             HostsEvent::Failed { host, failure } => {
-                self.runs(host, false);
+                self.has_ended(host);
                 let why = in_own_name(failure.why.trim_end());
                 let name = self.typed(host);
                 // A host that refuses its jobs sends complete messages of several lines.
                 let gap = if why.contains('\n') { "\n" } else { " " };
                 report(format_args!("host {name}: {}:{gap}{why}\n", failure.stage.words()));
             }
-            HostsEvent::Idle { host, idle, limit } => {
+            HostsEvent::Idle { host, stage, idle, limit } => {
                 let (name, idle, limit) = (self.typed(host), idle.as_secs(), limit.as_secs());
-                report(format_args!(
-                    "host {name}: its jobs have done no I/O for {idle} s, and another host has ended. fiord waits \
-                     {limit} s for them. To fix: press Ctrl-C to have the results now\n"
-                ));
+                match stage {
+                    HostStage::Run => report(format_args!(
+                        "host {name}: its jobs have done no I/O for {idle} s, and another host has ended. fiord waits \
+                         {limit} s for them. To fix: press Ctrl-C to have the results now\n"
+                    )),
+                    stage => report(format_args!(
+                        "host {name}: {}: no progress for {idle} s. fiord waits {limit} s for it. To fix: look whether \
+                         its file systems and devices answer, or press Ctrl-C to end the run\n",
+                        stage.words()
+                    )),
+                }
             }
             HostsEvent::Stopping { signal: Some(signal), .. } => {
                 terminating(signal);
@@ -143,7 +158,7 @@ impl HostsConsole {
                 report(format_args!("the jobs end on all hosts: {why}\n"));
             }
             HostsEvent::Ready { host } => self.runs(host, true),
-            HostsEvent::Ended { host, .. } => self.runs(host, false),
+            HostsEvent::Ended { host, .. } => self.has_ended(host),
             HostsEvent::Starting { at } => {
                 let ahead = at.saturating_sub(Nanos(clock::monotonic()));
                 if let Some(exports) = &mut self.exports {
@@ -200,17 +215,30 @@ impl HostsConsole {
         }
     }
 
-    /// Shows the progress of all hosts. Each host sends its own at its own time, so the line lags by up to an interval.
+    /// Shows the progress of all hosts. Each host sends its own at its own time. The line waits up to an interval until all
+    /// of them have done so: otherwise it would mix those that have begun or ended with those whose news is older.
     fn progress(&mut self, host: HostIndex, progress: Box<Progress>) {
         if let Some(names) = self.hosts.get_mut(host.get()) {
             names.progress = Some(progress);
+            names.is_progress_new = true;
         }
         let now = Instant::now();
-        if now >= self.next_live {
-            self.next_live = now + self.live_interval;
-            let all = self.hosts.iter().filter_map(|names| names.progress.as_deref());
-            self.live.show(&Progress::of_hosts(all));
+        let due = *self.next_live.get_or_insert(now);
+        let waits = self.hosts.iter().any(|names| names.goes_on && !names.is_progress_new);
+        if now < due || waits && now < due + self.live_interval {
+            return;
         }
+        self.next_live = Some(now + self.live_interval.mul_f64(0.5));
+        self.hosts.iter_mut().for_each(|names| names.is_progress_new = false);
+        let all = self.hosts.iter().filter_map(|names| names.progress.as_deref());
+        self.live.show(&Progress::of_hosts(all));
+    }
+
+    fn has_ended(&mut self, host: HostIndex) {
+        if let Some(names) = self.hosts.get_mut(host.get()) {
+            names.goes_on = false;
+        }
+        self.runs(host, false);
     }
 
     fn runs(&mut self, host: HostIndex, runs: bool) {

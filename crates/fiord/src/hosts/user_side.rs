@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fiord_app::signals::FromSignals;
 use fiord_fabric::conductor::{HostsEvent, HostsRequest, KeptPart};
-use fiord_fabric::drive::HostsOutside;
+use fiord_fabric::drive::{HostsOutside, LogPart};
 use fiord_fabric::hub::Waker;
+use fiord_fabric::message::KeepNumber;
 use fiord_job::command::GeneralOptions;
 use fiord_run::{Interrupt, Interrupts};
 use fiord_sys::clock;
@@ -26,6 +27,7 @@ pub(super) enum HandedOver {
     Log {
         host: HostIndex,
         name: String,
+        number: KeepNumber,
         offset: Bytes,
         bytes: Vec<u8>,
         last: bool,
@@ -45,9 +47,9 @@ impl Answers {
         Answers { waiting: Arc::default(), waker }
     }
 
-    /// Adds the answer to a part.
-    pub(super) fn add(&self, part: &KeptPart, failed: Option<String>) {
-        let answer = HostsRequest::Kept { host: part.host, number: part.number, failed };
+    /// Adds the answer to a part of a file or to a log.
+    pub(super) fn add(&self, host: HostIndex, number: KeepNumber, failed: Option<String>) {
+        let answer = HostsRequest::Kept { host, number, failed };
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(answer);
         self.waker.wake();
     }
@@ -189,9 +191,10 @@ impl HostsOutside for UserSide {
         self.show(HandedOver::Event(event));
     }
 
-    fn log(&mut self, host: HostIndex, name: &str, offset: Bytes, bytes: &[u8], last: bool) {
+    fn log(&mut self, part: LogPart<'_>) {
+        let LogPart { host, name, number, offset, bytes, last } = part;
         let (name, bytes) = (name.to_owned(), bytes.to_vec());
-        self.show(HandedOver::Log { host, name, offset, bytes, last });
+        self.show(HandedOver::Log { host, name, number, offset, bytes, last });
     }
 
     fn keep(&mut self, part: KeptPart) {

@@ -97,13 +97,16 @@ fn show(model: &mut LiveModel, event: &HostsEvent) {
             let state = if ended.errors.is_empty() { "done" } else { "failed" };
             model.host_ended(*host, state);
         }
-        HostsEvent::Idle { host, idle, .. } => {
+        HostsEvent::Idle { host, stage, idle, .. } => {
             let (name, idle) = (model.prefix(*host), idle.as_secs());
             model.find(LiveFinding {
                 severity: LiveSeverity::Note,
-                what: format!(
-                    "{name}its jobs have done no I/O for {idle} s, and another host has ended"
-                ),
+                what: match stage {
+                    HostStage::Run => format!(
+                        "{name}its jobs have done no I/O for {idle} s, and another host has ended"
+                    ),
+                    stage => format!("{name}{}: no progress for {idle} s", words(*stage)),
+                },
                 more: vec!["To fix: press Ctrl-C to have the results now".to_owned()],
             });
         }

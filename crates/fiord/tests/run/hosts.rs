@@ -99,6 +99,36 @@ fn job_files_are_read_here_and_logs_come_back() {
 }
 
 #[test]
+fn a_log_that_does_not_fit_on_the_disk_here_stays_on_its_host() {
+    let place = place();
+    // A disk that is full.
+    std::os::unix::fs::symlink("/dev/full", place.path("x_bw.1.log.p")).unwrap();
+    let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1m --write_bw_log=x";
+    let ran = run(&place, "p,q", jobs);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.err.contains("cannot write the log of host p to x_bw.1.log.p"), "{ran:?}");
+    let copy = ran.err.split("where it is ").nth(1).and_then(|rest| rest.split(',').next());
+    let copy = std::path::Path::new(copy.unwrap_or_else(|| panic!("{ran:?}")));
+    assert!(copy.starts_with(place.path("p")), "{ran:?}");
+    assert!(std::fs::read_to_string(copy).unwrap().lines().count() > 0, "{ran:?}");
+    assert!(ran.json()["fiord"]["hosts"][0]["errors"][0].as_str().unwrap().contains("copy it"));
+    // The other one has arrived, and its host has no copy.
+    assert!(std::fs::metadata(place.path("x_bw.1.log.q")).unwrap().len() > 0);
+    assert_eq!(std::fs::read_dir(place.path("q")).unwrap().count(), 1);
+}
+
+#[test]
+fn the_live_line_shows_all_hosts() {
+    let place = place();
+    let jobs = "--eta=always --eta-interval=2s --name=a --ioengine=null --rate_iops=1000 --rw=read --size=1g \
+                --time_based --runtime=5";
+    let ran = run(&place, "n[1-3]", jobs).ok();
+    let counts = ran.out.split("Jobs: ").skip(1).filter_map(|rest| rest.split(' ').next());
+    let counts: Vec<&str> = counts.collect();
+    assert!(!counts.is_empty() && counts.iter().all(|count| ["0", "3"].contains(count)), "{ran:?}");
+}
+
+#[test]
 fn a_host_that_cannot_be_reached_is_named() {
     let place = place();
     let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1m";

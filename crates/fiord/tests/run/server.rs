@@ -239,6 +239,21 @@ fn a_server_goes_on_in_the_background() {
 }
 
 #[test]
+fn arguments_of_a_client_cannot_fire_a_trigger_here() {
+    let place = Place::new();
+    place.write("mine", "x");
+    let server = Server::start(&place, "--server=sock:s");
+    let mut client = server.connect();
+    let jobs = "--trigger-timeout=1 --trigger-file=mine --trigger=touch<hacked --trigger-remote=touch<hacked --name=a \
+                --ioengine=null --size=1g --rate_iops=1000 --time_based --runtime=3";
+    let jobs: Vec<String> = jobs.split(' ').map(|word| word.replace('<', " ")).collect();
+    client.run(&jobs.iter().map(String::as_str).collect::<Vec<_>>());
+    let ended = client.ended();
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(place.path("mine").exists() && !place.path("hacked").exists());
+}
+
+#[test]
 fn files_that_may_only_be_read_are_neither_created_nor_removed() {
     let place = Place::new();
     std::fs::create_dir_all(place.path("ro/dir")).unwrap();

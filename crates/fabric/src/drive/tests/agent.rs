@@ -84,6 +84,7 @@ pub(super) struct VirtualAgent {
     /// The rest is the agent's own state.
     pub(super) state: State,
     pub(super) laid_out_at: Option<u64>,
+    pub(super) lays_out_since: Option<u64>,
     pub(super) ends_at: Option<u64>,
     pub(super) next_heartbeat: u64,
     pub(super) has_ended: bool,
@@ -171,6 +172,9 @@ impl VirtualAgent {
             }
             ToHost::LayOut => {
                 self.laid_out_at = Some(wire.now + self.layout);
+                self.lays_out_since = Some(wire.now);
+                self.next_progress = wire.now;
+                wire.wake_at(wire.now);
                 wire.wake_at(wire.now + self.layout);
             }
             ToHost::Start { at } => {
@@ -231,6 +235,7 @@ impl VirtualAgent {
             wire.wake_at(self.next_heartbeat);
             send(&FromHost::Heartbeat, wire);
         }
+        self.report_layout(wire);
         self.report_progress(wire);
         if self.state == State::Hanging {
             return;
@@ -253,6 +258,22 @@ impl VirtualAgent {
         if self.ends_at.is_some_and(|at| wire.now >= at) && !self.has_ended && !stalls {
             self.end(Vec::new(), wire);
         }
+    }
+
+    /// Tells how far the layout is. That of a host that hangs stands still.
+    fn report_layout(&mut self, wire: &mut Wire<'_>) {
+        let hangs = self.state == State::Hanging;
+        let Some(since) = self.lays_out_since.filter(|_| hangs || self.laid_out_at.is_some())
+        else {
+            return;
+        };
+        let order = self.order.as_ref().and_then(|order| order.progress);
+        let Some(interval) = order.filter(|_| wire.now >= self.next_progress) else { return };
+        self.next_progress = wire.now + interval.0;
+        wire.wake_at(self.next_progress);
+        let done = if hangs { 1 } else { wire.now - since };
+        let kind = json!({ "layout_progress": { "job": "a", "done": done, "total": u64::MAX } });
+        send(&FromHost::Event(json!({ "kind": kind })), wire);
     }
 
     /// Tells how many bytes the jobs have read.
@@ -278,7 +299,8 @@ impl VirtualAgent {
             let data = Box::new(JobData { members: 1, ..JobData::default() });
             send(&FromHost::Result { job: JobIndex(0), data }, wire);
             send(&FromHost::Report(Box::default()), wire);
-            let log = FromHost::Log { name: "x_bw.log".into(), offset: Bytes(0), last: true };
+            let (name, number) = ("x_bw.log".into(), KeepNumber(1));
+            let log = FromHost::Log { name, number, offset: Bytes(0), last: true };
             wire.send(encode(&log, b"1, 2\n"));
         }
         let ended = Ended {
