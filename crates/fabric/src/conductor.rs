@@ -180,8 +180,7 @@ impl HostsConductor {
             }
             HostsRequest::Kept { host, number, failed } => {
                 if let Some(state) = self.hosts.get_mut(host.get()).filter(|state| state.open) {
-                    state.unwritten_logs = state.unwritten_logs.saturating_sub(1);
-                    state.is_answered(self.now);
+                    state.written(self.now);
                     self.send(host, &ToHost::Kept { number, failed });
                 }
                 return;

@@ -106,7 +106,9 @@ impl HostsConductor {
             FromHost::Report(report) => state.outcome.report = Some(*report),
             FromHost::Log { name, number, offset, last } => {
                 let bytes = attached.to_vec();
-                state.unwritten_logs += u32::from(last);
+                if last {
+                    state.log_arrived();
+                }
                 let log = HostsAction::Log { host, name, number, offset, bytes, last };
                 self.actions.push_back(log);
             }

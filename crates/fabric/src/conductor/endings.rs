@@ -192,7 +192,7 @@ impl HostsConductor {
             return;
         }
         let late = state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT));
-        if late && state.unwritten_logs == 0 {
+        if late && !state.waits_for_disk() {
             let limit = STOP_LIMIT.as_secs();
             // It may hang in the kernel, so its process is not waited for, either.
             self.abandon(host);

@@ -50,7 +50,7 @@ pub(super) struct HostState {
     /// When the probe was sent whose answer has not arrived.
     pub(super) probed: Option<Nanos>,
     /// How many logs have arrived that are not on the disk of the coordinator: the host waits for it.
-    pub(super) unwritten_logs: u32,
+    unwritten_logs: u32,
     /// The user knows that the run waits for this host, which does nothing.
     pub(super) is_idle_known: bool,
     /// When the jobs last did something.
@@ -131,8 +131,24 @@ impl HostState {
         self.is_answered(at);
     }
 
+    /// A complete log has arrived. The host waits until it is on the disk of the coordinator.
+    pub(super) fn log_arrived(&mut self) {
+        self.unwritten_logs += 1;
+    }
+
+    /// Whether the host waits for the disk of the coordinator.
+    pub(super) fn waits_for_disk(&self) -> bool {
+        self.unwritten_logs > 0
+    }
+
+    /// Something that the host waited for is on the disk of the coordinator.
+    pub(super) fn written(&mut self, at: Nanos) {
+        self.unwritten_logs = self.unwritten_logs.saturating_sub(1);
+        self.is_answered(at);
+    }
+
     /// The host can go on with its results only now.
-    pub(super) fn is_answered(&mut self, at: Nanos) {
+    fn is_answered(&mut self, at: Nanos) {
         self.progressed = self.progressed.max(at);
         if let Some(stopped) = self.stopped.as_mut() {
             *stopped = at.max(*stopped);
