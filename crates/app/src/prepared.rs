@@ -13,10 +13,10 @@ use fiord_run::debug::DebugOutput;
 use fiord_run::error::JobError;
 use fiord_run::events::{EventKind, EventSender};
 use fiord_run::idleness::IdleProfile;
-use fiord_run::{FileKeeper, Interrupt, Interrupts, RunOptions, StartGate, Trigger};
+use fiord_run::{FileKeeper, Interrupt, Interrupts, RunOptions, RunResult, StartGate, Trigger};
 use fiord_stat::finding::{Finding, Severity};
 use fiord_stat::job::JobData;
-use fiord_stat::report::Report;
+use fiord_stat::report::{Report, RunStop, StopCause};
 use fiord_sys::host;
 use fiord_types::Nanos;
 
@@ -167,6 +167,7 @@ impl<'a> Prepared<'a> {
         }
         result.report.extras.findings_off = !wanted;
         result.report.extras.machine = Some(machine::machine(surveyor.disks()));
+        result.report.extras.stops = self.stops(&result);
         // A signal after the run stops the collection of findings.
         if result.signal.is_none()
             && let Some(Interrupt::End(signal)) = interrupts.next()
@@ -184,6 +185,24 @@ impl<'a> Prepared<'a> {
             data: result.data,
             started: result.started,
         }
+    }
+
+    /// What ended the run or its jobs before their end.
+    fn stops(&self, result: &RunResult) -> Vec<RunStop> {
+        let of_all = |by, signal, what| RunStop { by, signal, job: None, what };
+        let mut stops = Vec::new();
+        if let Some(signal) = result.signal {
+            stops.push(of_all(StopCause::Signal, Some(signal), fiord_sys::signal::words(signal)));
+        }
+        if let Some(cause) = result.trigger {
+            stops.push(of_all(StopCause::Trigger, None, cause.in_words().into()));
+        }
+        for (index, error) in result.errors.iter().chain(&result.stuck) {
+            let job = self.plan.jobs.get(*index).map(|job| job.identity.name.clone());
+            let what = error.to_string();
+            stops.push(RunStop { by: StopCause::Error, signal: None, job, what });
+        }
+        stops
     }
 
     fn wants_findings(&self) -> bool {

@@ -131,7 +131,8 @@ mod tests {
         let line = ["fiord", "--keys", directory].into_iter().chain(words.split(' '));
         let mut out = Vec::new();
         let mut ask = Scripted::new(Answer::No);
-        let mut session = Session { out: &mut out, err: &mut io::sink(), ask: &mut ask };
+        let mut session =
+            Session { out: &mut out, columns: None, err: &mut io::sink(), ask: &mut ask };
         match run(&Line::parse_from(line).args, &mut session) {
             Ok(_) => String::from_utf8(out).unwrap(),
             Err(error) => error.to_string(),

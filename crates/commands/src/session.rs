@@ -12,6 +12,8 @@ use crate::consent::Ask;
 pub struct Session<'a> {
     /// Stream for results.
     pub out: &'a mut dyn Write,
+    /// Number of columns of the terminal that shows results; `None` if they go to a file or a pipe.
+    pub columns: Option<usize>,
     /// Stream for questions and for errors that do not end the command.
     pub err: &'a mut dyn Write,
     /// Source of answers.
@@ -102,7 +104,7 @@ mod tests {
         let print = |kind| {
             let mut ask = Scripted::new(Answer::No);
             let (out, err) = (&mut Broken(kind), &mut io::sink());
-            Session { out, err, ask: &mut ask }.print("text")
+            Session { out, columns: None, err, ask: &mut ask }.print("text")
         };
         assert!(print(ErrorKind::BrokenPipe).is_ok());
         let CannotPrint(cause) = print(ErrorKind::StorageFull).unwrap_err();

@@ -77,7 +77,7 @@ pub fn compare(
             ));
         }
     }
-    let threshold = Threshold { noise: settings.noise, variation: settings.run_variation };
+    let threshold = Threshold { noise: settings.noise, variation: settings.assumed_variation() };
     let contrasts = decide(uncorrected, threshold);
     notes.extend(notes::after(&sides, &contrasts, &settings));
     let conditions = condition::check(&settings.conditions, &contrasts)
@@ -94,10 +94,12 @@ fn pair(
     settings: &CompareSettings,
     out: &mut Vec<Uncorrected>,
 ) {
-    let results = |side: &ComparedSide, job: &str| -> Vec<DirectionResult> {
-        side.runs.iter().filter_map(|run| run.result.find(job, kind).cloned()).collect()
-    };
-    let (in_a, in_b) = (results(a, job_a), results(b, job_b));
+    let (in_a, cut_a) = results(a, job_a, kind);
+    let (in_b, cut_b) = results(b, job_b, kind);
+    let cut = [(cut_a, a), (cut_b, b)].into_iter().filter(|(cut, _)| *cut);
+    let cut: Vec<String> = cut.map(|(_, side)| side.letter.to_string()).collect();
+    let incomparable = (!cut.is_empty())
+        .then(|| format!("not comparable, because {} did not run to the end", cut.join(" and ")));
     let scattered: Vec<Option<RatioScatter>> = match (in_a.as_slice(), in_b.as_slice()) {
         ([a], [b]) => scatter(a, b, &settings.metrics, CONFIDENCE),
         _ => vec![None; settings.metrics.len()],
@@ -114,6 +116,18 @@ fn pair(
         };
         let job = job_a.to_owned();
         let place = ContrastPlace { job, kind, metric: *metric, side: b.letter };
-        out.push(Uncorrected { place, a, b: values_b, evidence });
+        let incomparable = incomparable.clone();
+        out.push(Uncorrected { place, a, b: values_b, evidence, incomparable });
     }
+}
+
+/// The results of a job in one direction: those of the runs in which it ran to the end. If there are none, all of them, and
+/// true.
+fn results(side: &ComparedSide, job: &str, kind: DirKind) -> (Vec<DirectionResult>, bool) {
+    let of = |whole: bool| -> Vec<DirectionResult> {
+        let runs = side.runs.iter().filter(|run| !whole || run.ran_to_end(job));
+        runs.filter_map(|run| run.result.find(job, kind).cloned()).collect()
+    };
+    let whole = of(true);
+    if whole.is_empty() { (of(false), true) } else { (whole, false) }
 }

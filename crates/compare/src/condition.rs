@@ -95,7 +95,7 @@ impl FailCondition {
     }
 }
 
-/// Checks conditions. All results that they concern are corrected for their number. Returns the first condition without a
+/// Checks conditions with one-sided tests: only changes in the direction of a condition count. All results that they concern are corrected for their number. Returns the first condition without a
 /// result as an error.
 ///
 /// # Errors
@@ -111,8 +111,11 @@ pub(crate) fn check(
         .flat_map(|condition| contrasts.iter().map(move |contrast| (condition, contrast)))
         .filter(|(condition, contrast)| concerns(condition, contrast))
         .collect();
-    let raw: Vec<Option<f64>> =
-        pairs.iter().map(|(condition, contrast)| Some(condition.p(contrast))).collect();
+    let p = |(condition, contrast): &(&FailCondition, &Contrast)| {
+        let known = contrast.comparable && !contrast.evidence.is_unknown();
+        known.then(|| condition.p(contrast))
+    };
+    let raw: Vec<Option<f64>> = pairs.iter().map(p).collect();
     let corrected = holm(&raw);
     let mut results = Vec::new();
     for condition in conditions {

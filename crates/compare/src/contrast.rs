@@ -59,10 +59,13 @@ pub struct Contrast {
     pub b: Vec<f64>,
     /// What the values say.
     pub evidence: RatioEvidence,
-    /// Probability of a difference at least as large in this direction or the other one if there were none beyond the threshold.
-    pub p: f64,
+    /// Runs of both sides ran to their end. Otherwise the ratio is no evidence.
+    pub comparable: bool,
+    /// Probability of a difference at least as large in this direction or the other one if there were none beyond the threshold;
+    /// `None` if it is unknown.
+    pub p: Option<f64>,
     /// The probability, corrected for the number of results.
-    pub p_corrected: f64,
+    pub p_corrected: Option<f64>,
     /// The verdict.
     pub verdict: CompareVerdict,
     /// Why nothing can be said, or what a verdict assumes; empty if there is nothing to add.
@@ -78,6 +81,8 @@ pub(crate) struct Uncorrected {
     pub(crate) a: Vec<f64>,
     pub(crate) b: Vec<f64>,
     pub(crate) evidence: RatioEvidence,
+    /// Why the sides are not comparable; `None` if they are.
+    pub(crate) incomparable: Option<String>,
 }
 
 /// What decides about verdicts.
@@ -92,30 +97,33 @@ pub(crate) struct Threshold {
 /// Corrects all contrasts for their number and decides.
 pub(crate) fn decide(all: Vec<Uncorrected>, threshold: Threshold) -> Vec<Contrast> {
     let noise = threshold.noise;
-    let two_sided = |evidence: &RatioEvidence| {
+    let two_sided = |one: &Uncorrected| {
+        let evidence = &one.evidence;
         let p = evidence.p_above(1.0 + noise).min(evidence.p_below(1.0 / (1.0 + noise)));
-        (2.0 * p).min(1.0)
+        let known = one.incomparable.is_none() && !evidence.is_unknown();
+        known.then_some((2.0 * p).min(1.0))
     };
-    let raw: Vec<Option<f64>> = all.iter().map(|one| Some(two_sided(&one.evidence))).collect();
+    let raw: Vec<Option<f64>> = all.iter().map(two_sided).collect();
     let corrected = holm(&raw);
     let results = all.len();
     let probabilities = raw.into_iter().zip(corrected);
-    all.into_iter()
-        .zip(probabilities)
-        .map(|(one, (p, corrected))| {
-            one.judged(p.unwrap_or(1.0), corrected.unwrap_or(1.0), results, threshold)
-        })
-        .collect()
+    all.into_iter().zip(probabilities).map(|(one, p)| one.judged(p, results, threshold)).collect()
 }
 
 impl Uncorrected {
-    fn judged(self, p: f64, p_corrected: f64, results: usize, threshold: Threshold) -> Contrast {
-        let Uncorrected { place, a, b, evidence } = self;
+    /// Decides. `p`: the probability and the corrected one.
+    fn judged(
+        self,
+        (p, p_corrected): (Option<f64>, Option<f64>),
+        results: usize,
+        threshold: Threshold,
+    ) -> Contrast {
+        let Uncorrected { place, a, b, evidence, incomparable } = self;
         let larger = evidence.ratio > 1.0;
         let beyond = evidence.interval.is_none_or(|(low, high)| {
             if larger { low > 1.0 + threshold.noise } else { high * (1.0 + threshold.noise) < 1.0 }
         });
-        let verdict = match p_corrected <= ALPHA && beyond {
+        let verdict = match p_corrected.is_some_and(|p| p <= ALPHA) && beyond {
             false => CompareVerdict::CannotTell,
             true if larger == place.metric.more_is_better() => CompareVerdict::Better,
             true => CompareVerdict::Worse,
@@ -125,13 +133,17 @@ impl Uncorrected {
             a,
             b,
             evidence,
+            comparable: incomparable.is_none(),
             p,
             p_corrected,
             verdict,
             reason: String::new(),
             runs_needed: None,
         };
-        contrast.explain(results, threshold);
+        match incomparable {
+            Some(why) => contrast.reason = why,
+            None => contrast.explain(results, threshold),
+        }
         contrast
     }
 }
@@ -161,6 +173,12 @@ impl Contrast {
         self.evidence.interval.map(|(low, high)| ((low - 1.0) * 100.0, (high - 1.0) * 100.0))
     }
 
+    /// Whether the verdict is right only if an assumption about the variation between runs is, because there is one run per side.
+    #[must_use]
+    pub fn is_conditional(&self) -> bool {
+        self.verdict != CompareVerdict::CannotTell && self.evidence.method.is_single()
+    }
+
     fn explain(&mut self, results: usize, threshold: Threshold) {
         let method = self.evidence.method;
         if self.verdict != CompareVerdict::CannotTell {
@@ -175,7 +193,10 @@ impl Contrast {
         }
         if method.is_single() {
             self.runs_needed = Some(fewest_runs(ALPHA, results));
-            self.reason = "the difference can be variation between runs".into();
+            self.reason = match self.evidence.is_unknown() {
+                true => "nothing is known about the variation between runs or within them".into(),
+                false => "the difference can be variation between runs".into(),
+            };
             return;
         }
         let noise = threshold.noise;

@@ -6,6 +6,7 @@ use crate::few::{MeanShift, mean_shift};
 use crate::metric::CompareMetric;
 use crate::rank::{mann_whitney, median, ratio_interval};
 use crate::run_values::DirectionResult;
+use crate::settings::DEFAULT_VARIATION;
 
 /// The fewest runs per side for the test of runs.
 pub const ENOUGH_RUNS: usize = 5;
@@ -62,6 +63,8 @@ enum Test {
         b: Vec<f64>,
     },
     Shift(MeanShift),
+    /// Nothing is known about the variation of the ratio.
+    None,
     /// A normal distribution of the logarithm.
     Normal {
         shift: f64,
@@ -90,17 +93,19 @@ impl RatioEvidence {
         RatioEvidence { method, ratio, interval: Some(interval), test }
     }
 
-    /// Compares one run with another. `variation`: the assumed standard deviation of the logarithms of runs. `scatter`: the
-    /// variation of these runs within themselves; twice the variation is assumed without it.
+    /// Compares one run with another. `variation`: the assumed standard deviation of the logarithms of runs; `None` if the
+    /// user has not stated it. `scatter`: the variation of these runs within themselves. Without it, twice the stated variation is
+    /// assumed, and without both, nothing is known about the ratio.
     #[must_use]
-    pub fn of_single(ratio: f64, variation: f64, scatter: Option<RatioScatter>) -> Self {
+    pub fn of_single(ratio: f64, variation: Option<f64>, scatter: Option<RatioScatter>) -> Self {
         let shift = ratio.ln();
-        let between = match scatter {
-            Some(_) => variation,
-            None => 2.0 * variation,
+        let between = match (scatter, variation) {
+            (Some(_), stated) => Some(stated.unwrap_or(DEFAULT_VARIATION)),
+            (None, stated) => stated.map(|variation| 2.0 * variation),
         };
         let within = scatter.map_or(0.0, |scatter| scatter.error);
-        let error = (within * within + 2.0 * between * between).sqrt();
+        let error = |between: f64| (within * within + 2.0 * between * between).sqrt();
+        let normal = |between| Test::Normal { shift, error: error(between) };
         RatioEvidence {
             method: match scatter {
                 Some(_) => EvidenceMethod::Windows,
@@ -110,8 +115,14 @@ impl RatioEvidence {
             interval: scatter.map(|RatioScatter { below, above, .. }| {
                 ((shift - below).exp(), (shift + above).exp())
             }),
-            test: Test::Normal { shift, error },
+            test: between.map_or(Test::None, normal),
         }
+    }
+
+    /// Whether nothing is known about how much the ratio varies, so that it proves nothing.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self.test, Test::None)
     }
 
     /// The probability of a ratio at least as large if the true one is `limit`.
@@ -120,6 +131,7 @@ impl RatioEvidence {
         match &self.test {
             Test::Ranks { a, b } => mann_whitney(&scaled(a, limit), b).p_larger,
             Test::Shift(shift) => shift.p_above(limit.ln()),
+            Test::None => 1.0,
             Test::Normal { shift, error } => tail(shift - limit.ln(), *error),
         }
     }
@@ -130,6 +142,7 @@ impl RatioEvidence {
         match &self.test {
             Test::Ranks { a, b } => mann_whitney(&scaled(a, limit), b).p_smaller,
             Test::Shift(shift) => shift.p_below(limit.ln()),
+            Test::None => 1.0,
             Test::Normal { shift, error } => tail(limit.ln() - shift, *error),
         }
     }

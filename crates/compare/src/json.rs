@@ -20,7 +20,7 @@ pub fn json(comparison: &Comparison) -> String {
         "comparison": COMPARISON_SCHEMA,
         "settings": {
             "noise_percent": settings.noise * 100.0,
-            "run_variation_percent": settings.run_variation * 100.0,
+            "run_variation_percent": settings.assumed_variation() * 100.0,
             "metrics": metrics,
             "confidence": CONFIDENCE,
             "alpha": ALPHA,
@@ -80,6 +80,7 @@ fn result(contrast: &Contrast) -> Value {
         "p": contrast.p,
         "p_corrected": contrast.p_corrected,
         "verdict": verdict,
+        "conditional": contrast.is_conditional(),
         "reason": contrast.reason,
         "runs_needed": contrast.runs_needed,
     })

@@ -97,8 +97,20 @@ fn doubtful(side: &ComparedSide) -> Vec<CompareNote> {
         notes.push(CompareNote { id: "findings-off", text });
     }
     for run in side.runs.iter().filter(|run| !run.failed.is_empty()) {
-        let text = format!("{letter}: {}: failed jobs: {}", run.file, run.failed.join(", "));
+        let text = format!(
+            "{letter}: {}: failed jobs: {}. Their results are not compared",
+            run.file,
+            run.failed.join(", ")
+        );
         notes.push(CompareNote { id: "failed-jobs", text });
+    }
+    for run in &side.runs {
+        let Some(why) = &run.stopped else { continue };
+        let text = format!(
+            "{letter}: {}: stopped before its end: {why}. Such a run is not compared. To fix: run it again",
+            run.file
+        );
+        notes.push(CompareNote { id: "stopped-run", text });
     }
     notes
 }
@@ -133,8 +145,9 @@ pub(crate) fn after(
     let mut notes = Vec::new();
     let has = |method| contrasts.iter().any(|contrast| contrast.evidence.method == method);
     let enough = fewest_runs(ALPHA, contrasts.len());
-    let percent =
-        |method| trimmed(&format!("{:.3} %", assumed_percent(method, settings.run_variation)));
+    let percent = |method| {
+        trimmed(&format!("{:.3} %", assumed_percent(method, settings.assumed_variation())))
+    };
     if has(EvidenceMethod::Windows) {
         let text = format!(
             "the variation between runs is unknown, because there is one run per side. Intervals \
@@ -147,11 +160,16 @@ pub(crate) fn after(
     if has(EvidenceMethod::SingleValues) {
         let text = format!(
             "the variation between runs is unknown, because there is one run per side, and so is the \
-             variation within them, because there are fewer than {} time windows. Verdicts assume \
-             that runs vary by {} (twice --run-variation). To fix: fiord run --repeat {enough} \
-             --interleave A.fio B.fio",
+             variation within them, because there are fewer than {} time windows. {} \
+             To fix: fiord run --repeat {enough} --interleave A.fio B.fio",
             crate::bootstrap::FEWEST_WINDOWS,
-            percent(EvidenceMethod::SingleValues)
+            match settings.run_variation {
+                Some(_) => format!(
+                    "Verdicts assume that runs vary by {} (twice --run-variation).",
+                    percent(EvidenceMethod::SingleValues)
+                ),
+                None => "So there is no verdict.".to_owned(),
+            }
         );
         notes.push(CompareNote { id: "run-variation-unknown", text });
     }

@@ -92,7 +92,9 @@ fn row(contrast: &Contrast, names: &[String; 9], several: bool, reach: f64, out:
     for (i, cell) in cells(contrast, several).iter().enumerate() {
         match i {
             8 => {
-                let _ = write!(out, "<td><span class=\"{colour}\">{}</span>", escaped(cell));
+                // The condition of the verdict follows in the next line.
+                let word = escaped(cell.trim_end_matches(", if"));
+                let _ = write!(out, "<td><span class=\"{colour}\">{word}</span>");
                 if let Some(reason) = reason(contrast) {
                     // The reason begins with the word of the verdict.
                     let why = reason.strip_prefix(contrast.verdict.word()).unwrap_or(&reason);

@@ -6,24 +6,35 @@ use crate::metric::{CompareMetric, DEFAULT_METRICS};
 /// Confidence of intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// The standard deviation that is assumed of single runs with time windows if the user has not stated it, as a share.
+pub const DEFAULT_VARIATION: f64 = 0.05;
+
 /// How sides are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareSettings {
     /// A difference up to this share does not matter: 0.02 for 2 %.
     pub noise: f64,
-    /// Assumed standard deviation of single runs, as a share.
-    pub run_variation: f64,
+    /// Assumed standard deviation of single runs, as a share; `None` if the user has not stated it.
+    pub run_variation: Option<f64>,
     /// The metrics to compare.
     pub metrics: Vec<CompareMetric>,
     /// Conditions to check.
     pub conditions: Vec<FailCondition>,
 }
 
+impl CompareSettings {
+    /// The standard deviation that is assumed of single runs with time windows, as a share.
+    #[must_use]
+    pub fn assumed_variation(&self) -> f64 {
+        self.run_variation.unwrap_or(DEFAULT_VARIATION)
+    }
+}
+
 impl Default for CompareSettings {
     fn default() -> Self {
         CompareSettings {
             noise: 0.0,
-            run_variation: 0.05,
+            run_variation: None,
             metrics: DEFAULT_METRICS.to_vec(),
             conditions: Vec::new(),
         }

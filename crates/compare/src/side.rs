@@ -21,8 +21,10 @@ pub struct ComparedRun {
     pub findings: Vec<Finding>,
     /// The user switched findings off (`--findings=off`).
     pub findings_off: bool,
-    /// Errors that ended jobs, by job.
+    /// Jobs that an error ended.
     pub failed: Vec<String>,
+    /// What stopped the run before its end, in words: a signal or a trigger.
+    pub stopped: Option<String>,
     /// What the run was: subject and value, such as `iodepth of job a` and `16`.
     pub facts: BTreeMap<String, String>,
 }
@@ -62,8 +64,15 @@ impl ComparedRun {
             findings: report.extras.findings.iter().filter(doubtful).cloned().collect(),
             findings_off: report.extras.findings_off,
             failed: failed.map(|job| job.name.clone()).collect(),
+            stopped: stopped(report),
             facts: facts(report),
         }
+    }
+
+    /// Whether this job ran to its end.
+    #[must_use]
+    pub fn ran_to_end(&self, job: &str) -> bool {
+        self.stopped.is_none() && !self.failed.iter().any(|failed| failed == job)
     }
 
     /// The names of its jobs, each once.
@@ -77,6 +86,12 @@ impl ComparedRun {
         }
         names
     }
+}
+
+/// What stopped all jobs of a run. Errors that ended single jobs do not count.
+fn stopped(report: &Report) -> Option<String> {
+    let whole = report.extras.stops.iter().find(|stop| stop.by.stops_all())?;
+    Some(whole.what.clone())
 }
 
 fn facts(report: &Report) -> BTreeMap<String, String> {

@@ -5,13 +5,20 @@ use std::fmt::Write;
 use crate::comparison::Comparison;
 use crate::contrast::{CompareVerdict, Contrast};
 use crate::words;
+use fiord_stat::wrap::wrapped;
 
 /// Columns with numbers are aligned at their right end.
 const NUMBERS: std::ops::RangeInclusive<usize> = 3..=7;
 
-/// Formats a comparison.
+/// Formats a comparison for a file or a pipe.
 #[must_use]
 pub fn text(comparison: &Comparison) -> String {
+    text_within(comparison, None)
+}
+
+/// Formats a comparison. Sentences are wrapped so that they fit a terminal with so many columns.
+#[must_use]
+pub fn text_within(comparison: &Comparison, columns: Option<usize>) -> String {
     let mut out = String::new();
     for side in &comparison.sides {
         let program = side.values("program").join(" and ");
@@ -20,23 +27,26 @@ pub fn text(comparison: &Comparison) -> String {
     }
     out.push('\n');
     out += &table(comparison);
-    reasons(comparison, &mut out);
+    reasons(comparison, columns, &mut out);
     if !comparison.conditions.is_empty() {
         out += "\nConditions:\n";
         for result in &comparison.conditions {
-            let _ = writeln!(out, "  {}: {}", result.condition.text, words_of(result));
+            let line = format!("  {}: {}", result.condition.text, words_of(result));
+            let _ = writeln!(out, "{}", wrapped(&line, columns, 4));
         }
     }
     if !comparison.differences.is_empty() {
         out += "\nDifferences between the sides:\n";
         for difference in &comparison.differences {
-            let _ = writeln!(out, "  {}: {}", difference.subject, values(&difference.values));
+            let line = format!("  {}: {}", difference.subject, values(&difference.values));
+            let _ = writeln!(out, "{}", wrapped(&line, columns, 4));
         }
     }
     if !comparison.notes.is_empty() {
         out += "\nFindings:\n";
         for note in &comparison.notes {
-            let _ = writeln!(out, "  {}: {}", note.id, note.text);
+            let line = format!("  {}: {}", note.id, note.text);
+            let _ = writeln!(out, "{}", wrapped(&line, columns, 4));
         }
     }
     out
@@ -67,9 +77,11 @@ pub(crate) const HEADINGS: [&str; 9] =
 /// The cells of a row of the table.
 pub(crate) fn cells(contrast: &Contrast, several_sides: bool) -> [String; 9] {
     let place = &contrast.place;
+    // The condition is in the reason.
+    let condition = if contrast.is_conditional() { ", if" } else { "" };
     let verdict = match several_sides {
-        true => format!("{} {}", place.side, contrast.verdict.word()),
-        false => contrast.verdict.word().into(),
+        true => format!("{} {}{condition}", place.side, contrast.verdict.word()),
+        false => format!("{}{condition}", contrast.verdict.word()),
     };
     [
         place.job.clone(),
@@ -117,7 +129,7 @@ fn table(comparison: &Comparison) -> String {
 }
 
 /// Why some results are open, and what verdicts assume. Equal reasons are given once.
-fn reasons(comparison: &Comparison, out: &mut String) {
+fn reasons(comparison: &Comparison, columns: Option<usize>, out: &mut String) {
     let mut list: Vec<(String, Vec<String>)> = Vec::new();
     for contrast in &comparison.contrasts {
         let Some(reason) = reason(contrast) else { continue };
@@ -135,7 +147,8 @@ fn reasons(comparison: &Comparison, out: &mut String) {
         out.push('\n');
     }
     for (reason, places) in list {
-        let _ = writeln!(out, "{}: {reason}", places.join(", "));
+        let line = format!("{}: {reason}", places.join(", "));
+        let _ = writeln!(out, "{}", wrapped(&line, columns, 2));
     }
 }
 

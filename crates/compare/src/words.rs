@@ -64,9 +64,10 @@ pub fn interval(interval: Option<(f64, f64)>) -> String {
     interval.map_or("unknown".into(), |(low, high)| format!("{} to {} %", short(low), short(high)))
 }
 
-/// A probability with two digits.
+/// A probability with two digits; a dash if it is unknown.
 #[must_use]
-pub fn probability(p: f64) -> String {
+pub fn probability(p: Option<f64>) -> String {
+    let Some(p) = p else { return "-".into() };
     match p {
         p if p < 0.0001 => "<0.0001".into(),
         p if p < 0.001 => format!("{p:.4}"),

@@ -59,7 +59,8 @@ fn more_of_a_rate_is_better_and_more_of_a_latency_is_worse() {
     let (low, high) = first.interval_percent().unwrap();
     assert!(low > 18.0 && low < first.change_percent() && high < 22.0, "{low} {high}");
     // All values of one side are larger: 2 of 252 outcomes, three results.
-    assert!((first.p - 2.0 / 252.0).abs() < 1e-9 && (first.p_corrected - 6.0 / 252.0).abs() < 1e-9);
+    let near = |p: Option<f64>, wanted: f64| p.is_some_and(|p| (p - wanted).abs() < 1e-9);
+    assert!(near(first.p, 2.0 / 252.0) && near(first.p_corrected, 6.0 / 252.0));
 }
 
 #[test]
@@ -120,6 +121,60 @@ fn conditions() {
     };
     let error = compare(vec![side(0, "a", &a), side(1, "b", &b)], missing).unwrap_err();
     assert!(matches!(error, CompareError::NoSuchResult(text) if text == "p99.9>1%"));
+}
+
+#[test]
+fn single_values_without_windows_give_no_verdict() {
+    let (a, b) = ([report("j", 1000.0, 50_000, "")], [report("j", 5000.0, 10_000, "")]);
+    let told = compared(&a, &b, CompareSettings::default());
+    assert_eq!(verdicts(&told), [CompareVerdict::CannotTell; 3]);
+    assert!(told.contrasts.iter().all(|contrast| contrast.p.is_none()));
+    let shown = text::text(&told);
+    assert!(shown.contains("cannot tell: nothing is known about the variation"), "{shown}");
+    assert!(shown.contains("So there is no verdict."), "{shown}");
+    // The user knows how much runs vary: the table says that the verdict depends on it.
+    let settings = |text: &str| CompareSettings {
+        run_variation: Some(0.05),
+        conditions: vec![FailCondition::parse(text).unwrap()],
+        ..CompareSettings::default()
+    };
+    let stated = compared(&a, &b, settings("iops<-3%"));
+    assert!(stated.contrasts.iter().all(|contrast| contrast.is_conditional()));
+    let shown = text::text(&stated);
+    assert!(shown.contains("  better, if\n"), "{shown}");
+    assert!(shown.contains("better if runs vary by no more than 10 %"), "{shown}");
+}
+
+/// Runs of which the last one was stopped by a signal.
+fn last_stopped(mut runs: Vec<String>) -> Vec<String> {
+    let stop = "\"fiord\":{\"schema\":1,\"stopped\":[{\"by\":\"signal\",\"signal\":2,\
+                \"what\":\"signal 2 (SIGINT)\"}]},\"jobs\"";
+    let last = runs.last_mut().unwrap();
+    *last = last.replace("\"jobs\"", stop);
+    runs
+}
+
+#[test]
+fn stopped_runs_are_not_compared() {
+    let (a, b) = (runs("j", 6, 1000.0, 50_000), runs("j", 6, 1200.0, 60_000));
+    // The other runs of the side count.
+    let told = compared(&a, &last_stopped(b.clone()), CompareSettings::default());
+    assert_eq!((told.contrasts[0].a.len(), told.contrasts[0].b.len()), (6, 5));
+    assert_eq!(told.contrasts[0].verdict, CompareVerdict::Better);
+    let note = told.notes.iter().find(|note| note.id == "stopped-run").unwrap();
+    assert!(note.text.contains("B: b5: stopped before its end: signal 2 (SIGINT)"), "{note:?}");
+    // A side without others is not comparable, and proves no condition.
+    let settings = CompareSettings {
+        run_variation: Some(0.001),
+        conditions: vec![FailCondition::parse("p99>+5%").unwrap()],
+        ..CompareSettings::default()
+    };
+    let told = compared(&a, &last_stopped(b[..1].to_vec()), settings);
+    assert_eq!(verdicts(&told), [CompareVerdict::CannotTell; 3]);
+    assert_eq!(told.conditions[0].state, ConditionState::Unproven);
+    let shown = text::text(&told);
+    let why = "cannot tell: not comparable, because B did not run to the end";
+    assert!(shown.contains(why), "{shown}");
 }
 
 #[test]

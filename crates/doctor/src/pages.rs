@@ -5,12 +5,32 @@ use fiord_stat::finding::{Severity, to_fix};
 use crate::check::{Check, CheckStage};
 use crate::registry::{CHECKS, LATER};
 
+/// Length of the lines of the pages in `docs/findings/`.
+const PAGE: usize = 100;
+/// Length of the lines on a terminal.
+const TERMINAL: usize = 80;
+
 /// Returns every page: its file name in `docs/findings/`, and its text.
 #[must_use]
 pub fn pages() -> Vec<(String, String)> {
     let mut pages = vec![("README.md".to_owned(), index())];
-    pages.extend(CHECKS.iter().map(|check| (format!("{}.md", check.id), page(check))));
+    pages.extend(CHECKS.iter().map(|check| (format!("{}.md", check.id), page(check, PAGE))));
     pages
+}
+
+/// Returns the page of a finding as text for a terminal; `None` if there is no such finding.
+#[must_use]
+pub fn explained(id: &str) -> Option<String> {
+    let check = CHECKS.iter().find(|check| check.id == id)?;
+    let page = page(check, TERMINAL);
+    // The marks of headings help in a browser, not on a terminal.
+    let lines = page.lines().map(|line| line.trim_start_matches("# ").trim_start_matches("## "));
+    Some(lines.collect::<Vec<_>>().join("\n") + "\n")
+}
+
+/// The identifiers of all findings.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    CHECKS.iter().map(|check| check.id)
 }
 
 fn index() -> String {
@@ -41,7 +61,8 @@ fn when(check: &Check) -> String {
     check.stages().map(CheckStage::words).collect::<Vec<_>>().join(", ")
 }
 
-fn page(check: &Check) -> String {
+/// The page of a finding, with lines of so many characters.
+fn page(check: &Check, columns: usize) -> String {
     let Check { id, severity, title, about, detection, effect, remedy, .. } = check;
     let meaning = match severity {
         Severity::Invalid => "the number measures something else",
@@ -56,28 +77,32 @@ fn page(check: &Check) -> String {
          ## Remedy\n\n{}\n",
         severity.word(),
         when(check),
-        wrapped(about),
-        wrapped(detection),
-        wrapped(effect),
-        wrapped(&to_fix(remedy))
+        wrapped(about, columns),
+        wrapped(detection, columns),
+        wrapped(effect, columns),
+        wrapped(&to_fix(remedy), columns)
     )
 }
 
-/// Wraps paragraphs at 100 characters. Tables, lists and code stay unchanged.
-fn wrapped(text: &str) -> String {
+/// Wraps paragraphs. Tables, lists and code stay unchanged.
+fn wrapped(text: &str, columns: usize) -> String {
     let paragraphs = text.trim().split("\n\n").map(|paragraph| {
         let kept = paragraph.starts_with(['|', '-', '`', ' ']) && paragraph.contains('\n');
-        if kept || paragraph.starts_with("```") { paragraph.to_owned() } else { filled(paragraph) }
+        if kept || paragraph.starts_with("```") {
+            paragraph.to_owned()
+        } else {
+            filled(paragraph, columns)
+        }
     });
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 
-fn filled(paragraph: &str) -> String {
+fn filled(paragraph: &str, columns: usize) -> String {
     let mut lines = vec![String::new()];
     for word in paragraph.split_whitespace() {
         let last = lines.len() - 1;
         let line = &mut lines[last];
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > 100 {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
             lines.push(word.to_owned());
             continue;
         }
@@ -96,7 +121,7 @@ mod tests {
     #[test]
     fn a_page_has_the_texts_of_its_definition() {
         let check = CHECKS[0];
-        let page = page(check);
+        let page = page(check, PAGE);
         assert!(page.starts_with(&format!("# `{}`: ", check.id)));
         assert!(page.lines().all(|line| line.starts_with('|') || line.chars().count() <= 100));
         assert!(page.contains("## Remedy\n\nTo fix: "));
@@ -104,8 +129,22 @@ mod tests {
 
     #[test]
     fn tables_and_code_are_left_alone() {
-        assert_eq!(wrapped("| a |\n|---|"), "| a |\n|---|");
-        assert_eq!(wrapped("```sh\nfiord\n```"), "```sh\nfiord\n```");
-        assert_eq!(wrapped("one\ntwo"), "one two");
+        assert_eq!(wrapped("| a |\n|---|", PAGE), "| a |\n|---|");
+        assert_eq!(wrapped("```sh\nfiord\n```", PAGE), "```sh\nfiord\n```");
+        assert_eq!(wrapped("one\ntwo", PAGE), "one two");
+    }
+
+    #[test]
+    fn the_page_of_a_finding_fits_a_terminal() {
+        for check in CHECKS {
+            let text = explained(check.id).unwrap();
+            assert!(text.starts_with(&format!("`{}`: ", check.id)), "{text}");
+            assert!(text.contains("\nHow fiord detects it\n"), "{text}");
+            let long = text.lines().skip(1).find(|line| {
+                line.chars().count() > TERMINAL && line.contains(' ') && !line.starts_with('|')
+            });
+            assert_eq!(long, None, "{}", check.id);
+        }
+        assert_eq!(explained("no-such-finding"), None);
     }
 }

@@ -37,6 +37,7 @@ pub(crate) fn formats(general: &GeneralOptions) -> Formats {
             5 => TerseVersion::V5,
             _ => TerseVersion::V3,
         },
+        columns: None,
     }
 }
 
@@ -81,13 +82,13 @@ impl Console {
         debug: Option<Debug>,
     ) -> Self {
         Console {
-            sink,
             page,
-            formats: formats(general),
+            formats: Formats { columns: sink.columns(), ..formats(general) },
             debug,
             live: LiveLine::new(general),
             view: None,
             starts: Vec::new(),
+            sink,
         }
     }
 
@@ -157,10 +158,11 @@ impl Console {
     /// Prints what an event adds to the streams. While the view covers a stream, that waits.
     fn print(&mut self, event: &EventKind) {
         match event {
-            EventKind::LayoutProgress { job, done, total, elapsed } => {
+            EventKind::LayoutProgress { job, work, done, total, elapsed } => {
                 if self.view.is_none() {
                     let style = NumberStyle::default();
-                    let line = live::layout_line(job, (*done, *total), *elapsed, style);
+                    let (work, sizes) = (work.in_words(), (*done, *total));
+                    let line = live::layout_line(job, work, sizes, *elapsed, style);
                     self.live.show_layout(&line);
                 }
             }

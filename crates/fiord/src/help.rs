@@ -1,6 +1,7 @@
 //! `--help` and `fiord help`.
 
 use fiord_job::command::help;
+use fiord_job::suggest;
 
 use fiord_types::program;
 
@@ -27,12 +28,13 @@ pub(crate) fn first_steps() -> String {
          \x20 fiord devices\n\
          List all commands and options, and explain one of them:\n\
          \x20 fiord help\n\
-         \x20 fiord help sweep\n",
+         \x20 fiord help sweep\n\
+         \x20 fiord help iodepth\n",
         fiord_job::version()
     )
 }
 
-/// Explains a subcommand or a job option; all of them together without a topic.
+/// Explains a subcommand, a job option or a finding; all of them together without a topic.
 pub(crate) fn explain(topic: &[String]) -> Exit {
     let Some(first) = topic.first() else { return sink::print(&page()) };
     if let Some(text) = definition::explained(topic) {
@@ -41,12 +43,17 @@ pub(crate) fn explain(topic: &[String]) -> Exit {
     if let Some(text) = help::known_option(first) {
         return sink::print(&text);
     }
-    let near = definition::nearest(first);
+    if let ([only], Some(text)) = (topic, fiord_doctor::pages::explained(first)) {
+        let page = format!("docs/findings/{only}.md");
+        return sink::print(&format!("{text}\nThis is {page} of the documentation.\n"));
+    }
+    let finding = || suggest::nearest(first, fiord_doctor::pages::ids()).map(str::to_owned);
+    let near = definition::nearest(first).or_else(finding);
     let near =
         near.map(|near| format!("  help: did you mean `fiord help {near}`?\n")).unwrap_or_default();
     report(format_args!(
-        "there is no command and no job option `{}`\n{near}  To fix: `fiord --help` lists the commands, \
-         `fiord options` the job options\n",
+        "there is no command, no job option and no finding `{}`\n{near}  To fix: `fiord --help` lists the \
+         commands, `fiord options` the job options\n",
         topic.join(" ")
     ));
     Exit::Failure

@@ -89,6 +89,14 @@ impl Sink {
         matches!(self.to, To::File(..))
     }
 
+    /// Number of columns of the terminal that shows the results; `None` if they go to a file or a pipe.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        match self.to {
+            To::Standard(_) => terminal_columns(),
+            To::File(..) => None,
+        }
+    }
+
     /// Writes and flushes bytes. While the full-screen view covers standard output, they wait for the next call after
     /// its end.
     pub(crate) fn put(&mut self, bytes: &[u8]) {
@@ -183,6 +191,12 @@ pub(crate) fn refuse(errors: &[Diagnostic]) -> Exit {
     let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     complain(&diagnostic::render(errors, color));
     Exit::Failure
+}
+
+/// Number of columns of the terminal that is standard output, at least 40; `None` if it is no terminal.
+pub(crate) fn terminal_columns() -> Option<usize> {
+    let out = io::stdout();
+    terminal::is_terminal(&out).then(|| terminal::width(&out).unwrap_or(80).max(40))
 }
 
 /// Whether the full-screen view covers a stream.

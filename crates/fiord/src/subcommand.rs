@@ -22,6 +22,7 @@ use fiord_commands::consent::Terminal;
 use fiord_commands::runs::Launcher;
 use fiord_commands::runs::progress::RunProgress;
 use fiord_commands::session::{CommandEnd, Session, ShowProgress};
+use fiord_commands::verify::VerifyProgress;
 use fiord_commands::{
     compare, devices, keys, live, log, powercut, precondition, repeat, report, series, skew, suite,
     sweep, trace, verify, zones,
@@ -89,7 +90,10 @@ fn dispatch(command: SubcommandArgs) -> Exit {
         }
         SubcommandArgs::Zones(args) => conclude(|session| zones::run(&args, session, colours())),
         SubcommandArgs::Precondition(args) => fill(&args),
-        SubcommandArgs::Verify(args) => conclude(|session| verify::run(&args, session)),
+        SubcommandArgs::Verify(args) => {
+            let mut progress = VerifyProgress::new(terminal::can_redraw(std::io::stderr()));
+            conclude(|session| verify::run(&args, session, &mut progress))
+        }
         SubcommandArgs::Trace(args) => conclude(|session| trace::run(&args, session)),
         SubcommandArgs::Report(args) => conclude(|session| report::run(&args, session)),
         SubcommandArgs::Keys(args) => conclude(|session| keys::run(&args, session)),
@@ -107,7 +111,8 @@ pub(crate) fn inflate(path: &Path) -> Exit {
 fn conclude<E: Display>(run: impl FnOnce(&mut Session) -> Result<CommandEnd, E>) -> Exit {
     let mut sink = Sink::standard();
     let (out, err) = (&mut sink, &mut std::io::stderr());
-    let exit = match run(&mut Session { out, err, ask: &mut Terminal }) {
+    let columns = sink::terminal_columns();
+    let exit = match run(&mut Session { out, columns, err, ask: &mut Terminal }) {
         Ok(CommandEnd::Done) => Exit::Success,
         Ok(CommandEnd::Stopped) => Exit::Signalled,
         Ok(CommandEnd::Failed) => Exit::Failure,

@@ -271,9 +271,9 @@ impl LiveModel {
                 let what = format!("laying out {files} file{plural} of {job} ({size})");
                 self.state(host, &what);
             }
-            EventKind::LayoutProgress { job, done, total, elapsed } => {
-                let line =
-                    fiord_report::live::layout_line(&job, (done, total), elapsed, self.style);
+            EventKind::LayoutProgress { job, work, done, total, elapsed } => {
+                let (work, sizes) = (work.in_words(), (done, total));
+                let line = fiord_report::live::layout_line(&job, work, sizes, elapsed, self.style);
                 self.state(host, &line);
             }
             EventKind::LaidOut => self.state(host, "starting"),

@@ -44,10 +44,14 @@ pub fn live_line(p: &Progress) -> String {
     line
 }
 
+/// The work of a layout, for [`layout_line`].
+pub const LAYING_OUT: &str = "laying out";
+
 /// Width of the line of a layout in characters, so that it fits every usual terminal.
 const LAYOUT_WIDTH: usize = 79;
 
-/// Formats the line that shows how far the layout of a job is: `done` of `total` bytes are written after `elapsed`.
+/// Formats the line that shows how far work before the I/O of a job is, such as `laying out`: `done` of `total` bytes are
+/// written or read after `elapsed`.
 ///
 /// ```
 /// use fiord_report::live::layout_line;
@@ -56,13 +60,14 @@ const LAYOUT_WIDTH: usize = 79;
 ///
 /// let (done, total) = (Bytes::from_mib(256), Bytes::from_mib(1024));
 /// assert_eq!(
-///     layout_line("a", (done, total), Nanos::from_secs(2), NumberStyle::default()),
+///     layout_line("a", "laying out", (done, total), Nanos::from_secs(2), NumberStyle::default()),
 ///     "a: laying out [25.0%][256MiB of 1024MiB][128MiB/s][eta 00m:06s]"
 /// );
 /// ```
 #[must_use]
 pub fn layout_line(
     job: &str,
+    work: &str,
     (done, total): (Bytes, Bytes),
     elapsed: Nanos,
     style: NumberStyle,
@@ -70,9 +75,10 @@ pub fn layout_line(
     let share = done.as_f64() / total.as_f64().max(1.0);
     let speed = done.as_f64() / elapsed.as_secs_f64().max(1e-9);
     let sizes = (size(done, style), size(total, style));
-    let mut line = format!(": laying out [{:.1}%][{} of {}]", share * 100.0, sizes.0, sizes.1);
+    let mut line = format!(": {work} [{:.1}%][{} of {}]", share * 100.0, sizes.0, sizes.1);
     if done == total {
-        line.push_str("[writing back]");
+        // All of it is in the page cache: the kernel writes it.
+        line.push_str(if work == LAYING_OUT { "[writing back]" } else { "" });
     } else if done > Bytes::ZERO {
         let left = Nanos::from_secs(((total - done).as_f64() / speed).round() as u64);
         let speed = rate(Bytes(speed as u64), style);

@@ -19,6 +19,8 @@ pub struct Formats {
     pub terse: bool,
     /// Version of the terse format, which determines its fields.
     pub terse_version: TerseVersion,
+    /// Width of the terminal that shows the text, in columns: long findings are wrapped. `None` for files and pipes.
+    pub columns: Option<usize>,
 }
 
 impl Default for Formats {
@@ -29,6 +31,7 @@ impl Default for Formats {
             json_plus: false,
             terse: false,
             terse_version: TerseVersion::V3,
+            columns: None,
         }
     }
 }
@@ -55,7 +58,7 @@ pub fn write(report: &Report, formats: Formats, out: &mut dyn Write) -> io::Resu
         crate::json(report, out)?;
     }
     if formats.normal {
-        crate::normal(report, out)?;
+        crate::normal::normal_within(report, formats.columns, out)?;
     }
     Ok(())
 }

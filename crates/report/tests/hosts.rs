@@ -228,6 +228,7 @@ fn written(report: &HostsReport, format: &str) -> String {
         json_plus: format == "json+",
         terse: format == "terse",
         terse_version: TerseVersion::V3,
+        columns: None,
     };
     let mut out = Vec::new();
     hosts::write(report, formats, &mut out).expect("a vector takes everything");

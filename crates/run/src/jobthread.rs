@@ -183,7 +183,8 @@ fn before(
     }
     let settings = thread::prepare(&run.plan, job, &run.groups)?;
     if job.target.layout.pre_read {
-        layout::pre_read(job, &|| control.stopped() || run.is_cancelled())?;
+        let counters = &run.jobs[index].pre_read;
+        layout::pre_read(job, counters, &|| control.stopped() || run.is_cancelled())?;
     }
     Ok((settings, clock))
 }

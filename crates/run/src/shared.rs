@@ -39,6 +39,8 @@ pub(crate) struct Shared {
     pub live: Live,
     /// How far the layout of its files is.
     pub layout: LayoutCounters,
+    /// How far the reading of its files before its I/O is (`pre_read`).
+    pub pre_read: LayoutCounters,
     /// Id of the job's thread; 0 before it runs.
     pub tid: AtomicU32,
     /// How far its writes are, if it keeps a state (`verify_state_save`, `--trigger-file`).
@@ -63,6 +65,7 @@ impl Shared {
                 .with_steady(steady),
             live: Live::new(),
             layout: LayoutCounters::default(),
+            pre_read: LayoutCounters::default(),
             tid: AtomicU32::new(0),
             writes: OnceLock::new(),
         };

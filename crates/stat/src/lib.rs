@@ -49,3 +49,4 @@ pub mod units;
 pub mod verify;
 pub mod windows;
 pub mod wire;
+pub mod wrap;

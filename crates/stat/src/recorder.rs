@@ -44,7 +44,7 @@ pub mod axes {
 /// The latencies of one completed I/O. A recorder ignores those whose axis is off.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
-    /// Submission latency: from the start of the I/O until the kernel has accepted it.
+    /// Submission latency: from the start of the I/O until the call that submits it, which is not included.
     pub slat: Nanos,
     /// Completion latency: from then to its completion.
     pub clat: Nanos,

@@ -39,6 +39,19 @@ pub struct Signals {
     fd: BorrowedFd<'static>,
 }
 
+/// The number and the name of a signal that asks a process to end, such as `signal 2 (SIGINT)`; only the number of another
+/// signal.
+#[must_use]
+pub fn words(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGINT => " (SIGINT)",
+        libc::SIGTERM => " (SIGTERM)",
+        libc::SIGHUP => " (SIGHUP)",
+        _ => "",
+    };
+    format!("signal {signal}{name}")
+}
+
 /// Installs handlers for `SIGINT`, `SIGTERM`, `SIGHUP` (unless it is ignored, as under `nohup`) and
 /// `SIGUSR1`, and ignores `SIGPIPE`, so that a write to a closed pipe returns an error. Later calls
 /// return the same value.

@@ -35,7 +35,14 @@ pub enum SideError {
 pub(super) fn sides(arguments: &[String], vs: &[String]) -> Result<Vec<ComparedSide>, SideError> {
     let groups: Vec<Vec<String>> = match (arguments, vs) {
         ([only], []) => directories(only)?.into_iter().map(|side| vec![side]).collect(),
-        (_, []) => arguments.iter().map(|argument| vec![argument.clone()]).collect(),
+        // The shell puts the list of `fiord run` and `fiord sweep` among their results: `d/*.json`.
+        (_, []) => {
+            let group = |argument: &String| vec![argument.clone()];
+            let others = arguments.iter().filter(|argument| !is_list(Path::new(argument)));
+            let others: Vec<Vec<String>> = others.map(group).collect();
+            // If it is not beside several results, the message must name it.
+            if others.len() > 1 { others } else { arguments.iter().map(group).collect() }
+        }
         _ => vec![arguments.to_vec(), vs.to_vec()],
     };
     groups.iter().zip(0..=u8::MAX).map(|(group, place)| side(group, place)).collect()
@@ -53,6 +60,13 @@ fn directories(argument: &str) -> Result<Vec<String>, SideError> {
         .map(|entry| entry.display().to_string())
         .collect();
     Ok(if inside.len() > 1 { inside } else { vec![argument.to_owned()] })
+}
+
+/// Whether a file is the list of runs that is beside their results, and no result itself.
+fn is_list(path: &Path) -> bool {
+    let not_a_report =
+        || matches!(read(path), Err(SideError::NotAReport(_, ReadError::NotAReport)));
+    store::is_list(path) && not_a_report()
 }
 
 fn side(group: &[String], place: u8) -> Result<ComparedSide, SideError> {
@@ -78,7 +92,6 @@ fn read_argument(argument: &str, runs: &mut Vec<ComparedRun>) -> Result<(), Side
     }
     if path.exists() {
         match read(path) {
-            // The shell has put it among the results of `fiord run` in its directory: `d/*.json`.
             Err(SideError::NotAReport(_, ReadError::NotAReport)) if store::is_list(path) => {}
             found => runs.extend(found?),
         }

@@ -43,12 +43,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", default_value = "iops,mean,p99")]
     pub metrics: String,
     /// Return status 248 if this change against the first side is certain: 'p99>+5%' or 'iops<-3%'; 247 if it was
-    /// measured, but can be chance. Can be given more than once.
+    /// measured, but can be chance. The test is one-sided: changes in the other direction do not count. Can be given more
+    /// than once.
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// How much runs are assumed to vary (standard deviation) if a side has only one run.
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
-    pub run_variation: f64,
+    /// How much runs are assumed to vary (standard deviation) if each side has only one run. Without this option, 5% is
+    /// assumed of results with time windows; other results, such as JSON of fio, get no verdict.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub run_variation: Option<f64>,
     /// Output format.
     #[arg(long, value_enum, default_value = "text")]
     pub format: CompareFormat,
@@ -140,7 +142,10 @@ pub fn run(args: &CompareArgs, session: &mut Session) -> Result<CommandEnd, Comp
     }
     let comparison = fiord_compare::compare(sides, settings)?;
     let text = match args.format {
-        CompareFormat::Text => text::text(&comparison),
+        CompareFormat::Text => {
+            let columns = if args.output.is_none() { session.columns } else { None };
+            text::text_within(&comparison, columns)
+        }
         CompareFormat::Json => json::json(&comparison),
         CompareFormat::Markdown => markdown::markdown(&comparison),
         CompareFormat::Html => page::page(&comparison),

@@ -51,7 +51,7 @@ fn shown(args: &[&str]) -> Result<(String, String), ShowLogError> {
     let args = Line::try_parse_from(line).expect("a command line").log;
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(Answer::No);
-    run(&args, &mut Session { out: &mut out, err: &mut err, ask: &mut ask })?;
+    run(&args, &mut Session { out: &mut out, columns: None, err: &mut err, ask: &mut ask })?;
     let text = |bytes| String::from_utf8(bytes).expect("text");
     Ok((text(out), text(err)))
 }

@@ -106,7 +106,8 @@ impl Bench {
             loader,
             progress: &mut progress,
         };
-        let end = run(&args, &mut Session { out: &mut out, err: &mut err, ask }, launcher);
+        let end =
+            run(&args, &mut Session { out: &mut out, columns: None, err: &mut err, ask }, launcher);
         (end, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 }

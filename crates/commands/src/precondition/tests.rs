@@ -45,7 +45,12 @@ fn run_on(
     let args = arguments(place, more);
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let ask = &mut Scripted::new(answer);
-    let end = run(&args, &mut Session { out: &mut out, err: &mut err, ask }, interrupts, false);
+    let end = run(
+        &args,
+        &mut Session { out: &mut out, columns: None, err: &mut err, ask },
+        interrupts,
+        false,
+    );
     (end, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
 }
 
@@ -217,7 +222,7 @@ fn a_limit_before_the_steady_state_is_another_end() {
     let end_of = |ended: Result<FillEnd, FillError>| {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let ask = &mut Scripted::new(Answer::No);
-        let mut session = Session { out: &mut out, err: &mut err, ask };
+        let mut session = Session { out: &mut out, columns: None, err: &mut err, ask };
         let target = targets[0].clone();
         let device = FilledDevice { target, end: Some(ended), record: FillRecord::new() };
         output().conclude(vec![device], &mut session).unwrap()

@@ -19,7 +19,7 @@ fn trace(file: &Path, format: CommandFormat, job: Option<&Path>) -> Result<Strin
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(Answer::No);
-    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    let mut session = Session { out: &mut out, columns: None, err: &mut err, ask: &mut ask };
     match run(&args, &mut session) {
         Ok(_) => Ok(String::from_utf8(out).unwrap()),
         Err(error) => Err(error.to_string()),

@@ -16,6 +16,7 @@ use super::error::VerifyError;
 use super::extents::Extents;
 use super::journal::JournalFile;
 use super::later::{ChangedBlocks, LaterJournals};
+use super::progress::VerifyProgress;
 use super::read::TargetReader;
 
 /// Most bytes of a read.
@@ -52,6 +53,7 @@ pub(super) struct TargetCheck<'a> {
     pub extents: &'a mut Extents,
     /// Becomes true when the check must end.
     pub stop: Option<&'a AtomicBool>,
+    pub progress: &'a mut VerifyProgress,
 }
 
 /// The state of a check.
@@ -59,6 +61,8 @@ struct CheckState<'a, 'f> {
     check: CrashCheck<'a>,
     results: &'f mut VerifyResults,
     rereads: u32,
+    /// The blocks of this target that the journal names, by their numbers in the journal.
+    span: Range<u64>,
 }
 
 /// What the blocks of a part of the target may contain. Blocks are numbered in the target.
@@ -105,10 +109,13 @@ impl TargetCheck<'_> {
             check: CrashCheck::new(header, target.id, order, self.atomic),
             results: &mut findings.results,
             rereads: MOST_REREAD,
+            span: 0..0,
         };
         let (low, high) = self.summary.span().unwrap_or((0, 0));
         let next = header.targets.get(self.target + 1).map_or(u64::MAX, |next| next.base.0);
         let mut part = low.max(target.base.0) / block..high.min(next).div_ceil(block);
+        state.span = part.start..part.end.max(part.start);
+        self.progress.begin();
         while part.start < part.end {
             let mut table = CrashTable::new(self.summary, header.block, part.clone());
             self.journal.each(&mut |record| table.apply(record))?;
@@ -151,6 +158,10 @@ impl TargetCheck<'_> {
             let end = if whole > run.start { whole } else { run.end };
             self.blocks(run.start..end, table, state)?;
             from = end;
+            let span = &state.span;
+            let done = (end + table.base).min(span.end).saturating_sub(span.start);
+            let total = span.end - span.start;
+            self.progress.checked(self.name, Bytes(done * block), Bytes(total * block));
         }
         Ok(())
     }

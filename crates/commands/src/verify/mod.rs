@@ -6,6 +6,7 @@
 //! | which records does a journal have | `journal` |
 //! | how are blocks of the target read | `read` |
 //! | which blocks are wrong | `check` |
+//! | how far is it | [`progress`] |
 //! | how is the result shown | `report` |
 //! | how do many hosts check their targets | `hosts` |
 
@@ -16,10 +17,12 @@ mod extents;
 mod hosts;
 mod journal;
 mod later;
+pub mod progress;
 mod read;
 mod report;
 mod run;
 
 pub use args::VerifyArgs;
 pub use error::VerifyError;
+pub use progress::VerifyProgress;
 pub use run::run;

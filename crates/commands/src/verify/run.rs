@@ -15,6 +15,7 @@ use super::extents::Extents;
 use super::hosts;
 use super::journal::{JournalFile, named};
 use super::later::LaterJournals;
+use super::progress::VerifyProgress;
 use super::read::TargetReader;
 use super::report::CrashReport;
 use crate::runs::over_ssh;
@@ -25,7 +26,11 @@ use crate::target::{TargetError, facts};
 ///
 /// # Errors
 /// The journal or a target cannot be read, or they do not belong together.
-pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, VerifyError> {
+pub fn run(
+    args: &VerifyArgs,
+    session: &mut Session,
+    progress: &mut VerifyProgress,
+) -> Result<CommandEnd, VerifyError> {
     if let Some(hosts) = args.hosts.reached(&mut MachineLoader)? {
         return hosts::run(args, &hosts, session);
     }
@@ -57,6 +62,7 @@ pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, Verif
             atomic: args.atomic_unit.unwrap_or(Bytes::ZERO),
             extents: &mut extents,
             stop: stop.as_deref(),
+            progress,
         };
         let tally = check.run(&mut findings)?;
         if !certain[index] && tally.flushed() > 0 && tally.own() == 0 {
@@ -64,6 +70,7 @@ pub fn run(args: &VerifyArgs, session: &mut Session) -> Result<CommandEnd, Verif
             return Err(VerifyError::OtherTarget { target: target.clone(), path });
         }
     }
+    progress.clear();
     extents.add(findings.results.finish())?;
     let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
     let report = CrashReport {

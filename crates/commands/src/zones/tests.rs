@@ -44,7 +44,7 @@ fn args() -> ZonesArgs {
 fn shown(args: &ZonesArgs, colours: bool) -> Result<String, ZonesError> {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(Answer::NoTerminal);
-    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    let mut session = Session { out: &mut out, columns: None, err: &mut err, ask: &mut ask };
     show(args, &device(), &mut session, colours)?;
     assert!(err.is_empty());
     Ok(String::from_utf8(out).unwrap())
@@ -105,7 +105,7 @@ fn changed(
 ) -> (Result<(), ZonesError>, String, u32) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(answer);
-    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    let mut session = Session { out: &mut out, columns: None, err: &mut err, ask: &mut ask };
     let free: &dyn Fn() -> Result<(), TargetError> = &|| Ok(());
     let result =
         change(&ZonesArgs { yes, ..args() }, (action, range), (device, free), &mut session);
@@ -162,7 +162,7 @@ fn a_device_that_is_mounted_while_the_question_waits_is_left_alone() {
     let device = device();
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut ask = Scripted::new(Answer::Yes);
-    let mut session = Session { out: &mut out, err: &mut err, ask: &mut ask };
+    let mut session = Session { out: &mut out, columns: None, err: &mut err, ask: &mut ask };
     let mounted = || {
         let user =
             WriteObstacle::Listed(DeviceUse::Mounted { device: "z".into(), point: "/srv".into() });

@@ -66,9 +66,10 @@ pub(super) enum SubcommandArgs {
     Report(report::ReportArgs),
     /// Make, show and trust the keys of connections between hosts.
     Keys(keys::KeysArgs),
-    /// Explain a command or a job option.
+    /// Explain a command, a job option or a finding.
     Help {
-        /// A command, such as `sweep`, or a job option, such as `iodepth`. Without it, lists all commands.
+        /// A command, such as `sweep`, a job option, such as `iodepth`, or a finding, such as `cache-hits`. Without it, lists
+        /// all commands.
         topic: Vec<String>,
     },
 }

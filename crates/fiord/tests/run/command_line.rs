@@ -32,6 +32,11 @@ fn every_subcommand_is_explained_within_80_columns() {
         place.run("help iodepth").ok().out.contains("alias")
             || place.run("help bs").ok().out.contains("alias")
     );
+    let finding = place.run("help cache-hits").ok().out;
+    assert!(finding.starts_with("`cache-hits`: ") && finding.contains("To fix: "), "{finding}");
+    let near = place.run("help cache-hit");
+    assert_eq!(near.status, Some(1));
+    assert!(near.err.contains("did you mean `fiord help cache-hits`?"), "{near:?}");
 }
 
 #[test]

@@ -54,6 +54,10 @@ fn alternated_runs_are_compared_with_the_printed_command() {
     };
     let text = place.run(&format!("compare {} --vs {}", all("a"), all("b"))).ok().out;
     assert_eq!(text.matches("(5 runs, fio-3.42").count(), 2, "{text}");
+    // Without --vs, each result is a side.
+    let text = place.run(&format!("compare {}", all("a"))).ok().out;
+    assert!(text.starts_with("A  a-b.runs/a/run=1.json") && text.contains("\nE  "), "{text}");
+    assert!(!text.contains("sweep.json"), "{text}");
     let list = place.run("compare a-b.runs/a/sweep.json a-b.runs/b");
     assert!(list.status == Some(1) && list.err.contains("sweep.json"), "{list:?}");
     let document = place.run("compare a-b.runs --format json").ok().json();

@@ -23,7 +23,44 @@ fn ctrl_c_and_sigterm_end_with_a_complete_report() {
         assert_eq!(jobs.len(), 2);
         assert!(jobs[0].2[0].1 > 0, "{jobs:?}");
         assert_eq!(jobs[1].2[0].1, 0, "{jobs:?}");
+        let stopped = &ran.json()["fiord"]["stopped"][0];
+        assert_eq!((&stopped["by"], &stopped["signal"]), (&"signal".into(), &number.into()));
     }
+}
+
+/// The saved result says that it is not that of a whole run, in each format.
+#[test]
+fn a_saved_result_says_what_stopped_the_run() {
+    let place = Place::new();
+    let saved = "--output-format=normal,json --output=cut.txt --html=cut.html";
+    let child = place.start(&format!("{LONG} {saved}"));
+    under_way(&child);
+    signal(&child, "INT");
+    assert_eq!(end(child, SOON).status, Some(128));
+    let text = std::fs::read_to_string(place.path("cut.txt")).unwrap();
+    assert!(text.contains("\nStopped: the run was stopped before its end: signal 2"), "{text}");
+    let page = std::fs::read_to_string(place.path("cut.html")).unwrap();
+    assert!(page.contains("</strong> The run was stopped before its end: signal 2"));
+    place.run("report cut.txt -o again.html").ok();
+    let again = std::fs::read_to_string(place.path("again.html")).unwrap();
+    assert!(again.contains("</strong> The run was stopped before its end: signal 2"));
+    let whole = LONG.replace("runtime=60", "runtime=300ms");
+    place.run(&format!("{whole} --output-format=json --output=whole.json")).ok();
+    for sides in ["whole.json cut.html", "cut.txt whole.json"] {
+        let told = place.run(&format!("compare {sides}")).ok().out;
+        assert!(told.contains("did not run to the end"), "{told}");
+        assert!(!told.contains("better") && !told.contains("worse"), "{told}");
+    }
+    // A trigger and an error stop jobs, too.
+    let line = format!("{LONG} --trigger-timeout=300ms --output-format=json");
+    let document = place.run(&line).json();
+    assert_eq!(document["fiord"]["stopped"][0]["by"], "trigger", "{document}");
+    let full = "--name=full --filename=/dev/full --rw=write --bs=4k --size=1m";
+    let document = place.run(&format!("{full} --output-format=json")).json();
+    let stopped = &document["fiord"]["stopped"][0];
+    assert_eq!((&stopped["by"], &stopped["job"]), (&"error".into(), &"full".into()));
+    let whole = std::fs::read_to_string(place.path("whole.json")).unwrap();
+    assert!(!whole.contains("\"stopped\""), "{whole}");
 }
 
 #[test]

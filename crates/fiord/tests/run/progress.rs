@@ -4,10 +4,12 @@
 use std::fs::File;
 use std::io::Read;
 use std::process::Stdio;
+use std::time::Duration;
 
 use fiord_sys::terminal;
 
 use crate::fiord::Place;
+use crate::fuse::Served;
 
 /// What a program shows on a terminal of 80 columns of the type `term`, and its exit status. `None`: there are no
 /// pseudo-terminals here.
@@ -67,6 +69,70 @@ fn a_layout_shows_how_far_it_is() {
     std::fs::remove_file(place.path("reader.0.0")).unwrap();
     let ran = place.run(READER).ok();
     assert!(!ran.out.contains("laying out ["), "{}", ran.out);
+}
+
+/// Each request of 128 KiB to this file system takes that long, so that reading the file takes seconds.
+const SLOW: Duration = Duration::from_millis(25);
+
+#[test]
+fn reading_before_the_io_shows_how_far_it_is() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, SLOW) else { return };
+    let file = served.file();
+    let job =
+        "--name=ahead --rw=read --bs=4k --size=16m --io_size=4k --ioengine=psync --pre_read=1";
+    let line = format!("{job} --filename={} --eta-interval=250ms", file.display());
+    let Some((text, status)) = shown(&place, "xterm", &line) else { return };
+    assert_eq!(status, Some(0), "{text}");
+    let lines = drawn(&text);
+    let bar = lines.iter().find(|line| line.starts_with("ahead: reading ahead ["));
+    assert!(bar.is_some_and(|line| line.contains("of 16.0MiB][")), "{text}");
+    assert!(bar.is_some_and(|line| line.contains("[eta ")), "{text}");
+}
+
+#[test]
+fn jobs_that_lay_out_their_own_files_show_how_far_they_are() {
+    let place = Place::new();
+    let job = "--rw=read --bs=1m --size=192m --io_size=1m --ioengine=psync --create_serialize=0";
+    let line = format!("--name=one {job} --name=other {job} --eta-interval=250ms");
+    let Some((text, status)) = shown(&place, "xterm", &line) else { return };
+    assert_eq!(status, Some(0), "{text}");
+    if !text.contains("laying out [") {
+        eprintln!("skipped: the layout was faster than the first line");
+        return;
+    }
+    let bars = ["2 jobs: laying out [", "one: laying out [", "other: laying out ["];
+    assert!(bars.iter().any(|bar| text.contains(bar)), "{text}");
+}
+
+#[test]
+fn verify_shows_how_far_it_is() {
+    let place = Place::new();
+    let Some(served) = Served::new(&place, SLOW) else { return };
+    let job =
+        "--name=a --filename=t --size=16m --rw=write --bs=1m --verify=fiord --verify_journal=j";
+    place.run(&format!("{job} --do_verify=0")).ok();
+    let target = served.file();
+    let line = format!("verify j --same-target {}", target.display());
+    let Some((text, _)) = shown(&place, "xterm", &line) else { return };
+    assert!(text.contains(": checking [") && text.contains("of 16.0MiB]"), "{text}");
+    let quiet = place.run("verify j t");
+    assert!(!quiet.out.contains("checking [") && quiet.err.is_empty(), "{quiet:?}");
+}
+
+#[test]
+fn findings_fit_the_terminal_and_are_whole_in_a_pipe() {
+    let place = Place::new();
+    let line = "--name=deep --rw=read --bs=4k --size=64k --iodepth=32 --ioengine=psync";
+    let Some((text, status)) = shown(&place, "xterm", line) else { return };
+    assert_eq!(status, Some(0), "{text}");
+    let findings = &text[text.rfind("Findings (").unwrap()..];
+    assert!(findings.contains("depth-ignored"), "{text}");
+    let wide = drawn(findings).into_iter().find(|line| line.chars().count() > 80);
+    assert_eq!(wide, None, "{text}");
+    let out = place.run(line).ok().out;
+    let whole = out.lines().find(|line| line.contains("depth-ignored: ")).unwrap();
+    assert!(whole.len() > 80 && whole.contains("in flight at a time"), "{out}");
 }
 
 #[test]

@@ -8,6 +8,9 @@ use crate::result::PointDocument;
 use super::element::{PageSection, html};
 use super::view::{MachineView, RunView};
 
+/// The page lists at most this many reasons why jobs did not run to their end.
+const MOST_STOPS: usize = 10;
+
 #[derive(Debug, Template)]
 #[template(path = "findings.html")]
 struct FindingCards {
@@ -15,6 +18,8 @@ struct FindingCards {
     /// Whether there is nothing to show, and what that means.
     looked: LookedFor,
     unchecked: Vec<(String, String)>,
+    /// What ended the run or its jobs before their end.
+    stops: Vec<String>,
 }
 
 /// Whether the program that wrote a result looked for findings.
@@ -48,7 +53,31 @@ pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
             unchecked.push(pair);
         }
     }
-    section(&run.findings(), unchecked, looked_for(run))
+    section(&run.findings(), unchecked, looked_for(run), stops(run))
+}
+
+/// What ended the run or its jobs before their end, each once.
+fn stops(run: &RunView<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    let signal = run.together.and_then(|run| run.signal);
+    all.extend(signal.map(|signal| format!("The run was stopped by signal {signal}.")));
+    let own = run.machines.iter().filter(|machine| machine.host.is_some());
+    let reports = std::iter::once(("", run.whole));
+    for (host, report) in reports.chain(own.map(|machine| (machine.name, machine.report))) {
+        for stop in &report.extras.stops {
+            let host = if host.is_empty() { String::new() } else { format!("{host}: ") };
+            let text = format!("{host}{}.", sentence(&stop.sentence()));
+            if !all.contains(&text) {
+                all.push(text);
+            }
+        }
+    }
+    let more = all.len().saturating_sub(MOST_STOPS);
+    if more > 0 {
+        all.truncate(MOST_STOPS);
+        all.push(format!("And {more} more jobs did not run to their end."));
+    }
+    all
 }
 
 /// Whether the program that wrote the results looked for findings.
@@ -70,7 +99,7 @@ pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
     });
     let mut sorted: Vec<(&str, &Finding)> = found.collect();
     sorted.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
-    section(&sorted, Vec::new(), LookedFor::Yes)
+    section(&sorted, Vec::new(), LookedFor::Yes, Vec::new())
 }
 
 /// One card for each finding; those that differ only in the host, the job or the point share one.
@@ -78,6 +107,7 @@ fn section(
     findings: &[(&str, &Finding)],
     unchecked: Vec<(String, String)>,
     looked: LookedFor,
+    stops: Vec<String>,
 ) -> PageSection {
     let mut merged: Vec<(&Finding, Vec<String>)> = Vec::new();
     for (host, finding) in findings {
@@ -106,7 +136,7 @@ fn section(
         id: "findings",
         title: "Findings".into(),
         about: String::new(),
-        body: html(&FindingCards { cards, looked, unchecked }),
+        body: html(&FindingCards { cards, looked, unchecked, stops }),
     }
 }
 

@@ -69,7 +69,7 @@ pub fn write(report: &HostsReport, formats: Formats, out: &mut dyn Write) -> io:
         crate::json::hosts::write(report, formats.json_plus, out)?;
     }
     match formats.normal {
-        true => normal(report, out),
+        true => normal(report, formats.columns, out),
         false => Ok(()),
     }
 }
@@ -83,12 +83,12 @@ fn dated(host: &Report, report: &HostsReport) -> Report {
     Report { version: report.all.version.clone(), ..host.clone() }
 }
 
-fn normal(report: &HostsReport, out: &mut dyn Write) -> io::Result<()> {
+fn normal(report: &HostsReport, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     for (host, own) in reports(report) {
-        crate::normal::of_host(host.own_name(), own, out)?;
+        crate::normal::of_host(host.own_name(), own, columns, out)?;
     }
     crate::normal::all_clients(&report.all, out)?;
     table::write(report, out)?;
     let (findings, unchecked) = findings::of_all(report);
-    crate::normal::findings::write(&findings, &unchecked, out)
+    crate::normal::findings::write(&findings, &unchecked, columns, out)
 }

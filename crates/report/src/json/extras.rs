@@ -16,6 +16,9 @@ pub(super) fn extras(extras: &Extras) -> Option<Value> {
     if extras.interim {
         keys.push(("interim".into(), integer(1)));
     }
+    if !extras.stops.is_empty() {
+        keys.push(("stopped".into(), Value::Array(extras.stops.iter().map(Value::of).collect())));
+    }
     if let Some(clock) = &extras.clock {
         let object = vec![
             ("source".into(), text(&clock.source)),

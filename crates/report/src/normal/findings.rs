@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use fiord_stat::finding::{Finding, Severity, Unchecked};
+use fiord_stat::wrap::wrapped;
 
 /// The text lists at most this many notes. They are the last findings: the worst come first.
 const MOST_NOTES: usize = 20;
@@ -12,6 +13,7 @@ const MOST_NOTES: usize = 20;
 pub(crate) fn write(
     findings: &[Finding],
     unchecked: &[Unchecked],
+    columns: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if !findings.is_empty() {
@@ -20,7 +22,7 @@ pub(crate) fn write(
     let notes = findings.iter().filter(|f| f.severity == Severity::Note).count();
     let shown = findings.len() - notes.saturating_sub(MOST_NOTES);
     for finding in &findings[..shown] {
-        one(finding, out)?;
+        one(finding, columns, out)?;
     }
     if shown < findings.len() {
         let more = findings.len() - shown;
@@ -28,20 +30,22 @@ pub(crate) fn write(
     }
     match not_checked(unchecked) {
         None => Ok(()),
-        Some(line) => write!(out, "\n{line}"),
+        Some(line) => writeln!(out, "\n{}", wrapped(line.trim_end(), columns, 2)),
     }
 }
 
 /// Writes two lines: the finding, then its evidence and its remedy.
-fn one(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+fn one(finding: &Finding, columns: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let Finding { id, severity, what, evidence, .. } = finding;
-    writeln!(out, "  {}: {id}: {what}", severity.word())?;
-    match (evidence.as_str(), finding.to_fix()) {
-        ("", None) => Ok(()),
-        (evidence, None) => writeln!(out, "      {evidence}"),
-        ("", Some(to_fix)) => writeln!(out, "      {to_fix}"),
-        (evidence, Some(to_fix)) => writeln!(out, "      {evidence}. {to_fix}"),
-    }
+    let first = format!("  {}: {id}: {what}", severity.word());
+    writeln!(out, "{}", wrapped(&first, columns, 4))?;
+    let second = match (evidence.as_str(), finding.to_fix()) {
+        ("", None) => return Ok(()),
+        (evidence, None) => format!("      {evidence}"),
+        ("", Some(to_fix)) => format!("      {to_fix}"),
+        (evidence, Some(to_fix)) => format!("      {evidence}. {to_fix}"),
+    };
+    writeln!(out, "{}", wrapped(&second, columns, 6))
 }
 
 /// Formats the line about findings that could not be checked; `None` if all were checked.
@@ -80,13 +84,36 @@ mod tests {
             location: None,
         };
         let mut out = Vec::new();
-        write(&[], &[], &mut out).unwrap();
+        write(&[], &[], None, &mut out).unwrap();
         assert!(out.is_empty());
-        write(&[finding], &[], &mut out).unwrap();
+        write(&[finding], &[], None, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nFindings (1):\n  suspect: depth-ignored: job a asks for iodepth=32\n      \
              psync has one. To fix: numjobs=32\n"
+        );
+    }
+
+    #[test]
+    fn a_terminal_gets_lines_that_fit() {
+        let finding = Finding {
+            id: "depth-ignored".into(),
+            severity: Severity::Suspect,
+            job: None,
+            what: "job a asks for iodepth=32, but its engine has one I/O in flight at a time"
+                .into(),
+            evidence: "psync completes each I/O before it takes the next".into(),
+            remedy: "use ioengine=io_uring, or numjobs=32".into(),
+            option: None,
+            location: None,
+        };
+        let mut out = Vec::new();
+        write(&[finding], &[], Some(60), &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "\nFindings (1):\n  suspect: depth-ignored: job a asks for iodepth=32, but its\n    \
+             engine has one I/O in flight at a time\n      psync completes each I/O before it takes the next. To\n      \
+             fix: use ioengine=io_uring, or numjobs=32\n"
         );
     }
 
@@ -106,7 +133,7 @@ mod tests {
         let mut all = vec![worse; 30];
         all.extend(vec![note; 25]);
         let mut out = Vec::new();
-        write(&all, &[], &mut out).unwrap();
+        write(&all, &[], None, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("\nFindings (55):\n"), "{text}");
         assert_eq!(text.matches("suspect: ").count(), 30);
@@ -119,7 +146,7 @@ mod tests {
         let gap = |id: &str, why: &str| Unchecked { id: id.into(), why: why.into() };
         let gaps = [gap("a", "needs root"), gap("b", "Linux before 6.5"), gap("c", "needs root")];
         let mut out = Vec::new();
-        write(&[], &gaps, &mut out).unwrap();
+        write(&[], &gaps, None, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\nNot checked: a, c (needs root); b (Linux before 6.5)\n"

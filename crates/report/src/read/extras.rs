@@ -39,6 +39,10 @@ pub(super) fn own(node: Node<'_>) -> Extras {
         machine: node.find("machine").and_then(|machine| json::from_value(&machine.to_json()).ok()),
         unchecked: node.list("not_checked").map(unchecked).collect(),
         interim: node.flag("interim"),
+        stops: node
+            .list("stopped")
+            .filter_map(|stop| json::from_value(&stop.to_json()).ok())
+            .collect(),
         findings_off: node.flag("findings_off"),
         ..Extras::default()
     }

@@ -10,6 +10,7 @@ use fiord_types::Nanos;
 use super::gate::StartGate;
 use crate::debug::DebugOutput;
 use crate::error::JobError;
+use crate::events::TriggerCause;
 use crate::idleness::IdleProfile;
 use crate::kept::FileKeeper;
 
@@ -152,6 +153,8 @@ pub struct RunResult {
     pub errors: Vec<(usize, JobError)>,
     /// The signal that ended the run.
     pub signal: Option<i32>,
+    /// Why a trigger stopped the run, if one did.
+    pub trigger: Option<TriggerCause>,
     /// Jobs that did not end in time, so that the run ended without them: index in the plan, and what they hang in.
     pub stuck: Vec<(usize, JobError)>,
     /// The raw data of the jobs, in the order of the plan. Empty unless [`RunOptions::keep_data`] asks for them.

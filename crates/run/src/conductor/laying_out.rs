@@ -12,7 +12,7 @@ use fiord_types::{Errno, Nanos};
 
 use super::{Conductor, MAX_SLEEP, STUCK_AFTER};
 use crate::error::{JobError, Stage};
-use crate::events::EventKind;
+use crate::events::{EventKind, LayoutWork};
 use crate::jobthread::ByMessage;
 use crate::layout::{self, Done};
 use crate::report;
@@ -84,7 +84,8 @@ impl Conductor<'_> {
     fn layout_progress(&self, index: usize, elapsed: Nanos) -> bool {
         let Some((done, total)) = self.run.jobs[index].layout.so_far() else { return false };
         let job = report::name(&self.run.plan, index).into();
-        self.events.send(EventKind::LayoutProgress { job, done, total, elapsed });
+        let work = LayoutWork::Layout;
+        self.events.send(EventKind::LayoutProgress { job, work, done, total, elapsed });
         true
     }
 

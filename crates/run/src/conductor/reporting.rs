@@ -9,11 +9,11 @@ use fiord_stat::report::CachedUnderDirect;
 use fiord_stat::slices::SliceTable;
 use fiord_stat::snapshot::RunSnapshot;
 use fiord_sys::clock;
-use fiord_types::{Dir, JobIndex, Nanos};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos};
 
 use super::{Conductor, JobEntry, RunResult};
 use crate::control::Phase;
-use crate::events::EventKind;
+use crate::events::{EventKind, LayoutWork};
 use crate::files::Cached;
 use crate::idleness::IdleWatch;
 use crate::monitor::{JobEnd, KnownJob, LEAD, Standing, estimate};
@@ -37,12 +37,53 @@ impl Conductor<'_> {
             return;
         }
         self.next_progress = Some((due + interval).max(now + interval / 2));
+        if self.setup_progress(now) {
+            return;
+        }
         let outcomes: Vec<JobEnd> = self.entries.iter().map(outcome).collect();
         let standings = standings(&run, &self.entries, now);
         let latencies = self.latencies.as_mut().map(|meter| meter.take(&run)).unwrap_or_default();
         let times = (self.began, now);
         let progress = self.meter.progress(&run, &standings, &outcomes, latencies, times);
         self.events.send(EventKind::Progress(Box::new(progress)));
+    }
+
+    /// Reports how far the jobs are that lay out their own files (`create_serialize=0`) or read them before their I/O
+    /// (`pre_read`). Returns false if there is no such work, or if a job does I/O, whose rates are of more interest.
+    fn setup_progress(&self, now: u64) -> bool {
+        let run = &self.run;
+        let phases = || run.jobs.iter().map(|job| job.control.phase());
+        if phases().any(|phase| matches!(phase, Phase::Ramp | Phase::Running)) {
+            return false;
+        }
+        let part = |work: LayoutWork| {
+            let mut jobs = Vec::new();
+            let (mut done, mut total) = (Bytes::ZERO, Bytes::ZERO);
+            for (index, job) in run.jobs.iter().enumerate() {
+                let counters = match work {
+                    LayoutWork::Layout if run.plan.jobs[index].target.layout.serialize => continue,
+                    LayoutWork::Layout => &job.layout,
+                    LayoutWork::PreRead => &job.pre_read,
+                };
+                let Some((job_done, job_total)) = counters.so_far() else { continue };
+                (done, total) = (done + job_done, total + job_total);
+                if job.control.phase() == Phase::SetUp {
+                    jobs.push(index);
+                }
+            }
+            let first = *jobs.first()?;
+            let name = match jobs.len() {
+                1 => report::name(&run.plan, first).into(),
+                several => format!("{several} jobs"),
+            };
+            Some((name, work, done, total))
+        };
+        // A job reads its files after their layout.
+        let found = [LayoutWork::PreRead, LayoutWork::Layout].into_iter().find_map(part);
+        let Some((job, work, done, total)) = found else { return false };
+        let elapsed = Nanos(now.saturating_sub(self.began));
+        self.events.send(EventKind::LayoutProgress { job, work, done, total, elapsed });
+        true
     }
 
     /// When [`Conductor::progress`] has something to do, ns.
@@ -230,7 +271,8 @@ impl Conductor<'_> {
             report.extras.slices.iter_mut().for_each(SliceTable::cut_short);
         }
         let started = self.run.jobs.iter().map(|job| job.control.started()).collect();
-        RunResult { report, errors, signal: self.signal, stuck, data, started }
+        let trigger = self.trigger.fired();
+        RunResult { report, errors, signal: self.signal, trigger, stuck, data, started }
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct TriggerWatch {
     next_look: u64,
     /// When the time of `--trigger-timeout` is over, ns.
     deadline: Option<u64>,
-    fired: bool,
+    fired: Option<TriggerCause>,
     /// The command runs.
     running: bool,
 }
@@ -51,7 +51,12 @@ impl TriggerWatch {
 
     /// When the time is over.
     pub(super) fn due(&self) -> Option<u64> {
-        self.deadline.filter(|_| !self.fired)
+        self.deadline.filter(|_| self.fired.is_none())
+    }
+
+    /// Why it fired; `None` if it did not.
+    pub(super) fn fired(&self) -> Option<TriggerCause> {
+        self.fired
     }
 
     /// Whether the command runs.
@@ -63,7 +68,7 @@ impl TriggerWatch {
 impl Conductor<'_> {
     /// Fires the trigger if its file exists or its time is over.
     pub(super) fn watch_trigger(&mut self) {
-        if !self.trigger.armed || self.trigger.fired || self.run.is_cancelled() {
+        if !self.trigger.armed || self.trigger.fired.is_some() || self.run.is_cancelled() {
             return;
         }
         let now = clock::monotonic();
@@ -77,7 +82,7 @@ impl Conductor<'_> {
 
     /// Fires the trigger because the coordinator of the run says so.
     pub(super) fn fire_from_outside(&mut self) {
-        if self.trigger.armed && !self.trigger.fired && !self.run.is_cancelled() {
+        if self.trigger.armed && self.trigger.fired.is_none() && !self.run.is_cancelled() {
             self.fire(TriggerCause::Coordinator);
         }
     }
@@ -100,7 +105,7 @@ impl Conductor<'_> {
 
     fn fire(&mut self, cause: TriggerCause) {
         let run = Arc::clone(&self.run);
-        self.trigger.fired = true;
+        self.trigger.fired = Some(cause);
         run.cancelled.store(true, Ordering::Relaxed);
         for index in 0..self.entries.len() {
             self.stop(index, StopReason::Trigger);

@@ -55,15 +55,17 @@ pub enum EventKind {
         /// Total size of these files after the layout.
         bytes: Bytes,
     },
-    /// How far the layout of a job is, if the user wants to see progress.
+    /// How far the layout of a job is, or the reading of its files before its I/O, if the user wants to see progress.
     LayoutProgress {
         /// The job's name.
         job: String,
-        /// Data that is written.
+        /// What is done.
+        work: LayoutWork,
+        /// Data that is written or read.
         done: Bytes,
-        /// All data that the layout of this job writes.
+        /// All data that this work writes or reads.
         total: Bytes,
-        /// Time since the layout of this job began.
+        /// Time since this work began.
         elapsed: Nanos,
     },
     /// The layout before the run is complete; no job has started.
@@ -135,6 +137,27 @@ pub enum EventKind {
         /// Number of the signal.
         signal: i32,
     },
+}
+
+/// Work on the files of a job before its I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LayoutWork {
+    /// Files are created or extended.
+    Layout,
+    /// Files are read into the page cache (`pre_read`).
+    PreRead,
+}
+
+impl LayoutWork {
+    /// The work in words, for the line on the terminal.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            LayoutWork::Layout => "laying out",
+            LayoutWork::PreRead => "reading ahead",
+        }
+    }
 }
 
 /// Why a trigger fired.

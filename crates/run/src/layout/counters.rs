@@ -1,10 +1,10 @@
-//! How much of a layout is done. The thread that lays out counts, and the conductor reads.
+//! How much of a layout, or of reading files before the I/O, is done. The thread that does it counts, and the conductor reads.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use fiord_types::Bytes;
 
-/// What the layout of one job has written.
+/// What the layout of one job has written, or what was read of its files before its I/O.
 #[derive(Debug, Default)]
 pub(crate) struct LayoutCounters {
     done: AtomicU64,
@@ -12,12 +12,12 @@ pub(crate) struct LayoutCounters {
 }
 
 impl LayoutCounters {
-    /// The layout is about to write so much data.
+    /// The layout is about to write, or the job is about to read, so much data.
     pub(crate) fn will_write(&self, bytes: Bytes) {
         self.total.store(bytes.0, Relaxed);
     }
 
-    /// So much more data is written.
+    /// So much more data is written or read.
     pub(crate) fn wrote(&self, bytes: Bytes) {
         self.done.fetch_add(bytes.0, Relaxed);
     }

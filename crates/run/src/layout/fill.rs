@@ -10,7 +10,7 @@ use fiord_plan::{ContentPlan, FileKind, FilePlan, JobPlan};
 use fiord_sys::file::{self, FileGuard, Open};
 use fiord_types::{Bytes, Dir, Errno, FileIndex};
 
-use super::{Done, Overseer};
+use super::{Done, LayoutCounters, Overseer};
 use crate::content::content_of;
 use crate::error::{JobError, Stage, failed};
 use crate::guard::guard;
@@ -129,12 +129,16 @@ impl Writer<'_> {
 }
 
 /// Reads every file of a job once, so that it is in the page cache (`pre_read`).
-pub(crate) fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Done, JobError> {
+pub(crate) fn pre_read(
+    job: &JobPlan,
+    counters: &LayoutCounters,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Done, JobError> {
     let mut buffer = vec![0u8; CHUNK];
-    for plan in &job.target.files {
-        if !matches!(plan.kind, FileKind::Regular | FileKind::Block) {
-            continue;
-        }
+    let readable = |plan: &&FilePlan| matches!(plan.kind, FileKind::Regular | FileKind::Block);
+    let files = || job.target.files.iter().filter(readable);
+    counters.will_write(files().map(|plan| plan.end().saturating_sub(plan.offset)).sum());
+    for plan in files() {
         let fd = Open::read_only().open(&plan.path).map_err(|e| failed(Stage::Open, plan, &e))?;
         let file = File::from(fd);
         let end = plan.end();
@@ -147,7 +151,10 @@ pub(crate) fn pre_read(job: &JobPlan, cancelled: &dyn Fn() -> bool) -> Result<Do
             match file.read_at(&mut buffer[..len], at.0) {
                 // The file ends early: the job's own I/O will report that.
                 Ok(0) => break,
-                Ok(n) => at += Bytes(n as u64),
+                Ok(n) => {
+                    at += Bytes(n as u64);
+                    counters.wrote(Bytes(n as u64));
+                }
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     let errno = Errno::of(&e);

@@ -54,12 +54,65 @@ pub struct Extras {
     /// Pages in the page cache of the files of jobs with `direct=1`, when the jobs began and ended.
     #[serde(default)]
     pub cached: Vec<CachedUnderDirect>,
+    /// What ended the run before its jobs were done. The results cover only the time before that. Empty if all jobs ran to
+    /// their end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stops: Vec<RunStop>,
     /// Jobs still run: the report was requested by `--status-interval` or a signal.
     #[serde(default)]
     pub interim: bool,
     /// The report was read from one of many hosts: its jobs ran on several of them.
     #[serde(default)]
     pub of_hosts: bool,
+}
+
+/// What ended a run, or one of its jobs, before its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStop {
+    /// The kind of the cause.
+    pub by: StopCause,
+    /// The signal, if one was the cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The job that an error ended; `None` if all jobs were stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// The cause in words, such as `signal 2 (SIGINT)`.
+    pub what: String,
+}
+
+impl RunStop {
+    /// The cause and what it means for the results, in one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match &self.job {
+            Some(job) => format!("job {job} did not run to its end: {}", self.what),
+            None => format!(
+                "the run was stopped before its end: {}. The results cover only the time until then",
+                self.what
+            ),
+        }
+    }
+}
+
+/// The kind of what ended a run before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StopCause {
+    /// A signal, such as that of Ctrl-C.
+    Signal,
+    /// A trigger (`--trigger-file`, `--trigger-timeout`).
+    Trigger,
+    /// An error ended a job.
+    Error,
+}
+
+impl StopCause {
+    /// Whether it stops all jobs of a run, and not only one.
+    #[must_use]
+    pub fn stops_all(self) -> bool {
+        self != StopCause::Error
+    }
 }
 
 /// Pages in the page cache of a file or device that a job used with `direct=1`.

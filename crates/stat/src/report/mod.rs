@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 pub use direction::{DirKind, DirReport, LatencySummary, PriorityReport, RateSummary};
 pub use disk::{DiskCounts, DiskReport};
-pub use extras::{CachedUnderDirect, ClockReport, CoreBandwidth, Extras, SpecReport};
+pub use extras::{
+    CachedUnderDirect, ClockReport, CoreBandwidth, Extras, RunStop, SpecReport, StopCause,
+};
 pub use fiord_types::SteadyMeasure;
 pub use generator::{Ceiling, GeneratorReport, JobShares};
 pub use group::{GroupDir, GroupReport};

@@ -251,7 +251,7 @@ fn step(before: &[KneeRun], after: &[KneeRun], needed: f64) -> Option<KneeStep> 
 fn single(ratio: f64, scatter: Option<RatioScatter>) -> ShiftEvidence {
     match scatter {
         // The variation between runs is unknown; the words of the answer say that it is not included.
-        Some(_) => ShiftEvidence::Windows(RatioEvidence::of_single(ratio, 0.0, scatter)),
+        Some(_) => ShiftEvidence::Windows(RatioEvidence::of_single(ratio, Some(0.0), scatter)),
         None => ShiftEvidence::Measured(ratio.ln()),
     }
 }
