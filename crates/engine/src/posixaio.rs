@@ -213,12 +213,16 @@ impl Engine for PosixAio {
     }
 
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        let known = self.in_flight.len();
         self.submit();
         let end = want.timeout.map(|ns| self.clock.now().saturating_add(ns));
         let min = want.min.min(want.max);
         let mut taken = self.take_refused(want.max, done);
-        // Without a wait there is no other look.
-        taken += self.take(want.max - taken, min <= taken, done);
+        // Without a wait there is no other look. With one, requests that were submitted just now have hardly ended, and
+        // each question takes the lock that the threads need; the wait asks for all of them anyway.
+        if min <= taken || known > 0 {
+            taken += self.take(want.max - taken, min <= taken, done);
+        }
         while taken < min && !self.in_flight.is_empty() {
             let left = end.map(|end| end.saturating_sub(self.clock.now()));
             if !self.suspend(left)? {

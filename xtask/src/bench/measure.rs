@@ -23,6 +23,8 @@ pub(super) struct MeasureOptions {
     pub layout: u64,
     /// Number of files in the row with very many files.
     pub files: u64,
+    /// Number of names in the rows about engines on names.
+    pub names: u64,
     /// Count I/Os per second of CPU time instead of elapsed time.
     pub per_cpu: bool,
 }
@@ -97,10 +99,13 @@ pub(super) fn figure(
 pub(super) fn bare(
     program: &Path,
     settings: &str,
-    job: Job,
+    (what, job): (What, Job),
     place: &mut Place,
     how: MeasureOptions,
 ) -> Result<f64> {
+    if what == What::NameRate {
+        return bare_names(program, settings, place, how);
+    }
     let target = if job.has("LOOP") { loop_device(place)? } else { place.file() };
     let mut settings = settings.split(' ');
     let mut command = Command::new(program);
@@ -373,13 +378,31 @@ fn many_files(name: &str, mut command: Command, place: &Place, how: MeasureOptio
 
 /// Runs a job on names in an empty directory to its end, and returns its I/Os per second.
 fn name_rate(name: &str, mut command: Command, place: &Place, how: MeasureOptions) -> Result<f64> {
-    let directory = place.many_files();
-    let _ = std::fs::remove_dir_all(&directory);
-    std::fs::create_dir_all(&directory)?;
+    let directory = place.names();
+    renew(&directory)?;
     command.arg(format!("--directory={}", directory.display()));
+    command.args([format!("--nrfiles={}", how.names), format!("--size={}", how.names * 4096)]);
     let result = run(name, command).and_then(|text| rate(&text, how.per_cpu));
     let _ = std::fs::remove_dir_all(&directory);
     result
+}
+
+/// Makes the calls of a job on names without anything else, and returns their number per second.
+fn bare_names(program: &Path, call: &str, place: &Place, how: MeasureOptions) -> Result<f64> {
+    let directory = place.names();
+    renew(&directory)?;
+    let mut command = Command::new(program);
+    command.arg(call).arg(&directory);
+    command.args([format!("count={}", how.names), format!("cpu={}", how.cpu)]);
+    let result = run("the bare loop", command).and_then(|text| rate(&text, how.per_cpu));
+    let _ = std::fs::remove_dir_all(&directory);
+    result
+}
+
+/// Makes an empty directory.
+fn renew(directory: &Path) -> Result<()> {
+    let _ = std::fs::remove_dir_all(directory);
+    std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ cargo xtask bench [OPTION…]
   --against PATH    compare with this fiord only, such as one from before a change
   --bare PATH       the bare loop (built in release mode)
   --cpu N           the CPU to which everything is pinned (0); two jobs also use the next one
-  --dir DIR         the directory for the files (a temporary directory)
+  --dir DIR         the directory for the files (a temporary directory; for names one in memory, /dev/shm)
   --row TEXT        run only rows whose name contains this; may be given more than once
   --per-cpu         compare I/Os per second of CPU time, for a machine that other programs use too
   --layout-mib N    size in MiB of the file that is laid out (4096)
@@ -140,7 +140,9 @@ impl Contenders {
             Than::PlainFio => measure::figure(&self.plain_fio, row.what, row.job, place, how),
             Than::Tool(settings) => measure::tool(self.tool.as_deref(), settings, place, how),
             Than::Itself(_, job) => measure::figure(&self.fiord, row.what, *job, place, how),
-            Than::Bare(settings) => measure::bare(&self.bare, settings, row.job, place, how),
+            Than::Bare(settings) => {
+                measure::bare(&self.bare, settings, (row.what, row.job), place, how)
+            }
             Than::Dd => measure::dd(place, how),
         }
     }
@@ -240,8 +242,14 @@ fn or_reason(result: Result<f64>) -> Result<Result<f64, NotHere>> {
 }
 
 fn parse(args: &[String]) -> Result<Options> {
-    let how =
-        MeasureOptions { cpu: 0, seconds: 2.0, layout: 4 << 30, files: 100_000, per_cpu: false };
+    let how = MeasureOptions {
+        cpu: 0,
+        seconds: 2.0,
+        layout: 4 << 30,
+        files: 100_000,
+        names: 40_000,
+        per_cpu: false,
+    };
     let mut options = Options {
         rounds: 5,
         fio: None,
@@ -279,7 +287,7 @@ fn parse(args: &[String]) -> Result<Options> {
             "--smoke" => {
                 options.rounds = 1;
                 (options.measure.seconds, options.measure.layout) = (0.1, 16 << 20);
-                options.measure.files = 200;
+                (options.measure.files, options.measure.names) = (200, 2000);
             }
             other => bail!("unknown option {other}\n\n{HELP}"),
         }

@@ -51,6 +51,16 @@ impl Place {
         self.dir.join("many")
     }
 
+    /// The directory for rows about names. In memory unless the user named a directory: a disk would hide the cost of
+    /// the calls.
+    pub(super) fn names(&self) -> PathBuf {
+        let memory = Path::new("/dev/shm");
+        match self.made && memory.is_dir() {
+            true => memory.join(format!("fiord-bench-{}", std::process::id())),
+            false => self.dir.join("names"),
+        }
+    }
+
     /// The trace of rows that replay one: reads and writes at random offsets of a file. A run of a second has a
     /// million I/Os; a shorter one has fewer.
     pub(super) fn trace(&self, seconds: f64) -> Result<PathBuf> {

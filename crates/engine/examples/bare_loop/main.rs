@@ -8,13 +8,16 @@
 //! free slots), `fixed` (registered buffers and file), `direct`, `cpu`, `ms` (run time), `size` (bytes
 //! of the file that are used). `pmem` also has `write` (write instead of read; each write ends with a fence),
 //! `map_sync` (`MAP_SYNC`), and its `direct` means non-temporal stores. `stream` sends blocks over TCP to a thread of its own
-//! and uses no file; with `pingpong` each block comes back before the next one. Prints a document in the format of fio's JSON output.
+//! and uses no file; with `pingpong` each block comes back before the next one. `filecreate`, `filestat`, `filedelete`,
+//! `dircreate`, `dirstat` and `dirdelete` make one call on each of `count` names in the directory FILE. Prints a
+//! document in the format of fio's JSON output.
 
 #[path = "../../src/io_uring/abi.rs"]
 #[allow(dead_code)]
 mod abi;
 mod aio;
 mod calls;
+mod names;
 #[cfg(target_arch = "x86_64")]
 mod pmem;
 mod stream;
@@ -50,6 +53,8 @@ pub struct Job {
     pub time: Duration,
     /// Blocks in the used part of the file.
     pub blocks: u64,
+    /// Names for the calls on names; 0: none.
+    pub count: u64,
 }
 
 impl Job {
@@ -66,6 +71,7 @@ impl Job {
             cpu: None,
             time: Duration::from_secs(1),
             blocks: 0,
+            count: 0,
         };
         let mut size = 0;
         for arg in args {
@@ -83,12 +89,13 @@ impl Job {
                 "cpu" => job.cpu = Some(number as usize),
                 "ms" => job.time = Duration::from_millis(number),
                 "size" => size = number,
+                "count" => job.count = number,
                 _ => return Err(format!("{key}: not known")),
             }
         }
         job.batch = if job.batch == 0 { job.depth } else { job.batch.min(job.depth) };
         job.blocks = size / job.block as u64;
-        if job.blocks == 0 {
+        if job.blocks == 0 && job.count == 0 {
             return Err("size is less than a block".into());
         }
         Ok(job)
@@ -237,25 +244,37 @@ fn main() {
     if let Some(cpu) = job.cpu {
         pin(cpu);
     }
+    let measured = match names::run(&job, engine, path) {
+        Some(measured) => measured,
+        None => on_file(&job, engine, path),
+    };
+    print(&measured);
+}
+
+/// Runs the loop of an engine that works on a file.
+fn on_file(job: &Job, engine: &str, path: &str) -> Measured {
     let file = job.open(engine, path).unwrap_or_else(|e| {
         eprintln!("bare_loop: {path}: {e}");
         std::process::exit(1);
     });
-    let m = match engine.as_str() {
-        "psync" => calls::psync(&job, &file),
-        "mmap" => calls::mmap(&job, &file),
-        "io_uring" => uring::run(&job, &file),
+    match engine {
+        "psync" => calls::psync(job, &file),
+        "mmap" => calls::mmap(job, &file),
+        "io_uring" => uring::run(job, &file),
         #[cfg(target_arch = "x86_64")]
-        "pmem" => pmem::run(&job, &file),
-        "libaio" => aio::run(&job, &file),
-        "stream" => stream::run(&job),
+        "pmem" => pmem::run(job, &file),
+        "libaio" => aio::run(job, &file),
+        "stream" => stream::run(job),
         _ => {
             eprintln!(
-                "bare_loop: {engine}: psync, mmap, io_uring, libaio, pmem and stream are known"
+                "bare_loop: {engine}: psync, mmap, io_uring, libaio, pmem, stream and the engines on names are known"
             );
             std::process::exit(2);
         }
-    };
+    }
+}
+
+fn print(m: &Measured) {
     let wall = m.wall.as_secs_f64();
     println!(
         "{{\"jobs\":[{{\"jobname\":\"bare\",\"read\":{{\"iops\":{:.3},\"total_ios\":{}}},\

@@ -24,6 +24,7 @@ use fiord_sys::file;
 use fiord_types::{Bytes, Dir, Errno};
 
 use crate::error::{JobError, Stage, failed};
+use crate::guard::guard;
 
 pub(crate) use counters::LayoutCounters;
 pub(crate) use fill::pre_read;
@@ -140,7 +141,8 @@ pub(crate) fn again(job: &JobPlan, plan: &FilePlan) -> Result<(), JobError> {
         fn warning(&mut self, _: &str) {}
     }
     if let Some(names) = job.engine.names().filter(|names| names.call.on_directories()) {
-        return names::make_one(job, names.call, plan);
+        let mut creator = file::Creator::new(guard(job));
+        return names::make_one(&mut creator, names.call, plan);
     }
     match needs(plan)? {
         Some(present) if !job.target.layout.on_open || plan.kind == FileKind::Name => {

@@ -22,13 +22,14 @@ pub(super) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
     }
     let guard = guard(job);
     let makes = names.call.on_directories();
+    let mut creator = Creator::new(guard);
     let mut checked: Option<&Path> = None;
     for (number, plan) in job.target.files.iter().enumerate() {
         if (number as u64).is_multiple_of(STEP) && overseer.cancelled() {
             return Ok(Done::Cancelled);
         }
         if makes {
-            make_one(job, names.call, plan)?;
+            make_one(&mut creator, names.call, plan)?;
         }
         let parent = plan.path.parent().filter(|parent| *parent != Path::new(""));
         let parent = parent.unwrap_or(Path::new("."));
@@ -46,11 +47,15 @@ pub(super) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
 }
 
 /// Creates the directory with one of a job's names, unless the job itself creates it.
-pub(super) fn make_one(job: &JobPlan, call: NameCall, plan: &FilePlan) -> Result<(), JobError> {
+pub(super) fn make_one(
+    creator: &mut Creator,
+    call: NameCall,
+    plan: &FilePlan,
+) -> Result<(), JobError> {
     if call.creates() || file::exists(&plan.path).map_err(|e| failed(Stage::Stat, plan, &e))? {
         return Ok(());
     }
-    let made = guard(job).make_directories(&plan.path);
+    let made = creator.make_directories(&plan.path);
     made.map_err(|e| failed(Stage::MakeDirectory, plan, &e))
 }
 
@@ -62,8 +67,9 @@ fn grow(
     overseer: &mut dyn Overseer,
 ) -> Result<Done, JobError> {
     let guard = guard(job);
-    let make = |path: &Path| {
-        guard.make_directories(path).map_err(|e| {
+    let mut creator = Creator::new(guard);
+    let make = |creator: &mut Creator, path: &Path| {
+        creator.make_directories(path).map_err(|e| {
             let mut error = failed(Stage::MakeDirectory, plan, &e);
             error.file = Some(path.to_path_buf());
             error
@@ -74,7 +80,7 @@ fn grow(
             if number.is_multiple_of(STEP) && overseer.cancelled() {
                 return Ok(Done::Cancelled);
             }
-            make(&tree.directory(number))?;
+            make(&mut creator, &tree.directory(number))?;
         }
     }
     guard.permit_names_in(&tree.top()).map_err(|e| failed(Stage::Open, plan, &e))?;
@@ -83,7 +89,6 @@ fn grow(
     }
     let count = tree.count().unwrap_or(0);
     overseer.laying_out(usize::try_from(count).unwrap_or(usize::MAX), Bytes::ZERO);
-    let mut creator = Creator::new(guard);
     let how = Open::write_only().create(true).mode(0o644);
     for number in 0..count {
         if number.is_multiple_of(STEP) && overseer.cancelled() {
@@ -91,7 +96,7 @@ fn grow(
         }
         let path = tree.item(number);
         if tree.of_directories {
-            make(&path)?;
+            make(&mut creator, &path)?;
             continue;
         }
         creator.open(how, &path).map_err(|e| {

@@ -351,6 +351,36 @@ impl Creator {
             Err(error) => Err(error.at(path)),
         }
     }
+
+    /// Creates a directory and the missing directories above it, and is fast if the one above it is that of the last
+    /// call.
+    ///
+    /// # Errors
+    /// Those of [`FileGuard::make_directories`].
+    pub fn make_directories(&mut self, path: &Path) -> Result<()> {
+        if let (Some((above, fd)), Some(name)) = (&self.last, path.file_name())
+            && above.as_os_str() == parent(path).as_os_str()
+        {
+            let name = c_name("mkdir", name, path)?;
+            // SAFETY: the name is NUL-terminated and outlives the call; the directory is open.
+            let made = unsafe { libc::mkdirat(fd.as_raw_fd(), name.as_ptr(), 0o777) };
+            match check("mkdir", made) {
+                Ok(_) => return Ok(()),
+                // The name exists, or another program replaced the directory above it.
+                Err(error) if matches!(error.errno, Errno::EEXIST | Errno::ENOENT) => {}
+                Err(error) => return Err(error.at(path)),
+            }
+        }
+        self.last = None;
+        self.guard.make_directories(path)?;
+        let above = parent(path);
+        let fd = directory("mkdir", above).map_err(|error| error.at(path))?;
+        // A directory in which nothing may be created is not kept open for the next call.
+        if self.guard.permit(&fd, above, path).is_ok() {
+            self.last = Some((above.to_path_buf(), fd));
+        }
+        Ok(())
+    }
 }
 
 fn unexpected_link(path: &Path) -> Error {

@@ -212,3 +212,26 @@ fn a_creator_follows_the_rules_of_its_guard() {
     let missing = Creator::new(FileGuard::typed()).open(Open::write_only(), &scratch.path("no"));
     assert_eq!(missing.unwrap_err().errno, Errno::ENOENT);
 }
+
+#[test]
+fn a_creator_makes_directories_by_the_rules_of_its_guard() {
+    let scratch = Scratch::new("directories");
+    let mut creator = Creator::new(FileGuard::typed());
+    let mut make = |name: &str| creator.make_directories(&scratch.path(name));
+    for name in ["a/b/1", "a/b/2", "a/b/2", "a/c", "a/c/1"] {
+        make(name).unwrap();
+        assert!(scratch.path(name).is_dir(), "{name}");
+    }
+    std::fs::write(scratch.path("a/c/file"), "").unwrap();
+    assert_eq!(make("a/c/file").unwrap_err().errno, Errno::ENOTDIR);
+    // The directory above is removed: it is created again.
+    make("a/c/2").unwrap();
+    std::fs::remove_dir_all(scratch.path("a")).unwrap();
+    make("a/c/3").unwrap();
+    assert!(scratch.path("a/c/3").is_dir());
+    // It is replaced by a link to a system directory.
+    std::fs::remove_dir_all(scratch.path("a/c")).unwrap();
+    symlink("/dev", scratch.path("a/c")).unwrap();
+    assert_eq!(make("a/c/fiord-test").unwrap_err().errno, Errno::EPERM);
+    assert_eq!(make("a/c/fiord-test").unwrap_err().errno, Errno::EPERM);
+}
