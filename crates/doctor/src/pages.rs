@@ -1,6 +1,7 @@
 //! Writes the pages in `docs/findings/` from the definitions of the findings.
 
 use fiord_stat::finding::{Severity, to_fix};
+use fiord_stat::wrap::wrapped as wrapped_line;
 
 use crate::check::{Check, CheckStage};
 use crate::registry::{CHECKS, LATER};
@@ -24,8 +25,11 @@ pub fn explained(id: &str) -> Option<String> {
     let check = CHECKS.iter().find(|check| check.id == id)?;
     let page = page(check, TERMINAL);
     // The marks of headings help in a browser, not on a terminal.
-    let lines = page.lines().map(|line| line.trim_start_matches("# ").trim_start_matches("## "));
-    Some(lines.collect::<Vec<_>>().join("\n") + "\n")
+    let line = |line: &str| {
+        let text = line.trim_start_matches("# ").trim_start_matches("## ");
+        wrapped_line(text, (!text.starts_with('|')).then_some(TERMINAL), 0)
+    };
+    Some(page.lines().map(line).collect::<Vec<_>>().join("\n") + "\n")
 }
 
 /// The identifiers of all findings.
@@ -140,7 +144,7 @@ mod tests {
             let text = explained(check.id).unwrap();
             assert!(text.starts_with(&format!("`{}`: ", check.id)), "{text}");
             assert!(text.contains("\nHow fiord detects it\n"), "{text}");
-            let long = text.lines().skip(1).find(|line| {
+            let long = text.lines().find(|line| {
                 line.chars().count() > TERMINAL && line.contains(' ') && !line.starts_with('|')
             });
             assert_eq!(long, None, "{}", check.id);

@@ -4,6 +4,7 @@ use askama::Template;
 use fiord_stat::finding::{Finding, Severity};
 
 use crate::result::PointDocument;
+use crate::svg::Escaped;
 
 use super::element::{PageSection, html};
 use super::view::{MachineView, RunView};
@@ -33,6 +34,7 @@ pub(crate) enum LookedFor {
     Never,
 }
 
+/// A finding on the page. `what`, `evidence` and `remedy` are HTML.
 #[derive(Debug)]
 struct FindingCard {
     severity: &'static str,
@@ -126,9 +128,9 @@ fn section(
     let card = |(finding, places): (&Finding, Vec<String>)| FindingCard {
         severity: finding.severity.word(),
         id: finding.id.clone(),
-        what: sentence(&finding.what),
-        evidence: sentence(&finding.evidence),
-        remedy: finding.remedy.clone(),
+        what: with_code(&sentence(&finding.what)),
+        evidence: with_code(&sentence(&finding.evidence)),
+        remedy: with_code(&finding.remedy),
         place: listed(&places),
     };
     let cards = merged.into_iter().map(card).collect();
@@ -140,11 +142,29 @@ fn section(
     }
 }
 
-/// The text with a capital letter at its start.
+/// The text with a capital letter at its start, unless it begins with an option such as `direct=1`, or with a path.
 fn sentence(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    if first.contains(['=', '/', '_']) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+/// HTML of a text in which backquotes enclose what is typed or printed.
+fn with_code(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // A single backquote is one of the text itself.
+    if parts.len().is_multiple_of(2) {
+        return Escaped(text).to_string();
+    }
+    let mark = |(at, part): (usize, &&str)| match at % 2 {
+        0 => Escaped(part).to_string(),
+        _ => format!("<code>{}</code>", Escaped(part)),
+    };
+    parts.iter().enumerate().map(mark).collect()
 }
 
 fn place(host: &str, finding: &Finding) -> String {
@@ -198,4 +218,25 @@ pub(crate) fn summary(findings: &[(&str, &Finding)], looked: LookedFor) -> (Stri
         LookedFor::Never => "not checked",
     };
     (if words.is_empty() { none.into() } else { words.join(", ") }, class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_and_paths_keep_their_case() {
+        assert_eq!(
+            sentence("direct=1 does not reach the file"),
+            "direct=1 does not reach the file"
+        );
+        assert_eq!(sentence("/dev/loop0 has no cache"), "/dev/loop0 has no cache");
+        assert_eq!(sentence("other programs used it"), "Other programs used it");
+    }
+
+    #[test]
+    fn backquotes_become_code_and_the_rest_is_escaped() {
+        assert_eq!(with_code("see `top <x>`, or a<b"), "see <code>top &lt;x&gt;</code>, or a&lt;b");
+        assert_eq!(with_code("a ` b"), "a ` b");
+    }
 }
