@@ -95,11 +95,10 @@ impl Session {
     /// Who the coordinator is, for the message that another one gets.
     fn described(&self) -> String {
         match (&self.run, self.gone_since()) {
-            (Some(run), Some(_)) => format!(
-                "{}, which is gone, but its jobs hang {} on this host",
-                self.holder,
-                run.orders.stage().words()
-            ),
+            (Some(run), Some(_)) => {
+                let hangs_in = run.orders.stage().words();
+                format!("{} (it is gone, but its jobs have not ended: {hangs_in})", self.holder)
+            }
             _ => self.holder.clone(),
         }
     }

@@ -37,9 +37,9 @@ impl OrderStage {
     /// What an order that does not end hangs in.
     pub(super) fn words(self) -> &'static str {
         match self {
-            OrderStage::Check => "while they are checked",
-            OrderStage::Run => "in a file or device that does not answer",
-            OrderStage::Cleanup => "while the files that they created are removed",
+            OrderStage::Check => "a file that they read does not answer",
+            OrderStage::Run => "a file or device does not answer",
+            OrderStage::Cleanup => "a file that they created cannot be removed yet",
         }
     }
 }

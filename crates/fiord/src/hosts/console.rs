@@ -15,7 +15,7 @@ use fiord_report::output::Formats;
 use fiord_run::events::{Event, EventKind};
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::json;
-use fiord_stat::progress::Progress;
+use fiord_stat::progress::{JobPhase, Progress};
 use fiord_stat::report::Report;
 use fiord_sys::clock;
 use fiord_types::program::message;
@@ -219,8 +219,9 @@ impl HostsConsole {
     /// of them have done so: otherwise it would mix those that have begun or ended with those whose news is older.
     fn progress(&mut self, host: HostIndex, progress: Box<Progress>) {
         if let Some(names) = self.hosts.get_mut(host.get()) {
+            // The jobs of the others end at the same time, and their news is older. The end of this host follows.
+            names.is_progress_new = !is_over(&progress);
             names.progress = Some(progress);
-            names.is_progress_new = true;
         }
         let now = Instant::now();
         let due = *self.next_live.get_or_insert(now);
@@ -337,6 +338,15 @@ impl HostsConsole {
             name => name,
         }
     }
+}
+
+/// Whether no job of a host goes on.
+fn is_over(progress: &Progress) -> bool {
+    let ended = |phase: JobPhase| {
+        use JobPhase::{Exited, Failed, Finishing, Killed, Reaped};
+        matches!(phase, Finishing | Exited | Reaped | Failed | Killed)
+    };
+    progress.jobs.iter().all(|job| ended(job.phase))
 }
 
 /// Puts the name of the host in front of each line.

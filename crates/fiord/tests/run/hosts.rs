@@ -121,7 +121,7 @@ fn a_log_that_does_not_fit_on_the_disk_here_stays_on_its_host() {
 fn the_live_line_shows_all_hosts() {
     let place = place();
     let jobs = "--eta=always --eta-interval=2s --name=a --ioengine=null --rate_iops=1000 --rw=read --size=1g \
-                --time_based --runtime=5";
+                --time_based --runtime=4";
     let ran = run(&place, "n[1-3]", jobs).ok();
     let counts = ran.out.split("Jobs: ").skip(1).filter_map(|rest| rest.split(' ').next());
     let counts: Vec<&str> = counts.collect();

@@ -1,4 +1,4 @@
-//! Coordinators that are silent, second or strange, and orders that the policy forbids.
+//! Coordinators that are silent, second, strange or out of space, and orders that the policy forbids or that hang.
 
 use super::*;
 
@@ -110,4 +110,57 @@ fn a_server_refuses_what_its_policy_forbids_and_touches_nothing() {
         peer.start();
         assert_eq!(peer.results().1.status, Some(0));
     }
+}
+
+#[test]
+fn a_check_that_hangs_is_left_behind_by_an_agent_that_listens() {
+    let scratch = Scratch::new("agent-fifo");
+    let pipe = scratch.0.join("trace");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let trace = format!("--read_iolog={}", pipe.display());
+    let job = ["--name=a", "--rw=read", "--size=4k", trace.as_str()];
+    let agent = Agent::start(true);
+    let mut first = agent.peer();
+    first.hello(0);
+    assert!(matches!(first.message(), FromHost::Welcome(_)));
+    first.order(order(&job));
+    first.tell(Happening::Lost(Loss::Closed { said: String::new() }));
+    // The next coordinator need not wait for the pipe.
+    let mut second = agent.peer();
+    let nothing = ["--name=a", "--ioengine=null", "--size=4k"];
+    second.checked(0, order(&nothing));
+    second.start();
+    assert_eq!(second.results().1.status, Some(0));
+    second.say(&ToHost::Bye);
+    // The check goes on, and does nothing more.
+    drop(std::fs::OpenOptions::new().write(true).open(&pipe).unwrap());
+}
+
+#[test]
+fn a_log_that_the_coordinator_cannot_write_stays_on_the_host() {
+    let scratch = Scratch::new("agent-kept-log");
+    let log = format!("--write_bw_log={}", scratch.0.join("x").display());
+    let agent = Agent::start(false);
+    let mut peer = agent.peer();
+    let order = order(&["--name=a", "--ioengine=null", "--size=1m", "--bs=4k", &log]);
+    peer.checked(0, JobOrder { fetch_logs: true, ..order });
+    peer.start();
+    let ended = loop {
+        match peer.message() {
+            FromHost::Log { number, last: true, .. } => {
+                peer.say(&ToHost::Kept { number, failed: Some("the disk is full".into()) });
+            }
+            FromHost::Ended(ended) => break *ended,
+            _ => {}
+        }
+    };
+    let [copy] = &scratch.files()[..] else { panic!("{:?}", scratch.files()) };
+    assert!(std::fs::read_to_string(copy).unwrap().lines().count() > 100);
+    let [error] = &ended.errors[..] else { panic!("{ended:?}") };
+    assert!(error.contains("x_bw.1.log: the disk is full. To fix: copy it"), "{error}");
+    assert!(error.contains(&copy.display().to_string()), "{error}");
+    // The user sees it while the results arrive.
+    let is_told =
+        |event: &Event| matches!(&event.kind, EventKind::SurvivedError { what } if what == error);
+    assert!(peer.events.iter().any(is_told), "{:?}", peer.events);
 }
