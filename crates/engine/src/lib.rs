@@ -47,6 +47,7 @@
 //! | how an engine learns that its job ends | `end` |
 //! | which requests to a server get no answer | `endpoint` |
 //! | how synchronous calls run on threads of their own | `offload` |
+//! | how a library reports answers by calls | `inbox` |
 //! | where the data buffers are | `buffers` |
 //! | who may use a slot and its buffer | `slot` |
 //! | how trims and syncs are issued | `dataless` |
@@ -64,8 +65,10 @@ mod external;
 mod files;
 mod flags;
 mod flash;
+mod inbox;
 mod io_uring;
 mod io_uring_cmd;
+mod iscsi;
 mod libaio;
 #[cfg(feature = "libblkio")]
 mod libblkio;
@@ -76,6 +79,7 @@ mod library;
 mod list;
 mod names;
 mod net;
+mod nfs;
 mod null;
 mod offload;
 mod posixaio;
@@ -104,6 +108,7 @@ pub use external::External;
 pub use flash::Mtd;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
+pub use iscsi::Libiscsi;
 pub use libaio::Libaio;
 #[cfg(feature = "libblkio")]
 pub use libblkio::Libblkio;
@@ -111,6 +116,7 @@ pub use libblkio::Libblkio;
 pub use libblkio::NoLibblkio as Libblkio;
 pub use names::{Names, NamesRing};
 pub use net::{Net, Netsplice};
+pub use nfs::Nfs;
 pub use null::Null;
 pub use offload::Offload;
 pub use posixaio::PosixAio;

@@ -52,6 +52,8 @@ macro_rules! for_each_engine {
             Null => Null, HOT, queues;
             Libblkio => Libblkio, BOXED, queues;
             Nbd => Null, BOXED, queues;
+            Libiscsi => Libiscsi, BOXED, queues;
+            Nfs => Nfs, BOXED, queues;
             External => External, BOXED, queues;
             Libpmem => Libpmem, BOXED, calls;
             DevDax => DevDax, BOXED, calls;

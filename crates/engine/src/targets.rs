@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fiord_plan::{EndpointError, EndpointFacts, Endpoints, EnginePlan};
 
-use crate::libblkio;
+use crate::{iscsi, libblkio, nfs};
 
 /// Asks targets by means of the engines.
 #[derive(Debug, Clone, Copy)]
@@ -14,10 +14,12 @@ impl Endpoints for Targets {
     fn ask(
         &self,
         engine: &EnginePlan,
-        _address: &Path,
+        address: &Path,
     ) -> Result<Option<EndpointFacts>, EndpointError> {
         match engine {
             EnginePlan::Libblkio(plan) => libblkio::ask(plan).map(Some),
+            EnginePlan::Libiscsi(plan) => iscsi::ask(plan, address).map(Some),
+            EnginePlan::Nfs(plan) => nfs::ask(plan, address).map(Some),
             _ => Ok(None),
         }
     }

@@ -78,6 +78,12 @@ fn install_once() -> Result<Signals> {
     Ok(Signals { fd: unsafe { BorrowedFd::borrow_raw(raw) } })
 }
 
+/// Whether a signal has asked this process to stop, for waits that have no [`Signals`].
+#[must_use]
+pub fn stop_requested() -> bool {
+    STOPS.load(Ordering::Acquire) > 0
+}
+
 /// Makes a write beyond the limit on file sizes (`RLIMIT_FSIZE`, `ulimit -f`) fail with `EFBIG` instead
 /// of ending the process with `SIGXFSZ`. It installs a handler instead of ignoring the signal, so that
 /// programs that this process starts keep the default action.

@@ -177,6 +177,8 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
             "FILE" => command.arg(format!("--filename={}", place.file().display())),
             "TARGET" => command.arg(format!("--libblkio_path={}", place.file().display())),
             "SEALED" => command.arg(format!("--filename={}", place.sealed().display())),
+            "NFS" => command.args(server(place.servers.nfs(&place.dir))?),
+            "ISCSI" => command.args(server(place.servers.iscsi(&place.dir))?),
             "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),
@@ -206,6 +208,11 @@ fn next_cpu(cpu: u32) -> Result<u32> {
         1 => Err(NotHere("this machine has only one CPU".into()).into()),
         count => Ok((cpu + 1) % count),
     }
+}
+
+/// The options of a job on a server, if it could be started.
+fn server(options: Result<&[String]>) -> Result<&[String]> {
+    options.map_err(|e| NotHere(format!("{e:#}")).into())
 }
 
 fn loop_device(place: &mut Place) -> Result<PathBuf> {

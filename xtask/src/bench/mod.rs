@@ -19,6 +19,7 @@ mod output;
 mod place;
 mod row;
 mod rows;
+mod servers;
 mod watch;
 
 use std::path::{Path, PathBuf};

@@ -7,6 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::servers::{self, Servers};
+
 /// Size in bytes of the file that the rows read and write.
 pub(super) const FILE_BYTES: u64 = 256 << 20;
 
@@ -16,6 +18,8 @@ pub(super) struct Place {
     pub dir: PathBuf,
     made: bool,
     device: Option<PathBuf>,
+    /// The servers of rows whose engines connect to one.
+    pub servers: Servers,
 }
 
 impl Place {
@@ -26,7 +30,7 @@ impl Place {
             std::env::temp_dir().join(format!("fiord-bench-{}", std::process::id()))
         });
         std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-        let place = Place { dir, made, device: None };
+        let place = Place { dir, made, device: None, servers: Servers::default() };
         write_file(&place.file())?;
         Ok(place)
     }
@@ -122,6 +126,9 @@ fn write_file(path: &Path) -> Result<()> {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // They use files of the directory.
+        self.servers = Servers::default();
+        servers::remove_files(&self.dir);
         if let Some(device) = &self.device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }

@@ -19,6 +19,7 @@ pub(super) struct Row {
 /// | `FILE` | a file of 256 MiB in the page cache |
 /// | `TARGET` | that file as the target of an engine with an option of its own for it |
 /// | `SEALED` | such a file that the program itself writes before with the job's `verify` |
+/// | `NFS`, `ISCSI` | engine and target on a server that the benchmark starts (needs root) |
 /// | `LOOP` | a loop device over such a file (needs root) |
 /// | `TRACE` | a trace to replay |
 /// | `TWO_CPUS` | one CPU per job |

@@ -1,6 +1,7 @@
 //! The rows of the benchmark.
 
 mod network;
+mod servers;
 mod verification;
 
 use super::row::Bound::{Any, AtLeast, AtMost};
@@ -35,7 +36,7 @@ macro_rules! on_names {
 
 /// All rows.
 pub(super) fn all() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(network::ROWS).chain(verification::ROWS)
+    ROWS.iter().chain(network::ROWS).chain(servers::ROWS).chain(verification::ROWS)
 }
 
 const ROWS: &[Row] = &[

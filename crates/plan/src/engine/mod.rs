@@ -7,7 +7,7 @@
 //! | what does a raw flash permit? | `flash` |
 //! | what does a job do with names? | `names` |
 //! | how does a job drive an io_uring? | `ring` |
-//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `nbd` |
+//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `nbd`, `nfs`, `iscsi` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
 //! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
@@ -22,10 +22,12 @@ mod defrag;
 pub(crate) mod depth;
 mod endpoint;
 pub(crate) mod flash;
+mod iscsi;
 pub(crate) mod libblkio;
 pub(crate) mod names;
 mod nbd;
 pub(crate) mod net;
+mod nfs;
 pub(crate) mod nvme;
 pub(crate) mod pmem;
 pub(crate) mod rdma;
@@ -98,6 +100,8 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             None => EnginePlan::Null,
         },
         "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job, messages))),
+        "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job, messages))),
+        "nfs" => EnginePlan::Nfs(Box::new(nfs::options(job, messages))),
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
         "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
         "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
@@ -201,6 +205,7 @@ mod tests {
         ("libblkio", "--libblkio_driver=io_uring"),
         ("libblkio", "--libblkio_path=/x"),
         ("nbd", "--uri=nbd://server"),
+        ("nfs", "--nfs_url=nfs://server/export"),
     ];
 
     #[test]

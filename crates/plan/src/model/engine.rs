@@ -16,7 +16,8 @@ use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
 use super::{
-    EndpointPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, PassthroughPlan, TreePlan,
+    EndpointPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
+    PassthroughPlan, TreePlan,
 };
 
 /// The I/O engine of a job (`ioengine`) and its options.
@@ -96,6 +97,10 @@ pub enum EnginePlan {
     Libblkio(Box<LibblkioPlan>),
     /// `nbd`: requests to a server of network block devices.
     Nbd(Box<NbdPlan>),
+    /// `libiscsi`: SCSI commands to iSCSI targets, through libiscsi.
+    Libiscsi(Box<IscsiPlan>),
+    /// `nfs`: requests to an NFS server, through libnfs.
+    Nfs(Box<NfsPlan>),
     /// `page_fault`: `memcpy` to and from anonymous memory.
     PageFault {
         /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
@@ -150,6 +155,8 @@ impl EnginePlan {
                 }
             },
             EnginePlan::Nbd(_) => const { engine("nbd") },
+            EnginePlan::Libiscsi(_) => const { engine("libiscsi") },
+            EnginePlan::Nfs(_) => const { engine("nfs") },
             EnginePlan::PageFault { .. } => const { engine("page_fault") },
             EnginePlan::Libpmem(_) => const { engine("libpmem") },
             EnginePlan::DevDax(_) => const { engine("dev-dax") },
@@ -253,6 +260,26 @@ impl EnginePlan {
     pub fn endpoint(&self) -> Option<&EndpointPlan> {
         match self {
             EnginePlan::Nbd(plan) => Some(&plan.endpoint),
+            EnginePlan::Nfs(plan) => Some(&plan.endpoint),
+            EnginePlan::Libiscsi(plan) => Some(&plan.endpoint),
+            _ => None,
+        }
+    }
+
+    /// The options of `libiscsi`, if this is it.
+    #[must_use]
+    pub fn iscsi(&self) -> Option<&IscsiPlan> {
+        match self {
+            EnginePlan::Libiscsi(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The options of `nfs`, if this is it.
+    #[must_use]
+    pub fn nfs(&self) -> Option<&NfsPlan> {
+        match self {
+            EnginePlan::Nfs(plan) => Some(plan),
             _ => None,
         }
     }

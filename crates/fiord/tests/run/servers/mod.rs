@@ -4,6 +4,8 @@
 #![allow(dead_code, unused_macros, unused_imports, reason = "the engines that use it follow")]
 
 mod body;
+mod iscsi;
+mod nfs;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};

@@ -261,17 +261,26 @@ const LIST: &[EngineDef] = &[
         .on(PersistentMemory(PmemTarget::File))
         .tested("2026-11: ext4 with DAX on an NVDIMM of QEMU in `cargo xtask vm`, next to fio 3.33")
     },
-    later("libiscsi", Many, "An iSCSI logical unit, without the kernel's initiator.")
-        .on(Endpoint)
-        .needs("libiscsi (package `libiscsi7`) and an iSCSI target"),
+    engine(
+        "libiscsi",
+        Many,
+        "Logical units of iSCSI targets, through libiscsi, without the kernel's initiator.",
+    )
+    .on(Endpoint)
+    .needs("libiscsi (package `libiscsi7`) and an iSCSI target")
+    .tested("2026-11: tgt 1.0.85, next to fio 3.42"),
     EngineDef {
         target_named_by: "uri",
         ..later("nbd", Many, "A network block device, without the kernel's client.")
     }
     .on(Endpoint),
-    later("nfs", Many, "Files of an NFS server, without the kernel's client.")
-        .on(Endpoint)
-        .needs("libnfs (package `libnfs13`) and an NFS server"),
+    EngineDef {
+        directions: SupportedDirections::ReadsAndWrites,
+        ..engine("nfs", Many, "Files of an NFS server, through libnfs, without the kernel's client.")
+            .on(Endpoint)
+            .needs("libnfs (package `libnfs13`) and an NFS server")
+            .tested("2026-11: nfs-ganesha 4.3 with NFS 3, next to fio 3.42")
+    },
     later("libhdfs", One, "Files of a Hadoop file system, through libhdfs.")
         .on(Endpoint)
         .needs("libhdfs, a Java runtime and a Hadoop cluster"),

@@ -28,20 +28,21 @@ options! {
         .of(GLUSTER)
         .later();
 
-    /// The initiator name that fiord sends to the iSCSI target.
+    /// The name by which iSCSI targets know this client. `filename` names logical units:
+    /// `iscsi\\://HOST\\:PORT/TARGET/LUN`, with a backslash before each colon. The port is 3260 unless the URL names one.
     pub const INITIATOR: Opt<String> =
         option("initiator", TEXT, "initiator=iqn.2019-04.org.fio:fio")
             .of(&["libiscsi"])
-            .default("iqn.2019-04.org.fio:fio")
-            .later();
+            .default("iqn.2019-04.org.fio:fio");
 
     /// The NBD server and export: `nbd://HOST:PORT/EXPORT`, or `nbd+unix:///EXPORT?socket=PATH` for a Unix socket. The port is
     /// 10809 unless the URI names one, and the export is the one without a name unless the URI names one.
     pub const URI: Opt<Option<String>> = option("uri", TEXT, "uri=nbd://localhost:10809")
         .of(&["nbd"]);
 
-    /// The NFS server and path.
+    /// The NFS server and export, with options of the connection: `nfs://SERVER/EXPORT?version=3&nfsport=2049`. The options
+    /// are those of libnfs, such as `version` (3 unless the URL says 4), `nfsport` and `mountport` (otherwise rpcbind of the
+    /// server is asked), `uid`, `gid`, `readahead` and `autoreconnect`. `filename` and its like name files below the export.
     pub const NFS_URL: Opt<Option<String>> = option("nfs_url", TEXT, "nfs_url=nfs://server/export")
-        .of(&["nfs"])
-        .later();
+        .of(&["nfs"]);
 }

@@ -1,0 +1,33 @@
+//! Rows about engines that connect to servers with storage. The servers share the CPUs of the machine with the jobs.
+
+use super::super::row::Bound::AtLeast;
+use super::super::row::Than::Fio;
+use super::super::row::What::{CpuTime, Rate};
+use super::super::row::{Job, Row};
+use super::AtMost;
+
+/// A row about the rate of a job. Required: that of fio.
+const fn rate(name: &'static str, job: &'static [&'static str]) -> Row {
+    Row { name, what: Rate, job: Job(job), than: &[(Fio, AtLeast(1.0))] }
+}
+
+pub(super) const ROWS: &[Row] = &[
+    rate("nfs, random reads of 4 KiB, depth 16", &["NFS --rw=randread --bs=4k --iodepth=16"]),
+    rate("nfs, random writes of 4 KiB, depth 16", &["NFS --rw=randwrite --bs=4k --iodepth=16"]),
+    rate("nfs, reads of 1 MiB, depth 4", &["NFS --rw=read --bs=1m --iodepth=4"]),
+    rate(
+        "libiscsi, random reads of 4 KiB, depth 16",
+        &["ISCSI --rw=randread --bs=4k --iodepth=16"],
+    ),
+    rate(
+        "libiscsi, random writes of 4 KiB, depth 16",
+        &["ISCSI --rw=randwrite --bs=4k --iodepth=16"],
+    ),
+    rate("libiscsi, reads of 1 MiB, depth 4", &["ISCSI --rw=read --bs=1m --iodepth=4"]),
+    Row {
+        name: "libiscsi, CPU time, 1000 reads of 4 KiB per second",
+        what: CpuTime,
+        job: Job(&["ISCSI --rw=randread --bs=4k --iodepth=1 --rate_iops=1000"]),
+        than: &[(Fio, AtMost(1.0))],
+    },
+];

@@ -1,0 +1,137 @@
+//! The servers of rows whose engines connect to one. Each starts with its first row and ends with the benchmark.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::place::FILE_BYTES;
+
+/// The servers that run.
+#[derive(Default)]
+pub(super) struct Servers {
+    nfs: Option<Server>,
+    iscsi: Option<Server>,
+}
+
+/// A server and the options of a job on it.
+struct Server {
+    process: Child,
+    options: Vec<String>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Starts rpcbind, which nothing outside this mount namespace reaches, and nfs-ganesha. rpcbind ends with it.
+const GANESHA: &str = "mount -t tmpfs none /run && mkdir -p /run/rpcbind /run/ganesha || exit 1
+setpriv --pdeathsig KILL unshare -n rpcbind -f -w &
+until [ -S /run/rpcbind.sock ]; do sleep 0.01; done
+exec ganesha.nfsd -F -L nfs.log -f nfs.conf -p nfs.pid -N NIV_WARN";
+
+impl Servers {
+    /// The options of a job on an NFS server.
+    pub(super) fn nfs(&mut self, dir: &Path) -> Result<&[String]> {
+        if self.nfs.is_none() {
+            self.nfs = Some(ganesha(dir)?);
+        }
+        Ok(self.nfs.as_ref().map_or(&[], |server| &server.options))
+    }
+
+    /// The options of a job on a logical unit of an iSCSI target.
+    pub(super) fn iscsi(&mut self, dir: &Path) -> Result<&[String]> {
+        if self.iscsi.is_none() {
+            self.iscsi = Some(tgt(dir)?);
+        }
+        Ok(self.iscsi.as_ref().map_or(&[], |server| &server.options))
+    }
+}
+
+/// Removes the files of the servers.
+pub(super) fn remove_files(dir: &Path) {
+    for name in ["unit", "nfs.conf", "nfs.log", "nfs.pid"] {
+        let _ = std::fs::remove_file(dir.join(name));
+    }
+    let _ = std::fs::remove_dir_all(dir.join("export"));
+}
+
+/// Starts a server and waits until it listens on a port.
+fn start(command: &mut Command, port: u16) -> Result<Child> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut process = command.spawn().with_context(|| format!("{name} cannot be run"))?;
+    let end = Instant::now() + Duration::from_secs(30);
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let ended = process.try_wait()?;
+        ensure!(ended.is_none(), "{name} ended: {command:?}");
+        if Instant::now() > end {
+            let _ = process.kill();
+            let _ = process.wait();
+            anyhow::bail!("{name} does not answer");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(process)
+}
+
+/// A port that nothing listened on a moment ago.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn ganesha(dir: &Path) -> Result<Server> {
+    let (nfs, mount) = (free_port()?, free_port()?);
+    let shown = dir.display();
+    let export = dir.join("export");
+    std::fs::create_dir_all(&export)?;
+    std::fs::copy(dir.join("bench.dat"), export.join("bench.dat"))?;
+    let configuration = format!(
+        "NFS_CORE_PARAM {{ Bind_addr = 127.0.0.1; NFS_Port = {nfs}; MNT_Port = {mount}; Enable_NLM = false; \
+         Enable_RQUOTA = false; Enable_UDP = false; Protocols = 3; }}\n\
+         NFS_KRB5 {{ Active_krb5 = false; }}\n\
+         EXPORT {{ Export_Id = 1; Path = {shown}/export; Pseudo = /export; Access_Type = RW; \
+         Squash = No_Root_Squash; SecType = sys; Protocols = 3; Transports = TCP; FSAL {{ Name = VFS; }} }}\n"
+    );
+    std::fs::write(dir.join("nfs.conf"), configuration)?;
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", GANESHA]).current_dir(dir);
+    let process = start(&mut command, nfs)?;
+    let url = format!("nfs://127.0.0.1{shown}/export?version=3&nfsport={nfs}&mountport={mount}");
+    let options = [
+        "--ioengine=nfs".to_owned(),
+        format!("--nfs_url={url}"),
+        "--filename=bench.dat".to_owned(),
+    ];
+    Ok(Server { process, options: options.into() })
+}
+
+fn tgt(dir: &Path) -> Result<Server> {
+    let port = free_port()?;
+    // At most 32767.
+    let control = (port % 32768).to_string();
+    let unit = dir.join("unit");
+    std::fs::File::create(&unit)?.set_len(FILE_BYTES)?;
+    let mut command = Command::new("tgtd");
+    command.args(["-f", "-C", &control, "--iscsi", &format!("portal=127.0.0.1:{port}")]);
+    let process = start(&mut command, port)?;
+    let mut server = Server { process, options: Vec::new() };
+    for order in [
+        "--op new --mode target --tid 1 -T iqn.2026-11.bench".to_owned(),
+        format!("--op new --mode logicalunit --tid 1 --lun 1 -b {}", unit.display()),
+        "--op bind --mode target --tid 1 -I ALL".to_owned(),
+    ] {
+        let mut admin = Command::new("tgtadm");
+        admin.args(["-C", &control, "--lld", "iscsi"]).args(order.split(' '));
+        let output = admin.output().context("tgtadm cannot be run")?;
+        ensure!(output.status.success(), "{order}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let unit = format!("iscsi\\://127.0.0.1\\:{port}/iqn.2026-11.bench/1");
+    server.options = vec!["--ioengine=libiscsi".to_owned(), format!("--filename={unit}")];
+    Ok(server)
+}
