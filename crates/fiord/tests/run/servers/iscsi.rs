@@ -172,7 +172,7 @@ fn wrong_names_are_clear_errors() {
     let Some(tgt) = Tgt::start(&place) else { return };
     let job = tgt.job();
     for (job, why) in [
-        (job.replace("/1", "/7"), "iscsi-ls -s"),
+        (tgt.on(&[7]), "iscsi-ls -s"),
         (job.replace("fiord\\:t", "fiord\\:x"), "Target not found"),
         ("--ioengine=libiscsi --filename=foo".to_owned(), "is not the URL of a logical unit"),
         (format!("{job} --bs=700"), "block size"),
