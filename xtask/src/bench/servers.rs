@@ -29,9 +29,10 @@ impl Drop for Server {
     }
 }
 
-/// Starts rpcbind, which nothing outside this mount namespace reaches, and nfs-ganesha. rpcbind ends with it.
+/// Starts rpcbind, which nothing outside this mount namespace reaches, and nfs-ganesha. rpcbind ends with it: it changes
+/// its user, which cancels a signal for the death of its parent, so that it has a namespace of processes that ends.
 const GANESHA: &str = "mount -t tmpfs none /run && mkdir -p /run/rpcbind /run/ganesha || exit 1
-setpriv --pdeathsig KILL unshare -n rpcbind -f -w &
+setpriv --pdeathsig KILL unshare -n -p -f --kill-child sh -c 'rpcbind -f -w & wait' &
 until [ -S /run/rpcbind.sock ]; do sleep 0.01; done
 exec ganesha.nfsd -F -L nfs.log -f nfs.conf -p nfs.pid -N NIV_WARN";
 

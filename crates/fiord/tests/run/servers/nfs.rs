@@ -15,9 +15,10 @@ struct Ganesha {
     nowhere: String,
 }
 
-/// Starts rpcbind, to which nothing outside this mount namespace connects, and nfs-ganesha. rpcbind ends with it.
+/// Starts rpcbind, to which nothing outside this mount namespace connects, and nfs-ganesha. rpcbind ends with it: it changes
+/// its user, which cancels a signal for the death of its parent, so that it has a namespace of processes that ends.
 const START: &str = "mount -t tmpfs none /run && mkdir -p /run/rpcbind /run/ganesha || exit 1
-setpriv --pdeathsig KILL unshare -n rpcbind -f -w &
+setpriv --pdeathsig KILL unshare -n -p -f --kill-child sh -c 'rpcbind -f -w & wait' &
 until [ -S /run/rpcbind.sock ]; do sleep 0.01; done
 exec ganesha.nfsd -F -L log -f ganesha.conf -p pid -N NIV_WARN";
 
@@ -206,6 +207,27 @@ fn trims_are_refused() {
     let ran = place.run(&format!("--name=a {url} --rw=trim --bs=4k --size=64k"));
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.err.contains("trim"), "{}", ran.err);
+}
+
+/// Whether a process works in a directory.
+fn is_in_use(directory: &std::path::Path) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let directories =
+        processes.filter_map(|entry| std::fs::read_link(entry.path().join("cwd")).ok());
+    directories.into_iter().any(|path| path.starts_with(directory))
+}
+
+#[test]
+fn no_program_of_the_server_stays() {
+    let place = Place::new();
+    let Some(ganesha) = Ganesha::start(&place) else { return };
+    assert!(is_in_use(&place.path("")));
+    drop(ganesha);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while is_in_use(&place.path("")) {
+        assert!(std::time::Instant::now() < until, "a program of the server still runs");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
 }
 
 /// What fio wrote verifies here, and the other way round. fio's own verification of random writes is not asked, because
