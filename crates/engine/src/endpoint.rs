@@ -1,7 +1,5 @@
 //! Requests to servers: when each began, which of them got no answer in time, and how messages name them.
 
-#![allow(dead_code, reason = "the engines that use it follow")]
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -107,6 +105,13 @@ impl Requests {
         );
         self.fail(slot, what);
         Outcome::err(Errno::ETIMEDOUT)
+    }
+
+    /// Remembers why the engine makes no request for an op.
+    pub(crate) fn refuse(&mut self, slot: Slot, op: &Op, why: &str) {
+        if let Some(request) = self.list.get_mut(slot as usize) {
+            (request.op, request.failure) = (Some(*op), Some(why.to_owned()));
+        }
     }
 
     /// Remembers why the last request of a slot failed.

@@ -78,6 +78,7 @@ mod libblkio;
 mod library;
 mod list;
 mod names;
+mod nbd;
 mod net;
 mod nfs;
 mod null;
@@ -115,6 +116,7 @@ pub use libblkio::Libblkio;
 #[cfg(not(feature = "libblkio"))]
 pub use libblkio::NoLibblkio as Libblkio;
 pub use names::{Names, NamesRing};
+pub use nbd::Nbd;
 pub use net::{Net, Netsplice};
 pub use nfs::Nfs;
 pub use null::Null;

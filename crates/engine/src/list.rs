@@ -51,9 +51,9 @@ macro_rules! for_each_engine {
             Rdma => Rdma, BOXED, queues;
             Null => Null, HOT, queues;
             Libblkio => Libblkio, BOXED, queues;
-            Nbd => Null, BOXED, queues;
             Libiscsi => Libiscsi, BOXED, queues;
             Nfs => Nfs, BOXED, queues;
+            Nbd => Nbd, BOXED, queues;
             External => External, BOXED, queues;
             Libpmem => Libpmem, BOXED, calls;
             DevDax => DevDax, BOXED, calls;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fiord_plan::{EndpointError, EndpointFacts, Endpoints, EnginePlan};
 
-use crate::{iscsi, libblkio, nfs};
+use crate::{iscsi, libblkio, nbd, nfs};
 
 /// Asks targets by means of the engines.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,7 @@ impl Endpoints for Targets {
             EnginePlan::Libblkio(plan) => libblkio::ask(plan).map(Some),
             EnginePlan::Libiscsi(plan) => iscsi::ask(plan, address).map(Some),
             EnginePlan::Nfs(plan) => nfs::ask(plan, address).map(Some),
+            EnginePlan::Nbd(plan) => nbd::ask(plan).map(Some),
             _ => Ok(None),
         }
     }

@@ -6,6 +6,7 @@
 //! | how is an integer stored in as few bytes as it needs | [`varint`] |
 //! | how are traces of I/Os read and written | [`trace`] |
 //! | what do logs of bandwidth, IOPS and latencies contain | [`log`] |
+//! | how does a client speak to an NBD server | [`nbd`] |
 //! | what does fio's verification store in a block | [`verify`] |
 //!
 //! No input can cause a panic, and every reader bounds its memory by the length of its input.
@@ -25,6 +26,7 @@ pub mod block;
 mod hex;
 mod lines;
 pub mod log;
+pub mod nbd;
 pub mod trace;
 pub mod varint;
 pub mod verify;

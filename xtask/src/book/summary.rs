@@ -33,6 +33,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Buffer contents", "contents.md"),
     ("Verification", "verification.md"),
     ("Cutting power", "powercut.md"),
+    ("Network storage", "endpoints.md"),
     ("Metadata", "metadata.md"),
     ("NVMe commands", "nvme.md"),
     ("SCSI commands", "scsi.md"),

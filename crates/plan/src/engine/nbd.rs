@@ -5,19 +5,26 @@ use std::path::PathBuf;
 use fiord_job::option::table::remote::URI;
 
 use super::endpoint;
-use crate::model::NbdPlan;
+use crate::model::{NbdPlan, NbdServer, NbdUri};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
+/// What the user can do about a URI that is wrong.
+const REMEDY: &str = "To fix: name the server and its export: `uri=nbd://HOST:PORT/EXPORT` or \
+                      `uri=nbd+unix:///EXPORT?socket=PATH`";
+
 /// Reads the options of `nbd`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> NbdPlan {
-    let uri = job.get(URI).filter(|uri| !uri.is_empty());
-    if uri.is_none() {
+    let text = job.get(URI).unwrap_or_default();
+    let uri = NbdUri::parse(&text);
+    if text.is_empty() {
         let what = "`ioengine=nbd` has no target: the job sets no `uri`";
-        let help = "To fix: name the server and its export: `uri=nbd://HOST:PORT/EXPORT` or \
-                    `uri=nbd+unix:///EXPORT?socket=PATH`";
-        messages.push(job.error(URI, what).help(help));
+        messages.push(job.error(URI, what).help(REMEDY));
+    } else if let Err(error) = &uri {
+        let what = format!("the URI `{text}` {error}");
+        messages.push(job.error(URI, what).help(REMEDY));
     }
-    let address = PathBuf::from(uri.unwrap_or_default());
-    NbdPlan { endpoint: endpoint::plan(job, Some(address), None, messages) }
+    let none = NbdUri { server: NbdServer::Unix(PathBuf::new()), export: String::new() };
+    let endpoint = endpoint::plan(job, Some(PathBuf::from(text)), None, messages);
+    NbdPlan { endpoint, uri: uri.unwrap_or(none) }
 }

@@ -1,5 +1,7 @@
 //! The options of `nbd`.
 
+pub use fiord_formats::nbd::uri::{NbdServer, NbdUri};
+
 use super::EndpointPlan;
 
 /// The options of a job with `ioengine=nbd`. The address is the URI of the export.
@@ -7,4 +9,6 @@ use super::EndpointPlan;
 pub struct NbdPlan {
     /// Where the job connects to.
     pub endpoint: EndpointPlan,
+    /// `uri`: the server and the export.
+    pub uri: NbdUri,
 }

@@ -1,4 +1,4 @@
-//! Rows about streams of data over a network: both ends run at the same time, on the same CPU.
+//! Rows about streams of data over a network, whose ends run at the same time on the same CPU, and about servers with storage.
 
 use super::super::row::Bound::{Any, AtLeast};
 use super::super::row::Than::{Bare, Fio, Itself};
@@ -36,5 +36,17 @@ pub(super) const ROWS: &[Row] = &[
         ]),
         // fio 3.33 can wait without end here, even if the sender starts later.
         than: &[(Itself("net", Job(&[RECEIVER, "--bs=64k", SENDER, "--bs=64k"])), Any)],
+    },
+    Row {
+        name: "nbd depth 32 random read 4 KiB",
+        what: Rate,
+        job: Job(&["--ioengine=nbd --iodepth=32 --rw=randread --bs=4k --norandommap NBD"]),
+        than: &[(Fio, AtLeast(1.5))],
+    },
+    Row {
+        name: "nbd depth 32 random write 4 KiB",
+        what: Rate,
+        job: Job(&["--ioengine=nbd --iodepth=32 --rw=randwrite --bs=4k --norandommap NBD"]),
+        than: &[(Fio, Any)],
     },
 ];

@@ -1,10 +1,9 @@
 //! Engines that connect to servers with storage, on real servers: `body` has the tests that all engines share, and each
 //! engine has a module that starts its servers.
 
-#![allow(dead_code, unused_macros, unused_imports, reason = "the engines that use it follow")]
-
 mod body;
 mod iscsi;
+mod nbd;
 mod nfs;
 
 use std::net::TcpListener;

@@ -271,9 +271,10 @@ const LIST: &[EngineDef] = &[
     .tested("2026-11: tgt 1.0.85, next to fio 3.42"),
     EngineDef {
         target_named_by: "uri",
-        ..later("nbd", Many, "A network block device, without the kernel's client.")
+        ..engine("nbd", Many, "A network block device, without the kernel's client.")
     }
-    .on(Endpoint),
+    .on(Endpoint)
+    .tested("2026-11: nbdkit 1.32, over Unix sockets and loopback"),
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
         ..engine("nfs", Many, "Files of an NFS server, through libnfs, without the kernel's client.")

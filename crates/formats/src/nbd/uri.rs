@@ -1,0 +1,146 @@
+//! URIs of exports.
+
+use std::path::PathBuf;
+
+/// The port of a URI without one.
+pub const PORT: u16 = 10809;
+
+/// The server and the export that a URI names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NbdUri {
+    /// The server.
+    pub server: NbdServer,
+    /// The name of the export; empty: the default export.
+    pub export: String,
+}
+
+/// How a client reaches a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NbdServer {
+    /// A host, without the brackets around an IPv6 address, and a port.
+    Tcp(String, u16),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+/// Why a URI is wrong. The text continues "the URI".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NbdUriError {
+    /// The scheme is not one of NBD.
+    #[error("does not begin with `nbd://` or `nbd+unix://`")]
+    Scheme,
+    /// The scheme is one of TLS.
+    #[error("asks for TLS, which `ioengine=nbd` does not have")]
+    Tls,
+    /// The scheme is that of sockets between virtual machines and their hosts.
+    #[error("asks for a vsock connection, which `ioengine=nbd` does not have")]
+    Vsock,
+    /// A Unix socket without a path.
+    #[error("names no socket: `?socket=PATH` is missing")]
+    NoSocket,
+    /// The URI has a host and a Unix socket.
+    #[error("has a host, but a Unix socket has none")]
+    HostOfSocket,
+    /// The port is no number from 1 to 65535.
+    #[error("has a port that is no number from 1 to 65535")]
+    Port,
+    /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
+    #[error("has a `%` without two hexadecimal digits, or is not UTF-8")]
+    Escape,
+    /// The parameter is unknown.
+    #[error("has the unknown parameter `{0}`")]
+    Parameter(String),
+}
+
+impl NbdUri {
+    /// Reads a URI.
+    ///
+    /// ```
+    /// use fiord_formats::nbd::uri::{NbdServer, NbdUri};
+    ///
+    /// let uri = NbdUri::parse("nbd+unix:///disk%201?socket=/run/nbd.sock").unwrap();
+    /// assert_eq!(uri.server, NbdServer::Unix("/run/nbd.sock".into()));
+    /// assert_eq!(uri.export, "disk 1");
+    /// assert_eq!(NbdUri::parse("nbd://[::1]").unwrap().server, NbdServer::Tcp("::1".into(), 10809));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The URI is wrong, or names a kind of connection that fiord does not have.
+    pub fn parse(text: &str) -> Result<Self, NbdUriError> {
+        let (scheme, rest) = text.split_once("://").ok_or(NbdUriError::Scheme)?;
+        let unix = match scheme {
+            "nbd" => false,
+            "nbd+unix" => true,
+            "nbds" | "nbds+unix" | "nbds+vsock" => return Err(NbdUriError::Tls),
+            "nbd+vsock" => return Err(NbdUriError::Vsock),
+            _ => return Err(NbdUriError::Scheme),
+        };
+        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        // The user's name matters only for TLS.
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        let export = unescaped(path)?;
+        let socket = socket(query)?;
+        let server = match (unix, socket) {
+            (true, None) => return Err(NbdUriError::NoSocket),
+            (true, Some(_)) if !host.is_empty() => return Err(NbdUriError::HostOfSocket),
+            (true, Some(path)) => NbdServer::Unix(path),
+            (false, Some(_)) => return Err(NbdUriError::Parameter("socket".into())),
+            (false, None) => tcp(host)?,
+        };
+        Ok(NbdUri { server, export })
+    }
+}
+
+/// The parameter `socket`.
+fn socket(query: &str) -> Result<Option<PathBuf>, NbdUriError> {
+    let mut socket = None;
+    for parameter in query.split(['&', ';']).filter(|parameter| !parameter.is_empty()) {
+        match parameter.split_once('=') {
+            Some(("socket", path)) if !path.is_empty() => socket = Some(unescaped(path)?.into()),
+            Some(("socket", _)) => return Err(NbdUriError::NoSocket),
+            other => {
+                let name = other.map_or(parameter, |(name, _)| name);
+                return Err(NbdUriError::Parameter(name.to_owned()));
+            }
+        }
+    }
+    Ok(socket)
+}
+
+/// Reads `HOST`, `HOST:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`. Without a host it is this machine.
+fn tcp(text: &str) -> Result<NbdServer, NbdUriError> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => match text.rsplit_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    let port = match port.filter(|port| !port.is_empty()) {
+        Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or(NbdUriError::Port)?,
+        None => PORT,
+    };
+    let host = if host.is_empty() { "localhost".to_owned() } else { unescaped(host)? };
+    Ok(NbdServer::Tcp(host, port))
+}
+
+/// Replaces `%XX` by bytes.
+fn unescaped(text: &str) -> Result<String, NbdUriError> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let digits = rest.split_at_checked(2).ok_or(NbdUriError::Escape)?;
+        let digit = |at: usize| (digits.0[at] as char).to_digit(16).ok_or(NbdUriError::Escape);
+        bytes.push((digit(0)? * 16 + digit(1)?) as u8);
+        rest = digits.1;
+    }
+    String::from_utf8(bytes).map_err(|_| NbdUriError::Escape)
+}
