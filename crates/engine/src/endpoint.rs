@@ -1,6 +1,5 @@
 //! Requests to servers: when each began, which of them got no answer in time, and how messages name them.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use fiord_types::{Errno, Nanos};
@@ -17,7 +16,6 @@ pub(crate) const GRACE: u64 = 1_000_000_000;
 #[derive(Debug)]
 pub(crate) struct Requests {
     list: Box<[Request]>,
-    addresses: Vec<PathBuf>,
     timeout: Nanos,
     in_flight: u32,
     /// When the engine first noticed that the job must stop, ns.
@@ -40,7 +38,6 @@ impl Requests {
         let timeout = config.engine.endpoint().map_or(Nanos(u64::MAX), |plan| plan.timeout);
         Requests {
             list: vec![Request::default(); config.slots as usize].into_boxed_slice(),
-            addresses: config.addresses.clone(),
             timeout,
             in_flight: 0,
             stopped: None,
@@ -121,15 +118,9 @@ impl Requests {
         }
     }
 
-    /// Why the last request of a slot failed. For [`crate::Engine::explain`].
+    /// Why the last request of a slot failed. For [`crate::Engine::explain`]: the worker's message names the target.
     pub(crate) fn explain(&self, slot: &FreeSlot) -> Option<String> {
-        let request = self.list.get(slot.index() as usize)?;
-        let why = request.failure.as_ref()?;
-        let file = request.op.map_or(0, |op| op.file.0 as usize);
-        Some(match self.addresses.get(file) {
-            Some(address) => format!("{}: {why}", address.display()),
-            None => why.clone(),
-        })
+        self.list.get(slot.index() as usize)?.failure.clone()
     }
 
     /// How messages name the last request of a slot: its kind, length and offset.
@@ -165,10 +156,7 @@ mod tests {
     use super::*;
 
     fn requests() -> Requests {
-        let config = EngineConfig {
-            addresses: vec!["nbd://here".into()],
-            ..EngineConfig::plain(EnginePlan::Null, 4, 4096)
-        };
+        let config = EngineConfig::plain(EnginePlan::Null, 4, 4096);
         Requests { timeout: Nanos(1000), ..Requests::new(&config) }
     }
 
@@ -199,10 +187,7 @@ mod tests {
         let config = EngineConfig::plain(EnginePlan::Null, 4, 4096);
         let slots = crate::Buffers::new(&config).unwrap().take_slots();
         let text = requests.explain(&slots[3]).unwrap();
-        assert!(
-            text.starts_with("nbd://here: no answer to the read of 4096 bytes at offset 8192"),
-            "{text}"
-        );
+        assert!(text.starts_with("no answer to the read of 4096 bytes at offset 8192"), "{text}");
         assert!(text.contains("within 0.000001 s. To fix: "), "{text}");
         assert_eq!(requests.explain(&slots[0]), None);
     }
