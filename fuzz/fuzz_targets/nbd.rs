@@ -1,7 +1,7 @@
 //! Any bytes as an NBD server's handshake and replies, and as a URI: `cargo +nightly fuzz run nbd`.
 #![no_main]
 
-use fiord_formats::nbd::handshake::{Goal, Handshake, Step};
+use fiord_formats::nbd::handshake::{Goal, Handshake, HandshakeStep};
 use fiord_formats::nbd::reply::header;
 use fiord_formats::nbd::uri::NbdUri;
 use libfuzzer_sys::fuzz_target;
@@ -28,9 +28,9 @@ fn shake(bytes: &[u8], size: usize) -> (Vec<u8>, String) {
         let mut piece = piece;
         loop {
             match client.receive(piece) {
-                Ok(Step::Send(out)) => sent.extend_from_slice(&out),
-                Ok(Step::Receive) => break,
-                Ok(Step::Done(out, export)) => {
+                Ok(HandshakeStep::Send(out)) => sent.extend_from_slice(&out),
+                Ok(HandshakeStep::Receive) => break,
+                Ok(HandshakeStep::Done(out, export)) => {
                     sent.extend_from_slice(&out);
                     return (sent, format!("{export:?}"));
                 }

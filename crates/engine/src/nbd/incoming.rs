@@ -2,7 +2,10 @@
 
 use std::os::fd::RawFd;
 
+use fiord_formats::nbd::NbdError;
 use fiord_types::Errno;
+
+use crate::Op;
 
 /// The size of the buffer: replies to several reads arrive in one system call.
 const CAPACITY: usize = 256 << 10;
@@ -91,4 +94,20 @@ impl Incoming {
             }
         }
     }
+}
+
+/// The range of a chunk, if it lies within that of the op.
+pub(super) fn within(op: &Op, offset: u64, len: u32) -> Result<(u64, u32), NbdError> {
+    let end = offset.checked_add(len.into());
+    match end {
+        Some(end) if offset >= op.offset && end <= op.offset + u64::from(op.len) => {
+            Ok((offset, len))
+        }
+        _ => Err(NbdError::Broken("it sends data that the request did not ask for")),
+    }
+}
+
+/// The errno of an error of the protocol, which has Linux's numbers.
+pub(super) fn errno_of(number: u32) -> Errno {
+    i32::try_from(number).map_or(Errno::EINVAL, Errno::from_raw)
 }

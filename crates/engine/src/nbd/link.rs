@@ -6,18 +6,18 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use fiord_formats::nbd::handshake::{Goal, Handshake, Step};
+use fiord_formats::nbd::handshake::{Goal, Handshake, HandshakeStep};
 use fiord_formats::nbd::uri::{NbdServer, NbdUri};
-use fiord_formats::nbd::{Export, NbdError};
-use fiord_plan::NbdPlan;
-use fiord_types::{Errno, Nanos};
+use fiord_formats::nbd::{Export, ExportFlags, NbdError};
+use fiord_plan::{EndpointError, EndpointFacts, NbdPlan};
+use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::endpoint::{LOOK, shown};
 use crate::{EndSignal, EngineError};
 
 /// A connection whose handshake is complete.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct NbdLink {
     socket: OwnedFd,
     pub(super) export: Export,
 }
@@ -28,7 +28,7 @@ enum Stream {
     Unix(UnixStream),
 }
 
-impl Link {
+impl NbdLink {
     /// Connects to the server of a job, and agrees on the export.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Link {
             Stream::Tcp(socket) => OwnedFd::from(socket),
             Stream::Unix(socket) => OwnedFd::from(socket),
         };
-        Ok(Link { socket, export })
+        Ok(NbdLink { socket, export })
     }
 
     pub(super) fn fd(&self) -> RawFd {
@@ -101,9 +101,11 @@ impl Opening<'_> {
             let step = client.receive(&bytes[..received]).map_err(refused)?;
             received = 0;
             match step {
-                Step::Receive => received = self.receive(stream, &mut bytes)?,
-                Step::Send(out) => stream.send(&out).map_err(|error| self.failed(&error))?,
-                Step::Done(out, export) => {
+                HandshakeStep::Receive => received = self.receive(stream, &mut bytes)?,
+                HandshakeStep::Send(out) => {
+                    stream.send(&out).map_err(|error| self.failed(&error))?
+                }
+                HandshakeStep::Done(out, export) => {
                     // A server may close the connection of a client that only asks before it reads this.
                     match stream.send(&out) {
                         Err(error) if goal == Goal::Use => return Err(self.failed(&error)),
@@ -206,4 +208,16 @@ impl Stream {
             }
         }
     }
+}
+
+/// Asks the server for the export of a job.
+pub(crate) fn ask(plan: &NbdPlan) -> Result<EndpointFacts, EndpointError> {
+    let link = NbdLink::open(plan, Goal::Ask, &EndSignal::default())
+        .map_err(|error| EndpointError { what: error.what, help: error.help, property: false })?;
+    let export = link.export;
+    Ok(EndpointFacts {
+        block: Bytes(export.smallest_block.into()),
+        read_only: export.flags.has(ExportFlags::READ_ONLY),
+        ..EndpointFacts::fixed(Bytes(export.size))
+    })
 }

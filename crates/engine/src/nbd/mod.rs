@@ -20,16 +20,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use fiord_formats::nbd::handshake::Goal;
-use fiord_formats::nbd::reply::{Content, Header, header};
-use fiord_formats::nbd::request::{Command, FUA, Request};
+use fiord_formats::nbd::reply::{ReplyContent, ReplyHeader, header};
+use fiord_formats::nbd::request::{FUA, NbdCommand, NbdRequest};
 use fiord_formats::nbd::{ExportFlags, NbdError};
-use fiord_plan::{EndpointError, EndpointFacts, EnginePlan, NbdPlan};
+use fiord_plan::{EnginePlan, NbdPlan};
 use fiord_sys::poll::{self, PollEntry, Readiness};
 use fiord_types::{Bytes, Errno, FileIndex};
 
-use self::incoming::{Incoming, Received};
-use self::link::Link;
-use self::outgoing::Outgoing;
+use self::incoming::{Incoming, Received, errno_of, within};
+use self::link::NbdLink;
+pub(crate) use self::link::ask;
+use self::outgoing::RequestQueue;
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::{LOOK, Requests};
 use crate::{
@@ -40,7 +41,7 @@ use crate::{
 /// The `nbd` engine.
 pub struct Nbd {
     plan: NbdPlan,
-    link: Option<Link>,
+    link: Option<NbdLink>,
     file: Option<FileIndex>,
     read_only: bool,
     /// Every write is durable when the server answers it.
@@ -51,7 +52,7 @@ pub struct Nbd {
     end: EndSignal,
     requests: Requests,
     transfers: Box<[Transfer]>,
-    outgoing: Outgoing,
+    outgoing: RequestQueue,
     incoming: Incoming,
     /// The data of a read that arrive now.
     arriving: Option<Arriving>,
@@ -122,7 +123,7 @@ impl Nbd {
             end: config.end.clone(),
             requests: Requests::new(config),
             transfers: vec![none; slots].into_boxed_slice(),
-            outgoing: Outgoing::new(slots),
+            outgoing: RequestQueue::new(slots),
             incoming: Incoming::new(),
             arriving: None,
             lost: Vec::with_capacity(slots),
@@ -165,17 +166,19 @@ impl Nbd {
         let transfer = &mut self.transfers[slot as usize];
         *transfer = Transfer { turn: transfer.turn.wrapping_add(1), data, got: 0, errno: None };
         let (command, sent) = match op.kind {
-            OpKind::Read => (Command::Read, None),
-            OpKind::Write => (Command::Write, Some((data, op.len as usize))),
-            OpKind::Trim => (Command::Trim, None),
-            OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => (Command::Flush, None),
+            OpKind::Read => (NbdCommand::Read, None),
+            OpKind::Write => (NbdCommand::Write, Some((data, op.len as usize))),
+            OpKind::Trim => (NbdCommand::Trim, None),
+            OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => {
+                (NbdCommand::Flush, None)
+            }
         };
         let durable = self.durable && op.kind == OpKind::Write;
         let (offset, len) = match command {
-            Command::Flush => (0, 0),
+            NbdCommand::Flush => (0, 0),
             _ => (op.offset, op.len),
         };
-        let request = Request {
+        let request = NbdRequest {
             command,
             flags: if durable { FUA } else { 0 },
             cookie: u64::from(transfer.turn) << 32 | u64::from(slot),
@@ -229,7 +232,7 @@ impl Nbd {
         if self.link.is_some() || self.file.is_none() || self.outgoing.is_empty() {
             return Ok(());
         }
-        self.link = Some(Link::open(&self.plan, Goal::Use, &self.end)?);
+        self.link = Some(NbdLink::open(&self.plan, Goal::Use, &self.end)?);
         Ok(())
     }
 
@@ -278,7 +281,7 @@ impl Nbd {
     }
 
     /// Handles a header.
-    fn reply(&mut self, header: Header) -> Result<Progress, NbdError> {
+    fn reply(&mut self, header: ReplyHeader) -> Result<Progress, NbdError> {
         let slot = header.cookie as u32;
         let unknown = NbdError::Broken("it answers a request that fiord did not make");
         let Some(op) = self.requests.op(slot).copied() else { return Err(unknown) };
@@ -288,24 +291,26 @@ impl Nbd {
         }
         let reads = op.kind == OpKind::Read;
         match header.content {
-            Content::Simple(0) if reads => return self.expect(slot, (op.offset, op.len), true),
-            Content::Simple(0) | Content::Nothing => {}
-            Content::Simple(errno) => transfer.errno = Some(errno_of(errno)),
-            Content::Data { offset, len } if reads => {
+            ReplyContent::Simple(0) if reads => {
+                return self.expect(slot, (op.offset, op.len), true);
+            }
+            ReplyContent::Simple(0) | ReplyContent::Nothing => {}
+            ReplyContent::Simple(errno) => transfer.errno = Some(errno_of(errno)),
+            ReplyContent::Data { offset, len } if reads => {
                 let range = within(&op, offset, len)?;
                 return self.expect(slot, range, header.done);
             }
-            Content::Hole { offset, len } if reads => {
+            ReplyContent::Hole { offset, len } if reads => {
                 let (offset, len) = within(&op, offset, len)?;
                 let at = transfer.data.wrapping_add((offset - op.offset) as usize);
                 transfer.got = transfer.got.saturating_add(len);
                 // SAFETY: the range lies within that of the op, whose data fit the buffer of the slot.
                 unsafe { std::ptr::write_bytes(at, 0, len as usize) };
             }
-            Content::Data { .. } | Content::Hole { .. } => {
+            ReplyContent::Data { .. } | ReplyContent::Hole { .. } => {
                 return Err(NbdError::Broken("it sends data, although the request was no read"));
             }
-            Content::Error { errno, why } => {
+            ReplyContent::Error { errno, why } => {
                 transfer.errno.get_or_insert(errno_of(errno));
                 if !why.is_empty() {
                     self.requests.fail(slot, format!("the server says: {why}"));
@@ -425,8 +430,13 @@ impl Nbd {
     /// Ends the connection, and gives up the requests in flight.
     fn leave(&mut self) {
         if let Some(link) = self.link.take().filter(|_| self.outgoing.is_empty()) {
-            let request =
-                Request { command: Command::Disconnect, flags: 0, cookie: 0, offset: 0, len: 0 };
+            let request = NbdRequest {
+                command: NbdCommand::Disconnect,
+                flags: 0,
+                cookie: 0,
+                offset: 0,
+                len: 0,
+            };
             let bytes = request.encode();
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
             // SAFETY: `bytes` is readable memory of this length. The server need not receive it.
@@ -435,22 +445,6 @@ impl Nbd {
         self.lose(Errno::ECANCELED, "the job ended");
         self.lost.clear();
     }
-}
-
-/// The range of a chunk, if it lies within that of the op.
-fn within(op: &Op, offset: u64, len: u32) -> Result<(u64, u32), NbdError> {
-    let end = offset.checked_add(len.into());
-    match end {
-        Some(end) if offset >= op.offset && end <= op.offset + u64::from(op.len) => {
-            Ok((offset, len))
-        }
-        _ => Err(NbdError::Broken("it sends data that the request did not ask for")),
-    }
-}
-
-/// The errno of an error of the protocol, which has Linux's numbers.
-fn errno_of(number: u32) -> Errno {
-    Errno::from_raw(i32::try_from(number).unwrap_or(libc::EINVAL))
 }
 
 impl Engine for Nbd {
@@ -466,7 +460,7 @@ impl Engine for Nbd {
             let what = format!("{}: a job with `ioengine=nbd` has one target", self.address());
             return Err(EngineError::plain(what));
         }
-        let link = Link::open(&self.plan, Goal::Use, &self.end)?;
+        let link = NbdLink::open(&self.plan, Goal::Use, &self.end)?;
         let export = link.export;
         let end = target.offset.saturating_add(target.len).0;
         let refused = |what: String, help: &str| {
@@ -594,16 +588,4 @@ impl std::fmt::Debug for Nbd {
 /// Whether an op transfers data.
 const fn moves_data(kind: OpKind) -> bool {
     matches!(kind, OpKind::Read | OpKind::Write)
-}
-
-/// Asks the server for the export of a job.
-pub(crate) fn ask(plan: &NbdPlan) -> Result<EndpointFacts, EndpointError> {
-    let link = Link::open(plan, Goal::Ask, &EndSignal::default())
-        .map_err(|error| EndpointError { what: error.what, help: error.help, property: false })?;
-    let export = link.export;
-    Ok(EndpointFacts {
-        block: Bytes(export.smallest_block.into()),
-        read_only: export.flags.has(ExportFlags::READ_ONLY),
-        ..EndpointFacts::fixed(Bytes(export.size))
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use fiord_formats::nbd::request::{REQUEST_LEN, Request};
+use fiord_formats::nbd::request::{NbdRequest, REQUEST_LEN};
 use fiord_types::Errno;
 
 use crate::Slot;
@@ -11,7 +11,7 @@ use crate::Slot;
 const MOST_PIECES: usize = 256;
 
 /// Requests that were not sent yet, in order.
-pub(super) struct Outgoing {
+pub(super) struct RequestQueue {
     /// The request of each slot as bytes.
     headers: Box<[[u8; REQUEST_LEN]]>,
     /// The pieces of memory to send.
@@ -20,9 +20,9 @@ pub(super) struct Outgoing {
     first: usize,
 }
 
-impl Outgoing {
+impl RequestQueue {
     pub(super) fn new(slots: usize) -> Self {
-        Outgoing {
+        RequestQueue {
             headers: vec![[0; REQUEST_LEN]; slots].into_boxed_slice(),
             pieces: Vec::with_capacity(2 * slots),
             first: 0,
@@ -42,7 +42,12 @@ impl Outgoing {
 
     /// Appends the request of a slot, which has no other one, and the data that follow it.
     #[inline]
-    pub(super) fn push(&mut self, slot: Slot, request: &Request, data: Option<(*mut u8, usize)>) {
+    pub(super) fn push(
+        &mut self,
+        slot: Slot,
+        request: &NbdRequest,
+        data: Option<(*mut u8, usize)>,
+    ) {
         let header = &mut self.headers[slot as usize];
         *header = request.encode();
         let start = header.as_mut_ptr();

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use fiord_formats::nbd::request::{Command, REQUEST_LEN, Request};
+use fiord_formats::nbd::request::{NbdCommand, NbdRequest, REQUEST_LEN};
 
 /// The size of the export in bytes.
 pub(super) const SIZE: u64 = 1 << 20;
@@ -21,7 +21,7 @@ pub(super) enum Reaction {
 /// A server that listens on the loopback interface for as long as the process lives. Returns its port.
 pub(super) fn start<F>(flags: u16, react: F) -> u16
 where
-    F: Fn(&Request, &[u8]) -> Vec<Reaction> + Send + Sync + 'static,
+    F: Fn(&NbdRequest, &[u8]) -> Vec<Reaction> + Send + Sync + 'static,
 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -39,7 +39,7 @@ where
 fn serve(
     mut stream: TcpStream,
     flags: u16,
-    react: &dyn Fn(&Request, &[u8]) -> Vec<Reaction>,
+    react: &dyn Fn(&NbdRequest, &[u8]) -> Vec<Reaction>,
 ) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     stream.write_all(b"NBDMAGICIHAVEOPT\0\x03").ok()?;
@@ -65,10 +65,10 @@ fn serve(
     }
     loop {
         let head: [u8; REQUEST_LEN] = read(&mut stream, REQUEST_LEN)?.try_into().ok()?;
-        let request = Request::decode(&head)?;
+        let request = NbdRequest::decode(&head)?;
         let data = match request.command {
-            Command::Write => read(&mut stream, request.len as usize)?,
-            Command::Disconnect => return None,
+            NbdCommand::Write => read(&mut stream, request.len as usize)?,
+            NbdCommand::Disconnect => return None,
             _ => Vec::new(),
         };
         for reaction in react(&request, &data) {
@@ -100,7 +100,7 @@ fn option_reply(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
 }
 
 /// A simple reply, without data.
-pub(super) fn simple(request: &Request, errno: u32) -> Vec<u8> {
+pub(super) fn simple(request: &NbdRequest, errno: u32) -> Vec<u8> {
     let mut bytes = 0x6744_6698u32.to_be_bytes().to_vec();
     bytes.extend_from_slice(&errno.to_be_bytes());
     bytes.extend_from_slice(&request.cookie.to_be_bytes());

@@ -1,6 +1,6 @@
 //! The engine on servers that do what they should, and on servers that do not.
 
-use fiord_formats::nbd::request::Request;
+use fiord_formats::nbd::request::NbdRequest;
 use fiord_plan::{EndpointPlan, FileKind, IoAttributes, NbdServer, NbdUri};
 use fiord_types::Nanos;
 
@@ -77,13 +77,13 @@ fn carry_out(
 }
 
 /// The bytes that a read of a request returns: the number of the block.
-fn contents(request: &Request) -> Vec<u8> {
+fn contents(request: &NbdRequest) -> Vec<u8> {
     vec![(request.offset / u64::from(BLOCK)) as u8 ^ 0x55; request.len as usize]
 }
 
 /// Reads one block from a server that answers the read with these bytes. Returns outcome, explanation and buffer.
 fn read_one(
-    answer: impl Fn(&Request) -> Vec<Reaction> + Send + Sync + 'static,
+    answer: impl Fn(&NbdRequest) -> Vec<Reaction> + Send + Sync + 'static,
 ) -> (Outcome, String, Vec<u8>) {
     let port = start(ALL, move |request, _| answer(request));
     let mut engine = engine(port, 1);
@@ -158,7 +158,7 @@ fn holes_are_zeroes_and_errors_are_errnos() {
 #[test]
 #[cfg_attr(miri, ignore = "needs sockets")]
 fn a_server_that_breaks_the_protocol_fails_the_request() {
-    type Answer = fn(&Request) -> Vec<u8>;
+    type Answer = fn(&NbdRequest) -> Vec<u8>;
     let wrong: [(Answer, &str); 6] = [
         (
             |request| chunk(request.cookie, true, 1, &data(request.offset, &[1; 100])),

@@ -47,7 +47,7 @@ pub enum Goal {
 
 /// What the client has to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum HandshakeStep {
     /// Send these bytes, then receive.
     Send(Vec<u8>),
     /// Receive more bytes.
@@ -112,7 +112,7 @@ impl Handshake {
     /// # Errors
     ///
     /// The server breaks the protocol, or refuses the export.
-    pub fn receive(&mut self, bytes: &[u8]) -> Result<Step, NbdError> {
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<HandshakeStep, NbdError> {
         self.received.extend_from_slice(bytes);
         loop {
             let (used, step) = match self.state {
@@ -126,13 +126,13 @@ impl Handshake {
             self.received.drain(..used);
             match step {
                 Some(step) => return Ok(step),
-                None if used == 0 => return Ok(Step::Receive),
+                None if used == 0 => return Ok(HandshakeStep::Receive),
                 None => {}
             }
         }
     }
 
-    fn greeting(&mut self) -> Result<(usize, Option<Step>), NbdError> {
+    fn greeting(&mut self) -> Result<(usize, Option<HandshakeStep>), NbdError> {
         let mut fields = Fields(&self.received);
         let wrong = || NbdError::NoServer(shown(&self.received[..self.received.len().min(16)]));
         let Some(magic) = fields.u64() else {
@@ -159,7 +159,7 @@ impl Handshake {
         } else {
             self.ask_by_name(&mut out);
         }
-        Ok((18, Some(Step::Send(out))))
+        Ok((18, Some(HandshakeStep::Send(out))))
     }
 
     fn ask_by_name(&mut self, out: &mut Vec<u8>) {
@@ -176,7 +176,7 @@ impl Handshake {
         }
     }
 
-    fn option_reply(&mut self) -> Result<(usize, Option<Step>), NbdError> {
+    fn option_reply(&mut self) -> Result<(usize, Option<HandshakeStep>), NbdError> {
         let mut fields = Fields(&self.received);
         let (Some(magic), Some(option)) = (fields.u64(), fields.u32()) else {
             return Ok((0, None));
@@ -196,7 +196,7 @@ impl Handshake {
             }
             self.export.structured = kind == ACK;
             self.state = State::Go;
-            return Ok((used, Some(Step::Send(self.go()))));
+            return Ok((used, Some(HandshakeStep::Send(self.go()))));
         }
         match kind {
             INFORMATION => {
@@ -210,13 +210,13 @@ impl Handshake {
                 if self.goal == Goal::Ask {
                     push_option(&mut out, ABORT, &[]);
                 }
-                Ok((used, Some(Step::Done(out, self.export))))
+                Ok((used, Some(HandshakeStep::Done(out, self.export))))
             }
             ACK => Err(NbdError::Broken("the server does not describe the export")),
             UNSUPPORTED => {
                 let mut out = Vec::new();
                 self.ask_by_name(&mut out);
-                Ok((used, Some(Step::Send(out))))
+                Ok((used, Some(HandshakeStep::Send(out))))
             }
             _ => Err(self.refused(kind, data)),
         }
@@ -266,7 +266,7 @@ impl Handshake {
     }
 
     /// Reads the answer of a server without `NBD_OPT_GO`.
-    fn old_export(&mut self) -> Result<(usize, Option<Step>), NbdError> {
+    fn old_export(&mut self) -> Result<(usize, Option<HandshakeStep>), NbdError> {
         let len = if self.no_zeroes { 10 } else { 134 };
         if self.received.len() < len {
             return Ok((0, None));
@@ -276,7 +276,7 @@ impl Handshake {
         self.describe(size, flags)?;
         self.state = State::End;
         // A client that only asks ends the connection: there is a request for that.
-        Ok((len, Some(Step::Done(Vec::new(), self.export))))
+        Ok((len, Some(HandshakeStep::Done(Vec::new(), self.export))))
     }
 
     fn refused(&self, kind: u32, data: &[u8]) -> NbdError {

@@ -22,18 +22,18 @@ const IS_ERROR: u16 = 1 << 15;
 
 /// The beginning of a reply, or of a chunk of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct ReplyHeader {
     /// The number of the request.
     pub cookie: u64,
     /// The last header of the reply.
     pub done: bool,
     /// What it contains.
-    pub content: Content,
+    pub content: ReplyContent,
 }
 
 /// What a reply or a chunk contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ReplyContent {
     /// The answer is that of a simple reply. 0: success, and the data of a read follow; otherwise an errno.
     Simple(u32),
     /// Nothing.
@@ -64,11 +64,11 @@ pub enum Content {
 /// Reads the header at the front of bytes. Returns it with its length in bytes; `None`: it is not complete.
 ///
 /// ```
-/// use fiord_formats::nbd::reply::{Content, header};
+/// use fiord_formats::nbd::reply::{ReplyContent, header};
 ///
 /// let simple = [0x67, 0x44, 0x66, 0x98, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 9];
 /// let (reply, len) = header(&simple).unwrap().unwrap();
-/// assert_eq!((reply.cookie, reply.content, len), (9, Content::Simple(5), 16));
+/// assert_eq!((reply.cookie, reply.content, len), (9, ReplyContent::Simple(5), 16));
 /// assert_eq!(header(&simple[..15]), Ok(None));
 /// ```
 ///
@@ -76,13 +76,13 @@ pub enum Content {
 ///
 /// The bytes are no reply.
 #[inline]
-pub fn header(bytes: &[u8]) -> Result<Option<(Header, usize)>, NbdError> {
+pub fn header(bytes: &[u8]) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     let mut fields = Fields(bytes);
     let Some(magic) = fields.u32() else { return Ok(None) };
     match magic {
         SIMPLE => {
             let (Some(errno), Some(cookie)) = (fields.u32(), fields.u64()) else { return Ok(None) };
-            Ok(Some((Header { cookie, done: true, content: Content::Simple(errno) }, 16)))
+            Ok(Some((ReplyHeader { cookie, done: true, content: ReplyContent::Simple(errno) }, 16)))
         }
         STRUCTURED => chunk(fields),
         _ => Err(NbdError::Broken("a reply does not begin as one")),
@@ -90,25 +90,25 @@ pub fn header(bytes: &[u8]) -> Result<Option<(Header, usize)>, NbdError> {
 }
 
 /// Reads a chunk behind its first 4 bytes.
-fn chunk(mut fields: Fields) -> Result<Option<(Header, usize)>, NbdError> {
+fn chunk(mut fields: Fields) -> Result<Option<(ReplyHeader, usize)>, NbdError> {
     let (Some(flags), Some(kind)) = (fields.u16(), fields.u16()) else { return Ok(None) };
     let (Some(cookie), Some(len)) = (fields.u64(), fields.u32()) else { return Ok(None) };
-    let header = |content| Header { cookie, done: flags & DONE != 0, content };
+    let header = |content| ReplyHeader { cookie, done: flags & DONE != 0, content };
     let wrong = |what| Err(NbdError::Broken(what));
     match kind {
         NONE if len != 0 => wrong("an empty chunk has a length"),
         NONE if flags & DONE == 0 => wrong("an empty chunk does not end its reply"),
-        NONE => Ok(Some((header(Content::Nothing), 20))),
+        NONE => Ok(Some((header(ReplyContent::Nothing), 20))),
         OFFSET_DATA if len <= 8 => wrong("a chunk of data has none"),
         OFFSET_DATA => {
-            Ok(fields.u64().map(|offset| (header(Content::Data { offset, len: len - 8 }), 28)))
+            Ok(fields.u64().map(|offset| (header(ReplyContent::Data { offset, len: len - 8 }), 28)))
         }
         OFFSET_HOLE if len != 12 => wrong("a hole has another length than 12"),
         OFFSET_HOLE => {
             let (Some(offset), Some(len)) = (fields.u64(), fields.u32()) else { return Ok(None) };
             match len {
                 0 => wrong("a hole has no size"),
-                _ => Ok(Some((header(Content::Hole { offset, len }), 32))),
+                _ => Ok(Some((header(ReplyContent::Hole { offset, len }), 32))),
             }
         }
         kind if kind & IS_ERROR != 0 => {
@@ -130,7 +130,7 @@ fn chunk(mut fields: Fields) -> Result<Option<(Header, usize)>, NbdError> {
 }
 
 /// Reads the payload of an error. `None`: its text does not fit.
-fn error(kind: u16, payload: &[u8]) -> Option<Content> {
+fn error(kind: u16, payload: &[u8]) -> Option<ReplyContent> {
     let mut fields = Fields(payload);
     // An error without an error is one all the same.
     let errno = fields.u32()?.max(1);
@@ -141,5 +141,5 @@ fn error(kind: u16, payload: &[u8]) -> Option<Content> {
         }
         _ => String::new(),
     };
-    Some(Content::Error { errno: if errno > 4095 { 22 } else { errno }, why })
+    Some(ReplyContent::Error { errno: if errno > 4095 { 22 } else { errno }, why })
 }

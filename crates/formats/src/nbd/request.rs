@@ -11,7 +11,7 @@ const MAGIC: u32 = 0x2560_9513;
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Command {
+pub enum NbdCommand {
     /// Reads data.
     Read = 0,
     /// Writes the data that follow the request.
@@ -31,9 +31,9 @@ pub const FUA: u16 = 1;
 
 /// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub struct NbdRequest {
     /// What it asks for.
-    pub command: Command,
+    pub command: NbdCommand,
     /// [`FUA`] or 0.
     pub flags: u16,
     /// The reply has the same number.
@@ -44,7 +44,7 @@ pub struct Request {
     pub len: u32,
 }
 
-impl Request {
+impl NbdRequest {
     /// The request as bytes.
     #[inline]
     #[must_use]
@@ -66,15 +66,15 @@ impl Request {
         let magic = fields.u32()?;
         let (flags, command) = (fields.u16()?, fields.u16()?);
         let command = match command {
-            0 => Command::Read,
-            1 => Command::Write,
-            2 => Command::Disconnect,
-            3 => Command::Flush,
-            4 => Command::Trim,
-            6 => Command::WriteZeroes,
+            0 => NbdCommand::Read,
+            1 => NbdCommand::Write,
+            2 => NbdCommand::Disconnect,
+            3 => NbdCommand::Flush,
+            4 => NbdCommand::Trim,
+            6 => NbdCommand::WriteZeroes,
             _ => return None,
         };
         let (cookie, offset, len) = (fields.u64()?, fields.u64()?, fields.u32()?);
-        (magic == MAGIC).then_some(Request { command, flags, cookie, offset, len })
+        (magic == MAGIC).then_some(NbdRequest { command, flags, cookie, offset, len })
     }
 }

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::handshake::{Goal, Handshake, Step};
-use super::reply::{Content, header};
-use super::request::{Command, Request};
+use super::handshake::{Goal, Handshake, HandshakeStep};
+use super::reply::{ReplyContent, header};
+use super::request::{NbdCommand, NbdRequest};
 use super::uri::{NbdServer, NbdUri, NbdUriError};
 use super::*;
 
@@ -35,10 +35,12 @@ fn described() -> Vec<u8> {
 #[test]
 fn a_server_with_all_options_is_asked_for_chunks_and_block_sizes() {
     let mut client = Handshake::new("disk", Goal::Use).unwrap();
-    let Step::Send(out) = client.receive(&greeting(3)).unwrap() else { panic!() };
+    let HandshakeStep::Send(out) = client.receive(&greeting(3)).unwrap() else { panic!() };
     assert_eq!(out[..4], [0, 0, 0, 3]);
     assert_eq!(out[12..], [0, 0, 0, 8, 0, 0, 0, 0]);
-    let Step::Send(out) = client.receive(&option_reply(8, 1, b"")).unwrap() else { panic!() };
+    let HandshakeStep::Send(out) = client.receive(&option_reply(8, 1, b"")).unwrap() else {
+        panic!()
+    };
     assert_eq!(out[8..16], [0, 0, 0, 7, 0, 0, 0, 12]);
     assert_eq!(out[16..], *b"\0\0\0\x04disk\0\x01\0\x03");
     let mut blocks = 3u16.to_be_bytes().to_vec();
@@ -47,7 +49,7 @@ fn a_server_with_all_options_is_asked_for_chunks_and_block_sizes() {
     }
     let mut bytes = option_reply(7, 3, &described());
     bytes.extend_from_slice(&option_reply(7, 3, &blocks));
-    assert_eq!(client.receive(&bytes), Ok(Step::Receive));
+    assert_eq!(client.receive(&bytes), Ok(HandshakeStep::Receive));
     let flags = ExportFlags(0x6d);
     let export = Export {
         size: 1 << 20,
@@ -56,7 +58,10 @@ fn a_server_with_all_options_is_asked_for_chunks_and_block_sizes() {
         largest_block: 1 << 20,
         structured: true,
     };
-    assert_eq!(client.receive(&option_reply(7, 1, b"")), Ok(Step::Done(Vec::new(), export)));
+    assert_eq!(
+        client.receive(&option_reply(7, 1, b"")),
+        Ok(HandshakeStep::Done(Vec::new(), export))
+    );
     assert!(flags.has(ExportFlags::SEND_TRIM) && !flags.has(ExportFlags::READ_ONLY));
 }
 
@@ -70,12 +75,12 @@ fn an_old_server_is_asked_by_name() {
             client.receive(&option_reply(8, (1 << 31) + 1, b"")).unwrap();
             step = client.receive(&option_reply(6, (1 << 31) + 1, b"")).unwrap();
         }
-        let Step::Send(out) = step else { panic!() };
+        let HandshakeStep::Send(out) = step else { panic!() };
         assert_eq!(out[out.len() - 8..], [0, 0, 0, 1, 0, 0, 0, 0]);
         let mut bytes = (1u64 << 20).to_be_bytes().to_vec();
         bytes.extend_from_slice(&3u16.to_be_bytes());
         bytes.resize(10 + zeroes, 0);
-        let Step::Done(_, export) = client.receive(&bytes).unwrap() else { panic!() };
+        let HandshakeStep::Done(_, export) = client.receive(&bytes).unwrap() else { panic!() };
         assert_eq!((export.size, export.structured), (1 << 20, false));
         assert!(export.flags.has(ExportFlags::READ_ONLY));
     }
@@ -110,14 +115,14 @@ fn replies_are_read() {
         bytes.extend_from_slice(payload);
         header(&bytes).map(|found| found.map(|(header, len)| (header.content, len)))
     };
-    let data = Content::Data { offset: 1, len: 3 };
+    let data = ReplyContent::Data { offset: 1, len: 3 };
     assert_eq!(chunk(1, b"\0\0\0\0\0\0\0\x01abc"), Ok(Some((data, 28))));
-    let hole = Content::Hole { offset: 1, len: 9 };
+    let hole = ReplyContent::Hole { offset: 1, len: 9 };
     assert_eq!(chunk(2, b"\0\0\0\0\0\0\0\x01\0\0\0\x09"), Ok(Some((hole, 32))));
-    let error = Content::Error { errno: 28, why: "full".into() };
+    let error = ReplyContent::Error { errno: 28, why: "full".into() };
     assert_eq!(chunk(0x8001, b"\0\0\0\x1c\0\x04full"), Ok(Some((error.clone(), 30))));
     assert_eq!(chunk(0x8002, b"\0\0\0\x1c\0\x04full\0\0\0\0\0\0\0\x01"), Ok(Some((error, 38))));
-    assert_eq!(chunk(0, b""), Ok(Some((Content::Nothing, 20))));
+    assert_eq!(chunk(0, b""), Ok(Some((ReplyContent::Nothing, 20))));
     for (kind, payload) in [
         (0, &b"x"[..]),
         (1, b"\0\0\0\0\0\0\0\x01"),
@@ -163,10 +168,10 @@ fn uris_are_read() {
 proptest! {
     #[test]
     fn requests_survive(flags: u16, cookie: u64, offset: u64, len: u32, command in 0usize..6) {
-        use Command::{Disconnect, Flush, Read, Trim, Write, WriteZeroes};
+        use NbdCommand::{Disconnect, Flush, Read, Trim, Write, WriteZeroes};
         let command = [Read, Write, Disconnect, Flush, Trim, WriteZeroes][command];
-        let request = Request { command, flags, cookie, offset, len };
-        prop_assert_eq!(Request::decode(&request.encode()), Some(request));
+        let request = NbdRequest { command, flags, cookie, offset, len };
+        prop_assert_eq!(NbdRequest::decode(&request.encode()), Some(request));
     }
 
     /// However the bytes of a server are cut into pieces, a client understands the same.
@@ -184,9 +189,9 @@ proptest! {
                 let mut piece = piece;
                 loop {
                     match client.receive(piece) {
-                        Ok(Step::Send(out)) => sent.extend_from_slice(&out),
-                        Ok(Step::Receive) => break,
-                        Ok(Step::Done(_, export)) => return (sent, Ok(export)),
+                        Ok(HandshakeStep::Send(out)) => sent.extend_from_slice(&out),
+                        Ok(HandshakeStep::Receive) => break,
+                        Ok(HandshakeStep::Done(_, export)) => return (sent, Ok(export)),
                         Err(error) => return (sent, Err(error)),
                     }
                     piece = &[];
