@@ -53,5 +53,10 @@ pub mod sector;
 pub mod state;
 pub mod write;
 
+/// The MD5 digest of data.
+pub(crate) fn md5_digest(data: &[u8]) -> [u8; 16] {
+    md5::digest(data)
+}
+
 #[cfg(test)]
 mod tests;

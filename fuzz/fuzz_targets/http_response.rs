@@ -1,0 +1,47 @@
+//! Any bytes as answers of a server: `cargo +nightly fuzz run http_response`.
+#![no_main]
+
+use fiord_formats::http::{HttpEvent, HttpMethod, HttpReader, RefusalText, encode_path};
+use libfuzzer_sys::fuzz_target;
+
+const LIMIT: u64 = 1 << 16;
+
+/// Reads answers until the bytes are used up. Returns what they contained.
+fn read(method: HttpMethod, bytes: &[u8], step: usize) -> (Vec<u16>, Vec<u8>, bool) {
+    let mut reader = HttpReader::new();
+    let (mut statuses, mut bodies) = (Vec::new(), Vec::new());
+    reader.begin(method, LIMIT);
+    for piece in bytes.chunks(step) {
+        let mut input = piece;
+        loop {
+            match reader.next(&mut input) {
+                Err(_) => return (statuses, bodies, false),
+                Ok(HttpEvent::More) => break,
+                Ok(HttpEvent::Head) => statuses.push(reader.status()),
+                Ok(HttpEvent::Body(data)) => {
+                    assert!(!data.is_empty());
+                    bodies.extend_from_slice(data);
+                }
+                Ok(HttpEvent::Complete) => {
+                    if reader.closes() {
+                        return (statuses, bodies, true);
+                    }
+                    reader.begin(method, LIMIT);
+                }
+            }
+        }
+    }
+    let complete = reader.end().is_ok();
+    (statuses, bodies, complete)
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((choice, bytes)) = bytes.split_first() else { return };
+    let method = if choice & 1 == 0 { HttpMethod::Get } else { HttpMethod::Head };
+    let whole = read(method, bytes, bytes.len().max(1));
+    let pieces = read(method, bytes, usize::from(choice >> 1).max(1));
+    assert_eq!(whole, pieces);
+    assert!(RefusalText::read(bytes).message.len() < 2000);
+    let encoded = encode_path(bytes);
+    assert_eq!(encode_path(encoded.as_bytes()), encoded);
+});
