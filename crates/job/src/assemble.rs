@@ -10,6 +10,7 @@ use crate::option::table::{self, BS, IOENGINE, KB_BASE, KbBase, NAME, PROFILE, T
 use crate::option::value::{Bases, Value, ValueError};
 use crate::profile;
 use crate::scan::RawOption;
+use crate::secret;
 use crate::section::RawSection;
 use crate::spec::{JobSpec, Setting, engine_of, engine_of_setting};
 use crate::suggest;
@@ -124,6 +125,10 @@ impl<'a> Assembler<'a> {
         text: Option<&str>,
         bases: &Bases,
     ) -> Result<Value, ValueError> {
+        if let (true, Some(text)) = (def.secret, text) {
+            let secret = secret::resolve(text, self.loader)?;
+            return parse::value(def, Some(&secret), bases);
+        }
         let error = match parse::value(def, text, bases) {
             Ok(value) => return Ok(value),
             Err(error) => error,
@@ -238,12 +243,10 @@ fn value_error(
             place.span = from..to;
         }
     }
-    let typed = match &raw.text {
-        Some(t) => format!("{}={t}", raw.name),
-        None => raw.name.clone(),
-    };
+    let typed = secret::typed(raw);
     let mut what = format!("failed parsing {typed}: {}", e.what);
-    if let (Some(now), true) = (expanded, expanded != raw.text.as_deref()) {
+    let hides = secret::is_secret_name(&raw.name);
+    if let (Some(now), true) = (expanded, !hides && expanded != raw.text.as_deref()) {
         what.push_str(&format!(" (the value expands to `{now}`)"));
     }
     let mut out = Diagnostic::error(what, Some(place));
@@ -302,10 +305,7 @@ fn misleading_value(def: &'static OptionDef, raw: &RawOption, value: &Value) -> 
 /// starts with fio's words, which differ between the command line and job files.
 #[must_use]
 pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
-    let typed = match &raw.text {
-        Some(t) => format!("{}={t}", raw.name),
-        None => raw.name.clone(),
-    };
+    let typed = secret::typed(raw);
     let what = match raw.variables {
         true => format!("Bad option <{typed}>"),
         false => format!("unrecognized option '--{typed}'"),

@@ -5,6 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level as Shown, Renderer, Snippet
 use fiord_types::program;
 
 use crate::option::def::OptionDef;
+use crate::secret::{self, Masked};
 use crate::spec::Place;
 
 /// The severity of a message.
@@ -73,7 +74,7 @@ impl Diagnostic {
     pub fn error(what: impl Into<String>, place: Option<Place>) -> Self {
         Diagnostic {
             level: Level::Error,
-            what: brief(what.into()),
+            what: brief(secret::in_sentence(what.into())),
             place,
             label: None,
             help: Vec::new(),
@@ -216,10 +217,15 @@ impl Place {
             from = floor_boundary(text, start.saturating_sub(MAX_LINE / 4)).max(line_start);
             to = floor_boundary(text, (from + MAX_LINE).min(line_end)).max(start);
         }
+        // A value may begin before the part that is shown.
+        let masked = Masked::source(&text[line_start..line_end], self.source.is_command_line());
+        let moved = masked.range(&(from - line_start..to - line_start));
+        let span = masked.range(&(start - line_start..end.min(to) - line_start));
+        let within = |at: usize| at.clamp(moved.start, moved.end) - moved.start;
         Window {
-            text: text[from..to].to_string(),
+            text: masked.text[moved.clone()].to_string(),
             line: self.line_column().0,
-            span: (start - from)..(end.min(to) - from),
+            span: within(span.start)..within(span.end),
         }
     }
 }

@@ -38,6 +38,7 @@ pub mod option;
 pub mod profile;
 pub mod rational;
 pub mod scan;
+pub mod secret;
 pub mod section;
 pub mod spec;
 pub mod suggest;

@@ -38,6 +38,14 @@ pub trait Loader {
         let _ = name;
         None
     }
+    /// The contents of a file with a secret (`@file:PATH`). A host that gets a job from another one gets the secret as a
+    /// variable with the name of the reference.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no text.
+    fn secret_file(&self, path: &str) -> io::Result<String> {
+        self.variable(&format!("@file:{path}")).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
     /// The size of a memory page in bytes (`$pagesize`).
     fn page_size(&self) -> u64;
     /// The size of memory in MiB (`$mb_memory`).
@@ -91,6 +99,10 @@ impl Loader for MachineLoader {
     }
     fn variable(&self, name: &str) -> Option<String> {
         std::env::var_os(name).map(|v| v.to_string_lossy().into_owned())
+    }
+    fn secret_file(&self, path: &str) -> io::Result<String> {
+        let bytes = limited(std::fs::File::open(path)?)?;
+        String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
     }
     fn page_size(&self) -> u64 {
         // The auxiliary vector holds the page size. Its entries have two words; key 6 is AT_PAGESZ.
@@ -193,6 +205,15 @@ impl Loader for RecordingLoader<'_> {
             variables.push((name.to_string(), value.clone()));
         }
         Some(value)
+    }
+    fn secret_file(&self, path: &str) -> io::Result<String> {
+        let value = self.from.secret_file(path)?;
+        let name = format!("@file:{path}");
+        let mut variables = self.variables.borrow_mut();
+        if !variables.iter().any(|(known, _)| *known == name) {
+            variables.push((name, value.clone()));
+        }
+        Ok(value)
     }
     fn page_size(&self) -> u64 {
         self.from.page_size()

@@ -18,6 +18,17 @@ pub struct SourceText {
     pub text: String,
 }
 
+/// The name of the command line as a source.
+pub(crate) const COMMAND_LINE: &str = "command line";
+
+impl SourceText {
+    /// Whether this is the command line.
+    #[must_use]
+    pub fn is_command_line(&self) -> bool {
+        self.name == COMMAND_LINE
+    }
+}
+
 /// A place in a [`SourceText`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -47,6 +58,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// The text as reports, messages and stored results show it, without secrets. `None` if there was no `=`.
+    #[must_use]
+    pub fn shown_text(&self) -> Option<std::borrow::Cow<'_, str>> {
+        self.text.as_deref().map(|text| crate::secret::shown(self.def, text))
+    }
     /// The value, if this is a setting of `option`.
     #[must_use]
     pub fn get<G: Get>(&self, option: Opt<G>) -> Option<G> {

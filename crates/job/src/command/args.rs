@@ -14,6 +14,7 @@ use crate::option::table::{self, IOENGINE, NAME, PROFILE};
 use crate::profile::{self, PROFILES, RawProfile};
 use crate::scan::RawOption;
 use crate::section::RawSection;
+use crate::spec::COMMAND_LINE;
 use crate::spec::{Place, SourceText};
 use crate::suggest;
 
@@ -125,7 +126,7 @@ pub fn source_of(args: &[String]) -> (Arc<SourceText>, Vec<usize>) {
         starts.push(text.len());
         text.push_str(arg);
     }
-    (Arc::new(SourceText { name: "command line".into(), text }), starts)
+    (Arc::new(SourceText { name: COMMAND_LINE.into(), text }), starts)
 }
 
 /// The general option of a letter with its value attached, such as `-oFILE`.

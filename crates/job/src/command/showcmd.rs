@@ -23,13 +23,13 @@ pub fn line(steps: &[CommandPart]) -> String {
     for step in steps {
         let _ = match step {
             CommandPart::Open(name) => write!(out, "--name={} ", quoted(name)),
-            CommandPart::Set(s) => match &s.text {
+            CommandPart::Set(s) => match s.shown_text() {
                 None => write!(out, "--{} ", s.def.name),
                 // fio always quotes this option.
                 Some(t) if s.def == DESCRIPTION.def() => {
-                    write!(out, "--description={} ", in_quotes(t))
+                    write!(out, "--description={} ", in_quotes(&t))
                 }
-                Some(t) => write!(out, "--{}={} ", s.def.name, quoted(t)),
+                Some(t) => write!(out, "--{}={} ", s.def.name, quoted(&t)),
             },
         };
     }

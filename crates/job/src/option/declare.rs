@@ -166,6 +166,7 @@ pub(crate) const fn option<G>(
         since: "3.33",
         support: Support::Built,
         bare: None,
+        secret: false,
     };
     Declaration { def, result: PhantomData }
 }
@@ -212,6 +213,12 @@ impl<G> Declaration<G> {
     /// have.
     pub(crate) const fn since(mut self, release: &'static str) -> Self {
         self.def.since = release;
+        self
+    }
+    /// Marks the value as a secret: reports, messages and stored results show `***`, and the value may be `env:NAME` or
+    /// `@file:PATH`.
+    pub(crate) const fn secret(mut self) -> Self {
+        self.def.secret = true;
         self
     }
     /// Restricts the option to these engines.

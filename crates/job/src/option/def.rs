@@ -35,6 +35,8 @@ pub struct OptionDef {
     /// The value of the bare name (`write_bw_log` without `=`). `None`: a value is required, unless
     /// the kind is [`Kind::Switch`].
     pub bare: Option<&'static str>,
+    /// Whether its value is a secret, which reports, messages and stored results do not contain ([`crate::secret`]).
+    pub secret: bool,
 }
 
 impl OptionDef {

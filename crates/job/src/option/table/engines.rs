@@ -229,7 +229,9 @@ const LIST: &[EngineDef] = &[
     later("rbd", Many, "Block images in a Ceph cluster, through librbd.")
         .on(Endpoint)
         .needs("librbd (package `librbd1`) and a Ceph cluster"),
-    later("http", One, "Objects on a WebDAV, S3 or Swift server.").on(Endpoint),
+    engine("http", Many, "Objects on a WebDAV, S3 or Swift server: a read is a GET, a write a PUT, a trim a DELETE.")
+        .on(Endpoint)
+        .tested("2026-11: nginx (WebDAV, also over TLS), moto (S3)"),
     later("gfapi", One, "Files of a GlusterFS volume, with one synchronous call at a time.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume"),
