@@ -44,6 +44,11 @@ impl Requests {
         }
     }
 
+    /// The timeout of the job.
+    pub(crate) fn timeout(&self) -> Nanos {
+        self.timeout
+    }
+
     /// The number of requests in flight.
     #[inline(always)]
     pub(crate) fn in_flight(&self) -> u32 {

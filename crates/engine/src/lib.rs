@@ -65,6 +65,7 @@ mod external;
 mod files;
 mod flags;
 mod flash;
+mod http;
 mod inbox;
 mod io_uring;
 mod io_uring_cmd;
@@ -98,7 +99,7 @@ use std::sync::Arc;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::nvme::Status;
 use fiord_sys::scsi::Sense;
-use fiord_types::{Bytes, Errno, FileIndex, FlashCounts};
+use fiord_types::{Bytes, Errno, FileIndex, FlashCounts, RequestCounts};
 
 pub use activity::{Cpuio, CycleEngine, Exec};
 pub use buffers::Buffers;
@@ -107,6 +108,7 @@ pub use config::EngineConfig;
 pub use end::EndSignal;
 pub use external::External;
 pub use flash::Mtd;
+pub use http::Http;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
 pub use iscsi::Libiscsi;
@@ -522,6 +524,10 @@ pub trait Engine {
     }
     /// What the job did to raw flash so far; `None` for engines that use none.
     fn flash(&self) -> Option<FlashCounts> {
+        None
+    }
+    /// What the engine counted about requests to servers so far; `None` for engines that send none.
+    fn requests(&self) -> Option<&RequestCounts> {
         None
     }
     /// Removes a file. The caller makes sure that no op on it is in flight.

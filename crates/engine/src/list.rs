@@ -54,6 +54,7 @@ macro_rules! for_each_engine {
             Libiscsi => Libiscsi, BOXED, queues;
             Nfs => Nfs, BOXED, queues;
             Nbd => Nbd, BOXED, queues;
+            Http => Http, BOXED, queues;
             External => External, BOXED, queues;
             Libpmem => Libpmem, BOXED, calls;
             DevDax => DevDax, BOXED, calls;

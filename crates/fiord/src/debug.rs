@@ -106,7 +106,8 @@ impl Debug {
     }
 
     fn option(&self, setting: &Setting) {
-        let text = setting.text.as_deref();
+        let text = setting.shown_text();
+        let text = text.as_deref();
         let (name, value) = (setting.def.name, text.unwrap_or("(null)"));
         let say = |what: String| self.output.line("parse", self.pid, what);
         say(format!("handle_option={name}, ptr={value}"));

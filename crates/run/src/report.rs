@@ -75,6 +75,7 @@ pub(crate) fn data(
         data.faults = worker.faults.as_ref().map(|log| faults(context, index, log));
         data.network = crate::network::report(&worker.connections);
         data.flash = worker.flash;
+        data.requests.clone_from(&worker.requests);
         data.replay.clone_from(&worker.replay);
         data.block_errors.clone_from(&worker.block_errors);
         data.verify.clone_from(&worker.verify);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use fiord_types::{Bytes, Errno, FlashCounts, Nanos, PerDir};
+use fiord_types::{Bytes, Errno, FlashCounts, Nanos, PerDir, RequestCounts, RequestSummary};
 
 use crate::block_errors::BlockErrors;
 use crate::delays::ThreadDelays;
@@ -202,6 +202,9 @@ pub struct JobData {
     /// What it did to raw flash; `None` if it uses none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flash: Option<FlashCounts>,
+    /// Its requests to servers; `None` if it sends none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Box<RequestCounts>>,
 }
 
 impl JobData {
@@ -212,6 +215,9 @@ impl JobData {
         }
         if let Some(flash) = &other.flash {
             self.flash.get_or_insert_default().merge(flash);
+        }
+        if let Some(requests) = &other.requests {
+            self.requests.get_or_insert_default().merge(requests);
         }
         if let Some(faults) = &other.faults {
             self.faults.get_or_insert_default().merge(faults);
@@ -398,6 +404,7 @@ impl JobData {
             faults: self.faults.clone(),
             network: self.network.clone(),
             flash: self.flash,
+            requests: self.requests.as_deref().map(RequestSummary::of),
             samples: self.samples.clone(),
         }
     }

@@ -13,6 +13,8 @@
 //! | which number divides two numbers? | `divisor` |
 //! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
+//! | which texts must not be shown? | `secret` |
+//! | how many requests did a job send, and how soon did answers begin? | `requests` |
 //!
 //! ```
 //! use fiord_types::{Dir, PerDir};
@@ -35,6 +37,8 @@ mod index;
 mod nanos;
 pub mod program;
 mod quantity;
+mod requests;
+mod secret;
 mod steady;
 
 pub use bytes::Bytes;
@@ -44,4 +48,6 @@ pub use errno::Errno;
 pub use flash::{FlashCount, FlashCounts};
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
+pub use requests::{AnswerCount, FirstByte, RequestCount, RequestCounts, RequestSummary};
+pub use secret::Secret;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

@@ -12,6 +12,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Measure a database load", "recipes/database.md"),
     ("Measure a zoned device", "recipes/zones.md"),
     ("Measure NVMe commands", "recipes/nvme.md"),
+    ("Measure object storage", "recipes/objects.md"),
     ("Verify a drive", "recipes/verification.md"),
     ("Measure from many hosts", "recipes/hosts.md"),
     ("Compare two settings", "recipes/compare.md"),

@@ -7,7 +7,7 @@
 //! | what does a raw flash permit? | `flash` |
 //! | what does a job do with names? | `names` |
 //! | how does a job drive an io_uring? | `ring` |
-//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `nbd`, `nfs`, `iscsi` |
+//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `http`, `nbd`, `nfs`, `iscsi` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
 //! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
@@ -22,6 +22,7 @@ mod defrag;
 pub(crate) mod depth;
 mod endpoint;
 pub(crate) mod flash;
+mod http;
 mod iscsi;
 pub(crate) mod libblkio;
 pub(crate) mod names;
@@ -99,6 +100,7 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             Some(plan) => EnginePlan::Libblkio(Box::new(plan)),
             None => EnginePlan::Null,
         },
+        "http" => EnginePlan::Http(Box::new(http::options(job, messages))),
         "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job, messages))),
         "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job, messages))),
         "nfs" => EnginePlan::Nfs(Box::new(nfs::options(job, messages))),
@@ -182,6 +184,9 @@ pub(crate) fn addresses(
     match engine.endpoint() {
         Some(plan) => {
             let targets = plan.address.clone().map_or_else(named, |address| vec![address]);
+            if engine.http().is_some() {
+                http::check_paths(job, &targets, messages);
+            }
             endpoint::ask(job, engine, targets, survey, messages)
         }
         None => libblkio::connect(job, engine, survey, messages).unwrap_or_else(named),

@@ -49,7 +49,7 @@ pub(crate) fn listed<'a>(settings: impl Iterator<Item = &'a Setting>) -> Vec<(St
     let mut list: Vec<(String, String)> = Vec::new();
     for setting in settings {
         list.retain(|(name, _)| name != setting.def.name);
-        list.push((setting.def.name.into(), setting.text.clone().unwrap_or_default()));
+        list.push((setting.def.name.into(), setting.shown_text().unwrap_or_default().into_owned()));
     }
     list
 }

@@ -16,7 +16,7 @@ use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
 use super::{
-    EndpointPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
+    EndpointPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
     PassthroughPlan, TreePlan,
 };
 
@@ -101,6 +101,8 @@ pub enum EnginePlan {
     Libiscsi(Box<IscsiPlan>),
     /// `nfs`: requests to an NFS server, through libnfs.
     Nfs(Box<NfsPlan>),
+    /// `http`: requests to a server of objects.
+    Http(Box<HttpPlan>),
     /// `page_fault`: `memcpy` to and from anonymous memory.
     PageFault {
         /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
@@ -157,6 +159,7 @@ impl EnginePlan {
             EnginePlan::Nbd(_) => const { engine("nbd") },
             EnginePlan::Libiscsi(_) => const { engine("libiscsi") },
             EnginePlan::Nfs(_) => const { engine("nfs") },
+            EnginePlan::Http(_) => const { engine("http") },
             EnginePlan::PageFault { .. } => const { engine("page_fault") },
             EnginePlan::Libpmem(_) => const { engine("libpmem") },
             EnginePlan::DevDax(_) => const { engine("dev-dax") },
@@ -262,6 +265,7 @@ impl EnginePlan {
             EnginePlan::Nbd(plan) => Some(&plan.endpoint),
             EnginePlan::Nfs(plan) => Some(&plan.endpoint),
             EnginePlan::Libiscsi(plan) => Some(&plan.endpoint),
+            EnginePlan::Http(plan) => Some(&plan.endpoint),
             _ => None,
         }
     }
@@ -280,6 +284,15 @@ impl EnginePlan {
     pub fn nfs(&self) -> Option<&NfsPlan> {
         match self {
             EnginePlan::Nfs(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The options of `http`, if this is it.
+    #[must_use]
+    pub fn http(&self) -> Option<&HttpPlan> {
+        match self {
+            EnginePlan::Http(plan) => Some(plan),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@ mod fields;
 mod flash;
 mod golden;
 mod harm;
+mod http;
 mod io_priorities;
 mod libblkio;
 mod logs;

@@ -149,6 +149,11 @@ const NET_EXAMPLES: &[&str] = &[
     "--ioengine=net --protocol=unix --filename=s --nodelay=1",
     "--ioengine=net --listen --port=1 --ttl=2",
     "--ioengine=rdma --port=1 --rw=read --verb=send",
+    "--ioengine=http --filename=/a --rw=write --fsync=1",
+    "--ioengine=http --filename=/a --http_s3_region=x",
+    "--ioengine=http --filename=/a --http_swift_auth_token=x",
+    "--ioengine=http --filename=/a --http_mode=s3 --http_user=x",
+    "--ioengine=http --filename=/a --http_ca_file=x",
 ];
 
 /// One job for each rule about the names of files, in the order of the table.

@@ -70,6 +70,8 @@ fn ours(job: &JobReport, bins: bool, keys: &mut Keys) {
     let network = job.network.as_ref().map(super::network::network);
     ours.extend(network.map(|network| ("network".into(), network)));
     ours.extend(job.flash.as_ref().map(|report| ("flash".into(), super::flash::flash(report))));
+    let requests = job.requests.as_ref().map(super::requests::requests);
+    ours.extend(requests.map(|requests| ("requests".into(), requests)));
     if !job.samples.is_empty() {
         ours.push(("samples".into(), super::samples::samples(&job.samples)));
     }

@@ -12,6 +12,7 @@ pub(crate) mod hosts;
 mod job;
 mod network;
 mod replay;
+mod requests;
 mod samples;
 mod verify;
 

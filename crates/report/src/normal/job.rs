@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use fiord_stat::report::*;
 use fiord_types::{Bytes, Nanos};
 
-use super::{block_errors, distribution, faults, flash, latency, replay, verify};
+use super::{block_errors, distribution, faults, flash, latency, replay, requests, verify};
 use crate::number::errno;
 use crate::style;
 
@@ -61,6 +61,7 @@ pub(crate) fn write(
     intended(job, out)?;
     job.replay.as_ref().map_or(Ok(()), |results| replay::write(results, out))?;
     job.flash.as_ref().map_or(Ok(()), |report| flash::write(report, out))?;
+    job.requests.as_ref().map_or(Ok(()), |summary| requests::write(summary, out))?;
     job.verify.as_ref().map_or(Ok(()), |results| verify::write(results, out))?;
     faults::write(job.faults.as_ref(), out)
 }

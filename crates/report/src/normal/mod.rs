@@ -11,6 +11,7 @@ mod idleness;
 mod job;
 mod latency;
 mod replay;
+mod requests;
 mod slices;
 mod spec;
 mod status;

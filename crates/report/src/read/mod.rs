@@ -23,6 +23,7 @@
 //! | injected faults of a job | `faults.rs` |
 //! | connections of a job | `network.rs` |
 //! | raw flash of a job | `flash.rs` |
+//! | requests of a job to servers | `requests.rs` |
 //! | how are missing keys and other types treated | `node.rs` |
 
 mod extras;
@@ -33,6 +34,7 @@ mod job;
 mod network;
 mod node;
 mod replay;
+mod requests;
 mod terse;
 mod verify;
 

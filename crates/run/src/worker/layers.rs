@@ -8,7 +8,7 @@ use fiord_engine::{
     Queued, Time, TrimRange, Want,
 };
 use fiord_sys::net::ConnectionFacts;
-use fiord_types::{FileIndex, FlashCounts};
+use fiord_types::{FileIndex, FlashCounts, RequestCounts};
 
 /// [`Engine`] without its constants, so that it can be behind a pointer. `C`: its clock.
 pub(super) trait AnyEngine<C = MachineClock> {
@@ -19,6 +19,7 @@ pub(super) trait AnyEngine<C = MachineClock> {
     fn connect(&mut self) -> Result<(), EngineError>;
     fn connections(&self) -> &[ConnectionFacts];
     fn flash(&self) -> Option<FlashCounts>;
+    fn requests(&self) -> Option<&RequestCounts>;
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError>;
     fn take_slots(&mut self) -> Vec<FreeSlot>;
     fn buffer(&mut self, slot: &mut FreeSlot) -> &mut [u8];
@@ -53,6 +54,9 @@ impl<E: Engine> AnyEngine<E::Clock> for E {
     }
     fn flash(&self) -> Option<FlashCounts> {
         Engine::flash(self)
+    }
+    fn requests(&self) -> Option<&RequestCounts> {
+        Engine::requests(self)
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         Engine::detach(self, file)
@@ -207,6 +211,9 @@ impl<L: Layer, C: Time, B: EnginePointer<C>> Engine for Layered<L, C, B> {
     }
     fn flash(&self) -> Option<FlashCounts> {
         self.below.engine().flash()
+    }
+    fn requests(&self) -> Option<&RequestCounts> {
+        self.below.engine().requests()
     }
     fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
         self.below.engine_mut().detach(file)

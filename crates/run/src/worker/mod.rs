@@ -45,7 +45,7 @@ use fiord_stat::snapshot::JobCounts;
 use fiord_stat::verify::VerifyResults;
 use fiord_sys::net::ConnectionFacts;
 use fiord_sys::usage::ResourceUsage;
-use fiord_types::{FileIndex, FlashCounts, Nanos};
+use fiord_types::{FileIndex, FlashCounts, Nanos, RequestCounts};
 
 use crate::debug::DebugOutput;
 use crate::error::JobError;
@@ -191,6 +191,8 @@ pub(crate) struct WorkerResult {
     pub connections: Vec<ConnectionFacts>,
     /// What it did to raw flash; `None` if it uses none, and before its end.
     pub flash: Option<FlashCounts>,
+    /// What it counted about requests to servers; `None` if it sends none, and before its end.
+    pub requests: Option<Box<RequestCounts>>,
     /// How it followed its trace; `None` without `read_iolog`.
     pub replay: Option<Box<ReplayResults>>,
     /// What it did in windows of time.

@@ -1,6 +1,6 @@
 //! The entry of a job.
 
-use fiord_types::{Bytes, Errno, FlashCounts, Nanos};
+use fiord_types::{Bytes, Errno, FlashCounts, Nanos, RequestSummary};
 use serde::{Deserialize, Serialize};
 
 use super::NumberStyle;
@@ -128,6 +128,9 @@ pub struct JobReport {
     /// What the job did to raw flash; `None` if it uses none.
     #[serde(default)]
     pub flash: Option<FlashCounts>,
+    /// The requests of the job to servers; `None` if it sends none.
+    #[serde(default)]
+    pub requests: Option<RequestSummary>,
     /// What the job did in windows of time, with latencies; empty if it did no I/O, or if the report is not from fiord.
     #[serde(default, skip_serializing_if = "Samples::is_empty")]
     pub samples: Samples,

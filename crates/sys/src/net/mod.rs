@@ -20,6 +20,6 @@ pub use connection::ConnectionFacts;
 pub use interface::{Interface, Offloads, index_of, interface_of};
 pub use socket::{
     SocketOption, accept, bind, connect, join_group, listen, local_address, new_socket,
-    peer_address, send_from, set_option, set_patience, socket_option, wait_for,
+    peer_address, send_from, set_option, set_patience, socket_option, start_connecting, wait_for,
 };
 pub use tcp::{TcpFacts, tcp_facts};

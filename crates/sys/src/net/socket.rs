@@ -279,6 +279,25 @@ pub fn connect(
     Ok(true)
 }
 
+/// Begins to connect a socket, which then does not wait. The connection exists when the socket is writable and
+/// [`SocketOption::PendingError`] is 0.
+///
+/// # Errors
+/// Those of `connect(2)`.
+pub fn start_connecting(socket: &OwnedFd, address: &SocketAddress) -> Result<()> {
+    let raw = address.to_raw();
+    poll::set_blocking(socket, false)?;
+    let at = (&raw const raw.storage).cast();
+    // SAFETY: the address is readable memory of this length.
+    match unsafe { libc::connect(socket.as_raw_fd(), at, raw.len) } {
+        0 => Ok(()),
+        _ => match Errno::last() {
+            Errno::EINPROGRESS | Errno::EINTR => Ok(()),
+            errno => Err(Error::new("connect", errno)),
+        },
+    }
+}
+
 type NameCall = unsafe extern "C" fn(i32, *mut libc::sockaddr, *mut libc::socklen_t) -> libc::c_int;
 
 fn name_of(socket: &OwnedFd, name: &'static str, call: NameCall) -> Result<Option<SocketAddress>> {

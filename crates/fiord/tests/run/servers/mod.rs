@@ -2,6 +2,7 @@
 //! engine has a module that starts its servers.
 
 mod body;
+mod http;
 mod iscsi;
 mod nbd;
 mod nfs;

@@ -4,6 +4,11 @@
 use fiord_job::option::table::net::{
     HOSTNAME, INTERFACE, MSS, NODELAY, PROTOCOL, Protocol, TTL, VERB,
 };
+use fiord_job::option::table::object::{
+    HTTP_CA_FILE, HTTP_PASS, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_REGION, HTTP_S3_SECURITY_TOKEN,
+    HTTP_S3_SSE_CUSTOMER_ALGORITHM, HTTP_S3_SSE_CUSTOMER_KEY, HTTP_S3_STORAGE_CLASS,
+    HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
+};
 use fiord_job::option::table::{
     BUFFERED, DIRECT, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, SYNC,
     SYNC_FILE_RANGE,
@@ -11,7 +16,7 @@ use fiord_job::option::table::{
 
 use super::conditions::access;
 use super::rules::{Reports, Rule};
-use crate::model::EngineAccess;
+use crate::model::{EngineAccess, HttpMode, HttpTls};
 
 pub(crate) const NET_RULES: &[Rule] = &[
     Rule {
@@ -57,5 +62,58 @@ pub(crate) const NET_RULES: &[Rule] = &[
         what: "`{option}` has no effect: a job with `ioengine={engine}` that reads waits for a peer, which says \
                what both do",
         help: "To fix: leave it out, or use `rw=write` to connect; `bindname` is the address to wait at",
+    },
+    Rule {
+        options: &[
+            FSYNC.def(),
+            FDATASYNC.def(),
+            SYNC_FILE_RANGE.def(),
+            FSYNC_ON_CLOSE.def(),
+            END_FSYNC.def(),
+            END_SYNCFS.def(),
+            SYNC.def(),
+        ],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.engine.http().is_some(),
+        what: "`{option}` has no effect: a server has stored an object when it answers",
+        help: "To fix: leave it out",
+    },
+    Rule {
+        options: &[
+            HTTP_S3_KEY.def(),
+            HTTP_S3_KEYID.def(),
+            HTTP_S3_SECURITY_TOKEN.def(),
+            HTTP_S3_REGION.def(),
+            HTTP_S3_STORAGE_CLASS.def(),
+            HTTP_S3_SSE_CUSTOMER_KEY.def(),
+            HTTP_S3_SSE_CUSTOMER_ALGORITHM.def(),
+        ],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.engine.http().is_some_and(|http| http.mode != HttpMode::S3),
+        what: "`{option}` is an option of S3, and the job does not set `http_mode=s3`",
+        help: "To fix: leave it out, or set `http_mode=s3`",
+    },
+    Rule {
+        options: &[HTTP_SWIFT_AUTH_TOKEN.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.engine.http().is_some_and(|http| http.mode != HttpMode::Swift),
+        what: "`{option}` is an option of Swift, and the job does not set `http_mode=swift`",
+        help: "To fix: leave it out, or set `http_mode=swift`",
+    },
+    Rule {
+        options: &[HTTP_USER.def(), HTTP_PASS.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.engine.http().is_some_and(|http| http.mode != HttpMode::Webdav),
+        what: "`{option}` is an option of WebDAV, and the job sets another `http_mode`",
+        help: "To fix: leave it out, or set `http_mode=webdav`",
+    },
+    Rule {
+        options: &[HTTP_CA_FILE.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| {
+            plan.engine.http().is_some_and(|http| !matches!(http.tls, HttpTls::Checked { .. }))
+        },
+        what: "`{option}` has no effect: the job does not check a certificate",
+        help: "To fix: set `https=on`, or leave it out",
     },
 ];

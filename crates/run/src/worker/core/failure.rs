@@ -42,7 +42,9 @@ impl JobState<'_> {
         let continues = &self.job.reporting.continue_on_error;
         let tolerance = if op.kind == OpKind::Read { &continues.reads } else { &continues.writes };
         let counts = tolerance.counts();
-        let survives = is_survivable(tolerance, errno, status);
+        // A request to a server of objects fails by itself; fio reports EIO for all of them.
+        let is_request = self.job.engine.http().is_some() && *tolerance == Tolerance::Medium;
+        let survives = is_request || is_survivable(tolerance, errno, status);
         if survives {
             self.dump(op, errno, status);
         }

@@ -62,6 +62,7 @@ pub(super) fn result<E: Engine>(
     result.faults = engine.injected_faults().cloned();
     result.warnings.extend(flash.into_iter().flat_map(crate::flash::warnings));
     result.flash = flash;
+    result.requests = engine.requests().cloned().map(Box::new);
     result.connections = engine.connections().to_vec();
     if let Err(error) = closed {
         result.error.get_or_insert(JobError::from(error).during(Stage::End));

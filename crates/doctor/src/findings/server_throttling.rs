@@ -1,0 +1,72 @@
+//! `server-throttling`: a server that asks the client to slow down.
+
+use fiord_job::option::table::IODEPTH;
+use fiord_stat::finding::Severity;
+use fiord_types::{RequestCount, RequestSummary};
+
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::count;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "server-throttling",
+    severity: Severity::Suspect,
+    title: "a server that asks for fewer requests",
+    about: "A server of objects answers 429 (too many requests) or 503 (slow down) if a client sends more requests than \
+            it permits or can serve. Services limit the requests of a bucket, a prefix or an account. The result of such \
+            a job describes the limit, not what the storage behind it can do, and the refusals are quick, so that they \
+            make mean latencies look better.",
+    detection: "At least one request of the job was answered with 429 or 503, or with a code of S3 that means the same. \
+                Without `continue_on_error`, the first such answer ends the job.",
+    effect: "The job gets what the server permits. With a server that answers every second request with 503, half of \
+             the I/Os of a job with `continue_on_error=io` fail (counted on the test's own server).",
+    remedy: "send fewer requests (`iodepth`, `numjobs`, `rate_iops`), or raise the limit of the server.",
+    lint: None,
+    before: None,
+    after: Some(after),
+    hosts: None,
+};
+
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
+    for entry in known.entries() {
+        let requests = entry.report.requests.as_ref();
+        findings.report_if(requests.and_then(|requests| finding(&entry, requests)));
+    }
+}
+
+fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {
+    let (sent, refused) = (requests.get(RequestCount::Sent), requests.get(RequestCount::Throttled));
+    let job = entry.jobs.first().filter(|_| refused > 0)?;
+    let name = &job.identity.name;
+    let finding = CHECK
+        .for_job(job, format!("the server asked job {name} to slow down"))
+        .evidence(format!(
+            "{} of {} requests were answered with 429 or 503",
+            count(refused as f64),
+            count(sent as f64)
+        ))
+        .remedy("set a smaller iodepth, numjobs or rate_iops, or raise the limit of the server")
+        .option(IODEPTH);
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+
+    #[test]
+    fn reports_refusals_for_too_many_requests() {
+        let found = |refused: u64| {
+            let job = "--name=a --ioengine=http --filename=/x --rw=read --size=1m";
+            fixture::after(&CHECK, job, &|job| {
+                let mut requests = RequestSummary::default();
+                requests.set(RequestCount::Sent, 100);
+                requests.set(RequestCount::Throttled, refused);
+                job.requests = Some(requests);
+            })
+        };
+        assert!(found(7)[0].evidence.starts_with("7 of 100 requests"));
+        assert!(found(0).is_empty());
+    }
+}

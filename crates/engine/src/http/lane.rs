@@ -1,0 +1,455 @@
+//! A lane: a connection, and the request that is in flight on it.
+
+use std::os::fd::OwnedFd;
+
+use fiord_formats::http::{HttpEvent, HttpMethod, HttpReader};
+use fiord_plan::{HttpMode, HttpVerbosity};
+use fiord_sys::poll::{PollEntry, Readiness};
+use fiord_types::Errno;
+
+use super::failure::RequestFailure;
+use super::server::Server;
+use super::tls::TlsClient;
+use super::transport::{Moved, Transport};
+use crate::{MachineClock, Time};
+
+/// Bytes of an answer that are received at once where they do not go to the buffer of the op.
+const SPILL: usize = 16 << 10;
+
+/// How much of the body of a refusal is kept.
+const KEPT_REFUSAL: usize = 64 << 10;
+
+/// What a lane does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LaneStage {
+    /// There is no connection.
+    Closed,
+    /// The connection is being made, to the address with this number.
+    Connecting(usize),
+    Handshake,
+    /// The connection is ready for a request.
+    Ready,
+    Sending,
+    Receiving,
+}
+
+/// The body of a request, or room for the body of the answer: the buffer of a slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LaneData {
+    pub(super) at: *mut u8,
+    pub(super) len: usize,
+}
+
+/// What the lane needs from its job.
+pub(super) struct LaneContext<'a> {
+    pub(super) server: &'a Server,
+    pub(super) tls: Option<&'a TlsClient>,
+    pub(super) mode: HttpMode,
+    /// Wait for the connection, for a moment.
+    pub(super) wait: bool,
+    /// Which parts of requests and answers to print.
+    pub(super) verbose: HttpVerbosity,
+    pub(super) clock: MachineClock,
+}
+
+/// A connection of a slot, and the request on it.
+pub(super) struct RequestLane {
+    stage: LaneStage,
+    socket: Option<OwnedFd>,
+    transport: Option<Transport>,
+    /// The head of the request.
+    pub(super) head: Vec<u8>,
+    method: HttpMethod,
+    data: LaneData,
+    /// First and last byte of the range that the request asks for.
+    range: Option<(u64, u64)>,
+    sent: usize,
+    /// The server answers before it has the whole request.
+    early: bool,
+    reader: HttpReader,
+    filled: usize,
+    refusal: Vec<u8>,
+    spill: Box<[u8]>,
+    /// The connection has carried an answer.
+    used: bool,
+    /// When the first byte of the answer arrived, ns.
+    pub(super) begun: Option<u64>,
+}
+
+// SAFETY: the pointer is into a buffer of the engine that owns the lane, which does not move with it.
+unsafe impl Send for RequestLane {}
+
+impl RequestLane {
+    pub(super) fn new() -> RequestLane {
+        RequestLane {
+            stage: LaneStage::Closed,
+            socket: None,
+            transport: None,
+            head: Vec::new(),
+            method: HttpMethod::Get,
+            data: LaneData { at: std::ptr::null_mut(), len: 0 },
+            range: None,
+            sent: 0,
+            early: false,
+            reader: HttpReader::new(),
+            filled: 0,
+            refusal: Vec::new(),
+            spill: Box::default(),
+            used: false,
+            begun: None,
+        }
+    }
+
+    /// Closes the connection.
+    pub(super) fn close(&mut self) {
+        (self.socket, self.transport) = (None, None);
+        self.stage = LaneStage::Closed;
+        self.used = false;
+    }
+
+    /// Whether the lane can take a request at once.
+    pub(super) fn is_ready(&self) -> bool {
+        self.stage == LaneStage::Ready
+    }
+
+    /// Whether the connection is being made, which a call that sends or receives cannot wait for.
+    pub(super) const fn is_connecting(&self) -> bool {
+        matches!(self.stage, LaneStage::Closed | LaneStage::Connecting(_))
+    }
+
+    /// Whether a connection exists.
+    pub(super) const fn has_connection(&self) -> bool {
+        self.transport.is_some()
+    }
+
+    /// Begins the request whose head was written to [`RequestLane::head`].
+    ///
+    /// # Safety
+    ///
+    /// `data` is memory that only this request uses until it has ended or the lane is closed.
+    pub(super) unsafe fn begin(
+        &mut self,
+        method: HttpMethod,
+        data: LaneData,
+        range: Option<(u64, u64)>,
+    ) {
+        (self.method, self.data, self.range) = (method, data, range);
+        self.restart();
+    }
+
+    /// Prepares the request to be sent from its beginning.
+    pub(super) fn restart(&mut self) {
+        (self.sent, self.filled, self.early, self.begun) = (0, 0, false, None);
+        self.refusal.clear();
+        let limit = if self.method == HttpMethod::Get { self.data.len as u64 } else { 1 << 20 };
+        self.reader.begin(self.method, limit);
+        if self.stage == LaneStage::Ready {
+            self.stage = LaneStage::Sending;
+        }
+    }
+
+    /// What to wait for.
+    pub(super) fn entry(&self) -> Option<PollEntry> {
+        use std::os::fd::AsRawFd;
+        let fd = match (&self.socket, &self.transport) {
+            (Some(socket), _) => socket.as_raw_fd(),
+            (None, Some(transport)) => transport.fd(),
+            (None, None) => return None,
+        };
+        let writes = self.transport.as_ref().is_some_and(Transport::wants_write);
+        let readiness = match self.stage {
+            LaneStage::Connecting(_) => Readiness::Writable,
+            LaneStage::Sending => Readiness::Both,
+            _ if writes => Readiness::Both,
+            _ => Readiness::Readable,
+        };
+        Some(PollEntry::new(fd, readiness))
+    }
+
+    /// Goes on as far as possible without waiting, or with one wait. Returns the number of bytes of the answer's body
+    /// that are in the buffer when the request has succeeded.
+    pub(super) fn advance(
+        &mut self,
+        context: &LaneContext,
+    ) -> Result<Option<usize>, RequestFailure> {
+        loop {
+            let goes_on = match self.stage {
+                LaneStage::Closed | LaneStage::Connecting(_) | LaneStage::Handshake => {
+                    self.establish(context)?
+                }
+                LaneStage::Ready => {
+                    self.stage = LaneStage::Sending;
+                    true
+                }
+                LaneStage::Sending => self.send(context)?,
+                LaneStage::Receiving => {
+                    let (goes_on, done) = self.receive(context)?;
+                    if done {
+                        return self.complete(context).map(Some);
+                    }
+                    goes_on
+                }
+            };
+            if !goes_on {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Goes on with the connection. Returns whether it is ready or another step is possible.
+    pub(super) fn establish(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
+        match self.stage {
+            LaneStage::Closed => self.connect_to(0, context),
+            LaneStage::Connecting(candidate) => {
+                let Some(socket) = &self.socket else { return self.connect_to(candidate, context) };
+                match context.server.finish(socket, candidate) {
+                    Ok(false) => Ok(false),
+                    Ok(true) => self.connected(context).map(|()| true),
+                    Err(_) if candidate + 1 < context.server.candidates() => {
+                        self.connect_to(candidate + 1, context)
+                    }
+                    Err(failure) => Err(failure),
+                }
+            }
+            LaneStage::Handshake => {
+                let Some(transport) = &mut self.transport else {
+                    return self.connect_to(0, context);
+                };
+                match transport.shake_hands(context.wait) {
+                    Moved::Bytes(_) => {
+                        self.stage = LaneStage::Ready;
+                        Ok(true)
+                    }
+                    other => self.stopped(other),
+                }
+            }
+            LaneStage::Ready | LaneStage::Sending | LaneStage::Receiving => Ok(true),
+        }
+    }
+
+    fn connect_to(
+        &mut self,
+        candidate: usize,
+        context: &LaneContext,
+    ) -> Result<bool, RequestFailure> {
+        self.close();
+        self.stage = LaneStage::Connecting(candidate);
+        match context.server.start(candidate) {
+            Ok(socket) => {
+                self.socket = Some(socket);
+                Ok(true)
+            }
+            Err(_) if candidate + 1 < context.server.candidates() => {
+                self.connect_to(candidate + 1, context)
+            }
+            Err(failure) => {
+                self.close();
+                Err(failure)
+            }
+        }
+    }
+
+    fn connected(&mut self, context: &LaneContext) -> Result<(), RequestFailure> {
+        let Some(socket) = self.socket.take() else { return Ok(()) };
+        let name = &context.server.named.name;
+        self.stage = if context.tls.is_some() { LaneStage::Handshake } else { LaneStage::Ready };
+        self.transport = Some(match context.tls {
+            None => Transport::Plain(socket),
+            Some(tls) => Transport::Tls(tls.wrap(socket, name)?),
+        });
+        Ok(())
+    }
+
+    /// The result of a step that moved no bytes.
+    fn stopped(&self, moved: Moved) -> Result<bool, RequestFailure> {
+        match moved {
+            Moved::Bytes(_) | Moved::Wait | Moved::Interrupted => Ok(false),
+            Moved::End => {
+                let error = self.reader.clone().end().err();
+                let error = error.unwrap_or(fiord_formats::http::HttpError::NoAnswer);
+                Err(RequestFailure::of_answer(&error, self.used))
+            }
+            Moved::Failed(errno) => {
+                Err(RequestFailure::of_connection(errno, &self.reader, self.used))
+            }
+            Moved::Tls(why) => Err(RequestFailure::new(Errno::EPROTO, why)),
+        }
+    }
+
+    /// Sends what is left of the request. Returns whether to go on.
+    fn send(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
+        let body: &[u8] = match self.method {
+            // SAFETY: the caller of `begin` vouches for the memory while the request is in flight.
+            HttpMethod::Put => unsafe { std::slice::from_raw_parts(self.data.at, self.data.len) },
+            _ => &[],
+        };
+        if context.verbose > HttpVerbosity::Quiet && self.sent == 0 {
+            super::verbose::sent(&self.head, body.len(), context.verbose);
+        }
+        let total = self.head.len() + body.len();
+        while self.sent < total {
+            let head = &self.head[self.sent.min(self.head.len())..];
+            let rest = &body[self.sent.saturating_sub(self.head.len())..];
+            let Some(transport) = &mut self.transport else { return Ok(true) };
+            match transport.send(head, rest, context.wait) {
+                Moved::Bytes(bytes) => self.sent += bytes,
+                Moved::Wait => return self.listen_early(context),
+                // The server may have said why it does not want the rest.
+                Moved::Failed(errno @ (Errno::EPIPE | Errno::ECONNRESET)) => {
+                    return match self.listen_early(context) {
+                        Ok(true) => Ok(true),
+                        _ => self.stopped(Moved::Failed(errno)),
+                    };
+                }
+                other => return self.stopped(other),
+            }
+        }
+        self.stage = LaneStage::Receiving;
+        Ok(true)
+    }
+
+    /// Looks whether the server answers although it does not have the whole request.
+    fn listen_early(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
+        let (_, done) = self.take_answer(false, context)?;
+        if done || self.reader.has_begun() {
+            self.early = true;
+            self.stage = LaneStage::Receiving;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Receives. Returns whether to go on, and whether the answer is complete.
+    fn receive(&mut self, context: &LaneContext) -> Result<(bool, bool), RequestFailure> {
+        // Empty if the answer was complete before.
+        let mut nothing = &[][..];
+        let complete = matches!(self.reader.next(&mut nothing), Ok(HttpEvent::Complete));
+        if complete {
+            return Ok((true, true));
+        }
+        self.take_answer(context.wait, context)
+    }
+
+    /// Receives once and reads what arrived.
+    fn take_answer(
+        &mut self,
+        wait: bool,
+        context: &LaneContext,
+    ) -> Result<(bool, bool), RequestFailure> {
+        let direct = self.reader.plain_bytes().min((self.data.len - self.filled) as u64) as usize;
+        let is_data = self.method == HttpMethod::Get && self.reader.is_success();
+        let Some(transport) = &mut self.transport else { return Ok((true, false)) };
+        if direct > 0 && is_data {
+            // SAFETY: the caller of `begin` vouches for the memory while the request is in flight, and the range lies
+            // in it.
+            let to = unsafe {
+                std::slice::from_raw_parts_mut(self.data.at.wrapping_add(self.filled), direct)
+            };
+            return match transport.receive(to, wait) {
+                Moved::Bytes(bytes) => {
+                    self.reader.took(bytes as u64);
+                    self.filled += bytes;
+                    Ok((true, self.reader.plain_bytes() == 0))
+                }
+                other => self.stopped(other).map(|_| (false, false)),
+            };
+        }
+        if self.spill.is_empty() {
+            self.spill = vec![0; SPILL].into_boxed_slice();
+        }
+        let mut spill = std::mem::take(&mut self.spill);
+        let moved = transport.receive(&mut spill, wait);
+        let read = match moved {
+            Moved::Bytes(bytes) => {
+                self.begun.get_or_insert_with(|| context.clock.now());
+                self.read(&spill[..bytes], context).map(|done| (true, done))
+            }
+            Moved::End if self.reader.end().is_ok() => Ok((true, true)),
+            other => self.stopped(other).map(|_| (false, false)),
+        };
+        self.spill = spill;
+        read
+    }
+
+    /// Reads bytes of the answer. Returns whether it is complete.
+    fn read(&mut self, mut input: &[u8], context: &LaneContext) -> Result<bool, RequestFailure> {
+        loop {
+            let event = self.reader.next(&mut input);
+            let event = event.map_err(|error| RequestFailure::of_answer(&error, self.used))?;
+            match event {
+                HttpEvent::More => return Ok(false),
+                HttpEvent::Head => {
+                    if context.verbose > HttpVerbosity::Quiet {
+                        super::verbose::received(&self.reader);
+                    }
+                    self.check_head()?;
+                }
+                HttpEvent::Body(data) => {
+                    let is_data = self.method == HttpMethod::Get && self.reader.is_success();
+                    if !is_data {
+                        let room = KEPT_REFUSAL.saturating_sub(self.refusal.len());
+                        self.refusal.extend_from_slice(&data[..data.len().min(room)]);
+                        continue;
+                    }
+                    let room = (self.data.len - self.filled).min(data.len());
+                    // SAFETY: the caller of `begin` vouches for the memory while the request is in flight, and the
+                    // range lies in it.
+                    let to = unsafe {
+                        std::slice::from_raw_parts_mut(self.data.at.wrapping_add(self.filled), room)
+                    };
+                    to.copy_from_slice(&data[..room]);
+                    self.filled += room;
+                }
+                HttpEvent::Complete => {
+                    // Bytes after the answer belong to nothing.
+                    self.early |= !input.is_empty();
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Checks that the server returns the range that was asked for.
+    fn check_head(&self) -> Result<(), RequestFailure> {
+        let Some((first, last)) = self.range else { return Ok(()) };
+        if !self.reader.is_success() {
+            return Ok(());
+        }
+        let why = match self.reader.range() {
+            _ if self.reader.status() != 206 => format!(
+                "the server answered {} with the whole object instead of bytes {first} to {last}. To fix: use a server \
+                 that supports ranges, or `http_object_mode=block`",
+                self.reader.status()
+            ),
+            Some((from, to)) if from != first || to > last => {
+                format!("the server returned bytes {from} to {to} instead of {first} to {last}")
+            }
+            _ => return Ok(()),
+        };
+        Err(RequestFailure::new(Errno::EIO, why))
+    }
+
+    /// The answer is complete.
+    fn complete(&mut self, context: &LaneContext) -> Result<usize, RequestFailure> {
+        let status = self.reader.status();
+        if self.reader.closes() || self.early {
+            self.close();
+        } else {
+            (self.used, self.stage) = (true, LaneStage::Ready);
+        }
+        // An object that does not exist is removed.
+        let is_gone = self.method == HttpMethod::Delete && status == 404;
+        if !self.reader.is_success() && !is_gone {
+            return Err(RequestFailure::of_refusal(&self.reader, &self.refusal, context.mode));
+        }
+        if self.method == HttpMethod::Get && self.filled < self.data.len {
+            let why = format!(
+                "the server answered {status} with {} bytes instead of {}: the object is shorter. To fix: write the \
+                 objects with the same `bs`, `size` and `http_object_mode` first",
+                self.filled, self.data.len
+            );
+            return Err(RequestFailure::new(Errno::EIO, why));
+        }
+        Ok(self.filled)
+    }
+}

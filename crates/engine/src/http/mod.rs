@@ -1,0 +1,467 @@
+//! `http`: objects on a WebDAV, S3 or Swift server. A read is a GET, a write a PUT, a trim a DELETE.
+//!
+//! | question | module |
+//! |---|---|
+//! | which request does an op become | `request` |
+//! | what happens on one connection | `lane` |
+//! | where is the server | `server` |
+//! | how do bytes travel, plain or encrypted | `transport`, `tls` |
+//! | why did a request fail, and what helps | `failure` |
+//! | what does `http_verbose` print | `verbose` |
+//!
+//! Each slot has a connection of its own to each server of the job, so `iodepth` is the number of requests in flight.
+//! Connections are made before the run, and stay. If a server closes a connection instead of answering the second or a
+//! later request on it, the engine sends that request once more on a new connection, as RFC 9112 (section 9.3.1) expects
+//! of clients. Otherwise nothing is sent twice.
+
+mod failure;
+mod lane;
+mod request;
+mod server;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "tls_absent.rs"]
+mod tls;
+mod transport;
+mod verbose;
+
+use std::time::Duration;
+
+use fiord_plan::HttpPlan;
+use fiord_sys::poll::{self, PollEntry};
+use fiord_types::{Errno, FileIndex, Nanos, RequestCount, RequestCounts};
+
+use self::failure::RequestFailure;
+use self::lane::{LaneContext, LaneData, RequestLane};
+use self::request::RequestWriter;
+use self::server::Server;
+use self::tls::TlsClient;
+use crate::buffers::{Buffers, slots_of_buffers};
+use crate::endpoint::{LOOK, Requests, shown};
+use crate::{
+    Attachment, Completions, EndSignal, Engine, EngineConfig, EngineError, FreeSlot, MachineClock,
+    Op, OpKind, Outcome, Queued, Slot, Time, Want,
+};
+
+/// The `http` engine.
+pub struct Http {
+    plan: HttpPlan,
+    writer: RequestWriter,
+    servers: Vec<Server>,
+    tls: Option<TlsClient>,
+    /// Those of slot `s` begin at `s` times the number of servers.
+    lanes: Vec<RequestLane>,
+    /// The server of each slot's request.
+    chosen: Box<[usize]>,
+    /// The server of the next request.
+    turn: usize,
+    requests: Requests,
+    /// Whether each slot's request was sent again on a new connection.
+    again: Box<[bool]>,
+    /// When each slot's request was handed over, ns. `None` after its answer has begun.
+    started: Box<[Option<u64>]>,
+    counts: RequestCounts,
+    said: Box<[Option<String>]>,
+    unsent: Vec<Slot>,
+    flying: Vec<Slot>,
+    finished: Vec<(Slot, Outcome)>,
+    entries: Vec<PollEntry>,
+    /// When the engine last looked for requests without an answer, ns.
+    looked: u64,
+    buffers: Buffers,
+    clock: MachineClock,
+    end: EndSignal,
+}
+
+impl std::fmt::Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Http").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Http {
+    /// Creates the engine.
+    ///
+    /// # Errors
+    ///
+    /// The buffers cannot be allocated, or TLS cannot be set up.
+    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+        let plan = config.engine.http().ok_or_else(EngineError::other_engine)?;
+        let slots = config.slots as usize;
+        let servers: Vec<_> = plan.servers.iter().cloned().map(Server::new).collect();
+        Ok(Http {
+            plan: plan.clone(),
+            writer: RequestWriter::new(plan, &config.addresses),
+            tls: TlsClient::new(plan)?,
+            lanes: (0..slots * servers.len()).map(|_| RequestLane::new()).collect(),
+            servers,
+            chosen: vec![0; slots].into(),
+            turn: 0,
+            requests: Requests::new(config),
+            again: vec![false; slots].into(),
+            started: vec![None; slots].into(),
+            counts: RequestCounts::with_room(),
+            said: vec![None; slots].into(),
+            unsent: Vec::with_capacity(slots),
+            flying: Vec::with_capacity(slots),
+            finished: Vec::with_capacity(slots),
+            entries: Vec::with_capacity(slots),
+            looked: 0,
+            buffers: Buffers::new(config)?,
+            clock: config.clock,
+            end: config.end.clone(),
+        })
+    }
+
+    /// The lane of a slot's request.
+    fn lane(&self, slot: Slot) -> usize {
+        slot as usize * self.servers.len() + self.chosen[slot as usize]
+    }
+
+    /// Goes on with the connection or the request of a lane.
+    fn advance(&mut self, index: usize, wait: bool) -> Result<Option<usize>, RequestFailure> {
+        let context = LaneContext {
+            server: &self.servers[index % self.servers.len()],
+            tls: self.tls.as_ref(),
+            mode: self.plan.mode,
+            wait,
+            verbose: self.plan.verbose,
+            clock: self.clock,
+        };
+        self.lanes[index].advance(&context)
+    }
+
+    /// Sends the requests that were queued.
+    fn submit(&mut self) -> u32 {
+        if self.unsent.is_empty() {
+            return 0;
+        }
+        let unsent = std::mem::take(&mut self.unsent);
+        for slot in &unsent {
+            self.flying.push(*slot);
+            if self.go_on(*slot, false) {
+                self.flying.pop();
+            }
+        }
+        let count = unsent.len() as u32;
+        self.unsent = unsent;
+        self.unsent.clear();
+        count
+    }
+
+    /// Goes on with the request of a slot. Returns whether it has ended.
+    fn go_on(&mut self, slot: Slot, wait: bool) -> bool {
+        let index = self.lane(slot);
+        let advanced = self.advance(index, wait);
+        if let (Some(began), Some(start)) = (self.lanes[index].begun, self.started[slot as usize]) {
+            self.counts.began_after(Nanos(began.saturating_sub(start)));
+            self.started[slot as usize] = None;
+        }
+        match advanced {
+            Ok(None) => false,
+            Ok(Some(_)) => {
+                let moved = self.requests.op(slot).map_or(0, |op| match op.kind {
+                    OpKind::Read | OpKind::Write => op.len,
+                    _ => 0,
+                });
+                self.finish(slot, Outcome::ok(moved));
+                true
+            }
+            Err(failure) => self.failed(slot, failure, wait),
+        }
+    }
+
+    /// A request failed. Returns whether it has ended.
+    #[cold]
+    fn failed(&mut self, slot: Slot, failure: RequestFailure, wait: bool) -> bool {
+        let index = self.lane(slot);
+        if !self.lanes[index].is_ready() {
+            self.lanes[index].close();
+        }
+        if failure.is_stale && !std::mem::replace(&mut self.again[slot as usize], true) {
+            self.lanes[index].restart();
+            self.counts.add(RequestCount::Reconnects, 1);
+            return self.go_on(slot, wait);
+        }
+        self.counts.add(RequestCount::Throttled, u64::from(failure.errno == Errno::EBUSY));
+        let outcome = Outcome::err(failure.errno);
+        self.say(slot, &failure.why);
+        self.finish(slot, outcome);
+        true
+    }
+
+    /// Keeps the message about a request that failed.
+    fn say(&mut self, slot: Slot, why: &str) {
+        let Some(op) = self.requests.op(slot).copied() else { return };
+        let (method, path) = (request::method(&op).word(), self.writer.path(&op));
+        let range = match self.writer.is_range(&op) {
+            true => format!(" ({} bytes at {})", op.len, op.offset),
+            false => String::new(),
+        };
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let host = &self.servers[self.chosen[slot as usize]].named.host;
+        self.said[slot as usize] = Some(format!("{method} {scheme}://{host}{path}{range}: {why}"));
+    }
+
+    fn finish(&mut self, slot: Slot, outcome: Outcome) {
+        self.requests.end(slot);
+        self.finished.push((slot, outcome));
+    }
+
+    /// Returns at most `max` slots of requests that have ended. Returns their number.
+    fn hand_over(&mut self, max: u32, done: &mut Completions) -> u32 {
+        let count = self.finished.len().min(max as usize);
+        for (slot, outcome) in self.finished.drain(..count) {
+            // SAFETY: the slot was queued, and its request has ended: its answer is complete, or its connection is closed
+            // and the kernel has copied what was sent. It was pushed once.
+            done.push(unsafe { self.buffers.end(slot) }, outcome);
+        }
+        count as u32
+    }
+
+    /// Ends requests that were not answered in time, and all requests if the job must stop.
+    fn look_at_the_clock(&mut self) {
+        let now = self.clock.now();
+        if now.saturating_sub(self.looked) < LOOK.as_nanos() as u64 {
+            return;
+        }
+        self.looked = now;
+        if self.requests.must_give_up(self.end.is_stopped(), now) {
+            return self.give_up();
+        }
+        while let Some(slot) = self.requests.overdue(now) {
+            let index = self.lane(slot);
+            let connected = self.lanes[index].has_connection();
+            let stage = if connected { "no answer" } else { "no connection, and no answer" };
+            self.lanes[index].close();
+            let timeout = self.requests.timeout();
+            self.say(
+                slot,
+                &format!(
+                    "{stage} to {} within {}. To fix: check the server and the network, or set a longer `endpoint_timeout`",
+                    self.requests.name(slot),
+                    shown(timeout)
+                ),
+            );
+            self.flying.retain(|other| *other != slot);
+            self.finish(slot, Outcome::err(Errno::ETIMEDOUT));
+        }
+    }
+
+    /// The job must stop: ends all requests.
+    #[cold]
+    fn give_up(&mut self) {
+        for slot in std::mem::take(&mut self.flying) {
+            let index = self.lane(slot);
+            self.lanes[index].close();
+            self.finish(slot, Outcome::ENDED);
+        }
+    }
+
+    /// Waits until a request can go on, at most `left` ns, and goes on with those that can. Returns false if a signal
+    /// arrived.
+    fn wait(&mut self, left: Option<u64>) -> Result<bool, EngineError> {
+        let limit = left.map_or(LOOK, |left| LOOK.min(Duration::from_nanos(left)));
+        if let [slot] = self.flying[..]
+            && limit == LOOK
+            && !self.lanes[self.lane(slot)].is_connecting()
+        {
+            // The call that receives waits, for as long as the socket's patience.
+            if self.go_on(slot, true) {
+                self.flying.clear();
+            }
+            return Ok(true);
+        }
+        self.entries.clear();
+        for slot in &self.flying {
+            let index = *slot as usize * self.servers.len() + self.chosen[*slot as usize];
+            // A lane without a socket needs no wait, and a closed descriptor ends the wait.
+            let closed = PollEntry::new(-1, poll::Readiness::Readable);
+            self.entries.push(self.lanes[index].entry().unwrap_or(closed));
+        }
+        let waited = poll::wait(&mut self.entries, Some(limit));
+        match waited.map_err(|error| EngineError::from_sys("ioengine=http", &error))? {
+            poll::Waited::Interrupted => return Ok(false),
+            poll::Waited::TimedOut => return Ok(true),
+            poll::Waited::Ready => {}
+        }
+        // From the end, because a request that has ended leaves the list.
+        for at in (0..self.flying.len()).rev() {
+            let entry = &self.entries[at];
+            if (entry.is_readable() || entry.is_writable()) && self.go_on(self.flying[at], false) {
+                self.flying.swap_remove(at);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes the connections that do not exist.
+    fn connect_all(&mut self) -> Result<(), EngineError> {
+        let deadline = self.clock.now().saturating_add(self.requests.timeout().0);
+        let mut open: Vec<usize> = (0..self.lanes.len()).collect();
+        while !open.is_empty() && !self.end.is_stopped() {
+            let mut failed = None;
+            open.retain(|index| {
+                let (lane, server) = (&mut self.lanes[*index], *index % self.servers.len());
+                let context = LaneContext {
+                    server: &self.servers[server],
+                    tls: self.tls.as_ref(),
+                    mode: self.plan.mode,
+                    wait: false,
+                    verbose: self.plan.verbose,
+                    clock: self.clock,
+                };
+                while !lane.is_ready() {
+                    match lane.establish(&context) {
+                        Ok(true) => {}
+                        Ok(false) => return true,
+                        Err(failure) => {
+                            failed = Some((server, failure));
+                            return true;
+                        }
+                    }
+                }
+                false
+            });
+            if let Some((server, failure)) = failed {
+                return Err(self.no_connection(server, failure.errno, failure.why));
+            }
+            if let Some(index) = open.first() {
+                let mut entries: Vec<_> =
+                    open.iter().filter_map(|at| self.lanes[*at].entry()).collect();
+                poll::wait(&mut entries, Some(LOOK))
+                    .map_err(|error| EngineError::from_sys("ioengine=http", &error))?;
+                if self.clock.now() >= deadline {
+                    let why = format!(
+                        "no connection within {}. To fix: check the server and the network, or set a longer \
+                         `endpoint_timeout`",
+                        shown(self.requests.timeout())
+                    );
+                    return Err(self.no_connection(
+                        index % self.servers.len(),
+                        Errno::ETIMEDOUT,
+                        why,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn no_connection(&self, server: usize, errno: Errno, why: String) -> EngineError {
+        let host = &self.servers[server].named.host;
+        let (why, help) = match why.split_once(". To fix: ") {
+            Some((why, help)) => (why.to_owned(), Some(format!("To fix: {help}"))),
+            None => (why, None),
+        };
+        EngineError { what: format!("ioengine=http: {host}: {why}"), help, errno: Some(errno) }
+    }
+}
+
+impl Engine for Http {
+    const ASYNC: bool = true;
+    type Clock = MachineClock;
+
+    fn clock(&self) -> MachineClock {
+        self.clock
+    }
+
+    fn attach(&mut self, _file: FileIndex, _target: &Attachment) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn connect(&mut self) -> Result<(), EngineError> {
+        self.servers.iter_mut().try_for_each(Server::look_up)?;
+        self.connect_all()
+    }
+
+    fn requests(&self) -> Option<&RequestCounts> {
+        Some(&self.counts)
+    }
+
+    fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    slots_of_buffers!();
+
+    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
+        self.said.get_mut(slot.index() as usize)?.take()
+    }
+
+    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
+        let len = match op.kind {
+            OpKind::Read | OpKind::Write => op.len,
+            OpKind::Trim => 0,
+            // The server has stored an object when it answers.
+            OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => {
+                return Queued::Done(slot, Outcome::ok(0));
+            }
+        };
+        let Some(data) = self.buffers.span(&slot, op.at, len) else {
+            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
+        };
+        let slot = self.buffers.begin(slot);
+        let index = slot as usize;
+        self.chosen[index] = self.turn;
+        self.turn = (self.turn + 1) % self.servers.len();
+        self.again[index] = false;
+        let now = self.clock.now();
+        self.requests.begin(slot, op, now);
+        self.started[index] = Some(now);
+        let data = LaneData { at: data, len: len as usize };
+        let body: &[u8] = match op.kind {
+            // SAFETY: the span lies in the slot's buffer, whose token this function has.
+            OpKind::Write => unsafe { std::slice::from_raw_parts(data.at, data.len) },
+            _ => &[],
+        };
+        let host = &self.servers[self.chosen[index]].named.host;
+        let lane = &mut self.lanes[index * self.servers.len() + self.chosen[index]];
+        self.counts.add(RequestCount::Sent, 1);
+        self.counts.add(RequestCount::Reconnects, u64::from(!lane.has_connection()));
+        lane.head.clear();
+        self.writer.write(op, body, host, &mut lane.head);
+        let last = (op.offset + u64::from(op.len)).saturating_sub(1);
+        let range = self.writer.is_range(op).then_some((op.offset, last));
+        // SAFETY: the token of the slot is with the engine until the request has ended or its lane is closed.
+        unsafe { lane.begin(request::method(op), data, range) };
+        self.unsent.push(slot);
+        Queued::Pending
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        Ok(self.submit())
+    }
+
+    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
+        self.submit();
+        let min = want.min.min(want.max);
+        let mut taken = self.hand_over(want.max, done);
+        if min == 0 && !self.flying.is_empty() {
+            self.wait(Some(0))?;
+            self.look_at_the_clock();
+            taken += self.hand_over(want.max - taken, done);
+        }
+        let began = self.clock.now();
+        while taken < min && !(self.flying.is_empty() && self.finished.is_empty()) {
+            let waited = self.clock.now() - began;
+            let left = want.timeout.map(|time| time.saturating_sub(waited));
+            if left == Some(0) && waited > 0 {
+                break;
+            }
+            let uninterrupted = self.wait(left)?;
+            self.look_at_the_clock();
+            taken += self.hand_over(want.max - taken, done);
+            if !uninterrupted {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), EngineError> {
+        self.lanes.iter_mut().for_each(RequestLane::close);
+        Ok(())
+    }
+}

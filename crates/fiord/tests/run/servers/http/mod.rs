@@ -1,0 +1,7 @@
+//! `http` on real servers (nginx for WebDAV, moto for S3), and on a server of the tests that fails on purpose.
+
+mod answers;
+mod faults;
+mod moto;
+mod nginx;
+mod secrets;

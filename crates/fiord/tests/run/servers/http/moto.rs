@@ -1,0 +1,97 @@
+//! S3 with moto, and boto3 as another client.
+
+use std::process::Command;
+
+use super::super::body::tests_of;
+use super::super::{Server, Service, free_port, listens};
+use crate::fiord::Place;
+
+struct Moto {
+    server: Server,
+    port: u16,
+}
+
+impl Moto {
+    /// Runs lines of Python with a client `s3`. Returns what they print.
+    fn python(&self, place: &Place, lines: &str) -> Vec<u8> {
+        let script = format!(
+            "import boto3, sys\ns3 = boto3.client('s3', endpoint_url='http://127.0.0.1:{}', aws_access_key_id='ID', \
+             aws_secret_access_key='KEY', region_name='us-east-1')\n{lines}",
+            self.port
+        );
+        let mut python = place.program_in(&place.path(""), "python3");
+        let output = python.args(["-c", &script]).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    }
+}
+
+impl Service for Moto {
+    fn start(place: &Place) -> Option<Self> {
+        let has_modules = "python3 -c 'import moto.server, boto3' 2>/dev/null";
+        if place.script(has_modules).status != Some(0) {
+            eprintln!("skipped: the Python packages moto[server] and boto3 are not installed");
+            return None;
+        }
+        let port = free_port();
+        let mut command = Command::new("python3");
+        command.args(["-m", "moto.server", "-H", "127.0.0.1", "-p", &port.to_string()]);
+        let server = Server::start(&mut command, || listens(port))?;
+        let moto = Moto { server, port };
+        moto.python(place, "s3.create_bucket(Bucket='bucket')");
+        Some(moto)
+    }
+
+    fn job(&self) -> String {
+        format!(
+            "--ioengine=http --http_mode=s3 --http_host=127.0.0.1:{} --http_s3_keyid=ID --http_s3_key=KEY \
+             --filename=/bucket/k/e.y",
+            self.port
+        )
+    }
+
+    fn nowhere(&self) -> String {
+        format!(
+            "--ioengine=http --http_mode=s3 --http_host=127.0.0.1:{} --filename=/b/x",
+            free_port()
+        )
+    }
+
+    fn contents(&self, place: &Place, block: usize, len: usize) -> Option<Vec<u8>> {
+        let lines = format!(
+            "for at in range(0, {len}, {block}):\n  body = s3.get_object(Bucket='bucket', Key=f'k/e.y_{{at}}_{block}')['Body']\n  \
+             sys.stdout.buffer.write(body.read())"
+        );
+        Some(self.python(place, &lines))
+    }
+
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+tests_of!(Moto);
+
+#[test]
+fn storage_classes_and_keys_of_the_customer_reach_the_server() {
+    let place = Place::new();
+    let Some(moto) = Moto::start(&place) else { return };
+    let options = "--rw=write --bs=8k --size=8k --http_s3_storage_class=GLACIER";
+    place.run(&format!("--name=j {} {options}", moto.job())).ok();
+    let lines = "print(s3.head_object(Bucket='bucket', Key='k/e.y_0_8192')['StorageClass'])";
+    assert_eq!(moto.python(&place, lines), b"GLACIER\n");
+}
+
+#[test]
+fn a_missing_bucket_is_a_clear_error() {
+    let place = Place::new();
+    let Some(moto) = Moto::start(&place) else { return };
+    let job = moto.job().replace("/bucket/k/e.y", "/nope/x");
+    let ran = place.run(&format!("--name=j {job} --rw=write --bs=4k --size=4k"));
+    assert_eq!(ran.status, Some(1));
+    let url = format!(
+        "PUT http://127.0.0.1:{}/nope/x_0_4096: the server answered 404 NoSuchBucket",
+        moto.port
+    );
+    assert!(ran.err.contains(&url) && ran.err.contains("To fix: create the bucket"), "{}", ran.err);
+}

@@ -1,0 +1,195 @@
+//! `http`: the servers, their type, and what they want to know of the user.
+
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+use fiord_job::option::handle::Opt;
+use fiord_job::option::table::object::{
+    HTTP_CA_FILE, HTTP_ENDPOINTS, HTTP_HOST, HTTP_MODE, HTTP_OBJECT_MODE, HTTP_PASS, HTTP_S3_KEY,
+    HTTP_S3_KEYID, HTTP_S3_REGION, HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM,
+    HTTP_S3_SSE_CUSTOMER_KEY, HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
+    HTTP_VERBOSE, HTTPS, HttpMode, HttpObjectMode, Https,
+};
+use fiord_types::Secret;
+
+use super::endpoint;
+use crate::model::{HttpPlan, HttpServer, HttpTls, HttpVerbosity, S3Plan};
+use crate::options::messages::Messages;
+use crate::options::reading::Reading;
+
+/// The port of HTTP.
+const HTTP_PORT: NonZeroU16 = NonZeroU16::new(80).unwrap();
+
+/// The port of HTTPS.
+const HTTPS_PORT: NonZeroU16 = NonZeroU16::new(443).unwrap();
+
+/// The most servers of a job.
+const MOST_SERVERS: usize = 256;
+
+/// Reads the options of `http`.
+pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
+    let https = job.get(HTTPS);
+    let port = if https == Https::Off { HTTP_PORT } else { HTTPS_PORT };
+    let mut servers = vec![server(job, HTTP_HOST, &job.get(HTTP_HOST), port, messages)];
+    let more = job.get(HTTP_ENDPOINTS).unwrap_or_default();
+    for text in more.split(',').map(str::trim).filter(|text| !text.is_empty()) {
+        servers.push(server(job, HTTP_ENDPOINTS, text, port, messages));
+    }
+    if servers.len() > MOST_SERVERS {
+        let what = format!("a job can have at most {MOST_SERVERS} servers, not {}", servers.len());
+        messages.push(job.error(HTTP_ENDPOINTS, what).help("To fix: name fewer servers"));
+    }
+    let mode = job.get(HTTP_MODE);
+    let s3 = s3(job, mode, messages);
+    let swift_token = Secret::new(job.get(HTTP_SWIFT_AUTH_TOKEN));
+    if mode == HttpMode::Swift && swift_token.is_empty() {
+        let what = "`http_mode=swift` needs a token";
+        let help = "To fix: request one (`openstack token issue -f value -c id`), and set `http_swift_auth_token`";
+        messages.push(job.error(HTTP_SWIFT_AUTH_TOKEN, what).help(help));
+    }
+    let hosts: Vec<_> = servers.iter().map(|server| server.host.as_str()).collect();
+    HttpPlan {
+        endpoint: endpoint::plan(job, None, Some(hosts.join(", ")), messages),
+        servers,
+        mode,
+        tls: match https {
+            Https::Off => HttpTls::Off,
+            Https::Insecure => HttpTls::Insecure,
+            Https::On => HttpTls::Checked { authorities: job.get(HTTP_CA_FILE).map(PathBuf::from) },
+        },
+        user: job.get(HTTP_USER).filter(|user| !user.is_empty()),
+        password: Secret::new(job.get(HTTP_PASS).unwrap_or_default()),
+        s3,
+        swift_token,
+        ranged: job.get(HTTP_OBJECT_MODE) == HttpObjectMode::Range,
+        verbose: match job.get(HTTP_VERBOSE) {
+            0 => HttpVerbosity::Quiet,
+            1 => HttpVerbosity::Heads,
+            _ => HttpVerbosity::Lengths,
+        },
+    }
+}
+
+fn s3(job: Reading, mode: HttpMode, messages: &mut Messages) -> S3Plan {
+    let plan = S3Plan {
+        key_id: job.get(HTTP_S3_KEYID),
+        key: Secret::new(job.get(HTTP_S3_KEY)),
+        token: Secret::new(job.get(HTTP_S3_SECURITY_TOKEN)),
+        region: job.get(HTTP_S3_REGION),
+        storage_class: job.get(HTTP_S3_STORAGE_CLASS),
+        customer_key: Secret::new(job.get(HTTP_S3_SSE_CUSTOMER_KEY)),
+        customer_algorithm: job.get(HTTP_S3_SSE_CUSTOMER_ALGORITHM),
+    };
+    if mode != HttpMode::S3 {
+        return plan;
+    }
+    if plan.key_id.is_empty() != plan.key.is_empty() {
+        let (missing, set) = match plan.key.is_empty() {
+            true => (HTTP_S3_KEY, HTTP_S3_KEYID),
+            false => (HTTP_S3_KEYID, HTTP_S3_KEY),
+        };
+        let what = format!("`{}` is set, and `{}` is not", set.name(), missing.name());
+        let help = "To fix: set both, or none to send requests without a signature";
+        messages.push(job.error(set, what).help(help));
+    }
+    for (option, secret) in [(HTTP_S3_KEY, &plan.key), (HTTP_S3_SECURITY_TOKEN, &plan.token)] {
+        refuse_line_ends(job, option, secret.expose(), messages);
+    }
+    for (option, text) in [
+        (HTTP_S3_KEYID, &plan.key_id),
+        (HTTP_S3_REGION, &plan.region),
+        (HTTP_S3_STORAGE_CLASS, &plan.storage_class),
+        (HTTP_S3_SSE_CUSTOMER_ALGORITHM, &plan.customer_algorithm),
+    ] {
+        refuse_line_ends(job, option, text, messages);
+    }
+    plan
+}
+
+/// Refuses a text that cannot be the value of a header.
+fn refuse_line_ends(job: Reading, option: Opt<String>, text: &str, messages: &mut Messages) {
+    if text.contains(|c: char| c.is_control()) {
+        let what = format!("`{}` contains a control character, which no header can", option.name());
+        messages.push(
+            job.error(option, what).help("To fix: check its value, or the file that it comes from"),
+        );
+    }
+}
+
+/// Reads a host with or without a port.
+fn server(
+    job: Reading,
+    option: impl Into<&'static fiord_job::option::def::OptionDef> + Copy,
+    text: &str,
+    port: NonZeroU16,
+    messages: &mut Messages,
+) -> HttpServer {
+    let host = text.trim();
+    let parsed = parse(host, port);
+    if parsed.is_none() {
+        let what = match host.contains("//") || host.contains('/') {
+            true => format!(
+                "`{host}` is no host: an address without `http://` and without a path is expected"
+            ),
+            false => format!("`{host}` is no host with a port"),
+        };
+        let help =
+            "To fix: write HOST or HOST:PORT; `https=on` chooses HTTPS, and `filename` is the path";
+        messages.push(job.error(option.into(), what).help(help));
+    }
+    let (name, port) = parsed.unwrap_or((String::new(), NonZeroU16::MIN));
+    HttpServer { host: host.to_owned(), name, port }
+}
+
+/// The name and the port of a host.
+fn parse(host: &str, port: NonZeroU16) -> Option<(String, NonZeroU16)> {
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(rest) => {
+            let (address, rest) = rest.split_once(']')?;
+            address.parse::<std::net::Ipv6Addr>().ok()?;
+            (address, rest)
+        }
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let valid = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
+    if name.is_empty() || !name.chars().all(valid) {
+        return None;
+    }
+    let port = match rest.strip_prefix(':') {
+        Some(number) => number.parse().ok()?,
+        None if rest.is_empty() => port,
+        None => return None,
+    };
+    Some((name.to_owned(), port))
+}
+
+/// Checks the paths of the objects. fio sends any path, and the server refuses it.
+pub(super) fn check_paths(job: Reading, paths: &[PathBuf], messages: &mut Messages) {
+    let wrong = paths.iter().find(|path| !path.as_os_str().as_encoded_bytes().starts_with(b"/"));
+    if let Some(path) = wrong {
+        let shown = path.display();
+        let what = format!("the path of an object begins with a slash, and `{shown}` does not");
+        let help =
+            format!("To fix: write `filename=/{shown}`, or `filename=/BUCKET/{shown}` for S3");
+        messages.push(job.error(crate::target::paths::naming(job), what).help(help));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_may_have_a_port() {
+        let read = |host: &str| parse(host, HTTP_PORT).map(|(name, port)| (name, port.get()));
+        assert_eq!(read("s3.example.org"), Some(("s3.example.org".into(), 80)));
+        assert_eq!(read("localhost:9000"), Some(("localhost".into(), 9000)));
+        assert_eq!(read("[::1]:9000"), Some(("::1".into(), 9000)));
+        assert_eq!(read("[fe80::1]"), Some(("fe80::1".into(), 80)));
+        for wrong in
+            ["", "a b", "http://x", "x/y", "x:0", "x:65536", "x:", "[::1", "[x]:1", "[::1]x"]
+        {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The options of `http`.
+
+use std::num::NonZeroU16;
+use std::path::PathBuf;
+
+pub use fiord_job::option::table::object::HttpMode;
+use fiord_types::Secret;
+
+use super::EndpointPlan;
+
+/// The options of a job with `ioengine=http`. The addresses are the paths of objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpPlan {
+    /// The servers, and the patience of the job.
+    pub endpoint: EndpointPlan,
+    /// `http_host`, then `http_endpoints`; at least one. Requests go to them in turn.
+    pub servers: Vec<HttpServer>,
+    /// `http_mode`: the type of server.
+    pub mode: HttpMode,
+    /// `https`.
+    pub tls: HttpTls,
+    /// `http_user`.
+    pub user: Option<String>,
+    /// `http_pass`.
+    pub password: Secret,
+    /// The options of S3.
+    pub s3: S3Plan,
+    /// `http_swift_auth_token`.
+    pub swift_token: Secret,
+    /// `http_object_mode=range`: a file is an object, which is read in ranges. Otherwise each block is an object.
+    pub ranged: bool,
+    /// `http_verbose`: what the job prints.
+    pub verbose: HttpVerbosity,
+}
+
+/// A server of objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpServer {
+    /// The name and the port as the user wrote them, for the header `Host`.
+    pub host: String,
+    /// The name or the address, without brackets.
+    pub name: String,
+    /// The port.
+    pub port: NonZeroU16,
+}
+
+/// `http_verbose`: what a job prints of its requests and answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HttpVerbosity {
+    /// Nothing.
+    Quiet,
+    /// The heads.
+    Heads,
+    /// The heads, and the lengths of bodies.
+    Lengths,
+}
+
+/// `https`: how connections are protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttpTls {
+    /// They are not.
+    Off,
+    /// With TLS, without checking the server.
+    Insecure,
+    /// With TLS. The server's certificate must be signed by an authority.
+    Checked {
+        /// `http_ca_file`: the file with the authorities. `None`: those of the machine.
+        authorities: Option<PathBuf>,
+    },
+}
+
+/// The options of S3.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct S3Plan {
+    /// `http_s3_keyid`. Empty: requests are not signed.
+    pub key_id: String,
+    /// `http_s3_key`.
+    pub key: Secret,
+    /// `http_s3_security_token`. Empty: none.
+    pub token: Secret,
+    /// `http_s3_region`.
+    pub region: String,
+    /// `http_s3_storage_class`. Empty: the server chooses.
+    pub storage_class: String,
+    /// `http_s3_sse_customer_key`. Empty: none.
+    pub customer_key: Secret,
+    /// `http_s3_sse_customer_algorithm`.
+    pub customer_algorithm: String,
+}

@@ -1,0 +1,24 @@
+//! The requests of a job to servers.
+
+use fiord_types::{FirstByte, RequestCount, RequestSummary};
+
+use super::document::{Value, integer};
+
+pub(super) fn requests(summary: &RequestSummary) -> Value {
+    let counts = RequestCount::ALL.map(|what| (what.name().into(), integer(summary.get(what))));
+    let mut keys = Vec::from(counts);
+    if let Some(FirstByte { answers, min, mean, p50, p99, p999, max }) = summary.first_byte {
+        let mut times = vec![("N".into(), integer(answers.0))];
+        let named = [
+            ("min", min),
+            ("mean", mean),
+            ("p50", p50),
+            ("p99", p99),
+            ("p99.9", p999),
+            ("max", max),
+        ];
+        times.extend(named.map(|(name, time)| (name.into(), integer(time.0))));
+        keys.push(("first_byte_ns".into(), Value::Object(times)));
+    }
+    Value::Object(keys)
+}

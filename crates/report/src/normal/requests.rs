@@ -1,0 +1,31 @@
+//! The requests of a job to servers.
+
+use std::io::{self, Write};
+
+use fiord_types::{Nanos, RequestCount, RequestSummary};
+
+pub(super) fn write(summary: &RequestSummary, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "  fiord: {} requests", summary.get(RequestCount::Sent))?;
+    for (what, text) in [
+        (RequestCount::Reconnects, "connections made again"),
+        (RequestCount::Throttled, "answers to slow down"),
+    ] {
+        if summary.get(what) > 0 {
+            write!(out, "; {} {text}", summary.get(what))?;
+        }
+    }
+    if let Some(times) = summary.first_byte {
+        let micros = |time: Nanos| format!("{:.1}", time.0 as f64 / 1000.0);
+        write!(
+            out,
+            "; first byte (usec): min={}, avg={}, p50={}, p99={}, p99.9={}, max={}",
+            micros(times.min),
+            micros(times.mean),
+            micros(times.p50),
+            micros(times.p99),
+            micros(times.p999),
+            micros(times.max)
+        )?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,247 @@
+//! Counts of requests to servers, and the time until their answers begin.
+
+use crate::Nanos;
+
+/// What is counted about requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestCount {
+    /// Requests that were sent, also those without a valid answer.
+    Sent,
+    /// Connections that were made during the run, because the server had closed the one before.
+    Reconnects,
+    /// AnswerCount that ask the client to slow down (status 429 or 503).
+    Throttled,
+}
+
+impl RequestCount {
+    /// All of them.
+    pub const ALL: [RequestCount; 3] =
+        [RequestCount::Sent, RequestCount::Reconnects, RequestCount::Throttled];
+
+    /// Its key in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            RequestCount::Sent => "sent",
+            RequestCount::Reconnects => "reconnects",
+            RequestCount::Throttled => "throttled",
+        }
+    }
+}
+
+/// Buckets of each power of two. A time is known to 1/16 of itself.
+const PARTS: usize = 16;
+
+/// The number of buckets.
+const BUCKETS: usize = 61 * PARTS;
+
+/// What an engine counted about its requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RequestCounts {
+    counts: [u64; RequestCount::ALL.len()],
+    /// How many answers began after a time in each bucket. Shorter if the last buckets are empty.
+    first_byte: Vec<u64>,
+    sum: u64,
+    smallest: u64,
+    largest: u64,
+}
+
+impl Default for RequestCounts {
+    fn default() -> Self {
+        RequestCounts {
+            counts: Default::default(),
+            first_byte: Vec::new(),
+            sum: 0,
+            smallest: u64::MAX,
+            largest: 0,
+        }
+    }
+}
+
+impl RequestCounts {
+    /// Nothing so far, with room for all times, so that counting allocates no memory.
+    #[must_use]
+    pub fn with_room() -> Self {
+        RequestCounts { first_byte: vec![0; BUCKETS], ..RequestCounts::default() }
+    }
+
+    /// One of the counts.
+    #[must_use]
+    pub const fn get(&self, what: RequestCount) -> u64 {
+        self.counts[what as usize]
+    }
+
+    /// Adds to a count.
+    pub fn add(&mut self, what: RequestCount, count: u64) {
+        let now = &mut self.counts[what as usize];
+        *now = now.saturating_add(count);
+    }
+
+    /// The answer to a request began after this time.
+    #[inline]
+    pub fn began_after(&mut self, time: Nanos) {
+        let at = bucket(time.0);
+        if self.first_byte.len() <= at {
+            self.first_byte.resize(at + 1, 0);
+        }
+        self.first_byte[at] += 1;
+        self.sum = self.sum.saturating_add(time.0);
+        self.smallest = self.smallest.min(time.0);
+        self.largest = self.largest.max(time.0);
+    }
+
+    /// Adds the counts of another job.
+    pub fn merge(&mut self, other: &RequestCounts) {
+        RequestCount::ALL.into_iter().for_each(|what| self.add(what, other.get(what)));
+        if self.first_byte.len() < other.first_byte.len() {
+            self.first_byte.resize(other.first_byte.len(), 0);
+        }
+        for (sum, count) in self.first_byte.iter_mut().zip(&other.first_byte) {
+            *sum = sum.saturating_add(*count);
+        }
+        self.sum = self.sum.saturating_add(other.sum);
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+    }
+
+    /// The times until the first byte of the answers. `None` if there were no answers.
+    #[must_use]
+    pub fn first_byte(&self) -> Option<FirstByte> {
+        let answers: u64 = self.first_byte.iter().fold(0, |sum, count| sum.saturating_add(*count));
+        let mean = self.sum.checked_div(answers)?;
+        let percentile = |per_mille: u64| {
+            let wanted = (u128::from(answers) * u128::from(per_mille)).div_ceil(1000) as u64;
+            let mut seen = 0u64;
+            let at = self.first_byte.iter().position(|count| {
+                seen = seen.saturating_add(*count);
+                seen >= wanted
+            });
+            Nanos(at.map_or(self.largest, upper_end).clamp(self.smallest, self.largest))
+        };
+        Some(FirstByte {
+            answers: AnswerCount(answers),
+            min: Nanos(self.smallest),
+            mean: Nanos(mean),
+            p50: percentile(500),
+            p99: percentile(990),
+            p999: percentile(999),
+            max: Nanos(self.largest),
+        })
+    }
+}
+
+/// A number of answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct AnswerCount(pub u64);
+
+/// How long servers took until the first byte of an answer, from the moment the job handed the request over. The
+/// percentiles are up to 1/16 too large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct FirstByte {
+    /// How many answers began.
+    pub answers: AnswerCount,
+    /// The shortest time.
+    pub min: Nanos,
+    /// The mean.
+    pub mean: Nanos,
+    /// The median.
+    pub p50: Nanos,
+    /// 99 % of the times are at most this long.
+    pub p99: Nanos,
+    /// 99.9 % of the times are at most this long.
+    pub p999: Nanos,
+    /// The longest time.
+    pub max: Nanos,
+}
+
+/// The requests of a job, as reports show them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RequestSummary {
+    counts: [u64; RequestCount::ALL.len()],
+    /// The times until the first byte of the answers. `None` if there were no answers.
+    pub first_byte: Option<FirstByte>,
+}
+
+impl RequestSummary {
+    /// Sums up counts.
+    #[must_use]
+    pub fn of(counts: &RequestCounts) -> Self {
+        RequestSummary { counts: counts.counts, first_byte: counts.first_byte() }
+    }
+
+    /// One of the counts.
+    #[must_use]
+    pub const fn get(&self, what: RequestCount) -> u64 {
+        self.counts[what as usize]
+    }
+
+    /// Sets a count.
+    pub const fn set(&mut self, what: RequestCount, count: u64) {
+        self.counts[what as usize] = count;
+    }
+}
+
+/// The bucket of a time.
+const fn bucket(time: u64) -> usize {
+    if time < PARTS as u64 {
+        return time as usize;
+    }
+    let power = 63 - time.leading_zeros() as usize;
+    (power - 3) * PARTS + ((time >> (power - 4)) as usize & (PARTS - 1))
+}
+
+/// The largest time in a bucket.
+const fn upper_end(bucket: usize) -> u64 {
+    if bucket < PARTS {
+        return bucket as u64;
+    }
+    let (power, part) = (bucket / PARTS + 3, (bucket % PARTS) as u64);
+    (((PARTS as u64 + part) as u128 + 1) << (power - 4)) as u64 - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_follow_each_other() {
+        let mut last = 0;
+        for shift in 0..64 {
+            for offset in [0, 1, 7] {
+                let time = (1u64 << shift).saturating_add((1u64 << shift) / 16 * offset);
+                let at = bucket(time);
+                assert!(at >= last && at < BUCKETS, "{time}");
+                assert!(upper_end(at) >= time && upper_end(at) - time <= time / 16, "{time}");
+                last = at;
+            }
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn percentiles_are_close_to_the_times() {
+        let mut all = RequestCounts::with_room();
+        assert_eq!(all.first_byte(), None);
+        for time in 1..=1000 {
+            all.began_after(Nanos(time * 1000));
+        }
+        let mut other = RequestCounts::default();
+        other.add(RequestCount::Throttled, 3);
+        other.began_after(Nanos(5_000_000));
+        all.merge(&other);
+        let found = all.first_byte().unwrap();
+        assert_eq!(
+            (found.answers, found.min, found.max),
+            (AnswerCount(1001), Nanos(1000), Nanos(5_000_000))
+        );
+        assert!(
+            (500_000..540_000).contains(&found.p50.0)
+                && (990_000..1_050_000).contains(&found.p99.0)
+        );
+        assert_eq!(all.get(RequestCount::Throttled), 3);
+    }
+}
