@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::command::table::COMMANDS;
 use crate::load::Loader;
 use crate::option::def::OptionDef;
 use crate::option::table;
@@ -125,18 +126,19 @@ impl Masked {
 
     /// Where a place of the original is now.
     fn moved(&self, at: usize, is_end: bool) -> usize {
-        let mut shift = 0;
+        let (mut added, mut removed) = (0, 0);
         for part in &self.parts {
             if at <= part.start {
                 break;
             }
             if at <= part.end {
-                let to = part.start + shift;
+                let to = part.start + added - removed;
                 return if is_end { to + MASK.len() } else { to };
             }
-            shift = (shift + MASK.len()).wrapping_sub(part.len());
+            added += MASK.len();
+            removed += part.len();
         }
-        at.wrapping_add(shift)
+        at + added - removed
     }
 
     /// Where a range of the original is now.
@@ -187,7 +189,8 @@ fn value(name: &str, text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         return Vec::new();
     }
     if is_secret_name(name) {
-        return if is_reference(trimmed) { Vec::new() } else { vec![start..start + trimmed.len()] };
+        let secret = (!is_reference(trimmed)).then(|| start..start + trimmed.len());
+        return secret.into_iter().collect();
     }
     let mut parts = Vec::new();
     for (slashes, _) in trimmed.match_indices("//") {
@@ -212,9 +215,10 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
         table::engine_options().iter().find(is).or_else(|| table::options().iter().find(is));
     match known {
         Some(option) => option.secret,
+        None if COMMANDS.iter().any(|command| command.name == name) => false,
         None => {
             let name = name.to_ascii_lowercase();
-            let looks = ["key", "pass", "secret", "token", "credential"];
+            let looks = ["key", "pas", "pwd", "secret", "token", "credential"];
             let looks = looks.iter().any(|word| name.contains(word)) && !name.ends_with("keyid");
             let all = table::engine_options().iter().chain(table::options());
             looks
