@@ -208,22 +208,6 @@ pub struct JobData {
 }
 
 impl JobData {
-    /// Merges what the engines of the jobs report.
-    fn merge_engines(&mut self, other: &JobData) {
-        if let Some(network) = &other.network {
-            self.network.get_or_insert_default().merge(network);
-        }
-        if let Some(flash) = &other.flash {
-            self.flash.get_or_insert_default().merge(flash);
-        }
-        if let Some(requests) = &other.requests {
-            self.requests.get_or_insert_default().merge(requests);
-        }
-        if let Some(faults) = &other.faults {
-            self.faults.get_or_insert_default().merge(faults);
-        }
-    }
-
     /// Merges another job of the same entry. Adds up counts; keeps the longest run time of each direction, the first
     /// error, name, description and number style; takes the other settings from `other`.
     pub fn merge(&mut self, other: &JobData) {

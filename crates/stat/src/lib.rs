@@ -27,6 +27,7 @@ pub mod finding;
 mod groups;
 pub mod histogram;
 pub mod hosts;
+mod engine_results;
 pub mod job;
 pub mod json;
 pub mod live;

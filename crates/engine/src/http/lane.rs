@@ -36,8 +36,14 @@ enum LaneStage {
 /// The body of a request, or room for the body of the answer: the buffer of a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LaneData {
-    pub(super) at: *mut u8,
-    pub(super) len: usize,
+    at: *mut u8,
+    len: usize,
+}
+
+impl LaneData {
+    pub(super) const fn new(at: *mut u8, len: usize) -> LaneData {
+        LaneData { at, len }
+    }
 }
 
 /// What the lane needs from its job.

@@ -410,10 +410,9 @@ impl Engine for Http {
         let now = self.clock.now();
         self.requests.begin(slot, op, now);
         self.started[index] = Some(now);
-        let data = LaneData { at: data, len: len as usize };
         let body: &[u8] = match op.kind {
             // SAFETY: the span lies in the slot's buffer, whose token this function has.
-            OpKind::Write => unsafe { std::slice::from_raw_parts(data.at, data.len) },
+            OpKind::Write => unsafe { std::slice::from_raw_parts(data, len as usize) },
             _ => &[],
         };
         let host = &self.servers[self.chosen[index]].named.host;
@@ -425,7 +424,7 @@ impl Engine for Http {
         let last = (op.offset + u64::from(op.len)).saturating_sub(1);
         let range = self.writer.is_range(op).then_some((op.offset, last));
         // SAFETY: the token of the slot is with the engine until the request has ended or its lane is closed.
-        unsafe { lane.begin(request::method(op), data, range) };
+        unsafe { lane.begin(request::method(op), LaneData::new(data, len as usize), range) };
         self.unsent.push(slot);
         Queued::Pending
     }

@@ -9,16 +9,18 @@ use super::failure::RequestFailure;
 use super::transport::Moved;
 use crate::EngineError;
 
-/// What all connections of a job share. This build has no TLS.
-pub(super) struct TlsClient(Infallible);
+pub(super) use self::{NoTlsClient as TlsClient, NoTlsStream as TlsStream};
 
-impl TlsClient {
+/// What all connections of a job share. This build has no TLS.
+pub(super) struct NoTlsClient(Infallible);
+
+impl NoTlsClient {
     /// `None`: the job uses no TLS.
     ///
     /// # Errors
     ///
     /// The job uses TLS.
-    pub(super) fn new(plan: &HttpPlan) -> Result<Option<TlsClient>, EngineError> {
+    pub(super) fn new(plan: &HttpPlan) -> Result<Option<NoTlsClient>, EngineError> {
         match plan.tls {
             HttpTls::Off => Ok(None),
             HttpTls::Insecure | HttpTls::Checked { .. } => {
@@ -28,15 +30,15 @@ impl TlsClient {
         }
     }
 
-    pub(super) fn wrap(&self, _: OwnedFd, _: &str) -> Result<Box<TlsStream>, RequestFailure> {
+    pub(super) fn wrap(&self, _: OwnedFd, _: &str) -> Result<Box<NoTlsStream>, RequestFailure> {
         match self.0 {}
     }
 }
 
 /// A connection with TLS. This build has none.
-pub(super) struct TlsStream(Infallible);
+pub(super) struct NoTlsStream(Infallible);
 
-impl TlsStream {
+impl NoTlsStream {
     pub(super) fn fd(&self) -> RawFd {
         match self.0 {}
     }

@@ -1,4 +1,4 @@
-//! A server in the test's process, which answers as it is told.
+//! A server in the process of the test, whose answers the test chooses.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
