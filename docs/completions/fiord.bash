@@ -642,6 +642,7 @@ _fiord() {
         --touch_objects=
         --rbd_encryption_format=
         --rbd_encryption_passphrase=
+        --endpoint_timeout=
         --volume=
         --brick=
         --initiator=

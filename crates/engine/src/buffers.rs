@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fiord_plan::model::Memory;
 use fiord_sys::host;
 use fiord_sys::memory::MemoryRegion;
 
@@ -141,6 +142,20 @@ impl Buffers {
     /// Leaks the memory. For a kernel that may still use it.
     pub(crate) fn leak(&self) {
         std::mem::forget(self.region.clone());
+    }
+
+    /// Gives all slots other memory, of the ordinary kind, and leaks the present one: a library may still write to it.
+    ///
+    /// # Errors
+    ///
+    /// The memory cannot be allocated.
+    pub(crate) fn replace_memory(&mut self) -> Result<(), EngineError> {
+        self.leak();
+        let region = MemoryRegion::new(&Memory::Malloc, self.region.len(), host::page_size())
+            .map_err(|error| EngineError::from_sys("I/O buffers", &error))?;
+        self.base = region.as_ptr();
+        self.region = Arc::new(region);
+        Ok(())
     }
 
     /// Whether a slot belongs to these buffers.

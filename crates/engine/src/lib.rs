@@ -43,6 +43,9 @@
 //! | what do engines do that do no I/O | `activity` |
 //! | how an engine in a library is called | `external` |
 //! | what a job does to raw flash | `flash` |
+//! | how engines use libraries that report completions on threads of their own | `callback` |
+//! | how objects and images of Ceph are accessed | `ceph` |
+//! | how files of GlusterFS are accessed | `gluster` |
 //! | how a library of the system is loaded | `library` |
 //! | how an engine learns that its job ends | `end` |
 //! | which requests to a server get no answer | `endpoint` |
@@ -55,6 +58,8 @@
 mod activity;
 mod address;
 mod buffers;
+mod callback;
+mod ceph;
 mod clock;
 mod config;
 mod dataless;
@@ -65,6 +70,7 @@ mod external;
 mod files;
 mod flags;
 mod flash;
+mod gluster;
 mod http;
 mod inbox;
 mod io_uring;
@@ -108,6 +114,7 @@ pub use config::EngineConfig;
 pub use end::EndSignal;
 pub use external::External;
 pub use flash::Mtd;
+pub use gluster::Gfapi;
 pub use http::Http;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
@@ -133,6 +140,13 @@ pub use sync::{
     Splice, SyncRw, Vsync,
 };
 pub use targets::Targets;
+
+/// The `rados` engine.
+pub type Rados = callback::Callbacks<ceph::RadosClient>;
+/// The `rbd` engine.
+pub type Rbd = callback::Callbacks<ceph::RbdClient>;
+/// The `gfapi_async` engine.
+pub type GfapiAsync = callback::Callbacks<gluster::GfapiClient>;
 
 pub use fiord_plan::{FileKind, IoAttributes, TrimRange, WriteCommand};
 

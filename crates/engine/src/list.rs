@@ -55,6 +55,10 @@ macro_rules! for_each_engine {
             Nfs => Nfs, BOXED, queues;
             Nbd => Nbd, BOXED, queues;
             Http => Http, BOXED, queues;
+            Rados => Rados, BOXED, queues;
+            Rbd => Rbd, BOXED, queues;
+            Gfapi => Gfapi, BOXED, calls;
+            GfapiAsync => GfapiAsync, BOXED, queues;
             External => External, BOXED, queues;
             Libpmem => Libpmem, BOXED, calls;
             DevDax => DevDax, BOXED, calls;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fiord_plan::{EndpointError, EndpointFacts, Endpoints, EnginePlan};
 
-use crate::{iscsi, libblkio, nbd, nfs};
+use crate::{ceph, gluster, iscsi, libblkio, nbd, nfs};
 
 /// Asks targets by means of the engines.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,10 @@ impl Endpoints for Targets {
             EnginePlan::Libiscsi(plan) => iscsi::ask(plan, address).map(Some),
             EnginePlan::Nfs(plan) => nfs::ask(plan, address).map(Some),
             EnginePlan::Nbd(plan) => nbd::ask(plan).map(Some),
+            EnginePlan::Rados(plan) => ceph::ask_rados(plan),
+            EnginePlan::Rbd(plan) => ceph::ask_rbd(plan),
+            EnginePlan::Gfapi(plan) => gluster::ask("gfapi", plan, address),
+            EnginePlan::GfapiAsync(plan) => gluster::ask("gfapi_async", plan, address),
             _ => Ok(None),
         }
     }

@@ -317,20 +317,21 @@ fn invalid_utf8_is_permitted_only_in_comments() {
 
 #[test]
 fn unsupported_options_are_errors() {
-    let file = "[global]\nerror_dump=0\n\n[j]\nioengine=rbd\nrbdname=x\nsteadystate=iops:1%\n";
+    let file = "[global]\nerror_dump=0\n\n[j]\nioengine=libhdfs\nnamenode=x\nsteadystate=iops:1%\n";
     let Ok(run) = invocation(&args(&["job.fio"]), &mut Memory::job(file)) else {
         panic!("options that are not built are still read")
     };
     let wrong = crate::unsupported(&run.jobs[0]);
     let all: Vec<&str> = wrong.iter().map(|d| &d.what[..]).collect();
-    assert!(all.contains(&"option rbdname is not supported yet (job j, line 6)"), "{all:?}");
-    let rbd = "ioengine rbd is not supported yet (job j, line 5)";
-    let rbd = wrong.iter().find(|diagnostic| diagnostic.what == rbd).expect("rbd is refused");
-    assert!(rbd.help[0].starts_with("it needs librbd (package `librbd1`)"), "{rbd:?}");
+    assert!(all.contains(&"option namenode is not supported yet (job j, line 6)"), "{all:?}");
+    let found = "ioengine libhdfs is not supported yet (job j, line 5)";
+    let found =
+        wrong.iter().find(|diagnostic| diagnostic.what == found).expect("libhdfs is refused");
+    assert!(found.help[0].starts_with("it needs libhdfs, a Java runtime"), "{found:?}");
     assert!(!all.iter().any(|w| w.contains("error_dump")), "its own default asks for nothing");
-    let run = command(&["--name=x", "--ioengine=rbd", "--rbdname=x"]);
+    let run = command(&["--name=x", "--ioengine=libhdfs", "--namenode=x"]);
     let wrong = crate::unsupported(&run.jobs[0]);
-    let here = "option rbdname is not supported yet (job x, command line)";
+    let here = "option namenode is not supported yet (job x, command line)";
     assert!(wrong.iter().any(|diagnostic| diagnostic.what == here), "{wrong:?}");
 }
 

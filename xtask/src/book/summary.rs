@@ -41,6 +41,7 @@ const CONTENTS: &[(&str, &str)] = &[
     ("Zoned devices", "zoned.md"),
     ("Suites", "suites.md"),
     ("Traces", "traces.md"),
+    ("Ceph and GlusterFS", "ceph-gluster.md"),
     ("Runs on many hosts", "hosts.md"),
     ("Internals", ""),
     ("How fiord works", "internals.md"),

@@ -12,7 +12,7 @@
 
 mod pool;
 mod queues;
-mod sleep;
+pub(crate) mod sleep;
 #[cfg(test)]
 mod tests;
 

@@ -60,7 +60,7 @@ fn take_one(counter: &AtomicU32) -> bool {
 /// Counts events, and wakes one thread when a number of them is reached.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(super) struct EventCount {
+pub(crate) struct EventCount {
     count: AtomicU64,
     /// Number of events that the sleeping thread waits for.
     goal: AtomicU64,
@@ -70,7 +70,7 @@ pub(super) struct EventCount {
 
 impl EventCount {
     /// Counts an event.
-    pub(super) fn add(&self) {
+    pub(crate) fn add(&self) {
         let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
         if self.sleeps.load(Ordering::SeqCst) == 1 && count >= self.goal.load(Ordering::SeqCst) {
             self.wake();
@@ -78,12 +78,12 @@ impl EventCount {
     }
 
     /// Number of events so far.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
 
     /// Wakes the thread that sleeps, if there is one.
-    pub(super) fn wake(&self) {
+    pub(crate) fn wake(&self) {
         if self.sleeps.swap(0, Ordering::SeqCst) == 1 {
             wake(&self.sleeps, 1);
         }
@@ -92,7 +92,7 @@ impl EventCount {
     /// Sleeps until `goal` events have been counted, another thread calls [`EventCount::wake`], `timeout` has passed
     /// or a signal arrives. Returns at once if `stop` is true after the thread was counted as sleeping. Only one thread
     /// may call this.
-    pub(super) fn sleep(&self, goal: u64, timeout: Option<Duration>, stop: impl Fn() -> bool) {
+    pub(crate) fn sleep(&self, goal: u64, timeout: Option<Duration>, stop: impl Fn() -> bool) {
         self.goal.store(goal, Ordering::SeqCst);
         self.sleeps.store(1, Ordering::SeqCst);
         if self.count() < goal && !stop() {

@@ -128,7 +128,7 @@ fn a_terminal_shows_notes_at_the_start() {
 const REFUSED: [&str; 9] = [
     "--name=a --rw=read",
     "--name=a --rw=read --ioengine=nosuch --size=4k",
-    "--name=a --rw=read --ioengine=rados --size=4k",
+    "--name=a --rw=read --ioengine=libhdfs --size=4k",
     "--name=a --rw=read --ioengine=null --size=4k --log_offset=1 --log_issue_time=1",
     "--name=a --rw=read --bs=1m --size=4k --filename=f",
     "--name=a --rw=read --zonemode=strided --size=4m --filename=f",

@@ -5,7 +5,7 @@ use crate::fiord::Place;
 #[test]
 fn what_is_not_supported_ends_before_anything_is_touched() {
     let Some(place) = Place::confined(&[]) else { return };
-    for option in ["--ioengine=rbd", "--ioengine=rados"] {
+    for option in ["--ioengine=libhdfs", "--ioengine=dfs"] {
         let ran = place.run(&format!("--name=a --rw=write --size=1m {option}"));
         assert_eq!(ran.status, Some(1), "{ran:?}");
         assert!(ran.err.contains("not supported yet") && ran.err.contains("job a"), "{}", ran.err);

@@ -116,6 +116,6 @@ mod tests {
             assert_eq!(rows, 1, "{}", engine.name);
         }
         assert!(page.contains("| `mmap` | mapped files and devices | 1 |"), "{page}");
-        assert!(page.contains("| `rbd` |") && page.contains("| librbd (package `librbd1`) and"));
+        assert!(page.contains("| `dfs` |") && page.contains("| libdfs and a DAOS cluster"));
     }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
-use fiord_job::option::table::remote::ENDPOINT_TIMEOUT;
+use fiord_job::option::table::ceph::POOL;
+use fiord_job::option::table::remote::{BRICK, ENDPOINT_TIMEOUT};
 use fiord_types::Nanos;
 
 use crate::machine::endpoints::EndpointError;
@@ -58,8 +59,12 @@ pub(super) fn ask(
 
 /// The option at which an error points that is about something else than the address
 /// ([`EndpointError::property`](crate::EndpointError)).
-fn property_option(job: Reading, _engine: &EnginePlan) -> &'static OptionDef {
-    paths::naming(job)
+fn property_option(job: Reading, engine: &EnginePlan) -> &'static OptionDef {
+    match engine {
+        EnginePlan::Rados(_) | EnginePlan::Rbd(_) => POOL.def(),
+        EnginePlan::Gfapi(_) | EnginePlan::GfapiAsync(_) => BRICK.def(),
+        _ => paths::naming(job),
+    }
 }
 
 /// The error about a target that does not answer, or refuses.

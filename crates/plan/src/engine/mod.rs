@@ -7,7 +7,7 @@
 //! | what does a raw flash permit? | `flash` |
 //! | what does a job do with names? | `names` |
 //! | how does a job drive an io_uring? | `ring` |
-//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `http`, `nbd`, `nfs`, `iscsi` |
+//! | which servers with storage does a job connect to? | `endpoint`, and a module for each engine: `http`, `nbd`, `nfs`, `iscsi`, `ceph`, `gfapi` |
 //! | which NVMe commands does a job send? | `nvme` |
 //! | which SCSI commands does a job send? | `scsi` |
 //! | which driver of libblkio does a job use, and which jobs share an instance? | `libblkio` |
@@ -18,10 +18,12 @@
 //! | which engine runs a job for xNVMe? | `xnvme` |
 
 pub(crate) mod activity;
+mod ceph;
 mod defrag;
 pub(crate) mod depth;
 mod endpoint;
 pub(crate) mod flash;
+mod gfapi;
 mod http;
 mod iscsi;
 pub(crate) mod libblkio;
@@ -104,6 +106,10 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job, messages))),
         "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job, messages))),
         "nfs" => EnginePlan::Nfs(Box::new(nfs::options(job, messages))),
+        "rados" => EnginePlan::Rados(Box::new(ceph::rados(job, messages))),
+        "rbd" => EnginePlan::Rbd(Box::new(ceph::rbd(job, messages))),
+        "gfapi" => EnginePlan::Gfapi(Box::new(gfapi::options(job, messages))),
+        "gfapi_async" => EnginePlan::GfapiAsync(Box::new(gfapi::options(job, messages))),
         "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
         "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
         "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
@@ -211,6 +217,13 @@ mod tests {
         ("libblkio", "--libblkio_path=/x"),
         ("nbd", "--uri=nbd://server"),
         ("nfs", "--nfs_url=nfs://server/export"),
+        ("rados", "--pool=bench"),
+        ("rbd", "--pool=bench"),
+        ("rbd", "--rbdname=image"),
+        ("gfapi", "--volume=bench"),
+        ("gfapi", "--brick=server"),
+        ("gfapi_async", "--volume=bench"),
+        ("gfapi_async", "--brick=server"),
     ];
 
     #[test]

@@ -16,8 +16,8 @@ use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
 use super::{
-    EndpointPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
-    PassthroughPlan, TreePlan,
+    EndpointPlan, GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan,
+    NfsPlan, PassthroughPlan, RadosPlan, RbdPlan, TreePlan,
 };
 
 /// The I/O engine of a job (`ioengine`) and its options.
@@ -103,6 +103,14 @@ pub enum EnginePlan {
     Nfs(Box<NfsPlan>),
     /// `http`: requests to a server of objects.
     Http(Box<HttpPlan>),
+    /// `rados`: objects of a Ceph cluster.
+    Rados(Box<RadosPlan>),
+    /// `rbd`: a block image of a Ceph cluster.
+    Rbd(Box<RbdPlan>),
+    /// `gfapi`: files of a GlusterFS volume, with one call at a time.
+    Gfapi(Box<GfapiPlan>),
+    /// `gfapi_async`: files of a GlusterFS volume.
+    GfapiAsync(Box<GfapiPlan>),
     /// `page_fault`: `memcpy` to and from anonymous memory.
     PageFault {
         /// `thp`: requests or forbids transparent huge pages. `None`: the kernel decides.
@@ -160,6 +168,10 @@ impl EnginePlan {
             EnginePlan::Libiscsi(_) => const { engine("libiscsi") },
             EnginePlan::Nfs(_) => const { engine("nfs") },
             EnginePlan::Http(_) => const { engine("http") },
+            EnginePlan::Rados(_) => const { engine("rados") },
+            EnginePlan::Rbd(_) => const { engine("rbd") },
+            EnginePlan::Gfapi(_) => const { engine("gfapi") },
+            EnginePlan::GfapiAsync(_) => const { engine("gfapi_async") },
             EnginePlan::PageFault { .. } => const { engine("page_fault") },
             EnginePlan::Libpmem(_) => const { engine("libpmem") },
             EnginePlan::DevDax(_) => const { engine("dev-dax") },
@@ -266,6 +278,9 @@ impl EnginePlan {
             EnginePlan::Nfs(plan) => Some(&plan.endpoint),
             EnginePlan::Libiscsi(plan) => Some(&plan.endpoint),
             EnginePlan::Http(plan) => Some(&plan.endpoint),
+            EnginePlan::Rados(plan) => Some(&plan.endpoint),
+            EnginePlan::Rbd(plan) => Some(&plan.endpoint),
+            EnginePlan::Gfapi(plan) | EnginePlan::GfapiAsync(plan) => Some(&plan.endpoint),
             _ => None,
         }
     }
@@ -294,6 +309,52 @@ impl EnginePlan {
         match self {
             EnginePlan::Http(plan) => Some(plan),
             _ => None,
+        }
+    }
+
+    /// The options of `rados`, if this is it.
+    #[must_use]
+    pub fn rados(&self) -> Option<&RadosPlan> {
+        match self {
+            EnginePlan::Rados(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The options of `rbd`, if this is it.
+    #[must_use]
+    pub fn rbd(&self) -> Option<&RbdPlan> {
+        match self {
+            EnginePlan::Rbd(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The options of `gfapi` or `gfapi_async`, if this is one of them.
+    #[must_use]
+    pub fn gfapi(&self) -> Option<&GfapiPlan> {
+        match self {
+            EnginePlan::Gfapi(plan) | EnginePlan::GfapiAsync(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// With `--readonly`, a job creates no objects and lays out no files on a server.
+    pub(crate) fn change_nothing_before_the_run(&mut self) {
+        match self {
+            EnginePlan::Rados(plan) => plan.touch = false,
+            EnginePlan::Gfapi(plan) | EnginePlan::GfapiAsync(plan) => plan.lays_out = false,
+            _ => {}
+        }
+    }
+
+    /// Whether the job polls for answers of a server and does not sleep (`busy_poll`).
+    #[must_use]
+    pub fn polls_endpoint(&self) -> bool {
+        match self {
+            EnginePlan::Rados(plan) => plan.ceph.busy_poll,
+            EnginePlan::Rbd(plan) => plan.ceph.busy_poll,
+            _ => false,
         }
     }
 

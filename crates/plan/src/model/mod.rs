@@ -5,10 +5,12 @@
 //! a field name the option it comes from; `docs/reference.md` explains the options.
 
 mod attributes;
+mod ceph;
 mod content;
 mod distribution;
 mod endpoint;
 mod engine;
+mod gfapi;
 mod http;
 mod iscsi;
 mod job;
@@ -34,10 +36,12 @@ mod verify;
 mod zones;
 
 pub use attributes::*;
+pub use ceph::*;
 pub use content::*;
 pub use distribution::*;
 pub use endpoint::*;
 pub use engine::*;
+pub use gfapi::*;
 pub use http::*;
 pub use iscsi::*;
 pub use job::*;

@@ -1,6 +1,7 @@
 //! Tests of `resolve` on an imaginary machine.
 
 mod arbitrary;
+mod ceph;
 mod contents;
 mod distribution;
 mod fields;

@@ -2,6 +2,8 @@
 //! engine has a module that starts its servers.
 
 mod body;
+mod ceph;
+mod gluster;
 mod http;
 mod iscsi;
 mod nbd;
@@ -56,6 +58,18 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// The values of variables that `cargo xtask servers` sets. `None`, with a message: it does not run this test.
+pub(crate) fn external<const N: usize>(names: [&str; N], servers: &str) -> Option<[String; N]> {
+    let values = names.map(|name| std::env::var(name).ok());
+    if values.iter().any(Option::is_none) {
+        eprintln!(
+            "skipped: `cargo xtask servers --only {servers}` starts the servers and runs this test"
+        );
+        return None;
+    }
+    Some(values.map(Option::unwrap_or_default))
 }
 
 /// A port of the loopback interface that nothing listened on a moment ago.

@@ -20,13 +20,11 @@ options! {
 
     /// The name of the GlusterFS volume.
     pub const VOLUME: Opt<Option<String>> = option("volume", TEXT, "volume=bench")
-        .of(GLUSTER)
-        .later();
+        .of(GLUSTER);
 
     /// The GlusterFS server that provides the volume.
     pub const BRICK: Opt<Option<String>> = option("brick", TEXT, "brick=gluster1")
-        .of(GLUSTER)
-        .later();
+        .of(GLUSTER);
 
     /// The name by which iSCSI targets know this client. `filename` names logical units:
     /// `iscsi\\://HOST\\:PORT/TARGET/LUN`, with a backslash before each colon. The port is 3260 unless the URL names one.

@@ -1,0 +1,197 @@
+//! The interface of librados and librbd: numbers, structures and functions.
+//!
+//! The layouts are facts of the binary interface of Ceph, which its headers `rados/librados.h` and `rbd/librbd.h`
+//! publish. The libraries stay loaded until the process ends, because they leave threads and destructors behind.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use crate::EngineError;
+use crate::library::SystemLibrary;
+
+/// A handle of a library: a cluster, a pool, an image, a completion or a list of operations.
+pub(super) type Handle = *mut c_void;
+
+/// A function that a library calls when a request has ended.
+pub(super) type Callback = unsafe extern "C" fn(Handle, *mut c_void);
+
+type Text = *const c_char;
+type Bytes = *mut u8;
+
+/// `LIBRADOS_CREATE_EXCLUSIVE`: an object that exists is an error.
+pub(super) const CREATE_EXCLUSIVE: c_int = 1;
+
+/// `RBD_ENCRYPTION_FORMAT_LUKS1` and `_LUKS2`.
+pub(super) const LUKS1: c_int = 0;
+pub(super) const LUKS2: c_int = 1;
+
+/// `rbd_encryption_luks1_format_options_t` and `rbd_encryption_luks2_format_options_t`.
+#[repr(C)]
+pub(super) struct LuksOptions {
+    /// `RBD_ENCRYPTION_ALGORITHM_…`. Not used to open an image.
+    pub algorithm: c_int,
+    pub passphrase: Text,
+    pub passphrase_size: usize,
+}
+
+/// `rbd_image_info_t`, its beginning, with room for the rest.
+#[repr(C)]
+pub(super) struct ImageInfo {
+    pub size: u64,
+    pub object_size: u64,
+    rest: [u64; 24],
+}
+
+impl ImageInfo {
+    pub(super) const EMPTY: ImageInfo = ImageInfo { size: 0, object_size: 0, rest: [0; 24] };
+}
+
+/// Declares a structure of functions and how it is loaded.
+macro_rules! functions {
+    ($(#[$doc:meta])* $type:ident {
+        $($name:ident($($argument:ty),*) -> $result:ty;)*
+    }) => {
+        $(#[$doc])*
+        pub(super) struct $type {
+            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            _library: SystemLibrary,
+        }
+
+        impl $type {
+            fn of(library: SystemLibrary) -> Result<Self, EngineError> {
+                Ok(Self {
+                    // SAFETY: the headers of Ceph declare the functions with these types, and the value stays in a
+                    // static variable together with the library.
+                    $($name: unsafe { library.function(stringify!($name)) }?,)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    /// The functions of librados.
+    RadosFunctions {
+        rados_create(*mut Handle, Text) -> c_int;
+        rados_create2(*mut Handle, Text, Text, u64) -> c_int;
+        rados_conf_read_file(Handle, Text) -> c_int;
+        rados_conf_set(Handle, Text, Text) -> c_int;
+        rados_connect(Handle) -> c_int;
+        rados_shutdown(Handle) -> ();
+        rados_ioctx_create(Handle, Text, *mut Handle) -> c_int;
+        rados_ioctx_destroy(Handle) -> ();
+        rados_aio_create_completion(*mut c_void, Option<Callback>, Option<Callback>, *mut Handle) -> c_int;
+        rados_aio_get_return_value(Handle) -> c_int;
+        rados_aio_release(Handle) -> ();
+        rados_aio_read(Handle, Text, Handle, Bytes, usize, u64) -> c_int;
+        rados_aio_write(Handle, Text, Handle, Bytes, usize, u64) -> c_int;
+        rados_aio_flush_async(Handle, Handle) -> c_int;
+        rados_aio_write_op_operate(Handle, Handle, Handle, Text, *const i64, c_int) -> c_int;
+        rados_create_write_op() -> Handle;
+        rados_release_write_op(Handle) -> ();
+        rados_write_op_create(Handle, c_int, Text) -> ();
+        rados_write_op_zero(Handle, u64, u64) -> ();
+        rados_write_op_operate(Handle, Handle, Text, *const i64, c_int) -> c_int;
+        rados_stat(Handle, Text, *mut u64, *mut i64) -> c_int;
+    }
+}
+
+functions! {
+    /// The functions of librbd.
+    RbdFunctions {
+        rbd_open(Handle, Text, *mut Handle, Text) -> c_int;
+        rbd_open_read_only(Handle, Text, *mut Handle, Text) -> c_int;
+        rbd_close(Handle) -> c_int;
+        rbd_stat(Handle, *mut ImageInfo, usize) -> c_int;
+        rbd_aio_create_completion(*mut c_void, Callback, *mut Handle) -> c_int;
+        rbd_aio_get_return_value(Handle) -> isize;
+        rbd_aio_release(Handle) -> ();
+        rbd_aio_read(Handle, u64, usize, Bytes, Handle) -> c_int;
+        rbd_aio_write(Handle, u64, usize, Bytes, Handle) -> c_int;
+        rbd_aio_discard(Handle, u64, u64, Handle) -> c_int;
+        rbd_aio_flush(Handle, Handle) -> c_int;
+    }
+}
+
+/// `rbd_encryption_load`, which librbd has since version 16.2 and not in every build.
+pub(super) type LoadEncryption = unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_int;
+
+/// The functions of librados. `engine`: the name of the engine, for messages.
+///
+/// # Errors
+///
+/// The library is not installed, or lacks a function.
+pub(super) fn rados(engine: &'static str) -> Result<&'static RadosFunctions, EngineError> {
+    static LOADED: OnceLock<RadosFunctions> = OnceLock::new();
+    loaded(&LOADED, || {
+        RadosFunctions::of(SystemLibrary::load(engine, "librados.so.2", "librados2")?)
+    })
+}
+
+/// The functions of librbd.
+///
+/// # Errors
+///
+/// The library is not installed, or lacks a function.
+pub(super) fn rbd() -> Result<&'static RbdFunctions, EngineError> {
+    static LOADED: OnceLock<RbdFunctions> = OnceLock::new();
+    loaded(&LOADED, || RbdFunctions::of(SystemLibrary::load("rbd", "librbd.so.1", "librbd1")?))
+}
+
+/// The function of librbd that opens encrypted images.
+///
+/// # Errors
+///
+/// This version of the library does not have it.
+pub(super) fn load_encryption() -> Result<LoadEncryption, EngineError> {
+    let library = SystemLibrary::load("rbd", "librbd.so.1", "librbd1")?;
+    // SAFETY: `librbd.h` declares the function with this type. The library stays loaded.
+    let function = unsafe { library.function("rbd_encryption_load") };
+    std::mem::forget(library);
+    function
+}
+
+fn loaded<T>(
+    known: &'static OnceLock<T>,
+    load: impl FnOnce() -> Result<T, EngineError>,
+) -> Result<&'static T, EngineError> {
+    match known.get() {
+        Some(functions) => Ok(functions),
+        None => {
+            let functions = load()?;
+            Ok(known.get_or_init(|| functions))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// The numbers are those of the headers of Ceph 16.2 on a machine with 64-bit pointers.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn the_layouts_are_those_of_the_headers() {
+        assert_eq!((size_of::<LuksOptions>(), offset_of!(LuksOptions, passphrase)), (24, 8));
+        // `size`, `obj_size`, `num_objs`, `order`, a name of 24 bytes, `parent_pool`, a name of 96 bytes.
+        const { assert!(size_of::<ImageInfo>() >= 8 * 3 + 4 + 24 + 4 + 8 + 96) };
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri loads no libraries")]
+    fn the_libraries_have_all_functions_where_they_are_installed() {
+        if !crate::library::CAN_LOAD {
+            return;
+        }
+        for error in [rados("rados").err(), rbd().err()].into_iter().flatten() {
+            let text = error.to_string();
+            assert!(
+                text.contains("cannot be loaded") && text.contains("To fix: install"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The interface of libgfapi: functions.
+//!
+//! The header `glusterfs/api/glfs.h` publishes them. Their present form is that of version 6 of GlusterFS. The library
+//! stays loaded until the process ends, because it leaves threads behind.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use crate::EngineError;
+use crate::library::SystemLibrary;
+
+/// A volume or an open file.
+pub(super) type Handle = *mut c_void;
+
+/// A function that the library calls when a request has ended: file, result, attributes before and after, argument.
+pub(super) type Callback =
+    unsafe extern "C" fn(Handle, isize, *mut c_void, *mut c_void, *mut c_void);
+
+type Text = *const c_char;
+type Bytes = *mut u8;
+/// Attributes of a file that the library returns if the pointer is not null.
+type Attributes = *mut c_void;
+
+/// Declares a structure of functions and how it is loaded.
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
+        /// The functions of libgfapi.
+        pub(super) struct GlusterFunctions {
+            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            _library: SystemLibrary,
+        }
+
+        impl GlusterFunctions {
+            fn of(library: SystemLibrary) -> Result<Self, EngineError> {
+                // Version 6 brought this function together with the types that are declared here.
+                // SAFETY: the function is not called.
+                unsafe { library.function::<unsafe extern "C" fn()>("glfs_copy_file_range") }?;
+                Ok(GlusterFunctions {
+                    // SAFETY: the header declares the functions with these types, and the value stays in a static
+                    // variable together with the library.
+                    $($name: unsafe { library.function(stringify!($name)) }?,)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    glfs_new(Text) -> Handle;
+    glfs_set_volfile_server(Handle, Text, Text, c_int) -> c_int;
+    glfs_init(Handle) -> c_int;
+    glfs_fini(Handle) -> c_int;
+    glfs_open(Handle, Text, c_int) -> Handle;
+    glfs_creat(Handle, Text, c_int, u32) -> Handle;
+    glfs_close(Handle) -> c_int;
+    glfs_stat(Handle, Text, *mut libc::stat) -> c_int;
+    glfs_pread(Handle, Bytes, usize, i64, c_int, Attributes) -> isize;
+    glfs_pwrite(Handle, Bytes, usize, i64, c_int, Attributes, Attributes) -> isize;
+    glfs_fsync(Handle, Attributes, Attributes) -> c_int;
+    glfs_fdatasync(Handle, Attributes, Attributes) -> c_int;
+    glfs_discard(Handle, i64, usize) -> c_int;
+    glfs_pread_async(Handle, Bytes, usize, i64, c_int, Callback, *mut c_void) -> c_int;
+    glfs_pwrite_async(Handle, Bytes, c_int, i64, c_int, Callback, *mut c_void) -> c_int;
+    glfs_fsync_async(Handle, Callback, *mut c_void) -> c_int;
+    glfs_fdatasync_async(Handle, Callback, *mut c_void) -> c_int;
+    glfs_discard_async(Handle, i64, usize, Callback, *mut c_void) -> c_int;
+}
+
+/// The functions of libgfapi. `engine`: the name of the engine, for messages.
+///
+/// # Errors
+///
+/// The library is not installed, or lacks a function.
+pub(super) fn gluster(engine: &'static str) -> Result<&'static GlusterFunctions, EngineError> {
+    static LOADED: OnceLock<GlusterFunctions> = OnceLock::new();
+    match LOADED.get() {
+        Some(functions) => Ok(functions),
+        None => {
+            let library = SystemLibrary::load(engine, "libgfapi.so.0", "libgfapi0")?;
+            let functions = GlusterFunctions::of(library)?;
+            Ok(LOADED.get_or_init(|| functions))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The options of `rados` and `rbd`.
+
+use std::fmt;
+
+use super::EndpointPlan;
+
+/// A cluster of Ceph, a client of it, and a pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CephPlan {
+    /// `clustername`. `None`: that of librados.
+    pub cluster: Option<String>,
+    /// `clientname`: with `client.` if `cluster` is named. `None`: that of librados, `admin`.
+    pub client: Option<String>,
+    /// `pool`.
+    pub pool: String,
+    /// `conf`: the configuration file. `None`: librados searches it.
+    pub conf: Option<String>,
+    /// The engine has the option `conf`.
+    pub has_conf_option: bool,
+    /// `busy_poll`: polls for completions and does not sleep.
+    pub busy_poll: bool,
+}
+
+impl CephPlan {
+    /// The client, for messages: `client.admin`.
+    #[must_use]
+    pub fn user(&self) -> String {
+        let name = self.client.as_deref().unwrap_or("admin");
+        match name.contains('.') {
+            true => name.to_owned(),
+            false => format!("client.{name}"),
+        }
+    }
+}
+
+/// The options of a job with `ioengine=rados`. The addresses are the names of objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RadosPlan {
+    /// Where the job connects to.
+    pub endpoint: EndpointPlan,
+    /// The pool.
+    pub ceph: CephPlan,
+    /// `touch_objects`: creates the objects that do not exist.
+    pub touch: bool,
+}
+
+/// The options of a job with `ioengine=rbd`. The address is the name of the image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RbdPlan {
+    /// Where the job connects to.
+    pub endpoint: EndpointPlan,
+    /// The pool.
+    pub ceph: CephPlan,
+    /// `rbdname`.
+    pub image: String,
+    /// How the image is encrypted. `None`: it is not.
+    pub encryption: Option<RbdEncryption>,
+}
+
+/// How a block image is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RbdEncryption {
+    /// `rbd_encryption_format`.
+    pub format: EncryptionFormat,
+    /// `rbd_encryption_passphrase`.
+    pub passphrase: Passphrase,
+}
+
+/// The format of an encrypted block image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EncryptionFormat {
+    /// LUKS version 1.
+    Luks1,
+    /// LUKS version 2.
+    Luks2,
+}
+
+/// A passphrase, which no message shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Passphrase(String);
+
+impl Passphrase {
+    /// Keeps a passphrase.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        Passphrase(text)
+    }
+
+    /// The text, for the library that needs it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passphrase(…)")
+    }
+}

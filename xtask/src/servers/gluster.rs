@@ -1,0 +1,43 @@
+//! GlusterFS: a server with a volume that has one brick.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{Variables, call, serve, wait_until};
+
+/// The address of the server, which GlusterFS refuses to be 127.0.0.1.
+const SERVER: &str = "127.0.0.2";
+
+/// The volume for the tests.
+const VOLUME: &str = "bench";
+
+/// Starts the servers. Their state lies in directories of the system, in whose place are empty ones.
+pub(super) fn start(directory: &Path) -> Result<Variables> {
+    for path in ["/run", "/var/lib/glusterd", "/var/log/glusterfs"] {
+        std::fs::create_dir_all(path)?;
+        call("mount", &["-t", "tmpfs", "none", path])?;
+    }
+    std::fs::create_dir_all("/run/gluster")?;
+    let path = |name: &str| directory.join(name).display().to_string();
+    let (log, pid) = (path("glusterd.log"), path("glusterd.pid"));
+    let out = directory.join("glusterd.out");
+    serve("glusterd", &["-N", "-l", &log, "--pid-file", &pid], &out)?;
+    let gluster = |args: &[&str]| call("gluster", &[&["--mode=script"], args].concat());
+    wait_until("glusterd", || gluster(&["volume", "list"]).is_ok())?;
+    std::fs::create_dir(directory.join("brick"))?;
+    let brick = path("brick/data");
+    gluster(&["volume", "create", VOLUME, &format!("{SERVER}:{brick}"), "force"])?;
+    gluster(&["volume", "start", VOLUME])?;
+    let online = |text: String| text.lines().any(|l| l.trim() == "Online              : Y");
+    wait_until("the brick", || gluster(&["volume", "status", VOLUME, "detail"]).is_ok_and(online))?;
+    let server = gluster(&["volume", "status", VOLUME])?;
+    let process = server.lines().find(|line| line.starts_with("Brick"));
+    let process = process.and_then(|line| line.split_whitespace().last()).unwrap_or_default();
+    Ok(vec![
+        ("FIORD_TEST_GLUSTER_SERVER", SERVER.into()),
+        ("FIORD_TEST_GLUSTER_VOLUME", VOLUME.into()),
+        ("FIORD_TEST_GLUSTER_BRICK", brick),
+        ("FIORD_TEST_GLUSTER_PROCESS", process.into()),
+    ])
+}
