@@ -191,7 +191,7 @@ impl<C: Client> Callbacks<C> {
         Ok(())
     }
 
-    /// Gives up if requests are overdue, or if the job was told to stop. Returns whether it did.
+    /// Gives up if requests are overdue, or if the job must stop. Returns whether it did.
     fn check_patience(&mut self, now: u64, done: &mut Completions) -> Result<bool, EngineError> {
         let stop = self.requests.must_give_up(self.end.is_stopped(), now);
         let margin = if C::REPORTS_TIMEOUTS { MARGIN } else { 0 };
@@ -308,7 +308,7 @@ impl<C: Client> Engine for Callbacks<C> {
     }
 
     fn close(&mut self) -> Result<(), EngineError> {
-        // A job that was told to stop does not wait for answers, and is no failure.
+        // A job that must stop does not wait for answers, and is no failure.
         let stopped = self.end.is_stopped();
         self.drain();
         let unanswered = self.requests.in_flight() > 0;
