@@ -206,6 +206,12 @@ impl Place {
         &text[start..end]
     }
 
+    /// The text at this place without the secrets in it, for reports and messages.
+    #[must_use]
+    pub fn shown_text(&self) -> String {
+        Masked::source(self.text(), self.text().starts_with('-')).text
+    }
+
     fn window(&self) -> Window {
         let text = &self.source.text;
         let start = floor_boundary(text, self.span.start);

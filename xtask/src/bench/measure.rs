@@ -180,7 +180,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
             "NFS" => command.args(server(place.servers.nfs(&place.dir))?),
             "ISCSI" => command.args(server(place.servers.iscsi(&place.dir))?),
             "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
-            "NBD" => command.arg(format!("--uri={}", nbd_uri(place)?)),
+            "NBD" => command.args(server(place.servers.nbd(&place.dir))?),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),
             "PEER" => command.args([
@@ -218,10 +218,6 @@ fn server(options: Result<&[String]>) -> Result<&[String]> {
 
 fn loop_device(place: &mut Place) -> Result<PathBuf> {
     place.loop_device().map_err(|e| NotHere(format!("{e:#}")).into())
-}
-
-fn nbd_uri(place: &mut Place) -> Result<String> {
-    place.nbd_uri().map_err(|e| NotHere(format!("{e:#}")).into())
 }
 
 /// Limits the job by run time.

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
@@ -21,8 +20,6 @@ pub(super) struct Place {
     device: Option<PathBuf>,
     /// The servers of rows whose engines connect to one.
     pub servers: Servers,
-    /// The server of network block devices.
-    nbd: Option<Child>,
 }
 
 impl Place {
@@ -33,7 +30,7 @@ impl Place {
             std::env::temp_dir().join(format!("fiord-bench-{}", std::process::id()))
         });
         std::fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
-        let place = Place { dir, made, device: None, servers: Servers::default(), nbd: None };
+        let place = Place { dir, made, device: None, servers: Servers::default() };
         write_file(&place.file())?;
         Ok(place)
     }
@@ -88,29 +85,6 @@ impl Place {
         self.dir.join("journal.dat")
     }
 
-    fn nbd_socket(&self) -> PathBuf {
-        self.dir.join("nbd.sock")
-    }
-
-    /// Returns the URI of an NBD export of [`FILE_BYTES`] in memory; the first call starts nbdkit.
-    pub(super) fn nbd_uri(&mut self) -> Result<String> {
-        let socket = self.nbd_socket();
-        let uri = format!("nbd+unix:///?socket={}", socket.display());
-        if self.nbd.is_some() {
-            return Ok(uri);
-        }
-        let mut command = Command::new("nbdkit");
-        command.args(["--foreground", "--unix"]).arg(&socket);
-        command.arg("memory").arg(format!("{FILE_BYTES}"));
-        self.nbd = Some(command.spawn().context("nbdkit cannot be run")?);
-        let until = Instant::now() + Duration::from_secs(30);
-        while !socket.exists() {
-            ensure!(Instant::now() < until, "nbdkit does not listen");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Ok(uri)
-    }
-
     fn backing(&self) -> PathBuf {
         self.dir.join("loop.dat")
     }
@@ -158,13 +132,8 @@ impl Drop for Place {
         if let Some(device) = &self.device {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }
-        if let Some(server) = &mut self.nbd {
-            let _ = server.kill();
-            let _ = server.wait();
-        }
         for file in [
             self.file(),
-            self.nbd_socket(),
             self.sealed(),
             self.layout(),
             self.journal(),

@@ -449,9 +449,8 @@ const ROWS: &[Row] = &[
     // Few systems permit 40,000 open files.
     on_names!("creating files", "filecreate", "--openfiles=1000", AtLeast(1.2)),
     on_names!("creating directories", "dircreate", "--create_fsync=0", AtLeast(1.2)),
-    // The kernel needs most of the time of a removal, and fio little of its own.
-    on_names!("removing files", "filedelete", "--create_fsync=0", AtLeast(1.0)),
-    on_names!("removing directories", "dirdelete", "--create_fsync=0", AtLeast(1.0)),
+    on_names!("removing files", "filedelete", "--create_fsync=0", AtLeast(1.2)),
+    on_names!("removing directories", "dirdelete", "--create_fsync=0", AtLeast(1.2)),
     Row {
         name: "laying out and reading 100,000 files of 4 KiB",
         what: ManyFiles,

@@ -14,6 +14,7 @@ use super::place::FILE_BYTES;
 pub(super) struct Servers {
     nfs: Option<Server>,
     iscsi: Option<Server>,
+    nbd: Option<Server>,
 }
 
 /// A server and the options of a job on it.
@@ -52,11 +53,19 @@ impl Servers {
         }
         Ok(self.iscsi.as_ref().map_or(&[], |server| &server.options))
     }
+
+    /// The options of a job on an NBD export of [`FILE_BYTES`] in memory.
+    pub(super) fn nbd(&mut self, dir: &Path) -> Result<&[String]> {
+        if self.nbd.is_none() {
+            self.nbd = Some(nbdkit(dir)?);
+        }
+        Ok(self.nbd.as_ref().map_or(&[], |server| &server.options))
+    }
 }
 
 /// Removes the files of the servers.
 pub(super) fn remove_files(dir: &Path) {
-    for name in ["unit", "nfs.conf", "nfs.log", "nfs.pid"] {
+    for name in ["unit", "nfs.conf", "nfs.log", "nfs.pid", "nbd.sock"] {
         let _ = std::fs::remove_file(dir.join(name));
     }
     let _ = std::fs::remove_dir_all(dir.join("export"));
@@ -64,11 +73,16 @@ pub(super) fn remove_files(dir: &Path) {
 
 /// Starts a server and waits until it listens on a port.
 fn start(command: &mut Command, port: u16) -> Result<Child> {
+    start_until(command, || TcpStream::connect(("127.0.0.1", port)).is_ok())
+}
+
+/// Starts a server and waits until it is ready.
+fn start_until(command: &mut Command, ready: impl Fn() -> bool) -> Result<Child> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut process = command.spawn().with_context(|| format!("{name} cannot be run"))?;
     let end = Instant::now() + Duration::from_secs(30);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+    while !ready() {
         let ended = process.try_wait()?;
         ensure!(ended.is_none(), "{name} ended: {command:?}");
         if Instant::now() > end {
@@ -110,6 +124,16 @@ fn ganesha(dir: &Path) -> Result<Server> {
         "--filename=bench.dat".to_owned(),
     ];
     Ok(Server { process, options: options.into() })
+}
+
+fn nbdkit(dir: &Path) -> Result<Server> {
+    let socket = dir.join("nbd.sock");
+    let mut command = Command::new("nbdkit");
+    command.args(["--foreground", "--unix"]).arg(&socket);
+    command.arg("memory").arg(FILE_BYTES.to_string());
+    let process = start_until(&mut command, || socket.exists())?;
+    let options = vec![format!("--uri=nbd+unix:///?socket={}", socket.display())];
+    Ok(Server { process, options })
 }
 
 fn tgt(dir: &Path) -> Result<Server> {

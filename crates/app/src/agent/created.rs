@@ -52,8 +52,7 @@ impl CreatedFiles {
     /// Removes them. A file that cannot be removed stays without a message, because the coordinator is gone.
     pub(super) fn remove(&self) {
         for path in &self.trees {
-            // It does not follow links.
-            let _ = std::fs::remove_dir_all(path);
+            let _ = FileGuard::target().remove_tree(path);
         }
         for (path, guard) in &self.files {
             if guard.remove(path).is_err() {

@@ -37,8 +37,9 @@ fn builder(check: &Check, note: &Diagnostic) -> FindingBuilder {
 /// Quotes a place in a job file: `a.fio, line 4: iodepth=32`.
 fn quoted(place: &Place) -> String {
     let file = &place.source.name;
-    let mut text: String = place.text().chars().take(QUOTED).collect();
-    if text.len() < place.text().len() {
+    let whole = place.shown_text();
+    let mut text: String = whole.chars().take(QUOTED).collect();
+    if text.len() < whole.len() {
         text.push('…');
     }
     match file.as_str() {

@@ -61,7 +61,7 @@ impl Image {
     fn decrypt(&self, plan: &RbdPlan) -> Result<(), EngineError> {
         let Some(encryption) = &plan.encryption else { return Ok(()) };
         let load = load_encryption()?;
-        let passphrase = encryption.passphrase.reveal();
+        let passphrase = encryption.passphrase.expose();
         let mut options = LuksOptions {
             algorithm: 0,
             passphrase: passphrase.as_ptr().cast(),

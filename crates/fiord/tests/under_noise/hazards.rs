@@ -9,9 +9,10 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 29] = [
+const ELSEWHERE: [(&str, &str); 31] = [
     ("clock-error", "unit tests on reports of several hosts"),
     ("clock-source", "unit tests on simulated machines"),
+    ("connection-per-request", "`servers::http` in `run`, unit tests on reports"),
     ("dentry-cache", "`findings::metadata` in `run`: here, other programs read from the disk"),
     ("device-errors", "`finding-errors` of `cargo xtask vm`"),
     ("empty-zones", "`zoned` in `run`"),
@@ -35,6 +36,7 @@ const ELSEWHERE: [(&str, &str); 29] = [
     ("replay-late", "`replay` in `run`"),
     ("run-warning", "`streams` in `run`"),
     ("scheduler", "`finding-queue` of `cargo xtask vm`"),
+    ("server-throttling", "`servers::http` in `run`, unit tests on reports"),
     ("shared-target", "unit tests on reports of several hosts"),
     ("start-skew", "unit tests on reports of several hosts"),
     ("thermal-throttle", "unit tests on simulated machines"),

@@ -8,9 +8,10 @@ use fiord_job::option::table::ceph::{
     RBD_ENCRYPTION_PASSPHRASE, RBDNAME, TOUCH_OBJECTS,
 };
 use fiord_job::option::table::{IOENGINE, UNLINK, UNLINK_EACH_LOOP};
+use fiord_types::Secret;
 
 use super::endpoint;
-use crate::model::{CephPlan, EncryptionFormat, Passphrase, RadosPlan, RbdEncryption, RbdPlan};
+use crate::model::{CephPlan, EncryptionFormat, RadosPlan, RbdEncryption, RbdPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -106,5 +107,5 @@ fn encryption(job: Reading, messages: &mut Messages) -> Option<RbdEncryption> {
         messages.push(job.error(RBD_ENCRYPTION_FORMAT, what).help(help));
         return None;
     };
-    Some(RbdEncryption { format, passphrase: Passphrase::new(passphrase) })
+    Some(RbdEncryption { format, passphrase: Secret::new(passphrase) })
 }

@@ -1,6 +1,6 @@
 //! The options of `rados` and `rbd`.
 
-use std::fmt;
+use fiord_types::Secret;
 
 use super::EndpointPlan;
 
@@ -63,7 +63,7 @@ pub struct RbdEncryption {
     /// `rbd_encryption_format`.
     pub format: EncryptionFormat,
     /// `rbd_encryption_passphrase`.
-    pub passphrase: Passphrase,
+    pub passphrase: Secret,
 }
 
 /// The format of an encrypted block image.
@@ -73,28 +73,4 @@ pub enum EncryptionFormat {
     Luks1,
     /// LUKS version 2.
     Luks2,
-}
-
-/// A passphrase, which no message shows.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Passphrase(String);
-
-impl Passphrase {
-    /// Keeps a passphrase.
-    #[must_use]
-    pub fn new(text: String) -> Self {
-        Passphrase(text)
-    }
-
-    /// The text, for the library that needs it.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Passphrase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Passphrase(…)")
-    }
 }

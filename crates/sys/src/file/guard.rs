@@ -172,6 +172,23 @@ impl FileGuard {
         }
     }
 
+    /// Removes a directory with everything in it. Symbolic links in it are removed, not followed. Returns whether it existed.
+    ///
+    /// # Errors
+    /// `EPERM` if it lies in a system directory; otherwise those of `unlink(2)` and `rmdir(2)`.
+    pub fn remove_tree(self, path: &Path) -> Result<bool> {
+        let place = match DirectoryEntry::of("rmdir", path) {
+            Err(error) if error.errno == Errno::ENOENT => return Ok(false),
+            other => other?,
+        };
+        self.permit(&place.directory, parent(path), path)?;
+        match std::fs::remove_dir_all(path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::from_io("rmdir", &error).at(path)),
+        }
+    }
+
     /// Checks that names may be created and removed in a directory, for a caller that then does so itself.
     ///
     /// # Errors

@@ -48,5 +48,6 @@ options! {
     pub const RBD_ENCRYPTION_PASSPHRASE: Opt<Option<String>> =
         option("rbd_encryption_passphrase", TEXT, "rbd_encryption_passphrase=secret")
             .of(&["rbd"])
+            .secret()
             .since("3.42");
 }
