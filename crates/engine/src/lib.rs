@@ -54,6 +54,7 @@
 //! | where the data buffers are | `buffers` |
 //! | who may use a slot and its buffer | `slot` |
 //! | how trims and syncs are issued | `dataless` |
+//! | what a device said about a command that failed | `device_status` |
 
 mod activity;
 mod address;
@@ -63,6 +64,7 @@ mod ceph;
 mod clock;
 mod config;
 mod dataless;
+mod device_status;
 mod end;
 mod endpoint;
 mod error;
@@ -111,6 +113,7 @@ pub use activity::{Cpuio, CycleEngine, Exec};
 pub use buffers::Buffers;
 pub use clock::MachineClock;
 pub use config::EngineConfig;
+pub use device_status::DeviceStatus;
 pub use end::EndSignal;
 pub use external::External;
 pub use flash::Mtd;
@@ -287,52 +290,6 @@ impl Outcome {
     const SCSI: i64 = 2;
     /// Type of [`Outcome::ENDED`].
     const END: i64 = 3;
-}
-
-/// Status that a device reported for a command that it did not carry out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DeviceStatus {
-    /// NVMe status.
-    Nvme(Status),
-    /// SCSI sense data.
-    Scsi(Sense),
-}
-
-impl DeviceStatus {
-    /// Whether the failure concerns only the blocks of this command, so that I/O to other blocks
-    /// may succeed.
-    #[must_use]
-    pub const fn is_about_these_blocks(self) -> bool {
-        match self {
-            DeviceStatus::Nvme(status) => status.is_about_these_blocks(),
-            DeviceStatus::Scsi(sense) => sense.is_about_these_blocks(),
-        }
-    }
-    /// Whether the device has no space left.
-    #[must_use]
-    pub const fn is_full(self) -> bool {
-        match self {
-            DeviceStatus::Nvme(status) => status.is_full(),
-            DeviceStatus::Scsi(sense) => sense.is_full(),
-        }
-    }
-    /// A likely cause, if one is known for this status; otherwise an empty string.
-    #[must_use]
-    pub fn advice(self) -> &'static str {
-        match self {
-            DeviceStatus::Nvme(status) => status.advice(),
-            DeviceStatus::Scsi(sense) => sense.advice(),
-        }
-    }
-}
-
-impl std::fmt::Display for DeviceStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            DeviceStatus::Nvme(status) => status.fmt(f),
-            DeviceStatus::Scsi(sense) => sense.fmt(f),
-        }
-    }
 }
 
 /// Answer of [`Engine::queue`].

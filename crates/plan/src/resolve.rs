@@ -327,11 +327,7 @@ impl Resolver<'_> {
 
     fn common<'j>(&mut self, job: Reading<'j>, place: Section<'j>) -> Common<'j> {
         let Self { options, survey, messages, .. } = self;
-        let mut engine = engine::engine(job, messages);
-        if options.readonly {
-            engine.change_nothing_before_the_run();
-        }
-        engine::library_exists(job, &engine, survey, messages);
+        let engine = engine::of_run(job, options.readonly, survey, messages);
         let traces = replay::traces(job, place.instances, survey, options.readonly, messages);
         let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);

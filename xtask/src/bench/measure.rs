@@ -180,6 +180,7 @@ fn common(command: &mut Command, job: Job, place: &mut Place, how: MeasureOption
             "NFS" => command.args(server(place.servers.nfs(&place.dir))?),
             "ISCSI" => command.args(server(place.servers.iscsi(&place.dir))?),
             "TRACE" => command.arg(format!("--read_iolog={}", place.trace(how.seconds)?.display())),
+            "HTTP" => command.args(server(place.servers.http(&place.dir))?),
             "NBD" => command.args(server(place.servers.nbd(&place.dir))?),
             "LOOP" => command.arg(format!("--filename={}", loop_device(place)?.display())),
             "SECOND_CPU" => command.arg(format!("--verify_async_cpus={}", next_cpu(how.cpu)?)),

@@ -332,11 +332,12 @@ mod tests {
         let anywhere = |engine: &&EngineDef| {
             !engine.access.needs_device() && !engine.virtual_time && engine.runs_as.is_empty()
         };
-        // A program, a library and a file system with extents are not the same everywhere. A stream may need a device.
+        // A program, a library and a file system with extents are not the same everywhere. A stream may need a device, and a
+        // vendor's library a cluster.
         let special = |engine: &&EngineDef| {
             engine.runs_programs
                 || engine.directions == SupportedDirections::Writes
-                || engine.access == EngineAccess::Stream && !engine.needs.is_empty()
+                || engine.access.is_remote() && !engine.needs.is_empty()
         };
         let engines = table::engines().iter().filter(supported).filter(anywhere);
         for engine in engines.filter(|engine| !special(engine)) {

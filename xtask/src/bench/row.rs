@@ -21,6 +21,7 @@ pub(super) struct Row {
 /// | `SEALED` | such a file that the program itself writes before with the job's `verify` |
 /// | `NFS`, `ISCSI` | engine and target on a server that the benchmark starts (needs root) |
 /// | `LOOP` | a loop device over such a file (needs root) |
+/// | `HTTP` | objects on a WebDAV server that the benchmark starts |
 /// | `NBD` | an NBD export of 256 MiB in the memory of nbdkit |
 /// | `TRACE` | a trace to replay |
 /// | `TWO_CPUS` | one CPU per job |

@@ -15,6 +15,7 @@ pub(super) struct Servers {
     nfs: Option<Server>,
     iscsi: Option<Server>,
     nbd: Option<Server>,
+    http: Option<Server>,
 }
 
 /// A server and the options of a job on it.
@@ -54,6 +55,14 @@ impl Servers {
         Ok(self.iscsi.as_ref().map_or(&[], |server| &server.options))
     }
 
+    /// The options of a job on a WebDAV server.
+    pub(super) fn http(&mut self, dir: &Path) -> Result<&[String]> {
+        if self.http.is_none() {
+            self.http = Some(nginx(dir)?);
+        }
+        Ok(self.http.as_ref().map_or(&[], |server| &server.options))
+    }
+
     /// The options of a job on an NBD export of [`FILE_BYTES`] in memory.
     pub(super) fn nbd(&mut self, dir: &Path) -> Result<&[String]> {
         if self.nbd.is_none() {
@@ -65,10 +74,12 @@ impl Servers {
 
 /// Removes the files of the servers.
 pub(super) fn remove_files(dir: &Path) {
-    for name in ["unit", "nfs.conf", "nfs.log", "nfs.pid", "nbd.sock"] {
+    for name in ["unit", "nfs.conf", "nfs.log", "nfs.pid", "nbd.sock", "nginx.conf", "nginx.log", "nginx.pid"] {
         let _ = std::fs::remove_file(dir.join(name));
     }
-    let _ = std::fs::remove_dir_all(dir.join("export"));
+    for name in ["export", "objects"] {
+        let _ = std::fs::remove_dir_all(dir.join(name));
+    }
 }
 
 /// Starts a server and waits until it listens on a port.
@@ -124,6 +135,25 @@ fn ganesha(dir: &Path) -> Result<Server> {
         "--filename=bench.dat".to_owned(),
     ];
     Ok(Server { process, options: options.into() })
+}
+
+fn nginx(dir: &Path) -> Result<Server> {
+    let port = free_port()?;
+    std::fs::create_dir_all(dir.join("objects"))?;
+    let configuration = format!(
+        "daemon off; master_process off; pid nginx.pid; error_log nginx.log; events {{}}\n\
+         http {{ access_log off; client_body_temp_path objects/t1; proxy_temp_path objects/t2; \
+         fastcgi_temp_path objects/t3; uwsgi_temp_path objects/t4; scgi_temp_path objects/t5;\n\
+         server {{ listen 127.0.0.1:{port}; root objects; client_max_body_size 0; keepalive_requests 1000000;\n\
+         location / {{ dav_methods PUT DELETE; create_full_put_path on; }} }} }}\n"
+    );
+    std::fs::write(dir.join("nginx.conf"), configuration)?;
+    let mut command = Command::new("nginx");
+    command.arg("-p").arg(dir).arg("-c").arg(dir.join("nginx.conf"));
+    command.arg("-e").arg(dir.join("nginx.log"));
+    let process = start(&mut command, port)?;
+    let options = vec![format!("--http_host=127.0.0.1:{port}"), "--filename=/bench/x".to_owned()];
+    Ok(Server { process, options })
 }
 
 fn nbdkit(dir: &Path) -> Result<Server> {

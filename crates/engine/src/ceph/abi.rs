@@ -10,10 +10,10 @@ use crate::EngineError;
 use crate::library::SystemLibrary;
 
 /// A handle of a library: a cluster, a pool, an image, a completion or a list of operations.
-pub(super) type Handle = *mut c_void;
+pub(super) type CephHandle = *mut c_void;
 
 /// A function that a library calls when a request has ended.
-pub(super) type Callback = unsafe extern "C" fn(Handle, *mut c_void);
+pub(super) type CephCallback = unsafe extern "C" fn(CephHandle, *mut c_void);
 
 type Text = *const c_char;
 type Bytes = *mut u8;
@@ -29,21 +29,33 @@ pub(super) const LUKS2: c_int = 1;
 #[repr(C)]
 pub(super) struct LuksOptions {
     /// `RBD_ENCRYPTION_ALGORITHM_…`. Not used to open an image.
-    pub algorithm: c_int,
-    pub passphrase: Text,
-    pub passphrase_size: usize,
+    algorithm: c_int,
+    passphrase: Text,
+    passphrase_size: usize,
+}
+
+impl LuksOptions {
+    /// Options that open an image. They point to the passphrase, which must outlive them.
+    pub(super) fn to_open(passphrase: &str) -> Self {
+        let size = passphrase.len();
+        LuksOptions { algorithm: 0, passphrase: passphrase.as_ptr().cast(), passphrase_size: size }
+    }
 }
 
 /// `rbd_image_info_t`, its beginning, with room for the rest.
 #[repr(C)]
 pub(super) struct ImageInfo {
-    pub size: u64,
-    pub object_size: u64,
-    rest: [u64; 24],
+    size: u64,
+    rest: [u64; 25],
 }
 
 impl ImageInfo {
-    pub(super) const EMPTY: ImageInfo = ImageInfo { size: 0, object_size: 0, rest: [0; 24] };
+    pub(super) const EMPTY: ImageInfo = ImageInfo { size: 0, rest: [0; 25] };
+
+    /// The size of the image, in bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
 }
 
 /// Declares a structure of functions and how it is loaded.
@@ -73,49 +85,49 @@ macro_rules! functions {
 functions! {
     /// The functions of librados.
     RadosFunctions {
-        rados_create(*mut Handle, Text) -> c_int;
-        rados_create2(*mut Handle, Text, Text, u64) -> c_int;
-        rados_conf_read_file(Handle, Text) -> c_int;
-        rados_conf_set(Handle, Text, Text) -> c_int;
-        rados_connect(Handle) -> c_int;
-        rados_shutdown(Handle) -> ();
-        rados_ioctx_create(Handle, Text, *mut Handle) -> c_int;
-        rados_ioctx_destroy(Handle) -> ();
-        rados_aio_create_completion(*mut c_void, Option<Callback>, Option<Callback>, *mut Handle) -> c_int;
-        rados_aio_get_return_value(Handle) -> c_int;
-        rados_aio_release(Handle) -> ();
-        rados_aio_read(Handle, Text, Handle, Bytes, usize, u64) -> c_int;
-        rados_aio_write(Handle, Text, Handle, Bytes, usize, u64) -> c_int;
-        rados_aio_flush_async(Handle, Handle) -> c_int;
-        rados_aio_write_op_operate(Handle, Handle, Handle, Text, *const i64, c_int) -> c_int;
-        rados_create_write_op() -> Handle;
-        rados_release_write_op(Handle) -> ();
-        rados_write_op_create(Handle, c_int, Text) -> ();
-        rados_write_op_zero(Handle, u64, u64) -> ();
-        rados_write_op_operate(Handle, Handle, Text, *const i64, c_int) -> c_int;
-        rados_stat(Handle, Text, *mut u64, *mut i64) -> c_int;
+        rados_create(*mut CephHandle, Text) -> c_int;
+        rados_create2(*mut CephHandle, Text, Text, u64) -> c_int;
+        rados_conf_read_file(CephHandle, Text) -> c_int;
+        rados_conf_set(CephHandle, Text, Text) -> c_int;
+        rados_connect(CephHandle) -> c_int;
+        rados_shutdown(CephHandle) -> ();
+        rados_ioctx_create(CephHandle, Text, *mut CephHandle) -> c_int;
+        rados_ioctx_destroy(CephHandle) -> ();
+        rados_aio_create_completion(*mut c_void, Option<CephCallback>, Option<CephCallback>, *mut CephHandle) -> c_int;
+        rados_aio_get_return_value(CephHandle) -> c_int;
+        rados_aio_release(CephHandle) -> ();
+        rados_aio_read(CephHandle, Text, CephHandle, Bytes, usize, u64) -> c_int;
+        rados_aio_write(CephHandle, Text, CephHandle, Bytes, usize, u64) -> c_int;
+        rados_aio_flush_async(CephHandle, CephHandle) -> c_int;
+        rados_aio_write_op_operate(CephHandle, CephHandle, CephHandle, Text, *const i64, c_int) -> c_int;
+        rados_create_write_op() -> CephHandle;
+        rados_release_write_op(CephHandle) -> ();
+        rados_write_op_create(CephHandle, c_int, Text) -> ();
+        rados_write_op_zero(CephHandle, u64, u64) -> ();
+        rados_write_op_operate(CephHandle, CephHandle, Text, *const i64, c_int) -> c_int;
+        rados_stat(CephHandle, Text, *mut u64, *mut i64) -> c_int;
     }
 }
 
 functions! {
     /// The functions of librbd.
     RbdFunctions {
-        rbd_open(Handle, Text, *mut Handle, Text) -> c_int;
-        rbd_open_read_only(Handle, Text, *mut Handle, Text) -> c_int;
-        rbd_close(Handle) -> c_int;
-        rbd_stat(Handle, *mut ImageInfo, usize) -> c_int;
-        rbd_aio_create_completion(*mut c_void, Callback, *mut Handle) -> c_int;
-        rbd_aio_get_return_value(Handle) -> isize;
-        rbd_aio_release(Handle) -> ();
-        rbd_aio_read(Handle, u64, usize, Bytes, Handle) -> c_int;
-        rbd_aio_write(Handle, u64, usize, Bytes, Handle) -> c_int;
-        rbd_aio_discard(Handle, u64, u64, Handle) -> c_int;
-        rbd_aio_flush(Handle, Handle) -> c_int;
+        rbd_open(CephHandle, Text, *mut CephHandle, Text) -> c_int;
+        rbd_open_read_only(CephHandle, Text, *mut CephHandle, Text) -> c_int;
+        rbd_close(CephHandle) -> c_int;
+        rbd_stat(CephHandle, *mut ImageInfo, usize) -> c_int;
+        rbd_aio_create_completion(*mut c_void, CephCallback, *mut CephHandle) -> c_int;
+        rbd_aio_get_return_value(CephHandle) -> isize;
+        rbd_aio_release(CephHandle) -> ();
+        rbd_aio_read(CephHandle, u64, usize, Bytes, CephHandle) -> c_int;
+        rbd_aio_write(CephHandle, u64, usize, Bytes, CephHandle) -> c_int;
+        rbd_aio_discard(CephHandle, u64, u64, CephHandle) -> c_int;
+        rbd_aio_flush(CephHandle, CephHandle) -> c_int;
     }
 }
 
 /// `rbd_encryption_load`, which librbd has since version 16.2 and not in every build.
-pub(super) type LoadEncryption = unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_int;
+pub(super) type LoadEncryption = unsafe extern "C" fn(CephHandle, c_int, *mut c_void, usize) -> c_int;
 
 /// The functions of librados. `engine`: the name of the engine, for messages.
 ///

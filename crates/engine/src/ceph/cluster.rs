@@ -6,20 +6,20 @@ use std::ptr;
 use fiord_plan::model::CephPlan;
 use fiord_types::{Errno, Nanos};
 
-use super::abi::{Handle, RadosFunctions, rados};
+use super::abi::{CephHandle, RadosFunctions, rados};
 use crate::EngineError;
 use crate::endpoint::shown;
 
 /// A pool of a cluster to which this value holds a connection. Each job has its own, with threads of librados.
-pub(super) struct Pool {
+pub(super) struct CephPool {
     pub(super) functions: &'static RadosFunctions,
-    cluster: Handle,
+    cluster: CephHandle,
     /// The handle for requests to the pool; null if there is none yet.
-    pub(super) io: Handle,
+    pub(super) io: CephHandle,
 }
 
 // SAFETY: librados permits calls with a handle from any thread.
-unsafe impl Send for Pool {}
+unsafe impl Send for CephPool {}
 
 /// Converts the return value of a function of Ceph: a negative errno, or a number.
 pub(super) fn checked(ret: c_int) -> Result<u32, Errno> {
@@ -33,7 +33,7 @@ pub(super) fn text(value: &str) -> Result<CString, EngineError> {
     })
 }
 
-impl Pool {
+impl CephPool {
     /// Connects to the cluster and opens the pool. Waits at most as long as the plan says.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Pool {
         timeout: Nanos,
     ) -> Result<Self, EngineError> {
         let functions = rados(engine)?;
-        let mut pool = Pool { functions, cluster: ptr::null_mut(), io: ptr::null_mut() };
+        let mut pool = CephPool { functions, cluster: ptr::null_mut(), io: ptr::null_mut() };
         pool.create(engine, plan)?;
         pool.configure(engine, plan, timeout)?;
         // SAFETY: the handle was created, and is not connected.
@@ -132,7 +132,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for CephPool {
     fn drop(&mut self) {
         // SAFETY: the handles were created, no request is in flight, and they are not used again.
         unsafe {

@@ -8,9 +8,9 @@ use fiord_plan::model::RadosPlan;
 use fiord_plan::{EndpointError, EndpointFacts};
 use fiord_types::{Errno, FileIndex};
 
-use super::abi::{CREATE_EXCLUSIVE, Handle, rados};
+use super::abi::{CREATE_EXCLUSIVE, CephHandle, rados};
 use super::about_the_server;
-use super::cluster::{Pool, checked, text};
+use super::cluster::{CephPool, checked, text};
 use crate::callback::connecting::patiently;
 use crate::callback::{Client, Ticket};
 use crate::{Attachment, EndSignal, EngineConfig, EngineError, Op, OpKind, Outcome};
@@ -23,12 +23,12 @@ pub struct RadosClient {
     plan: RadosPlan,
     /// The name of the object that each file is.
     objects: Vec<CString>,
-    pool: Option<Pool>,
+    pool: Option<CephPool>,
     end: EndSignal,
 }
 
 /// Creates the objects that do not exist.
-fn touch(pool: &Pool, objects: &[CString], end: &EndSignal) -> Result<(), EngineError> {
+fn touch(pool: &CephPool, objects: &[CString], end: &EndSignal) -> Result<(), EngineError> {
     for object in objects {
         if end.is_stopped() {
             break;
@@ -49,7 +49,7 @@ fn touch(pool: &Pool, objects: &[CString], end: &EndSignal) -> Result<(), Engine
 }
 
 /// Creates an object if it does not exist.
-fn create(pool: &Pool, object: &CString) -> Result<(), Errno> {
+fn create(pool: &CephPool, object: &CString) -> Result<(), Errno> {
     let functions = pool.functions;
     let (mut size, mut time) = (0, 0);
     // SAFETY: the pool is open, the name ends with NUL, and the results have room for the numbers.
@@ -78,7 +78,7 @@ fn create(pool: &Pool, object: &CString) -> Result<(), Errno> {
 }
 
 /// Called by the library when a request has ended.
-unsafe extern "C" fn ended(completion: Handle, argument: *mut c_void) {
+unsafe extern "C" fn ended(completion: CephHandle, argument: *mut c_void) {
     let Ok(functions) = rados(NAME) else { return };
     // SAFETY: the library calls this once for each completion, which is not used again.
     let result = unsafe {
@@ -109,7 +109,7 @@ impl Client for RadosClient {
         let (plan, objects, end) = (self.plan.clone(), self.objects.clone(), self.end.clone());
         let timeout = plan.endpoint.timeout;
         self.pool = patiently(NAME, timeout, &self.end, move || {
-            let pool = Pool::open(NAME, &plan.ceph, timeout)?;
+            let pool = CephPool::open(NAME, &plan.ceph, timeout)?;
             if plan.touch {
                 touch(&pool, &objects, &end)?;
             }
@@ -125,7 +125,7 @@ impl Client for RadosClient {
     fn detach(&mut self, _file: FileIndex, _abandoned: bool) {}
 
     unsafe fn start(&mut self, op: &Op, data: *mut u8, ticket: Ticket) -> Result<(), Errno> {
-        let Some(Pool { functions, io, .. }) = self.pool else { return Err(Errno::ENOTCONN) };
+        let Some(CephPool { functions, io, .. }) = self.pool else { return Err(Errno::ENOTCONN) };
         let object = self.objects.get(op.file.get()).ok_or(Errno::EBADF)?.as_ptr();
         let mut completion = ptr::null_mut();
         let (offset, len) = (op.offset, op.len as usize);
@@ -227,7 +227,7 @@ pub(crate) fn ask(plan: &RadosPlan) -> Result<Option<EndpointFacts>, EndpointErr
     if asked.as_ref() != Some(plan) {
         let (ceph, timeout) = (plan.ceph.clone(), plan.endpoint.timeout);
         patiently(NAME, timeout, &EndSignal::default(), move || {
-            Pool::open(NAME, &ceph, timeout).map(drop).map_err(about_the_server)
+            CephPool::open(NAME, &ceph, timeout).map(drop).map_err(about_the_server)
         })?;
         *asked = Some(plan.clone());
     }

@@ -8,10 +8,10 @@ use fiord_plan::{EndpointError, EndpointFacts};
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::abi::{
-    Handle, ImageInfo, LUKS1, LUKS2, LuksOptions, RbdFunctions, load_encryption, rbd,
+    CephHandle, ImageInfo, LUKS1, LUKS2, LuksOptions, RbdFunctions, load_encryption, rbd,
 };
 use super::about_the_server;
-use super::cluster::{Pool, checked, text};
+use super::cluster::{CephPool, checked, text};
 use crate::callback::connecting::patiently;
 use crate::callback::{Client, Ticket};
 use crate::{Attachment, EndSignal, EngineConfig, EngineError, Op, OpKind};
@@ -30,8 +30,8 @@ pub struct RbdClient {
 /// An open image. The image is closed before the connection ends.
 struct Image {
     functions: &'static RbdFunctions,
-    handle: Handle,
-    pool: Option<Pool>,
+    handle: CephHandle,
+    pool: Option<CephPool>,
 }
 
 // SAFETY: librbd permits calls with a handle from any thread.
@@ -39,12 +39,12 @@ unsafe impl Send for Image {}
 
 impl Image {
     /// Connects to the pool of a plan.
-    fn pool(plan: &RbdPlan) -> Result<Pool, EngineError> {
-        Pool::open(NAME, &plan.ceph, plan.endpoint.timeout)
+    fn pool(plan: &RbdPlan) -> Result<CephPool, EngineError> {
+        CephPool::open(NAME, &plan.ceph, plan.endpoint.timeout)
     }
 
     /// Opens the image of a plan.
-    fn open(pool: Pool, plan: &RbdPlan, read_only: bool) -> Result<Self, EngineError> {
+    fn open(pool: CephPool, plan: &RbdPlan, read_only: bool) -> Result<Self, EngineError> {
         let functions = rbd()?;
         let name = text(&plan.image)?;
         let mut handle = ptr::null_mut();
@@ -62,11 +62,7 @@ impl Image {
         let Some(encryption) = &plan.encryption else { return Ok(()) };
         let load = load_encryption()?;
         let passphrase = encryption.passphrase.expose();
-        let mut options = LuksOptions {
-            algorithm: 0,
-            passphrase: passphrase.as_ptr().cast(),
-            passphrase_size: passphrase.len(),
-        };
+        let mut options = LuksOptions::to_open(passphrase);
         let format = match encryption.format {
             EncryptionFormat::Luks1 => LUKS1,
             EncryptionFormat::Luks2 => LUKS2,
@@ -102,7 +98,7 @@ impl Image {
                 format!("ioengine={NAME}: cannot read the size of `{}`: {errno}", plan.image);
             EngineError { what, help: None, errno: Some(errno) }
         })?;
-        Ok(info.size)
+        Ok(info.size())
     }
 
     /// Leaves everything as it is, because the library may still report requests.
@@ -143,7 +139,7 @@ fn cannot_open(plan: &RbdPlan, errno: Errno) -> EngineError {
 }
 
 /// Called by the library when a request has ended.
-unsafe extern "C" fn ended(completion: Handle, argument: *mut c_void) {
+unsafe extern "C" fn ended(completion: CephHandle, argument: *mut c_void) {
     let Ok(functions) = rbd() else { return };
     // SAFETY: the library calls this once for each completion, which is not used again.
     let result = unsafe {

@@ -10,11 +10,11 @@ use crate::EngineError;
 use crate::library::SystemLibrary;
 
 /// A volume or an open file.
-pub(super) type Handle = *mut c_void;
+pub(super) type GlfsHandle = *mut c_void;
 
 /// A function that the library calls when a request has ended: file, result, attributes before and after, argument.
-pub(super) type Callback =
-    unsafe extern "C" fn(Handle, isize, *mut c_void, *mut c_void, *mut c_void);
+pub(super) type GlfsCallback =
+    unsafe extern "C" fn(GlfsHandle, isize, *mut c_void, *mut c_void, *mut c_void);
 
 type Text = *const c_char;
 type Bytes = *mut u8;
@@ -47,24 +47,24 @@ macro_rules! functions {
 }
 
 functions! {
-    glfs_new(Text) -> Handle;
-    glfs_set_volfile_server(Handle, Text, Text, c_int) -> c_int;
-    glfs_init(Handle) -> c_int;
-    glfs_fini(Handle) -> c_int;
-    glfs_open(Handle, Text, c_int) -> Handle;
-    glfs_creat(Handle, Text, c_int, u32) -> Handle;
-    glfs_close(Handle) -> c_int;
-    glfs_stat(Handle, Text, *mut libc::stat) -> c_int;
-    glfs_pread(Handle, Bytes, usize, i64, c_int, Attributes) -> isize;
-    glfs_pwrite(Handle, Bytes, usize, i64, c_int, Attributes, Attributes) -> isize;
-    glfs_fsync(Handle, Attributes, Attributes) -> c_int;
-    glfs_fdatasync(Handle, Attributes, Attributes) -> c_int;
-    glfs_discard(Handle, i64, usize) -> c_int;
-    glfs_pread_async(Handle, Bytes, usize, i64, c_int, Callback, *mut c_void) -> c_int;
-    glfs_pwrite_async(Handle, Bytes, c_int, i64, c_int, Callback, *mut c_void) -> c_int;
-    glfs_fsync_async(Handle, Callback, *mut c_void) -> c_int;
-    glfs_fdatasync_async(Handle, Callback, *mut c_void) -> c_int;
-    glfs_discard_async(Handle, i64, usize, Callback, *mut c_void) -> c_int;
+    glfs_new(Text) -> GlfsHandle;
+    glfs_set_volfile_server(GlfsHandle, Text, Text, c_int) -> c_int;
+    glfs_init(GlfsHandle) -> c_int;
+    glfs_fini(GlfsHandle) -> c_int;
+    glfs_open(GlfsHandle, Text, c_int) -> GlfsHandle;
+    glfs_creat(GlfsHandle, Text, c_int, u32) -> GlfsHandle;
+    glfs_close(GlfsHandle) -> c_int;
+    glfs_stat(GlfsHandle, Text, *mut libc::stat) -> c_int;
+    glfs_pread(GlfsHandle, Bytes, usize, i64, c_int, Attributes) -> isize;
+    glfs_pwrite(GlfsHandle, Bytes, usize, i64, c_int, Attributes, Attributes) -> isize;
+    glfs_fsync(GlfsHandle, Attributes, Attributes) -> c_int;
+    glfs_fdatasync(GlfsHandle, Attributes, Attributes) -> c_int;
+    glfs_discard(GlfsHandle, i64, usize) -> c_int;
+    glfs_pread_async(GlfsHandle, Bytes, usize, i64, c_int, GlfsCallback, *mut c_void) -> c_int;
+    glfs_pwrite_async(GlfsHandle, Bytes, c_int, i64, c_int, GlfsCallback, *mut c_void) -> c_int;
+    glfs_fsync_async(GlfsHandle, GlfsCallback, *mut c_void) -> c_int;
+    glfs_fdatasync_async(GlfsHandle, GlfsCallback, *mut c_void) -> c_int;
+    glfs_discard_async(GlfsHandle, i64, usize, GlfsCallback, *mut c_void) -> c_int;
 }
 
 /// The functions of libgfapi. `engine`: the name of the engine, for messages.

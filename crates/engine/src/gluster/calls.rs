@@ -4,7 +4,7 @@ use std::ptr;
 
 use fiord_types::{Errno, FileIndex};
 
-use super::volume::Session;
+use super::volume::GlfsSession;
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::Requests;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 
 /// The `gfapi` engine.
 pub struct Gfapi {
-    session: Session,
+    session: GlfsSession,
     buffers: Buffers,
     requests: Requests,
     clock: MachineClock,
@@ -28,7 +28,7 @@ impl Gfapi {
     /// The library is missing, or the buffer cannot be allocated.
     pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         Ok(Gfapi {
-            session: Session::new("gfapi", config)?,
+            session: GlfsSession::new("gfapi", config)?,
             buffers: Buffers::new(config)?,
             requests: Requests::new(config),
             clock: config.clock,

@@ -5,20 +5,20 @@ use std::ptr;
 
 use fiord_types::{Errno, FileIndex};
 
-use super::abi::Handle;
-use super::volume::Session;
+use super::abi::GlfsHandle;
+use super::volume::GlfsSession;
 use crate::callback::{Client, Ticket};
 use crate::{Attachment, EngineConfig, EngineError, Op, OpKind};
 
 /// Requests to the files of a volume.
 #[derive(Debug)]
 pub struct GfapiClient {
-    session: Session,
+    session: GlfsSession,
 }
 
 /// Called by the library when a request has ended.
 unsafe extern "C" fn ended(
-    _file: Handle,
+    _file: GlfsHandle,
     result: isize,
     _before: *mut c_void,
     _after: *mut c_void,
@@ -33,7 +33,7 @@ impl Client for GfapiClient {
     const REPORTS_TIMEOUTS: bool = false;
 
     fn new(config: &EngineConfig) -> Result<Self, EngineError> {
-        Ok(GfapiClient { session: Session::new("gfapi_async", config)? })
+        Ok(GfapiClient { session: GlfsSession::new("gfapi_async", config)? })
     }
 
     fn connect(&mut self) -> Result<(), EngineError> {

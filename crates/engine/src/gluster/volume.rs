@@ -9,7 +9,7 @@ use std::thread;
 use fiord_plan::model::GfapiPlan;
 use fiord_types::Errno;
 
-use super::abi::{GlusterFunctions, Handle, gluster};
+use super::abi::{GlusterFunctions, GlfsHandle, gluster};
 use crate::callback::connecting::patiently;
 use crate::{Attachment, EndSignal, EngineConfig, EngineError};
 
@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 20;
 /// A volume that this value is connected to. Each job has its own connection, with threads of libgfapi.
 pub(super) struct Volume {
     pub(super) functions: &'static GlusterFunctions,
-    handle: Handle,
+    handle: GlfsHandle,
 }
 
 // SAFETY: libgfapi permits calls with a handle from any thread.
@@ -135,7 +135,7 @@ impl Volume {
 /// An open file.
 pub(super) struct OpenFile {
     functions: &'static GlusterFunctions,
-    pub(super) handle: Handle,
+    pub(super) handle: GlfsHandle,
 }
 
 // SAFETY: libgfapi permits calls with a handle from any thread.
@@ -181,13 +181,13 @@ impl Drop for OpenFile {
 }
 
 /// The connection of a job, and its open files. The files are closed before the connection ends.
-pub(super) struct Session {
+pub(super) struct GlfsSession {
     engine: &'static str,
     plan: GfapiPlan,
     /// The path of each file on the volume.
     paths: Vec<CString>,
     /// The open files, by index; the handle of others is null.
-    pub(super) files: Vec<Handle>,
+    pub(super) files: Vec<GlfsHandle>,
     open: Vec<Option<OpenFile>>,
     /// The files that were attached before the connection.
     early: Vec<(usize, Attachment)>,
@@ -198,15 +198,15 @@ pub(super) struct Session {
 }
 
 // SAFETY: the handles are those of `open`.
-unsafe impl Send for Session {}
+unsafe impl Send for GlfsSession {}
 
-impl Session {
+impl GlfsSession {
     pub(super) fn new(engine: &'static str, config: &EngineConfig) -> Result<Self, EngineError> {
         let plan = config.engine.gfapi().cloned().ok_or_else(EngineError::other_engine)?;
         gluster(engine)?;
         let paths = config.addresses.iter().map(|path| text(&path.to_string_lossy()));
         let count = config.files as usize;
-        Ok(Session {
+        Ok(GlfsSession {
             engine,
             plan,
             paths: paths.collect::<Result<_, _>>()?,
@@ -328,15 +328,15 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for GlfsSession {
     fn drop(&mut self) {
         self.close(false);
     }
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for GlfsSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("plan", &self.plan).finish_non_exhaustive()
+        f.debug_struct("GlfsSession").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 

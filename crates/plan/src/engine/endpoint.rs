@@ -60,10 +60,12 @@ pub(super) fn ask(
 /// The option at which an error points that is about something else than the address
 /// ([`EndpointError::property`](crate::EndpointError)).
 fn property_option(job: Reading, engine: &EnginePlan) -> &'static OptionDef {
-    match engine {
-        EnginePlan::Rados(_) | EnginePlan::Rbd(_) => POOL.def(),
-        EnginePlan::Gfapi(_) | EnginePlan::GfapiAsync(_) => BRICK.def(),
-        _ => paths::naming(job),
+    if engine.rados().is_some() || engine.rbd().is_some() {
+        POOL.def()
+    } else if engine.gfapi().is_some() {
+        BRICK.def()
+    } else {
+        paths::naming(job)
     }
 }
 

@@ -53,6 +53,21 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::filename::Naming;
 
+/// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`).
+pub(crate) fn of_run(
+    job: Reading,
+    readonly: bool,
+    survey: &mut Survey,
+    messages: &mut Messages,
+) -> EnginePlan {
+    let mut engine = engine(job, messages);
+    if readonly {
+        engine.change_nothing_before_the_run();
+    }
+    library_exists(job, &engine, survey, messages);
+    engine
+}
+
 /// The engine of a job.
 pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
     let word = job.get(IOENGINE);
@@ -102,6 +117,19 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
             Some(plan) => EnginePlan::Libblkio(Box::new(plan)),
             None => EnginePlan::Null,
         },
+        "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
+        "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
+        "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
+        "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
+        "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
+        _ if job.spec.engine().access.name_call().is_some() => names::names(job, messages),
+        _ => on_server(job, messages),
+    }
+}
+
+/// The engine of a job that connects to a server with storage.
+fn on_server(job: Reading, messages: &mut Messages) -> EnginePlan {
+    match job.get(IOENGINE) {
         "http" => EnginePlan::Http(Box::new(http::options(job, messages))),
         "nbd" => EnginePlan::Nbd(Box::new(nbd::options(job, messages))),
         "libiscsi" => EnginePlan::Libiscsi(Box::new(iscsi::options(job, messages))),
@@ -110,12 +138,6 @@ pub(crate) fn engine(job: Reading, messages: &mut Messages) -> EnginePlan {
         "rbd" => EnginePlan::Rbd(Box::new(ceph::rbd(job, messages))),
         "gfapi" => EnginePlan::Gfapi(Box::new(gfapi::options(job, messages))),
         "gfapi_async" => EnginePlan::GfapiAsync(Box::new(gfapi::options(job, messages))),
-        "page_fault" => EnginePlan::PageFault { thp: job.get(mmap::THP).map(|on| on != 0) },
-        "libpmem" => EnginePlan::Libpmem(pmem::options(job, messages)),
-        "dev-dax" => EnginePlan::DevDax(pmem::DEVICE),
-        "cpuio" => EnginePlan::Cpuio(activity::cpuio(job, messages)),
-        "exec" => EnginePlan::Exec(Box::new(activity::exec(job, messages))),
-        _ if job.spec.engine().access.name_call().is_some() => names::names(job, messages),
         other => {
             messages.push(
                 job.error(IOENGINE, format!("engine `{other}` is not supported yet"))
@@ -142,7 +164,7 @@ fn library(job: Reading, messages: &mut Messages) -> PathBuf {
 }
 
 /// Refuses a library that does not exist, before any file is laid out.
-pub(crate) fn library_exists(
+fn library_exists(
     job: Reading,
     engine: &EnginePlan,
     survey: &mut Survey,

@@ -16,7 +16,7 @@ use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
 use super::{
-    EndpointPlan, GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan,
+    GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan,
     NfsPlan, PassthroughPlan, RadosPlan, RbdPlan, TreePlan,
 };
 
@@ -267,94 +267,6 @@ impl EnginePlan {
         match self {
             EnginePlan::Libblkio(plan) => Some(plan),
             _ => None,
-        }
-    }
-
-    /// The targets, if the engine connects to a server with storage.
-    #[must_use]
-    pub fn endpoint(&self) -> Option<&EndpointPlan> {
-        match self {
-            EnginePlan::Nbd(plan) => Some(&plan.endpoint),
-            EnginePlan::Nfs(plan) => Some(&plan.endpoint),
-            EnginePlan::Libiscsi(plan) => Some(&plan.endpoint),
-            EnginePlan::Http(plan) => Some(&plan.endpoint),
-            EnginePlan::Rados(plan) => Some(&plan.endpoint),
-            EnginePlan::Rbd(plan) => Some(&plan.endpoint),
-            EnginePlan::Gfapi(plan) | EnginePlan::GfapiAsync(plan) => Some(&plan.endpoint),
-            _ => None,
-        }
-    }
-
-    /// The options of `libiscsi`, if this is it.
-    #[must_use]
-    pub fn iscsi(&self) -> Option<&IscsiPlan> {
-        match self {
-            EnginePlan::Libiscsi(plan) => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// The options of `nfs`, if this is it.
-    #[must_use]
-    pub fn nfs(&self) -> Option<&NfsPlan> {
-        match self {
-            EnginePlan::Nfs(plan) => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// The options of `http`, if this is it.
-    #[must_use]
-    pub fn http(&self) -> Option<&HttpPlan> {
-        match self {
-            EnginePlan::Http(plan) => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// The options of `rados`, if this is it.
-    #[must_use]
-    pub fn rados(&self) -> Option<&RadosPlan> {
-        match self {
-            EnginePlan::Rados(plan) => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// The options of `rbd`, if this is it.
-    #[must_use]
-    pub fn rbd(&self) -> Option<&RbdPlan> {
-        match self {
-            EnginePlan::Rbd(plan) => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// The options of `gfapi` or `gfapi_async`, if this is one of them.
-    #[must_use]
-    pub fn gfapi(&self) -> Option<&GfapiPlan> {
-        match self {
-            EnginePlan::Gfapi(plan) | EnginePlan::GfapiAsync(plan) => Some(plan),
-            _ => None,
-        }
-    }
-
-    /// With `--readonly`, a job creates no objects and lays out no files on a server.
-    pub(crate) fn change_nothing_before_the_run(&mut self) {
-        match self {
-            EnginePlan::Rados(plan) => plan.touch = false,
-            EnginePlan::Gfapi(plan) | EnginePlan::GfapiAsync(plan) => plan.lays_out = false,
-            _ => {}
-        }
-    }
-
-    /// Whether the job polls for answers of a server and does not sleep (`busy_poll`).
-    #[must_use]
-    pub fn polls_endpoint(&self) -> bool {
-        match self {
-            EnginePlan::Rados(plan) => plan.ceph.busy_poll,
-            EnginePlan::Rbd(plan) => plan.ceph.busy_poll,
-            _ => false,
         }
     }
 

@@ -86,5 +86,5 @@ fn a_passphrase_is_not_shown() {
     let plan = rbd("--rbd_encryption_format=luks1 --rbd_encryption_passphrase=sesame");
     let text = format!("{plan:?}");
     assert!(text.contains("Luks1") && !text.contains("sesame"), "{text}");
-    assert_eq!(plan.encryption.unwrap().passphrase.reveal(), "sesame");
+    assert_eq!(plan.encryption.unwrap().passphrase.expose(), "sesame");
 }

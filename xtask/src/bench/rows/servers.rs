@@ -1,6 +1,6 @@
 //! Rows about engines that connect to servers with storage. The servers share the CPUs of the machine with the jobs.
 
-use super::super::row::Bound::AtLeast;
+use super::super::row::Bound::{Any, AtLeast};
 use super::super::row::Than::Fio;
 use super::super::row::What::{CpuTime, Rate};
 use super::super::row::{Job, Row};
@@ -24,6 +24,12 @@ pub(super) const ROWS: &[Row] = &[
         &["ISCSI --rw=randwrite --bs=4k --iodepth=16"],
     ),
     rate("libiscsi, reads of 1 MiB, depth 4", &["ISCSI --rw=read --bs=1m --iodepth=4"]),
+    Row {
+        name: "http, writes of objects of 64 KiB",
+        what: Rate,
+        job: Job(&["--ioengine=http HTTP --rw=write --bs=64k --size=16m"]),
+        than: &[(Fio, Any)],
+    },
     Row {
         name: "libiscsi, CPU time, 1000 reads of 4 KiB per second",
         what: CpuTime,
