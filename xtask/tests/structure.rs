@@ -156,8 +156,11 @@ fn engine_plans(source: &Source) -> Vec<String> {
     if source.name.starts_with("crates/engine/src/") {
         return Vec::new();
     }
-    // The accessors of the plan's variants stand next to their declaration.
-    if source.name == "crates/plan/src/model/engine.rs" {
+    // The accessors of the plan's variants stand next to their declaration, and those of engines on servers in a file of
+    // their own.
+    if ["crates/plan/src/model/engine.rs", "crates/plan/src/model/endpoint.rs"]
+        .contains(&source.name.as_str())
+    {
         return Vec::new();
     }
     source.lines_with(|line| {

@@ -305,7 +305,7 @@ mod tests {
     use fiord_job::option::engine::EngineDef;
     use fiord_job::option::table;
 
-    use fiord_job::option::engine::{EngineAccess, SupportedDirections};
+    use fiord_job::option::engine::SupportedDirections;
 
     use super::*;
 

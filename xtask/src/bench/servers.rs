@@ -74,7 +74,16 @@ impl Servers {
 
 /// Removes the files of the servers.
 pub(super) fn remove_files(dir: &Path) {
-    for name in ["unit", "nfs.conf", "nfs.log", "nfs.pid", "nbd.sock", "nginx.conf", "nginx.log", "nginx.pid"] {
+    for name in [
+        "unit",
+        "nfs.conf",
+        "nfs.log",
+        "nfs.pid",
+        "nbd.sock",
+        "nginx.conf",
+        "nginx.log",
+        "nginx.pid",
+    ] {
         let _ = std::fs::remove_file(dir.join(name));
     }
     for name in ["export", "objects"] {

@@ -127,7 +127,8 @@ functions! {
 }
 
 /// `rbd_encryption_load`, which librbd has since version 16.2 and not in every build.
-pub(super) type LoadEncryption = unsafe extern "C" fn(CephHandle, c_int, *mut c_void, usize) -> c_int;
+pub(super) type LoadEncryption =
+    unsafe extern "C" fn(CephHandle, c_int, *mut c_void, usize) -> c_int;
 
 /// The functions of librados. `engine`: the name of the engine, for messages.
 ///

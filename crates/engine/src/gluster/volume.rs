@@ -9,7 +9,7 @@ use std::thread;
 use fiord_plan::model::GfapiPlan;
 use fiord_types::Errno;
 
-use super::abi::{GlusterFunctions, GlfsHandle, gluster};
+use super::abi::{GlfsHandle, GlusterFunctions, gluster};
 use crate::callback::connecting::patiently;
 use crate::{Attachment, EndSignal, EngineConfig, EngineError};
 

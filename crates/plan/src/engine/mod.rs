@@ -164,12 +164,7 @@ fn library(job: Reading, messages: &mut Messages) -> PathBuf {
 }
 
 /// Refuses a library that does not exist, before any file is laid out.
-fn library_exists(
-    job: Reading,
-    engine: &EnginePlan,
-    survey: &mut Survey,
-    messages: &mut Messages,
-) {
+fn library_exists(job: Reading, engine: &EnginePlan, survey: &mut Survey, messages: &mut Messages) {
     let Some(path) = engine.library().filter(|path| !path.as_os_str().is_empty()) else { return };
     let why = match survey.look(path) {
         Ok(found) if found.kind == FoundKind::Regular => return,

@@ -16,8 +16,8 @@ use fiord_job::option::table::sim::SIM_STORE;
 use fiord_types::{Bytes, Nanos};
 
 use super::{
-    GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan,
-    NfsPlan, PassthroughPlan, RadosPlan, RbdPlan, TreePlan,
+    GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
+    PassthroughPlan, RadosPlan, RbdPlan, TreePlan,
 };
 
 /// The I/O engine of a job (`ioengine`) and its options.
