@@ -239,6 +239,31 @@ pub(crate) fn typed(raw: &RawOption) -> String {
     }
 }
 
+/// The arguments of a command line without the secrets in them: `--http_pass=***`.
+///
+/// ```
+/// let arguments = ["job.fio", "--http_pass=abc", "--http_s3_key", "abc", "--rw=read"].map(str::to_owned);
+/// let shown = fiord_job::secret::in_arguments(&arguments);
+/// assert_eq!(shown, ["job.fio", "--http_pass=***", "--http_s3_key", "***", "--rw=read"]);
+/// ```
+#[must_use]
+pub fn in_arguments(arguments: &[String]) -> Vec<String> {
+    let mut is_value = false;
+    let mut shown = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let name = argument.trim_start_matches('-');
+        let is_option = name.len() < argument.len();
+        if is_value && !is_option {
+            shown.push(if is_reference(argument) { argument.clone() } else { MASK.to_owned() });
+        } else {
+            let dashes = &argument[..argument.len() - name.len()];
+            shown.push(format!("{dashes}{}", Masked::source(name, false).text));
+        }
+        is_value = is_option && !name.contains('=') && is_secret_name(name);
+    }
+    shown
+}
+
 /// A sentence of a message without the values of secret options in it: `http_pass=***`.
 #[must_use]
 pub fn in_sentence(text: String) -> String {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fiord_job::secret;
 use fiord_sys::file::FileGuard;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,7 +94,7 @@ pub struct FinishedRun {
     pub settings: PointSettings,
     /// File name of the run's JSON in the directory.
     pub file: String,
-    /// Arguments of the run.
+    /// Arguments of the run, without secrets.
     pub arguments: Vec<String>,
     /// Duration of the run in milliseconds.
     pub wall_ms: u64,
@@ -105,7 +106,7 @@ struct Manifest {
     version: u32,
     /// Version of the program that measured.
     program: String,
-    /// Arguments of the job without the swept settings.
+    /// Arguments of the job without the swept settings and without secrets.
     job: Vec<String>,
     /// Finished runs in the order in which they ran.
     points: Vec<FinishedRun>,
@@ -136,7 +137,7 @@ impl RunDirectory {
         let fresh = Manifest {
             version: VERSION,
             program: program.to_owned(),
-            job: job.to_vec(),
+            job: secret::in_arguments(job),
             points: Vec::new(),
             results: None,
         };
@@ -229,7 +230,7 @@ impl RunDirectory {
         self.manifest.points.push(FinishedRun {
             settings: settings.clone(),
             file,
-            arguments,
+            arguments: secret::in_arguments(&arguments),
             wall_ms,
         });
         self.write()

@@ -20,6 +20,7 @@ pub(super) enum Moved {
     /// A system call failed.
     Failed(Errno),
     /// TLS failed, for this reason.
+    #[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "nothing else fails in this way"))]
     Tls(String),
 }
 

@@ -72,6 +72,15 @@ pub(crate) fn external<const N: usize>(names: [&str; N], servers: &str) -> Optio
     Some(values.map(Option::unwrap_or_default))
 }
 
+/// Whether fio is installed and has an engine. Packages of fio lack some of them. Prints that, if not.
+pub(crate) fn fio_has(place: &Place, engine: &str) -> bool {
+    let listed = place.fio("--enghelp").is_some_and(|ran| ran.out.lines().any(|line| line.trim() == engine));
+    if !listed {
+        eprintln!("skipped: no fio with ioengine={engine}");
+    }
+    listed
+}
+
 /// A port of the loopback interface that nothing listened on a moment ago.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()

@@ -226,25 +226,25 @@ const LIST: &[EngineDef] = &[
     engine("rados", Many, "Objects in a Ceph cluster, through librados.")
         .on(Endpoint)
         .needs("librados (package `librados2`) and a Ceph cluster")
-        .tested("2026-11: Ceph 16.2 with one memstore OSD, next to fio 3.42"),
+        .tested("2026-11: Ceph 16.2 with one memstore OSD, by hand"),
     EngineDef {
         target_named_by: "rbdname",
         ..engine("rbd", Many, "Block images in a Ceph cluster, through librbd.")
     }
     .on(Endpoint)
     .needs("librbd (package `librbd1`) and a Ceph cluster")
-    .tested("2026-11: Ceph 16.2 with one memstore OSD, next to fio 3.42"),
+    .tested("2026-11: Ceph 16.2 with one memstore OSD, by hand"),
     engine("http", Many, "Objects on a WebDAV, S3 or Swift server: a read is a GET, a write a PUT, a trim a DELETE.")
         .on(Endpoint)
         .tested("2026-11: nginx (WebDAV, also over TLS), moto (S3)"),
     engine("gfapi", One, "Files of a GlusterFS volume, with one synchronous call at a time.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume")
-        .tested("2026-11: GlusterFS 10.3 with one brick, next to fio 3.42"),
+        .tested("2026-11: GlusterFS 10.3 with one brick, by hand"),
     engine("gfapi_async", Many, "Files of a GlusterFS volume, with asynchronous calls.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume")
-        .tested("2026-11: GlusterFS 10.3 with one brick, next to fio 3.42"),
+        .tested("2026-11: GlusterFS 10.3 with one brick, by hand"),
     engine("mtd", One, "Raw flash through its character device. Trims erase blocks.")
         .on(Flash)
         .tested("2026-11: `mtdram` and `nandsim` in `cargo xtask vm`, next to fio 3.33"),
