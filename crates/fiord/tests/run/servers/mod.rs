@@ -74,7 +74,8 @@ pub(crate) fn external<const N: usize>(names: [&str; N], servers: &str) -> Optio
 
 /// Whether fio is installed and has an engine. Packages of fio lack some of them. Prints that, if not.
 pub(crate) fn fio_has(place: &Place, engine: &str) -> bool {
-    let listed = place.fio("--enghelp").is_some_and(|ran| ran.out.lines().any(|line| line.trim() == engine));
+    let listed =
+        place.fio("--enghelp").is_some_and(|ran| ran.out.lines().any(|line| line.trim() == engine));
     if !listed {
         eprintln!("skipped: no fio with ioengine={engine}");
     }
