@@ -14,7 +14,7 @@ use fiord_types::{Bytes, Errno, Nanos};
 
 use super::LOOK;
 use super::abi::{NfsCallback, NfsContext, NfsFile, NfsFunctions, NfsStat};
-use crate::endpoint::shown;
+use crate::endpoint::{GRACE, shown};
 use crate::inbox::LibraryText;
 use crate::{EndSignal, EngineError, MachineClock, Time};
 
@@ -88,6 +88,8 @@ pub(super) struct NfsSession {
     timeout: u64,
     clock: MachineClock,
     stop: EndSignal,
+    /// The call that waits closes a file.
+    closing: bool,
 }
 
 // SAFETY: the library has no threads of its own and keeps no state outside the context, which only this value uses.
@@ -114,6 +116,7 @@ impl NfsSession {
             timeout: plan.endpoint.timeout.0,
             clock,
             stop: stop.clone(),
+            closing: false,
         };
         session.mount(plan)?;
         Ok(session)
@@ -225,6 +228,7 @@ impl NfsSession {
         // SAFETY: no call waits, so that only this function uses the answer.
         unsafe { *self.answer = Answer::default() };
         let end = self.clock.now().saturating_add(self.timeout);
+        let mut noticed = None;
         if start(self.context, callback, self.answer.cast()) != 0 {
             return Err(self.failure(doing, Errno::EIO, &self.error_text()));
         }
@@ -246,7 +250,7 @@ impl NfsSession {
                 let text = format!("no answer within {}", shown(Nanos(self.timeout)));
                 return Err(self.failure(doing, Errno::ETIMEDOUT, &text));
             }
-            if self.stop.is_stopped() || signal::stop_requested() {
+            if self.must_give_up(&mut noticed) {
                 return Err(self.failure(doing, Errno::ECANCELED, "a signal asked fiord to stop"));
             }
             if let Err(LibraryText(text)) = self.pump(left.min(LOOK)) {
@@ -256,6 +260,17 @@ impl NfsSession {
                 return Err(self.failure(doing, Errno::ECONNREFUSED, &text));
             }
         }
+    }
+
+    /// Whether to wait no longer for an answer because the run must stop. A file is closed also at the normal end of a job,
+    /// when the server may have much to write; after a signal, it gets a moment for that. `noticed`: when the signal was
+    /// first seen, ns.
+    fn must_give_up(&self, noticed: &mut Option<u64>) -> bool {
+        if !self.closing {
+            return self.stop.is_stopped() || signal::stop_requested();
+        }
+        let now = self.clock.now();
+        signal::stop_requested() && now.saturating_sub(*noticed.get_or_insert(now)) >= GRACE
     }
 
     fn failure(&self, doing: &str, errno: Errno, text: &str) -> NfsFailure {
@@ -380,10 +395,12 @@ impl NfsSession {
     /// Closes an open file.
     pub(super) fn close_file(&mut self, file: *mut NfsFile) -> Result<(), NfsFailure> {
         let functions = self.functions.clone();
+        self.closing = true;
         let closed = self.call("close the file", |context, answered, private| {
             // SAFETY: context and file are valid, and the caller does not use the file again.
             unsafe { (functions.nfs_close_async)(context, file, answered, private) }
         });
+        self.closing = false;
         closed.map(drop)
     }
 }

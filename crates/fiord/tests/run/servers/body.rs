@@ -31,6 +31,10 @@ macro_rules! tests_of {
                 body::every_block_is_moved_once::<$service>();
             }
             #[test]
+            fn a_job_that_its_run_time_ends_succeeds() {
+                body::a_job_that_its_run_time_ends_succeeds::<$service>();
+            }
+            #[test]
             fn a_server_that_does_not_exist_is_a_clear_error() {
                 body::a_server_that_does_not_exist_is_a_clear_error::<$service>();
             }
@@ -95,6 +99,19 @@ pub(crate) fn every_block_is_moved_once<S: Service>() {
         service.job()
     );
     assert_eq!(ios(&place.run(&line).ok()).iter().sum::<u64>(), 64);
+}
+
+/// Many requests are in flight at the end, and a server of files has data to write when they are closed.
+pub(crate) fn a_job_that_its_run_time_ends_succeeds<S: Service>() {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    for rw in ["randwrite", "randread"] {
+        let line = format!(
+            "--name=j {} --bs=4k --size=256k --rw={rw} --iodepth=16 --time_based --runtime=300ms --output-format=json",
+            service.job()
+        );
+        assert!(ios(&place.run(&line).ok()).iter().sum::<u64>() > 0);
+    }
 }
 
 pub(crate) fn a_server_that_does_not_exist_is_a_clear_error<S: Service>() {
