@@ -29,7 +29,10 @@ pub(super) fn start(directory: &Path) -> Result<Variables> {
     let brick = path("brick/data");
     gluster(&["volume", "create", VOLUME, &format!("{SERVER}:{brick}"), "force"])?;
     gluster(&["volume", "start", VOLUME])?;
-    let online = |text: String| text.lines().any(|l| l.trim() == "Online              : Y");
+    let is_online = |line: &str| {
+        line.split_once(':').is_some_and(|(name, is)| name.trim() == "Online" && is.trim() == "Y")
+    };
+    let online = |text: String| text.lines().any(is_online);
     wait_until("the brick", || gluster(&["volume", "status", VOLUME, "detail"]).is_ok_and(online))?;
     let server = gluster(&["volume", "status", VOLUME])?;
     let process = server.lines().find(|line| line.starts_with("Brick"));
