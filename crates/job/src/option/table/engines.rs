@@ -226,25 +226,25 @@ const LIST: &[EngineDef] = &[
     engine("rados", Many, "Objects in a Ceph cluster, through librados.")
         .on(Endpoint)
         .needs("librados (package `librados2`) and a Ceph cluster")
-        .tested("2026-11: Ceph 16.2 with one memstore OSD, by hand"),
+        .tested("2026-11: Ceph 16.2 with one memstore OSD, next to fio 3.42"),
     EngineDef {
         target_named_by: "rbdname",
         ..engine("rbd", Many, "Block images in a Ceph cluster, through librbd.")
     }
     .on(Endpoint)
     .needs("librbd (package `librbd1`) and a Ceph cluster")
-    .tested("2026-11: Ceph 16.2 with one memstore OSD, by hand"),
+    .tested("2026-11: Ceph 16.2 with one memstore OSD, next to fio 3.42"),
     engine("http", Many, "Objects on a WebDAV, S3 or Swift server: a read is a GET, a write a PUT, a trim a DELETE.")
         .on(Endpoint)
         .tested("2026-11: nginx (WebDAV, also over TLS), moto (S3)"),
     engine("gfapi", One, "Files of a GlusterFS volume, with one synchronous call at a time.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume")
-        .tested("2026-11: GlusterFS 10.3 with one brick, by hand"),
+        .tested("2026-11: GlusterFS 10.3 with one brick, next to fio 3.42"),
     engine("gfapi_async", Many, "Files of a GlusterFS volume, with asynchronous calls.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume")
-        .tested("2026-11: GlusterFS 10.3 with one brick, by hand"),
+        .tested("2026-11: GlusterFS 10.3 with one brick, next to fio 3.42"),
     engine("mtd", One, "Raw flash through its character device. Trims erase blocks.")
         .on(Flash)
         .tested("2026-11: `mtdram` and `nandsim` in `cargo xtask vm`, next to fio 3.33"),
@@ -283,7 +283,7 @@ const LIST: &[EngineDef] = &[
         ..engine("nbd", Many, "A network block device, without the kernel's client.")
     }
     .on(Endpoint)
-    .tested("2026-11: nbdkit 1.32, over Unix sockets and loopback"),
+    .tested("2026-11: nbdkit 1.32 and qemu-nbd 7.2, over Unix sockets and loopback"),
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
         ..engine("nfs", Many, "Files of an NFS server, through libnfs, without the kernel's client.")
