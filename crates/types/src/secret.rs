@@ -20,7 +20,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The text, for the one who needs it.
+    /// The text, for the code that sends it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
