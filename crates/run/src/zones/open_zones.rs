@@ -499,14 +499,15 @@ impl LockedTable<'_> {
         }
     }
 
-    /// All slots are in use by zones that the job cannot write: releases one that an ended job left behind, or
-    /// waits for the jobs that write.
+    /// All slots are in use by zones that the job cannot write: releases one that an ended job left behind, or one
+    /// from before the run that the device would close itself, or waits for the jobs that write.
     fn evict(&mut self) -> Grant {
         let states = &*self.states;
         let left = |zone: &&ZoneIndex| {
             let state = &states.zones[**zone];
             let idle = state.writes.is_empty() && !state.working && state.resetting.is_none();
-            state.holder.is_none() && !state.foreign && idle
+            let mine = !state.foreign || (self.table.closing_helps && state.implicit);
+            state.holder.is_none() && mine && idle
         };
         if let Some(&zone) = states.open.iter().find(left) {
             let action =

@@ -76,6 +76,8 @@ pub(super) struct ZoneState {
     pub holder: Option<JobIndex>,
     /// The zone was open before the run.
     pub foreign: bool,
+    /// A write before the run opened the zone, not a command: the device may close it to open another (ZBC, ZAC, ZNS).
+    pub implicit: bool,
 }
 
 impl ZoneState {
@@ -156,7 +158,9 @@ impl ZoneTable {
         let states = table.states.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (index, zone) in zones.iter().enumerate().filter(|(_, zone)| counts(zone.state)) {
             if limit.is_some() && zone.is_sequential() {
-                (states.zones[index].open, states.zones[index].foreign) = (true, true);
+                let state = &mut states.zones[index];
+                (state.open, state.foreign) = (true, true);
+                state.implicit = zone.state == State::ImplicitlyOpen;
                 states.open.push(ZoneIndex::at(index));
             }
         }
@@ -232,6 +236,7 @@ impl ZoneTable {
             open: false,
             holder: None,
             foreign: false,
+            implicit: false,
         };
         let states = ZoneStates {
             zones: zones.iter().map(state).collect(),

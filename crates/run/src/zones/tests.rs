@@ -237,20 +237,39 @@ fn the_block_layer_sees_one_reset_of_each_zone_that_it_wrote() {
     assert_eq!(block.resets(), 1);
 }
 
+/// What a job in the last zones may do if a device with one open zone has zone 0 open.
+fn beside_an_open_zone(fake: &Arc<Fake>) -> ZonePlacement {
+    let table =
+        ZoneTable::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(fake))), |_| None);
+    let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(table.unwrap()));
+    placer.place(&io(Dir::Write, 4 * ZONE))
+}
+
 #[test]
 fn open_zones_outside_of_the_range_that_use_all_slots_are_an_error() {
-    let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, 1));
-    fake.write(0, 4096).unwrap();
-    let table =
-        ZoneTable::of_device(Path::new("fake"), Box::new(Shared(Arc::clone(&fake))), |_| None)
-            .unwrap();
-    let mut placer = placer(&job(0, 4..8, true, PLAIN), &Arc::new(table));
-    match placer.place(&io(Dir::Write, 4 * ZONE)) {
-        ZonePlacement::Failed(error) => {
-            assert!(error.to_string().contains("outside of the job's range"))
+    let active = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, 1));
+    active.write(0, 4096).unwrap();
+    // A command opened this zone: its program may be in the middle of something.
+    let explicit = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, None));
+    explicit.manage(ZoneAction::Open, Bytes(0), Bytes(ZONE)).unwrap();
+    for fake in [active, explicit] {
+        match beside_an_open_zone(&fake) {
+            ZonePlacement::Failed(error) => {
+                assert!(error.to_string().contains("outside of the job's range"))
+            }
+            other => panic!("{other:?}"),
         }
-        other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_zone_outside_of_the_range_that_the_device_would_close_itself_is_closed() {
+    let fake = Arc::new(Fake::new(8, 0, ZONE, CAPACITY).limited(1, None));
+    fake.write(0, 4096).unwrap();
+    let placement = beside_an_open_zone(&fake);
+    assert!(matches!(placement, ZonePlacement::Go(_)), "{placement:?}");
+    let zone = fake.zones().unwrap()[0];
+    assert_eq!((zone.state, zone.written()), (State::Closed, Bytes(4096)));
 }
 
 #[test]

@@ -62,9 +62,9 @@ impl Fake {
         Fake { facts, inner: Mutex::new(inner) }
     }
 
-    /// Sets limits on open and active zones.
-    pub fn limited(mut self, open: u32, active: u32) -> Fake {
-        (self.facts.max_open, self.facts.max_active) = (Some(open), Some(active));
+    /// Sets limits on open and active zones; `None`: no limit on active ones.
+    pub fn limited(mut self, open: u32, active: impl Into<Option<u32>>) -> Fake {
+        (self.facts.max_open, self.facts.max_active) = (Some(open), active.into());
         self
     }
 
