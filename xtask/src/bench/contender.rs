@@ -35,20 +35,35 @@ impl Contender {
     }
 }
 
-/// Builds fiord as users do, and returns its path.
-pub(super) fn build_fiord() -> Result<PathBuf> {
-    build(&["--package", "fiord", "--bin", "fiord"], "fiord")
+/// How the programs are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Build {
+    /// As users do.
+    Release,
+    /// As tests do, which have built them already: for a round that only shows that rows work.
+    Debug,
+}
+
+/// Builds fiord, and returns its path.
+pub(super) fn build_fiord(how: Build) -> Result<PathBuf> {
+    build(how, "fiord", &["--bin", "fiord"])
 }
 
 /// Builds the bare loop, and returns its path.
-pub(super) fn build_bare() -> Result<PathBuf> {
-    build(&["--package", "fiord-engine", "--example", "bare_loop"], "bare_loop")
+pub(super) fn build_bare(how: Build) -> Result<PathBuf> {
+    build(how, "fiord-engine", &["--example", "bare_loop"])
 }
 
-fn build(what: &[&str], name: &str) -> Result<PathBuf> {
+fn build(how: Build, package: &str, what: &[&str; 2]) -> Result<PathBuf> {
+    let name = what[1];
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--release", "--message-format=json"])
+        .args(["build", "--message-format=json"])
+        // The features of the whole workspace are those of the tests' programs.
+        .args(match how {
+            Build::Release => vec!["--release", "--package", package],
+            Build::Debug => vec!["--workspace"],
+        })
         .args(what)
         .stderr(Stdio::inherit())
         .output()

@@ -28,7 +28,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use contender::Contender;
+use contender::{Build, Contender};
 use measure::{MeasureOptions, NotHere};
 use output::{Outcome, Ratios};
 use place::Place;
@@ -52,7 +52,8 @@ cargo xtask bench [OPTION…]
   --per-cpu         compare I/Os per second of CPU time, for a machine that other programs use too
   --layout-mib N    size in MiB of the file that is laid out (4096)
   --json            print JSON instead of the table
-  --smoke           run one very short round of each row, to show that every row works
+  --smoke           run one very short round of each row, to show that every row works;
+                    fiord is built as for tests
 ";
 
 /// Command-line options.
@@ -67,6 +68,7 @@ struct Options {
     dir: Option<PathBuf>,
     rows: Vec<String>,
     json: bool,
+    build: Build,
     measure: MeasureOptions,
 }
 
@@ -88,7 +90,7 @@ impl Contenders {
     fn of(options: &Options) -> Result<Self> {
         let fiord = match &options.fiord {
             Some(path) => path.clone(),
-            None => contender::build_fiord()?,
+            None => contender::build_fiord(options.build)?,
         };
         if let Some(path) = &options.against {
             let other = Contender::new("fiord", path)?;
@@ -104,7 +106,7 @@ impl Contenders {
         }
         let bare = match &options.bare {
             Some(path) => path.canonicalize().with_context(|| path.display().to_string())?,
-            None => contender::build_bare()?,
+            None => contender::build_bare(options.build)?,
         };
         let fio = options.fio.clone().unwrap_or_else(|| "fio".into());
         let distributed = Path::new("/usr/bin/fio");
@@ -262,6 +264,7 @@ fn parse(args: &[String]) -> Result<Options> {
         dir: None,
         rows: Vec::new(),
         json: false,
+        build: Build::Release,
         measure: how,
     };
     let mut args = args.iter();
@@ -286,7 +289,7 @@ fn parse(args: &[String]) -> Result<Options> {
             }
             "--json" => options.json = true,
             "--smoke" => {
-                options.rounds = 1;
+                (options.rounds, options.build) = (1, Build::Debug);
                 (options.measure.seconds, options.measure.layout) = (0.1, 16 << 20);
                 (options.measure.files, options.measure.names) = (200, 2000);
             }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::scenario::Clock;
 
@@ -24,6 +24,7 @@ Without --run, --shell, --list or --prepare, runs the scenarios of tests/vm.
   --steady          advance the clock with executed instructions, for steadier results of --run and --shell
   --fiord PATH      a static fiord to use instead of building one
   --seed N          decides which blocks a drive with a write cache loses when the power fails (1)
+  --machines N      machines that run scenarios side by side (1)
   --memory MIB      memory of the machine (2048)
   --cpus N          CPUs of the machine (2)
   --kernel FILE     a kernel to use instead of Debian's, together with --modules
@@ -67,6 +68,8 @@ pub(super) struct Options {
     pub fiord: Option<PathBuf>,
     /// Decides what drives lose when the power fails.
     pub seed: u64,
+    /// Machines that run scenarios side by side.
+    pub machines: u32,
     /// Memory in MiB.
     pub memory: u32,
     /// CPUs.
@@ -87,6 +90,7 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
         out: None,
         fiord: None,
         seed: 1,
+        machines: 1,
         memory: 2048,
         cpus: 2,
         kernel: None,
@@ -109,6 +113,10 @@ pub(super) fn parse(args: &[String]) -> Result<Option<Options>> {
             "--steady" => options.clock = Clock::Instructions,
             "--fiord" => options.fiord = Some(value()?.into()),
             "--seed" => options.seed = value()?.parse().context("--seed")?,
+            "--machines" => {
+                options.machines = value()?.parse().context("--machines")?;
+                ensure!(options.machines > 0, "--machines needs at least one");
+            }
             "--memory" => options.memory = value()?.parse().context("--memory")?,
             "--cpus" => options.cpus = value()?.parse().context("--cpus")?,
             "--kernel" => image = Some(value()?.into()),
@@ -143,6 +151,7 @@ mod tests {
     fn mistakes_are_reported() {
         assert!(of(&["--run"]).is_err());
         assert!(of(&["--fast"]).is_err());
+        assert!(of(&["--machines", "0"]).is_err());
         assert!(of(&["--kernel", "/boot/vmlinuz"]).is_err());
         assert!(of(&["--help"]).unwrap().is_none());
     }

@@ -99,7 +99,8 @@ fn build(what: &[&str], name: &str) -> Result<PathBuf> {
 /// Builds a fiord that can load libraries, as tests use it, and removes its debug information.
 pub(super) fn build_dynamic() -> Result<PathBuf> {
     let mut command = cargo();
-    command.args(["build", "--quiet", "--package", "fiord", "--bin", "fiord"]);
+    // With the features of the whole workspace, which tests have built already.
+    command.args(["build", "--quiet", "--workspace", "--bin", "fiord"]);
     let built = executable(&mut command, "fiord")?;
     ensure!(
         interpreter(&built)?.is_some(),

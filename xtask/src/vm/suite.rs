@@ -1,8 +1,9 @@
 //! Runs scenarios, several per boot, and reports which passed.
 //!
-//! Scenarios run one after the other. The devices of a scenario start before it and stop after it, so it does
-//! not see what an earlier one left. If a scenario does not end in time or leaves a device that cannot be
-//! stopped, the machine is switched off, and the other scenarios run on a new one.
+//! Scenarios of a machine run one after the other. The devices of a scenario start before it and stop after it, so it
+//! does not see what an earlier one left. If a scenario does not end in time or leaves a device that cannot be
+//! stopped, the machine is switched off, and the other scenarios run on a new one. With `--machines N`, N machines run
+//! side by side.
 //!
 //! A scenario of several boots (`boots: N`) asks for a power cut in each boot but the last. The host then kills the
 //! machine, starts it again with the same drives, and runs the script from its beginning.
@@ -14,6 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -43,19 +45,30 @@ enum Outcome {
     PowerCut,
 }
 
+/// Most scenarios of one boot if several machines run side by side, so that they end at about the same time.
+const PORTION: usize = 6;
+
+/// What has been done, shared by the machines that run side by side.
+struct Tally<'a> {
+    waiting: Vec<&'a Scenario>,
+    count: usize,
+    failures: usize,
+}
+
 /// Runs all scenarios.
 pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     let began = Instant::now();
     let failed = super::place().join("failed");
     let _ = fs::remove_dir_all(&failed);
-    let (mut count, mut failures) = (0, 0);
-    let mut waiting: Vec<&Scenario> = scenarios.iter().collect();
-    while !waiting.is_empty() {
-        let boot = waiting[..scenario::sharing(&waiting)].to_vec();
-        let done = one_boot(bench, &boot, &failed, &mut failures)?;
-        waiting.drain(..done);
-        count += done;
-    }
+    let tally = Tally { waiting: scenarios.iter().collect(), count: 0, failures: 0 };
+    let tally = Mutex::new(tally);
+    std::thread::scope(|scope| {
+        let machine = |number| run_machines(bench, number, &failed, &tally);
+        let machine = |number| scope.spawn(move || machine(number));
+        let machines: Vec<_> = (1..=bench.options.machines).map(machine).collect();
+        machines.into_iter().try_for_each(|thread| thread.join().expect("a machine's thread ends"))
+    })?;
+    let Tally { count, failures, .. } = tally.into_inner().expect("no thread panicked");
     let seconds = began.elapsed().as_secs();
     if failures == 0 {
         println!("{count} scenarios passed, {seconds} s");
@@ -68,17 +81,38 @@ pub(super) fn run(bench: &Bench, scenarios: &[Scenario]) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
+/// Runs scenarios on one machine after the other until none waits. `number` tells machines that run side by side apart.
+fn run_machines(bench: &Bench, number: u32, failed: &Path, tally: &Mutex<Tally>) -> Result<()> {
+    let console = super::place().join(format!("console-{number}.log"));
+    let most = if bench.options.machines > 1 { PORTION } else { usize::MAX };
+    loop {
+        let boot: Vec<&Scenario> = {
+            let waiting = &mut tally.lock().expect("no thread panicked").waiting;
+            let portion = scenario::sharing(waiting).min(most);
+            waiting.drain(..portion).collect()
+        };
+        if boot.is_empty() {
+            return Ok(());
+        }
+        let mut failures = 0;
+        let done = one_boot(bench, &boot, (failed, &console), &mut failures)?;
+        let mut tally = tally.lock().expect("no thread panicked");
+        tally.waiting.splice(..0, boot[done..].iter().copied());
+        tally.count += done;
+        tally.failures += failures;
+    }
+}
+
 /// Boots and runs as many of the scenarios as one machine can. Returns how many have a result.
 fn one_boot(
     bench: &Bench,
     scenarios: &[&Scenario],
-    failed: &Path,
-    failures: &mut u32,
+    (failed, console): (&Path, &Path),
+    failures: &mut usize,
 ) -> Result<usize> {
     let names = scenarios.iter().flat_map(|scenario| &scenario.devices);
     let devices = bench.devices.named_all(names)?;
     let mut drives = Drives::new(bench.options.seed)?;
-    let console = super::place().join("console.log");
     let start = |drives: &Drives| {
         let order = Order {
             devices: &devices,
@@ -88,7 +122,7 @@ fn one_boot(
             clock: scenarios[0].clock,
         };
         boot(|| {
-            let mut machine = Machine::start(bench, &order, Some(&console))?;
+            let mut machine = Machine::start(bench, &order, Some(console))?;
             let lines = lines(machine.port("results")?);
             Ok((machine, lines))
         })
@@ -110,7 +144,7 @@ fn one_boot(
         match &outcome {
             Outcome::Failed(why) => {
                 *failures += 1;
-                let kept = keep(failed, scenario, &output, &console)?;
+                let kept = keep(failed, scenario, &output, console)?;
                 println!("FAILED  {:<24} {why}\n        kept in {}", scenario.name, kept.display());
                 let output = output + &machine.errors();
                 for line in output.lines().rev().take(20).collect::<Vec<_>>().into_iter().rev() {
