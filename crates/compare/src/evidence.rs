@@ -6,10 +6,12 @@ use crate::few::{MeanShift, mean_shift};
 use crate::metric::CompareMetric;
 use crate::rank::{mann_whitney, median, ratio_interval};
 use crate::run_values::DirectionResult;
-use crate::settings::DEFAULT_VARIATION;
 
 /// The fewest runs per side for the test of runs.
 pub const ENOUGH_RUNS: usize = 5;
+
+/// The standard deviation that is assumed of single runs with time windows if the user has not stated it, as a share.
+pub const DEFAULT_VARIATION: f64 = 0.05;
 
 /// How a ratio was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

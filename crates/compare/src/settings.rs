@@ -1,13 +1,11 @@
 //! How sides are compared.
 
 use crate::condition::FailCondition;
+use crate::evidence::DEFAULT_VARIATION;
 use crate::metric::{CompareMetric, DEFAULT_METRICS};
 
 /// Confidence of intervals.
 pub const CONFIDENCE: f64 = 0.95;
-
-/// The standard deviation that is assumed of single runs with time windows if the user has not stated it, as a share.
-pub const DEFAULT_VARIATION: f64 = 0.05;
 
 /// How sides are compared.
 #[derive(Debug, Clone, PartialEq)]

@@ -243,7 +243,7 @@ fn value_error(
             place.span = from..to;
         }
     }
-    let typed = secret::typed(raw);
+    let typed = secret::typed(&raw.name, raw.text.as_deref());
     let mut what = format!("failed parsing {typed}: {}", e.what);
     let hides = secret::is_secret_name(&raw.name);
     if let (Some(now), true) = (expanded, !hides && expanded != raw.text.as_deref()) {
@@ -305,7 +305,7 @@ fn misleading_value(def: &'static OptionDef, raw: &RawOption, value: &Value) -> 
 /// starts with fio's words, which differ between the command line and job files.
 #[must_use]
 pub fn unknown_option(raw: &RawOption, engine: &str) -> Diagnostic {
-    let typed = secret::typed(raw);
+    let typed = secret::typed(&raw.name, raw.text.as_deref());
     let what = match raw.variables {
         true => format!("Bad option <{typed}>"),
         false => format!("unrecognized option '--{typed}'"),

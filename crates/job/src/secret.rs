@@ -11,7 +11,6 @@ use crate::load::Loader;
 use crate::option::def::OptionDef;
 use crate::option::table;
 use crate::option::value::ValueError;
-use crate::scan::RawOption;
 use crate::suggest;
 
 /// What is shown instead of a secret.
@@ -229,13 +228,11 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 }
 
 /// `name=value` as the user typed it, without a secret.
-pub(crate) fn typed(raw: &RawOption) -> String {
-    match &raw.text {
-        Some(text) if is_secret_name(&raw.name) && !is_reference(text) => {
-            format!("{}={MASK}", raw.name)
-        }
-        Some(text) => format!("{}={text}", raw.name),
-        None => raw.name.clone(),
+pub(crate) fn typed(name: &str, text: Option<&str>) -> String {
+    match text {
+        Some(text) if is_secret_name(name) && !is_reference(text) => format!("{name}={MASK}"),
+        Some(text) => format!("{name}={text}"),
+        None => name.to_owned(),
     }
 }
 

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::contender::Contender;
-use super::place::{FILE_BYTES, Place};
-use super::row::{Job, What};
+use super::place::Place;
+use super::row::{FILE_BYTES, Job, What};
 use super::watch::Watch;
 
 /// Options of the runs.

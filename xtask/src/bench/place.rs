@@ -7,10 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::row::FILE_BYTES;
 use super::servers::{self, Servers};
-
-/// Size in bytes of the file that the rows read and write.
-pub(super) const FILE_BYTES: u64 = 256 << 20;
 
 /// The directory and its files; removed on drop.
 pub(super) struct Place {

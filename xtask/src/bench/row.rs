@@ -1,5 +1,8 @@
 //! A row of the benchmark: a job, a measurement, and comparisons.
 
+/// Size in bytes of the file that the rows read and write.
+pub(super) const FILE_BYTES: u64 = 256 << 20;
+
 /// A row of the benchmark.
 pub(super) struct Row {
     /// The name of the row in the table.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::place::FILE_BYTES;
+use super::row::FILE_BYTES;
 
 /// The servers that run.
 #[derive(Default)]
