@@ -96,7 +96,8 @@ impl Conductor<'_> {
     /// Emits a snapshot if one is due.
     pub(super) fn snapshot(&mut self, now: u64) {
         let run = Arc::clone(&self.run);
-        if let Some(at) = self.snapshots.as_mut().and_then(|meter| meter.due(&run, now)) {
+        let controls = run.jobs.iter().map(|job| &job.control);
+        if let Some(at) = self.snapshots.as_mut().and_then(|meter| meter.due(controls, now)) {
             self.send_snapshot(at, false);
         }
     }

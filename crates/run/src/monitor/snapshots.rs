@@ -9,12 +9,17 @@ use fiord_types::{Dir, Nanos, PerDir};
 
 use super::progress::phase;
 use super::{JobEnd, Standing, estimate_job};
-use crate::control::Phase;
+use crate::control::{JobControl, Phase};
 use crate::shared::{Run, Shared};
 use crate::worker::{DeliveredCounts, WorkerResult};
 
-/// How long a snapshot waits for the counts, ns. A worker delivers them after the batch that it works on.
+/// How long a snapshot waits for the counts before it looks for them, ns. A worker delivers them after the batch that it
+/// works on.
 const PATIENCE: u64 = 50_000_000;
+
+/// How long a snapshot waits for the counts at most, ns: a worker on a busy machine has no CPU for some time. After that
+/// the worker is taken to be in a system call, and its latencies are in a later snapshot.
+const LONGEST: u64 = 500_000_000;
 
 /// Collects the counts of the jobs for snapshots.
 #[derive(Debug)]
@@ -25,6 +30,8 @@ pub(crate) struct SnapshotMeter {
     due: u64,
     /// When the counts of the next snapshot were requested, ns.
     requested: Option<u64>,
+    /// When to look for the requested counts, ns.
+    look: u64,
     /// The latest counts of each job, as far as they belong to its present part: its ramp or what follows.
     latest: Vec<DeliveredCounts>,
 }
@@ -45,29 +52,40 @@ impl SnapshotMeter {
         let interval = interval.0.max(1);
         let due = began.saturating_add(interval);
         let latest = vec![DeliveredCounts::default(); jobs];
-        SnapshotMeter { interval, due, requested: None, latest }
+        SnapshotMeter { interval, due, requested: None, look: 0, latest }
     }
 
     /// When [`SnapshotMeter::due`] has something to do, ns.
     pub(crate) fn next(&self) -> u64 {
-        let patience = PATIENCE.min(self.interval / 2);
-        self.requested.map_or(self.due, |at| at.saturating_add(patience))
+        if self.requested.is_some() { self.look } else { self.due }
     }
 
-    /// The time of the snapshot that must be taken now, ns: when its counts were requested. `None`: none.
-    pub(crate) fn due(&mut self, run: &Run, now: u64) -> Option<u64> {
+    /// The time of the snapshot that must be taken now, ns: when its counts were requested. `None`: none. `jobs`: those of
+    /// the run.
+    pub(crate) fn due<'a>(
+        &mut self,
+        jobs: impl Iterator<Item = &'a JobControl>,
+        now: u64,
+    ) -> Option<u64> {
         if now < self.next() {
             return None;
         }
-        let Some(requested) = self.requested.take() else {
+        let measured = |job: &&JobControl| (Phase::Ramp..Phase::Ended).contains(&job.phase());
+        let mut running = jobs.filter(measured);
+        let Some(requested) = self.requested else {
             let missed = (now - self.due) / self.interval;
             self.due = self.due.saturating_add(self.interval.saturating_mul(missed + 1));
             self.requested = Some(now);
-            let measured = |phase| (Phase::Ramp..Phase::Ended).contains(&phase);
-            let running = run.jobs.iter().filter(|job| measured(job.control.phase()));
-            running.for_each(|job| job.control.request_counts());
+            self.look = now.saturating_add(PATIENCE.min(self.interval / 2));
+            running.for_each(JobControl::request_counts);
             return None;
         };
+        let latest = requested.saturating_add(LONGEST.min(self.interval / 2));
+        if now < latest && running.any(JobControl::counts_wanted) {
+            self.look = now.saturating_add(PATIENCE).min(latest);
+            return None;
+        }
+        self.requested = None;
         Some(requested)
     }
 
@@ -140,4 +158,44 @@ fn update(
         latest.totals = live;
     }
     now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// A meter whose counts were requested at 1 s, and two jobs that run.
+    fn requested() -> (SnapshotMeter, [JobControl; 2]) {
+        let jobs = [JobControl::new(), JobControl::new()];
+        jobs.iter().for_each(|job| job.set_phase(Phase::Running));
+        let mut meter = SnapshotMeter::begin(Nanos::from_secs(1), 0, jobs.len());
+        assert_eq!(meter.next(), 1000 * MS);
+        assert_eq!(meter.due(jobs.iter(), 1000 * MS), None);
+        assert!(jobs.iter().all(JobControl::counts_wanted));
+        (meter, jobs)
+    }
+
+    #[test]
+    fn a_snapshot_waits_for_the_counts_of_a_worker_that_has_no_cpu() {
+        let (mut meter, jobs) = requested();
+        jobs[0].deliver_counts(Box::default());
+        assert_eq!((meter.next(), meter.due(jobs.iter(), 1050 * MS)), (1050 * MS, None));
+        assert_eq!((meter.next(), meter.due(jobs.iter(), 1120 * MS)), (1100 * MS, None));
+        jobs[1].deliver_counts(Box::default());
+        assert_eq!(meter.due(jobs.iter(), 1170 * MS), Some(1000 * MS));
+        assert_eq!(meter.next(), 2000 * MS);
+    }
+
+    #[test]
+    fn a_snapshot_does_not_wait_for_a_job_that_has_ended_or_is_in_a_long_system_call() {
+        let (mut meter, jobs) = requested();
+        jobs.iter().for_each(|job| job.set_phase(Phase::Ended));
+        assert_eq!(meter.due(jobs.iter(), 1050 * MS), Some(1000 * MS));
+        let (mut meter, jobs) = requested();
+        assert_eq!((meter.due(jobs.iter(), 1490 * MS), meter.next()), (None, 1500 * MS));
+        assert_eq!(meter.due(jobs.iter(), 1500 * MS), Some(1000 * MS));
+        assert_eq!(meter.next(), 2000 * MS);
+    }
 }
