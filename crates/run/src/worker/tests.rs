@@ -192,6 +192,7 @@ impl<F: FnMut(usize, &Op) -> Outcome> Engine for Scripted<F> {
     }
     fn detach(&mut self, _file: FileIndex) -> Result<(), EngineError> {
         assert!(self.pending.is_empty(), "a file was closed under pending I/Os");
+        self.clock.0.set(self.clock.0.get() + 1_000_000_000);
         Ok(())
     }
     fn take_slots(&mut self) -> Vec<FreeSlot> {
@@ -482,6 +483,19 @@ fn fsyncs_at_the_end_are_issued_but_not_counted() {
         assert_eq!(result.error, None);
         assert_eq!(log.iter().filter(|op| op.kind == OpKind::Fsync).count(), 2);
         assert_eq!((result.recorder.sync_issued, result.recorder.sync.n()), (0, 0));
+    }
+}
+
+/// A server of files writes what it keeps in memory when a file is closed, which takes long.
+#[test]
+fn closing_the_files_is_not_part_of_the_run_time() {
+    let mut job = plain();
+    job.load.fsync_on_close = true;
+    for depth in [1, 8] {
+        let (result, log, _) = run_list(job.clone(), depth, vec![write_at(0)], whole);
+        assert_eq!((result.error, log.len()), (None, 2));
+        // The write and the flush.
+        assert!((2000..1_000_000).contains(&result.runtime.0), "{:?}", result.runtime);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The end of a job's work: flushing and closing. The time that takes is part of the measured time.
+//! The end of a job's work: flushing and closing. The flushes that the job asks for are part of the measured time. Closing
+//! is not, as in fio: a server may have much to write when a file is closed.
 
 use fiord_engine::{
     Completions, Engine, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
@@ -14,7 +15,7 @@ use super::detach;
 use crate::control::Phase;
 use crate::error::{JobError, Stage};
 
-/// Flushes as the job asks and closes every file. `slot`: a slot to flush with.
+/// Flushes as the job asks. `slot`: a slot to flush with.
 pub(super) fn finish<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
@@ -28,32 +29,47 @@ pub(super) fn finish<E: Engine>(
     if !state.opens_all() {
         // The source has closed the files one by one. Files that a stopped run left open are closed
         // when they are dropped.
-    } else if writes && load.end_fsync && !failed {
-        for file in (0..state.files.count()).map(FileIndex) {
-            if !flush_alone(state, engine, slot, file) {
-                return;
-            }
-        }
+    } else if writes && load.end_fsync && !failed && !flush_all(state, engine, slot) {
+        return;
     }
     if load.end_syncfs && writes && !failed {
         let result = state.files.sync_file_systems();
         state.keep_error(result);
     }
-    if state.opens_all() {
-        for file in (0..state.files.count()).map(FileIndex) {
-            let result = close(state, engine, slot, file);
-            state.keep_error(result);
-        }
+    if state.opens_all() && flushes_on_close(state) {
+        flush_all(state, engine, slot);
     }
 }
 
-/// The result of a job that ended at `now`. Closes its engine.
+/// Flushes all files, one after the other. False when one of the flushes failed.
+fn flush_all<E: Engine>(
+    state: &mut JobState<'_>,
+    engine: &mut E,
+    slot: &mut Option<FreeSlot>,
+) -> bool {
+    let mut files = (0..state.files.count()).map(FileIndex);
+    files.all(|file| flush_alone(state, engine, slot, file))
+}
+
+/// Whether a flush precedes the close of a file (`fsync_on_close`).
+fn flushes_on_close(state: &JobState<'_>) -> bool {
+    let load = &state.job.load;
+    load.fsync_on_close && load.mix.has(Dir::Write) && state.error.is_none()
+}
+
+/// The result of a job that ended at `now`. Closes its files and its engine.
 #[inline(never)]
 pub(super) fn result<E: Engine>(
     state: &mut JobState<'_>,
     engine: &mut E,
     now: u64,
 ) -> Box<WorkerResult> {
+    if state.opens_all() {
+        for file in (0..state.files.count()).map(FileIndex) {
+            let result = detach(engine, state.files, file).and_then(|()| state.files.close(file));
+            state.keep_error(result);
+        }
+    }
     let flash = engine.flash();
     let closed = engine.close();
     let ended = state.hooks.end(now);
@@ -70,7 +86,7 @@ pub(super) fn result<E: Engine>(
     result
 }
 
-/// Closes a file. With `fsync_on_close` its data reach the device first, which takes part of the run
+/// Closes a file while the job runs. With `fsync_on_close` its data reach the device first, which takes part of the run
 /// time.
 pub(super) fn close<E: Engine>(
     state: &mut JobState<'_>,
@@ -78,8 +94,7 @@ pub(super) fn close<E: Engine>(
     slot: &mut Option<FreeSlot>,
     file: FileIndex,
 ) -> Result<(), JobError> {
-    let writes = state.job.load.mix.has(Dir::Write);
-    if state.job.load.fsync_on_close && writes && state.error.is_none() {
+    if flushes_on_close(state) {
         flush_alone(state, engine, slot, file);
     }
     detach(engine, state.files, file)?;

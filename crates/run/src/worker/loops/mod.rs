@@ -108,7 +108,7 @@ impl<'a, E: Engine, S: Source, P: Payload> Worker<'a, E, S, P> {
         }
     }
 
-    /// Flushes and closes the files as the job asks.
+    /// Flushes the files as the job asks.
     pub(super) fn finish(&mut self) {
         let mut engine = Borrowed::of(&mut self.engine);
         finish::finish(&mut self.state, &mut engine, &mut self.slots.pop());
