@@ -204,11 +204,34 @@ impl HostPolicy {
             Ok(resolved) => resolved,
             Err(error) => return Some(Refusal { why: error.to_string(), line: None }),
         };
-        let (key, granted) = match resolved.device {
-            Some(_) => ("device", access(&self.devices, |rule| is_device(rule, &resolved))),
-            None => ("directory", access(&self.directories, |rule| is_below(rule, &resolved))),
+        let judged = match resolved.block_device_behind() {
+            Some(block) => self.node_to_judge(block, resolved),
+            None => resolved,
         };
-        let shown = shown(path, &resolved);
+        self.refuse_resolved(path, &judged, writes)
+    }
+
+    /// Which of two nodes of the same storage the rules decide on: the block device, unless a rule names the generic
+    /// character device only.
+    fn node_to_judge(&self, block: ResolvedPath, generic: ResolvedPath) -> ResolvedPath {
+        let is_named = |node: &ResolvedPath| {
+            access(&self.devices, |rule| is_device(rule, node)) != Access::None
+        };
+        if !is_named(&block) && is_named(&generic) { generic } else { block }
+    }
+
+    /// `resolved`: the file or the device node that the rules decide on.
+    fn refuse_resolved(
+        &self,
+        path: &Path,
+        resolved: &ResolvedPath,
+        writes: bool,
+    ) -> Option<Refusal> {
+        let (key, granted) = match resolved.device {
+            Some(_) => ("device", access(&self.devices, |rule| is_device(rule, resolved))),
+            None => ("directory", access(&self.directories, |rule| is_below(rule, resolved))),
+        };
+        let shown = shown(path, resolved);
         let place = if key == "device" { &resolved.path } else { parent(&resolved.path) };
         match granted {
             Access::Writes if writes && self.read_only => {
@@ -222,7 +245,7 @@ impl HostPolicy {
                 Some(Refusal { why, line: Some(format!("{key} = {}", place.display())) })
             }
             Access::None => {
-                let why = format!("{OWNER} does not allow the {} {shown}", noun(&resolved));
+                let why = format!("{OWNER} does not allow the {} {shown}", noun(resolved));
                 let key = if writes { key.to_owned() } else { format!("read-only-{key}") };
                 Some(Refusal { why, line: Some(format!("{key} = {}", place.display())) })
             }

@@ -7,6 +7,9 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
+use fiord_sys::block::block_device_of_generic;
+use fiord_sys::file::Device;
+
 /// As many symbolic links as the kernel follows.
 const MAX_LINKS: u32 = 40;
 
@@ -16,7 +19,24 @@ pub(super) struct ResolvedPath {
     /// The absolute path without symbolic links.
     pub(super) path: PathBuf,
     /// Kind and number of the device, if it is a device.
-    pub(super) device: Option<(bool, u64)>,
+    pub(super) device: Option<DeviceNumber>,
+}
+
+/// Number of a device. A block device and a character device can have the same major and minor number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeviceNumber {
+    pub(super) is_block: bool,
+    pub(super) number: Device,
+}
+
+impl ResolvedPath {
+    /// The block device of the same storage, if this is a generic character device: `/dev/sgN`, `/dev/bsg/...` or `/dev/ngXnY`.
+    pub(super) fn block_device_behind(&self) -> Option<ResolvedPath> {
+        let generic = self.device.filter(|device| !device.is_block)?;
+        let (name, number) = block_device_of_generic(generic.number)?;
+        let device = Some(DeviceNumber { is_block: true, number });
+        Some(ResolvedPath { path: Path::new("/dev").join(name), device })
+    }
 }
 
 /// Why it is unknown where a path leads.
@@ -93,10 +113,11 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, std::io::Error> {
     }
 }
 
-fn device(metadata: &Metadata) -> Option<(bool, u64)> {
+fn device(metadata: &Metadata) -> Option<DeviceNumber> {
     let kind = metadata.file_type();
-    let is_device = kind.is_block_device() || kind.is_char_device();
-    is_device.then_some((kind.is_block_device(), metadata.rdev()))
+    let is_block = kind.is_block_device();
+    let number = Device::from_raw(metadata.rdev());
+    (is_block || kind.is_char_device()).then_some(DeviceNumber { is_block, number })
 }
 
 /// Names and `..`, without `/` and `.`.

@@ -1,6 +1,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use super::path::DeviceNumber;
 use super::*;
 
 /// A directory of this test, which is removed at its end.
@@ -133,6 +134,38 @@ fn devices_need_a_rule_of_their_own() {
     assert!(message.contains("the device /dev/full") && message.contains("`device = /dev/full`"));
     assert!(!is_granted(&policy, WishKind::Output("/dev/null".into())));
     assert!(matches("nvme*n*", "nvme0n1") && matches("*", "sda") && !matches("sd*1", "sda2"));
+}
+
+#[test]
+fn a_generic_device_is_judged_like_the_block_device_behind_it() {
+    use fiord_sys::file::Device;
+    let room = Room::new("generic");
+    let node = |is_block, name: &str, minor| ResolvedPath {
+        path: Path::new("/dev").join(name),
+        device: Some(DeviceNumber { is_block, number: Device { major: 0xfff, minor } }),
+    };
+    let message = |policy: &HostPolicy, generic: &str, block: &str, writes| {
+        let judged = policy.node_to_judge(node(true, block, 1), node(false, generic, 2));
+        let refusal = policy.refuse_resolved(&Path::new("/dev").join(generic), &judged, writes);
+        refusal.map(|refusal| format!("{}, {}", refusal.why, refusal.line.unwrap()))
+    };
+    let policy = room.policy(
+        "device = /dev/fiord-d*\nread-only-device = /dev/fiord-r*\ndevice = /dev/fiord-sg*",
+    );
+    assert_eq!(message(&policy, "fiord-g1", "fiord-disk", true), None);
+    // A rule for the disk also decides if another one permits more on the generic device.
+    assert_eq!(message(&policy, "fiord-sg1", "fiord-read", false), None);
+    let writes = message(&policy, "fiord-sg1", "fiord-read", true).unwrap();
+    assert!(writes.contains("forbids writes to /dev/fiord-sg1 (which is /dev/fiord-read)"));
+    // A rule for the generic device does not need one for the disk.
+    assert_eq!(message(&policy, "fiord-sg1", "fiord-other", true), None);
+    let missing = message(&policy, "fiord-g1", "fiord-other", true).unwrap();
+    assert!(
+        missing.ends_with(
+            "device /dev/fiord-g1 (which is /dev/fiord-other), device = /dev/fiord-other"
+        )
+    );
+    assert!(message(&room.policy("directory = /"), "fiord-g1", "fiord-disk", false).is_some());
 }
 
 #[test]
