@@ -68,17 +68,27 @@
 
   const style = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
-  // Draws the shaded times below the curves.
+  // Draws the shaded times below the curves, each with its name if there is room for it.
   const shade = (svg, g) => (u) => {
+    u.ctx.save();
+    u.ctx.font = `${11 * devicePixelRatio}px sans-serif`;
+    u.ctx.textAlign = 'left';
+    u.ctx.textBaseline = 'top';
+    const gap = 4 * devicePixelRatio;
     for (const rect of svg.querySelectorAll('[data-span]')) {
       const [from, to] = rect.dataset.span.split(',').map(Number);
       const left = Math.max(u.valToPos(from, 'x', true), u.bbox.left);
       const right = Math.min(u.valToPos(to, 'x', true), u.bbox.left + u.bbox.width);
-      if (right > left) {
-        u.ctx.fillStyle = getComputedStyle(rect).fill;
-        u.ctx.fillRect(left, u.bbox.top, right - left, u.bbox.height);
+      if (right <= left) continue;
+      u.ctx.fillStyle = getComputedStyle(rect).fill;
+      u.ctx.fillRect(left, u.bbox.top, right - left, u.bbox.height);
+      const name = rect.nextElementSibling;
+      if (name && name.matches('text.span') && u.ctx.measureText(name.textContent).width + 2 * gap < right - left) {
+        u.ctx.fillStyle = style('--muted');
+        u.ctx.fillText(name.textContent, left + gap, u.bbox.top + gap);
       }
     }
+    u.ctx.restore();
   };
 
   const options = (svg, g, paths, width) => {
@@ -107,7 +117,15 @@
     const steps = log ? { splits: decades, filter: (u, all) => all } : g.y.unit === 'byterate' ? { incrs: bytes } : {};
     const ticks = g.x.unit === 'clock' ? { incrs: times } : g.x.kind === 'nines' ? { splits: (u) => {
       const [from, to] = [u.scales.x.min, u.scales.x.max];
-      return [0, Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9].filter((v) => v >= from && v <= to);
+      // From the left, as many labels as there is room for.
+      let end = -Infinity;
+      return [0, Math.log10(2), 1, 2, 3, 4, 5, 6, 7, 8, 9].filter((v) => {
+        const at = (v - from) / (to - from) * u.bbox.width / devicePixelRatio;
+        const half = nines(v).length * 4;
+        if (v < from || v > to || at - half < end) return false;
+        end = at + half;
+        return true;
+      });
     } } : {};
     return {
       width, height: Math.max(220, Math.min(300, width * 0.4)),

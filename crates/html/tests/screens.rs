@@ -41,10 +41,33 @@ fn pages() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Keeps the labels of each canvas, as far as they are not cleared: text, left, right and height.
+const WATCH_LABELS: &str = "(() => { \
+    const context = CanvasRenderingContext2D.prototype; \
+    const { fillText, clearRect } = context; \
+    context.clearRect = function (...area) { this.canvas.labels = []; return clearRect.apply(this, area); }; \
+    context.fillText = function (text, x, y) { \
+        const width = this.measureText(text).width; \
+        const left = x - ({ center: width / 2, right: width, end: width }[this.textAlign] ?? 0); \
+        (this.canvas.labels ??= []).push([text, left, left + width, Math.round(y)]); \
+        return fillText.call(this, text, x, y); \
+    }; })()";
+
+/// The labels of charts that zoom which overlap another one.
+const OVERLAPS: &str = "[...document.querySelectorAll('.plot canvas')].flatMap(canvas => { \
+    const all = canvas.labels ?? []; \
+    return all.filter((a, at) => all.slice(at + 1).some(b => a[3] === b[3] && a[1] < b[2] && b[1] < a[2])); })";
+
+/// The labels of charts that zoom.
+const LABELS: &str =
+    "[...document.querySelectorAll('.plot canvas')].flatMap(c => (c.labels ?? []).map(l => l[0]))";
+
 #[test]
 fn pages_look_right_in_a_browser() {
     let directory = directory("screens");
     let Some(mut browser) = Browser::start(&directory) else { return };
+    browser.call("Page.enable", json!({}));
+    browser.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": WATCH_LABELS}));
     let looks = [
         ("light", LIGHT),
         ("dark", Look { dark: true, ..LIGHT }),
@@ -68,6 +91,13 @@ fn pages_look_right_in_a_browser() {
             assert!(spills.as_i64().is_some_and(|n| n <= 0), "{name}, {what}: {spills} too wide");
             let cut = browser.evaluate(CUT_OFF);
             assert_eq!(cut, json!([]), "{name}, {what}: labels leave their chart");
+            let overlaps = browser.evaluate(OVERLAPS);
+            assert_eq!(overlaps, json!([]), "{name}, {what}: labels overlap");
+            if (name, what) == ("run", "wide") {
+                let labels = browser.evaluate(LABELS).to_string();
+                let expected = ["\"steady\"", "\"p50\""];
+                assert!(expected.iter().all(|label| labels.contains(label)), "{labels}");
+            }
         }
         assert_ne!(pictures[0], pictures[1], "{name}: dark differs from light");
         let paper = browser.paper();
