@@ -200,7 +200,8 @@ impl Contrast {
             return;
         }
         let noise = threshold.noise;
-        if let Some((low, high)) = self.evidence.interval
+        if noise > 0.0
+            && let Some((low, high)) = self.evidence.interval
             && low * (1.0 + noise) >= 1.0
             && high <= 1.0 + noise
         {

@@ -24,6 +24,7 @@ th, td { padding: .3rem .45rem; border-bottom: 1px solid var(--line); text-align
 td.n, th.n { text-align: right; }
 .better { color: var(--better); font-weight: 600; } .worse { color: var(--worse); font-weight: 600; }
 .quiet { color: var(--quiet); font-size: .9rem; }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; } td .quiet { white-space: normal; }
 svg { vertical-align: middle; width: 8rem; height: auto; } td:last-child { min-width: 8rem; } li { margin: .3rem 0; overflow-wrap: anywhere; }
 @media screen and (max-width: 60rem) {
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }

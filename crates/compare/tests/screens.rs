@@ -29,6 +29,9 @@ fn side(place: u8, name: &str, factor: f64) -> ComparedSide {
         let jobs = [
             job("reader", 95_000.0 * factor * noise, 180_000.0 / factor * noise),
             job("a job with a long name", 12_000.0 * noise * noise, 900_000.0 * factor),
+            // The longest reasons: too little is known, or nothing differs.
+            job("a-name-without-a-space-that-is-too-long-for-a-column", 300.0, 2_000_000.0),
+            job("log", 12_000.0 * factor * (1.0 + 200.0 * (noise - 1.0)).abs(), 900_000.0 * noise),
         ];
         let text = format!(
             "{{\"fio version\":\"fio-3.36\",\"timestamp\":{},\"jobs\":[{}]}}",
@@ -55,6 +58,7 @@ fn the_page_looks_right_in_a_browser() {
         ("light", light),
         ("dark", Look { dark: true, ..light }),
         ("narrow", Look { width: 400, ..light }),
+        ("wide", Look { width: 2200, ..light }),
         ("print", Look { width: 794, print: true, ..light }),
     ];
     let mut pictures = Vec::new();
