@@ -1,7 +1,9 @@
 //! Any bytes as answers of a server: `cargo +nightly fuzz run http_response`.
 #![no_main]
 
-use fiord_formats::http::{HttpEvent, HttpMethod, HttpReader, RefusalText, encode_path};
+use fiord_formats::http::{
+    HttpEvent, HttpMethod, HttpReader, ListScan, RefusalText, encode_path,
+};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: u64 = 1 << 16;
@@ -41,6 +43,10 @@ fuzz_target!(|bytes: &[u8]| {
     let whole = read(method, bytes, bytes.len().max(1));
     let pieces = read(method, bytes, usize::from(choice >> 1).max(1));
     assert_eq!(whole, pieces);
+    let (mut list, mut parts) = (ListScan::default(), ListScan::default());
+    list.read(bytes);
+    bytes.chunks(usize::from(choice >> 1).max(1)).for_each(|piece| parts.read(piece));
+    assert_eq!(list, parts);
     assert!(RefusalText::read(bytes).message.len() < 2000);
     let encoded = encode_path(bytes);
     assert_eq!(encode_path(encoded.as_bytes()), encoded);

@@ -64,6 +64,15 @@ impl Requests {
         self.in_flight += 1;
     }
 
+    /// The request of a slot is made again at the time `at`, and has the whole timeout from then on.
+    pub(crate) fn begin_again(&mut self, slot: Slot, at: u64) {
+        if let Some(request) = self.list.get_mut(slot as usize)
+            && request.began.is_some()
+        {
+            request.began = Some(at);
+        }
+    }
+
     /// A request has been answered or given up. Returns whether it was in flight.
     #[inline]
     pub(crate) fn end(&mut self, slot: Slot) -> bool {

@@ -9,14 +9,29 @@ pub enum RequestCount {
     Sent,
     /// Connections that were made during the run, because the server had closed the one before.
     Reconnects,
-    /// AnswerCount that ask the client to slow down (status 429 or 503).
+    /// Answers that ask the client to slow down (status 429 or 503).
     Throttled,
+    /// Requests that were sent again after a pause (`http_retries`). They are among those that were sent.
+    Retries,
+    /// Names in the answers to lists.
+    Listed,
+    /// TLS handshakes during the run.
+    Handshakes,
+    /// The time of these handshakes together, ns.
+    HandshakeNanos,
 }
 
 impl RequestCount {
     /// All of them.
-    pub const ALL: [RequestCount; 3] =
-        [RequestCount::Sent, RequestCount::Reconnects, RequestCount::Throttled];
+    pub const ALL: [RequestCount; 7] = [
+        RequestCount::Sent,
+        RequestCount::Reconnects,
+        RequestCount::Throttled,
+        RequestCount::Retries,
+        RequestCount::Listed,
+        RequestCount::Handshakes,
+        RequestCount::HandshakeNanos,
+    ];
 
     /// Its key in reports.
     #[must_use]
@@ -25,6 +40,10 @@ impl RequestCount {
             RequestCount::Sent => "sent",
             RequestCount::Reconnects => "reconnects",
             RequestCount::Throttled => "throttled",
+            RequestCount::Retries => "retries",
+            RequestCount::Listed => "listed",
+            RequestCount::Handshakes => "handshakes",
+            RequestCount::HandshakeNanos => "handshake_total_ns",
         }
     }
 }
@@ -42,6 +61,8 @@ pub struct RequestCounts {
     counts: [u64; RequestCount::ALL.len()],
     /// How many answers began after a time in each bucket. Shorter if the last buckets are empty.
     first_byte: Vec<u64>,
+    /// How long the slowest look-up of a server's name took before the run.
+    lookup: Nanos,
     sum: u64,
     smallest: u64,
     largest: u64,
@@ -52,6 +73,7 @@ impl Default for RequestCounts {
         RequestCounts {
             counts: Default::default(),
             first_byte: Vec::new(),
+            lookup: Nanos(0),
             sum: 0,
             smallest: u64::MAX,
             largest: 0,
@@ -78,6 +100,11 @@ impl RequestCounts {
         *now = now.saturating_add(count);
     }
 
+    /// The look-up of a server's name took this time.
+    pub fn looked_up(&mut self, time: Nanos) {
+        self.lookup = self.lookup.max(time);
+    }
+
     /// The answer to a request began after this time.
     #[inline]
     pub fn began_after(&mut self, time: Nanos) {
@@ -94,6 +121,7 @@ impl RequestCounts {
     /// Adds the counts of another job.
     pub fn merge(&mut self, other: &RequestCounts) {
         RequestCount::ALL.into_iter().for_each(|what| self.add(what, other.get(what)));
+        self.looked_up(other.lookup);
         if self.first_byte.len() < other.first_byte.len() {
             self.first_byte.resize(other.first_byte.len(), 0);
         }
@@ -164,13 +192,19 @@ pub struct RequestSummary {
     counts: [u64; RequestCount::ALL.len()],
     /// The times until the first byte of the answers. `None` if there were no answers.
     pub first_byte: Option<FirstByte>,
+    /// How long the slowest look-up of a server's name took before the run.
+    pub lookup: Nanos,
 }
 
 impl RequestSummary {
     /// Sums up counts.
     #[must_use]
     pub fn of(counts: &RequestCounts) -> Self {
-        RequestSummary { counts: counts.counts, first_byte: counts.first_byte() }
+        RequestSummary {
+            counts: counts.counts,
+            first_byte: counts.first_byte(),
+            lookup: counts.lookup,
+        }
     }
 
     /// One of the counts.

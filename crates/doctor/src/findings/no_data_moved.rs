@@ -1,7 +1,7 @@
 //! `no-data-moved`: the bandwidth of calls that move no data.
 
 use fiord_job::option::table::IOENGINE;
-use fiord_plan::{CountedBytes, JobPlan, WriteCommand};
+use fiord_plan::{CountedBytes, HttpReads, JobPlan, WriteCommand};
 use fiord_stat::finding::Severity;
 use fiord_types::{Bytes, Dir};
 
@@ -19,8 +19,9 @@ pub(crate) const CHECK: Check = Check {
             mean nothing: the bandwidth is the number of calls, multiplied by `bs`. For `falloc` \
             they are space that the file system reserved, extended or freed. An NVMe Write Zeroes \
             command (`write_mode=zeroes`) makes the device set blocks to zero without a transfer, \
-            and `verify` and `uncor` transfer nothing either.",
-    detection: "The job uses such an engine, or all of its writes are such commands.",
+            and `verify` and `uncor` transfer nothing either. Reads of `http` with `http_read=head` or \
+            `list` return no objects.",
+    detection: "The job uses such an engine, or all of its writes or reads are such commands or requests.",
     effect: "`filestat` on 10,000 files on ext4, on a loop device: 370,000 calls per second are printed as \
              1,450 MiB/s with blocks of 4 KiB. With blocks of 1 KiB they would be 360 MiB/s.",
     remedy: "read the calls per second (IOPS) and the latencies; ignore the bandwidth. \
@@ -56,6 +57,11 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
                 "each command counts as the {size} that it is about, and transfers none of them"
             )
         }
+        CountedBytes::Data if reads_no_data(job) => {
+            format!(
+                "each read asks for what the server knows, not for an object, and counts as {size}"
+            )
+        }
         CountedBytes::Data => return None,
     };
     let what = format!("the bandwidth of job {} is not a rate of moved data", job.identity.name);
@@ -64,6 +70,12 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
         .evidence(evidence)
         .remedy("read IOPS and latencies instead of the bandwidth");
     Some(finding.option(IOENGINE))
+}
+
+/// Whether the reads of the job are requests without data, and it does not write.
+fn reads_no_data(job: &JobPlan) -> bool {
+    let reads_only = job.load.mix.has(Dir::Read) && !job.load.mix.has(Dir::Write);
+    reads_only && job.engine.http().is_some_and(|http| http.reads != HttpReads::Get)
 }
 
 /// Whether the job only writes, with commands to a device that send no data.
@@ -88,6 +100,8 @@ mod tests {
             "--name=a --ioengine=cpuio --cpuload=1 --runtime=1",
             "--name=a --ioengine=mmap --rw=write --size=1m --filename=f",
             "--name=a --ioengine=net --rw=read --port=9 --listen --size=1m",
+            "--name=a --ioengine=http --filename=/a --rw=read --size=1m",
+            "--name=a --ioengine=http --filename=/a --rw=rw --size=1m --http_read=head",
         ];
         let names =
             found_once(&CHECK, "--name=a --ioengine=filestat --nrfiles=3 --size=12k", &sound);

@@ -17,7 +17,7 @@ pub(crate) const CHECK: Check = Check {
             a job describes the limit, not what the storage behind it can do, and the refusals are quick, so that they \
             make mean latencies look better.",
     detection: "At least one request of the job was answered with 429 or 503, or with a code of S3 that means the same. \
-                Without `continue_on_error`, the first such answer ends the job.",
+                Without `continue_on_error` and `http_retries`, the first such answer ends the job.",
     effect: "The job gets what the server permits. With a server that answers every second request with 503, half of \
              the I/Os of a job with `continue_on_error=io` fail (counted on the test's own server).",
     remedy: "send fewer requests (`iodepth`, `numjobs`, `rate_iops`), or raise the limit of the server.",

@@ -12,11 +12,18 @@ pub(super) struct RequestFailure {
     pub(super) why: String,
     /// The server closed a connection that had been used before, instead of answering.
     pub(super) is_stale: bool,
+    /// The connection failed, or the server is overloaded: the same request may succeed later.
+    pub(super) is_passing: bool,
 }
 
 impl RequestFailure {
     pub(super) fn new(errno: Errno, why: impl Into<String>) -> RequestFailure {
-        RequestFailure { errno, why: why.into(), is_stale: false }
+        RequestFailure { errno, why: why.into(), is_stale: false, is_passing: false }
+    }
+
+    /// Marks a failure as one that may pass.
+    pub(super) fn passing(self) -> RequestFailure {
+        RequestFailure { is_passing: true, ..self }
     }
 
     /// The bytes from the server are no answer.
@@ -41,7 +48,8 @@ impl RequestFailure {
             _ => (Errno::EPROTO, ""),
         };
         let is_stale = used && *error == HttpError::NoAnswer;
-        RequestFailure { errno, why: format!("{error}{remedy}"), is_stale }
+        let is_passing = errno == Errno::ECONNRESET;
+        RequestFailure { errno, why: format!("{error}{remedy}"), is_stale, is_passing }
     }
 
     /// The connection failed.
@@ -64,7 +72,7 @@ impl RequestFailure {
             ),
         };
         let errno = if reset { Errno::ECONNRESET } else { errno };
-        RequestFailure { errno, why, is_stale: used && reset && !begun }
+        RequestFailure { errno, why, is_stale: used && reset && !begun, is_passing: true }
     }
 
     /// The server refused the request.
@@ -99,7 +107,8 @@ impl RequestFailure {
             }
             None => {}
         }
-        RequestFailure::new(errno, why)
+        let is_passing = matches!(status, 429 | 503) || errno == Errno::EBUSY;
+        RequestFailure { errno, why, is_stale: false, is_passing }
     }
 }
 
@@ -206,6 +215,19 @@ mod tests {
         );
         let failure = refused("401 Unauthorized", "", HttpMode::Swift);
         assert!(failure.why.contains("`http_swift_auth_token`"), "{}", failure.why);
+    }
+
+    #[test]
+    fn only_failures_that_may_pass_are_tried_again() {
+        assert!(refused("503 Slow Down", "", HttpMode::S3).is_passing);
+        assert!(refused("429 Too Many Requests", "", HttpMode::Webdav).is_passing);
+        for lasting in ["403 Forbidden", "404 Not Found", "500 Oops", "507 Insufficient Storage"] {
+            assert!(!refused(lasting, "", HttpMode::S3).is_passing, "{lasting}");
+        }
+        let reader = HttpReader::new();
+        assert!(RequestFailure::of_connection(Errno::ECONNRESET, &reader, false).is_passing);
+        assert!(RequestFailure::of_answer(&HttpError::CutHead, false).is_passing);
+        assert!(!RequestFailure::of_answer(&HttpError::BadChunk, false).is_passing);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use std::os::fd::OwnedFd;
 
-use fiord_formats::http::{HttpEvent, HttpMethod, HttpReader};
+use fiord_formats::http::{HttpEvent, HttpReader, ListScan};
 use fiord_plan::{HttpMode, HttpVerbosity};
 use fiord_sys::poll::{PollEntry, Readiness};
-use fiord_types::Errno;
+use fiord_types::{Errno, Nanos};
 
 use super::failure::RequestFailure;
+use super::request::ObjectCall;
 use super::server::Server;
 use super::tls::TlsClient;
 use super::transport::{Moved, Transport};
@@ -18,6 +19,9 @@ const SPILL: usize = 16 << 10;
 
 /// How much of the body of a refusal is kept.
 const KEPT_REFUSAL: usize = 64 << 10;
+
+/// The longest list of 1000 names, in bytes: each has at most 1024 bytes, which may be encoded, and attributes.
+const LONGEST_LIST: u64 = 16 << 20;
 
 /// What a lane does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +69,7 @@ pub(super) struct RequestLane {
     transport: Option<Transport>,
     /// The head of the request.
     pub(super) head: Vec<u8>,
-    method: HttpMethod,
+    call: ObjectCall,
     data: LaneData,
     /// First and last byte of the range that the request asks for.
     range: Option<(u64, u64)>,
@@ -75,11 +79,16 @@ pub(super) struct RequestLane {
     reader: HttpReader,
     filled: usize,
     refusal: Vec<u8>,
+    list: ListScan,
     spill: Box<[u8]>,
     /// The connection has carried an answer.
     used: bool,
     /// When the first byte of the answer arrived, ns.
     pub(super) begun: Option<u64>,
+    /// When the TLS handshake began, ns.
+    greeted: Option<u64>,
+    /// How long the last TLS handshake took, until the owner takes it.
+    pub(super) handshake: Option<Nanos>,
 }
 
 // SAFETY: the pointer is into a buffer of the engine that owns the lane, which does not move with it.
@@ -92,7 +101,7 @@ impl RequestLane {
             socket: None,
             transport: None,
             head: Vec::new(),
-            method: HttpMethod::Get,
+            call: ObjectCall::Get,
             data: LaneData { at: std::ptr::null_mut(), len: 0 },
             range: None,
             sent: 0,
@@ -100,9 +109,12 @@ impl RequestLane {
             reader: HttpReader::new(),
             filled: 0,
             refusal: Vec::new(),
+            list: ListScan::default(),
             spill: Box::default(),
             used: false,
             begun: None,
+            greeted: None,
+            handshake: None,
         }
     }
 
@@ -135,11 +147,11 @@ impl RequestLane {
     /// `data` is memory that only this request uses until it has ended or the lane is closed.
     pub(super) unsafe fn begin(
         &mut self,
-        method: HttpMethod,
+        call: ObjectCall,
         data: LaneData,
         range: Option<(u64, u64)>,
     ) {
-        (self.method, self.data, self.range) = (method, data, range);
+        (self.call, self.data, self.range) = (call, data, range);
         self.restart();
     }
 
@@ -147,8 +159,13 @@ impl RequestLane {
     pub(super) fn restart(&mut self) {
         (self.sent, self.filled, self.early, self.begun) = (0, 0, false, None);
         self.refusal.clear();
-        let limit = if self.method == HttpMethod::Get { self.data.len as u64 } else { 1 << 20 };
-        self.reader.begin(self.method, limit);
+        self.list = ListScan::default();
+        let limit = match self.call {
+            ObjectCall::Get => self.data.len as u64,
+            ObjectCall::List => LONGEST_LIST,
+            ObjectCall::Head | ObjectCall::Put | ObjectCall::Delete => 1 << 20,
+        };
+        self.reader.begin(self.call.method(), limit);
         if self.stage == LaneStage::Ready {
             self.stage = LaneStage::Sending;
         }
@@ -172,12 +189,9 @@ impl RequestLane {
         Some(PollEntry::new(fd, readiness))
     }
 
-    /// Goes on as far as possible without waiting, or with one wait. Returns the number of bytes of the answer's body
-    /// that are in the buffer when the request has succeeded.
-    pub(super) fn advance(
-        &mut self,
-        context: &LaneContext,
-    ) -> Result<Option<usize>, RequestFailure> {
+    /// Goes on as far as possible without waiting, or with one wait. Returns how many names a list has when the request
+    /// has succeeded.
+    pub(super) fn advance(&mut self, context: &LaneContext) -> Result<Option<u64>, RequestFailure> {
         loop {
             let goes_on = match self.stage {
                 LaneStage::Closed | LaneStage::Connecting(_) | LaneStage::Handshake => {
@@ -224,6 +238,9 @@ impl RequestLane {
                 match transport.shake_hands(context.wait) {
                     Moved::Bytes(_) => {
                         self.stage = LaneStage::Ready;
+                        let began = self.greeted.take();
+                        self.handshake =
+                            began.map(|at| Nanos(context.clock.now().saturating_sub(at)));
                         Ok(true)
                     }
                     other => self.stopped(other),
@@ -259,6 +276,7 @@ impl RequestLane {
         let Some(socket) = self.socket.take() else { return Ok(()) };
         let name = &context.server.named.name;
         self.stage = if context.tls.is_some() { LaneStage::Handshake } else { LaneStage::Ready };
+        self.greeted = context.tls.map(|_| context.clock.now());
         self.transport = Some(match context.tls {
             None => Transport::Plain(socket),
             Some(tls) => Transport::Tls(tls.wrap(socket, name)?),
@@ -284,9 +302,9 @@ impl RequestLane {
 
     /// Sends what is left of the request. Returns whether to go on.
     fn send(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
-        let body: &[u8] = match self.method {
+        let body: &[u8] = match self.call {
             // SAFETY: the caller of `begin` vouches for the memory while the request is in flight.
-            HttpMethod::Put => unsafe { std::slice::from_raw_parts(self.data.at, self.data.len) },
+            ObjectCall::Put => unsafe { std::slice::from_raw_parts(self.data.at, self.data.len) },
             _ => &[],
         };
         if context.verbose > HttpVerbosity::Quiet && self.sent == 0 {
@@ -343,7 +361,7 @@ impl RequestLane {
         context: &LaneContext,
     ) -> Result<(bool, bool), RequestFailure> {
         let direct = self.reader.plain_bytes().min((self.data.len - self.filled) as u64) as usize;
-        let is_data = self.method == HttpMethod::Get && self.reader.is_success();
+        let is_data = self.call == ObjectCall::Get && self.reader.is_success();
         let Some(transport) = &mut self.transport else { return Ok((true, false)) };
         if direct > 0 && is_data {
             // SAFETY: the caller of `begin` vouches for the memory while the request is in flight, and the range lies
@@ -391,7 +409,11 @@ impl RequestLane {
                     self.check_head()?;
                 }
                 HttpEvent::Body(data) => {
-                    let is_data = self.method == HttpMethod::Get && self.reader.is_success();
+                    let is_data = self.call == ObjectCall::Get && self.reader.is_success();
+                    if self.call == ObjectCall::List && self.reader.is_success() {
+                        self.list.read(data);
+                        continue;
+                    }
                     if !is_data {
                         let room = KEPT_REFUSAL.saturating_sub(self.refusal.len());
                         self.refusal.extend_from_slice(&data[..data.len().min(room)]);
@@ -435,8 +457,8 @@ impl RequestLane {
         Err(RequestFailure::new(Errno::EIO, why))
     }
 
-    /// The answer is complete.
-    fn complete(&mut self, context: &LaneContext) -> Result<usize, RequestFailure> {
+    /// The answer is complete. Returns how many names it has, if it is a list.
+    fn complete(&mut self, context: &LaneContext) -> Result<u64, RequestFailure> {
         let status = self.reader.status();
         if self.reader.closes() || self.early {
             self.close();
@@ -444,11 +466,18 @@ impl RequestLane {
             (self.used, self.stage) = (true, LaneStage::Ready);
         }
         // An object that does not exist is removed.
-        let is_gone = self.method == HttpMethod::Delete && status == 404;
+        let is_gone = self.call == ObjectCall::Delete && status == 404;
         if !self.reader.is_success() && !is_gone {
             return Err(RequestFailure::of_refusal(&self.reader, &self.refusal, context.mode));
         }
-        if self.method == HttpMethod::Get && self.filled < self.data.len {
+        if self.call == ObjectCall::List && !self.list.is_list() {
+            let why = format!(
+                "the server answered {status} with something else than a list of objects. To fix: check that the first \
+                 part of `filename` is the bucket, and that the server has ListObjectsV2"
+            );
+            return Err(RequestFailure::new(Errno::EIO, why));
+        }
+        if self.call == ObjectCall::Get && self.filled < self.data.len {
             let why = format!(
                 "the server answered {status} with {} bytes instead of {}: the object is shorter. To fix: write the \
                  objects with the same `bs`, `size` and `http_object_mode` first",
@@ -456,6 +485,6 @@ impl RequestLane {
             );
             return Err(RequestFailure::new(Errno::EIO, why));
         }
-        Ok(self.filled)
+        Ok(self.list.names())
     }
 }

@@ -1,9 +1,10 @@
-//! `http`: objects on a WebDAV, S3 or Swift server. A read is a GET, a write a PUT, a trim a DELETE.
+//! `http`: objects on a WebDAV, S3 or Swift server. A read is a GET, a HEAD or a list, a write a PUT, a trim a DELETE.
 //!
 //! | question | module |
 //! |---|---|
 //! | which request does an op become | `request` |
 //! | what happens on one connection | `lane` |
+//! | when is a request sent again | `retries` |
 //! | where is the server | `server` |
 //! | how do bytes travel, plain or encrypted | `transport`, `tls` |
 //! | why did a request fail, and what helps | `failure` |
@@ -12,11 +13,13 @@
 //! Each slot has a connection of its own to each server of the job, so `iodepth` is the number of requests in flight.
 //! Connections are made before the run, and stay. If a server closes a connection instead of answering the second or a
 //! later request on it, the engine sends that request once more on a new connection, as RFC 9112 (section 9.3.1) expects
-//! of clients. Otherwise nothing is sent twice.
+//! of clients. With `http_retries`, requests whose connection failed or whose answer is 429 or 503 are sent again after a
+//! pause; all of them are idempotent. Otherwise nothing is sent twice.
 
 mod failure;
 mod lane;
 mod request;
+mod retries;
 mod server;
 #[cfg(feature = "tls")]
 mod tls;
@@ -35,6 +38,7 @@ use fiord_types::{Errno, FileIndex, Nanos, RequestCount, RequestCounts};
 use self::failure::RequestFailure;
 use self::lane::{LaneContext, LaneData, RequestLane};
 use self::request::RequestWriter;
+use self::retries::RetryPauses;
 use self::server::Server;
 use self::tls::TlsClient;
 use crate::buffers::{Buffers, slots_of_buffers};
@@ -59,6 +63,7 @@ pub struct Http {
     requests: Requests,
     /// Whether each slot's request was sent again on a new connection.
     again: Box<[bool]>,
+    pauses: RetryPauses,
     /// When each slot's request was handed over, ns. `None` after its answer has begun.
     started: Box<[Option<u64>]>,
     counts: RequestCounts,
@@ -100,6 +105,7 @@ impl Http {
             turn: 0,
             requests: Requests::new(config),
             again: vec![false; slots].into(),
+            pauses: RetryPauses::new(slots, plan.retries),
             started: vec![None; slots].into(),
             counts: RequestCounts::with_room(),
             said: vec![None; slots].into(),
@@ -120,7 +126,7 @@ impl Http {
     }
 
     /// Goes on with the connection or the request of a lane.
-    fn advance(&mut self, index: usize, wait: bool) -> Result<Option<usize>, RequestFailure> {
+    fn advance(&mut self, index: usize, wait: bool) -> Result<Option<u64>, RequestFailure> {
         let context = LaneContext {
             server: &self.servers[index % self.servers.len()],
             tls: self.tls.as_ref(),
@@ -158,9 +164,14 @@ impl Http {
             self.counts.began_after(Nanos(began.saturating_sub(start)));
             self.started[slot as usize] = None;
         }
+        if let Some(time) = self.lanes[index].handshake.take() {
+            self.counts.add(RequestCount::Handshakes, 1);
+            self.counts.add(RequestCount::HandshakeNanos, time.0);
+        }
         match advanced {
             Ok(None) => false,
-            Ok(Some(_)) => {
+            Ok(Some(names)) => {
+                self.counts.add(RequestCount::Listed, names);
                 let moved = self.requests.op(slot).map_or(0, |op| match op.kind {
                     OpKind::Read | OpKind::Write => op.len,
                     _ => 0,
@@ -185,16 +196,47 @@ impl Http {
             return self.go_on(slot, wait);
         }
         self.counts.add(RequestCount::Throttled, u64::from(failure.errno == Errno::EBUSY));
+        if failure.is_passing
+            && !self.end.is_stopped()
+            && let Some(until) = self.pauses.begin(slot, self.clock.now())
+        {
+            // The request has its whole time after the pause.
+            self.requests.begin_again(slot, until);
+            return false;
+        }
         let outcome = Outcome::err(failure.errno);
         self.say(slot, &failure.why);
         self.finish(slot, outcome);
         true
     }
 
+    /// Sends the requests again whose pause has ended.
+    #[cold]
+    fn send_again(&mut self) {
+        let now = self.clock.now();
+        for at in (0..self.flying.len()).rev() {
+            let slot = self.flying[at];
+            if !self.pauses.end(slot, now) {
+                continue;
+            }
+            let index = self.lane(slot);
+            self.counts.add(RequestCount::Sent, 1);
+            self.counts.add(RequestCount::Retries, 1);
+            let connected = self.lanes[index].has_connection();
+            self.counts.add(RequestCount::Reconnects, u64::from(!connected));
+            self.again[slot as usize] = false;
+            self.started[slot as usize] = Some(now);
+            self.lanes[index].restart();
+            if self.go_on(slot, false) {
+                self.flying.swap_remove(at);
+            }
+        }
+    }
+
     /// Keeps the message about a request that failed.
     fn say(&mut self, slot: Slot, why: &str) {
         let Some(op) = self.requests.op(slot).copied() else { return };
-        let (method, path) = (request::method(&op).word(), self.writer.path(&op));
+        let (method, path) = (self.writer.call(&op).method().word(), self.writer.path(&op));
         let range = match self.writer.is_range(&op) {
             true => format!(" ({} bytes at {})", op.len, op.offset),
             false => String::new(),
@@ -262,9 +304,17 @@ impl Http {
     /// Waits until a request can go on, at most `left` ns, and goes on with those that can. Returns false if a signal
     /// arrived.
     fn wait(&mut self, left: Option<u64>) -> Result<bool, EngineError> {
-        let limit = left.map_or(LOOK, |left| LOOK.min(Duration::from_nanos(left)));
+        let mut limit = left.map_or(LOOK, |left| LOOK.min(Duration::from_nanos(left)));
+        if self.pauses.any() {
+            self.send_again();
+            limit = limit.min(self.pauses.left(self.clock.now()));
+            if !self.finished.is_empty() {
+                return Ok(true);
+            }
+        }
         if let [slot] = self.flying[..]
             && limit == LOOK
+            && !self.pauses.is_paused(slot)
             && !self.lanes[self.lane(slot)].is_connecting()
         {
             // The call that receives waits, for as long as the socket's patience.
@@ -276,9 +326,10 @@ impl Http {
         self.entries.clear();
         for slot in &self.flying {
             let index = *slot as usize * self.servers.len() + self.chosen[*slot as usize];
-            // A lane without a socket needs no wait, and a closed descriptor ends the wait.
-            let closed = PollEntry::new(-1, poll::Readiness::Readable);
-            self.entries.push(self.lanes[index].entry().unwrap_or(closed));
+            // The kernel ignores this entry.
+            let none = PollEntry::new(-1, poll::Readiness::Readable);
+            let entry = self.lanes[index].entry().filter(|_| !self.pauses.is_paused(*slot));
+            self.entries.push(entry.unwrap_or(none));
         }
         let waited = poll::wait(&mut self.entries, Some(limit));
         match waited.map_err(|error| EngineError::from_sys("ioengine=http", &error))? {
@@ -346,6 +397,8 @@ impl Http {
                 }
             }
         }
+        // These handshakes are in no latency.
+        self.lanes.iter_mut().for_each(|lane| lane.handshake = None);
         Ok(())
     }
 
@@ -372,7 +425,11 @@ impl Engine for Http {
     }
 
     fn connect(&mut self) -> Result<(), EngineError> {
-        self.servers.iter_mut().try_for_each(Server::look_up)?;
+        for server in &mut self.servers {
+            let began = self.clock.now();
+            server.look_up()?;
+            self.counts.looked_up(Nanos(self.clock.now().saturating_sub(began)));
+        }
         self.connect_all()
     }
 
@@ -391,9 +448,10 @@ impl Engine for Http {
     }
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
+        let call = self.writer.call(op);
         let len = match op.kind {
-            OpKind::Read | OpKind::Write => op.len,
-            OpKind::Trim => 0,
+            OpKind::Read | OpKind::Write | OpKind::Trim if !call.moves_data() => 0,
+            OpKind::Read | OpKind::Write | OpKind::Trim => op.len,
             // The server has stored an object when it answers.
             OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => {
                 return Queued::Done(slot, Outcome::ok(0));
@@ -407,6 +465,7 @@ impl Engine for Http {
         self.chosen[index] = self.turn;
         self.turn = (self.turn + 1) % self.servers.len();
         self.again[index] = false;
+        self.pauses.reset(slot);
         let now = self.clock.now();
         self.requests.begin(slot, op, now);
         self.started[index] = Some(now);
@@ -424,7 +483,7 @@ impl Engine for Http {
         let last = (op.offset + u64::from(op.len)).saturating_sub(1);
         let range = self.writer.is_range(op).then_some((op.offset, last));
         // SAFETY: the token of the slot is with the engine until the request has ended or its lane is closed.
-        unsafe { lane.begin(request::method(op), LaneData::new(data, len as usize), range) };
+        unsafe { lane.begin(call, LaneData::new(data, len as usize), range) };
         self.unsent.push(slot);
         Queued::Pending
     }

@@ -5,9 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fiord_formats::http::{
     EMPTY_SHA256, HttpMethod, S3Key, S3Signer, UnsignedRequest, UtcStamp, base64_of,
-    basic_credentials, encode_path, md5, sha256_hex, start_request,
+    basic_credentials, encode_path, encode_query, md5, sha256_hex, start_request,
 };
-use fiord_plan::{HttpMode, HttpPlan, S3Plan};
+use fiord_plan::{HttpMode, HttpPlan, HttpReads, S3Plan};
 
 use crate::{Op, OpKind};
 
@@ -22,12 +22,71 @@ pub(super) const SECRET_HEADERS: &[&str] = &[
 /// The most headers that a signature covers.
 const MOST_SIGNED: usize = 10;
 
+/// What a request asks the server to do with objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ObjectCall {
+    /// Return an object, or a range of it.
+    Get,
+    /// Return what is known about an object.
+    Head,
+    /// Return names of objects.
+    List,
+    /// Store an object.
+    Put,
+    /// Remove an object.
+    Delete,
+}
+
+impl ObjectCall {
+    /// The method of the request.
+    pub(super) const fn method(self) -> HttpMethod {
+        match self {
+            ObjectCall::Get | ObjectCall::List => HttpMethod::Get,
+            ObjectCall::Head => HttpMethod::Head,
+            ObjectCall::Put => HttpMethod::Put,
+            ObjectCall::Delete => HttpMethod::Delete,
+        }
+    }
+
+    /// Whether a buffer of the job has the body of the request or of its answer.
+    pub(super) const fn moves_data(self) -> bool {
+        matches!(self, ObjectCall::Get | ObjectCall::Put)
+    }
+}
+
+/// A list of the objects whose names begin with that of a file.
+struct ObjectList {
+    /// The path of the bucket.
+    bucket: String,
+    query: String,
+}
+
+impl ObjectList {
+    /// `path`: that of a file. Its first part is the bucket.
+    fn new(path: &str, keys: u32) -> ObjectList {
+        let (bucket, prefix) = match path.get(1..).and_then(|rest| rest.split_once('/')) {
+            Some((bucket, prefix)) => (format!("/{bucket}"), prefix),
+            None => (path.to_owned(), ""),
+        };
+        let mut query = format!("list-type=2&max-keys={keys}");
+        if !prefix.is_empty() {
+            query.push_str("&prefix=");
+            query.push_str(&encode_query(prefix.as_bytes()));
+        }
+        ObjectList { bucket, query }
+    }
+}
+
 /// Writes the requests of a job.
 pub(super) struct RequestWriter {
     /// The encoded path of each file.
     paths: Vec<String>,
     /// Objects are read in ranges, and their names are those of the files.
     ranged: bool,
+    /// What reads ask for.
+    reads: HttpReads,
+    /// The list of each file. Empty unless reads ask for lists.
+    lists: Vec<ObjectList>,
     access: ObjectAccess,
     /// The second of the last request, and its text.
     second: u64,
@@ -85,9 +144,13 @@ impl S3Access {
 impl RequestWriter {
     pub(super) fn new(plan: &HttpPlan, files: &[PathBuf]) -> RequestWriter {
         let paths = files.iter().map(|path| encode_path(path.as_os_str().as_encoded_bytes()));
+        let paths: Vec<_> = paths.collect();
+        let listed = if plan.reads == HttpReads::List { &paths[..] } else { &[] };
         RequestWriter {
-            paths: paths.collect(),
+            lists: listed.iter().map(|path| ObjectList::new(path, plan.list_keys.get())).collect(),
+            paths,
             ranged: plan.ranged,
+            reads: plan.reads,
             access: match plan.mode {
                 HttpMode::Webdav => {
                     let user = plan.user.as_ref();
@@ -106,13 +169,33 @@ impl RequestWriter {
         }
     }
 
-    /// Whether an op reads a part of an object.
-    pub(super) fn is_range(&self, op: &Op) -> bool {
-        self.ranged && op.kind == OpKind::Read
+    /// What an op asks the server to do.
+    pub(super) const fn call(&self, op: &Op) -> ObjectCall {
+        match (op.kind, self.reads) {
+            (OpKind::Read, HttpReads::Get) => ObjectCall::Get,
+            (OpKind::Read, HttpReads::Head) => ObjectCall::Head,
+            (OpKind::Read, HttpReads::List) => ObjectCall::List,
+            (OpKind::Trim, _) => ObjectCall::Delete,
+            _ => ObjectCall::Put,
+        }
     }
 
-    /// The encoded path of the object of an op.
+    /// Whether an op reads a part of an object.
+    pub(super) fn is_range(&self, op: &Op) -> bool {
+        self.ranged && self.call(op) == ObjectCall::Get
+    }
+
+    /// The list that an op asks for, if it asks for one.
+    fn list(&self, op: &Op) -> Option<&ObjectList> {
+        let lists = if op.kind == OpKind::Read { &self.lists[..] } else { &[] };
+        lists.get(op.file.0 as usize)
+    }
+
+    /// The encoded path of the object of an op, and the query of a list.
     pub(super) fn path(&self, op: &Op) -> String {
+        if let Some(list) = self.list(op) {
+            return format!("{}?{}", list.bucket, list.query);
+        }
         let path = self.paths.get(op.file.0 as usize).map_or("/", String::as_str);
         match self.ranged {
             true => path.to_owned(),
@@ -122,16 +205,11 @@ impl RequestWriter {
 
     /// Writes the head of the request for an op into an empty buffer. `body`: what a write stores.
     pub(super) fn write(&mut self, op: &Op, body: &[u8], host: &str, to: &mut Vec<u8>) {
-        let method = method(op);
+        let call = self.call(op);
+        let method = call.method();
         let mut target = std::mem::take(&mut self.target);
         target.clear();
-        if let Some(path) = self.paths.get(op.file.0 as usize) {
-            target.extend_from_slice(path.as_bytes());
-        }
-        if !self.ranged {
-            push_number(&mut target, b'_', op.offset);
-            push_number(&mut target, b'_', u64::from(op.len));
-        }
+        let path_length = self.write_target(op, &mut target);
         start_request(to, method, &target, host);
         if method == HttpMethod::Put {
             to.extend_from_slice(b"Content-Length:");
@@ -163,12 +241,33 @@ impl RequestWriter {
                 }
             }
             ObjectAccess::S3(access) => {
-                let signed = (method, &target[..], host);
+                let (path, query) = target.split_at(path_length);
+                let query = std::str::from_utf8(query).unwrap_or_default();
+                let query = query.trim_start_matches('?');
+                let signed = SignedCall { call, path, query, host };
                 access.write(signed, body, (self.stamp, &mut self.digest), to);
             }
         }
         to.extend_from_slice(b"\r\n");
         self.target = target;
+    }
+
+    /// Writes the path of a request, and the query of a list. Returns the length of the path.
+    fn write_target(&self, op: &Op, target: &mut Vec<u8>) -> usize {
+        if let Some(list) = self.list(op) {
+            target.extend_from_slice(list.bucket.as_bytes());
+            target.push(b'?');
+            target.extend_from_slice(list.query.as_bytes());
+            return list.bucket.len();
+        }
+        if let Some(path) = self.paths.get(op.file.0 as usize) {
+            target.extend_from_slice(path.as_bytes());
+        }
+        if !self.ranged {
+            push_number(target, b'_', op.offset);
+            push_number(target, b'_', u64::from(op.len));
+        }
+        target.len()
     }
 
     /// Reads the clock.
@@ -180,11 +279,19 @@ impl RequestWriter {
     }
 }
 
+/// What the headers of S3 depend on.
+struct SignedCall<'a> {
+    call: ObjectCall,
+    path: &'a [u8],
+    query: &'a str,
+    host: &'a str,
+}
+
 impl S3Access {
     /// Writes the headers of S3.
     fn write(
         &mut self,
-        (method, path, host): (HttpMethod, &[u8], &str),
+        SignedCall { call, path, query, host }: SignedCall<'_>,
         body: &[u8],
         (stamp, digest): (UtcStamp, &mut [u8; 64]),
         to: &mut Vec<u8>,
@@ -196,6 +303,7 @@ impl S3Access {
                 std::str::from_utf8(digest).unwrap_or(EMPTY_SHA256)
             }
         };
+        let with_key = matches!(call, ObjectCall::Get | ObjectCall::Head | ObjectCall::Put);
         // Sorted by name, and the first one is in the request already.
         let mut headers = [("", ""); MOST_SIGNED];
         let mut count = 0;
@@ -209,7 +317,7 @@ impl S3Access {
             add("x-amz-content-sha256", body_sha256);
             add("x-amz-date", stamp.text());
         }
-        if let Some(customer) = self.customer.as_ref().filter(|_| method != HttpMethod::Delete) {
+        if let Some(customer) = self.customer.as_ref().filter(|_| with_key) {
             add("x-amz-server-side-encryption-customer-algorithm", &customer.algorithm);
             add("x-amz-server-side-encryption-customer-key", &customer.key);
             add("x-amz-server-side-encryption-customer-key-md5", &customer.md5);
@@ -217,24 +325,16 @@ impl S3Access {
         if signs && !self.token.is_empty() {
             add("x-amz-security-token", &self.token);
         }
-        if method == HttpMethod::Put && !self.storage_class.is_empty() {
+        if call == ObjectCall::Put && !self.storage_class.is_empty() {
             add("x-amz-storage-class", &self.storage_class);
         }
         let headers = &headers[..count];
         headers[1..].iter().for_each(|(name, value)| push_header(to, name, value));
         if let Some(signer) = &mut self.signer {
-            let request = UnsignedRequest { method, path, query: "", headers, body_sha256 };
+            let method = call.method();
+            let request = UnsignedRequest { method, path, query, headers, body_sha256 };
             signer.authorize(&request, stamp, to);
         }
-    }
-}
-
-/// What an op asks the server to do.
-pub(super) const fn method(op: &Op) -> HttpMethod {
-    match op.kind {
-        OpKind::Read => HttpMethod::Get,
-        OpKind::Trim => HttpMethod::Delete,
-        _ => HttpMethod::Put,
     }
 }
 

@@ -87,11 +87,13 @@ impl Server {
     }
 
     fn unreachable(&self, candidate: usize, errno: Errno) -> RequestFailure {
-        let address = self.addresses.get(candidate).map_or_else(String::new, |a| format!(" ({a})"));
+        // The message names the host already.
+        let address = self.addresses.get(candidate).map(ToString::to_string);
+        let address = address.filter(|address| *address != self.named.host);
+        let to = address.map_or_else(String::new, |address| format!(" to {address}"));
         let why = format!(
-            "cannot connect to {}{address}: {errno}. To fix: check that the server runs, and `http_host` with its port",
-            self.named.host
+            "cannot connect{to}: {errno}. To fix: check that the server runs, and `http_host` with its port"
         );
-        RequestFailure::new(errno, why)
+        RequestFailure::new(errno, why).passing()
     }
 }

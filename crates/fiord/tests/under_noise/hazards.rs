@@ -9,7 +9,7 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 31] = [
+const ELSEWHERE: [(&str, &str); 33] = [
     ("clock-error", "unit tests on reports of several hosts"),
     ("clock-source", "unit tests on simulated machines"),
     ("connection-per-request", "`servers::http` in `run`, unit tests on reports"),
@@ -38,9 +38,11 @@ const ELSEWHERE: [(&str, &str); 31] = [
     ("scheduler", "`finding-queue` of `cargo xtask vm`"),
     ("server-throttling", "`servers::http` in `run`, unit tests on reports"),
     ("shared-target", "unit tests on reports of several hosts"),
+    ("slow-name-lookup", "unit tests on reports"),
     ("start-skew", "unit tests on reports of several hosts"),
     ("thermal-throttle", "unit tests on simulated machines"),
     ("throttled-by-cgroup", "`findings::groups` in `run`"),
+    ("tls-handshakes", "`servers::http` in `run`, unit tests on reports"),
     ("volatile-cache", "`finding-queue` of `cargo xtask vm`"),
     ("window-limited", "`finding-network` of `cargo xtask vm`"),
     ("zeroes-written", "`finding-falloc` of `cargo xtask vm`"),

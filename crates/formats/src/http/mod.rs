@@ -8,6 +8,7 @@
 //! | what is wrong with an answer | `error` |
 //! | which characters of a path are encoded | `path` |
 //! | how is a request to S3 signed | `sign` |
+//! | how many names does a list of objects have | `list` |
 //! | what time is it in UTC | `stamp` |
 //! | why did S3 refuse a request | `refusal` |
 //!
@@ -26,6 +27,7 @@
 
 mod chunked;
 mod error;
+mod list;
 mod path;
 mod refusal;
 mod request;
@@ -34,7 +36,8 @@ mod sign;
 mod stamp;
 
 pub use error::HttpError;
-pub use path::encode_path;
+pub use list::ListScan;
+pub use path::{encode_path, encode_query};
 pub use refusal::RefusalText;
 pub use request::{HttpMethod, base64_of, basic_credentials, start_request};
 pub use response::{HttpEvent, HttpReader};

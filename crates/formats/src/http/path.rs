@@ -32,6 +32,12 @@ pub fn encode_path(path: &[u8]) -> String {
     encoded
 }
 
+/// Encodes a value in the query of a request, as [`encode_path`] does, with the slashes.
+#[must_use]
+pub fn encode_query(value: &[u8]) -> String {
+    encode_path(value).replace('/', "%2F")
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -51,6 +57,7 @@ mod tests {
     fn percent_signs_without_digits_are_encoded() {
         assert_eq!(encode_path(b"/100%"), "/100%25");
         assert_eq!(encode_path(b"/a%zz%2"), "/a%25zz%252");
+        assert_eq!(encode_query(b"k/e y&"), "k%2Fe%20y%26");
         assert_eq!(encode_path("/ä?".as_bytes()), "/%C3%A4%3F");
     }
 }

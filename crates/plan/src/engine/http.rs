@@ -1,19 +1,20 @@
 //! `http`: the servers, their type, and what they want to know of the user.
 
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::object::{
-    HTTP_CA_FILE, HTTP_ENDPOINTS, HTTP_HOST, HTTP_MODE, HTTP_OBJECT_MODE, HTTP_PASS, HTTP_S3_KEY,
-    HTTP_S3_KEYID, HTTP_S3_REGION, HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM,
-    HTTP_S3_SSE_CUSTOMER_KEY, HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
-    HTTP_VERBOSE, HTTPS, HttpMode, HttpObjectMode, Https,
+    HTTP_CA_FILE, HTTP_ENDPOINTS, HTTP_HOST, HTTP_LIST_KEYS, HTTP_MODE, HTTP_OBJECT_MODE,
+    HTTP_PASS, HTTP_READ, HTTP_RETRIES, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_REGION,
+    HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM, HTTP_S3_SSE_CUSTOMER_KEY,
+    HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER, HTTP_VERBOSE, HTTPS, HttpMode,
+    HttpObjectMode, HttpReads, Https,
 };
 use fiord_types::Secret;
 
 use super::endpoint;
-use crate::model::{HttpPlan, HttpServer, HttpTls, HttpVerbosity, S3Plan};
+use crate::model::{HttpPlan, HttpServer, HttpTls, HttpVerbosity, RetryLimit, S3Plan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -47,6 +48,12 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
         let help = "To fix: request one (`openstack token issue -f value -c id`), and set `http_swift_auth_token`";
         messages.push(job.error(HTTP_SWIFT_AUTH_TOKEN, what).help(help));
     }
+    let reads = job.get(HTTP_READ);
+    if reads == HttpReads::List && mode != HttpMode::S3 {
+        let what = "`http_read=list` needs S3: fiord knows no list of a WebDAV or Swift server";
+        let help = "To fix: set `http_mode=s3`, or use `http_read=head`";
+        messages.push(job.error(HTTP_READ, what).help(help));
+    }
     let hosts: Vec<_> = servers.iter().map(|server| server.host.as_str()).collect();
     HttpPlan {
         endpoint: endpoint::plan(job, None, Some(hosts.join(", ")), messages),
@@ -62,6 +69,9 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> HttpPlan {
         s3,
         swift_token,
         ranged: job.get(HTTP_OBJECT_MODE) == HttpObjectMode::Range,
+        reads,
+        list_keys: NonZeroU32::new(job.get(HTTP_LIST_KEYS)).unwrap_or(NonZeroU32::MIN),
+        retries: RetryLimit(job.get(HTTP_RETRIES)),
         verbose: match job.get(HTTP_VERBOSE) {
             0 => HttpVerbosity::Quiet,
             1 => HttpVerbosity::Heads,

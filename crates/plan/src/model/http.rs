@@ -1,9 +1,9 @@
 //! The options of `http`.
 
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
-pub use fiord_job::option::table::object::HttpMode;
+pub use fiord_job::option::table::object::{HttpMode, HttpReads};
 use fiord_types::Secret;
 
 use super::EndpointPlan;
@@ -29,9 +29,19 @@ pub struct HttpPlan {
     pub swift_token: Secret,
     /// `http_object_mode=range`: a file is an object, which is read in ranges. Otherwise each block is an object.
     pub ranged: bool,
+    /// `http_read`: the request that a read sends.
+    pub reads: HttpReads,
+    /// `http_list_keys`: the most names that one list returns.
+    pub list_keys: NonZeroU32,
+    /// `http_retries`.
+    pub retries: RetryLimit,
     /// `http_verbose`: what the job prints.
     pub verbose: HttpVerbosity,
 }
+
+/// How many times a request is sent again at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct RetryLimit(pub u32);
 
 /// A server of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -48,3 +48,21 @@ fn secrets_are_not_in_the_debug_text_of_a_plan() {
     assert_eq!((plan.s3.key.expose(), plan.password.expose()), ("S3cr3t", "S3cr3t"));
     assert!(!format!("{plan:?}").contains("S3cr3t"));
 }
+
+#[test]
+fn lists_need_s3_and_reads_without_data_cannot_be_verified() {
+    let errors = |rest: &str| -> String {
+        let errors = run(&Fake::empty(), &line(rest)).err().unwrap_or_default();
+        errors.iter().map(|error| error.what.as_str()).collect()
+    };
+    assert!(errors("--filename=/a --rw=read --http_read=list").contains("needs S3"));
+    assert_eq!(errors("--filename=/a --rw=read --http_read=head"), "");
+    assert!(errors("--filename=/a --rw=read --http_read=head --verify=md5").contains("`verify`"));
+    assert_eq!(errors("--filename=/a --rw=write --verify=md5 --do_verify=0"), "");
+    let list = plan("--filename=/a --http_mode=s3 --rw=read --http_read=list --http_list_keys=9");
+    assert_eq!(
+        (list.reads, list.list_keys.get(), list.retries),
+        (HttpReads::List, 9, RetryLimit(0))
+    );
+    assert_eq!(plan("--filename=/a --http_retries=3").retries, RetryLimit(3));
+}

@@ -154,6 +154,8 @@ const NET_EXAMPLES: &[&str] = &[
     "--ioengine=http --filename=/a --http_swift_auth_token=x",
     "--ioengine=http --filename=/a --http_mode=s3 --http_user=x",
     "--ioengine=http --filename=/a --http_ca_file=x",
+    "--ioengine=http --filename=/a --rw=write --http_read=head",
+    "--ioengine=http --filename=/a --http_list_keys=9",
 ];
 
 /// One job for each rule about the names of files, in the order of the table.

@@ -7,6 +7,7 @@ use fiord_formats::verify::header::HeaderLayout;
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
 use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::object::HTTP_READ;
 use fiord_job::option::table::sim::SIM_STORE;
 use fiord_job::option::table::{
     DO_VERIFY, FILENAME, VERIFY, VERIFY_ASYNC_CPUS, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
@@ -20,7 +21,7 @@ use crate::load::blocks::size_option;
 use crate::machine::cpus;
 use crate::machine::survey::Survey;
 use crate::model::{
-    FileKind, FilePlan, JobPlan, VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan,
+    FileKind, FilePlan, HttpReads, JobPlan, VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -53,6 +54,7 @@ pub(super) fn check(
         let error = job.error(SIM_STORE, "`sim_store=0` stores no data that `verify` could check");
         messages.push(error.help("To fix: remove `sim_store=0`, or set `do_verify=0`"));
     }
+    reads_return_data(job, plan, verify, messages);
     cpus::refuse_offline(job, VERIFY_ASYNC_CPUS, &verify.cpus, survey.facts, messages);
     if job.get(VERIFY_ONLY) && verify.pass == VerifyPass::Only && !job.get(DO_VERIFY) {
         messages.push(
@@ -134,6 +136,15 @@ fn room_for_header(
 }
 
 /// Refuses writes with `verify=fiord` that do not consist of whole sectors.
+/// Refuses reads that return no data.
+fn reads_return_data(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
+    if verify.checks() && plan.engine.http().is_some_and(|http| http.reads != HttpReads::Get) {
+        let what = "the reads of `verify` need `http_read=get`: others return no data";
+        let error = job.error(HTTP_READ, what);
+        messages.push(error.help("To fix: remove `http_read`, or set `do_verify=0`"));
+    }
+}
+
 fn whole_sectors(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
     let Some(sector) = verify.interval else { return };
     let granule = tracking::granule(plan);

@@ -7,6 +7,7 @@ use super::document::{Value, integer};
 pub(super) fn requests(summary: &RequestSummary) -> Value {
     let counts = RequestCount::ALL.map(|what| (what.name().into(), integer(summary.get(what))));
     let mut keys = Vec::from(counts);
+    keys.push(("lookup_ns".into(), integer(summary.lookup.0)));
     if let Some(FirstByte { answers, min, mean, p50, p99, p999, max }) = summary.first_byte {
         let mut times = vec![("N".into(), integer(answers.0))];
         let named = [

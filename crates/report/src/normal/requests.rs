@@ -9,6 +9,9 @@ pub(super) fn write(summary: &RequestSummary, out: &mut dyn Write) -> io::Result
     for (what, text) in [
         (RequestCount::Reconnects, "connections made again"),
         (RequestCount::Throttled, "answers to slow down"),
+        (RequestCount::Retries, "retries"),
+        (RequestCount::Listed, "names listed"),
+        (RequestCount::Handshakes, "TLS handshakes"),
     ] {
         if summary.get(what) > 0 {
             write!(out, "; {} {text}", summary.get(what))?;

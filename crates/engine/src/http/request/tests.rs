@@ -1,5 +1,5 @@
 use fiord_plan::model::EndpointPlan;
-use fiord_plan::{HttpServer, HttpTls, IoAttributes};
+use fiord_plan::{HttpServer, HttpTls, IoAttributes, RetryLimit};
 use fiord_types::{FileIndex, Nanos, Secret};
 
 use super::*;
@@ -19,6 +19,9 @@ fn plan(mode: HttpMode) -> HttpPlan {
         s3: S3Plan { region: "us-east-1".into(), ..S3Plan::default() },
         swift_token: Secret::new("TOKEN"),
         ranged: false,
+        reads: HttpReads::Get,
+        list_keys: std::num::NonZeroU32::MIN,
+        retries: RetryLimit(0),
         verbose: fiord_plan::HttpVerbosity::Quiet,
     }
 }
@@ -63,6 +66,22 @@ fn a_file_is_an_object_that_is_read_in_ranges() {
     let get = written(&plan, OpKind::Read, b"");
     assert_eq!(get, "GET /b/k%20y HTTP/1.1\r\nHost: h:1\r\nRange: bytes=8192-12287\r\n\r\n");
     assert!(written(&plan, OpKind::Write, b"abc").starts_with("PUT /b/k%20y HTTP/1.1\r\n"));
+}
+
+#[test]
+fn reads_may_ask_for_heads_and_for_lists() {
+    let head = HttpPlan { reads: HttpReads::Head, ..plan(HttpMode::Webdav) };
+    assert!(written(&head, OpKind::Read, b"").starts_with("HEAD /b/k%20y_8192_4096 HTTP/1.1\r\n"));
+    assert!(written(&head, OpKind::Write, b"").starts_with("PUT /b/k%20y_8192_4096 "));
+    let mut list = HttpPlan { reads: HttpReads::List, ranged: true, ..plan(HttpMode::S3) };
+    let start = "GET /b?list-type=2&max-keys=1&prefix=k%20y HTTP/1.1\r\n";
+    assert!(written(&list, OpKind::Read, b"").starts_with(start));
+    assert!(written(&list, OpKind::Trim, b"").starts_with("DELETE /b/k%20y HTTP/1.1\r\n"));
+    list.s3.customer_key = Secret::new("0123456789abcdef0123456789abcdef");
+    assert!(!written(&list, OpKind::Read, b"").contains("customer"));
+    let whole = ObjectList::new("/b", 7);
+    assert_eq!((whole.bucket.as_str(), whole.query.as_str()), ("/b", "list-type=2&max-keys=7"));
+    assert_eq!(ObjectList::new("/b/k/e", 7).query, "list-type=2&max-keys=7&prefix=k%2Fe");
 }
 
 #[test]

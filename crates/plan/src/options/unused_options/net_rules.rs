@@ -5,18 +5,19 @@ use fiord_job::option::table::net::{
     HOSTNAME, INTERFACE, MSS, NODELAY, PROTOCOL, Protocol, TTL, VERB,
 };
 use fiord_job::option::table::object::{
-    HTTP_CA_FILE, HTTP_PASS, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_REGION, HTTP_S3_SECURITY_TOKEN,
-    HTTP_S3_SSE_CUSTOMER_ALGORITHM, HTTP_S3_SSE_CUSTOMER_KEY, HTTP_S3_STORAGE_CLASS,
-    HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
+    HTTP_CA_FILE, HTTP_LIST_KEYS, HTTP_PASS, HTTP_READ, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_REGION,
+    HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM, HTTP_S3_SSE_CUSTOMER_KEY,
+    HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
 };
 use fiord_job::option::table::{
     BUFFERED, DIRECT, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, SYNC,
     SYNC_FILE_RANGE,
 };
+use fiord_types::Dir;
 
 use super::conditions::access;
 use super::rules::{Reports, Rule};
-use crate::model::{EngineAccess, HttpMode, HttpTls};
+use crate::model::{EngineAccess, HttpMode, HttpReads, HttpTls};
 
 pub(crate) const NET_RULES: &[Rule] = &[
     Rule {
@@ -115,5 +116,19 @@ pub(crate) const NET_RULES: &[Rule] = &[
         },
         what: "`{option}` has no effect: the job does not check a certificate",
         help: "To fix: set `https=on`, or leave it out",
+    },
+    Rule {
+        options: &[HTTP_READ.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| plan.engine.http().is_some() && !plan.load.mix.has(Dir::Read),
+        what: "`{option}` has no effect: the job does not read",
+        help: "To fix: leave it out, or read with `rw`",
+    },
+    Rule {
+        options: &[HTTP_LIST_KEYS.def()],
+        reports: Reports::EachSet,
+        unused: |_, plan| plan.engine.http().is_some_and(|http| http.reads != HttpReads::List),
+        what: "`{option}` has no effect: the job lists no objects",
+        help: "To fix: set `http_read=list`, or leave it out",
     },
 ];

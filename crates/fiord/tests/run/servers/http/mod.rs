@@ -4,4 +4,5 @@ mod answers;
 mod faults;
 mod moto;
 mod nginx;
+mod retries;
 mod secrets;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::super::body::tests_of;
 use super::super::{Server, Service, free_port, listens};
-use crate::fiord::Place;
+use crate::fiord::{Place, work};
 
 struct Moto {
     server: Server,
@@ -94,4 +94,36 @@ fn a_missing_bucket_is_a_clear_error() {
         moto.port
     );
     assert!(ran.err.contains(&url) && ran.err.contains("To fix: create the bucket"), "{}", ran.err);
+}
+
+#[test]
+fn objects_are_looked_at_listed_and_deleted() {
+    let place = Place::new();
+    let Some(moto) = Moto::start(&place) else { return };
+    let job = format!("--name=j {} --bs=4k --size=64k --output-format=json", moto.job());
+    place.run(&format!("{job} --rw=write")).ok();
+    let ran = place.run(&format!("{job} --rw=randread --http_read=head --iodepth=4")).ok();
+    assert_eq!(work(&ran.json())[0].2[0].1, 16, "{ran:?}");
+    let listed = |options: &str| -> u64 {
+        let ran = place.run(&format!("{job} --rw=read --http_read=list {options}")).ok();
+        assert_eq!(work(&ran.json())[0].2[0].1, 16, "{ran:?}");
+        ran.json()["jobs"][0]["fiord"]["requests"]["listed"].as_u64().unwrap()
+    };
+    assert_eq!((listed("--iodepth=4"), listed("--http_list_keys=5")), (256, 80));
+    let ran = place.run(&format!("{job} --rw=trim --iodepth=4")).ok();
+    assert_eq!(work(&ran.json())[0].2[2].1, 16, "{ran:?}");
+    assert_eq!(
+        moto.python(&place, "print(s3.list_objects_v2(Bucket='bucket')['KeyCount'])"),
+        b"0\n"
+    );
+    let ran = place.run(&format!("{job} --rw=read --http_read=head"));
+    assert_eq!((ran.status, work(&ran.json())[0].1), (Some(1), 2), "{ran:?}");
+    assert!(
+        ran.err.contains("HEAD http://") && ran.err.contains("the server answered 404"),
+        "{}",
+        ran.err
+    );
+    let nowhere = job.replace("/bucket/k/e.y", "/nope/x");
+    let ran = place.run(&format!("{nowhere} --rw=read --http_read=list"));
+    assert!(ran.err.contains("the server answered 404 NoSuchBucket"), "{ran:?}");
 }

@@ -26,7 +26,7 @@ impl Nginx {
         let tls = match certificate(place) {
             true => format!(
                 "server {{ listen 127.0.0.1:{tls_port} ssl; ssl_certificate cert.pem; ssl_certificate_key key.pem; \
-                 root root; client_max_body_size 0; dav_methods PUT DELETE; create_full_put_path on; }}"
+                 root root; client_max_body_size 0; dav_methods PUT DELETE; create_full_put_path on; keepalive_requests 25; }}"
             ),
             false => String::new(),
         };
@@ -146,7 +146,25 @@ fn objects_that_do_not_exist_are_errors_unless_they_are_deleted() {
         "{}",
         ran.err
     );
+    let ran = place.run(&format!("{job} --rw=read --http_read=head"));
+    assert_eq!((ran.status, work(&ran.json())[0].1), (Some(1), 2), "{ran:?}");
     assert_eq!(ios(&place.run(&format!("{job} --rw=trim")).ok()), [0, 0, 2]);
+}
+
+#[test]
+fn heads_are_reads_and_methods_that_the_server_lacks_are_errors() {
+    let place = Place::new();
+    let Some(nginx) = Nginx::launch(&place, "location /fixed/ {}") else { return };
+    let job = format!("--name=j {} --bs=4k --size=32k --output-format=json", nginx.job());
+    place.run(&format!("{job} --rw=write")).ok();
+    let ran = place.run(&format!("{job} --rw=randread --http_read=head --iodepth=4")).ok();
+    assert_eq!(ios(&ran), [8, 0, 0]);
+    assert!(ran.out.contains("\"no-data-moved\""), "{}", ran.out);
+    let fixed = job.replace("/dir/x", "/fixed/x");
+    let ran = place.run(&format!("{fixed} --rw=trim"));
+    assert_eq!((ran.status, work(&ran.json())[0].1), (Some(1), 95), "{ran:?}");
+    let text = "the server answered 405. To fix: check `http_mode`";
+    assert!(ran.err.contains("DELETE http://") && ran.err.contains(text), "{}", ran.err);
 }
 
 #[test]
@@ -186,6 +204,14 @@ fn tls_checks_the_certificate_unless_it_is_told_not_to() {
     assert_eq!(ios(&ran), [16, 16, 0]);
     let ran = place.run(&job(&format!("--https=on --http_ca_file=cert.pem {verified}"))).ok();
     assert_eq!(ios(&ran), [16, 16, 0]);
+    // Each connection ends after 25 requests, and the next one needs a handshake.
+    let ran = place.run(&job("--https=insecure --rw=randread --loops=15")).ok();
+    let requests = &ran.json()["jobs"][0]["fiord"]["requests"];
+    assert_eq!((requests["sent"].as_u64(), requests["handshakes"].as_u64()), (Some(240), Some(9)));
+    assert!(requests["handshake_total_ns"].as_u64() > Some(0), "{requests}");
+    assert!(
+        ran.out.contains("\"tls-handshakes\"") && !ran.out.contains("\"connection-per-request\"")
+    );
     let ran = place.run(&job("--https=on --rw=write"));
     assert_eq!(ran.status, Some(1));
     assert!(ran.err.contains("the certificate of the server is not trusted"), "{}", ran.err);

@@ -24,6 +24,13 @@ words! {
         Block = new("block", "one object per block"),
         Range = new("range", "one object per file, read in ranges"),
     }
+
+    /// The words of `http_read`.
+    pub enum HttpReads {
+        Get = new("get", "GET, which returns the object"),
+        Head = new("head", "HEAD, which returns what the server knows about the object"),
+        List = new("list", "a list of objects (ListObjectsV2 of S3)"),
+    }
 }
 
 options! {
@@ -139,4 +146,28 @@ options! {
             .of(HTTP)
             .under("http_host")
             .since("fiord");
+
+    /// The request that a read sends. With `head` and `list`, no data arrives, and the report counts each request with
+    /// the block size, as for engines on names. `list` asks for the names that begin with `filename`, without its first
+    /// part, which is the bucket; each request returns the first `http_list_keys` of them. It needs `http_mode=s3`. A trim
+    /// deletes the object.
+    pub const HTTP_READ: Opt<HttpReads> = option("http_read", one_of(), "http_read=head")
+        .of(HTTP)
+        .default("get")
+        .since("fiord");
+
+    /// The most names that one list returns. S3 returns no more than 1000.
+    pub const HTTP_LIST_KEYS: Opt<u32> = option("http_list_keys", int(1, 1000), "http_list_keys=100")
+        .of(HTTP)
+        .under("http_read")
+        .default("1000")
+        .since("fiord");
+
+    /// How many times a request is sent again after its connection failed, or after the answer 429 or 503. The first pause
+    /// is 100 ms, and each one is twice as long as the one before, up to 5 s. The latency of the I/O contains the pauses and
+    /// all its requests. The report counts retries.
+    pub const HTTP_RETRIES: Opt<u32> = option("http_retries", int(0, 10), "http_retries=3")
+        .of(HTTP)
+        .default("0")
+        .since("fiord");
 }

@@ -1,0 +1,92 @@
+//! `tls-handshakes`: TLS handshakes in the latencies of a job.
+
+use fiord_job::option::table::object::HTTPS;
+use fiord_stat::finding::Severity;
+use fiord_types::{RequestCount, RequestSummary};
+
+use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::amount::count;
+
+/// The least requests, and the least handshakes, for a verdict.
+const ENOUGH: u64 = 100;
+const SEVERAL: u64 = 3;
+
+/// One of so many requests is enough to be the 99th percentile.
+const SHARE: u64 = 100;
+
+/// The definition.
+pub(crate) const CHECK: Check = Check {
+    id: "tls-handshakes",
+    severity: Severity::Note,
+    title: "TLS handshakes in the latencies",
+    about: "A server of objects, or a proxy before it, may close a connection after some number of requests (nginx: \
+            `keepalive_requests`, 1000 by default) or some time. With `https`, the next request then waits for a new \
+            connection and a TLS handshake. If this happens to one request in a hundred, the 99th percentile and \
+            those above it are times of handshakes, not of the storage.",
+    detection: "At least 1 % of the requests of a job (of at least 100), but less than half, waited for a TLS handshake \
+                during the run. fiord counts the handshakes and measures their time. Handshakes before the run do not \
+                count. From half of the requests on, `connection-per-request` reports it.",
+    effect: "A handshake adds one or two round trips, and the arithmetic on both ends. The example of \
+             `connection-per-request` had 4 ms for each read without handshakes and 71 ms with one for each.",
+    remedy: "let the server and the proxies keep connections for longer (nginx: a large `keepalive_requests` and \
+             `keepalive_timeout`), or read the high percentiles as those of handshakes.",
+    lint: None,
+    before: None,
+    after: Some(after),
+    hosts: None,
+};
+
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
+    for entry in known.entries() {
+        let requests = entry.report.requests.as_ref();
+        findings.report_if(requests.and_then(|requests| finding(&entry, requests)));
+    }
+}
+
+fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {
+    let sent = requests.get(RequestCount::Sent);
+    let made = requests.get(RequestCount::Handshakes);
+    let many = made >= SEVERAL && made >= sent.div_ceil(SHARE);
+    if sent < ENOUGH || !many || requests.get(RequestCount::Reconnects) >= sent.div_ceil(2) {
+        return None;
+    }
+    let job = entry.jobs.first()?;
+    let name = &job.identity.name;
+    let mean = requests.get(RequestCount::HandshakeNanos) as f64 / made as f64 / 1e6;
+    let finding = CHECK
+        .for_job(job, format!("latencies of job {name} contain TLS handshakes"))
+        .evidence(format!(
+            "{} of {} requests waited for a TLS handshake, which took {mean:.1} ms on average",
+            count(made as f64),
+            count(sent as f64)
+        ))
+        .remedy("let the server keep connections for longer (nginx: `keepalive_requests`, `keepalive_timeout`)")
+        .option(HTTPS);
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::fixture;
+
+    #[test]
+    fn reports_handshakes_that_percentiles_show() {
+        let found = |sent: u64, handshakes: u64, made: u64| {
+            let job = "--name=a --ioengine=http --https=insecure --filename=/x --rw=read --size=1m";
+            fixture::after(&CHECK, job, &|job| {
+                let mut requests = RequestSummary::default();
+                requests.set(RequestCount::Sent, sent);
+                requests.set(RequestCount::Reconnects, made);
+                requests.set(RequestCount::Handshakes, handshakes);
+                requests.set(RequestCount::HandshakeNanos, handshakes * 25_000_000);
+                job.requests = Some(requests);
+            })
+        };
+        let evidence =
+            "10 of 1.0k requests waited for a TLS handshake, which took 25.0 ms on average";
+        assert_eq!(found(1000, 10, 10)[0].evidence, evidence);
+        assert!(found(1000, 9, 9).is_empty() && found(100, 2, 2).is_empty());
+        assert!(found(50, 10, 10).is_empty() && found(1000, 990, 990).is_empty());
+    }
+}
