@@ -100,6 +100,13 @@ mod slot;
 mod sync;
 mod syscall;
 mod targets;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "tls_absent.rs"]
+mod tls;
+mod tls_options;
+mod transport;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

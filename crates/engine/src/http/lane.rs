@@ -10,8 +10,8 @@ use fiord_types::{Errno, Nanos};
 use super::failure::RequestFailure;
 use super::request::ObjectCall;
 use super::server::Server;
-use super::tls::TlsClient;
-use super::transport::{Moved, Transport};
+use crate::tls::TlsClient;
+use crate::transport::{Moved, Transport};
 use crate::{MachineClock, Time};
 
 /// Bytes of an answer that are received at once where they do not go to the buffer of the op.
@@ -279,7 +279,10 @@ impl RequestLane {
         self.greeted = context.tls.map(|_| context.clock.now());
         self.transport = Some(match context.tls {
             None => Transport::Plain(socket),
-            Some(tls) => Transport::Tls(tls.wrap(socket, name)?),
+            Some(tls) => {
+                let wrapped = tls.wrap(socket, name);
+                Transport::Tls(wrapped.map_err(|why| RequestFailure::new(Errno::EPROTO, why))?)
+            }
         });
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! | what happens on one connection | `lane` |
 //! | when is a request sent again | `retries` |
 //! | where is the server | `server` |
-//! | how do bytes travel, plain or encrypted | `transport`, `tls` |
+//! | whether a job uses TLS | `tls` |
 //! | why did a request fail, and what helps | `failure` |
 //! | what does `http_verbose` print | `verbose` |
 //!
@@ -21,12 +21,7 @@ mod lane;
 mod request;
 mod retries;
 mod server;
-#[cfg(feature = "tls")]
 mod tls;
-#[cfg(not(feature = "tls"))]
-#[path = "tls_absent.rs"]
-mod tls;
-mod transport;
 mod verbose;
 
 use std::time::Duration;
@@ -40,9 +35,9 @@ use self::lane::{LaneContext, LaneData, RequestLane};
 use self::request::RequestWriter;
 use self::retries::RetryPauses;
 use self::server::Server;
-use self::tls::TlsClient;
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::{LOOK, Requests, shown};
+use crate::tls::TlsClient;
 use crate::{
     Attachment, Completions, EndSignal, Engine, EngineConfig, EngineError, FreeSlot, MachineClock,
     Op, OpKind, Outcome, Queued, Slot, Time, Want,
@@ -98,7 +93,7 @@ impl Http {
         Ok(Http {
             plan: plan.clone(),
             writer: RequestWriter::new(plan, &config.addresses),
-            tls: TlsClient::new(plan)?,
+            tls: tls::client(plan)?,
             lanes: (0..slots * servers.len()).map(|_| RequestLane::new()).collect(),
             servers,
             chosen: vec![0; slots].into(),

@@ -1,11 +1,16 @@
 //! Bytes from the server: a buffer for many replies, and long data that go directly to the buffers of slots.
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::Duration;
 
 use fiord_formats::nbd::NbdError;
+use fiord_sys::poll::{self, PollEntry, Readiness};
 use fiord_types::Errno;
 
 use crate::Op;
+use crate::endpoint::LOOK;
+use crate::tls::TlsStream;
+use crate::transport::{Moved, Transport};
 
 /// The size of the buffer: replies to several reads arrive in one system call.
 const CAPACITY: usize = 256 << 10;
@@ -18,7 +23,7 @@ pub(super) struct Incoming {
 }
 
 /// What a receive brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// So many bytes for the data, and perhaps others for the buffer.
     Bytes(usize),
@@ -26,6 +31,8 @@ pub(super) enum Received {
     Nothing,
     /// The server has closed the connection.
     End,
+    /// TLS failed, for this reason.
+    Tls(String),
 }
 
 impl Incoming {
@@ -52,22 +59,64 @@ impl Incoming {
         }
     }
 
+    /// Receives what has arrived, to `data` or to the buffer. Waits for it for the time `patience` at most. `unsent`: ends the
+    /// wait also when the socket takes more bytes.
+    ///
+    /// # Errors
+    ///
+    /// A system call failed.
+    ///
+    /// # Safety
+    ///
+    /// `data` is valid memory of so many bytes, which nothing else uses.
+    pub(super) unsafe fn receive(
+        &mut self,
+        transport: &mut Transport,
+        data: (*mut u8, usize),
+        (patience, unsent): (Option<Duration>, bool),
+    ) -> Result<Received, Errno> {
+        let readiness = if unsent { Readiness::Both } else { Readiness::Readable };
+        let mut entry = [PollEntry::new(transport.fd(), readiness)];
+        let mut wait = |patience| poll::wait(&mut entry, Some(patience));
+        match transport {
+            Transport::Plain(socket) => {
+                // The limit of the socket is `LOOK`.
+                let mut waits = patience.is_some();
+                if let Some(patience) = patience.filter(|time| *time < LOOK || unsent) {
+                    let _ = wait(patience);
+                    waits = false;
+                }
+                // SAFETY: the caller vouches for the data.
+                unsafe { self.receive_plain(socket.as_raw_fd(), data, waits) }
+            }
+            Transport::Tls(stream) => {
+                // Data that are decrypted already do not make the socket readable.
+                // SAFETY: the caller vouches for the data.
+                match (unsafe { self.decrypt(stream, data) }, patience) {
+                    (Ok(Received::Nothing), Some(patience)) => {
+                        let _ = wait(patience);
+                        // SAFETY: as above.
+                        unsafe { self.decrypt(stream, data) }
+                    }
+                    (received, _) => received,
+                }
+            }
+        }
+    }
+
     /// Receives: first `len` bytes to `data`, then what follows to the buffer. `waits`: until the first byte, or as long as the
     /// socket's limit says.
     ///
     /// # Safety
     ///
     /// `data` is valid memory of `len` bytes, which nothing else uses.
-    pub(super) unsafe fn receive(
+    unsafe fn receive_plain(
         &mut self,
         fd: RawFd,
         (data, len): (*mut u8, usize),
         waits: bool,
     ) -> Result<Received, Errno> {
-        if self.start > 0 && len == 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
+        self.make_room(len);
         debug_assert!(len == 0 || self.start == self.end, "data follow the bytes in the buffer");
         let room = &mut self.buffer[self.end..];
         let mut pieces = [
@@ -92,6 +141,45 @@ impl Incoming {
                 self.end += count as usize - direct;
                 Ok(Received::Bytes(direct))
             }
+        }
+    }
+}
+
+impl Incoming {
+    /// Moves the bytes to the front of the buffer, if `len` bytes of data do not come first.
+    fn make_room(&mut self, len: usize) {
+        if self.start > 0 && len == 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+    }
+
+    /// Receives what has arrived over TLS: to `data`, or to the buffer if `len` is 0.
+    ///
+    /// # Safety
+    ///
+    /// `data` is valid memory of `len` bytes, which nothing else uses.
+    unsafe fn decrypt(
+        &mut self,
+        stream: &mut TlsStream,
+        (data, len): (*mut u8, usize),
+    ) -> Result<Received, Errno> {
+        self.make_room(len);
+        let room = match len {
+            0 => &mut self.buffer[self.end..],
+            // SAFETY: the caller vouches for the data.
+            _ => unsafe { std::slice::from_raw_parts_mut(data, len) },
+        };
+        match stream.receive(room, false) {
+            Moved::Bytes(count) if len == 0 => {
+                self.end += count;
+                Ok(Received::Bytes(0))
+            }
+            Moved::Bytes(count) => Ok(Received::Bytes(count)),
+            Moved::Wait | Moved::Interrupted => Ok(Received::Nothing),
+            Moved::End => Ok(Received::End),
+            Moved::Failed(errno) => Err(errno),
+            Moved::Tls(why) => Ok(Received::Tls(why)),
         }
     }
 }

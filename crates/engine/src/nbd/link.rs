@@ -1,31 +1,36 @@
 //! A connection to a server: how it is made, and the handshake.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::ErrorKind;
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use fiord_formats::nbd::handshake::{Goal, Handshake, HandshakeStep};
-use fiord_formats::nbd::uri::{NbdServer, NbdUri};
+use fiord_formats::nbd::uri::{NbdServer, NbdTls, NbdUri};
 use fiord_formats::nbd::{Export, ExportFlags, NbdError};
 use fiord_plan::{EndpointError, EndpointFacts, NbdPlan};
 use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::endpoint::{LOOK, shown};
+use crate::tls::TlsClient;
+use crate::tls_options::{TlsIdentity, TlsNames, TlsTrust};
+use crate::transport::{Moved, Transport};
 use crate::{EndSignal, EngineError};
 
-/// A connection whose handshake is complete.
-#[derive(Debug)]
-pub(super) struct NbdLink {
-    socket: OwnedFd,
-    pub(super) export: Export,
-}
+/// How messages name the parameters of the URI that concern TLS.
+const NAMES: TlsNames = TlsNames {
+    on: "nbds",
+    authorities: "`tls-certificates=DIRECTORY` in `uri`, with `ca-cert.pem` in the directory",
+    unchecked: "`tls-verify-peer=false` in `uri`",
+    host: "the host of `uri` or as its parameter `tls-hostname`",
+    off: "`nbd` instead of `nbds` in `uri`",
+};
 
-/// A socket during the handshake.
-enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
+/// A connection whose handshake is complete.
+pub(super) struct NbdLink {
+    pub(super) transport: Transport,
+    pub(super) export: Export,
 }
 
 impl NbdLink {
@@ -39,18 +44,9 @@ impl NbdLink {
         let address = address.map(|path| path.display().to_string()).unwrap_or_default();
         let until = Instant::now() + Duration::from_nanos(plan.endpoint.timeout.0);
         let opening = Opening { address, timeout: plan.endpoint.timeout, until, end };
-        let stream = opening.connect(&plan.uri)?;
-        let export = opening.handshake(&stream, &plan.uri, goal)?;
-        stream.set_patience(LOOK).map_err(|error| opening.failed(&error))?;
-        let socket = match stream {
-            Stream::Tcp(socket) => OwnedFd::from(socket),
-            Stream::Unix(socket) => OwnedFd::from(socket),
-        };
-        Ok(NbdLink { socket, export })
-    }
-
-    pub(super) fn fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+        let socket = opening.connect(&plan.uri)?;
+        let (transport, export) = opening.handshake(socket, &plan.uri, goal)?;
+        Ok(NbdLink { transport, export })
     }
 }
 
@@ -63,10 +59,13 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn connect(&self, uri: &NbdUri) -> Result<Stream, EngineError> {
+    /// A connected socket whose calls wait for [`LOOK`] at most.
+    fn connect(&self, uri: &NbdUri) -> Result<OwnedFd, EngineError> {
         match &uri.server {
             NbdServer::Unix(path) => {
-                UnixStream::connect(path).map(Stream::Unix).map_err(|error| self.failed(&error))
+                let socket = UnixStream::connect(path).map_err(|error| self.failed(&error))?;
+                socket.set_read_timeout(Some(LOOK)).map_err(|error| self.failed(&error))?;
+                Ok(socket.into())
             }
             NbdServer::Tcp(host, port) => {
                 let found = (host.as_str(), *port).to_socket_addrs().map_err(|error| {
@@ -80,8 +79,10 @@ impl Opening<'_> {
                     let left = self.until.saturating_duration_since(Instant::now());
                     match TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1))) {
                         Ok(socket) => {
-                            socket.set_nodelay(true).map_err(|error| self.failed(&error))?;
-                            return Ok(Stream::Tcp(socket));
+                            let set = socket.set_nodelay(true);
+                            set.and_then(|()| socket.set_read_timeout(Some(LOOK)))
+                                .map_err(|error| self.failed(&error))?;
+                            return Ok(socket.into());
                         }
                         Err(error) => last = error,
                     }
@@ -91,36 +92,82 @@ impl Opening<'_> {
         }
     }
 
-    fn handshake(&self, stream: &Stream, uri: &NbdUri, goal: Goal) -> Result<Export, EngineError> {
+    fn handshake(
+        &self,
+        socket: OwnedFd,
+        uri: &NbdUri,
+        goal: Goal,
+    ) -> Result<(Transport, Export), EngineError> {
         let refused = |error: NbdError| self.refused(&error);
-        stream.set_patience(LOOK).map_err(|error| self.failed(&error))?;
+        let tls = uri.tls.as_ref().map(|tls| Ok((tls_client(tls)?, tls.host.as_str())));
+        let tls = tls.transpose().map_err(|error: EngineError| EngineError {
+            what: format!("{}: {}", self.address, error.what),
+            ..error
+        })?;
         let mut client = Handshake::new(&uri.export, goal).map_err(refused)?;
+        if tls.is_some() {
+            client = client.with_tls();
+        }
+        let mut transport = Transport::Plain(socket);
         let mut bytes = [0; 4096];
         let mut received = 0;
         loop {
             let step = client.receive(&bytes[..received]).map_err(refused)?;
             received = 0;
             match step {
-                HandshakeStep::Receive => received = self.receive(stream, &mut bytes)?,
-                HandshakeStep::Send(out) => {
-                    stream.send(&out).map_err(|error| self.failed(&error))?
+                HandshakeStep::Receive => received = self.receive(&mut transport, &mut bytes)?,
+                HandshakeStep::Send(out) => self.send(&mut transport, &out)?,
+                HandshakeStep::StartTls => {
+                    if let (Transport::Plain(socket), Some((client, host))) = (transport, &tls) {
+                        transport = self.encrypt(socket, client, host)?;
+                    } else {
+                        let error = NbdError::Broken("it begins TLS a second time");
+                        return Err(refused(error));
+                    }
                 }
                 HandshakeStep::Done(out, export) => {
                     // A server may close the connection of a client that only asks before it reads this.
-                    match stream.send(&out) {
-                        Err(error) if goal == Goal::Use => return Err(self.failed(&error)),
-                        _ => return Ok(export),
+                    match self.send(&mut transport, &out) {
+                        Err(error) if goal == Goal::Use => return Err(error),
+                        _ => return Ok((transport, export)),
                     }
                 }
             }
         }
     }
 
+    /// Begins TLS.
+    fn encrypt(
+        &self,
+        socket: OwnedFd,
+        client: &TlsClient,
+        host: &str,
+    ) -> Result<Transport, EngineError> {
+        let stream = client.wrap(socket, host).map_err(|why| self.tls_failed(&why))?;
+        let mut transport = Transport::Tls(stream);
+        self.wait_for(|| transport.shake_hands(true))?;
+        Ok(transport)
+    }
+
+    fn send(&self, transport: &mut Transport, mut bytes: &[u8]) -> Result<(), EngineError> {
+        while !bytes.is_empty() {
+            let sent = self.wait_for(|| transport.send(bytes, &[], true))?;
+            bytes = &bytes[sent..];
+        }
+        Ok(())
+    }
+
     /// Receives at least one byte.
-    fn receive(&self, stream: &Stream, bytes: &mut [u8]) -> Result<usize, EngineError> {
+    fn receive(&self, transport: &mut Transport, bytes: &mut [u8]) -> Result<usize, EngineError> {
+        self.wait_for(|| transport.receive(bytes, true))
+    }
+
+    /// Repeats a call that waits for the server until it has moved bytes. Returns their number.
+    fn wait_for(&self, mut call: impl FnMut() -> Moved) -> Result<usize, EngineError> {
         loop {
-            match stream.receive(bytes) {
-                Ok(0) => {
+            match call() {
+                Moved::Bytes(count) => return Ok(count),
+                Moved::End => {
                     let what = format!(
                         "{}: the server closed the connection during the handshake",
                         self.address
@@ -128,21 +175,31 @@ impl Opening<'_> {
                     return Err(EngineError { what, help: None, errno: Some(Errno::ECONNRESET) }
                         .help("To fix: check the log of the server, and whether it accepts another client"));
                 }
-                Ok(count) => return Ok(count),
-                Err(error) => match error.kind() {
-                    ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut
-                        if Instant::now() < self.until && !self.end.is_stopped() => {}
-                    ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                        let time = shown(self.timeout);
-                        let what =
-                            format!("{}: no answer to the handshake within {time}", self.address);
-                        return Err(EngineError { what, help: None, errno: Some(Errno::ETIMEDOUT) }
-                            .help("To fix: check the server, which may serve one client at a time, or set a longer `endpoint_timeout`"));
-                    }
-                    _ => return Err(self.failed(&error)),
-                },
+                Moved::Wait | Moved::Interrupted
+                    if Instant::now() < self.until && !self.end.is_stopped() => {}
+                Moved::Wait | Moved::Interrupted => {
+                    let time = shown(self.timeout);
+                    let what =
+                        format!("{}: no answer to the handshake within {time}", self.address);
+                    return Err(EngineError { what, help: None, errno: Some(Errno::ETIMEDOUT) }
+                        .help("To fix: check the server, which may serve one client at a time, or set a longer `endpoint_timeout`"));
+                }
+                Moved::Failed(errno) => {
+                    return Err(self.failed(&std::io::Error::from_raw_os_error(errno.raw())));
+                }
+                Moved::Tls(why) => return Err(self.tls_failed(&why)),
             }
         }
+    }
+
+    /// TLS failed. The reason may end with a remedy.
+    fn tls_failed(&self, why: &str) -> EngineError {
+        let (why, remedy) = match why.split_once(". To fix: ") {
+            Some((why, remedy)) => (why, format!("To fix: {remedy}")),
+            None => (why, "To fix: check the log of the server".to_owned()),
+        };
+        let what = format!("{}: {why}", self.address);
+        EngineError { what, help: None, errno: Some(Errno::EPROTO) }.help(remedy)
     }
 
     fn failed(&self, error: &std::io::Error) -> EngineError {
@@ -165,7 +222,12 @@ impl Opening<'_> {
                 "To fix: check the name of the export in `uri`; `nbdinfo --list` shows those of a server"
             }
             NbdError::TlsRequired(_) => {
-                "To fix: let the server permit connections without TLS, which `ioengine=nbd` does not have"
+                "To fix: write `nbds` instead of `nbd` in `uri`, and name the certificate of the server's authority: \
+                 `tls-certificates=DIRECTORY`"
+            }
+            NbdError::NoTls(_) => {
+                "To fix: give the server a certificate (`nbdkit --tls=on`, `qemu-nbd --tls-creds`), or write `nbd` \
+                 instead of `nbds` in `uri`"
             }
             NbdError::Oldstyle | NbdError::Refused { .. } | NbdError::Broken(_) => {
                 "To fix: check the version and the configuration of the server"
@@ -175,39 +237,18 @@ impl Opening<'_> {
     }
 }
 
-impl Stream {
-    fn set_patience(&self, patience: Duration) -> std::io::Result<()> {
-        match self {
-            Stream::Tcp(socket) => socket.set_read_timeout(Some(patience)),
-            Stream::Unix(socket) => socket.set_read_timeout(Some(patience)),
-        }
-    }
-
-    fn send(&self, bytes: &[u8]) -> std::io::Result<()> {
-        match self {
-            Stream::Tcp(socket) => {
-                let mut socket = socket;
-                socket.write_all(bytes)
-            }
-            Stream::Unix(socket) => {
-                let mut socket = socket;
-                socket.write_all(bytes)
-            }
-        }
-    }
-
-    fn receive(&self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Stream::Tcp(socket) => {
-                let mut socket = socket;
-                socket.read(bytes)
-            }
-            Stream::Unix(socket) => {
-                let mut socket = socket;
-                socket.read(bytes)
-            }
-        }
-    }
+/// What a URI says about TLS, as all connections need it.
+fn tls_client(tls: &NbdTls) -> Result<TlsClient, EngineError> {
+    let file = |name: &str| tls.certificates.as_ref().map(|directory| directory.join(name));
+    let authorities = file("ca-cert.pem");
+    let trust = match tls.checks_server {
+        true => TlsTrust::Authorities(authorities.as_deref()),
+        false => TlsTrust::Any,
+    };
+    let own = file("client-cert.pem").zip(file("client-key.pem"));
+    let own = own.filter(|(certificate, _)| certificate.exists());
+    let identity = own.as_ref().map(|(certificate, key)| TlsIdentity { certificate, key });
+    TlsClient::new(trust, identity, &NAMES)
 }
 
 /// Asks the server for the export of a job.

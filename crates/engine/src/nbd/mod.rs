@@ -24,7 +24,6 @@ use fiord_formats::nbd::reply::{ReplyContent, ReplyHeader, header};
 use fiord_formats::nbd::request::{FUA, NbdCommand, NbdRequest};
 use fiord_formats::nbd::{ExportFlags, NbdError};
 use fiord_plan::{EnginePlan, NbdPlan};
-use fiord_sys::poll::{self, PollEntry, Readiness};
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use self::incoming::{Incoming, Received, errno_of, within};
@@ -33,6 +32,7 @@ pub(crate) use self::link::ask;
 use self::outgoing::RequestQueue;
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::{LOOK, Requests};
+use crate::transport::Moved;
 use crate::{
     Attachment, Completions, EndSignal, Engine, EngineConfig, EngineError, FreeSlot, MachineClock,
     Op, OpKind, Outcome, Queued, Slot, Time, Want,
@@ -193,20 +193,31 @@ impl Nbd {
         self.requests.begin(slot, op, self.now);
     }
 
-    /// Sends what the socket takes. Returns whether everything was sent.
-    fn send(&mut self) -> bool {
-        let Some(link) = &self.link else { return true };
-        if self.outgoing.is_empty() {
-            return true;
+    /// Whether bytes wait until the socket takes them.
+    fn has_unsent(&self) -> bool {
+        !self.outgoing.is_empty()
+            || self.link.as_ref().is_some_and(|link| link.transport.wants_write())
+    }
+
+    /// Sends what the socket takes.
+    fn send(&mut self) {
+        if !self.has_unsent() {
+            return;
         }
+        let Some(link) = &mut self.link else { return };
         // SAFETY: the data are those of slots with a request in flight, whose buffers this value owns.
-        match unsafe { self.outgoing.send(link.fd()) } {
-            Ok(all) => all,
-            Err(errno) => {
-                self.lose(errno, "the connection to the server failed");
-                true
-            }
+        match unsafe { self.outgoing.send(&mut link.transport) } {
+            Ok(_) => {}
+            Err(Moved::Failed(errno)) => self.lose(errno, "the connection to the server failed"),
+            Err(Moved::Tls(why)) => self.lose_tls(&why),
+            Err(_) => self.lose(Errno::ECONNRESET, "the server closed the connection"),
         }
+    }
+
+    /// Gives up a connection whose TLS failed.
+    fn lose_tls(&mut self, why: &str) {
+        let why = why.split_once(". To fix: ").map_or(why, |(why, _)| why);
+        self.lose(Errno::EPROTO, &format!("{why}. This happened"));
     }
 
     /// Gives up the connection, and all requests in flight.
@@ -382,32 +393,26 @@ impl Nbd {
 
     /// Receives what has arrived, waiting for it for at most `patience`. Returns whether something has.
     fn receive(&mut self, patience: Option<Duration>) -> bool {
-        let Some(link) = &self.link else { return false };
-        let fd = link.fd();
-        // The limit of the socket is `LOOK`.
-        let mut waits = patience.is_some();
-        if let Some(patience) = patience
-            && (patience < LOOK || !self.outgoing.is_empty())
-        {
-            let readiness = match self.outgoing.is_empty() {
-                true => Readiness::Readable,
-                false => Readiness::Both,
-            };
-            let _ = poll::wait(&mut [PollEntry::new(fd, readiness)], Some(patience));
-            waits = false;
-        }
         let data = match &self.arriving {
             Some(arriving) => (arriving.at, arriving.left),
             None => (std::ptr::null_mut(), 0),
         };
+        let unsent = self.has_unsent();
+        let Some(link) = &mut self.link else { return false };
         // SAFETY: the data belong to the buffer of a slot whose request is in flight, and fit it.
-        match unsafe { self.incoming.receive(fd, data, waits) } {
+        let received =
+            unsafe { self.incoming.receive(&mut link.transport, data, (patience, unsent)) };
+        match received {
             Ok(Received::Bytes(0)) => true,
             Ok(Received::Bytes(direct)) => {
                 self.store(direct);
                 true
             }
             Ok(Received::Nothing) => false,
+            Ok(Received::Tls(why)) => {
+                self.lose_tls(&why);
+                true
+            }
             Ok(Received::End) => {
                 self.lose(Errno::ECONNRESET, "the server closed the connection");
                 true
@@ -429,7 +434,7 @@ impl Nbd {
 
     /// Ends the connection, and gives up the requests in flight.
     fn leave(&mut self) {
-        if let Some(link) = self.link.take().filter(|_| self.outgoing.is_empty()) {
+        if let Some(mut link) = self.link.take().filter(|_| self.outgoing.is_empty()) {
             let request = NbdRequest {
                 command: NbdCommand::Disconnect,
                 flags: 0,
@@ -437,10 +442,8 @@ impl Nbd {
                 offset: 0,
                 len: 0,
             };
-            let bytes = request.encode();
-            let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-            // SAFETY: `bytes` is readable memory of this length. The server need not receive it.
-            unsafe { libc::send(link.fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+            // The server need not receive it.
+            let _ = link.transport.send(&request.encode(), &[], false);
         }
         self.lose(Errno::ECANCELED, "the job ended");
         self.lost.clear();
@@ -530,7 +533,7 @@ impl Engine for Nbd {
     }
 
     fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        if self.unflushed > 0 || !self.outgoing.is_empty() {
+        if self.unflushed > 0 || self.has_unsent() {
             self.flush()?;
         }
         let pending = self.requests.in_flight() + self.lost.len() as u32;

@@ -1,11 +1,13 @@
 //! Requests on their way to the server: many in one system call, with the data of writes from the slots' buffers.
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 use fiord_formats::nbd::request::{NbdRequest, REQUEST_LEN};
 use fiord_types::Errno;
 
 use crate::Slot;
+use crate::tls::TlsStream;
+use crate::transport::{Moved, Transport};
 
 /// How many pieces of memory one system call sends at most.
 const MOST_PIECES: usize = 256;
@@ -65,10 +67,29 @@ impl RequestQueue {
 
     /// Sends as much as the socket takes without waiting. Returns whether everything was sent.
     ///
+    /// # Errors
+    ///
+    /// How the connection ended.
+    ///
     /// # Safety
     ///
     /// The data of the requests that were not sent are valid memory that nothing writes.
-    pub(super) unsafe fn send(&mut self, fd: RawFd) -> Result<bool, Errno> {
+    pub(super) unsafe fn send(&mut self, transport: &mut Transport) -> Result<bool, Moved> {
+        // SAFETY: the caller vouches for the data.
+        unsafe {
+            match transport {
+                Transport::Plain(socket) => {
+                    self.send_plain(socket.as_raw_fd()).map_err(Moved::Failed)
+                }
+                Transport::Tls(stream) => self.encrypt(stream),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// The data of the requests that were not sent are valid memory that nothing writes.
+    unsafe fn send_plain(&mut self, fd: RawFd) -> Result<bool, Errno> {
         while self.first < self.pieces.len() {
             let rest = &mut self.pieces[self.first..];
             // SAFETY: all zeroes is a valid message header.
@@ -89,6 +110,40 @@ impl RequestQueue {
         }
         self.clear();
         Ok(true)
+    }
+
+    /// Sends over TLS, which keeps what the socket does not take. Returns whether everything was sent.
+    ///
+    /// # Errors
+    ///
+    /// How the connection ended.
+    ///
+    /// # Safety
+    ///
+    /// The data of the requests that were not sent are valid memory that nothing writes.
+    unsafe fn encrypt(&mut self, stream: &mut TlsStream) -> Result<bool, Moved> {
+        loop {
+            while let Some(piece) = self.pieces.get(self.first) {
+                // SAFETY: the piece is a header that this value owns, or data that the caller vouches for.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts(piece.iov_base.cast::<u8>(), piece.iov_len)
+                };
+                let kept = stream.keep(bytes);
+                if kept == 0 {
+                    break;
+                }
+                self.skip(kept);
+            }
+            match stream.flush(false) {
+                Ok(()) => {}
+                Err(Moved::Wait | Moved::Interrupted) => return Ok(false),
+                Err(end) => return Err(end),
+            }
+            if self.first >= self.pieces.len() {
+                self.clear();
+                return Ok(true);
+            }
+        }
     }
 
     /// Removes bytes that were sent.

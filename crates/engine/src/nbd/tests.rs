@@ -16,7 +16,11 @@ fn config(port: u16, slots: u32, timeout: Nanos) -> EngineConfig {
     let address = format!("nbd://127.0.0.1:{port}");
     let plan = NbdPlan {
         endpoint: EndpointPlan { address: Some(address.clone().into()), server: None, timeout },
-        uri: NbdUri { server: NbdServer::Tcp("127.0.0.1".into(), port), export: String::new() },
+        uri: NbdUri {
+            server: NbdServer::Tcp("127.0.0.1".into(), port),
+            export: String::new(),
+            tls: None,
+        },
     };
     EngineConfig {
         addresses: vec![address.into()],

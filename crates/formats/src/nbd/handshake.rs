@@ -14,6 +14,7 @@ const NO_ZEROES: u16 = 2;
 /// Options.
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
+const STARTTLS: u32 = 5;
 const INFO: u32 = 6;
 const GO: u32 = 7;
 const STRUCTURED_REPLY: u32 = 8;
@@ -52,6 +53,8 @@ pub enum HandshakeStep {
     Send(Vec<u8>),
     /// Receive more bytes.
     Receive,
+    /// Begin TLS on the connection. Then go on without bytes: the rest of the connection is encrypted.
+    StartTls,
     /// Send these bytes, which may be none. The handshake is complete: if the export is to be used, requests follow.
     Done(Vec<u8>, Export),
 }
@@ -60,6 +63,10 @@ pub enum HandshakeStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Greeting,
+    /// Waits for the answer to the wish for TLS.
+    StartTls,
+    /// TLS has begun, and nothing has been sent.
+    Encrypted,
     StructuredReply,
     Go,
     ExportName,
@@ -71,6 +78,8 @@ enum State {
 pub struct Handshake {
     name: String,
     goal: Goal,
+    /// The client wants TLS.
+    tls: bool,
     state: State,
     received: Vec<u8>,
     no_zeroes: bool,
@@ -99,12 +108,19 @@ impl Handshake {
         Ok(Handshake {
             name: name.to_owned(),
             goal,
+            tls: false,
             state: State::Greeting,
             received: Vec::new(),
             no_zeroes: false,
             export,
             described: false,
         })
+    }
+
+    /// A handshake that begins with TLS ([`HandshakeStep::StartTls`]). A server without TLS is an error.
+    #[must_use]
+    pub fn with_tls(self) -> Self {
+        Handshake { tls: true, ..self }
     }
 
     /// Takes bytes from the server, however they are split, and says what to do.
@@ -117,7 +133,13 @@ impl Handshake {
         loop {
             let (used, step) = match self.state {
                 State::Greeting => self.greeting()?,
-                State::StructuredReply | State::Go => self.option_reply()?,
+                State::StartTls | State::StructuredReply | State::Go => self.option_reply()?,
+                State::Encrypted => {
+                    self.state = State::StructuredReply;
+                    let mut out = Vec::new();
+                    push_option(&mut out, STRUCTURED_REPLY, &[]);
+                    (0, Some(HandshakeStep::Send(out)))
+                }
                 State::ExportName => self.old_export()?,
                 State::End => {
                     return Err(NbdError::Broken("the server sends data without a request"));
@@ -153,7 +175,13 @@ impl Handshake {
         self.no_zeroes = flags & NO_ZEROES != 0;
         let mine = u32::from(flags & (FIXED_NEWSTYLE | NO_ZEROES));
         let mut out = mine.to_be_bytes().to_vec();
-        if flags & FIXED_NEWSTYLE != 0 {
+        if self.tls {
+            if flags & FIXED_NEWSTYLE == 0 {
+                return Err(NbdError::NoTls(String::new()));
+            }
+            self.state = State::StartTls;
+            push_option(&mut out, STARTTLS, &[]);
+        } else if flags & FIXED_NEWSTYLE != 0 {
             self.state = State::StructuredReply;
             push_option(&mut out, STRUCTURED_REPLY, &[]);
         } else {
@@ -170,6 +198,7 @@ impl Handshake {
     /// Which option the client waits for an answer to.
     fn option(&self) -> u32 {
         match (self.state, self.goal) {
+            (State::StartTls, _) => STARTTLS,
             (State::StructuredReply, _) => STRUCTURED_REPLY,
             (_, Goal::Use) => GO,
             (_, Goal::Ask) => INFO,
@@ -190,6 +219,19 @@ impl Handshake {
         }
         let Some(data) = fields.bytes(len as usize) else { return Ok((0, None)) };
         let used = 20 + len as usize;
+        if self.state == State::StartTls {
+            return match kind {
+                // Bytes from before the encryption could come from anybody.
+                ACK if self.received.len() > used => {
+                    Err(NbdError::Broken("the server sends data before TLS begins"))
+                }
+                ACK => {
+                    self.state = State::Encrypted;
+                    Ok((used, Some(HandshakeStep::StartTls)))
+                }
+                _ => Err(NbdError::NoTls(shown(data))),
+            };
+        }
         if self.state == State::StructuredReply {
             if kind == TLS_REQUIRED {
                 return Err(NbdError::TlsRequired(shown(data)));

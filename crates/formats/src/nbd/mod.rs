@@ -81,6 +81,9 @@ pub enum NbdError {
     /// The server wants TLS.
     #[error("the server requires TLS{}", after(.0))]
     TlsRequired(String),
+    /// The client wants TLS, and the server has none.
+    #[error("the server has no TLS{}", after(.0))]
+    NoTls(String),
     /// The server refused an option for another reason.
     #[error("the server refuses the export: {what}{}", after(.said))]
     Refused {

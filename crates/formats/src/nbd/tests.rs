@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::handshake::{Goal, Handshake, HandshakeStep};
 use super::reply::{ReplyContent, header};
 use super::request::{NbdCommand, NbdRequest};
-use super::uri::{NbdServer, NbdUri, NbdUriError};
+use super::uri::{NbdServer, NbdTls, NbdUri, NbdUriError};
 use super::*;
 
 /// The greeting of a server with these flags.
@@ -145,13 +145,17 @@ fn uris_are_read() {
         ("nbd+unix:///?socket=/tmp/s", NbdServer::Unix("/tmp/s".into()), ""),
         ("nbd+unix:///x?socket=a%20b", NbdServer::Unix("a b".into()), "x"),
     ] {
-        let expected = NbdUri { server, export: export.into() };
+        let expected = NbdUri { server, export: export.into(), tls: None };
         assert_eq!(NbdUri::parse(text), Ok(expected), "{text}");
     }
     for (text, error) in [
         ("http://host", NbdUriError::Scheme),
         ("host:10809", NbdUriError::Scheme),
-        ("nbds://host", NbdUriError::Tls),
+        ("nbd://host/?tls-certificates=a", NbdUriError::NoTls("tls-certificates".into())),
+        ("nbds://me@host/?tls-psk-file=a", NbdUriError::PreSharedKey),
+        ("nbds://host/?tls-verify-peer=perhaps", NbdUriError::VerifyPeer),
+        ("nbds://host/?tls-certificates=", NbdUriError::Parameter("tls-certificates".into())),
+        ("nbds+vsock://2", NbdUriError::Vsock),
         ("nbd+vsock://2", NbdUriError::Vsock),
         ("nbd+unix:///", NbdUriError::NoSocket),
         ("nbd+unix:///?socket=", NbdUriError::NoSocket),
@@ -163,6 +167,40 @@ fn uris_are_read() {
     ] {
         assert_eq!(NbdUri::parse(text), Err(error), "{text}");
     }
+}
+
+#[test]
+fn uris_ask_for_tls() {
+    for (text, certificates, host, checks_server) in [
+        ("nbds://host/x", None, "host", true),
+        ("nbds://h?tls-certificates=/a%20b&tls-hostname=n", Some("/a b"), "n", true),
+        ("nbds+unix:///?socket=/s&tls-verify-peer=false", None, "localhost", false),
+    ] {
+        let expected =
+            NbdTls { certificates: certificates.map(Into::into), host: host.into(), checks_server };
+        assert_eq!(NbdUri::parse(text).unwrap().tls, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn tls_begins_before_the_options() {
+    let greeted = || {
+        let mut client = Handshake::new("x", Goal::Use).unwrap().with_tls();
+        let HandshakeStep::Send(out) = client.receive(&greeting(3)).unwrap() else { panic!() };
+        assert_eq!(out[12..], [0, 0, 0, 5, 0, 0, 0, 0]);
+        client
+    };
+    let mut client = greeted();
+    assert_eq!(client.receive(&option_reply(5, 1, b"")), Ok(HandshakeStep::StartTls));
+    let HandshakeStep::Send(out) = client.receive(&[]).unwrap() else { panic!() };
+    assert_eq!(out[8..], [0, 0, 0, 8, 0, 0, 0, 0]);
+    let refused = greeted().receive(&option_reply(5, (1 << 31) + 1, b"no\n"));
+    assert_eq!(refused.unwrap_err().to_string(), "the server has no TLS (no)");
+    // Somebody adds an answer that is not encrypted.
+    let more = [option_reply(5, 1, b""), option_reply(8, 1, b"")].concat();
+    assert!(matches!(greeted().receive(&more), Err(NbdError::Broken(_))));
+    let mut old = Handshake::new("x", Goal::Use).unwrap().with_tls();
+    assert_eq!(old.receive(&greeting(0)), Err(NbdError::NoTls(String::new())));
 }
 
 proptest! {
@@ -190,6 +228,7 @@ proptest! {
                 loop {
                     match client.receive(piece) {
                         Ok(HandshakeStep::Send(out)) => sent.extend_from_slice(&out),
+                        Ok(HandshakeStep::StartTls) => {}
                         Ok(HandshakeStep::Receive) => break,
                         Ok(HandshakeStep::Done(_, export)) => return (sent, Ok(export)),
                         Err(error) => return (sent, Err(error)),

@@ -12,6 +12,20 @@ pub struct NbdUri {
     pub server: NbdServer,
     /// The name of the export; empty: the default export.
     pub export: String,
+    /// TLS, if the URI asks for it.
+    pub tls: Option<NbdTls>,
+}
+
+/// What a URI says about TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NbdTls {
+    /// `tls-certificates`: a directory with `ca-cert.pem`, and perhaps `client-cert.pem` and `client-key.pem`. `None`: the
+    /// authorities of the machine.
+    pub certificates: Option<PathBuf>,
+    /// The name that the certificate of the server must have: `tls-hostname`, or the host.
+    pub host: String,
+    /// The certificate of the server is checked (`tls-verify-peer`).
+    pub checks_server: bool,
 }
 
 /// How a client reaches a server.
@@ -27,11 +41,19 @@ pub enum NbdServer {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NbdUriError {
     /// The scheme is not one of NBD.
-    #[error("does not begin with `nbd://` or `nbd+unix://`")]
+    #[error("does not begin with `nbd://`, `nbd+unix://`, `nbds://` or `nbds+unix://`")]
     Scheme,
-    /// The scheme is one of TLS.
-    #[error("asks for TLS, which `ioengine=nbd` does not have")]
-    Tls,
+    /// A parameter about TLS without TLS.
+    #[error("has the parameter `{0}`, but does not begin with `nbds://` or `nbds+unix://`")]
+    NoTls(String),
+    /// TLS with a key that both sides know before.
+    #[error(
+        "asks for TLS with a pre-shared key (`tls-psk-file`), which `ioengine=nbd` does not have"
+    )]
+    PreSharedKey,
+    /// A value that is neither true nor false.
+    #[error("sets `tls-verify-peer` to something else than `true` or `false`")]
+    VerifyPeer,
     /// The scheme is that of sockets between virtual machines and their hosts.
     #[error("asks for a vsock connection, which `ioengine=nbd` does not have")]
     Vsock,
@@ -69,45 +91,74 @@ impl NbdUri {
     /// The URI is wrong, or names a kind of connection that fiord does not have.
     pub fn parse(text: &str) -> Result<Self, NbdUriError> {
         let (scheme, rest) = text.split_once("://").ok_or(NbdUriError::Scheme)?;
-        let unix = match scheme {
-            "nbd" => false,
-            "nbd+unix" => true,
-            "nbds" | "nbds+unix" | "nbds+vsock" => return Err(NbdUriError::Tls),
-            "nbd+vsock" => return Err(NbdUriError::Vsock),
+        let (unix, encrypted) = match scheme {
+            "nbd" => (false, false),
+            "nbd+unix" => (true, false),
+            "nbds" => (false, true),
+            "nbds+unix" => (true, true),
+            "nbd+vsock" | "nbds+vsock" => return Err(NbdUriError::Vsock),
             _ => return Err(NbdUriError::Scheme),
         };
         let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        // The user's name matters only for TLS.
+        // The user's name matters only for pre-shared keys.
         let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
         let export = unescaped(path)?;
-        let socket = socket(query)?;
-        let server = match (unix, socket) {
+        let parameters = Parameters::read(query, encrypted)?;
+        let server = match (unix, parameters.socket) {
             (true, None) => return Err(NbdUriError::NoSocket),
             (true, Some(_)) if !host.is_empty() => return Err(NbdUriError::HostOfSocket),
             (true, Some(path)) => NbdServer::Unix(path),
             (false, Some(_)) => return Err(NbdUriError::Parameter("socket".into())),
             (false, None) => tcp(host)?,
         };
-        Ok(NbdUri { server, export })
+        let own_name = match &server {
+            NbdServer::Tcp(host, _) => host.clone(),
+            NbdServer::Unix(_) => "localhost".to_owned(),
+        };
+        let tls = encrypted.then(|| NbdTls {
+            certificates: parameters.certificates,
+            host: parameters.host.unwrap_or(own_name),
+            checks_server: parameters.checks_server,
+        });
+        Ok(NbdUri { server, export, tls })
     }
 }
 
-/// The parameter `socket`.
-fn socket(query: &str) -> Result<Option<PathBuf>, NbdUriError> {
-    let mut socket = None;
-    for parameter in query.split(['&', ';']).filter(|parameter| !parameter.is_empty()) {
-        match parameter.split_once('=') {
-            Some(("socket", path)) if !path.is_empty() => socket = Some(unescaped(path)?.into()),
-            Some(("socket", _)) => return Err(NbdUriError::NoSocket),
-            other => {
-                let name = other.map_or(parameter, |(name, _)| name);
-                return Err(NbdUriError::Parameter(name.to_owned()));
+/// The parameters of a URI.
+struct Parameters {
+    socket: Option<PathBuf>,
+    certificates: Option<PathBuf>,
+    host: Option<String>,
+    checks_server: bool,
+}
+
+impl Parameters {
+    fn read(query: &str, encrypted: bool) -> Result<Self, NbdUriError> {
+        let mut found =
+            Parameters { socket: None, certificates: None, host: None, checks_server: true };
+        for parameter in query.split(['&', ';']).filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            if name.starts_with("tls-") && !encrypted {
+                return Err(NbdUriError::NoTls(name.to_owned()));
+            }
+            match (name, value) {
+                ("socket", "") => return Err(NbdUriError::NoSocket),
+                ("socket", path) => found.socket = Some(unescaped(path)?.into()),
+                ("tls-certificates", path) if !path.is_empty() => {
+                    found.certificates = Some(unescaped(path)?.into());
+                }
+                ("tls-hostname", host) if !host.is_empty() => found.host = Some(unescaped(host)?),
+                ("tls-verify-peer", "true" | "1") => found.checks_server = true,
+                ("tls-verify-peer", "false" | "0") => found.checks_server = false,
+                ("tls-verify-peer", _) => return Err(NbdUriError::VerifyPeer),
+                ("tls-psk-file", _) => return Err(NbdUriError::PreSharedKey),
+                _ => return Err(NbdUriError::Parameter(name.to_owned())),
             }
         }
+        Ok(found)
     }
-    Ok(socket)
 }
 
 /// Reads `HOST`, `HOST:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`. Without a host it is this machine.

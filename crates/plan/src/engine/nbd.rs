@@ -11,7 +11,7 @@ use crate::options::reading::Reading;
 
 /// What the user can do about a URI that is wrong.
 const REMEDY: &str = "To fix: name the server and its export: `uri=nbd://HOST:PORT/EXPORT` or \
-                      `uri=nbd+unix:///EXPORT?socket=PATH`";
+                      `uri=nbd+unix:///EXPORT?socket=PATH`, or `nbds` instead of `nbd` for TLS";
 
 /// Reads the options of `nbd`.
 pub(super) fn options(job: Reading, messages: &mut Messages) -> NbdPlan {
@@ -24,7 +24,7 @@ pub(super) fn options(job: Reading, messages: &mut Messages) -> NbdPlan {
         let what = format!("the URI `{text}` {error}");
         messages.push(job.error(URI, what).help(REMEDY));
     }
-    let none = NbdUri { server: NbdServer::Unix(PathBuf::new()), export: String::new() };
+    let none = NbdUri { server: NbdServer::Unix(PathBuf::new()), export: String::new(), tls: None };
     let endpoint = endpoint::plan(job, Some(PathBuf::from(text)), None, messages);
     NbdPlan { endpoint, uri: uri.unwrap_or(none) }
 }

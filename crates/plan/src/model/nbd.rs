@@ -1,6 +1,6 @@
 //! The options of `nbd`.
 
-pub use fiord_formats::nbd::uri::{NbdServer, NbdUri};
+pub use fiord_formats::nbd::uri::{NbdServer, NbdTls, NbdUri};
 
 use super::EndpointPlan;
 

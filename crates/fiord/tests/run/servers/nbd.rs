@@ -1,4 +1,6 @@
-//! `ioengine=nbd` on nbdkit and qemu-nbd.
+//! `ioengine=nbd` on nbdkit and qemu-nbd. The tests of TLS are in `tls`.
+
+mod tls;
 
 use std::process::Command;
 
@@ -81,7 +83,10 @@ fn what_is_wrong_is_a_clear_error() {
         (format!("{reads} --rw=read --offset=2m"), "offset 2097152 is at or past the end of"),
         ("--name=j --ioengine=nbd --rw=read".into(), "the job sets no `uri`"),
         ("--name=j --ioengine=nbd --rw=read --uri=http://x".into(), "does not begin with `nbd://`"),
-        ("--name=j --ioengine=nbd --rw=read --uri=nbds://x".into(), "asks for TLS"),
+        (
+            "--name=j --ioengine=nbd --rw=read --uri=nbd://x/?tls-certificates=y".into(),
+            "has the parameter `tls-certificates`",
+        ),
         (
             "--name=j --ioengine=nbd --rw=read --uri=nbd://x --endpoint_timeout=0".into(),
             "no time to answer",

@@ -1,14 +1,14 @@
-//! A connection: bytes to and from the server, plain or over TLS.
+//! A connection to a server: bytes in both directions, plain or over TLS.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use fiord_types::Errno;
 
-use super::tls::TlsStream;
+use crate::tls::TlsStream;
 
 /// How a send or a receive ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(crate) enum Moved {
     /// So many bytes, at least 1.
     Bytes(usize),
     /// The server has closed its end.
@@ -25,15 +25,15 @@ pub(super) enum Moved {
 }
 
 /// A connection.
-pub(super) enum Transport {
-    /// A TCP connection.
+pub(crate) enum Transport {
+    /// A socket.
     Plain(OwnedFd),
-    /// A TCP connection with TLS.
+    /// A socket with TLS.
     Tls(Box<TlsStream>),
 }
 
 impl Transport {
-    pub(super) fn fd(&self) -> RawFd {
+    pub(crate) fn fd(&self) -> RawFd {
         match self {
             Transport::Plain(fd) => fd.as_raw_fd(),
             Transport::Tls(stream) => stream.fd(),
@@ -41,7 +41,7 @@ impl Transport {
     }
 
     /// Whether bytes wait to be sent that the caller has handed over already.
-    pub(super) fn wants_write(&self) -> bool {
+    pub(crate) fn wants_write(&self) -> bool {
         match self {
             Transport::Plain(_) => false,
             Transport::Tls(stream) => stream.wants_write(),
@@ -49,7 +49,7 @@ impl Transport {
     }
 
     /// Goes on with the handshake. `Bytes` means that it is complete.
-    pub(super) fn shake_hands(&mut self, wait: bool) -> Moved {
+    pub(crate) fn shake_hands(&mut self, wait: bool) -> Moved {
         match self {
             Transport::Plain(_) => Moved::Bytes(1),
             Transport::Tls(stream) => stream.shake_hands(wait),
@@ -58,7 +58,7 @@ impl Transport {
 
     /// Sends the two parts one after the other, as far as the connection takes them. `wait`: blocks until it takes
     /// some, or the patience of the socket ends.
-    pub(super) fn send(&mut self, first: &[u8], second: &[u8], wait: bool) -> Moved {
+    pub(crate) fn send(&mut self, first: &[u8], second: &[u8], wait: bool) -> Moved {
         match self {
             Transport::Plain(fd) => send_parts(fd.as_raw_fd(), first, second, wait),
             Transport::Tls(stream) => stream.send(first, second, wait),
@@ -66,7 +66,7 @@ impl Transport {
     }
 
     /// Receives bytes. `wait`: blocks until there are some, or the patience of the socket ends.
-    pub(super) fn receive(&mut self, to: &mut [u8], wait: bool) -> Moved {
+    pub(crate) fn receive(&mut self, to: &mut [u8], wait: bool) -> Moved {
         match self {
             Transport::Plain(fd) => receive(fd.as_raw_fd(), to, wait),
             Transport::Tls(stream) => stream.receive(to, wait),
@@ -92,7 +92,7 @@ fn moved(ret: isize) -> Moved {
 }
 
 /// `sendmsg(2)` of two parts.
-pub(super) fn send_parts(fd: RawFd, first: &[u8], second: &[u8], wait: bool) -> Moved {
+pub(crate) fn send_parts(fd: RawFd, first: &[u8], second: &[u8], wait: bool) -> Moved {
     let part = |data: &[u8]| libc::iovec {
         iov_base: data.as_ptr().cast_mut().cast(),
         iov_len: data.len(),
@@ -107,7 +107,7 @@ pub(super) fn send_parts(fd: RawFd, first: &[u8], second: &[u8], wait: bool) -> 
 }
 
 /// `recv(2)`.
-pub(super) fn receive(fd: RawFd, to: &mut [u8], wait: bool) -> Moved {
+pub(crate) fn receive(fd: RawFd, to: &mut [u8], wait: bool) -> Moved {
     // SAFETY: the slice is writable memory of its length.
     moved(unsafe { libc::recv(fd, to.as_mut_ptr().cast(), to.len(), flags(wait)) })
 }
