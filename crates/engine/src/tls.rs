@@ -82,13 +82,26 @@ impl TlsClient {
     /// # Errors
     ///
     /// The reason: no certificate can name this host.
-    pub(crate) fn wrap(&self, socket: OwnedFd, host: &str) -> Result<Box<TlsStream>, String> {
+    pub(crate) fn wrap(
+        &self,
+        socket: OwnedFd,
+        host: &str,
+    ) -> Result<Box<TlsStream>, TlsStartError> {
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| format!("`{host}` is no name that a certificate can have"))?;
+            .map_err(|_| TlsStartError::NotAName(host.to_owned()))?;
         let connection = ClientConnection::new(self.config.clone(), name);
-        let connection = connection.map_err(|error| error.to_string())?;
+        let connection = connection.map_err(TlsStartError::Refused)?;
         Ok(Box::new(TlsStream { socket, connection, names: self.names }))
     }
+}
+
+/// Why a connection cannot begin TLS.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TlsStartError {
+    #[error("`{0}` is no name that a certificate can have")]
+    NotAName(String),
+    #[error(transparent)]
+    Refused(rustls::Error),
 }
 
 /// The certificates of the authorities: those in a file of the job, in `SSL_CERT_FILE`, or of the system.
@@ -102,7 +115,7 @@ fn certificates(
     let Some(path) = named.or(found) else {
         let what =
             format!("{}: this machine has no file with the certificates of authorities", names.on);
-        return Err(EngineError::plain(what).help(&format!(
+        return Err(EngineError::plain(what).help(format!(
             "To fix: install the package `ca-certificates`, or name a file: {}",
             names.authorities
         )));

@@ -28,7 +28,7 @@ impl NoTlsClient {
         Err(EngineError::plain(what).help("To fix: rebuild with `--features tls`"))
     }
 
-    pub(crate) fn wrap(&self, _: OwnedFd, _: &str) -> Result<Box<NoTlsStream>, String> {
+    pub(crate) fn wrap(&self, _: OwnedFd, _: &str) -> Result<Box<NoTlsStream>, Infallible> {
         match self.0 {}
     }
 }

@@ -281,7 +281,9 @@ impl RequestLane {
             None => Transport::Plain(socket),
             Some(tls) => {
                 let wrapped = tls.wrap(socket, name);
-                Transport::Tls(wrapped.map_err(|why| RequestFailure::new(Errno::EPROTO, why))?)
+                Transport::Tls(
+                    wrapped.map_err(|why| RequestFailure::new(Errno::EPROTO, why.to_string()))?,
+                )
             }
         });
         Ok(())

@@ -143,7 +143,7 @@ impl Opening<'_> {
         client: &TlsClient,
         host: &str,
     ) -> Result<Transport, EngineError> {
-        let stream = client.wrap(socket, host).map_err(|why| self.tls_failed(&why))?;
+        let stream = client.wrap(socket, host).map_err(|why| self.tls_failed(&why.to_string()))?;
         let mut transport = Transport::Tls(stream);
         self.wait_for(|| transport.shake_hands(true))?;
         Ok(transport)

@@ -196,7 +196,7 @@ fn tls_begins_before_the_options() {
     assert_eq!(out[8..], [0, 0, 0, 8, 0, 0, 0, 0]);
     let refused = greeted().receive(&option_reply(5, (1 << 31) + 1, b"no\n"));
     assert_eq!(refused.unwrap_err().to_string(), "the server has no TLS (no)");
-    // Somebody adds an answer that is not encrypted.
+    // An attacker adds an answer that is not encrypted.
     let more = [option_reply(5, 1, b""), option_reply(8, 1, b"")].concat();
     assert!(matches!(greeted().receive(&more), Err(NbdError::Broken(_))));
     let mut old = Handshake::new("x", Goal::Use).unwrap().with_tls();
