@@ -151,7 +151,16 @@ impl Opening<'_> {
 
     fn send(&self, transport: &mut Transport, mut bytes: &[u8]) -> Result<(), EngineError> {
         while !bytes.is_empty() {
-            let sent = self.wait_for(|| transport.send(bytes, &[], true))?;
+            let sent = self.wait_for(|| match transport.send(bytes, &[], true) {
+                // The server has closed the connection. Its last message may say why.
+                Moved::Failed(Errno::EPIPE | Errno::ECONNRESET) => {
+                    match transport.receive(&mut [0; 256], true) {
+                        Moved::Tls(why) => Moved::Tls(why),
+                        _ => Moved::End,
+                    }
+                }
+                moved => moved,
+            })?;
             bytes = &bytes[sent..];
         }
         Ok(())
