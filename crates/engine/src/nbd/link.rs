@@ -176,7 +176,7 @@ impl Opening<'_> {
         loop {
             match call() {
                 Moved::Bytes(count) => return Ok(count),
-                Moved::End => {
+                Moved::End | Moved::Failed(Errno::ECONNRESET | Errno::EPIPE) => {
                     let what = format!(
                         "{}: the server closed the connection during the handshake",
                         self.address
