@@ -14,6 +14,7 @@
 //! | which jobs use the page cache, and which file systems are in memory? | `page_cache` |
 //! | which jobs use the same bytes at the same time? | `places` |
 //! | which rates were not reached? | `rate` |
+//! | which jobs sent requests to a server of objects? | `requests` |
 //! | how is a result compared with `spec=`? | `spec` |
 //! | how long do threads sleep in the call that submits I/Os? | `submission` |
 //! | which jobs have one I/O in flight at a time? | `synchronous` |
@@ -31,6 +32,7 @@ pub(crate) mod noted;
 pub(crate) mod page_cache;
 pub(crate) mod places;
 pub(crate) mod rate;
+pub(crate) mod requests;
 pub(crate) mod spec;
 pub(crate) mod submission;
 pub(crate) mod synchronous;

@@ -5,6 +5,7 @@ use fiord_stat::finding::Severity;
 use fiord_types::{Nanos, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
+use crate::evidence::requests::each_with_requests;
 
 /// The shortest look-up that is reported.
 const SLOW: Nanos = Nanos(1_000_000_000);
@@ -29,10 +30,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    for entry in known.entries() {
-        let requests = entry.report.requests.as_ref();
-        findings.report_if(requests.and_then(|requests| finding(&entry, requests)));
-    }
+    each_with_requests(known, findings, finding);
 }
 
 fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {

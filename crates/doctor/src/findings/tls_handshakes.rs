@@ -6,6 +6,7 @@ use fiord_types::{RequestCount, RequestSummary};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::count;
+use crate::evidence::requests::each_with_requests;
 
 /// The least requests, and the least handshakes, for a verdict.
 const ENOUGH: u64 = 100;
@@ -37,10 +38,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
-    for entry in known.entries() {
-        let requests = entry.report.requests.as_ref();
-        findings.report_if(requests.and_then(|requests| finding(&entry, requests)));
-    }
+    each_with_requests(known, findings, finding);
 }
 
 fn finding(entry: &Entry<'_>, requests: &RequestSummary) -> Option<FindingBuilder> {

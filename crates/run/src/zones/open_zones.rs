@@ -506,8 +506,8 @@ impl LockedTable<'_> {
         let left = |zone: &&ZoneIndex| {
             let state = &states.zones[**zone];
             let idle = state.writes.is_empty() && !state.working && state.resetting.is_none();
-            let mine = !state.foreign || (self.table.closing_helps && state.implicit);
-            state.holder.is_none() && mine && idle
+            let may_end = !state.foreign || (self.table.closing_helps && state.implicit);
+            state.holder.is_none() && may_end && idle
         };
         if let Some(&zone) = states.open.iter().find(left) {
             let action =
