@@ -456,15 +456,20 @@ impl<'a> After<'a> {
     /// Returns the printed jobs that did I/O, with the jobs that they cover.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry<'a>> {
-        let mut entries: Vec<Entry<'a>> = Vec::new();
-        let mut plans = self.plan.jobs.iter().filter(|job| job.reporting.stats);
-        for report in &self.report.jobs {
-            let jobs: Vec<_> = plans.by_ref().take(report.members.max(1) as usize).collect();
-            if jobs.first().is_some_and(|job| job.engine.def().does_io) {
-                entries.push(Entry { report, jobs });
-            }
-        }
+        let mut entries = self.all_entries();
+        entries.retain(|entry| entry.jobs[0].engine.def().does_io);
         entries
+    }
+
+    /// Returns all printed jobs, also those that did no I/O, with the jobs that they cover.
+    #[must_use]
+    pub fn all_entries(&self) -> Vec<Entry<'a>> {
+        let mut plans = self.plan.jobs.iter().filter(|job| job.reporting.stats);
+        let entry = |report: &'a JobReport| {
+            let jobs: Vec<_> = plans.by_ref().take(report.members.max(1) as usize).collect();
+            (!jobs.is_empty()).then_some(Entry { report, jobs })
+        };
+        self.report.jobs.iter().filter_map(entry).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Whether other programs used the CPUs of the jobs during the run.
+//! Whether other programs used the CPUs of the jobs during the run, and how these CPUs spent their time.
 
 use fiord_sys::conditions::CpuTime;
 use fiord_sys::cpu::CpuSet;
@@ -49,6 +49,32 @@ fn part_time(then: &MachineState, now: &MachineState, own: &CpuSet) -> Option<Cp
         Some(time.since(before.1))
     };
     cpus.iter().filter(mine).map(since).try_fold(CpuTime::default(), |sum, one| Some(sum.and(one?)))
+}
+
+/// How the CPUs that jobs may use spent their time, as shares of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CpuShares {
+    /// The hypervisor ran other virtual machines.
+    pub stolen: f64,
+    /// Other programs computed in user mode.
+    pub others: f64,
+    /// Nothing was there to run.
+    pub idle: f64,
+}
+
+/// Returns how the CPUs `own` spent their time between two snapshots; `None` below one second.
+pub(crate) fn cpu_shares(
+    then: &MachineState,
+    now: &MachineState,
+    own: &CpuSet,
+) -> Option<CpuShares> {
+    let cpu = part_time(then, now, own).or_else(|| cpu_time(then, now))?;
+    let share = |time: Nanos| time.0 as f64 / cpu.total.0 as f64;
+    (cpu.total >= Nanos::from_secs(1)).then(|| CpuShares {
+        stolen: cpu.stolen_share(),
+        others: share(cpu.user.saturating_sub(own_time(then, now))),
+        idle: share(cpu.idle),
+    })
 }
 
 /// Returns the other programs that used the CPUs of the jobs between two snapshots, if any; an error if

@@ -5,6 +5,7 @@
 //! | must the file system allocate space for the writes of a job? | `allocation` |
 //! | how does a finding write a number? | `amount` |
 //! | how long did something hold up the connections of a job? | `connections` |
+//! | how long did control groups have to wait for CPU time? | `cpu_quota` |
 //! | did other programs use the CPUs of the jobs? | `crowd` |
 //! | how many I/Os did a device have in flight? | `device_queue` |
 //! | how does a finding name a direction? | `direction` |
@@ -23,6 +24,7 @@
 pub(crate) mod allocation;
 pub(crate) mod amount;
 pub(crate) mod connections;
+pub(crate) mod cpu_quota;
 pub(crate) mod crowd;
 pub(crate) mod device_queue;
 pub(crate) mod direction;

@@ -7,6 +7,7 @@ use fiord_sys::survey::Disk;
 use fiord_types::Dir;
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
+use crate::evidence::cpu_quota::throttled_groups;
 use crate::evidence::timing::fills;
 use crate::machine::Machine;
 
@@ -125,26 +126,12 @@ fn limits_of(quota: &IoQuota) -> String {
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     reached(known, findings);
-    let quotas = |machine: &'_ Machine| machine.surroundings.moment.quotas.cpu.clone();
-    let then = quotas(known.before);
-    for now in quotas(known.after) {
-        let Some(then) = then.iter().find(|then| then.group == now.group) else { continue };
-        let times = now.throttled.saturating_sub(then.throttled);
-        let waited = now.throttled_time.saturating_sub(then.throttled_time).0 as f64 / 1e6;
-        if times == 0 || waited < 1.0 {
-            continue;
-        }
-        let quota = match now.quota {
-            Some(quota) => format!(
-                "{} µs of CPU time in each {} µs",
-                quota.as_micros(),
-                now.period.as_micros()
-            ),
-            None => "no quota of its own".into(),
-        };
+    for throttled in throttled_groups(&known.before.surroundings, &known.after.surroundings) {
+        let (times, waited) = (throttled.times(), throttled.waited().0 as f64 / 1e6);
+        let quota = throttled.quota();
         findings.report(
             CHECK
-                .for_run(format!("the control group {} had to wait for CPU time", now.group))
+                .for_run(format!("the control group {} had to wait for CPU time", throttled.name()))
                 .evidence(format!("{times} times, {waited:.0} ms in all; it has {quota}"))
                 .remedy("run in another control group, or raise cpu.max"),
         );

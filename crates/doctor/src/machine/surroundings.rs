@@ -30,10 +30,13 @@ pub struct MachineState {
 }
 
 impl MachineState {
-    /// Takes a snapshot. Returns the default for a plan without files and devices, which needs none.
+    /// Takes a snapshot. Returns the default for a plan without files, devices and CPU load, which needs none.
     pub(super) fn survey(plan: &Plan) -> MachineState {
-        let mut files = plan.jobs.iter().flat_map(|job| &job.target.files);
-        if !files.any(|file| file.kind.has_path()) {
+        let depends = |job: &JobPlan| {
+            let on_paths = job.target.files.iter().any(|file| file.kind.has_path());
+            on_paths || job.engine.cpu_load().is_some()
+        };
+        if !plan.jobs.iter().any(depends) {
             return MachineState::default();
         }
         let root = Root::machine();

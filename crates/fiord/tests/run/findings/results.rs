@@ -17,6 +17,19 @@ fn rate_missed() {
     silent(&json(&place, DEVICE), "rate-missed");
 }
 
+/// Jobs that ask for more than one CPU has. The finding names the CPU and the sum of their loads.
+#[test]
+fn a_cpu_load_that_one_cpu_cannot_hold() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=cpuio --runtime=1 --cpus_allowed=0 --numjobs=2";
+    let entry = finding(&json(&place, &format!("{job} --cpuload=80")), "rate-missed");
+    assert!(entry["what"].as_str().unwrap().contains("of the CPU time that it asks for"));
+    let evidence = entry["evidence"].as_str().unwrap();
+    assert!(evidence.contains("instead of cpuload=80; the cpuio jobs on CPU 0 ask for 160 %"));
+    // Other programs need to leave only this little CPU time.
+    silent(&json(&place, &format!("{job} --cpuload=1")), "rate-missed");
+}
+
 #[test]
 fn hidden_stalls() {
     let place = Place::new();

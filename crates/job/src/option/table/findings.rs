@@ -50,7 +50,7 @@ pub const NAMES: &[Word] = &[
     Word::new("oversubscribed-path", "targets that share a path with too little bandwidth"),
     Word::new("peer-limited", "a sender that waits for its peer"),
     Word::new("rate-and-rwmix", "rates for each direction together with a read/write mix"),
-    Word::new("rate-missed", "a rate that the job did not reach"),
+    Word::new("rate-missed", "a rate or CPU load that the job did not reach"),
     Word::new("reads-beyond-pointer", "reads that may go beyond the write pointers of zones"),
     Word::new("replay-late", "I/Os of a trace that were issued later than recorded"),
     Word::new("run-warning", "something in the job that the run could not do"),
