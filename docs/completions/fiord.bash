@@ -631,6 +631,7 @@ _fiord() {
         --http_s3_sse_customer_key=
         --http_s3_sse_customer_algorithm=
         --http_s3_storage_class=
+        --http_s3_part_size=
         --http_mode=
         --http_verbose=
         --http_object_mode=

@@ -2,7 +2,8 @@
 #![no_main]
 
 use fiord_formats::http::{
-    HttpEvent, HttpMethod, HttpReader, ListScan, RefusalText, encode_path,
+    HttpEvent, HttpMethod, HttpReader, ListScan, PartList, RefusalText, UploadEnd, encode_path,
+    encode_text, upload_id,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -48,6 +49,13 @@ fuzz_target!(|bytes: &[u8]| {
     bytes.chunks(usize::from(choice >> 1).max(1)).for_each(|piece| parts.read(piece));
     assert_eq!(list, parts);
     assert!(RefusalText::read(bytes).message.len() < 2000);
+    let _ = UploadEnd::read(bytes);
+    if let Some(id) = upload_id(bytes) {
+        assert!(encode_text(&id).bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~%".contains(&byte)));
+    }
+    let mut parts = PartList::new();
+    parts.add(&String::from_utf8_lossy(bytes));
+    assert_eq!(parts.document().matches('<').count(), 8);
     let encoded = encode_path(bytes);
     assert_eq!(encode_path(encoded.as_bytes()), encoded);
 });

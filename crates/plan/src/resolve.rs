@@ -9,7 +9,7 @@ use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_
 use fiord_job::spec::{JobSpec, Setting};
 use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 
-use crate::engine::{activity, depth, flash, libblkio, names, net, nvme, rdma, scsi};
+use crate::engine::{activity, depth, flash, http, libblkio, names, net, nvme, rdma, scsi};
 use crate::load::placement::PlacementOptions;
 use crate::load::{
     blocks, content, distribution, priority, ranges, seeds, sprandom, write_commands, zones,
@@ -477,6 +477,7 @@ fn load_combinations(
     checks::private_memory(job, engine, messages);
     net::check(job, engine, load, messages);
     rdma::check(job, engine, messages);
+    http::check(job, engine, load, messages);
     flash::threads(job, engine, messages);
     libblkio::check(job, engine, load, messages);
 }

@@ -48,6 +48,6 @@ pub use errno::Errno;
 pub use flash::{FlashCount, FlashCounts};
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
-pub use requests::{AnswerCount, FirstByte, RequestCount, RequestCounts, RequestSummary};
+pub use requests::{AnswerCount, AnswerTimes, RequestCount, RequestCounts, RequestSummary};
 pub use secret::Secret;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

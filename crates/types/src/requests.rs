@@ -19,11 +19,13 @@ pub enum RequestCount {
     Handshakes,
     /// The time of these handshakes together, ns.
     HandshakeNanos,
+    /// Uploads in parts that failed, and that the job removed from the server.
+    AbortedUploads,
 }
 
 impl RequestCount {
     /// All of them.
-    pub const ALL: [RequestCount; 7] = [
+    pub const ALL: [RequestCount; 8] = [
         RequestCount::Sent,
         RequestCount::Reconnects,
         RequestCount::Throttled,
@@ -31,6 +33,7 @@ impl RequestCount {
         RequestCount::Listed,
         RequestCount::Handshakes,
         RequestCount::HandshakeNanos,
+        RequestCount::AbortedUploads,
     ];
 
     /// Its key in reports.
@@ -44,6 +47,7 @@ impl RequestCount {
             RequestCount::Listed => "listed",
             RequestCount::Handshakes => "handshakes",
             RequestCount::HandshakeNanos => "handshake_total_ns",
+            RequestCount::AbortedUploads => "aborted_uploads",
         }
     }
 }
@@ -54,38 +58,97 @@ const PARTS: usize = 16;
 /// The number of buckets.
 const BUCKETS: usize = 61 * PARTS;
 
-/// What an engine counted about its requests.
+/// Times in buckets, with their sum and extremes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RequestCounts {
-    counts: [u64; RequestCount::ALL.len()],
-    /// How many answers began after a time in each bucket. Shorter if the last buckets are empty.
-    first_byte: Vec<u64>,
-    /// How long the slowest look-up of a server's name took before the run.
-    lookup: Nanos,
+struct TimeBuckets {
+    /// How many times are in each bucket. Shorter if the last buckets are empty.
+    counts: Vec<u64>,
     sum: u64,
     smallest: u64,
     largest: u64,
 }
 
-impl Default for RequestCounts {
+impl Default for TimeBuckets {
     fn default() -> Self {
-        RequestCounts {
-            counts: Default::default(),
-            first_byte: Vec::new(),
-            lookup: Nanos(0),
-            sum: 0,
-            smallest: u64::MAX,
-            largest: 0,
-        }
+        TimeBuckets { counts: Vec::new(), sum: 0, smallest: u64::MAX, largest: 0 }
     }
+}
+
+impl TimeBuckets {
+    /// No times, with room for all.
+    fn with_room() -> Self {
+        TimeBuckets { counts: vec![0; BUCKETS], ..TimeBuckets::default() }
+    }
+
+    #[inline]
+    fn add(&mut self, time: Nanos) {
+        let at = bucket(time.0);
+        if self.counts.len() <= at {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += 1;
+        self.sum = self.sum.saturating_add(time.0);
+        self.smallest = self.smallest.min(time.0);
+        self.largest = self.largest.max(time.0);
+    }
+
+    fn merge(&mut self, other: &TimeBuckets) {
+        if self.counts.len() < other.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (sum, count) in self.counts.iter_mut().zip(&other.counts) {
+            *sum = sum.saturating_add(*count);
+        }
+        self.sum = self.sum.saturating_add(other.sum);
+        self.smallest = self.smallest.min(other.smallest);
+        self.largest = self.largest.max(other.largest);
+    }
+
+    /// `None` if there are no times.
+    fn summary(&self) -> Option<AnswerTimes> {
+        let answers: u64 = self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count));
+        let mean = self.sum.checked_div(answers)?;
+        let percentile = |per_mille: u64| {
+            let wanted = (u128::from(answers) * u128::from(per_mille)).div_ceil(1000) as u64;
+            let mut seen = 0u64;
+            let at = self.counts.iter().position(|count| {
+                seen = seen.saturating_add(*count);
+                seen >= wanted
+            });
+            Nanos(at.map_or(self.largest, upper_end).clamp(self.smallest, self.largest))
+        };
+        Some(AnswerTimes {
+            answers: AnswerCount(answers),
+            min: Nanos(self.smallest),
+            mean: Nanos(mean),
+            p50: percentile(500),
+            p99: percentile(990),
+            p999: percentile(999),
+            max: Nanos(self.largest),
+        })
+    }
+}
+
+/// What an engine counted about its requests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RequestCounts {
+    counts: [u64; RequestCount::ALL.len()],
+    /// How long answers took to begin.
+    first_byte: TimeBuckets,
+    /// How long parts of uploads took.
+    parts: TimeBuckets,
+    /// How long the slowest look-up of a server's name took before the run.
+    lookup: Nanos,
 }
 
 impl RequestCounts {
     /// Nothing so far, with room for all times, so that counting allocates no memory.
     #[must_use]
     pub fn with_room() -> Self {
-        RequestCounts { first_byte: vec![0; BUCKETS], ..RequestCounts::default() }
+        let (first_byte, parts) = (TimeBuckets::with_room(), TimeBuckets::with_room());
+        RequestCounts { first_byte, parts, ..RequestCounts::default() }
     }
 
     /// One of the counts.
@@ -108,54 +171,32 @@ impl RequestCounts {
     /// The answer to a request began after this time.
     #[inline]
     pub fn began_after(&mut self, time: Nanos) {
-        let at = bucket(time.0);
-        if self.first_byte.len() <= at {
-            self.first_byte.resize(at + 1, 0);
-        }
-        self.first_byte[at] += 1;
-        self.sum = self.sum.saturating_add(time.0);
-        self.smallest = self.smallest.min(time.0);
-        self.largest = self.largest.max(time.0);
+        self.first_byte.add(time);
+    }
+
+    /// A part of an upload took this time, until the end of its answer.
+    pub fn part_took(&mut self, time: Nanos) {
+        self.parts.add(time);
     }
 
     /// Adds the counts of another job.
     pub fn merge(&mut self, other: &RequestCounts) {
         RequestCount::ALL.into_iter().for_each(|what| self.add(what, other.get(what)));
         self.looked_up(other.lookup);
-        if self.first_byte.len() < other.first_byte.len() {
-            self.first_byte.resize(other.first_byte.len(), 0);
-        }
-        for (sum, count) in self.first_byte.iter_mut().zip(&other.first_byte) {
-            *sum = sum.saturating_add(*count);
-        }
-        self.sum = self.sum.saturating_add(other.sum);
-        self.smallest = self.smallest.min(other.smallest);
-        self.largest = self.largest.max(other.largest);
+        self.first_byte.merge(&other.first_byte);
+        self.parts.merge(&other.parts);
     }
 
     /// The times until the first byte of the answers. `None` if there were no answers.
     #[must_use]
-    pub fn first_byte(&self) -> Option<FirstByte> {
-        let answers: u64 = self.first_byte.iter().fold(0, |sum, count| sum.saturating_add(*count));
-        let mean = self.sum.checked_div(answers)?;
-        let percentile = |per_mille: u64| {
-            let wanted = (u128::from(answers) * u128::from(per_mille)).div_ceil(1000) as u64;
-            let mut seen = 0u64;
-            let at = self.first_byte.iter().position(|count| {
-                seen = seen.saturating_add(*count);
-                seen >= wanted
-            });
-            Nanos(at.map_or(self.largest, upper_end).clamp(self.smallest, self.largest))
-        };
-        Some(FirstByte {
-            answers: AnswerCount(answers),
-            min: Nanos(self.smallest),
-            mean: Nanos(mean),
-            p50: percentile(500),
-            p99: percentile(990),
-            p999: percentile(999),
-            max: Nanos(self.largest),
-        })
+    pub fn first_byte(&self) -> Option<AnswerTimes> {
+        self.first_byte.summary()
+    }
+
+    /// The times of the parts of uploads. `None` if there were no parts.
+    #[must_use]
+    pub fn parts(&self) -> Option<AnswerTimes> {
+        self.parts.summary()
     }
 }
 
@@ -164,12 +205,12 @@ impl RequestCounts {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AnswerCount(pub u64);
 
-/// How long servers took until the first byte of an answer, from the moment the job handed the request over. The
-/// percentiles are up to 1/16 too large.
+/// How long servers took to answer, from the moment the job handed the request over. The percentiles are up to 1/16 too
+/// large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct FirstByte {
-    /// How many answers began.
+pub struct AnswerTimes {
+    /// How many answers there were.
     pub answers: AnswerCount,
     /// The shortest time.
     pub min: Nanos,
@@ -191,7 +232,9 @@ pub struct FirstByte {
 pub struct RequestSummary {
     counts: [u64; RequestCount::ALL.len()],
     /// The times until the first byte of the answers. `None` if there were no answers.
-    pub first_byte: Option<FirstByte>,
+    pub first_byte: Option<AnswerTimes>,
+    /// The times of the parts of uploads (`http_s3_part_size`). `None` if there were no parts.
+    pub parts: Option<AnswerTimes>,
     /// How long the slowest look-up of a server's name took before the run.
     pub lookup: Nanos,
 }
@@ -203,6 +246,7 @@ impl RequestSummary {
         RequestSummary {
             counts: counts.counts,
             first_byte: counts.first_byte(),
+            parts: counts.parts(),
             lookup: counts.lookup,
         }
     }
@@ -266,6 +310,7 @@ mod tests {
         let mut other = RequestCounts::default();
         other.add(RequestCount::Throttled, 3);
         other.began_after(Nanos(5_000_000));
+        other.part_took(Nanos(7));
         all.merge(&other);
         let found = all.first_byte().unwrap();
         assert_eq!(
@@ -277,5 +322,7 @@ mod tests {
                 && (990_000..1_050_000).contains(&found.p99.0)
         );
         assert_eq!(all.get(RequestCount::Throttled), 3);
+        let parts = all.parts().unwrap();
+        assert_eq!((parts.answers, parts.p50, parts.max), (AnswerCount(1), Nanos(7), Nanos(7)));
     }
 }

@@ -142,6 +142,13 @@ fn known_code(code: &str) -> Option<(Errno, &'static str)> {
             "create the bucket, or check the first part of `filename`, which names it",
         ),
         "NoSuchKey" => (Errno::ENOENT, MISSING),
+        "NoSuchUpload" => (
+            Errno::ENOENT,
+            "look for a program or a rule of the bucket that removes unfinished uploads, or a longer `endpoint_timeout`",
+        ),
+        "EntityTooSmall" => {
+            (Errno::EINVAL, "set a larger `http_s3_part_size`: most servers want at least 5m")
+        }
         "EntityTooLarge" => (Errno::EFBIG, "use a smaller `bs`"),
         "QuotaExceeded" | "XMinioStorageFull" => {
             (Errno::ENOSPC, "delete objects, or raise the quota")

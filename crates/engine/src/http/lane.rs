@@ -23,6 +23,9 @@ const KEPT_REFUSAL: usize = 64 << 10;
 /// The longest list of 1000 names, in bytes: each has at most 1024 bytes, which may be encoded, and attributes.
 const LONGEST_LIST: u64 = 16 << 20;
 
+/// The longest body of an answer to another request, in bytes.
+const LONGEST_REPLY: u64 = 1 << 20;
+
 /// What a lane does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LaneStage {
@@ -44,9 +47,39 @@ pub(super) struct LaneData {
     len: usize,
 }
 
+// SAFETY: the pointer is into a buffer of the engine that owns this value, which does not move with it.
+unsafe impl Send for LaneData {}
+
 impl LaneData {
+    /// No bytes.
+    pub(super) const NONE: LaneData = LaneData::new(std::ptr::null_mut(), 0);
+
     pub(super) const fn new(at: *mut u8, len: usize) -> LaneData {
         LaneData { at, len }
+    }
+
+    /// The number of bytes.
+    pub(super) const fn len(self) -> usize {
+        self.len
+    }
+
+    /// At most `len` bytes from the offset `from`, which must not be behind the end.
+    pub(super) const fn part(self, from: usize, len: usize) -> LaneData {
+        let left = self.len - from;
+        LaneData::new(self.at.wrapping_add(from), if len < left { len } else { left })
+    }
+
+    /// The bytes.
+    ///
+    /// # Safety
+    ///
+    /// Nothing writes to the memory while the result is used.
+    pub(super) const unsafe fn bytes<'a>(self) -> &'a [u8] {
+        match self.len {
+            0 => &[],
+            // SAFETY: the caller vouches for the memory.
+            _ => unsafe { std::slice::from_raw_parts(self.at, self.len) },
+        }
     }
 }
 
@@ -78,7 +111,9 @@ pub(super) struct RequestLane {
     early: bool,
     reader: HttpReader,
     filled: usize,
+    /// The body of an answer that is not data.
     refusal: Vec<u8>,
+    mode: HttpMode,
     list: ListScan,
     spill: Box<[u8]>,
     /// The connection has carried an answer.
@@ -91,9 +126,6 @@ pub(super) struct RequestLane {
     pub(super) handshake: Option<Nanos>,
 }
 
-// SAFETY: the pointer is into a buffer of the engine that owns the lane, which does not move with it.
-unsafe impl Send for RequestLane {}
-
 impl RequestLane {
     pub(super) fn new() -> RequestLane {
         RequestLane {
@@ -102,13 +134,14 @@ impl RequestLane {
             transport: None,
             head: Vec::new(),
             call: ObjectCall::Get,
-            data: LaneData { at: std::ptr::null_mut(), len: 0 },
+            data: LaneData::NONE,
             range: None,
             sent: 0,
             early: false,
             reader: HttpReader::new(),
             filled: 0,
             refusal: Vec::new(),
+            mode: HttpMode::Webdav,
             list: ListScan::default(),
             spill: Box::default(),
             used: false,
@@ -123,6 +156,21 @@ impl RequestLane {
         (self.socket, self.transport) = (None, None);
         self.stage = LaneStage::Closed;
         self.used = false;
+    }
+
+    /// The body of an answer that is not data.
+    pub(super) fn text(&self) -> &[u8] {
+        &self.refusal
+    }
+
+    /// The server's name for the content of an object or of a part.
+    pub(super) fn tag(&self) -> Option<&str> {
+        self.reader.header("etag").filter(|tag| !tag.is_empty())
+    }
+
+    /// Why the server refused the request.
+    pub(super) fn refused(&self) -> RequestFailure {
+        RequestFailure::of_refusal(&self.reader, &self.refusal, self.mode)
     }
 
     /// Whether the lane can take a request at once.
@@ -163,7 +211,7 @@ impl RequestLane {
         let limit = match self.call {
             ObjectCall::Get => self.data.len as u64,
             ObjectCall::List => LONGEST_LIST,
-            ObjectCall::Head | ObjectCall::Put | ObjectCall::Delete => 1 << 20,
+            _ => LONGEST_REPLY,
         };
         self.reader.begin(self.call.method(), limit);
         if self.stage == LaneStage::Ready {
@@ -309,7 +357,7 @@ impl RequestLane {
     fn send(&mut self, context: &LaneContext) -> Result<bool, RequestFailure> {
         let body: &[u8] = match self.call {
             // SAFETY: the caller of `begin` vouches for the memory while the request is in flight.
-            ObjectCall::Put => unsafe { std::slice::from_raw_parts(self.data.at, self.data.len) },
+            ObjectCall::Put | ObjectCall::PutPart => unsafe { self.data.bytes() },
             _ => &[],
         };
         if context.verbose > HttpVerbosity::Quiet && self.sent == 0 {
@@ -471,9 +519,10 @@ impl RequestLane {
             (self.used, self.stage) = (true, LaneStage::Ready);
         }
         // An object that does not exist is removed.
-        let is_gone = self.call == ObjectCall::Delete && status == 404;
+        let is_gone = self.call.removes() && status == 404;
+        self.mode = context.mode;
         if !self.reader.is_success() && !is_gone {
-            return Err(RequestFailure::of_refusal(&self.reader, &self.refusal, context.mode));
+            return Err(self.refused());
         }
         if self.call == ObjectCall::List && !self.list.is_list() {
             let why = format!(

@@ -3,6 +3,8 @@
 //! | question | module |
 //! |---|---|
 //! | which request does an op become | `request` |
+//! | when are connections made before the run | `connect` |
+//! | which requests upload an object in parts | `upload` |
 //! | what happens on one connection | `lane` |
 //! | when is a request sent again | `retries` |
 //! | where is the server | `server` |
@@ -16,25 +18,28 @@
 //! of clients. With `http_retries`, requests whose connection failed or whose answer is 429 or 503 are sent again after a
 //! pause; all of them are idempotent. Otherwise nothing is sent twice.
 
+mod connect;
 mod failure;
 mod lane;
 mod request;
 mod retries;
 mod server;
 mod tls;
+mod upload;
 mod verbose;
 
 use std::time::Duration;
 
-use fiord_plan::HttpPlan;
+use fiord_plan::{HttpPlan, RetryLimit};
 use fiord_sys::poll::{self, PollEntry};
 use fiord_types::{Errno, FileIndex, Nanos, RequestCount, RequestCounts};
 
 use self::failure::RequestFailure;
 use self::lane::{LaneContext, LaneData, RequestLane};
-use self::request::RequestWriter;
+use self::request::{ObjectCall, ObjectRequest, RequestWriter};
 use self::retries::RetryPauses;
 use self::server::Server;
+use self::upload::{Upload, UploadStep};
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::{LOOK, Requests, shown};
 use crate::tls::TlsClient;
@@ -56,6 +61,11 @@ pub struct Http {
     /// The server of the next request.
     turn: usize,
     requests: Requests,
+    /// The data of each slot's op.
+    data: Box<[LaneData]>,
+    uploads: Box<[Upload]>,
+    /// When the engine gave up its requests, because the job must stop, ns.
+    gave_up: Option<u64>,
     /// Whether each slot's request was sent again on a new connection.
     again: Box<[bool]>,
     pauses: RetryPauses,
@@ -99,6 +109,9 @@ impl Http {
             chosen: vec![0; slots].into(),
             turn: 0,
             requests: Requests::new(config),
+            data: vec![LaneData::NONE; slots].into(),
+            uploads: (0..slots).map(|_| Upload::default()).collect(),
+            gave_up: None,
             again: vec![false; slots].into(),
             pauses: RetryPauses::new(slots, plan.retries),
             started: vec![None; slots].into(),
@@ -151,8 +164,51 @@ impl Http {
         count
     }
 
-    /// Goes on with the request of a slot. Returns whether it has ended.
-    fn go_on(&mut self, slot: Slot, wait: bool) -> bool {
+    /// Begins the request of a slot's op, or the next one of its upload.
+    fn begin_request(&mut self, slot: Slot, now: u64) {
+        let index = slot as usize;
+        let Some(op) = self.requests.op(slot).copied() else { return };
+        self.again[index] = false;
+        self.pauses.reset(slot);
+        self.requests.begin_again(slot, now);
+        self.started[index] = Some(now);
+        self.upload_request_began(slot, now);
+        let (object, upload) = (self.data[index], &self.uploads[index]);
+        let (call, query, data) = match upload.step {
+            Some(step) => (step.call(), upload.query.as_str(), upload.part(object)),
+            None => (self.writer.call(&op), "", object),
+        };
+        let text = upload.step.map_or(&[][..], |_| upload.text.as_bytes());
+        let body = match call {
+            // SAFETY: the token of the slot is with the engine, and nothing writes to the buffer of a write.
+            ObjectCall::Put | ObjectCall::PutPart => unsafe { data.bytes() },
+            _ => text,
+        };
+        let host = &self.servers[self.chosen[index]].named.host;
+        let lane = &mut self.lanes[index * self.servers.len() + self.chosen[index]];
+        self.counts.add(RequestCount::Sent, 1);
+        self.counts.add(RequestCount::Reconnects, u64::from(!lane.has_connection()));
+        lane.head.clear();
+        self.writer.write(ObjectRequest { op: &op, call, query, body }, host, &mut lane.head);
+        lane.head.extend_from_slice(text);
+        let last = (op.offset + u64::from(op.len)).saturating_sub(1);
+        let range = self.writer.is_range(&op).then_some((op.offset, last));
+        // SAFETY: the token of the slot is with the engine until the request has ended or its lane is closed.
+        unsafe { lane.begin(call, data, range) };
+    }
+
+    /// Goes on with the request of a slot, and with those that follow it. Returns whether the op has ended.
+    fn go_on(&mut self, slot: Slot, mut wait: bool) -> bool {
+        loop {
+            if let Some(ended) = self.go_on_once(slot, wait) {
+                return ended;
+            }
+            wait = false;
+        }
+    }
+
+    /// Goes on with the request of a slot. Returns whether the op has ended. `None`: its next request has begun.
+    fn go_on_once(&mut self, slot: Slot, wait: bool) -> Option<bool> {
         let index = self.lane(slot);
         let advanced = self.advance(index, wait);
         if let (Some(began), Some(start)) = (self.lanes[index].begun, self.started[slot as usize]) {
@@ -164,17 +220,27 @@ impl Http {
             self.counts.add(RequestCount::HandshakeNanos, time.0);
         }
         match advanced {
-            Ok(None) => false,
+            Ok(None) => Some(false),
             Ok(Some(names)) => {
+                if let Some(step) = self.uploads[slot as usize].step {
+                    return match self.next_of_upload(slot, step) {
+                        Ok(None) => None,
+                        Ok(Some(outcome)) => {
+                            self.finish(slot, outcome);
+                            Some(true)
+                        }
+                        Err(failure) => Some(self.failed(slot, failure, wait)),
+                    };
+                }
                 self.counts.add(RequestCount::Listed, names);
                 let moved = self.requests.op(slot).map_or(0, |op| match op.kind {
                     OpKind::Read | OpKind::Write => op.len,
                     _ => 0,
                 });
                 self.finish(slot, Outcome::ok(moved));
-                true
+                Some(true)
             }
-            Err(failure) => self.failed(slot, failure, wait),
+            Err(failure) => Some(self.failed(slot, failure, wait)),
         }
     }
 
@@ -191,16 +257,27 @@ impl Http {
             return self.go_on(slot, wait);
         }
         self.counts.add(RequestCount::Throttled, u64::from(failure.errno == Errno::EBUSY));
-        if failure.is_passing
-            && !self.end.is_stopped()
-            && let Some(until) = self.pauses.begin(slot, self.clock.now())
-        {
+        let removals = self.removals(slot, &failure);
+        let is_repeated = failure.is_passing && !self.end.is_stopped() || removals > RetryLimit(0);
+        if is_repeated && let Some(until) = self.pauses.begin(slot, self.clock.now(), removals) {
             // The request has its whole time after the pause.
             self.requests.begin_again(slot, until);
             return false;
         }
-        let outcome = Outcome::err(failure.errno);
-        self.say(slot, &failure.why);
+        self.fail(slot, failure.errno, &failure.why)
+    }
+
+    /// The op of a slot fails. Returns whether it has ended: an upload is removed first.
+    #[cold]
+    fn fail(&mut self, slot: Slot, errno: Errno, why: &str) -> bool {
+        let mut outcome = Outcome::err(errno);
+        match self.uploads[slot as usize].step {
+            Some(UploadStep::Abort) => outcome = self.abort_failed(slot, why),
+            _ => self.say(slot, why),
+        }
+        if self.abort_upload(slot, outcome) {
+            return self.go_on(slot, false);
+        }
         self.finish(slot, outcome);
         true
     }
@@ -231,7 +308,12 @@ impl Http {
     /// Keeps the message about a request that failed.
     fn say(&mut self, slot: Slot, why: &str) {
         let Some(op) = self.requests.op(slot).copied() else { return };
-        let (method, path) = (self.writer.call(&op).method().word(), self.writer.path(&op));
+        let upload = &self.uploads[slot as usize];
+        let call = upload.step.map_or_else(|| self.writer.call(&op), UploadStep::call);
+        let (method, mut path) = (call.method().word(), self.writer.path(&op));
+        if upload.step.is_some() {
+            path = format!("{path}?{}", upload.query);
+        }
         let range = match self.writer.is_range(&op) {
             true => format!(" ({} bytes at {})", op.len, op.offset),
             false => String::new(),
@@ -265,31 +347,34 @@ impl Http {
         }
         self.looked = now;
         if self.requests.must_give_up(self.end.is_stopped(), now) {
-            return self.give_up();
+            self.give_up(now);
         }
         while let Some(slot) = self.requests.overdue(now) {
             let index = self.lane(slot);
             let connected = self.lanes[index].has_connection();
             let stage = if connected { "no answer" } else { "no connection, and no answer" };
             self.lanes[index].close();
-            let timeout = self.requests.timeout();
-            self.say(
-                slot,
-                &format!(
-                    "{stage} to {} within {}. To fix: check the server and the network, or set a longer `endpoint_timeout`",
-                    self.requests.name(slot),
-                    shown(timeout)
-                ),
+            let why = format!(
+                "{stage} to {} within {}. To fix: check the server and the network, or set a longer `endpoint_timeout`",
+                self.requests.name(slot),
+                shown(self.requests.timeout())
             );
-            self.flying.retain(|other| *other != slot);
-            self.finish(slot, Outcome::err(Errno::ETIMEDOUT));
+            if self.fail(slot, Errno::ETIMEDOUT, &why) {
+                self.flying.retain(|other| *other != slot);
+            }
         }
     }
 
-    /// The job must stop: ends all requests.
+    /// The job must stop: ends all requests, except those that remove uploads.
     #[cold]
-    fn give_up(&mut self) {
+    fn give_up(&mut self, now: u64) {
         for slot in std::mem::take(&mut self.flying) {
+            if self.uploads[slot as usize].step.is_some() {
+                if self.end_upload(slot, now) {
+                    self.flying.push(slot);
+                }
+                continue;
+            }
             let index = self.lane(slot);
             self.lanes[index].close();
             self.finish(slot, Outcome::ENDED);
@@ -340,70 +425,6 @@ impl Http {
             }
         }
         Ok(true)
-    }
-
-    /// Makes the connections that do not exist.
-    fn connect_all(&mut self) -> Result<(), EngineError> {
-        let deadline = self.clock.now().saturating_add(self.requests.timeout().0);
-        let mut open: Vec<usize> = (0..self.lanes.len()).collect();
-        while !open.is_empty() && !self.end.is_stopped() {
-            let mut failed = None;
-            open.retain(|index| {
-                let (lane, server) = (&mut self.lanes[*index], *index % self.servers.len());
-                let context = LaneContext {
-                    server: &self.servers[server],
-                    tls: self.tls.as_ref(),
-                    mode: self.plan.mode,
-                    wait: false,
-                    verbose: self.plan.verbose,
-                    clock: self.clock,
-                };
-                while !lane.is_ready() {
-                    match lane.establish(&context) {
-                        Ok(true) => {}
-                        Ok(false) => return true,
-                        Err(failure) => {
-                            failed = Some((server, failure));
-                            return true;
-                        }
-                    }
-                }
-                false
-            });
-            if let Some((server, failure)) = failed {
-                return Err(self.no_connection(server, failure.errno, failure.why));
-            }
-            if let Some(index) = open.first() {
-                let mut entries: Vec<_> =
-                    open.iter().filter_map(|at| self.lanes[*at].entry()).collect();
-                poll::wait(&mut entries, Some(LOOK))
-                    .map_err(|error| EngineError::from_sys("ioengine=http", &error))?;
-                if self.clock.now() >= deadline {
-                    let why = format!(
-                        "no connection within {}. To fix: check the server and the network, or set a longer \
-                         `endpoint_timeout`",
-                        shown(self.requests.timeout())
-                    );
-                    return Err(self.no_connection(
-                        index % self.servers.len(),
-                        Errno::ETIMEDOUT,
-                        why,
-                    ));
-                }
-            }
-        }
-        // These handshakes are in no latency.
-        self.lanes.iter_mut().for_each(|lane| lane.handshake = None);
-        Ok(())
-    }
-
-    fn no_connection(&self, server: usize, errno: Errno, why: String) -> EngineError {
-        let host = &self.servers[server].named.host;
-        let (why, help) = match why.split_once(". To fix: ") {
-            Some((why, help)) => (why.to_owned(), Some(format!("To fix: {help}"))),
-            None => (why, None),
-        };
-        EngineError { what: format!("ioengine=http: {host}: {why}"), help, errno: Some(errno) }
     }
 }
 
@@ -459,26 +480,11 @@ impl Engine for Http {
         let index = slot as usize;
         self.chosen[index] = self.turn;
         self.turn = (self.turn + 1) % self.servers.len();
-        self.again[index] = false;
-        self.pauses.reset(slot);
+        self.data[index] = LaneData::new(data, len as usize);
+        self.begin_upload(slot, len as usize, op.kind == OpKind::Write);
         let now = self.clock.now();
         self.requests.begin(slot, op, now);
-        self.started[index] = Some(now);
-        let body: &[u8] = match op.kind {
-            // SAFETY: the span lies in the slot's buffer, whose token this function has.
-            OpKind::Write => unsafe { std::slice::from_raw_parts(data, len as usize) },
-            _ => &[],
-        };
-        let host = &self.servers[self.chosen[index]].named.host;
-        let lane = &mut self.lanes[index * self.servers.len() + self.chosen[index]];
-        self.counts.add(RequestCount::Sent, 1);
-        self.counts.add(RequestCount::Reconnects, u64::from(!lane.has_connection()));
-        lane.head.clear();
-        self.writer.write(op, body, host, &mut lane.head);
-        let last = (op.offset + u64::from(op.len)).saturating_sub(1);
-        let range = self.writer.is_range(op).then_some((op.offset, last));
-        // SAFETY: the token of the slot is with the engine until the request has ended or its lane is closed.
-        unsafe { lane.begin(call, LaneData::new(data, len as usize), range) };
+        self.begin_request(slot, now);
         self.unsent.push(slot);
         Queued::Pending
     }

@@ -35,6 +35,14 @@ pub(super) enum ObjectCall {
     Put,
     /// Remove an object.
     Delete,
+    /// Begin to upload an object in parts.
+    CreateUpload,
+    /// Store a part of an object.
+    PutPart,
+    /// Make an object of the parts that were uploaded.
+    CompleteUpload,
+    /// Remove the parts that were uploaded.
+    AbortUpload,
 }
 
 impl ObjectCall {
@@ -43,9 +51,26 @@ impl ObjectCall {
         match self {
             ObjectCall::Get | ObjectCall::List => HttpMethod::Get,
             ObjectCall::Head => HttpMethod::Head,
-            ObjectCall::Put => HttpMethod::Put,
-            ObjectCall::Delete => HttpMethod::Delete,
+            ObjectCall::Put | ObjectCall::PutPart => HttpMethod::Put,
+            ObjectCall::Delete | ObjectCall::AbortUpload => HttpMethod::Delete,
+            ObjectCall::CreateUpload | ObjectCall::CompleteUpload => HttpMethod::Post,
         }
+    }
+
+    /// Whether the request removes something, so that its absence is a success.
+    pub(super) const fn removes(self) -> bool {
+        matches!(self, ObjectCall::Delete | ObjectCall::AbortUpload)
+    }
+
+    /// Whether S3 needs the customer's key for the request.
+    const fn needs_customer_key(self) -> bool {
+        use ObjectCall::{CreateUpload, Get, Head, Put, PutPart};
+        matches!(self, Get | Head | Put | CreateUpload | PutPart)
+    }
+
+    /// Whether the request chooses the storage class of an object.
+    const fn stores(self) -> bool {
+        matches!(self, ObjectCall::Put | ObjectCall::CreateUpload)
     }
 
     /// Whether a buffer of the job has the body of the request or of its answer.
@@ -75,6 +100,17 @@ impl ObjectList {
         }
         ObjectList { bucket, query }
     }
+}
+
+/// A request for an op.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectRequest<'a> {
+    pub(super) op: &'a Op,
+    pub(super) call: ObjectCall,
+    /// The query of a request of an upload. Empty for others.
+    pub(super) query: &'a str,
+    /// What the request sends.
+    pub(super) body: &'a [u8],
 }
 
 /// Writes the requests of a job.
@@ -203,15 +239,15 @@ impl RequestWriter {
         }
     }
 
-    /// Writes the head of the request for an op into an empty buffer. `body`: what a write stores.
-    pub(super) fn write(&mut self, op: &Op, body: &[u8], host: &str, to: &mut Vec<u8>) {
-        let call = self.call(op);
+    /// Writes the head of a request into an empty buffer.
+    pub(super) fn write(&mut self, request: ObjectRequest<'_>, host: &str, to: &mut Vec<u8>) {
+        let ObjectRequest { op, call, body, .. } = request;
         let method = call.method();
         let mut target = std::mem::take(&mut self.target);
         target.clear();
-        let path_length = self.write_target(op, &mut target);
+        let path_length = self.write_target(&request, &mut target);
         start_request(to, method, &target, host);
-        if method == HttpMethod::Put {
+        if matches!(method, HttpMethod::Put | HttpMethod::Post) {
             to.extend_from_slice(b"Content-Length:");
             push_number(to, b' ', body.len() as u64);
             to.extend_from_slice(b"\r\n");
@@ -252,8 +288,9 @@ impl RequestWriter {
         self.target = target;
     }
 
-    /// Writes the path of a request, and the query of a list. Returns the length of the path.
-    fn write_target(&self, op: &Op, target: &mut Vec<u8>) -> usize {
+    /// Writes the path and the query of a request. Returns the length of the path.
+    fn write_target(&self, request: &ObjectRequest<'_>, target: &mut Vec<u8>) -> usize {
+        let op = request.op;
         if let Some(list) = self.list(op) {
             target.extend_from_slice(list.bucket.as_bytes());
             target.push(b'?');
@@ -267,7 +304,12 @@ impl RequestWriter {
             push_number(target, b'_', op.offset);
             push_number(target, b'_', u64::from(op.len));
         }
-        target.len()
+        let path_length = target.len();
+        if !request.query.is_empty() {
+            target.push(b'?');
+            target.extend_from_slice(request.query.as_bytes());
+        }
+        path_length
     }
 
     /// Reads the clock.
@@ -303,7 +345,6 @@ impl S3Access {
                 std::str::from_utf8(digest).unwrap_or(EMPTY_SHA256)
             }
         };
-        let with_key = matches!(call, ObjectCall::Get | ObjectCall::Head | ObjectCall::Put);
         // Sorted by name, and the first one is in the request already.
         let mut headers = [("", ""); MOST_SIGNED];
         let mut count = 0;
@@ -317,7 +358,7 @@ impl S3Access {
             add("x-amz-content-sha256", body_sha256);
             add("x-amz-date", stamp.text());
         }
-        if let Some(customer) = self.customer.as_ref().filter(|_| with_key) {
+        if let Some(customer) = self.customer.as_ref().filter(|_| call.needs_customer_key()) {
             add("x-amz-server-side-encryption-customer-algorithm", &customer.algorithm);
             add("x-amz-server-side-encryption-customer-key", &customer.key);
             add("x-amz-server-side-encryption-customer-key-md5", &customer.md5);
@@ -325,7 +366,7 @@ impl S3Access {
         if signs && !self.token.is_empty() {
             add("x-amz-security-token", &self.token);
         }
-        if call == ObjectCall::Put && !self.storage_class.is_empty() {
+        if call.stores() && !self.storage_class.is_empty() {
             add("x-amz-storage-class", &self.storage_class);
         }
         let headers = &headers[..count];

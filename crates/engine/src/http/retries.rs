@@ -39,10 +39,11 @@ impl RetryPauses {
         self.count -= usize::from(self.until[slot as usize].take().is_some());
     }
 
-    /// A request failed. Returns when its pause ends. `None`: it is not sent again.
-    pub(super) fn begin(&mut self, slot: Slot, now: u64) -> Option<u64> {
+    /// A request failed. Returns when its pause ends. `None`: it is not sent again. `least`: how many times a request of this
+    /// kind is sent again whatever the job says.
+    pub(super) fn begin(&mut self, slot: Slot, now: u64, least: RetryLimit) -> Option<u64> {
         let failed = &mut self.failed[slot as usize];
-        if *failed >= self.limit.0 {
+        if *failed >= self.limit.max(least).0 {
             return None;
         }
         let pause = FIRST.saturating_mul(1 << (*failed).min(16)).min(LONGEST);
@@ -87,10 +88,11 @@ mod tests {
     #[test]
     fn pauses_double_and_end() {
         const MS: u64 = 1_000_000;
+        const NONE: RetryLimit = RetryLimit(0);
         let mut pauses = RetryPauses::new(2, RetryLimit(8));
         let mut at = 0;
         let mut lengths = Vec::new();
-        while let Some(until) = pauses.begin(1, at) {
+        while let Some(until) = pauses.begin(1, at, NONE) {
             assert!(pauses.any() && pauses.is_paused(1) && !pauses.is_paused(0));
             assert!(!pauses.end(1, until - 1) && !pauses.end(0, until));
             assert_eq!(pauses.left(at), Duration::from_nanos(until - at));
@@ -100,9 +102,10 @@ mod tests {
         }
         assert_eq!(lengths, [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
         pauses.reset(1);
-        assert!(pauses.begin(1, at).is_some());
+        assert!(pauses.begin(1, at, NONE).is_some());
         pauses.reset(1);
         assert!(!pauses.any());
-        assert_eq!(RetryPauses::new(1, RetryLimit(0)).begin(0, 0), None);
+        let mut pauses = RetryPauses::new(1, NONE);
+        assert!(pauses.begin(0, 0, NONE).is_none() && pauses.begin(0, 0, RetryLimit(1)).is_some());
     }
 }

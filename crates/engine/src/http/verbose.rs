@@ -10,7 +10,11 @@ use super::request::SECRET_HEADERS;
 /// Prints the head of a request, and the length of its body if that is wanted.
 #[cold]
 pub(super) fn sent(head: &[u8], body: usize, verbose: HttpVerbosity) {
+    // The request that completes an upload has its body in the same buffer.
+    let end = head.windows(4).position(|four| four == b"\r\n\r\n").map_or(head.len(), |at| at + 4);
+    let (head, more) = head.split_at(end);
     let mut text = masked(&String::from_utf8_lossy(head), "> ");
+    let body = body + more.len();
     if verbose == HttpVerbosity::Lengths && body > 0 {
         text.push_str(&format!("> ({body} bytes)\n"));
     }

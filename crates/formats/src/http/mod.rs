@@ -11,6 +11,7 @@
 //! | how many names does a list of objects have | `list` |
 //! | what time is it in UTC | `stamp` |
 //! | why did S3 refuse a request | `refusal` |
+//! | what does S3 answer when an object is uploaded in parts | `upload` |
 //!
 //! ```
 //! use fiord_formats::http::{HttpEvent, HttpMethod, HttpReader};
@@ -34,15 +35,17 @@ mod request;
 mod response;
 mod sign;
 mod stamp;
+mod upload;
 
 pub use error::HttpError;
 pub use list::ListScan;
-pub use path::{encode_path, encode_query};
+pub use path::{encode_path, encode_query, encode_text};
 pub use refusal::RefusalText;
 pub use request::{HttpMethod, base64_of, basic_credentials, start_request};
 pub use response::{HttpEvent, HttpReader};
 pub use sign::{EMPTY_SHA256, S3Key, S3Signer, UnsignedRequest, sha256_hex};
 pub use stamp::UtcStamp;
+pub use upload::{MOST_PARTS, PartList, UploadEnd, upload_id};
 
 /// The MD5 digest of data, as servers want it for customer keys of S3 and for `etag` of Swift.
 #[must_use]

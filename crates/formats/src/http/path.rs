@@ -38,6 +38,16 @@ pub fn encode_query(value: &[u8]) -> String {
     encode_path(value).replace('/', "%2F")
 }
 
+/// Encodes a value in the query of a request that is not encoded already: percent signs are characters as all others.
+///
+/// ```
+/// assert_eq!(fiord_formats::http::encode_text("a%2F/b"), "a%252F%2Fb");
+/// ```
+#[must_use]
+pub fn encode_text(value: &str) -> String {
+    encode_query(value.replace('%', "%25").as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -35,7 +35,7 @@ fn element(document: &str, name: &str) -> String {
 }
 
 /// Replaces the entities of XML.
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {

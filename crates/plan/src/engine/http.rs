@@ -3,18 +3,21 @@
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
+use fiord_formats::http::MOST_PARTS;
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::object::{
     HTTP_CA_FILE, HTTP_ENDPOINTS, HTTP_HOST, HTTP_LIST_KEYS, HTTP_MODE, HTTP_OBJECT_MODE,
-    HTTP_PASS, HTTP_READ, HTTP_RETRIES, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_REGION,
-    HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM, HTTP_S3_SSE_CUSTOMER_KEY,
-    HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER, HTTP_VERBOSE, HTTPS, HttpMode,
-    HttpObjectMode, HttpReads, Https,
+    HTTP_PASS, HTTP_READ, HTTP_RETRIES, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_PART_SIZE,
+    HTTP_S3_REGION, HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM,
+    HTTP_S3_SSE_CUSTOMER_KEY, HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
+    HTTP_VERBOSE, HTTPS, HttpMode, HttpObjectMode, HttpReads, Https,
 };
-use fiord_types::Secret;
+use fiord_types::{Bytes, Dir, Secret};
 
 use super::endpoint;
-use crate::model::{HttpPlan, HttpServer, HttpTls, HttpVerbosity, RetryLimit, S3Plan};
+use crate::model::{
+    EnginePlan, HttpPlan, HttpServer, HttpTls, HttpVerbosity, Load, RetryLimit, S3Plan,
+};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -89,6 +92,7 @@ fn s3(job: Reading, mode: HttpMode, messages: &mut Messages) -> S3Plan {
         storage_class: job.get(HTTP_S3_STORAGE_CLASS),
         customer_key: Secret::new(job.get(HTTP_S3_SSE_CUSTOMER_KEY)),
         customer_algorithm: job.get(HTTP_S3_SSE_CUSTOMER_ALGORITHM),
+        part_size: Some(job.get(HTTP_S3_PART_SIZE)).filter(|size| *size > Bytes(0)),
     };
     if mode != HttpMode::S3 {
         return plan;
@@ -123,6 +127,22 @@ fn refuse_line_ends(job: Reading, option: Opt<String>, text: &str, messages: &mu
         messages.push(
             job.error(option, what).help("To fix: check its value, or the file that it comes from"),
         );
+    }
+}
+
+/// Checks that the parts of an object are not too many.
+pub(crate) fn check(job: Reading, engine: &EnginePlan, load: &Load, messages: &mut Messages) {
+    let Some(part) = engine.http().and_then(|http| http.part_size()) else { return };
+    let block = u64::from(load.blocks[Dir::Write].max());
+    let parts = block.div_ceil(part.0);
+    if parts > u64::from(MOST_PARTS) {
+        let what = format!(
+            "an object of {block} bytes has {parts} parts of {} bytes, and S3 accepts {MOST_PARTS}",
+            part.0
+        );
+        let least = block.div_ceil(u64::from(MOST_PARTS));
+        let help = format!("To fix: set `http_s3_part_size` to at least {least}");
+        messages.push(job.error(HTTP_S3_PART_SIZE, what).help(help));
     }
 }
 

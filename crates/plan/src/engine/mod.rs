@@ -24,7 +24,7 @@ pub(crate) mod depth;
 mod endpoint;
 pub(crate) mod flash;
 mod gfapi;
-mod http;
+pub(crate) mod http;
 mod iscsi;
 pub(crate) mod libblkio;
 pub(crate) mod names;

@@ -4,7 +4,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
 pub use fiord_job::option::table::object::{HttpMode, HttpReads};
-use fiord_types::Secret;
+use fiord_types::{Bytes, Secret};
 
 use super::EndpointPlan;
 
@@ -37,6 +37,14 @@ pub struct HttpPlan {
     pub retries: RetryLimit,
     /// `http_verbose`: what the job prints.
     pub verbose: HttpVerbosity,
+}
+
+impl HttpPlan {
+    /// The size of the parts in which longer objects are uploaded. `None`: with one request.
+    #[must_use]
+    pub fn part_size(&self) -> Option<Bytes> {
+        self.s3.part_size.filter(|_| self.mode == HttpMode::S3)
+    }
 }
 
 /// How many times a request is sent again at most.
@@ -96,4 +104,6 @@ pub struct S3Plan {
     pub customer_key: Secret,
     /// `http_s3_sse_customer_algorithm`.
     pub customer_algorithm: String,
+    /// `http_s3_part_size`: longer objects are uploaded in parts of this size. `None`: with one request.
+    pub part_size: Option<Bytes>,
 }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use fiord_types::Bytes;
+
 use super::*;
 use crate::model::*;
 
@@ -63,6 +65,17 @@ fn lists_need_s3_and_reads_without_data_cannot_be_verified() {
     assert_eq!(
         (list.reads, list.list_keys.get(), list.retries),
         (HttpReads::List, 9, RetryLimit(0))
+    );
+    assert_eq!(
+        errors("--filename=/a --http_mode=s3 --rw=write --bs=1m --http_s3_part_size=105"),
+        ""
+    );
+    let many = errors("--filename=/a --http_mode=s3 --rw=write --bs=1m --http_s3_part_size=104");
+    assert!(many.contains("has 10083 parts of 104 bytes"), "{many}");
+    assert_eq!(plan("--filename=/a --http_mode=s3 --http_s3_part_size=0").part_size(), None);
+    assert_eq!(
+        plan("--filename=/a --http_mode=s3 --http_s3_part_size=5m").part_size(),
+        Some(Bytes(5 << 20))
     );
     assert_eq!(plan("--filename=/a --http_retries=3").retries, RetryLimit(3));
 }

@@ -156,6 +156,7 @@ const NET_EXAMPLES: &[&str] = &[
     "--ioengine=http --filename=/a --http_ca_file=x",
     "--ioengine=http --filename=/a --rw=write --http_read=head",
     "--ioengine=http --filename=/a --http_list_keys=9",
+    "--ioengine=http --filename=/a --http_mode=s3 --rw=write --bs=1m --http_s3_part_size=1m",
 ];
 
 /// One job for each rule about the names of files, in the order of the table.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fiord_types::{Nanos, RequestCount, RequestSummary};
+use fiord_types::{AnswerTimes, Nanos, RequestCount, RequestSummary};
 
 pub(super) fn write(summary: &RequestSummary, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "  fiord: {} requests", summary.get(RequestCount::Sent))?;
@@ -12,23 +12,33 @@ pub(super) fn write(summary: &RequestSummary, out: &mut dyn Write) -> io::Result
         (RequestCount::Retries, "retries"),
         (RequestCount::Listed, "names listed"),
         (RequestCount::Handshakes, "TLS handshakes"),
+        (RequestCount::AbortedUploads, "uploads aborted"),
     ] {
         if summary.get(what) > 0 {
             write!(out, "; {} {text}", summary.get(what))?;
         }
     }
-    if let Some(times) = summary.first_byte {
-        let micros = |time: Nanos| format!("{:.1}", time.0 as f64 / 1000.0);
-        write!(
-            out,
-            "; first byte (usec): min={}, avg={}, p50={}, p99={}, p99.9={}, max={}",
-            micros(times.min),
-            micros(times.mean),
-            micros(times.p50),
-            micros(times.p99),
-            micros(times.p999),
-            micros(times.max)
-        )?;
+    if let Some(found) = summary.first_byte {
+        write!(out, "; first byte (usec): ")?;
+        times(found, out)?;
+    }
+    if let Some(found) = summary.parts {
+        write!(out, "; {} parts (usec): ", found.answers.0)?;
+        times(found, out)?;
     }
     writeln!(out)
+}
+
+fn times(times: AnswerTimes, out: &mut dyn Write) -> io::Result<()> {
+    let micros = |time: Nanos| format!("{:.1}", time.0 as f64 / 1000.0);
+    write!(
+        out,
+        "min={}, avg={}, p50={}, p99={}, p99.9={}, max={}",
+        micros(times.min),
+        micros(times.mean),
+        micros(times.p50),
+        micros(times.p99),
+        micros(times.p999),
+        micros(times.max)
+    )
 }

@@ -37,7 +37,8 @@ fn written(plan: &HttpPlan, kind: OpKind, body: &[u8]) -> String {
         attributes: IoAttributes::PLAIN,
     };
     let mut head = Vec::new();
-    writer.write(&op, body, "h:1", &mut head);
+    let request = ObjectRequest { op: &op, call: writer.call(&op), query: "", body };
+    writer.write(request, "h:1", &mut head);
     String::from_utf8(head).unwrap()
 }
 

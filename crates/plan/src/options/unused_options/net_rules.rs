@@ -5,9 +5,9 @@ use fiord_job::option::table::net::{
     HOSTNAME, INTERFACE, MSS, NODELAY, PROTOCOL, Protocol, TTL, VERB,
 };
 use fiord_job::option::table::object::{
-    HTTP_CA_FILE, HTTP_LIST_KEYS, HTTP_PASS, HTTP_READ, HTTP_S3_KEY, HTTP_S3_KEYID, HTTP_S3_REGION,
-    HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM, HTTP_S3_SSE_CUSTOMER_KEY,
-    HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
+    HTTP_CA_FILE, HTTP_LIST_KEYS, HTTP_PASS, HTTP_READ, HTTP_S3_KEY, HTTP_S3_KEYID,
+    HTTP_S3_PART_SIZE, HTTP_S3_REGION, HTTP_S3_SECURITY_TOKEN, HTTP_S3_SSE_CUSTOMER_ALGORITHM,
+    HTTP_S3_SSE_CUSTOMER_KEY, HTTP_S3_STORAGE_CLASS, HTTP_SWIFT_AUTH_TOKEN, HTTP_USER,
 };
 use fiord_job::option::table::{
     BUFFERED, DIRECT, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, SYNC,
@@ -86,6 +86,7 @@ pub(crate) const NET_RULES: &[Rule] = &[
             HTTP_S3_SECURITY_TOKEN.def(),
             HTTP_S3_REGION.def(),
             HTTP_S3_STORAGE_CLASS.def(),
+            HTTP_S3_PART_SIZE.def(),
             HTTP_S3_SSE_CUSTOMER_KEY.def(),
             HTTP_S3_SSE_CUSTOMER_ALGORITHM.def(),
         ],
@@ -130,5 +131,16 @@ pub(crate) const NET_RULES: &[Rule] = &[
         unused: |_, plan| plan.engine.http().is_some_and(|http| http.reads != HttpReads::List),
         what: "`{option}` has no effect: the job lists no objects",
         help: "To fix: set `http_read=list`, or leave it out",
+    },
+    Rule {
+        options: &[HTTP_S3_PART_SIZE.def()],
+        reports: Reports::EachChanged,
+        unused: |_, plan| {
+            let part = plan.engine.http().and_then(|http| http.part_size());
+            let longest = u64::from(plan.load.blocks[Dir::Write].max());
+            part.is_some_and(|part| !plan.load.mix.has(Dir::Write) || longest <= part.0)
+        },
+        what: "`{option}` has no effect: the job writes no object that is longer",
+        help: "To fix: set it to less than `bs`, or leave it out",
     },
 ];

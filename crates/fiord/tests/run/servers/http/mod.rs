@@ -6,3 +6,4 @@ mod moto;
 mod nginx;
 mod retries;
 mod secrets;
+mod uploads;

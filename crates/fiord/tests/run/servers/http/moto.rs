@@ -6,14 +6,14 @@ use super::super::body::tests_of;
 use super::super::{Server, Service, free_port, listens};
 use crate::fiord::{Place, work};
 
-struct Moto {
+pub(super) struct Moto {
     server: Server,
     port: u16,
 }
 
 impl Moto {
     /// Runs lines of Python with a client `s3`. Returns what they print.
-    fn python(&self, place: &Place, lines: &str) -> Vec<u8> {
+    pub(super) fn python(&self, place: &Place, lines: &str) -> Vec<u8> {
         let script = format!(
             "import boto3, sys\ns3 = boto3.client('s3', endpoint_url='http://127.0.0.1:{}', aws_access_key_id='ID', \
              aws_secret_access_key='KEY', region_name='us-east-1')\n{lines}",

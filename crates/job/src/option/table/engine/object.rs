@@ -113,6 +113,18 @@ options! {
             .of(HTTP)
             .default("STANDARD");
 
+    /// Uploads an object that is longer than this in parts of this size (the last one may be shorter), which follow each
+    /// other: one request begins the upload, one sends each part, and one completes the object. The latency of the I/O is
+    /// that of the object; the report also has the latencies of parts. An upload that fails, or that the end of the job
+    /// interrupts, is removed from the server. Many servers want parts of at least 5 MiB. 0: an object is uploaded with one
+    /// request.
+    pub const HTTP_S3_PART_SIZE: Opt<Bytes> =
+        option("http_s3_part_size", BYTES, "http_s3_part_size=8m")
+            .of(HTTP)
+            .under("http_mode")
+            .default("0")
+            .since("fiord");
+
     /// The type of server.
     pub const HTTP_MODE: Opt<HttpMode> = option("http_mode", one_of(), "http_mode=s3")
         .of(HTTP)
