@@ -42,6 +42,10 @@ pub struct NetCalls {
     plan: NetPlan,
     peers: Peers,
     end: EndSignal,
+    /// Each op is one call on a stream, unless the kernel moves a part of the block.
+    one_call: bool,
+    /// The flags of `sendto(2)`.
+    send_flags: i32,
     /// Blocks pass through this pipe (`netsplice`).
     pipe: Option<Pipe>,
     /// Why the last op failed.
@@ -57,13 +61,16 @@ enum Step {
 }
 
 impl NetCalls {
-    /// Receives a whole block.
-    fn receive(&mut self, file: FileIndex, fd: RawFd, span: Span) -> i64 {
+    /// Receives a whole block. `first`: the result of the first call, if it was made.
+    fn receive(&mut self, file: FileIndex, fd: RawFd, span: Span, mut first: Option<i64>) -> i64 {
         let mut done = 0;
         loop {
             let step = match datagrams(self.plan.protocol) {
                 true => self.receive_datagram(file, fd, (span, done)),
-                false => self.receive_part(file, fd, (span, done)),
+                false => {
+                    let ret = first.take().unwrap_or_else(|| self.receive_part(fd, span, done));
+                    self.received_part(file, span, done, ret)
+                }
             };
             match step {
                 Step::Moved(bytes) => done += bytes,
@@ -75,15 +82,18 @@ impl NetCalls {
         }
     }
 
-    /// Receives the rest of a block from a stream.
-    #[inline(always)]
-    fn receive_part(&mut self, file: FileIndex, fd: RawFd, (span, done): (Span, usize)) -> Step {
-        let ret = match &mut self.pipe {
+    /// Receives the rest of a block from a stream. Returns the number of bytes, or a negative errno.
+    fn receive_part(&mut self, fd: RawFd, span: Span, done: usize) -> i64 {
+        match &mut self.pipe {
             // SAFETY: the caller of `read` vouches for the memory, and `done` is less than its length.
             Some(pipe) => unsafe { pipe.receive(fd, span, done) },
             // SAFETY: the caller of `read` vouches for the memory, and `done` is less than its length.
             None => unsafe { receive(fd, span, done, libc::MSG_WAITALL) },
-        };
+        }
+    }
+
+    /// What follows from the result of a call that receives a part of a block from a stream.
+    fn received_part(&mut self, file: FileIndex, span: Span, done: usize, ret: i64) -> Step {
         match ret {
             // SAFETY: these bytes have been received.
             0 => self.stream_ended(file, unsafe { bytes_of(span, 0, done) }),
@@ -143,22 +153,11 @@ impl NetCalls {
         Step::Moved(bytes)
     }
 
-    /// Sends a whole block.
-    #[inline(always)]
-    fn send(&mut self, file: FileIndex, fd: RawFd, span: Span) -> i64 {
-        let more =
-            if self.plan.continuous && !datagrams(self.plan.protocol) { libc::MSG_MORE } else { 0 };
+    /// Sends a whole block. `first`: the result of the first call, if it was made.
+    fn send(&mut self, file: FileIndex, fd: RawFd, span: Span, mut first: Option<i64>) -> i64 {
         let mut done = 0;
         loop {
-            let ret = match &mut self.pipe {
-                // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
-                Some(pipe) => unsafe { pipe.send(fd, span, done, more != 0) },
-                None => {
-                    let to = self.peers.address(file);
-                    // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
-                    unsafe { send(fd, span, done, libc::MSG_NOSIGNAL | more, to) }
-                }
-            };
+            let ret = first.take().unwrap_or_else(|| self.send_part(file, fd, span, done));
             if ret > 0 {
                 done += ret as usize;
                 if done >= span.len {
@@ -171,6 +170,44 @@ impl NetCalls {
                 Step::End(result) => return result,
             }
         }
+    }
+
+    /// Sends the rest of a block. Returns the number of bytes, or a negative errno.
+    fn send_part(&mut self, file: FileIndex, fd: RawFd, span: Span, done: usize) -> i64 {
+        let flags = self.send_flags;
+        match &mut self.pipe {
+            // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
+            Some(pipe) => unsafe { pipe.send(fd, span, done, flags & libc::MSG_MORE != 0) },
+            None => {
+                let to = self.peers.address(file);
+                // SAFETY: the caller of `write` vouches for the memory, and `done` is less than its length.
+                unsafe { send(fd, span, done, flags, to) }
+            }
+        }
+    }
+
+    /// Reads a block, which may take several calls. `first`: the result of the first call, if it was made.
+    #[inline(never)]
+    fn read_on(&mut self, file: File, span: Span, mut first: Option<i64>) -> i64 {
+        self.on_any(file, |engine, file, fd| {
+            let received = engine.receive(file, fd, span, first.take());
+            match engine.plan.pingpong && received > 0 {
+                true => engine.send(file, fd, span, None),
+                false => received,
+            }
+        })
+    }
+
+    /// Writes a block, which may take several calls. `first`: the result of the first call, if it was made.
+    #[inline(never)]
+    fn write_on(&mut self, file: File, span: Span, mut first: Option<i64>) -> i64 {
+        self.on_any(file, |engine, file, fd| {
+            let sent = engine.send(file, fd, span, first.take());
+            match engine.plan.pingpong && sent > 0 {
+                true => engine.receive(file, fd, span, None),
+                false => sent,
+            }
+        })
     }
 
     /// A call failed or waited long enough.
@@ -248,7 +285,6 @@ impl NetCalls {
     }
 
     /// Carries out an op on the connection of its file, or on another one if that has ended.
-    #[inline(always)]
     fn on_any(
         &mut self,
         file: File,
@@ -279,7 +315,17 @@ impl Transfer for NetCalls {
             peers.listen_to_all()?;
         }
         let pipe = if plan.spliced { Some(Pipe::new(config)?) } else { None };
-        Ok(NetCalls { plan, peers, end: config.end.clone(), pipe, said: None })
+        let stream = !datagrams(plan.protocol);
+        let more = if plan.continuous && stream { libc::MSG_MORE } else { 0 };
+        Ok(NetCalls {
+            one_call: stream && !plan.spliced && !plan.pingpong,
+            send_flags: libc::MSG_NOSIGNAL | more,
+            plan,
+            peers,
+            end: config.end.clone(),
+            pipe,
+            said: None,
+        })
     }
 
     fn attached(
@@ -310,24 +356,23 @@ impl Transfer for NetCalls {
 
     #[inline(always)]
     unsafe fn read(&mut self, file: File, span: Span) -> i64 {
-        self.on_any(file, |engine, file, fd| {
-            let received = engine.receive(file, fd, span);
-            match engine.plan.pingpong && received > 0 {
-                true => engine.send(file, fd, span),
-                false => received,
-            }
-        })
+        if !self.one_call {
+            return self.read_on(file, span, None);
+        }
+        // SAFETY: the caller vouches for the memory.
+        let ret = unsafe { receive(self.peers.descriptor(file.index), span, 0, libc::MSG_WAITALL) };
+        if ret == span.len as i64 { ret } else { self.read_on(file, span, Some(ret)) }
     }
 
     #[inline(always)]
     unsafe fn write(&mut self, file: File, span: Span) -> i64 {
-        self.on_any(file, |engine, file, fd| {
-            let sent = engine.send(file, fd, span);
-            match engine.plan.pingpong && sent > 0 {
-                true => engine.receive(file, fd, span),
-                false => sent,
-            }
-        })
+        if !self.one_call {
+            return self.write_on(file, span, None);
+        }
+        // SAFETY: the caller vouches for the memory.
+        let ret =
+            unsafe { send(self.peers.descriptor(file.index), span, 0, self.send_flags, None) };
+        if ret == span.len as i64 { ret } else { self.write_on(file, span, Some(ret)) }
     }
 
     fn dataless(&mut self, _file: File, kind: FileKind, op: &Op) -> Outcome {

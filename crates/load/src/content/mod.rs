@@ -14,6 +14,7 @@ pub mod steady;
 mod tests;
 
 use checked::Checked;
+use fiord_job::option::engine::EngineAccess;
 use fiord_plan::{BlockSize, JobPlan};
 use fiord_types::Dir;
 use pattern::RepeatedPattern;
@@ -71,6 +72,11 @@ impl AnyContent {
         let content = match content {
             fiord_plan::ContentPlan::Zero => AnyContent::Zero(Zero { put_back }),
             fiord_plan::ContentPlan::Fixed => AnyContent::Fixed(Fixed::new(lanes, put_back)),
+            fiord_plan::ContentPlan::Scramble
+                if job.engine.def().access == EngineAccess::Stream =>
+            {
+                AnyContent::Scramble(Scramble::of_stream(lanes))
+            }
             fiord_plan::ContentPlan::Scramble => {
                 let sizes = &job.load.blocks[Dir::Write];
                 let one_size = matches!(sizes, BlockSize::Fixed(_));
@@ -85,6 +91,16 @@ impl AnyContent {
             }
         };
         Ok(if job.crc { AnyContent::Checked(Box::new(Checked::new(content))) } else { content })
+    }
+
+    /// Whether [`Content::fill`] takes so long for a buffer of this length that its time must be measured.
+    #[inline]
+    #[must_use]
+    pub fn takes_time(&self, len: usize) -> bool {
+        match self {
+            AnyContent::Scramble(c) => !c.is_quick(len),
+            other => other.touches(),
+        }
     }
 
     /// Whether [`Content::fill`] changes the buffer at all.

@@ -18,7 +18,8 @@
 //! that also read, or write blocks of several sizes, this record also shows whether something else has
 //! been put into the buffer since.
 //!
-//! If all writes have one size of 128 KiB or more, each write fills a record alone and only gets marks.
+//! If all writes have one size of 128 KiB or more, each write fills a record alone and only gets marks. Blocks that go
+//! to a peer over a network form no records, and only get marks, too.
 
 use fiord_types::FileIndex;
 
@@ -145,6 +146,8 @@ pub struct Scramble {
     doubtful: bool,
     /// All writes have one size.
     one_size: bool,
+    /// No write shares a record with another one.
+    marks_only: bool,
     continued: Continued,
 }
 
@@ -155,7 +158,21 @@ impl Scramble {
     pub fn new(mut lanes: Lanes, read_into: bool, one_size: bool) -> Self {
         let mark = lanes.word();
         let doubtful = read_into || !one_size;
-        Scramble { lanes, mark, groups: 0, doubtful, one_size, continued: Continued::default() }
+        let continued = Continued::default();
+        Scramble { lanes, mark, groups: 0, doubtful, one_size, marks_only: false, continued }
+    }
+
+    /// For blocks that go to a peer: each sector gets a mark, and the other bytes stay.
+    #[must_use]
+    pub fn of_stream(lanes: Lanes) -> Self {
+        Scramble { marks_only: true, ..Scramble::new(lanes, false, true) }
+    }
+
+    /// Whether changing a buffer of this length takes less time than reading a clock.
+    #[inline]
+    #[must_use]
+    pub fn is_quick(&self, len: usize) -> bool {
+        self.marks_only && len == GROUP
     }
 
     /// Makes a group of a write that may share a record with other writes. `place`: the bits of its
@@ -243,7 +260,7 @@ impl Scramble {
     /// Makes a write of any length.
     #[inline(never)]
     fn fill_groups(&mut self, buffer: &mut [u8], io: &Io) {
-        let alone = self.one_size && buffer.len() >= RECORD;
+        let alone = self.marks_only || self.one_size && buffer.len() >= RECORD;
         let mut offset = io.offset;
         let (groups, rest) = buffer.as_chunks_mut::<GROUP>();
         for group in groups {
@@ -287,6 +304,10 @@ impl Content for Scramble {
         if buffer.len() == GROUP
             && let Some(group) = buffer.first_chunk_mut()
         {
+            if self.marks_only {
+                let line = line_of(group);
+                return self.mark(group, line);
+            }
             return self.group(group, Trail::place(io.file, io.offset));
         }
         self.fill_groups(buffer, io);

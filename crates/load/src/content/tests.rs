@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use fiord_job::option::value::PatternPart;
+use fiord_plan::model::{RdmaPlan, Verb};
 use fiord_plan::{ContentPlan as Kind, EnginePlan, JobPlan};
 use fiord_types::{Dir, FileIndex, JobIndex, PerDir};
 
@@ -178,6 +179,24 @@ fn writes_of_a_record_do_not_compress_against_each_other() {
     for len in [131_072, 1 << 20] {
         let writes = written(Kind::Scramble, 0, 1, &vec![len; (4 << 20) / len]);
         assert!(left_of_records(&writes, 131_072, 3) > 99.5, "bs={len}");
+    }
+}
+
+/// Blocks that go to a peer are different, but only their marks change.
+#[test]
+fn blocks_of_a_stream_only_get_marks() {
+    for len in [4096, 65_536, 5000] {
+        let mut job = job(Kind::Scramble);
+        job.engine = EnginePlan::Rdma(RdmaPlan { verb: Verb::Send, waits: false, bind: None });
+        let writes = writes(&job, 0, 1, &vec![len; 300]).unwrap();
+        all_different(&writes);
+        let whole = len / 4096 * 4096;
+        let kept = |pair: &[Vec<u8>]| {
+            let equal = pair[0][..whole].iter().zip(&pair[1]).filter(|(a, b)| a == b).count();
+            equal as f64 / whole as f64
+        };
+        let least = writes.windows(2).map(kept).fold(1.0, f64::min);
+        assert!(least > 0.98, "bs={len}: {least}");
     }
 }
 

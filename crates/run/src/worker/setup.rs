@@ -407,7 +407,7 @@ impl Payload for AnyContent {
     #[inline]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool {
         Content::fill(self, buffer, io);
-        self.touches()
+        self.takes_time(buffer.len())
     }
     fn prepare(&mut self, buffer: &mut [u8]) {
         Content::prepare(self, buffer);

@@ -40,7 +40,7 @@ use crate::error::{JobError, Stage};
 pub(super) trait Payload {
     /// Whether the job writes bytes at all. A constant for types whose loops are compiled separately.
     fn writes(&self) -> bool;
-    /// Fills the buffer of a write. False if there was nothing to do, so that no time has passed.
+    /// Fills the buffer of a write. False if that took less time than reading a clock.
     fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool;
     /// Prepares a slot's buffer before the first I/O.
     fn prepare(&mut self, buffer: &mut [u8]);
@@ -137,7 +137,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
     }
 
-    /// Fills a slot's buffer with the bytes of a write. False if there was nothing to do. The I/O comes by
+    /// Fills a slot's buffer with the bytes of a write. False if that took no time worth measuring. The I/O comes by
     /// value: one whose address escapes is assembled in memory, and reading it back waits for that.
     #[inline(always)]
     fn fill_buffer<M: Mode>(&mut self, slot: &mut FreeSlot, io: Io, now: u64) -> bool {
@@ -151,7 +151,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
         // A copy, so that only this path has the I/O in memory.
         let io = Io { ..io };
-        self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io)
+        self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io) || M::SAMPLED
     }
 
     /// The time: exact if the loop measures latencies.
