@@ -4,9 +4,11 @@
 //! |---|---|
 //! | how is Ceph started | `ceph` |
 //! | how is GlusterFS started | `gluster` |
+//! | how is Swift started | `swift` |
 
 mod ceph;
 mod gluster;
+mod swift;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -25,6 +27,7 @@ and nothing of them is left.
 
   ceph      a monitor and an OSD that stores in memory, for `rados` and `rbd`
   gluster   a volume with one brick, for `gfapi` and `gfapi_async`
+  swift     a proxy with one device, for `http` with `http_mode=swift`
 ";
 
 /// Variables of the environment that tell tests and commands where the servers are.
@@ -42,6 +45,7 @@ struct Kind {
 const KINDS: &[Kind] = &[
     Kind { name: "ceph", tests: "servers::ceph", start: ceph::start },
     Kind { name: "gluster", tests: "servers::gluster", start: gluster::start },
+    Kind { name: "swift", tests: "servers::swift", start: swift::start },
 ];
 
 /// Set in the process that runs in the namespaces.

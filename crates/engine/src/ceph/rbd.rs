@@ -40,6 +40,8 @@ unsafe impl Send for Image {}
 impl Image {
     /// Connects to the pool of a plan.
     fn pool(plan: &RbdPlan) -> Result<CephPool, EngineError> {
+        // A missing library is an error before the cluster is asked for anything.
+        rbd()?;
         CephPool::open(NAME, &plan.ceph, plan.endpoint.timeout)
     }
 

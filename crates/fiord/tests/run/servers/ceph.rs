@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Server, Service, body, external};
+use super::{Frozen, Server, Service, body, external};
 use crate::fiord::{Place, end, signal, under_way, work};
 
 /// A cluster, and an image or object of this test.
@@ -37,22 +37,6 @@ fn call(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output().unwrap();
     assert!(output.status.success(), "{program} {args:?}: {output:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// An OSD that does not answer until this value is dropped.
-struct Frozen(u32);
-
-impl Frozen {
-    fn new(process: u32) -> Self {
-        call("kill", &["-STOP", &process.to_string()]);
-        Frozen(process)
-    }
-}
-
-impl Drop for Frozen {
-    fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-CONT", &self.0.to_string()]).status();
-    }
 }
 
 /// An image.

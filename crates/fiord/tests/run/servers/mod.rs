@@ -6,8 +6,10 @@ mod ceph;
 mod gluster;
 mod http;
 mod iscsi;
+mod missing_libraries;
 mod nbd;
 mod nfs;
+mod swift;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -57,6 +59,23 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// A server process that does not answer until this value is dropped.
+pub(crate) struct Frozen(u32);
+
+impl Frozen {
+    pub(crate) fn new(process: u32) -> Self {
+        let status = Command::new("kill").args(["-STOP", &process.to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "process {process}");
+        Frozen(process)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-CONT", &self.0.to_string()]).status();
     }
 }
 

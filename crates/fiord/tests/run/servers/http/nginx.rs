@@ -9,7 +9,7 @@ use crate::fiord::{Place, work};
 pub(super) struct Nginx {
     pub(super) server: Server,
     pub(super) port: u16,
-    tls_port: u16,
+    pub(super) tls_port: u16,
 }
 
 /// Creates a certificate for `localhost` and its key. Returns whether openssl is installed.
