@@ -34,7 +34,11 @@ options! {
             .default("iqn.2019-04.org.fio:fio");
 
     /// The NBD server and export: `nbd://HOST:PORT/EXPORT`, or `nbd+unix:///EXPORT?socket=PATH` for a Unix socket. The port is
-    /// 10809 unless the URI names one, and the export is the one without a name unless the URI names one.
+    /// 10809 unless the URI names one, and the export is the one without a name unless the URI names one. `nbds://` and
+    /// `nbds+unix://` use TLS, with parameters after a question mark: `tls-certificates=DIRECTORY` has the authorities that
+    /// the job trusts (`ca-cert.pem`), and perhaps the certificate of the client and its key (`client-cert.pem`,
+    /// `client-key.pem`); `tls-hostname=NAME` is the name in the certificate of the server; with `tls-verify-peer=false`, it is
+    /// not checked.
     pub const URI: Opt<Option<String>> = option("uri", TEXT, "uri=nbd://localhost:10809")
         .of(&["nbd"]);
 
