@@ -55,7 +55,7 @@ const fn on_names(name: &'static str, call: NameCall, doc: &'static str) -> Engi
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
         counts: CountedBytes::BlockSize,
-        tested: "2026-11: tmpfs, ext4",
+        tested: "2026-11: tmpfs, ext4, XFS and btrfs",
         ..engine(name, One, doc)
     }
     .on(Names(call))
@@ -360,7 +360,7 @@ const LIST: &[EngineDef] = &[
             "An engine in a shared library, `ioengine=external:/path/to.so`, through fiord's C interface.",
         )
         .on(Library)
-        .tested("2026-11: the example library, files on ext4")
+        .tested("2026-11: the example library, files on ext4, XFS and btrfs")
     },
     on_names("filecreate", NameCall::CreateFile, "Creates files: one `open(2)` for each file."),
     on_names("filestat", NameCall::StatFile, "Reads the attributes of files: one `stat(2)` each."),
