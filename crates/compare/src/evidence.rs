@@ -6,6 +6,7 @@ use crate::few::{MeanShift, mean_shift};
 use crate::metric::CompareMetric;
 use crate::rank::{mann_whitney, median, ratio_interval};
 use crate::run_values::DirectionResult;
+use fiord_types::sort;
 
 /// The fewest runs per side for the test of runs.
 pub const ENOUGH_RUNS: usize = 5;
@@ -219,7 +220,7 @@ pub fn scatter_of_windows(
         if list.len() < REPEATS / 2 || !whole.is_finite() {
             return None;
         }
-        list.sort_by(f64::total_cmp);
+        sort::by(&mut list, f64::total_cmp);
         let mean = list.iter().sum::<f64>() / list.len() as f64;
         let squares = list.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>();
         let cut = ((1.0 - confidence) / 2.0 * list.len() as f64) as usize;

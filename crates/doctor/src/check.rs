@@ -1,5 +1,6 @@
 //! The definition of a check, the data that it examines, and the findings that it reports.
 
+use fiord_types::sort;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -304,7 +305,7 @@ impl CollectedFindings {
     ) -> CollectedFindings {
         self.found.retain(|finding| !ignored(&finding.finding.id, finding.finding.job.as_deref()));
         self.unchecked.retain(|unavailable| !ignored(&unavailable.id, None));
-        self.found.sort_by_key(|finding| std::cmp::Reverse(finding.finding.severity));
+        sort::by_key(&mut self.found, |finding| std::cmp::Reverse(finding.finding.severity));
         self.without_repetitions();
         self
     }

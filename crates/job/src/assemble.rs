@@ -14,6 +14,7 @@ use crate::secret;
 use crate::section::RawSection;
 use crate::spec::{JobSpec, Setting, engine_of, engine_of_setting};
 use crate::suggest;
+use fiord_types::sort;
 
 /// Turns sections into jobs. The command line and each job file use an assembler of their own.
 pub struct Assembler<'a> {
@@ -78,7 +79,7 @@ impl<'a> Assembler<'a> {
             section.options.iter().map(|o| expand::name(o, self.loader)).collect();
         let mut order: Vec<&RawOption> = options.iter().collect();
         if !section.command_line {
-            order.sort_by_key(|o| rank(&o.name));
+            sort::by_key(&mut order, |o| rank(&o.name));
             // The engine of a section applies to all its options, also to those before `ioengine`.
             for o in options.iter().filter(|o| o.name == "ioengine") {
                 match o.text.as_deref().and_then(|t| self.engine_named(t, o)) {
@@ -113,7 +114,7 @@ impl<'a> Assembler<'a> {
             }
         }
         // Engine options are last, as in fio.
-        out.sort_by_key(|s| !section.command_line && is_engine_option(s.def));
+        sort::by_key(&mut out, |s| !section.command_line && is_engine_option(s.def));
         (out, bases)
     }
 

@@ -3,6 +3,7 @@
 //! An option whose value is a secret says so in its declaration. Its value may be a reference, `env:NAME` or `@file:PATH`,
 //! which is no secret itself. Passwords in addresses (`//user:password@host`) are found in the values of all options.
 
+use fiord_types::sort;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -119,7 +120,7 @@ impl Masked {
             true => arguments(text),
             false => lines(text),
         };
-        parts.sort_by_key(|part| part.start);
+        sort::by_key(&mut parts, |part| part.start);
         Masked::new(text, &parts)
     }
 

@@ -4,7 +4,7 @@
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 
-use fiord_types::{Bytes, Errno};
+use fiord_types::{Bytes, Errno, sort};
 
 use crate::error::check;
 use crate::node::{self, Device};
@@ -163,7 +163,7 @@ pub fn partitions(disk: &Path) -> Vec<Partition> {
             })
         })
         .collect();
-    found.sort_by_key(|part| part.number);
+    sort::by_key(&mut found, |part| part.number);
     found
 }
 

@@ -1,6 +1,7 @@
 //! The directory that contains `/sys`, `/proc`, `/dev` and `/run`: `/` on this machine, or a directory
 //! tree that stands for a machine in a test.
 
+use fiord_types::sort;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +85,7 @@ pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
+    sort::ascending(&mut names);
     names
 }
 

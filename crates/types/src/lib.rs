@@ -14,6 +14,7 @@
 //! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
 //! | which texts must not be shown? | `secret` |
+//! | how are values sorted in small code? | [`sort`] |
 //! | how many requests did a job send, and how soon did answers begin? | `requests` |
 //!
 //! ```
@@ -39,6 +40,7 @@ pub mod program;
 mod quantity;
 mod requests;
 mod secret;
+pub mod sort;
 mod steady;
 
 pub use bytes::Bytes;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fiord_compare::{ComparedRun, ComparedSide};
 use fiord_report::ReadError;
 use fiord_report::embedded::{embedded, is_page};
-use fiord_types::Errno;
+use fiord_types::{Errno, sort};
 
 use crate::runs::store;
 
@@ -157,7 +157,7 @@ fn entries(path: &Path) -> Result<Vec<PathBuf>, SideError> {
             list.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
         })
         .map_err(unreadable)?;
-    entries.sort();
+    sort::ascending(&mut entries);
     Ok(entries)
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use fiord_app::coordinator::keeping::journal_of;
 use fiord_app::coordinator::reach::SshHost;
 use fiord_run::NoInterrupts;
-use fiord_types::{Bytes, HostIndex};
+use fiord_types::{Bytes, HostIndex, sort};
 use serde_json::{Map, Value, json};
 
 use super::args::VerifyArgs;
@@ -37,7 +37,7 @@ pub(super) fn run(
             lines.push(line);
             Ok::<(), VerifyError>(())
         })?;
-    lines.sort_by_key(|line| line.host);
+    sort::by_key(&mut lines, |line| line.host);
     let (printed, messages): (Vec<HostLine>, Vec<HostLine>) =
         lines.into_iter().partition(|line| line.stream == HostStream::Out);
     match args.format {

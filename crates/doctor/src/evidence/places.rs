@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, sort};
 
 /// Two jobs that use the same bytes of a file, from `from` to `to`.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ pub(crate) fn overlaps<'a>(
     let users = users.into_iter().filter(|(_, users)| users.len() > 1);
     let found = users.filter_map(|(path, users)| first(Path::new(path), users, &matters));
     let mut found: Vec<_> = found.collect();
-    found.sort_by_key(|overlap| overlap.path);
+    sort::by_key(&mut found, |overlap| overlap.path);
     found
 }
 
@@ -68,7 +68,7 @@ fn first<'a>(
     mut users: Vec<RangeUser<'a>>,
     matters: &impl Fn(&RangeUser<'_>, &RangeUser<'_>) -> bool,
 ) -> Option<Overlap<'a>> {
-    users.sort_by_key(|(from, _, job)| (*from, job.identity.index));
+    sort::by_key(&mut users, |(from, _, job)| (*from, job.identity.index));
     let mut best: Option<Overlap<'a>> = None;
     for (at, user) in users.iter().enumerate() {
         let &(from, to, one) = user;

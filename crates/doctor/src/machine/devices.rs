@@ -1,5 +1,6 @@
 //! The disks under the targets.
 
+use fiord_types::sort;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -65,7 +66,7 @@ impl Devices {
         devices.behind_generic = behind_generic(plan, &devices.under);
         let mut names: Vec<&String> =
             devices.under.values().flatten().chain(devices.behind_generic.values()).collect();
-        names.sort_unstable();
+        sort::ascending(&mut names);
         names.dedup();
         if !names.is_empty() {
             let survey = DiskSurvey::new(Root::machine(), SurveyDepth::Health);

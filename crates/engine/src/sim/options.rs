@@ -4,7 +4,7 @@
 //! Sizes may end in `k`, `m`, `g` or `t` (powers of 1024).
 
 use fiord_plan::{FaultEffect, FaultTrigger, SimCrash, SimFault, SimPlan};
-use fiord_types::{Bytes, Errno, Nanos};
+use fiord_types::{Bytes, Errno, Nanos, sort};
 
 use super::random::LatencyDistribution;
 use crate::EngineError;
@@ -122,7 +122,7 @@ impl SimOptions {
         if stall.1 > 0 {
             options.stalls.push(stall);
         }
-        options.stalls.sort_unstable();
+        sort::ascending(&mut options.stalls);
         options.store |= !options.faults.is_empty();
         Ok(options)
     }

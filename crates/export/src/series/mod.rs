@@ -20,7 +20,7 @@ use fiord_stat::progress::JobPhase;
 use fiord_stat::report::Report;
 use fiord_stat::snapshot::{JobCounts, JobSnapshot, RunSnapshot};
 use fiord_stat::summary::Summary;
-use fiord_types::{Bytes, Dir, JobIndex, Nanos};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos, sort};
 
 pub use text::{header, line};
 
@@ -284,7 +284,7 @@ pub fn of_report(report: &Report, interval: Nanos) -> Vec<SeriesRow<'_>> {
             windows::rows(&sampled, dir, begin, interval, &mut rows);
         }
     }
-    rows.sort_by_key(|row| row.elapsed);
+    sort::by_key(&mut rows, |row| row.elapsed);
     rows
 }
 

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use fiord_stat::finding::{Finding, Severity};
+use fiord_types::sort;
 
 use crate::result::PointDocument;
 use crate::svg::Escaped;
@@ -100,7 +101,7 @@ pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
         point.findings.iter().map(move |finding| (label.as_str(), finding))
     });
     let mut sorted: Vec<(&str, &Finding)> = found.collect();
-    sorted.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
+    sort::by_key(&mut sorted, |(_, finding)| std::cmp::Reverse(finding.severity));
     section(&sorted, Vec::new(), LookedFor::Yes, Vec::new())
 }
 

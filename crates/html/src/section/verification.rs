@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fiord_formats::verify::diagnosis::FaultClass;
 use fiord_stat::verify::{FileExtent, Unverified, VerifyResults};
-use fiord_types::Bytes;
+use fiord_types::{Bytes, sort};
 
 use crate::chart::bars::{ShareRow, share_bars};
 use crate::chart::extents::{MappedExtent, extent_map};
@@ -124,7 +124,7 @@ fn maps(with: &[(&str, &VerifyResults)]) -> String {
 fn map(file: &str, extents: &[&FileExtent]) -> HtmlFigure {
     let mut classes: Vec<FaultClass> =
         extents.iter().map(|extent| extent.extent.diagnosis.class()).collect();
-    classes.sort_unstable();
+    sort::ascending(&mut classes);
     classes.dedup();
     let mapped = |extent: &&FileExtent| {
         let class = extent.extent.diagnosis.class();

@@ -2,6 +2,7 @@
 //! one dash or two, `--opt=value` or `--opt value`, and names shortened as long as they are
 //! unambiguous.
 
+use fiord_types::sort;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -371,7 +372,7 @@ impl Reader<'_> {
             Some((_, first)) if found.iter().all(|(_, k)| k.same(*first)) => Ok(*first),
             _ => {
                 let mut names: Vec<String> = found.into_iter().map(|(n, _)| n).collect();
-                names.sort();
+                sort::ascending(&mut names);
                 names.dedup();
                 Err(names)
             }

@@ -1,6 +1,7 @@
 //! Closed forms of the skewed distributions, as cumulative shares of the first ranks. Used to build
 //! a table, never on the path of an I/O.
 
+use fiord_types::sort;
 use std::f64::consts::{PI, SQRT_2};
 
 use fiord_plan::Law;
@@ -82,7 +83,7 @@ impl Sums {
             }
         }
         knots.retain(|k| *k <= self.n);
-        knots.sort_unstable();
+        sort::ascending(&mut knots);
         knots.dedup();
         knots
     }

@@ -4,6 +4,7 @@ use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
     CPUMASK, CPUS_ALLOWED, CPUS_ALLOWED_POLICY, CpuPolicy, GTOD_CPU, NUMA_CPU_NODES,
 };
+use fiord_types::sort;
 
 use crate::machine::facts::Facts;
 use crate::options::messages::Messages;
@@ -77,7 +78,7 @@ fn named(
         for node in known_nodes(job, NUMA_CPU_NODES.def(), nodes, facts, messages) {
             cpus.extend(facts.cpus_of_node(node));
         }
-        cpus.sort_unstable();
+        sort::ascending(&mut cpus);
         cpus.dedup();
         return Some((NUMA_CPU_NODES.def(), cpus));
     }

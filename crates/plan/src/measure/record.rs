@@ -6,7 +6,7 @@ use fiord_job::option::table::{
     DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, GENERATOR_SHARES, GTOD_CPU, GTOD_REDUCE, IOPSAVGTIME,
     JOB_START_CLOCK_ID, LAT_PERCENTILES, PERCENTILE_LIST, SLAT_PERCENTILES,
 };
-use fiord_types::Nanos;
+use fiord_types::{Nanos, sort};
 
 use crate::measure::slices;
 use crate::model::Record;
@@ -57,7 +57,7 @@ fn percentile_decimals(job: Reading) -> u32 {
 fn percentiles(job: Reading) -> Vec<f64> {
     let mut list = job.get(PERCENTILE_LIST);
     list.retain(|p| p.is_finite());
-    list.sort_by(f64::total_cmp);
+    sort::by(&mut list, f64::total_cmp);
     list.dedup();
     list
 }

@@ -1,5 +1,6 @@
 //! The findings of all hosts as one list: a finding that several hosts have is written once.
 
+use fiord_types::sort;
 use std::collections::HashMap;
 
 use fiord_stat::finding::{Finding, Unchecked};
@@ -12,7 +13,7 @@ const MOST_NAMES: usize = 4;
 pub(super) fn of_all(report: &HostsReport) -> (Vec<Finding>, Vec<Unchecked>) {
     let mut findings = report.all.extras.findings.clone();
     findings.extend(own_findings(report));
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    sort::by_key(&mut findings, |finding| std::cmp::Reverse(finding.severity));
     let mut unchecked = report.all.extras.unchecked.clone();
     unchecked.extend(own_gaps(report));
     (findings, unchecked)

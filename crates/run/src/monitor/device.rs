@@ -6,7 +6,7 @@ use fiord_stat::job::JobData;
 use fiord_stat::ramp::SyncCount;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity, CountedDisk, DiskWatch};
-use fiord_types::{Bytes, Dir, Nanos, PerDir};
+use fiord_types::{Bytes, Dir, Nanos, PerDir, sort};
 
 /// Watches the devices under the targets while jobs run on them.
 ///
@@ -91,7 +91,7 @@ impl DeviceActivity {
                     }
                 }
             }
-            names.sort_unstable();
+            sort::ascending(&mut names);
             devices.jobs.push(DeviceUser {
                 under: names,
                 data: job.engine.def().counts == CountedBytes::Data,

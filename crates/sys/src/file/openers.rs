@@ -1,5 +1,6 @@
 //! The processes that have a file open, from `/proc`.
 
+use fiord_types::sort;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ fn openers_below(proc: &Path, facts: &FileFacts, within: Duration) -> Vec<Opener
             found.push(Opener { pid, name: name.trim().to_owned() });
         }
     }
-    found.sort_by_key(|opener| opener.pid);
+    sort::by_key(&mut found, |opener| opener.pid);
     found
 }
 

@@ -1,6 +1,7 @@
 //! Sets of CPUs and NUMA nodes: `0,5,8-15`, `all`, `bind:0-1`.
 
 use crate::option::value::{Bases, NumaPolicy, ValueError};
+use fiord_types::sort;
 
 /// The limit on CPU and node numbers. Linux kernels have fewer (`CONFIG_NR_CPUS` goes up to 8192).
 const MAX_NUMBER: u32 = 65_536;
@@ -80,7 +81,7 @@ fn numbers(text: &str, what: &str) -> Result<Vec<u32>, ValueError> {
         set.extend(range);
         at += part.len() + 1;
     }
-    set.sort_unstable();
+    sort::ascending(&mut set);
     set.dedup();
     Ok(set)
 }

@@ -4,7 +4,7 @@ use fiord_formats::verify::diagnosis::BadExtent;
 use fiord_formats::verify::method::Method;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyMethod, VerifyPass, VerifyPlan};
-use fiord_types::{Bytes, FileIndex};
+use fiord_types::{Bytes, FileIndex, sort};
 
 use super::bad_read::JudgedRead;
 use super::bad_read::{BadContents, BadRead};
@@ -163,7 +163,7 @@ impl Contents {
     ) -> Vec<BadExtent> {
         let mut extents = trimmed::diagnose(read, bad);
         extents.extend(self.diagnose_written(read, known, began, bad));
-        extents.sort_by_key(|extent| extent.start);
+        sort::by_key(&mut extents, |extent| extent.start);
         extents
     }
 
