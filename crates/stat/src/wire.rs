@@ -7,7 +7,7 @@
 //! that are missing have their default, so a field may be added without a new version. The version increases when
 //! a field changes its meaning.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::job::JobData;
 
@@ -24,7 +24,7 @@ pub enum WireError {
     #[error(
         "job data of version {0}; this fiord reads versions up to {VERSION}. To fix: use the same fiord everywhere"
     )]
-    Later(u32),
+    Later(u64),
 }
 
 /// The data with its version in front.
@@ -33,11 +33,6 @@ struct Versioned<'a> {
     version: u32,
     #[serde(flatten)]
     data: &'a JobData,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    version: u32,
 }
 
 impl JobData {
@@ -54,9 +49,11 @@ impl JobData {
     /// # Errors
     /// The text is not the data of a job, or a later version wrote it.
     pub fn from_json(text: &str) -> Result<JobData, WireError> {
-        match crate::json::read(text)? {
-            Head { version } if version > VERSION => Err(WireError::Later(version)),
-            Head { .. } => Ok(crate::json::read(text)?),
+        let tree: serde_json::Value = crate::json::read(text)?;
+        match tree["version"].as_u64() {
+            Some(version) if version > u64::from(VERSION) => Err(WireError::Later(version)),
+            Some(_) => Ok(crate::json::from_value(tree)?),
+            None => Err(WireError::Invalid(serde::de::Error::missing_field("version"))),
         }
     }
 }

@@ -125,7 +125,7 @@ impl HostsConsole {
                 self.lines(host, &jobs.introduction);
             }
             HostsEvent::Run { host, event } => {
-                if let Ok(event) = json::from_value(&event) {
+                if let Ok(event) = json::from_value(event) {
                     self.run_event(host, event);
                 }
             }

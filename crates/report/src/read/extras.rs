@@ -36,12 +36,12 @@ pub(super) fn own(node: Node<'_>) -> Extras {
         devices: node.list("devices").map(device).collect(),
         findings: node.list("findings").map(finding).collect(),
         // A description that this version does not understand is left out.
-        machine: node.find("machine").and_then(|machine| json::from_value(&machine.to_json()).ok()),
+        machine: node.find("machine").and_then(|machine| json::from_value(machine.to_json()).ok()),
         unchecked: node.list("not_checked").map(unchecked).collect(),
         interim: node.flag("interim"),
         stops: node
             .list("stopped")
-            .filter_map(|stop| json::from_value(&stop.to_json()).ok())
+            .filter_map(|stop| json::from_value(stop.to_json()).ok())
             .collect(),
         findings_off: node.flag("findings_off"),
         ..Extras::default()

@@ -76,7 +76,7 @@ pub(super) fn job(node: Node<'_>, globals: &[(String, String)]) -> JobReport {
         requests: node.get("fiord").find("requests").map(super::requests::requests),
         network: node.get("fiord").find("network").map(super::network::network),
         // Samples that this version does not understand are left out.
-        samples: json::from_value(&node.get("fiord").get("samples").to_json()).unwrap_or_default(),
+        samples: json::from_value(node.get("fiord").get("samples").to_json()).unwrap_or_default(),
         options,
         ..configured
     }

@@ -24,7 +24,6 @@ pub(super) fn results(node: Node<'_>) -> VerifyResults {
         Some((FaultClass::from_word(word)?, FaultCount::new(count.whole("extents"), bytes)))
     };
     let counts = node.entries("faults").filter_map(count).collect();
-    let extents =
-        node.list("extents").filter_map(|extent| json::from_value(&extent.to_json()).ok());
+    let extents = node.list("extents").filter_map(|extent| json::from_value(extent.to_json()).ok());
     VerifyResults::stated(coverage, counts, extents.collect())
 }

@@ -1,11 +1,16 @@
 //! JSON of types that serde derives.
 //!
 //! serde compiles the code of a type again for each source and each form of JSON: text, bytes, a tree, with and without
-//! indentation. These functions have one reader, of bytes, and one writer, without indentation, so all code shares it.
+//! indentation. These functions have one reader, of a tree ([`reader`]), and one writer, without indentation, so all
+//! code shares it.
+
+mod reader;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
+
+use reader::Reader;
 
 /// Reads a value from a text.
 ///
@@ -16,17 +21,31 @@ use serde_json::{Error, Value};
 /// ```
 ///
 /// # Errors
-/// The text is not JSON, or another value.
+/// The text is not JSON, or another value. The error begins with the names of the fields that lead to it.
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_slice(text.as_bytes())
+    read_bytes(text.as_bytes())
 }
 
-/// Reads a value from a tree. Positions in errors are those in the tree's text.
+/// Reads a value from the bytes of a text.
 ///
 /// # Errors
-/// The tree is another value.
-pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
-    serde_json::from_slice(&serde_json::to_vec(value)?)
+/// As those of [`read`].
+pub fn read_bytes<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
+    from_value(tree(text)?)
+}
+
+/// Reads a value from a tree.
+///
+/// # Errors
+/// The tree is another value. The error begins with the names of the fields that lead to it.
+pub fn from_value<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
+    T::deserialize(Reader(tree))
+}
+
+/// Parses a text. Compiled once.
+#[inline(never)]
+fn tree(text: &[u8]) -> Result<Value, Error> {
+    serde_json::from_slice(text)
 }
 
 /// Turns a value into a tree.
@@ -34,7 +53,7 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, Error> {
 /// # Errors
 /// The value has keys that are no text.
 pub fn to_value(value: &impl Serialize) -> Result<Value, Error> {
-    serde_json::from_slice(&serde_json::to_vec(value)?)
+    tree(&serde_json::to_vec(value)?)
 }
 
 /// Writes a value with indentation.
@@ -53,7 +72,7 @@ mod tests {
     fn numbers_and_the_order_of_keys_survive_each_form() {
         let tree = json!({"z": 0.1 + 0.2, "a": u64::MAX, "m": -1, "e": 1e300, "none": null, "text": "\u{7f}\"\n√"});
         assert_eq!(super::to_value(&tree).unwrap(), tree);
-        assert_eq!(super::from_value::<serde_json::Value>(&tree).unwrap(), tree);
+        assert_eq!(super::from_value::<serde_json::Value>(tree.clone()).unwrap(), tree);
         let text = super::to_string_pretty(&tree).unwrap();
         assert_eq!(text, serde_json::to_string_pretty(&tree).unwrap());
         assert_eq!(super::read::<serde_json::Value>(&text).unwrap(), tree);
