@@ -1,4 +1,4 @@
-//! Options about the machine: `--idle-prof`, `--cpuclock-test`.
+//! Options about the machine (`--idle-prof`, `--cpuclock-test`) and about the threads of jobs (`nice`).
 
 use crate::fiord::Place;
 
@@ -63,4 +63,19 @@ fn the_clocks_of_the_cpus_are_compared() {
     let failed = ran.out.contains("\ncs: Fail: ");
     assert_eq!((passed, ran.status), (!failed, Some(i32::from(failed))), "{ran:?}");
     assert_eq!((ran.err.as_str(), place.names().len()), ("", 0));
+}
+
+#[test]
+fn the_thread_of_a_job_has_the_niceness_of_the_job() {
+    let place = Place::new();
+    let fiord = env!("CARGO_BIN_EXE_fiord");
+    // Field 19 of `stat`; the names of fiord's threads have no blanks.
+    let ran = place.script(&format!(
+        "{fiord} {JOB} --thread --nice=7 >/dev/null & pid=$!
+         for _ in $(seq 200); do
+           cat /proc/$pid/task/*/stat 2>/dev/null | cut -d' ' -f19 | grep -qx 7 && echo seen && break
+           sleep 0.01
+         done; wait $pid"
+    ));
+    assert_eq!((ran.out.as_str(), ran.err.as_str(), ran.status), ("seen\n", "", Some(0)));
 }
