@@ -10,7 +10,7 @@
 /// - `LOOPS`: which loops the worker compiles for it. `HOT`: one for each common combination of
 ///   source and measurements, for engines that run at the limit of the machine. `BOXED`: none. The
 ///   engine is behind a pointer, and all such engines share the loops, which keeps the program
-///   small. `SIM`: one that decides at run time; in tests, those of `HOT`.
+///   small. `SIM`: as `BOXED`; in tests, as `HOT`.
 /// - `KIND`: `calls` for an engine whose system calls the worker can make on other threads
 ///   (`io_submit_mode=offload`), with one engine for each slot; `queues` for an engine that does not
 ///   need that; `virtual_time` for an engine with a clock of its own.

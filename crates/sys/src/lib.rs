@@ -19,9 +19,6 @@
 //! | nice, I/O priority, name, user and group of this thread | [`thread`] |
 //! | every disk with its model, links, queue, users and health | [`survey`] |
 //! | a directory tree that stands for a machine in tests | [`root`] |
-//! | random bytes at memory speed | [`random_fill`] |
-//! | loops over memory with the widest vectors of this CPU | [`vectors`] |
-//! | CRC-32C, SHA-512 and MD5 with the instructions of this CPU | [`crc32c`], [`sha512`], [`md5_lanes`] |
 //! | CPU time, context switches, faults | [`usage`] |
 //! | I/O buffers from every source | [`memory`] |
 //! | which sizes of huge pages exist, how many are free | [`huge_pages`] |
@@ -66,7 +63,6 @@ pub mod cgroup;
 pub mod clock;
 pub mod conditions;
 pub mod cpu;
-pub mod crc32c;
 pub mod diskstats;
 pub mod errno;
 mod error;
@@ -77,7 +73,6 @@ pub mod huge_pages;
 pub mod in_use;
 pub mod limits;
 pub mod mapping;
-pub mod md5_lanes;
 pub mod memory;
 pub mod mount;
 pub mod net;
@@ -87,11 +82,9 @@ pub mod nvme;
 pub mod persistent_memory;
 pub mod poll;
 pub mod process;
-pub mod random_fill;
 pub mod root;
 pub mod screen;
 pub mod scsi;
-pub mod sha512;
 pub mod shortage;
 pub mod signal;
 pub mod standard_output;
@@ -101,7 +94,6 @@ pub mod task;
 pub mod terminal;
 pub mod thread;
 pub mod usage;
-pub mod vectors;
 pub mod zone;
 
 pub use error::{Error, Result};

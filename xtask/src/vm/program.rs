@@ -77,7 +77,8 @@ pub(super) fn of_devices(devices: &[&Device], dynamic: Option<&Path>) -> Result<
 const FLAGS: &str = "-C target-feature=+crt-static -C debuginfo=0 -C strip=debuginfo";
 
 /// Crates that do I/O are optimised a little, because the CPU is emulated. The others are built as for tests.
-const BUSY: [&str; 5] = ["fiord-engine", "fiord-load", "fiord-run", "fiord-stat", "fiord-sys"];
+const BUSY: [&str; 6] =
+    ["fiord-engine", "fiord-load", "fiord-run", "fiord-simd", "fiord-stat", "fiord-sys"];
 
 /// Builds a static program for any x86-64 CPU, because the emulated CPU may differ from this one.
 fn build(what: &[&str], name: &str) -> Result<PathBuf> {

@@ -1,12 +1,12 @@
 //! Digests of the bodies of the next writes, computed several at a time.
 //!
 //! The digest of MD5 is the slowest part of a write, and eight of them take not much longer than one
-//! ([`fiord_sys::md5_lanes`]). The body of a write depends only on its seed and its length. So if the seeds of the next
+//! ([`fiord_simd::md5_lanes`]). The body of a write depends only on its seed and its length. So if the seeds of the next
 //! writes are known and the writes have had the same length for a while, the digests of the next eight bodies are
 //! computed together. One write of eight then waits for all of them, which takes as long as one or two digests by
 //! themselves, and the others wait for none.
 
-use fiord_sys::md5_lanes::{self, LANES};
+use fiord_simd::md5_lanes::{self, LANES};
 
 use super::body::Body;
 use super::md5;

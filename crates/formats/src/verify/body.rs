@@ -1,7 +1,7 @@
 //! The bytes of a write without a pattern, computed from the seed in its headers.
 
-use fiord_sys::crc32c::{self, WordSequence};
-use fiord_sys::vectors::{self, VectorWork};
+use fiord_simd::crc32c::{self, WordSequence};
+use fiord_simd::vectors::{self, VectorWork};
 
 use super::method::crc32c_after;
 

@@ -222,7 +222,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 
 /// The [`crc32c`] of bytes whose start has the CRC `state`, and then `bytes`.
 pub(super) fn crc32c_after(state: u32, bytes: &[u8]) -> u32 {
-    fiord_sys::crc32c::update(state, bytes).unwrap_or_else(|| portable_crc32c(state, bytes))
+    fiord_simd::crc32c::update(state, bytes).unwrap_or_else(|| portable_crc32c(state, bytes))
 }
 
 /// [`crc32c_after`] on CPUs without the instructions.
@@ -310,7 +310,7 @@ fn sha512(data: &[u8]) -> [u8; 128] {
 }
 
 fn compress512(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
-    if !fiord_sys::sha512::compress(state, blocks) {
+    if !fiord_simd::sha512::compress(state, blocks) {
         for block in blocks {
             sha2::compress512(state, std::slice::from_ref(block.into()));
         }

@@ -12,7 +12,7 @@
 //! `w` kinds met in `p n` draws.
 
 use fiord_plan::Dedupe;
-use fiord_sys::random_fill::Stream;
+use fiord_simd::random_fill::Stream;
 
 use crate::rng::splitmix;
 

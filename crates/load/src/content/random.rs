@@ -1,6 +1,6 @@
 //! New random bytes for every write (`refill_buffers`).
 
-use fiord_sys::random_fill::{LANES, Stream};
+use fiord_simd::random_fill::{LANES, Stream};
 
 use crate::rng::{Purpose, Rng};
 use crate::{Content, Io};

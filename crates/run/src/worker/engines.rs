@@ -8,8 +8,8 @@ use fiord_plan::{EnginePlan, JobPlan};
 
 use super::WorkerResult;
 use super::layers::{Boxed, Layered, Sendable};
-use super::setup::{HOT, ONE, SIM, Surroundings, with_boxed, with_engine};
-use super::traced::{Traced, Tracer};
+use super::setup::{Surroundings, with_boxed, with_hot};
+use super::traced::Tracer;
 
 macro_rules! setup {
     ($($plan:ident => $engine:ident, $loops:ident, $kind:ident;)*) => {
@@ -27,7 +27,9 @@ macro_rules! setup {
             tracer: Tracer,
         ) -> Box<WorkerResult> {
             match &around.job.engine {
-                $(EnginePlan::$plan { .. } => traced!($kind $engine, config, around, tracer),)*
+                $(EnginePlan::$plan { .. } => {
+                    with_boxed(fiord_engine::$engine::new(config).map(boxed), around, Some(tracer))
+                })*
             }
         }
 
@@ -60,11 +62,19 @@ macro_rules! setup {
 }
 
 macro_rules! run {
+    (HOT $engine:ident, $config:ident, $around:ident) => {
+        with_hot(fiord_engine::$engine::new($config), $around)
+    };
+    // Tests compare the latencies of the simulated device with the truth, in the loops that real engines have.
+    (SIM $engine:ident, $config:ident, $around:ident) => {
+        if const { cfg!(test) } {
+            with_hot(fiord_engine::$engine::new($config), $around)
+        } else {
+            run!(BOXED $engine, $config, $around)
+        }
+    };
     (BOXED $engine:ident, $config:ident, $around:ident) => {
         with_boxed(fiord_engine::$engine::new($config).map(boxed), $around, None)
-    };
-    ($loops:ident $engine:ident, $config:ident, $around:ident) => {
-        with_engine::<_, $loops>(fiord_engine::$engine::new($config), $around)
     };
 }
 
@@ -74,17 +84,6 @@ macro_rules! any {
     };
     ($kind:ident $engine:ident, $config:ident) => {
         Some(fiord_engine::$engine::new($config).map(boxed))
-    };
-}
-
-macro_rules! traced {
-    (virtual_time $engine:ident, $config:ident, $around:ident, $tracer:ident) => {{
-        let traced = Traced::new($tracer, $around.job.slots());
-        let engine = fiord_engine::$engine::new($config);
-        with_engine::<_, ONE>(engine.map(|engine| Layered::new(engine, traced)), $around)
-    }};
-    ($kind:ident $engine:ident, $config:ident, $around:ident, $tracer:ident) => {
-        with_boxed(fiord_engine::$engine::new($config).map(boxed), $around, Some($tracer))
     };
 }
 
@@ -113,6 +112,6 @@ fn offload(
     Offload::new(config, job.slots(), make).map(boxed)
 }
 
-fn boxed(engine: impl Engine<Clock = MachineClock> + 'static) -> Boxed {
+fn boxed<E: Engine + 'static>(engine: E) -> Layered<(), E::Clock> {
     Layered::new(engine, ())
 }

@@ -16,7 +16,7 @@ use fiord_types::{Dir, Nanos};
 
 use super::core::{JobState, opens_all};
 use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
-use super::layers::{Borrowed, Boxed, Layered};
+use super::layers::{Borrowed, Layered};
 use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
@@ -53,10 +53,10 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// Runs a job whose engine is behind a pointer, so that all such engines share one set of loops.
-/// `tracer`: its I/Os are traced (`--debug=io`).
-pub(super) fn with_boxed(
-    engine: Result<Boxed, EngineError>,
+/// Runs a job whose engine is behind a pointer, so that all such engines with a clock share one set of loops: it keeps
+/// the program small and builds short. `tracer`: its I/Os are traced (`--debug=io`).
+pub(super) fn with_boxed<C: Time + 'static>(
+    engine: Result<Layered<(), C>, EngineError>,
     around: Surroundings,
     tracer: Option<Tracer>,
 ) -> Box<WorkerResult> {
@@ -65,7 +65,10 @@ pub(super) fn with_boxed(
         Some(tracer) => Layered::new(Layered::new(engine, Traced::new(tracer, slots)), ()),
         None => engine,
     });
-    with_engine::<_, ONE>(engine, around)
+    match Start::of(engine, around) {
+        Ok(start) => start.run_any(),
+        Err(result) => result,
+    }
 }
 
 /// The result of a job that ended before its first I/O. `error`: why, unless it was stopped or has no
@@ -79,15 +82,6 @@ fn failed(error: JobError) -> Box<WorkerResult> {
     not_started(Some(error))
 }
 
-/// Which loops are compiled for an engine: one for each source and each common set of measurements, for
-/// engines that run at the limit of the machine. Jobs with other measurements share one loop.
-pub(super) const HOT: u8 = 0;
-/// One loop that decides at run time, for engines behind a pointer, which share it: it keeps the program
-/// small and builds short.
-pub(super) const ONE: u8 = 1;
-/// Loops of the simulated device. Tests compile those that real engines have, to compare their latencies
-/// with the truth.
-pub(super) const SIM: u8 = if cfg!(test) { HOT } else { ONE };
 /// The loop that a job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LoopKind {
@@ -102,53 +96,35 @@ enum LoopKind {
 }
 
 impl LoopKind {
-    /// Whether the loop is compiled for each source of an engine with [`HOT`] loops.
+    /// Whether the loop is compiled for each source of an engine that runs at the limit of the machine.
     fn is_common(self) -> bool {
         matches!(self, LoopKind::Bare | LoopKind::Default)
     }
 }
 
-/// Runs a job on its engine. `LOOPS`: which loops are compiled.
-pub(super) fn with_engine<E: Engine, const LOOPS: u8>(
+/// Runs a job on an engine that runs at the limit of the machine: it has a loop of its own for each source and each
+/// common set of measurements. Jobs with other measurements or with hooks share one loop with [`with_boxed`].
+pub(super) fn with_hot<E: Engine + 'static>(
     made: Result<E, EngineError>,
     around: Surroundings,
 ) -> Box<WorkerResult> {
-    let engine = match made {
-        Ok(engine) => engine,
-        Err(e) => {
-            return failed(e.into());
-        }
+    let start = match Start::of(made, around) {
+        Ok(start) => start,
+        Err(result) => return result,
     };
-    let job = around.job;
-    let payload = match payload_of(job) {
-        Ok(payload) => payload,
-        Err(error) => return failed(error),
-    };
-    let at_once = engine.completes_at_once();
-    let managed = Hooks::wanted(job) || job.pace.offload;
-    let recorder = recorder(job, at_once, managed);
-    let kind = match managed {
-        true => LoopKind::Managed,
-        false => plain_loop(job, at_once, &recorder),
-    };
-    let replay = match ReplayFeed::start(job, around.outside.merges) {
-        Ok(replay) => replay,
-        Err(error) => return failed(error),
-    };
-    let trace = replay.as_ref().map(|replay| TraceSource::new(Rc::clone(&replay.cursor)));
-    let start = Start { engine, payload, around, recorder, kind, replay };
-    let result = if let Some(trace) = trace {
-        Ok(start.run_any(AnySource::Replay(trace)))
-    } else if const { LOOPS == HOT } && kind.is_common() {
-        fiord_load::with_source(job, start)
-    } else {
-        fiord_load::any_source(job).map(|source| start.run_any(source))
-    };
-    match result {
-        Ok(result) => result,
+    let job = start.around.job;
+    if start.replay.is_some() || !start.kind.is_common() {
+        return start.boxed().run_any();
+    }
+    fiord_load::with_source(job, start).unwrap_or_else(without_source)
+}
+
+/// The result of a job that has no source.
+fn without_source(error: LoadError) -> Box<WorkerResult> {
+    match error {
         // The plan has already warned about this.
-        Err(LoadError::NothingFits) => not_started(None),
-        Err(e) => failed(e.into()),
+        LoadError::NothingFits => not_started(None),
+        error => failed(error.into()),
     }
 }
 
@@ -190,22 +166,12 @@ struct Start<'a, E> {
     replay: Option<ReplayFeed>,
 }
 
-impl<E: Engine> SourceVisitor for Start<'_, E> {
+impl<E: Engine + 'static> SourceVisitor for Start<'_, E> {
     type Out = Box<WorkerResult>;
 
     fn visit<S: Source>(mut self, source: S) -> Box<WorkerResult> {
-        match self.payload.take() {
-            Some(content) => self.run_hot(source, content),
-            None => self.run_hot(source, NoPayload),
-        }
-    }
-}
-
-impl<E: Engine> Start<'_, E> {
-    /// Runs one of the loops that are compiled for each source.
-    fn run_hot<S: Source, P: Payload>(self, source: S, payload: P) -> Box<WorkerResult> {
-        let kind = self.kind;
-        self.run(source, payload, |worker, queued| {
+        let payload = self.payload.take();
+        self.run(source, payload, |worker, queued, kind| {
             // Constants, so that no loop is compiled that the engine never runs. The other kinds of loops are
             // compiled for all sources together.
             match (queued, kind) {
@@ -220,24 +186,67 @@ impl<E: Engine> Start<'_, E> {
         })
     }
 
+    /// What this source does for an I/O costs more than what a loop of its own would save.
+    fn visit_general(self, source: AnySource) -> Box<WorkerResult> {
+        self.boxed().run_from(source)
+    }
+}
+
+impl<'a, E: Engine> Start<'a, E> {
+    /// Chooses the loop of a job. The error is the result of a job that ends here.
+    fn of(
+        made: Result<E, EngineError>,
+        around: Surroundings<'a>,
+    ) -> Result<Self, Box<WorkerResult>> {
+        let engine = made.map_err(|error| failed(error.into()))?;
+        let job = around.job;
+        let payload = payload_of(job).map_err(failed)?;
+        let at_once = engine.completes_at_once();
+        let managed = Hooks::wanted(job) || job.pace.offload;
+        let recorder = recorder(job, at_once, managed);
+        let kind = match managed {
+            true => LoopKind::Managed,
+            false => plain_loop(job, at_once, &recorder),
+        };
+        let replay = ReplayFeed::start(job, around.outside.merges).map_err(failed)?;
+        Ok(Start { engine, payload, around, recorder, kind, replay })
+    }
+
+    /// Puts the engine behind a pointer.
+    fn boxed(self) -> Start<'a, Layered<(), E::Clock>>
+    where
+        E: 'static,
+    {
+        let Start { engine, payload, around, recorder, kind, replay } = self;
+        Start { engine: Layered::new(engine, ()), payload, around, recorder, kind, replay }
+    }
+
     /// Runs one of the loops that are compiled once for all sources.
-    fn run_any(mut self, source: AnySource) -> Box<WorkerResult> {
+    fn run_any(self) -> Box<WorkerResult> {
+        let job = self.around.job;
+        let source = match &self.replay {
+            Some(replay) => AnySource::Replay(TraceSource::new(Rc::clone(&replay.cursor))),
+            None => match fiord_load::any_source(job) {
+                Ok(source) => source,
+                Err(error) => return without_source(error),
+            },
+        };
+        self.run_from(source)
+    }
+
+    /// Runs one of the loops that are compiled once for all sources, with this source.
+    fn run_from(mut self, source: AnySource) -> Box<WorkerResult> {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
-        match self.payload.take() {
-            Some(content) => self.run_any_with(source, content),
-            None => self.run_any_with(source, NoPayload),
-        }
-    }
-
-    fn run_any_with<P: Payload>(self, source: AnySource, payload: P) -> Box<WorkerResult> {
-        let managed = self.kind == LoopKind::Managed;
-        self.run(source, payload, |worker, queued| match (queued, managed) {
-            (true, true) if const { E::ASYNC } => worker.run_queued::<Managed>(),
+        let payload = self.payload.take();
+        self.run(source, payload, |worker, queued, kind| match (queued, kind) {
+            (true, LoopKind::Managed) if const { E::ASYNC } => worker.run_queued::<Managed>(),
             (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
-            (_, true) if const { at_once_possible::<E>() } => worker.run_direct::<Managed>(),
+            (_, LoopKind::Managed) if const { at_once_possible::<E>() } => {
+                worker.run_direct::<Managed>();
+            }
             (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
             (..) => {}
         })
@@ -245,14 +254,15 @@ impl<E: Engine> Start<'_, E> {
 
     /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. The flag passed to `inner_loop`
     /// says whether the engine queues I/Os.
-    fn run<S: Source, P: Payload>(
+    fn run<S: Source>(
         mut self,
         source: S,
-        mut payload: P,
-        inner_loop: impl FnOnce(&mut Worker<'_, E, S, P>, bool),
+        mut payload: Option<AnyContent>,
+        inner_loop: impl FnOnce(&mut Worker<'_, E, S, Option<AnyContent>>, bool, LoopKind),
     ) -> Box<WorkerResult> {
+        let kind = self.kind;
         let queued = !self.engine.completes_at_once();
-        let managed = self.kind == LoopKind::Managed;
+        let managed = kind == LoopKind::Managed;
         let mut slots = self.engine.take_slots();
         let mut engine = Borrowed::of(&mut self.engine);
         let state = ready_state(
@@ -266,7 +276,7 @@ impl<E: Engine> Start<'_, E> {
             Err(result) => return result,
         };
         let mut worker = Worker::new((self.engine, slots), source, payload, state);
-        inner_loop(&mut worker, queued);
+        inner_loop(&mut worker, queued, kind);
         worker.finish();
         worker.result()
     }
@@ -385,32 +395,23 @@ fn salt() -> u64 {
     })
 }
 
-/// The payload of a job that writes no bytes: it has no writes, or only commands without data.
-struct NoPayload;
-
-impl Payload for NoPayload {
+/// `None` is the payload of a job that writes no bytes: it has no writes, or only commands without data. One type for
+/// both, because loops are compiled again for each type.
+impl Payload for Option<AnyContent> {
     #[inline(always)]
     fn writes(&self) -> bool {
-        false
+        self.is_some()
     }
-    fn fill(&mut self, _buffer: &mut [u8], _io: &Io) -> bool {
-        false
-    }
-    fn prepare(&mut self, _buffer: &mut [u8]) {}
-}
-
-impl Payload for AnyContent {
     #[inline(always)]
-    fn writes(&self) -> bool {
-        true
-    }
-    #[inline]
     fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool {
-        Content::fill(self, buffer, io);
-        self.takes_time(buffer.len())
+        let Some(content) = self else { return false };
+        content.fill(buffer, io);
+        content.takes_time(buffer.len())
     }
     fn prepare(&mut self, buffer: &mut [u8]) {
-        Content::prepare(self, buffer);
+        if let Some(content) = self {
+            content.prepare(buffer);
+        }
     }
 }
 

@@ -38,7 +38,7 @@ use crate::error::{JobError, Stage};
 
 /// The bytes of writes.
 pub(super) trait Payload {
-    /// Whether the job writes bytes at all. A constant for types whose loops are compiled separately.
+    /// Whether the job writes bytes at all.
     fn writes(&self) -> bool;
     /// Fills the buffer of a write. False if that took less time than reading a clock.
     fn fill(&mut self, buffer: &mut [u8], io: &Io) -> bool;

@@ -15,7 +15,7 @@ use fiord_formats::verify::sector::{
 };
 use fiord_load::verify::{GENERATIONS, GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyPlan};
-use fiord_sys::vectors::{VectorWork, widest};
+use fiord_simd::vectors::{VectorWork, widest};
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::bad_read::{BadContents, BadRead};

@@ -8,7 +8,7 @@
 /// if this CPU lacks the instructions, or if other code is faster.
 ///
 /// ```
-/// if let Some(state) = fiord_sys::crc32c::update(!0, b"123456789") {
+/// if let Some(state) = fiord_simd::crc32c::update(!0, b"123456789") {
 ///     assert_eq!(!state, 0xe306_9283);
 /// }
 /// ```
@@ -62,7 +62,7 @@ impl WordSequence {
 /// instructions; nothing is filled then.
 ///
 /// ```
-/// use fiord_sys::crc32c::{WordSequence, fill, update};
+/// use fiord_simd::crc32c::{WordSequence, fill, update};
 ///
 /// let sequence = WordSequence::new([1, 2, 3, 4, 5, 6, 7, 8], 9);
 /// let mut chunks = [[0; 64]; 3];

@@ -21,7 +21,7 @@ pub fn available() -> bool {
 /// instructions; the states are unchanged then.
 ///
 /// ```
-/// use fiord_sys::md5_lanes::{available, compress};
+/// use fiord_simd::md5_lanes::{available, compress};
 ///
 /// let mut states = [[1; 8], [2; 8], [3; 8], [4; 8]];
 /// let block = [[7; 64]];

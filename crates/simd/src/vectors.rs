@@ -13,7 +13,7 @@ pub trait VectorWork {
 /// Runs `work` with AVX-512 or AVX2 if this CPU has it.
 ///
 /// ```
-/// use fiord_sys::vectors::{VectorWork, widest};
+/// use fiord_simd::vectors::{VectorWork, widest};
 ///
 /// struct Sum<'a>(&'a [u64]);
 /// impl VectorWork for Sum<'_> {

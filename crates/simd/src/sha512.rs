@@ -5,7 +5,7 @@
 ///
 /// ```
 /// let mut state = [0; 8];
-/// let added = fiord_sys::sha512::compress(&mut state, &[[0; 128]]);
+/// let added = fiord_simd::sha512::compress(&mut state, &[[0; 128]]);
 /// assert_eq!(added, state != [0; 8]);
 /// ```
 #[inline]
