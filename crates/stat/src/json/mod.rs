@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-use reader::Reader;
+use reader::TreeReader;
 
 /// Reads a value from a text.
 ///
@@ -39,7 +39,7 @@ pub fn read_bytes<T: DeserializeOwned>(text: &[u8]) -> Result<T, Error> {
 /// # Errors
 /// The tree is another value. The error begins with the names of the fields that lead to it.
 pub fn from_value<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
-    T::deserialize(Reader(tree))
+    T::deserialize(TreeReader(tree))
 }
 
 /// Parses a text. Compiled once.

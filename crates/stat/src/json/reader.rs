@@ -13,7 +13,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Error, Map, Number, Value};
 
 /// Reads a tree.
-pub(super) struct Reader(pub(super) Value);
+pub(super) struct TreeReader(pub(super) Value);
 
 /// The methods for numbers. A number of a tree has one of three types; a visitor converts it or refuses it.
 macro_rules! numbers {
@@ -27,7 +27,7 @@ macro_rules! numbers {
     };
 }
 
-impl<'de> Deserializer<'de> for Reader {
+impl<'de> Deserializer<'de> for TreeReader {
     type Error = Error;
 
     numbers! {
@@ -194,7 +194,7 @@ impl<'de> SeqAccess<'de> for Elements {
         seed: T,
     ) -> Result<Option<T::Value>, Error> {
         match self.0.next() {
-            Some(element) => seed.deserialize(Reader(element)).map(Some),
+            Some(element) => seed.deserialize(TreeReader(element)).map(Some),
             None => Ok(None),
         }
     }
@@ -238,7 +238,7 @@ impl<'de> MapAccess<'de> for Entries {
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Error> {
         let (key, value) = self.take();
-        seed.deserialize(Reader(value)).map_err(|error| within(&key, &error))
+        seed.deserialize(TreeReader(value)).map_err(|error| within(&key, &error))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -317,8 +317,10 @@ impl<'de> EnumAccess<'de> for Variant {
 struct Contents(Option<Value>);
 
 impl Contents {
-    fn reader(self) -> Result<Reader, Error> {
-        self.0.map(Reader).ok_or_else(|| Error::custom("the contents of the variant are missing"))
+    fn reader(self) -> Result<TreeReader, Error> {
+        self.0
+            .map(TreeReader)
+            .ok_or_else(|| Error::custom("the contents of the variant are missing"))
     }
 }
 
