@@ -87,15 +87,15 @@ pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     // The consoles are here, wherever the kernel comes from.
     std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
     let kernel = Kernel::prepare(&options)?;
-    if options.what == What::Prepare {
-        println!("kernel {}", kernel.release);
-        return Ok(ExitCode::SUCCESS);
-    }
     let programs = program::all(&options)?;
     let dynamic_fiord = match used.iter().any(|device| device.dynamic_fiord) {
         true => Some(program::build_dynamic()?),
         false => None,
     };
+    if options.what == What::Prepare {
+        println!("kernel {}", kernel.release);
+        return Ok(ExitCode::SUCCESS);
+    }
     let bench = Bench { kernel, devices, programs, dynamic_fiord, options };
     match &bench.options.what {
         What::Run(line) => command::run(&bench, line),

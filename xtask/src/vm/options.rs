@@ -29,7 +29,7 @@ Without --run, --shell, --list or --prepare, runs the scenarios of tests/vm.
   --cpus N          CPUs of the machine (2)
   --kernel FILE     a kernel to use instead of Debian's, together with --modules
   --modules DIR     the modules of this kernel (/lib/modules/RELEASE)
-  --prepare         install and unpack everything that a boot needs, then exit
+  --prepare         install, unpack and build everything that a boot needs, then exit
 ";
 
 /// What the command does.
