@@ -4,6 +4,7 @@
 //! |---|---|
 //! | random bytes at memory speed | [`random_fill`] |
 //! | loops over memory with the widest vectors of this CPU | [`vectors`] |
+//! | CRCs of up to 64 bits | [`crc`] |
 //! | CRC-32C, SHA-512 and MD5 with the instructions of this CPU | [`crc32c`], [`sha512`], [`md5_lanes`] |
 //!
 //! These are the loops that run for each byte of an I/O, so this crate is compiled for speed, unlike most others
@@ -18,6 +19,7 @@
 //! assert_eq!(first, second);
 //! ```
 
+pub mod crc;
 pub mod crc32c;
 pub mod md5_lanes;
 pub mod random_fill;

@@ -3,9 +3,8 @@
 //! Several digests differ from the algorithm that gives them their name. These deviations are part of the format.
 
 use std::fmt;
-use std::sync::LazyLock;
 
-use crc_fast::{CrcAlgorithm, CrcParams, checksum, checksum_with_params};
+use fiord_simd::crc::{CRC7_IN_16, CRC16_ARC, CRC32_CKSUM, CRC64_REDIS};
 use sha2::Digest as _;
 
 /// A method of `verify`. Its number is stored in the header.
@@ -189,14 +188,10 @@ impl Method {
         match self {
             Method::Meta | Method::PatternHdr | Method::Pattern | Method::Null => Digest::new(&[]),
             Method::Md5 => Digest::new(&super::md5::digest(data)),
-            Method::Crc64 => Digest::new(&checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes()),
-            Method::Crc32 => {
-                Digest::new(&(!checksum(CrcAlgorithm::Crc32Cksum, data) as u32).to_le_bytes())
-            }
+            Method::Crc64 => Digest::new(&CRC64_REDIS.update(0, data).to_le_bytes()),
+            Method::Crc32 => Digest::new(&(CRC32_CKSUM.update(0, data) as u32).to_le_bytes()),
             Method::Crc32c => Digest::new(&crc32c(data).to_le_bytes()),
-            Method::Crc16 => {
-                Digest::new(&(checksum(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes())
-            }
+            Method::Crc16 => Digest::new(&(CRC16_ARC.update(0, data) as u16).to_le_bytes()),
             Method::Crc7 => Digest::new(&[crc7(data)]),
             Method::Xxhash => Digest::new(&xxhash_rust::xxh32::xxh32(data, 1).to_le_bytes()),
             Method::Sha1 => {
@@ -222,23 +217,11 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 
 /// The [`crc32c`] of bytes whose start has the CRC `state`, and then `bytes`.
 pub(super) fn crc32c_after(state: u32, bytes: &[u8]) -> u32 {
-    fiord_simd::crc32c::update(state, bytes).unwrap_or_else(|| portable_crc32c(state, bytes))
+    fiord_simd::crc32c::update(state, bytes)
 }
 
-/// [`crc32c_after`] on CPUs without the instructions.
-fn portable_crc32c(state: u32, bytes: &[u8]) -> u32 {
-    let state = u64::from(state);
-    let mut digest = crc_fast::Digest::new_with_init_state(CrcAlgorithm::Crc32Iscsi, state);
-    digest.update(bytes);
-    // The library returns 64 bits for checksums of all widths.
-    !digest.finalize() as u32
-}
-
-/// A CRC of 7 bits is one of 16 bits whose polynomial is shifted to the highest bits.
 fn crc7(bytes: &[u8]) -> u8 {
-    static CRC7: LazyLock<CrcParams> =
-        LazyLock::new(|| CrcParams::new("CRC-7/MMC", 16, 0x09 << 9, 0, false, 0, 0));
-    (checksum_with_params(*CRC7, bytes) >> 9) as u8
+    (CRC7_IN_16.update(0, bytes) >> 9) as u8
 }
 
 /// The initial state of SHA-256 (FIPS 180-4, 5.3.3).
@@ -319,6 +302,7 @@ fn compress512(state: &mut [u64; 8], blocks: &[[u8; 128]]) {
 
 #[cfg(test)]
 mod tests {
+    use fiord_simd::crc::CRC32C;
     use proptest::prelude::*;
     use sha2::Digest as _;
 
@@ -328,8 +312,8 @@ mod tests {
             data in prop::collection::vec(any::<u8>(), 0..5000), state: u32, at: prop::sample::Index,
         ) {
             let (start, rest) = data.split_at(at.index(data.len() + 1));
-            let portable = super::portable_crc32c(super::portable_crc32c(state, start), rest);
-            prop_assert_eq!(super::crc32c_after(state, &data), portable);
+            let portable = CRC32C.update(CRC32C.update(state.into(), start), rest);
+            prop_assert_eq!(u64::from(super::crc32c_after(state, &data)), portable);
         }
 
         #[test]

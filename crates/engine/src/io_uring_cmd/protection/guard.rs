@@ -1,7 +1,8 @@
 //! Checksum of a block.
 
-use crc_fast::{CrcAlgorithm, Digest, checksum};
 use fiord_plan::Guard;
+use fiord_simd::crc::{CRC16_T10_DIF, CRC64_NVME, Crc};
+use fiord_simd::crc32c;
 
 /// Guard of a block: the checksum of its data and of the metadata before the protection information.
 /// Protection information in the first bytes has no metadata before it, so it covers only the data
@@ -11,18 +12,12 @@ use fiord_plan::Guard;
 /// * 32b: CRC-32C, polynomial 1EDC6F41h (RFC 3720, 12.1).
 /// * 64b: polynomial AD93D23594C93659h, reflected, inverted at both ends (5.2.1.3.4).
 pub(crate) fn of(guard: Guard, data: &[u8], before: &[u8]) -> u64 {
-    let algorithm = match guard {
-        Guard::Crc16 => CrcAlgorithm::Crc16T10Dif,
-        Guard::Crc32 => CrcAlgorithm::Crc32Iscsi,
-        Guard::Crc64 => CrcAlgorithm::Crc64Nvme,
-    };
-    if before.is_empty() {
-        return checksum(algorithm, data);
+    let crc = |crc: &Crc, start| crc.update(crc.update(start, data), before);
+    match guard {
+        Guard::Crc16 => crc(&CRC16_T10_DIF, 0),
+        Guard::Crc32 => u64::from(!crc32c::update(crc32c::update(!0, data), before)),
+        Guard::Crc64 => !crc(&CRC64_NVME, !0),
     }
-    let mut digest = Digest::new(algorithm);
-    digest.update(data);
-    digest.update(before);
-    digest.finalize()
 }
 
 #[cfg(test)]

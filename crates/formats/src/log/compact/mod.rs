@@ -27,6 +27,8 @@ mod column;
 mod reader;
 mod writer;
 
+use fiord_simd::crc::CRC64_NVME;
+
 use super::histogram::Coarseness;
 use super::{LogColumns, LogKind};
 
@@ -79,8 +81,5 @@ impl LogDefinition {
 
 /// The checksum of a block.
 fn sum_of(header: &[u8], contents: &[u8]) -> u64 {
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc64Nvme);
-    digest.update(header);
-    digest.update(contents);
-    digest.finalize()
+    !CRC64_NVME.update(CRC64_NVME.update(!0, header), contents)
 }

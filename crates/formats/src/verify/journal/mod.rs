@@ -56,6 +56,7 @@
 
 mod header;
 
+use fiord_simd::crc::CRC64_NVME;
 use fiord_types::Bytes;
 
 use super::sector::{RunId, SectorWriter};
@@ -493,9 +494,7 @@ fn number(bytes: &[u8]) -> u64 {
 
 /// The checksum of several parts, as if they were one.
 fn sum_of(parts: &[&[u8]]) -> u64 {
-    let mut digest = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc64Nvme);
-    parts.iter().for_each(|part| digest.update(part));
-    digest.finalize()
+    !parts.iter().fold(!0, |state, part| CRC64_NVME.update(state, part))
 }
 
 #[cfg(test)]

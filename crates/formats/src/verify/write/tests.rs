@@ -141,8 +141,8 @@ proptest! {
             if found.len() >= 52 {
                 prop_assert_eq!(&found[52..], &expected[52..]);
                 prop_assert_eq!(&found[42..44], &expected[42..44]);
-                let crc = !crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &expected[52..]);
-                prop_assert_eq!(&found[48..52], (crc as u32).to_le_bytes());
+                let crc = fiord_simd::crc::CRC32C.update(0xffff_ffff, &expected[52..]) as u32;
+                prop_assert_eq!(&found[48..52], crc.to_le_bytes());
             }
         }
     }
