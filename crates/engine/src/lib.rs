@@ -97,6 +97,7 @@ mod rdma;
 mod sg;
 pub mod sim;
 mod slot;
+mod socket_calls;
 mod sync;
 mod syscall;
 mod targets;

@@ -17,8 +17,8 @@ use rustls::{
 };
 
 use crate::EngineError;
+use crate::socket_calls::{self, Moved};
 use crate::tls_options::{TlsIdentity, TlsNames, TlsTrust};
-use crate::transport::{self, Moved};
 
 /// Files in which distributions keep the certificates of authorities.
 const BUNDLES: &[&str] = &[
@@ -247,13 +247,13 @@ fn result(moved: Moved) -> io::Result<usize> {
 
 impl Read for RawSocket {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        result(transport::receive(self.fd, to, self.wait))
+        result(socket_calls::receive(self.fd, to, self.wait))
     }
 }
 
 impl Write for RawSocket {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        result(transport::send_parts(self.fd, data, &[], self.wait))
+        result(socket_calls::send_parts(self.fd, data, &[], self.wait))
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())

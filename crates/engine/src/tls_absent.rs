@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::os::fd::{OwnedFd, RawFd};
 
 use crate::EngineError;
+use crate::socket_calls::Moved;
 use crate::tls_options::{TlsIdentity, TlsNames, TlsTrust};
-use crate::transport::Moved;
 
 pub(crate) use self::{NoTlsClient as TlsClient, NoTlsStream as TlsStream};
 
