@@ -1,7 +1,7 @@
 //! JSON of types that serde derives.
 //!
 //! serde compiles the code of a type again for each source and each form of JSON: text, bytes, a tree, with and without
-//! indentation. These functions have one reader, of a tree ([`reader`]), and one writer, without indentation, so all
+//! indentation. These functions have one reader, of a tree (`reader.rs`), and one writer, without indentation, so all
 //! code shares it.
 
 mod reader;
