@@ -95,15 +95,8 @@ enum LoopKind {
     Managed,
 }
 
-impl LoopKind {
-    /// Whether the loop is compiled for each source of an engine that runs at the limit of the machine.
-    fn is_common(self) -> bool {
-        matches!(self, LoopKind::Bare | LoopKind::Default)
-    }
-}
-
 /// Runs a job on an engine that runs at the limit of the machine: it has a loop of its own for each source and each
-/// common set of measurements. Jobs with other measurements or with hooks share one loop with [`with_boxed`].
+/// common set of measurements, and one for other measurements. Jobs with hooks share one loop with [`with_boxed`].
 pub(super) fn with_hot<E: Engine + 'static>(
     made: Result<E, EngineError>,
     around: Surroundings,
@@ -113,8 +106,14 @@ pub(super) fn with_hot<E: Engine + 'static>(
         Err(result) => return result,
     };
     let job = start.around.job;
-    if start.replay.is_some() || !start.kind.is_common() {
+    if start.replay.is_some() || start.kind == LoopKind::Managed {
         return start.boxed().run_any();
+    }
+    if start.kind == LoopKind::Dynamic {
+        return match fiord_load::any_source(job) {
+            Ok(source) => start.run_dynamic(source),
+            Err(error) => without_source(error),
+        };
     }
     fiord_load::with_source(job, start).unwrap_or_else(without_source)
 }
@@ -240,15 +239,24 @@ impl<'a, E: Engine> Start<'a, E> {
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
+        if self.kind != LoopKind::Managed {
+            return self.run_dynamic(source);
+        }
         let payload = self.payload.take();
-        self.run(source, payload, |worker, queued, kind| match (queued, kind) {
-            (true, LoopKind::Managed) if const { E::ASYNC } => worker.run_queued::<Managed>(),
-            (true, _) if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
-            (_, LoopKind::Managed) if const { at_once_possible::<E>() } => {
-                worker.run_direct::<Managed>();
-            }
-            (..) if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
-            (..) => {}
+        self.run(source, payload, |worker, queued, _| match queued {
+            true if const { E::ASYNC } => worker.run_queued::<Managed>(),
+            _ if const { at_once_possible::<E>() } => worker.run_direct::<Managed>(),
+            _ => {}
+        })
+    }
+
+    /// Runs the loop without hooks that decides at run time what to measure.
+    fn run_dynamic(mut self, source: AnySource) -> Box<WorkerResult> {
+        let payload = self.payload.take();
+        self.run(source, payload, |worker, queued, _| match queued {
+            true if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
+            _ if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
+            _ => {}
         })
     }
 
