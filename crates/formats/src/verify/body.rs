@@ -1,7 +1,7 @@
 //! The bytes of a write without a pattern, computed from the seed in its headers.
 
 use fiord_simd::crc32c::{self, WordSequence};
-use fiord_simd::vectors::{self, VectorWork};
+use fiord_simd::vectors::fill_products;
 
 use super::method::crc32c_after;
 
@@ -109,7 +109,7 @@ impl Body {
     /// Writes whole turns from the turn of this index on.
     fn fill_turns(&self, index: u64, buffer: &mut [u8]) {
         let first = self.seed.wrapping_mul(factor_power(index));
-        vectors::widest(Turns { first, buffer });
+        Turns { first, buffer }.fill();
     }
 
     fn fill_words(&self, position: u64, buffer: &mut [u8]) {
@@ -185,12 +185,9 @@ const WIDE: usize = 2;
 /// Vectors that are computed at a time. Each multiplication waits for the one before it in its vector.
 const VECTORS: usize = 4;
 
-impl VectorWork for Turns<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let mut vectors: [[u64; 4 * WIDE]; VECTORS] = std::array::from_fn(|v| {
+impl Turns<'_> {
+    fn fill(self) {
+        let vectors: [[u64; 4 * WIDE]; VECTORS] = std::array::from_fn(|v| {
             std::array::from_fn(|i| {
                 let start = self.first.wrapping_mul(POWERS[WIDE * v + i / 4]);
                 start.wrapping_mul(LANES[i % 4])
@@ -198,17 +195,7 @@ impl VectorWork for Turns<'_> {
         });
         let (chunks, rest) = self.buffer.as_chunks_mut::<{ 32 * WIDE * VECTORS }>();
         let count = chunks.len();
-        for chunk in chunks {
-            for (bytes, words) in
-                chunk.as_chunks_mut::<{ 32 * WIDE }>().0.iter_mut().zip(&mut vectors)
-            {
-                for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-                    *bytes = word.to_le_bytes();
-                    *word = word.wrapping_mul(POWERS[WIDE * VECTORS]);
-                }
-            }
-        }
-        // Not from the vectors: if their place in memory mattered, they would not stay in registers.
+        fill_products(vectors, POWERS[WIDE * VECTORS], chunks);
         let turns = count * WIDE * VECTORS;
         let mut word = self.first.wrapping_mul(factor_power(turns as u64));
         for turn in rest.as_chunks_mut::<32>().0 {
