@@ -1,12 +1,13 @@
 //! What the values of two sides say about their ratio.
 
+use fiord_types::sort;
+
 use crate::bootstrap::{ComparedWindow, REPEATS, Resampler, SplitMix};
 use crate::distribution::normal_tail;
 use crate::few::{MeanShift, mean_shift};
 use crate::metric::CompareMetric;
 use crate::rank::{mann_whitney, median, ratio_interval};
 use crate::run_values::DirectionResult;
-use fiord_types::sort;
 
 /// The fewest runs per side for the test of runs.
 pub const ENOUGH_RUNS: usize = 5;

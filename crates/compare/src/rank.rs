@@ -9,8 +9,9 @@
 //! (Hodges and Lehmann 1963; Hollander and Wolfe, "Nonparametric Statistical Methods", section 4.3, applied to logarithms).
 //! If both sides have the same distribution except for a factor, that factor is the ratio of their medians.
 
-use crate::distribution::{normal_tail, normal_upper};
 use fiord_types::sort;
+
+use crate::distribution::{normal_tail, normal_upper};
 
 /// The most values on a side for which the exact distribution is computed.
 pub const MOST_EXACT: usize = 20;

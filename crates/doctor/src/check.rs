@@ -1,6 +1,5 @@
 //! The definition of a check, the data that it examines, and the findings that it reports.
 
-use fiord_types::sort;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use fiord_stat::finding::{Finding, Location, Severity, Unchecked};
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::{JobReport, JobShares, Report};
 use fiord_stat::shares::TimeShares;
+use fiord_types::sort;
 
 use crate::machine::{Machine, Unavailable};
 

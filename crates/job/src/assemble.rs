@@ -1,6 +1,8 @@
 //! Assembles [`JobSpec`]s from sections: looks up options, parses their values, and applies
 //! `[global]` sections.
 
+use fiord_types::sort;
+
 use crate::diagnostic::{Diagnostic, Note};
 use crate::expand::{self, expand};
 use crate::load::Loader;
@@ -14,7 +16,6 @@ use crate::secret;
 use crate::section::RawSection;
 use crate::spec::{JobSpec, Setting, engine_of, engine_of_setting};
 use crate::suggest;
-use fiord_types::sort;
 
 /// Turns sections into jobs. The command line and each job file use an assembler of their own.
 pub struct Assembler<'a> {

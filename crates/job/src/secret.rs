@@ -3,9 +3,10 @@
 //! An option whose value is a secret says so in its declaration. Its value may be a reference, `env:NAME` or `@file:PATH`,
 //! which is no secret itself. Passwords in addresses (`//user:password@host`) are found in the values of all options.
 
-use fiord_types::sort;
 use std::borrow::Cow;
 use std::ops::Range;
+
+use fiord_types::sort;
 
 use crate::command::table::COMMANDS;
 use crate::load::Loader;

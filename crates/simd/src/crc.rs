@@ -5,7 +5,7 @@
 //! modulo the polynomial, or, with AVX-512, 256 bytes and 2048 bits ("Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", Intel, 2009). The
 //! last 16 bytes and the rest go through tables, eight bytes at a time, which are also for CPUs without the instruction.
 //!
-//! A library for this contained tables for 50 polynomials, 0.7 MB. This one makes the tables of a CRC when they are first used.
+//! The tables of a CRC are made when they are first used. A library that has them ready has those of 50 polynomials, 0.7 MB.
 
 use std::sync::OnceLock;
 

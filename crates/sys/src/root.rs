@@ -1,9 +1,10 @@
 //! The directory that contains `/sys`, `/proc`, `/dev` and `/run`: `/` on this machine, or a directory
 //! tree that stands for a machine in a test.
 
-use fiord_types::sort;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use fiord_types::sort;
 
 /// The directory that contains `sys`, `proc`, `dev` and `run`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The disks under the targets.
 
-use fiord_types::sort;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use fiord_sys::diskstats::{self, CountedDisk as Stack};
 use fiord_sys::in_use::{self, Storage, Users};
 use fiord_sys::root::Root;
 use fiord_sys::survey::{Disk, DiskSurvey, SurveyDepth, signature};
+use fiord_types::sort;
 
 use super::{Evidence, Unavailable};
 

@@ -16,7 +16,8 @@
 //! Connections are made before the run, and stay. If a server closes a connection instead of answering the second or a
 //! later request on it, the engine sends that request once more on a new connection, as RFC 9112 (section 9.3.1) expects
 //! of clients. With `http_retries`, requests whose connection failed or whose answer is 429 or 503 are sent again after a
-//! pause; all of them are idempotent. Otherwise nothing is sent twice.
+//! pause. Reads, writes and trims are idempotent; of an upload in parts, each request is sent again by itself. Otherwise,
+//! only requests to remove an upload are.
 
 mod connect;
 mod failure;

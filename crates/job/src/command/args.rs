@@ -2,9 +2,10 @@
 //! one dash or two, `--opt=value` or `--opt value`, and names shortened as long as they are
 //! unambiguous.
 
-use fiord_types::sort;
 use std::ops::Range;
 use std::sync::Arc;
+
+use fiord_types::sort;
 
 use super::table::{Argument, COMMANDS, CommandDef};
 use crate::assemble;

@@ -1,10 +1,10 @@
 //! Closed forms of the skewed distributions, as cumulative shares of the first ranks. Used to build
 //! a table, never on the path of an I/O.
 
-use fiord_types::sort;
 use std::f64::consts::{PI, SQRT_2};
 
 use fiord_plan::Law;
+use fiord_types::sort;
 
 /// Number of ranks whose weights are added one by one. Beyond them a formula is exact to 1e-15.
 const HEAD: usize = 1024;

@@ -81,7 +81,7 @@ pub trait SourceVisitor {
 /// `time_based` and a `runtime` a source never ends, and the caller stops. Runtime and ramp time
 /// are the caller's business.
 ///
-/// The visitor is compiled for each of the five other sources.
+/// [`SourceVisitor::visit`] is compiled for five sources. The general source goes to [`SourceVisitor::visit_general`].
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 //! The findings of all hosts as one list: a finding that several hosts have is written once.
 
-use fiord_types::sort;
 use std::collections::HashMap;
 
 use fiord_stat::finding::{Finding, Unchecked};
 use fiord_stat::hosts::HostsReport;
+use fiord_types::sort;
 
 /// At most this many hosts are named.
 const MOST_NAMES: usize = 4;

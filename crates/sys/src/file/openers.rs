@@ -1,9 +1,10 @@
 //! The processes that have a file open, from `/proc`.
 
-use fiord_types::sort;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use fiord_types::sort;
 
 use super::{Device, FileFacts, InodeType};
 

@@ -1,7 +1,8 @@
 //! Sets of CPUs and NUMA nodes: `0,5,8-15`, `all`, `bind:0-1`.
 
-use crate::option::value::{Bases, NumaPolicy, ValueError};
 use fiord_types::sort;
+
+use crate::option::value::{Bases, NumaPolicy, ValueError};
 
 /// The limit on CPU and node numbers. Linux kernels have fewer (`CONFIG_NR_CPUS` goes up to 8192).
 const MAX_NUMBER: u32 = 65_536;
