@@ -3,6 +3,7 @@
 //! in `/etc`.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use fiord_types::Errno;
 
@@ -12,8 +13,11 @@ use super::*;
 struct Scratch(PathBuf);
 
 impl Scratch {
+    /// The number keeps tests apart that run at the same time, even if they use one name.
     fn new(name: &str) -> Scratch {
-        let name = format!("fiord-guard-{}-{name}", std::process::id());
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("fiord-guard-{}-{number}-{name}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Scratch(path)
@@ -215,7 +219,7 @@ fn a_creator_follows_the_rules_of_its_guard() {
 
 #[test]
 fn a_creator_makes_directories_by_the_rules_of_its_guard() {
-    let scratch = Scratch::new("directories");
+    let scratch = Scratch::new("many-directories");
     let mut creator = Creator::new(FileGuard::typed());
     let mut make = |name: &str| creator.make_directories(&scratch.path(name));
     for name in ["a/b/1", "a/b/2", "a/b/2", "a/c", "a/c/1"] {
