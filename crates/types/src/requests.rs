@@ -61,6 +61,7 @@ const BUCKETS: usize = 61 * PARTS;
 /// Times in buckets, with their sum and extremes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 struct TimeBuckets {
     /// How many times are in each bucket. Shorter if the last buckets are empty.
     counts: Vec<u64>,
@@ -133,7 +134,9 @@ impl TimeBuckets {
 /// What an engine counted about its requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct RequestCounts {
+    #[cfg_attr(feature = "serde", serde(with = "by_name"))]
     counts: [u64; RequestCount::ALL.len()],
     /// How long answers took to begin.
     first_byte: TimeBuckets,
@@ -229,7 +232,9 @@ pub struct AnswerTimes {
 /// The requests of a job, as reports show them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct RequestSummary {
+    #[cfg_attr(feature = "serde", serde(with = "by_name"))]
     counts: [u64; RequestCount::ALL.len()],
     /// The times until the first byte of the answers. `None` if there were no answers.
     pub first_byte: Option<AnswerTimes>,
@@ -260,6 +265,29 @@ impl RequestSummary {
     /// Sets a count.
     pub const fn set(&mut self, what: RequestCount, count: u64) {
         self.counts[what as usize] = count;
+    }
+}
+
+/// Counts as an object with their names. A later version may add a count: a name that is missing is zero, and one that
+/// this version does not know is ignored.
+#[cfg(feature = "serde")]
+mod by_name {
+    use std::borrow::Cow;
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::RequestCount;
+
+    type Counts = [u64; RequestCount::ALL.len()];
+
+    pub(super) fn serialize<S: Serializer>(counts: &Counts, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(RequestCount::ALL.map(|what| (what.name(), counts[what as usize])))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Counts, D::Error> {
+        let named = BTreeMap::<Cow<'de, str>, u64>::deserialize(from)?;
+        Ok(RequestCount::ALL.map(|what| named.get(what.name()).copied().unwrap_or(0)))
     }
 }
 
@@ -298,6 +326,24 @@ mod tests {
             }
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    #[cfg(feature = "serde")]
+    fn counts_are_read_by_name_whatever_else_the_writer_counted() {
+        let mut all = RequestCounts::default();
+        all.add(RequestCount::Sent, 7);
+        all.add(RequestCount::AbortedUploads, 2);
+        all.began_after(Nanos(40));
+        let text = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<RequestCounts>(&text).unwrap(), all);
+        let other = r#"{"counts":{"sent":7,"redirected":1,"listed":3},"redirects":9}"#;
+        let read: RequestCounts = serde_json::from_str(other).unwrap();
+        let counts = RequestCount::ALL.map(|what| read.get(what));
+        assert_eq!((counts.iter().sum::<u64>(), read.get(RequestCount::Listed)), (10, 3));
+        assert_eq!(read.first_byte(), None);
+        let summary: RequestSummary = serde_json::from_str(other).unwrap();
+        assert_eq!(summary.get(RequestCount::Sent), 7);
     }
 
     #[test]
