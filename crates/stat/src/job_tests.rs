@@ -155,6 +155,18 @@ fn latencies_that_were_not_requested_are_cleared() {
 }
 
 #[test]
+fn a_total_latency_alone_is_kept_when_the_completion_latency_that_equals_it_is_cleared() {
+    let mut recorder = Recorder::new(axes::ASYNC, &[Dir::Read]);
+    (recorder.axes, recorder.lat_is_clat) = (axes::LAT, true);
+    recorder.complete::<{ axes::SYNC }>(Dir::Read, Bytes(1), times(0, 900, 0));
+    recorder.keep_asked();
+    recorder.finish();
+    let read = &recorder.dirs[Dir::Read];
+    assert_eq!((read.lat.n(), read.lat.max(), read.clat.n()), (1, 900, 0));
+    assert_eq!((read.clat_hist.count(), recorder.latency_buckets().0), (0, [0; 32]));
+}
+
+#[test]
 fn a_job_that_still_runs_has_total_latencies() {
     let mut recorder = Recorder::new(axes::SYNC, &[Dir::Read]);
     recorder.lat_is_clat = true;

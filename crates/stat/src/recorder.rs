@@ -355,10 +355,13 @@ impl Recorder {
             Recorder { axes, lat_is_clat, dirs, sync_hist, slices, ramp, ..Recorder::default() };
     }
     /// Clears the latencies that [`Recorder::axes`] does not name. A loop that records all of them is faster than
-    /// one that decides at each I/O.
+    /// one that decides at each I/O. Fills in total latencies that equal the completion latencies before it clears these.
     pub fn keep_asked(&mut self) {
+        self.fill_in_total_latencies();
+        let lat_is_clat = std::mem::take(&mut self.lat_is_clat);
         let without = |axis: u32| self.axes & axis == 0;
-        let summaries = [without(axes::SLAT), without(axes::CLAT), without(axes::LAT)];
+        let no_lat = without(axes::LAT) && !lat_is_clat;
+        let summaries = [without(axes::SLAT), without(axes::CLAT), no_lat];
         let histogram = without(axes::CLAT_HIST);
         for d in self.dirs.values_mut() {
             for (summary, forget) in
@@ -381,6 +384,9 @@ impl Recorder {
             let listed = std::mem::take(&mut d.priorities);
             priority::merge(&mut d.priorities, &listed);
         }
+        self.fill_in_total_latencies();
+    }
+    fn fill_in_total_latencies(&mut self) {
         if self.lat_is_clat {
             self.dirs.values_mut().for_each(|d| d.lat = d.clat);
         }

@@ -423,6 +423,9 @@ impl Payload for Option<AnyContent> {
     }
 }
 
+/// The default measurements of an engine that completes each I/O at once.
+const SYNC_AND_LAT: u32 = axes::SYNC | axes::LAT;
+
 /// The recorder for what a job measures. `managed`: its loop has hooks.
 fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
@@ -447,8 +450,12 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
     }
     recorder.slices = slices(job);
     // Total and completion latency are equal if nothing happens between the start of an I/O and its issue.
-    recorder.lat_is_clat =
-        at_once && recorder.axes == axes::SYNC | axes::LAT && !(managed && job.log.is_some());
+    recorder.lat_is_clat = at_once
+        && match recorder.axes {
+            SYNC_AND_LAT => !managed || job.log.is_none(),
+            axes::LAT => job.log.is_none(),
+            _ => false,
+        };
     if recorder.lat_is_clat && job.log.is_some() {
         // The loop decides at run time what to record.
         recorder.axes = axes::SYNC;
