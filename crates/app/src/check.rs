@@ -10,7 +10,7 @@ use fiord_plan::{Resolved, resolve_connected};
 /// Results of a check.
 #[derive(Debug, Default)]
 pub struct CheckedJobs {
-    /// Why the jobs would not run; empty if they would.
+    /// Why jobs would not run; empty if they would.
     pub errors: Vec<Diagnostic>,
     /// What would make the results doubtful.
     pub findings: CollectedFindings,
@@ -32,7 +32,8 @@ pub fn check(args: &[String]) -> CheckedJobs {
         return wrong(vec![error.help(help)]);
     }
     match resolve_connected(&invocation, Some(&fiord_run::Targets), &SystemFacts) {
-        Ok(Resolved { plan, warnings }) => {
+        Ok(Resolved { unavailable, .. }) if !unavailable.is_empty() => wrong(unavailable),
+        Ok(Resolved { plan, warnings, .. }) => {
             let machine = Machine::survey(&plan);
             let typed = Typed { specs: &invocation.jobs, notes: &warnings };
             let findings = fiord_doctor::ahead(&plan, typed, &machine);

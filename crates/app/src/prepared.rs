@@ -30,6 +30,7 @@ pub struct Prepared<'a> {
     invocation: &'a Invocation,
     plan: Arc<Plan>,
     warnings: Vec<Diagnostic>,
+    unavailable: Vec<Diagnostic>,
 }
 
 /// What a caller wants of a run, in addition to the options of the invocation.
@@ -105,14 +106,20 @@ impl<'a> Prepared<'a> {
         options: PlanOptions,
         facts: &dyn Facts,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let Resolved { plan, warnings } = resolve_with(invocation, options, facts)?;
-        Ok(Prepared { invocation, plan: Arc::new(plan), warnings })
+        let Resolved { plan, warnings, unavailable } = resolve_with(invocation, options, facts)?;
+        Ok(Prepared { invocation, plan: Arc::new(plan), warnings, unavailable })
     }
 
     /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Errors that end their job when it starts, while the others run: a server that does not answer, a missing library.
+    #[must_use]
+    pub fn unavailable(&self) -> &[Diagnostic] {
+        &self.unavailable
     }
 
     /// Gives the logs that the jobs write other paths.

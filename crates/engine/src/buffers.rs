@@ -7,7 +7,7 @@ use fiord_sys::host;
 use fiord_sys::memory::MemoryRegion;
 
 use crate::slot::SlotPool;
-use crate::{EngineConfig, EngineError, FreeSlot, HeldSlot, Slot};
+use crate::{EngineConfig, EngineError, FreeSlot, HeldSlot, Op, Slot};
 
 /// Implements the methods of [`Engine`](crate::Engine) about slots, for an engine with a field `buffers`.
 macro_rules! slots_of_buffers {
@@ -125,6 +125,12 @@ impl Buffers {
     pub(crate) fn span(&self, slot: &FreeSlot, at: u32, len: u32) -> Option<*mut u8> {
         let inside = u64::from(at) + u64::from(len) <= self.bytes as u64;
         (self.slots.owns(slot) && inside).then(|| self.address(slot).wrapping_add(at as usize))
+    }
+
+    /// Address of the data of an op in a slot's buffer. `None` as for [`Buffers::span`].
+    #[inline(always)]
+    pub(crate) fn data_of(&self, slot: &FreeSlot, op: &Op) -> Option<*mut u8> {
+        self.span(slot, op.at, if op.kind.moves_data() { op.len } else { 0 })
     }
 
     /// Address of the region and distance between two buffers in bytes, for registration with the

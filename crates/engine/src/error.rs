@@ -47,6 +47,35 @@ impl EngineError {
     }
 }
 
+/// Why something failed, and what the user can do about it. Its text has both.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}{}", after(.help.as_deref()))]
+pub(crate) struct FailureCause {
+    /// What failed: a sentence, or the end of one.
+    pub(crate) what: String,
+    /// What the user can do. A remedy starts with "To fix:".
+    pub(crate) help: Option<String>,
+}
+
+impl FailureCause {
+    /// Sets the text that says what the user can do.
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        FailureCause { help: Some(help.into()), ..self }
+    }
+}
+
+impl From<String> for FailureCause {
+    fn from(what: String) -> Self {
+        FailureCause { what, help: None }
+    }
+}
+
+impl From<&str> for FailureCause {
+    fn from(what: &str) -> Self {
+        what.to_owned().into()
+    }
+}
+
 /// The help as it follows the sentence that says what failed: a remedy is a sentence of its own.
 pub(crate) fn after(help: Option<&str>) -> String {
     match help {

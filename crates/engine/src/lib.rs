@@ -50,7 +50,7 @@
 //! | how an engine learns that its job ends | `end` |
 //! | which requests to a server get no answer | `endpoint` |
 //! | how synchronous calls run on threads of their own | `offload` |
-//! | how a library reports answers by calls | `inbox` |
+//! | how engines use libraries that work only within calls of the engine | `polled` |
 //! | where the data buffers are | `buffers` |
 //! | who may use a slot and its buffer | `slot` |
 //! | how trims and syncs are issued | `dataless` |
@@ -74,7 +74,6 @@ mod flags;
 mod flash;
 mod gluster;
 mod http;
-mod inbox;
 mod io_uring;
 mod io_uring_cmd;
 mod iscsi;
@@ -92,6 +91,7 @@ mod net;
 mod nfs;
 mod null;
 mod offload;
+mod polled;
 mod posixaio;
 mod rdma;
 mod sg;
@@ -129,7 +129,6 @@ pub use gluster::Gfapi;
 pub use http::Http;
 pub use io_uring::IoUring;
 pub use io_uring_cmd::IoUringCmd;
-pub use iscsi::Libiscsi;
 pub use libaio::Libaio;
 #[cfg(feature = "libblkio")]
 pub use libblkio::Libblkio;
@@ -138,7 +137,6 @@ pub use libblkio::NoLibblkio as Libblkio;
 pub use names::{Names, NamesRing};
 pub use nbd::Nbd;
 pub use net::{Net, Netsplice};
-pub use nfs::Nfs;
 pub use null::Null;
 pub use offload::Offload;
 pub use posixaio::PosixAio;
@@ -156,6 +154,10 @@ pub use targets::Targets;
 pub type Rados = callback::Callbacks<ceph::RadosClient>;
 /// The `rbd` engine.
 pub type Rbd = callback::Callbacks<ceph::RbdClient>;
+/// The `nfs` engine.
+pub type Nfs = polled::Polled<nfs::NfsClient>;
+/// The `libiscsi` engine.
+pub type Libiscsi = polled::Polled<iscsi::IscsiClient>;
 /// The `gfapi_async` engine.
 pub type GfapiAsync = callback::Callbacks<gluster::GfapiClient>;
 
@@ -180,6 +182,15 @@ pub enum OpKind {
     Fdatasync,
     /// `sync_file_range(2)` over `offset .. offset + len` with these flags. Transfers no data.
     SyncFileRange(u32),
+}
+
+impl OpKind {
+    /// Whether the operation transfers the data of the slot's buffer.
+    #[inline(always)]
+    #[must_use]
+    pub const fn moves_data(self) -> bool {
+        matches!(self, OpKind::Read | OpKind::Write)
+    }
 }
 
 /// One I/O, as the worker hands it to an engine.

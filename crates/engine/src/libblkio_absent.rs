@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use fiord_plan::{EndpointError, EndpointFacts, LibblkioPlan};
 use fiord_types::FileIndex;
 
+use crate::targets::about_the_library;
 use crate::{
     Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
     Op, Queued, Want,
@@ -23,9 +24,14 @@ impl NoLibblkio {
     ///
     /// Always.
     pub fn new(_config: &EngineConfig) -> Result<Self, EngineError> {
-        let what = "this build has no engine libblkio";
-        Err(EngineError::plain(what).help("To fix: rebuild with `--features libblkio`"))
+        Err(absent())
     }
+}
+
+/// The error of a build without the engine.
+fn absent() -> EngineError {
+    let what = "this build has no engine libblkio";
+    EngineError::plain(what).help("To fix: rebuild with `--features libblkio`")
 }
 
 impl Engine for NoLibblkio {
@@ -71,6 +77,5 @@ impl Engine for NoLibblkio {
 
 /// Asks no target.
 pub(crate) fn ask(_plan: &LibblkioPlan) -> Result<EndpointFacts, EndpointError> {
-    let what = "this build has no engine libblkio".to_owned();
-    Err(EndpointError { what, help: None, property: false })
+    Err(about_the_library(absent()))
 }

@@ -75,6 +75,40 @@ impl SystemLibrary {
     }
 }
 
+/// Declares a structure of the functions of a library that the engine calls, and how it is made.
+macro_rules! library_functions {
+    ($(#[$doc:meta])* $type:ident {
+        $($name:ident($($argument:ty),*) -> $result:ty;)*
+    }) => {
+        $(#[$doc])*
+        ///
+        /// The functions are valid as long as this value exists, because it keeps the library loaded.
+        pub(super) struct $type {
+            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
+            _library: $crate::library::SystemLibrary,
+        }
+
+        impl $type {
+            /// Looks the functions up in the library.
+            fn of(library: $crate::library::SystemLibrary) -> Result<Self, $crate::EngineError> {
+                Ok(Self {
+                    // SAFETY: the headers of the library declare the functions with these types, and the value keeps the
+                    // library.
+                    $($name: unsafe { library.function(stringify!($name)) }?,)*
+                    _library: library,
+                })
+            }
+        }
+
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($type)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use library_functions;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,8 @@ use std::os::fd::RawFd;
 
 use fiord_types::Errno;
 
+use crate::error::FailureCause;
+
 /// How a send or a receive ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Moved {
@@ -19,7 +21,7 @@ pub(crate) enum Moved {
     Failed(Errno),
     /// TLS failed, for this reason.
     #[cfg_attr(not(feature = "tls"), allow(dead_code, reason = "nothing else fails in this way"))]
-    Tls(String),
+    Tls(FailureCause),
 }
 
 const fn flags(wait: bool) -> i32 {

@@ -17,6 +17,7 @@ use rustls::{
 };
 
 use crate::EngineError;
+use crate::error::FailureCause;
 use crate::socket_calls::{self, Moved};
 use crate::tls_options::{TlsIdentity, TlsNames, TlsTrust};
 
@@ -265,7 +266,7 @@ fn failed(error: &io::Error) -> Moved {
     match (error.kind(), error.raw_os_error()) {
         (ErrorKind::WouldBlock, _) => Moved::Wait,
         (_, Some(errno)) => Moved::Failed(Errno::from_raw(errno)),
-        _ => Moved::Tls(error.to_string()),
+        _ => Moved::Tls(error.to_string().into()),
     }
 }
 
@@ -331,7 +332,11 @@ impl TlsStream {
             }
             match self.fill(wait) {
                 Moved::Bytes(_) => {}
-                Moved::End => return Moved::Tls("the server closed the connection in the TLS handshake. To fix: check that the server speaks TLS at this port".to_owned()),
+                Moved::End => {
+                    let what = "the server closed the connection in the TLS handshake";
+                    let help = "To fix: check that the server speaks TLS at this port";
+                    return Moved::Tls(FailureCause::from(what).help(help));
+                }
                 other => return other,
             }
         }
@@ -349,7 +354,7 @@ impl TlsStream {
                 Ok(()) => Moved::Wait,
                 Err(moved) => moved,
             },
-            Err(error) => Moved::Tls(error.to_string()),
+            Err(error) => Moved::Tls(error.to_string().into()),
         }
     }
 
@@ -378,43 +383,51 @@ impl TlsStream {
 }
 
 /// Why TLS failed, with a remedy where one is known.
-fn reason(error: &Error, names: &TlsNames) -> String {
+fn reason(error: &Error, names: &TlsNames) -> FailureCause {
+    let what = match error {
+        Error::InvalidCertificate(_) => {
+            format!("the certificate of the server is not trusted ({error})")
+        }
+        Error::AlertReceived(alert) => {
+            format!("TLS failed: {error}. The server ended the connection with the alert {alert:?}")
+        }
+        _ => format!("TLS failed: {error}"),
+    };
+    FailureCause { what, help: remedy(error, names) }
+}
+
+/// What the user can do about a failure of TLS.
+fn remedy(error: &Error, names: &TlsNames) -> Option<String> {
     let TlsNames { authorities, unchecked, host, off, .. } = names;
-    let remedy = match error {
+    Some(match error {
         Error::InvalidCertificate(why) => match why {
             CertificateError::UnknownIssuer
             | CertificateError::BadSignature
             | CertificateError::Other(_) => format!(
-                ". To fix: name the certificate of the server's authority ({authorities}), or do not check the server \
+                "To fix: name the certificate of the server's authority ({authorities}), or do not check the server \
                  ({unchecked})"
             ),
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 format!(
-                    ". To fix: write the name in the certificate as {host}, or do not check the server ({unchecked})"
+                    "To fix: write the name in the certificate as {host}, or do not check the server ({unchecked})"
                 )
             }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => format!(
-                ". To fix: renew the certificate of the server, or do not check it ({unchecked})"
-            ),
-            _ => {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 format!(
-                    ". To fix: repair the certificate, or do not check the server ({unchecked})"
+                    "To fix: renew the certificate of the server, or do not check it ({unchecked})"
                 )
+            }
+            _ => {
+                format!("To fix: repair the certificate, or do not check the server ({unchecked})")
             }
         },
         Error::InvalidMessage(_) => {
-            format!(". To fix: check that the server speaks TLS at this port, or use {off}")
+            format!("To fix: check that the server speaks TLS at this port, or use {off}")
         }
-        Error::AlertReceived(alert) => format!(
-            ". The server ended the connection with the alert {alert:?}. To fix: check the log of the server, and whether it \
-             wants a certificate of the client"
-        ),
-        _ => String::new(),
-    };
-    match error {
-        Error::InvalidCertificate(_) => {
-            format!("the certificate of the server is not trusted ({error}){remedy}")
+        Error::AlertReceived(_) => {
+            "To fix: check the log of the server, and whether it wants a certificate of the client"
+                .to_owned()
         }
-        _ => format!("TLS failed: {error}{remedy}"),
-    }
+        _ => return None,
+    })
 }

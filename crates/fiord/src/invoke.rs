@@ -128,6 +128,9 @@ fn prepared(invocation: &Invocation, jobs: &Prepared<'_>) -> Exit {
     let color = terminal::is_terminal(io::stderr()) && std::env::var_os("NO_COLOR").is_none();
     let notes = findings::rendered(&jobs.notes(), color);
     if invocation.action == Action::ParseOnly {
+        if !jobs.unavailable().is_empty() {
+            return refuse(jobs.unavailable());
+        }
         sink::notice(&notes, true);
         return parsed(invocation, jobs.plan());
     }

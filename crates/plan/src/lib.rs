@@ -51,7 +51,7 @@ mod target;
 mod verify;
 
 pub use load::distribution::skew_of;
-pub use machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
+pub use machine::endpoints::{EndpointError, EndpointFacts, EndpointSubject, Endpoints};
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
 pub use model::*;
 pub use replay::merges;

@@ -90,6 +90,8 @@ pub struct Resolved {
     pub plan: Plan,
     /// Warnings: doubtful settings that are not errors.
     pub warnings: Vec<Diagnostic>,
+    /// Errors that end their job when it starts, while the others run ([`JobPlan::unavailable`]).
+    pub unavailable: Vec<Diagnostic>,
 }
 
 /// Resolves every size, file, group, unit and default of the jobs.
@@ -155,7 +157,7 @@ pub fn resolve(
     verify::refuse_shared(&jobs, &plans, &mut run.messages);
     verify::refuse_changed(&jobs, &plans, &mut run.messages);
     verify::share_journals(&jobs, &mut plans, &mut run.messages);
-    let Messages { errors, mut warnings } = run.messages;
+    let Messages { errors, mut warnings, unavailable, .. } = run.messages;
     if !errors.is_empty() {
         return Err(errors);
     }
@@ -165,7 +167,7 @@ pub fn resolve(
     verify::share_targets(&mut plans);
     verify::store_checked_files(&mut plans);
     let global_options = reporting::listed(options.globals.iter());
-    Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings })
+    Ok(Resolved { plan: Plan { jobs: plans, global_options }, warnings, unavailable })
 }
 
 /// Resolves the jobs of an invocation. The warnings of the job-file reader come before those of
@@ -284,7 +286,8 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// The files of an instance that follows no trace. Completes the tree of `engine`, if it works on one.
+    /// The files of an instance that follows no trace; none if the instance cannot run. Completes the tree of `engine`, if
+    /// it works on one.
     fn files(
         &self,
         instance: u32,
@@ -294,6 +297,9 @@ impl Common<'_> {
     ) -> Vec<FilePlan> {
         let (job, usage, load) = (self.job, self.usage, &self.template.load);
         let paths = engine::addresses(job, engine, (&self.naming, instance), survey, messages);
+        if messages.obstacle.is_some() {
+            return Vec::new();
+        }
         let Some(tree) = engine.tree_mut() else {
             return files::plan(
                 job,
@@ -391,6 +397,7 @@ impl Resolver<'_> {
                 record: record::record(job, messages),
                 log: None,
                 reporting: reporting::reporting(job, messages),
+                unavailable: None,
             },
         }
     }
@@ -411,18 +418,23 @@ impl Resolver<'_> {
             None if !usage.engine.does_io => (Vec::new(), None),
             None => (common.files(instance, &mut engine, survey, messages), None),
         };
-        if trace.is_none() {
-            checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
-        }
-        distribution::fits(*job, &common.template.load, &planned, messages);
         let mut plan = JobPlan { engine, ..common.template.clone() };
-        let uses = (&plan.load, &plan.process.memory);
-        flash::check(*job, &plan.load, &planned, survey, messages);
-        nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.identity.instance = instance;
         plan.identity.index = JobIndex(index);
         // Only the first clone waits. The others come after it and so wait too.
         plan.start.stonewall &= instance == 0;
+        if let Some(why) = messages.obstacle.take() {
+            // Nothing is known about its targets, so that nothing else of it can be planned or checked.
+            plan.unavailable = Some(Box::new(why));
+            return plan;
+        }
+        if trace.is_none() {
+            checks::room(*job, planned.iter().map(|f| f.len), *block, messages);
+        }
+        distribution::fits(*job, &common.template.load, &planned, messages);
+        let uses = (&plan.load, &plan.process.memory);
+        flash::check(*job, &plan.load, &planned, survey, messages);
+        nvme::targets(*job, &mut plan.engine, uses, &planned, survey, messages);
         plan.load.seed = seeds::mix(common.base, index as u64);
         plan.process.cpus = common.cpus.as_ref().map(|c| c.of(index));
         plan.end.bytes = Bytes(

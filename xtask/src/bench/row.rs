@@ -23,6 +23,7 @@ pub(super) struct Row {
 /// | `TARGET` | that file as the target of an engine with an option of its own for it |
 /// | `SEALED` | such a file that the program itself writes before with the job's `verify` |
 /// | `NFS`, `ISCSI` | engine and target on a server that the benchmark starts (needs root) |
+/// | `RADOS`, `RBD`, `GFAPI` | target on a cluster that `cargo xtask servers` has started |
 /// | `LOOP` | a loop device over such a file (needs root) |
 /// | `HTTP` | objects on a WebDAV server that the benchmark starts |
 /// | `NBD` | an NBD export of 256 MiB in the memory of nbdkit |

@@ -1,4 +1,5 @@
-//! The servers of rows whose engines connect to one. Each starts with its first row and ends with the benchmark.
+//! The servers of rows whose engines connect to one. Each starts with its first row and ends with the benchmark. Clusters
+//! start too slowly for that: `cargo xtask servers` starts them, and variables of the environment say where they are.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -16,6 +17,9 @@ pub(super) struct Servers {
     iscsi: Option<Server>,
     nbd: Option<Server>,
     http: Option<Server>,
+    rados: Option<Vec<String>>,
+    rbd: Option<Vec<String>>,
+    gfapi: Option<Vec<String>>,
 }
 
 /// A server and the options of a job on it.
@@ -70,6 +74,83 @@ impl Servers {
         }
         Ok(self.nbd.as_ref().map_or(&[], |server| &server.options))
     }
+}
+
+/// How many objects hold the data of a row. An object has at most 128 MiB unless the cluster says otherwise.
+const OBJECTS: u64 = 8;
+
+impl Servers {
+    /// The options of a job on objects of a Ceph pool, which contain the bytes of a file.
+    pub(super) fn rados(&mut self, file: &Path) -> Result<&[String]> {
+        if self.rados.is_none() {
+            let [conf, pool] = started(["CEPH_CONF", "FIORD_TEST_CEPH_POOL"], "ceph")?;
+            let part = FILE_BYTES / OBJECTS;
+            let names: Vec<String> = (0..OBJECTS).map(|at| format!("fiord-bench-{at}")).collect();
+            for (at, name) in (0..).zip(&names) {
+                let skip = at * part;
+                run_shell(&format!(
+                    "tail -c +{} '{}' | head -c {part} | rados -p '{pool}' put {name} -",
+                    skip + 1,
+                    file.display()
+                ))?;
+            }
+            self.rados = Some(vec![
+                "--ioengine=rados".to_owned(),
+                format!("--conf={conf}"),
+                format!("--pool={pool}"),
+                "--clientname=admin".to_owned(),
+                format!("--filename={}", names.join(":")),
+            ]);
+        }
+        Ok(self.rados.as_deref().unwrap_or_default())
+    }
+
+    /// The options of a job on an image in a Ceph pool, which contains the bytes of a file.
+    pub(super) fn rbd(&mut self, file: &Path) -> Result<&[String]> {
+        if self.rbd.is_none() {
+            let [_, pool] = started(["CEPH_CONF", "FIORD_TEST_CEPH_POOL"], "ceph")?;
+            let image = format!("'{pool}'/fiord-bench");
+            run_shell(&format!("rbd --no-progress import '{}' {image}", file.display()))?;
+            self.rbd = Some(vec![
+                "--ioengine=rbd".to_owned(),
+                format!("--pool={pool}"),
+                "--clientname=admin".to_owned(),
+                "--rbdname=fiord-bench".to_owned(),
+            ]);
+        }
+        Ok(self.rbd.as_deref().unwrap_or_default())
+    }
+
+    /// The options of a job on a file of a GlusterFS volume, except for the engine. The first job lays it out.
+    pub(super) fn gfapi(&mut self) -> Result<&[String]> {
+        if self.gfapi.is_none() {
+            let names = ["FIORD_TEST_GLUSTER_SERVER", "FIORD_TEST_GLUSTER_VOLUME"];
+            let [brick, volume] = started(names, "gluster")?;
+            self.gfapi = Some(vec![
+                format!("--volume={volume}"),
+                format!("--brick={brick}"),
+                "--filename=fiord-bench".to_owned(),
+            ]);
+        }
+        Ok(self.gfapi.as_deref().unwrap_or_default())
+    }
+}
+
+/// The values of variables that `cargo xtask servers` sets for a cluster.
+fn started<const N: usize>(names: [&str; N], cluster: &str) -> Result<[String; N]> {
+    let values = names.map(|name| std::env::var(name).ok());
+    ensure!(
+        values.iter().all(Option::is_some),
+        "skipped: no cluster runs. To measure: cargo xtask servers --only {cluster} -- cargo xtask bench --row {cluster}"
+    );
+    Ok(values.map(Option::unwrap_or_default))
+}
+
+/// Runs a line of a shell.
+fn run_shell(line: &str) -> Result<()> {
+    let output = Command::new("sh").args(["-c", line]).output().context("sh cannot be run")?;
+    ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
 }
 
 /// Removes the files of the servers.

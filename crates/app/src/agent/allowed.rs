@@ -14,15 +14,15 @@ use fiord_fabric::policy::{Forbidden, HostPolicy, Wish, WishKind};
 use fiord_job::spec::JobSpec;
 use fiord_plan::machine::system::SystemFacts;
 use fiord_plan::{
-    EndpointError, EndpointFacts, Endpoints, EnginePlan, Facts, Found, NotScsi, Passthrough,
-    ScsiDisk, ZoneFacts,
+    EndpointError, EndpointFacts, EndpointSubject, Endpoints, EnginePlan, Facts, Found, NotScsi,
+    Passthrough, ScsiDisk, ZoneFacts,
 };
 use fiord_run::Targets;
 use fiord_sys::flash::Flash;
 use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Errno};
 
 /// The facts that the policy allows, and what it did not allow so far.
 pub(super) struct AllowedFacts<'a> {
@@ -121,7 +121,8 @@ impl Endpoints for AllowedFacts<'_> {
         let refused = |error: io::Error| EndpointError {
             what: error.to_string(),
             help: None,
-            property: false,
+            errno: Some(Errno::EACCES),
+            about: EndpointSubject::Policy,
         };
         self.allow(address, kind).map_err(refused)?;
         Targets.ask(engine, address)

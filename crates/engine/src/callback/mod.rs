@@ -246,8 +246,7 @@ impl<C: Client> Engine for Callbacks<C> {
     }
 
     fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
-        let len = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.len } else { 0 };
-        let Some(data) = self.buffers.span(&slot, op.at, len) else {
+        let Some(data) = self.buffers.data_of(&slot, op) else {
             return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         let index = self.buffers.begin(slot);

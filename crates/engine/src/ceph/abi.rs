@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::EngineError;
-use crate::library::SystemLibrary;
+use crate::library::{SystemLibrary, library_functions};
 
 /// A handle of a library: a cluster, a pool, an image, a completion or a list of operations.
 pub(super) type CephHandle = *mut c_void;
@@ -58,31 +58,7 @@ impl ImageInfo {
     }
 }
 
-/// Declares a structure of functions and how it is loaded.
-macro_rules! functions {
-    ($(#[$doc:meta])* $type:ident {
-        $($name:ident($($argument:ty),*) -> $result:ty;)*
-    }) => {
-        $(#[$doc])*
-        pub(super) struct $type {
-            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
-            _library: SystemLibrary,
-        }
-
-        impl $type {
-            fn of(library: SystemLibrary) -> Result<Self, EngineError> {
-                Ok(Self {
-                    // SAFETY: the headers of Ceph declare the functions with these types, and the value stays in a
-                    // static variable together with the library.
-                    $($name: unsafe { library.function(stringify!($name)) }?,)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
-functions! {
+library_functions! {
     /// The functions of librados.
     RadosFunctions {
         rados_create(*mut CephHandle, Text) -> c_int;
@@ -109,7 +85,7 @@ functions! {
     }
 }
 
-functions! {
+library_functions! {
     /// The functions of librbd.
     RbdFunctions {
         rbd_open(CephHandle, Text, *mut CephHandle, Text) -> c_int;

@@ -14,18 +14,3 @@ mod rbd;
 
 pub(crate) use self::rados::{RadosClient, ask as ask_rados};
 pub(crate) use self::rbd::{RbdClient, ask as ask_rbd};
-
-use fiord_plan::EndpointError;
-
-use crate::EngineError;
-
-impl From<EngineError> for EndpointError {
-    fn from(error: EngineError) -> Self {
-        EndpointError { what: error.what, help: error.help, property: false }
-    }
-}
-
-/// An error about the server of a target rather than the target.
-pub(crate) fn about_the_server(error: EngineError) -> EndpointError {
-    EndpointError { property: true, ..error.into() }
-}

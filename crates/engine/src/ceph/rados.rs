@@ -9,10 +9,10 @@ use fiord_plan::{EndpointError, EndpointFacts};
 use fiord_types::{Errno, FileIndex};
 
 use super::abi::{CREATE_EXCLUSIVE, CephHandle, rados};
-use super::about_the_server;
 use super::cluster::{CephPool, checked, text};
 use crate::callback::connecting::patiently;
 use crate::callback::{Client, Ticket};
+use crate::targets::{about_the_library, about_the_server};
 use crate::{Attachment, EndSignal, EngineConfig, EngineError, Op, OpKind, Outcome};
 
 /// How messages name the engine.
@@ -223,6 +223,7 @@ static ASKED: Mutex<Option<RadosPlan>> = Mutex::new(None);
 /// Connects to the pool of a plan, so that wrong names and keys are noticed before the run. The objects have no size
 /// that the job must keep to.
 pub(crate) fn ask(plan: &RadosPlan) -> Result<Option<EndpointFacts>, EndpointError> {
+    rados(NAME).map_err(about_the_library)?;
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     if asked.as_ref() != Some(plan) {
         let (ceph, timeout) = (plan.ceph.clone(), plan.endpoint.timeout);

@@ -8,12 +8,12 @@ use fiord_plan::{EndpointError, EndpointFacts};
 use fiord_types::{Bytes, Errno, FileIndex};
 
 use super::abi::{
-    CephHandle, ImageInfo, LUKS1, LUKS2, LuksOptions, RbdFunctions, load_encryption, rbd,
+    CephHandle, ImageInfo, LUKS1, LUKS2, LuksOptions, RbdFunctions, load_encryption, rados, rbd,
 };
-use super::about_the_server;
 use super::cluster::{CephPool, checked, text};
 use crate::callback::connecting::patiently;
 use crate::callback::{Client, Ticket};
+use crate::targets::{about_the_library, about_the_server};
 use crate::{Attachment, EndSignal, EngineConfig, EngineError, Op, OpKind};
 
 /// How messages name the engine.
@@ -234,6 +234,7 @@ impl std::fmt::Debug for RbdClient {
 
 /// Connects to the image of a plan, asks for its size, and disconnects.
 pub(crate) fn ask(plan: &RbdPlan) -> Result<Option<EndpointFacts>, EndpointError> {
+    rbd().map(drop).and_then(|()| rados(NAME).map(drop)).map_err(about_the_library)?;
     let asked = plan.clone();
     let size = patiently(NAME, plan.endpoint.timeout, &EndSignal::default(), move || {
         let pool = Image::pool(&asked).map_err(about_the_server)?;

@@ -7,7 +7,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::EngineError;
-use crate::library::SystemLibrary;
+use crate::library::{SystemLibrary, library_functions};
 
 /// A volume or an open file.
 pub(super) type GlfsHandle = *mut c_void;
@@ -21,50 +21,28 @@ type Bytes = *mut u8;
 /// Attributes of a file that the library returns if the pointer is not null.
 type Attributes = *mut c_void;
 
-/// Declares a structure of functions and how it is loaded.
-macro_rules! functions {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        /// The functions of libgfapi.
-        pub(super) struct GlusterFunctions {
-            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
-            _library: SystemLibrary,
-        }
-
-        impl GlusterFunctions {
-            fn of(library: SystemLibrary) -> Result<Self, EngineError> {
-                // Version 6 brought this function together with the types that are declared here.
-                // SAFETY: the function is not called.
-                unsafe { library.function::<unsafe extern "C" fn()>("glfs_copy_file_range") }?;
-                Ok(GlusterFunctions {
-                    // SAFETY: the header declares the functions with these types, and the value stays in a static
-                    // variable together with the library.
-                    $($name: unsafe { library.function(stringify!($name)) }?,)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
-functions! {
-    glfs_new(Text) -> GlfsHandle;
-    glfs_set_volfile_server(GlfsHandle, Text, Text, c_int) -> c_int;
-    glfs_init(GlfsHandle) -> c_int;
-    glfs_fini(GlfsHandle) -> c_int;
-    glfs_open(GlfsHandle, Text, c_int) -> GlfsHandle;
-    glfs_creat(GlfsHandle, Text, c_int, u32) -> GlfsHandle;
-    glfs_close(GlfsHandle) -> c_int;
-    glfs_stat(GlfsHandle, Text, *mut libc::stat) -> c_int;
-    glfs_pread(GlfsHandle, Bytes, usize, i64, c_int, Attributes) -> isize;
-    glfs_pwrite(GlfsHandle, Bytes, usize, i64, c_int, Attributes, Attributes) -> isize;
-    glfs_fsync(GlfsHandle, Attributes, Attributes) -> c_int;
-    glfs_fdatasync(GlfsHandle, Attributes, Attributes) -> c_int;
-    glfs_discard(GlfsHandle, i64, usize) -> c_int;
-    glfs_pread_async(GlfsHandle, Bytes, usize, i64, c_int, GlfsCallback, *mut c_void) -> c_int;
-    glfs_pwrite_async(GlfsHandle, Bytes, c_int, i64, c_int, GlfsCallback, *mut c_void) -> c_int;
-    glfs_fsync_async(GlfsHandle, GlfsCallback, *mut c_void) -> c_int;
-    glfs_fdatasync_async(GlfsHandle, GlfsCallback, *mut c_void) -> c_int;
-    glfs_discard_async(GlfsHandle, i64, usize, GlfsCallback, *mut c_void) -> c_int;
+library_functions! {
+    /// The functions of libgfapi.
+    GlusterFunctions {
+        glfs_new(Text) -> GlfsHandle;
+        glfs_set_volfile_server(GlfsHandle, Text, Text, c_int) -> c_int;
+        glfs_init(GlfsHandle) -> c_int;
+        glfs_fini(GlfsHandle) -> c_int;
+        glfs_open(GlfsHandle, Text, c_int) -> GlfsHandle;
+        glfs_creat(GlfsHandle, Text, c_int, u32) -> GlfsHandle;
+        glfs_close(GlfsHandle) -> c_int;
+        glfs_stat(GlfsHandle, Text, *mut libc::stat) -> c_int;
+        glfs_pread(GlfsHandle, Bytes, usize, i64, c_int, Attributes) -> isize;
+        glfs_pwrite(GlfsHandle, Bytes, usize, i64, c_int, Attributes, Attributes) -> isize;
+        glfs_fsync(GlfsHandle, Attributes, Attributes) -> c_int;
+        glfs_fdatasync(GlfsHandle, Attributes, Attributes) -> c_int;
+        glfs_discard(GlfsHandle, i64, usize) -> c_int;
+        glfs_pread_async(GlfsHandle, Bytes, usize, i64, c_int, GlfsCallback, *mut c_void) -> c_int;
+        glfs_pwrite_async(GlfsHandle, Bytes, c_int, i64, c_int, GlfsCallback, *mut c_void) -> c_int;
+        glfs_fsync_async(GlfsHandle, GlfsCallback, *mut c_void) -> c_int;
+        glfs_fdatasync_async(GlfsHandle, GlfsCallback, *mut c_void) -> c_int;
+        glfs_discard_async(GlfsHandle, i64, usize, GlfsCallback, *mut c_void) -> c_int;
+    }
 }
 
 /// The functions of libgfapi. `engine`: the name of the engine, for messages.
@@ -78,6 +56,9 @@ pub(super) fn gluster(engine: &'static str) -> Result<&'static GlusterFunctions,
         Some(functions) => Ok(functions),
         None => {
             let library = SystemLibrary::load(engine, "libgfapi.so.0", "libgfapi0")?;
+            // Version 6 brought this function together with the types that are declared here.
+            // SAFETY: the function is not called.
+            unsafe { library.function::<unsafe extern "C" fn()>("glfs_copy_file_range") }?;
             let functions = GlusterFunctions::of(library)?;
             Ok(LOADED.get_or_init(|| functions))
         }

@@ -23,7 +23,7 @@ pub(crate) use self::requests::GfapiClient;
 
 use self::volume::{Volume, text};
 use crate::callback::connecting::patiently;
-use crate::ceph::about_the_server;
+use crate::targets::{about_the_library, about_the_server};
 use crate::{EndSignal, EngineError};
 
 /// Connects to the volume of a plan, asks for the size of a file, and disconnects.
@@ -32,6 +32,7 @@ pub(crate) fn ask(
     plan: &GfapiPlan,
     path: &Path,
 ) -> Result<Option<EndpointFacts>, EndpointError> {
+    abi::gluster(engine).map_err(about_the_library)?;
     let (asked, name) = (plan.clone(), path.to_string_lossy().into_owned());
     let timeout = plan.endpoint.timeout;
     let size = patiently(engine, timeout, &EndSignal::default(), move || {

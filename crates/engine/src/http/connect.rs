@@ -6,6 +6,7 @@ use fiord_types::Errno;
 use super::Http;
 use super::lane::LaneContext;
 use crate::endpoint::{LOOK, shown};
+use crate::error::FailureCause;
 use crate::{EngineError, Time};
 
 impl Http {
@@ -46,11 +47,9 @@ impl Http {
                 poll::wait(&mut entries, Some(LOOK))
                     .map_err(|error| EngineError::from_sys("ioengine=http", &error))?;
                 if self.clock.now() >= deadline {
-                    let why = format!(
-                        "no connection within {}. To fix: check the server and the network, or set a longer \
-                         `endpoint_timeout`",
-                        shown(self.requests.timeout())
-                    );
+                    let why = format!("no connection within {}", shown(self.requests.timeout()));
+                    let help = "To fix: check the server and the network, or set a longer `endpoint_timeout`";
+                    let why = FailureCause::from(why).help(help);
                     return Err(self.no_connection(
                         index % self.servers.len(),
                         Errno::ETIMEDOUT,
@@ -64,12 +63,9 @@ impl Http {
         Ok(())
     }
 
-    fn no_connection(&self, server: usize, errno: Errno, why: String) -> EngineError {
+    fn no_connection(&self, server: usize, errno: Errno, why: FailureCause) -> EngineError {
         let host = &self.servers[server].named.host;
-        let (why, help) = match why.split_once(". To fix: ") {
-            Some((why, help)) => (why.to_owned(), Some(format!("To fix: {help}"))),
-            None => (why, None),
-        };
-        EngineError { what: format!("ioengine=http: {host}: {why}"), help, errno: Some(errno) }
+        let FailureCause { what, help } = why;
+        EngineError { what: format!("ioengine=http: {host}: {what}"), help, errno: Some(errno) }
     }
 }

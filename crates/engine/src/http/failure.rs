@@ -4,12 +4,14 @@ use fiord_formats::http::{HttpError, HttpReader, RefusalText};
 use fiord_plan::HttpMode;
 use fiord_types::Errno;
 
+use crate::error::FailureCause;
+
 /// A request that failed.
 #[derive(Debug)]
 pub(super) struct RequestFailure {
     pub(super) errno: Errno,
-    /// What happened, and the remedy: the end of a sentence about the request.
-    pub(super) why: String,
+    /// What happened, and the remedy. Its text is the end of a sentence about the request.
+    pub(super) why: FailureCause,
     /// The server closed a connection that had been used before, instead of answering.
     pub(super) is_stale: bool,
     /// The connection failed, or the server is overloaded: the same request may succeed later.
@@ -17,7 +19,7 @@ pub(super) struct RequestFailure {
 }
 
 impl RequestFailure {
-    pub(super) fn new(errno: Errno, why: impl Into<String>) -> RequestFailure {
+    pub(super) fn new(errno: Errno, why: impl Into<FailureCause>) -> RequestFailure {
         RequestFailure { errno, why: why.into(), is_stale: false, is_passing: false }
     }
 
@@ -28,28 +30,35 @@ impl RequestFailure {
 
     /// The bytes from the server are no answer.
     pub(super) fn of_answer(error: &HttpError, used: bool) -> RequestFailure {
-        let (errno, remedy) = match error {
+        let (errno, help) = match error {
             HttpError::NoAnswer => (
                 Errno::ECONNRESET,
-                ". To fix: look at the server's log, and check `https` and the port in `http_host`",
+                Some(
+                    "To fix: look at the server's log, and check `https` and the port in `http_host`",
+                ),
             ),
             HttpError::CutHead | HttpError::CutBody { .. } => (
                 Errno::ECONNRESET,
-                ". To fix: look at the server's log, and at proxies between here and the server",
+                Some(
+                    "To fix: look at the server's log, and at proxies between here and the server",
+                ),
             ),
             HttpError::NotHttp(_) => (
                 Errno::EPROTO,
-                ". To fix: check the port in `http_host`, and `https`: the server may expect TLS",
+                Some(
+                    "To fix: check the port in `http_host`, and `https`: the server may expect TLS",
+                ),
             ),
             HttpError::LongBody { .. } => (
                 Errno::EMSGSIZE,
-                ". To fix: check that the object was written with the `bs` of this job",
+                Some("To fix: check that the object was written with the `bs` of this job"),
             ),
-            _ => (Errno::EPROTO, ""),
+            _ => (Errno::EPROTO, None),
         };
         let is_stale = used && *error == HttpError::NoAnswer;
         let is_passing = errno == Errno::ECONNRESET;
-        RequestFailure { errno, why: format!("{error}{remedy}"), is_stale, is_passing }
+        let why = FailureCause { what: error.to_string(), help: help.map(String::from) };
+        RequestFailure { errno, why, is_stale, is_passing }
     }
 
     /// The connection failed.
@@ -61,16 +70,20 @@ impl RequestFailure {
             (true, _) => "in the body of the answer",
         };
         let reset = matches!(errno, Errno::ECONNRESET | Errno::EPIPE);
-        let why = match reset {
-            true => format!(
-                "the server reset the connection {place} ({} bytes of the body had arrived). To fix: look at the \
-                 server's log",
-                reader.received()
+        let (what, help) = match reset {
+            true => (
+                format!(
+                    "the server reset the connection {place} ({} bytes of the body had arrived)",
+                    reader.received()
+                ),
+                "To fix: look at the server's log",
             ),
-            false => format!(
-                "the connection failed {place}: {errno}. To fix: check the network and the server"
+            false => (
+                format!("the connection failed {place}: {errno}"),
+                "To fix: check the network and the server",
             ),
         };
+        let why = FailureCause::from(what).help(help);
         let errno = if reset { Errno::ECONNRESET } else { errno };
         RequestFailure { errno, why, is_stale: used && reset && !begun, is_passing: true }
     }
@@ -83,30 +96,26 @@ impl RequestFailure {
             Some(known) => known,
             None => of_status(status, mode),
         };
-        let mut why = format!("the server answered {status}");
+        let mut what = format!("the server answered {status}");
         if !refusal.code.is_empty() {
-            why.push(' ');
-            why.push_str(&refusal.code);
+            what.push(' ');
+            what.push_str(&refusal.code);
         }
         if !refusal.message.is_empty() {
-            why.push_str(": ");
-            why.push_str(refusal.message.trim_end_matches('.'));
+            what.push_str(": ");
+            what.push_str(refusal.message.trim_end_matches('.'));
         }
         let place = reader.header("location").filter(|_| (300..400).contains(&status));
-        match place {
+        let why = match place {
             Some(place) => {
                 // The address may carry a signature.
                 let place = place.split('?').next().unwrap_or_default();
-                why.push_str(&format!(
-                    ", and sends the client to {place}. To fix: name that server as `http_host`"
-                ));
+                what.push_str(&format!(", and sends the client to {place}"));
+                FailureCause::from(what).help("To fix: name that server as `http_host`")
             }
-            None if !remedy.is_empty() => {
-                why.push_str(". To fix: ");
-                why.push_str(remedy);
-            }
-            None => {}
-        }
+            None if remedy.is_empty() => what.into(),
+            None => FailureCause::from(what).help(format!("To fix: {remedy}")),
+        };
         let is_passing = matches!(status, 429 | 503) || errno == Errno::EBUSY;
         RequestFailure { errno, why, is_stale: false, is_passing }
     }
@@ -214,14 +223,13 @@ mod tests {
         let failure = refused("403 Forbidden", body, HttpMode::S3);
         assert_eq!(failure.errno, Errno::EACCES);
         let start = "the server answered 403 SignatureDoesNotMatch: Check your key. To fix: check `http_s3_key`";
-        assert!(failure.why.starts_with(start), "{}", failure.why);
+        assert!(failure.why.to_string().starts_with(start), "{}", failure.why);
         let failure = refused("404 Not Found", "<html></html>", HttpMode::Webdav);
         assert_eq!((failure.errno, failure.is_stale), (Errno::ENOENT, false));
-        assert!(
-            failure.why.starts_with("the server answered 404. To fix: write the objects first")
-        );
+        assert_eq!(failure.why.what, "the server answered 404");
+        assert!(failure.why.help.unwrap().starts_with("To fix: write the objects first"));
         let failure = refused("401 Unauthorized", "", HttpMode::Swift);
-        assert!(failure.why.contains("`http_swift_auth_token`"), "{}", failure.why);
+        assert!(failure.why.to_string().contains("`http_swift_auth_token`"), "{}", failure.why);
     }
 
     #[test]
@@ -241,7 +249,8 @@ mod tests {
     fn a_redirect_names_the_other_server_without_its_query() {
         let head = "307 Temporary Redirect\r\nLocation: https://other.example/a?sig=secret";
         let failure = refused(head, "", HttpMode::S3);
-        assert!(failure.why.contains("https://other.example/a. To fix:"), "{}", failure.why);
+        let why = failure.why.to_string();
+        assert!(why.contains("https://other.example/a. To fix:"), "{why}");
     }
 
     #[test]
@@ -254,6 +263,6 @@ mod tests {
         assert!(!RequestFailure::of_answer(&HttpError::CutHead, true).is_stale);
         let _ = reader.next(&mut &b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"[..]);
         let failure = RequestFailure::of_connection(Errno::ECONNRESET, &reader, true);
-        assert!(failure.why.contains("in the body of the answer") && !failure.is_stale);
+        assert!(failure.why.what.contains("in the body of the answer") && !failure.is_stale);
     }
 }

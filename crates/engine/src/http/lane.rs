@@ -10,6 +10,7 @@ use fiord_types::{Errno, Nanos};
 use super::failure::RequestFailure;
 use super::request::ObjectCall;
 use super::server::Server;
+use crate::error::FailureCause;
 use crate::tls::TlsClient;
 use crate::transport::{Moved, Transport};
 use crate::{MachineClock, Time};
@@ -497,13 +498,14 @@ impl RequestLane {
             return Ok(());
         }
         let why = match self.reader.range() {
-            _ if self.reader.status() != 206 => format!(
-                "the server answered {} with the whole object instead of bytes {first} to {last}. To fix: use a server \
-                 that supports ranges, or `http_object_mode=block`",
+            _ if self.reader.status() != 206 => FailureCause::from(format!(
+                "the server answered {} with the whole object instead of bytes {first} to {last}",
                 self.reader.status()
-            ),
+            ))
+            .help("To fix: use a server that supports ranges, or `http_object_mode=block`"),
             Some((from, to)) if from != first || to > last => {
                 format!("the server returned bytes {from} to {to} instead of {first} to {last}")
+                    .into()
             }
             _ => return Ok(()),
         };
@@ -525,18 +527,21 @@ impl RequestLane {
             return Err(self.refused());
         }
         if self.call == ObjectCall::List && !self.list.is_list() {
-            let why = format!(
-                "the server answered {status} with something else than a list of objects. To fix: check that the first \
-                 part of `filename` is the bucket, and that the server has ListObjectsV2"
-            );
+            let help = "To fix: check that the first part of `filename` is the bucket, and that the server has \
+                        ListObjectsV2";
+            let what =
+                format!("the server answered {status} with something else than a list of objects");
+            let why = FailureCause::from(what).help(help);
             return Err(RequestFailure::new(Errno::EIO, why));
         }
         if self.call == ObjectCall::Get && self.filled < self.data.len {
-            let why = format!(
-                "the server answered {status} with {} bytes instead of {}: the object is shorter. To fix: write the \
-                 objects with the same `bs`, `size` and `http_object_mode` first",
+            let help =
+                "To fix: write the objects with the same `bs`, `size` and `http_object_mode` first";
+            let why = FailureCause::from(format!(
+                "the server answered {status} with {} bytes instead of {}: the object is shorter",
                 self.filled, self.data.len
-            );
+            ))
+            .help(help);
             return Err(RequestFailure::new(Errno::EIO, why));
         }
         Ok(self.list.names())

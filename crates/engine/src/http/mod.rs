@@ -265,7 +265,7 @@ impl Http {
             self.requests.begin_again(slot, until);
             return false;
         }
-        self.fail(slot, failure.errno, &failure.why)
+        self.fail(slot, failure.errno, &failure.why.to_string())
     }
 
     /// The op of a slot fails. Returns whether it has ended: an upload is removed first.

@@ -11,6 +11,7 @@ use super::Http;
 use super::failure::RequestFailure;
 use super::lane::{LaneData, RequestLane};
 use super::request::ObjectCall;
+use crate::error::FailureCause;
 use crate::{Outcome, Slot, Time};
 
 /// How long requests that remove uploads may take after the job must stop and has given up all other requests, ns.
@@ -134,9 +135,8 @@ impl Upload {
 
 /// The answer is not the one that S3 has for a request.
 fn unknown(why: &str) -> RequestFailure {
-    let why = format!(
-        "the server's answer {why}. To fix: remove `http_s3_part_size`, or use a server that accepts uploads in parts"
-    );
+    let help = "To fix: remove `http_s3_part_size`, or use a server that accepts uploads in parts";
+    let why = FailureCause::from(format!("the server's answer {why}")).help(help);
     RequestFailure::new(Errno::EPROTO, why)
 }
 

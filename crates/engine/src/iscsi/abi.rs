@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
 
 use crate::EngineError;
-use crate::library::SystemLibrary;
+use crate::library::{SystemLibrary, library_functions};
 
 /// The file of the library.
 const FILE: &str = "libiscsi.so.7";
@@ -79,69 +79,50 @@ pub(super) struct UnmapRange {
 pub(super) type IscsiCallback =
     unsafe extern "C" fn(*mut IscsiContext, c_int, *mut c_void, *mut c_void);
 
-/// Declares a structure of functions and how it is loaded.
-macro_rules! functions {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        /// The functions of libiscsi. They are valid as long as the library is loaded.
-        pub(super) struct IscsiFunctions {
-            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
-            _library: SystemLibrary,
-        }
-
-        impl IscsiFunctions {
-            /// Loads the library.
-            ///
-            /// # Errors
-            ///
-            /// The library is not installed, or it lacks a function.
-            pub(super) fn load() -> Result<Self, EngineError> {
-                let library = SystemLibrary::load("libiscsi", FILE, PACKAGE)?;
-                Ok(IscsiFunctions {
-                    // SAFETY: the headers of libiscsi declare the functions with these types.
-                    $($name: unsafe { library.function(stringify!($name)) }?,)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
 type Context = *mut IscsiContext;
 type Text = *const c_char;
 type Void = *mut c_void;
 
-functions! {
-    iscsi_create_context(Text) -> Context;
-    iscsi_destroy_context(Context) -> c_int;
-    iscsi_get_error(Context) -> Text;
-    iscsi_get_fd(Context) -> c_int;
-    iscsi_which_events(Context) -> c_int;
-    iscsi_service(Context, c_int) -> c_int;
-    iscsi_set_noautoreconnect(Context, c_int) -> ();
-    iscsi_set_reconnect_max_retries(Context, c_int) -> ();
-    iscsi_set_session_type(Context, c_int) -> c_int;
-    iscsi_set_targetname(Context, Text) -> c_int;
-    iscsi_set_initiator_username_pwd(Context, Text, Text) -> c_int;
-    iscsi_set_target_username_pwd(Context, Text, Text) -> c_int;
-    iscsi_parse_full_url(Context, Text) -> *mut IscsiUrl;
-    iscsi_destroy_url(*mut IscsiUrl) -> ();
-    iscsi_full_connect_async(Context, Text, c_int, IscsiCallback, Void) -> c_int;
-    iscsi_logout_async(Context, IscsiCallback, Void) -> c_int;
-    iscsi_readcapacity10_task(Context, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
-    iscsi_readcapacity16_task(Context, c_int, IscsiCallback, Void) -> *mut ScsiTask;
-    iscsi_modesense6_task(Context, c_int, c_int, c_int, c_int, c_int, c_uchar, IscsiCallback, Void) -> *mut ScsiTask;
-    iscsi_read10_iov_task(Context, c_int, u32, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void, *mut libc::iovec, c_int) -> *mut ScsiTask;
-    iscsi_read16_iov_task(Context, c_int, u64, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void, *mut libc::iovec, c_int) -> *mut ScsiTask;
-    iscsi_write10_task(Context, c_int, u32, *mut c_uchar, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
-    iscsi_write16_task(Context, c_int, u64, *mut c_uchar, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
-    iscsi_synchronizecache10_task(Context, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
-    iscsi_unmap_task(Context, c_int, c_int, c_int, *mut UnmapRange, c_int, IscsiCallback, Void) -> *mut ScsiTask;
-    scsi_free_scsi_task(*mut ScsiTask) -> ();
+library_functions! {
+    /// The functions of libiscsi.
+    IscsiFunctions {
+        iscsi_create_context(Text) -> Context;
+        iscsi_destroy_context(Context) -> c_int;
+        iscsi_get_error(Context) -> Text;
+        iscsi_get_fd(Context) -> c_int;
+        iscsi_which_events(Context) -> c_int;
+        iscsi_service(Context, c_int) -> c_int;
+        iscsi_set_noautoreconnect(Context, c_int) -> ();
+        iscsi_set_reconnect_max_retries(Context, c_int) -> ();
+        iscsi_set_session_type(Context, c_int) -> c_int;
+        iscsi_set_targetname(Context, Text) -> c_int;
+        iscsi_set_initiator_username_pwd(Context, Text, Text) -> c_int;
+        iscsi_set_target_username_pwd(Context, Text, Text) -> c_int;
+        iscsi_parse_full_url(Context, Text) -> *mut IscsiUrl;
+        iscsi_destroy_url(*mut IscsiUrl) -> ();
+        iscsi_full_connect_async(Context, Text, c_int, IscsiCallback, Void) -> c_int;
+        iscsi_logout_async(Context, IscsiCallback, Void) -> c_int;
+        iscsi_readcapacity10_task(Context, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
+        iscsi_readcapacity16_task(Context, c_int, IscsiCallback, Void) -> *mut ScsiTask;
+        iscsi_modesense6_task(Context, c_int, c_int, c_int, c_int, c_int, c_uchar, IscsiCallback, Void) -> *mut ScsiTask;
+        iscsi_read10_iov_task(Context, c_int, u32, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void, *mut libc::iovec, c_int) -> *mut ScsiTask;
+        iscsi_read16_iov_task(Context, c_int, u64, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void, *mut libc::iovec, c_int) -> *mut ScsiTask;
+        iscsi_write10_task(Context, c_int, u32, *mut c_uchar, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
+        iscsi_write16_task(Context, c_int, u64, *mut c_uchar, u32, c_int, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
+        iscsi_synchronizecache10_task(Context, c_int, c_int, c_int, c_int, c_int, IscsiCallback, Void) -> *mut ScsiTask;
+        iscsi_unmap_task(Context, c_int, c_int, c_int, *mut UnmapRange, c_int, IscsiCallback, Void) -> *mut ScsiTask;
+        scsi_free_scsi_task(*mut ScsiTask) -> ();
+    }
 }
 
-impl std::fmt::Debug for IscsiFunctions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("IscsiFunctions").finish_non_exhaustive()
+impl IscsiFunctions {
+    /// Loads the library.
+    ///
+    /// # Errors
+    ///
+    /// The library is not installed, or it lacks a function.
+    pub(super) fn load() -> Result<Self, EngineError> {
+        Self::of(SystemLibrary::load("libiscsi", FILE, PACKAGE)?)
     }
 }
 

@@ -12,59 +12,47 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use fiord_plan::{EndpointError, EndpointFacts, IscsiPlan, iscsi_shown};
+use fiord_plan::{EndpointError, EndpointFacts, IscsiPlan};
 use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
 use fiord_sys::scsi::Sense;
 use fiord_types::{Errno, FileIndex};
 
 use self::abi::{IscsiContext, IscsiFunctions, ScsiTask, UNDERFLOW, UnmapRange, status};
-use self::session::{IscsiSession, PURPOSE, ready, sense_of};
-use crate::buffers::{Buffers, slots_of_buffers};
-use crate::endpoint::{LOOK as LOOK_TIME, Requests};
-use crate::inbox::{Inbox, LibraryText, finish};
+use self::session::{IscsiSession, PURPOSE, sense_of};
+use crate::polled::connection::ready;
+use crate::polled::inbox::{Inbox, LibraryText, finish};
+use crate::polled::{CallResult, LostSession, PolledClient};
+use crate::targets::about_the_library;
 use crate::{
-    Attachment, Completions, EndSignal, Engine, EngineConfig, EngineError, FreeSlot, MachineClock,
-    Op, OpKind, Outcome, Queued, Slot, Time, Want,
+    Attachment, EndSignal, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Slot,
 };
-
-/// How long a wait lasts at most before the engine looks at the clock, ns.
-const LOOK: u64 = LOOK_TIME.as_nanos() as u64;
 
 /// The largest number of blocks of the commands with 10 bytes.
 const MOST_BLOCKS: u64 = 0xffff;
 
-/// The `libiscsi` engine.
+/// The commands of a job to its logical units, each of which has a session of its own.
 #[derive(Debug)]
-pub struct Libiscsi {
+pub struct IscsiClient {
     plan: IscsiPlan,
-    files: Vec<File>,
+    units: Vec<Unit>,
     addresses: Vec<PathBuf>,
-    buffers: Buffers,
-    requests: Requests,
-    calls: Inbox<Call>,
-    /// The file of each slot's command.
-    on: Box<[u32]>,
     /// Writes are durable when they complete.
     durable: bool,
     clock: MachineClock,
     stop: EndSignal,
-    /// The request whose answer did not come in time, which ended its session.
-    overdue: Option<Slot>,
-    /// The sessions ended because the job had to stop.
-    gave_up: bool,
 }
 
-// SAFETY: the pointers are into memory that the value owns, which does not move with it.
-unsafe impl Send for Libiscsi {}
+// SAFETY: the pointers are into memory of the library, which moves with the value.
+unsafe impl Send for IscsiClient {}
 
 /// A logical unit of the job.
 #[derive(Debug, Default)]
-struct File {
+struct Unit {
     session: Option<IscsiSession>,
-    /// Why there is no session any more.
-    lost: Option<String>,
     /// Those of the last session: tasks outlive it.
     functions: Option<Arc<IscsiFunctions>>,
+    /// The offset after the last byte that the job uses, in bytes.
+    end: u64,
     read_only: bool,
     /// Commands that are queued and not sent.
     unsent: u32,
@@ -72,7 +60,7 @@ struct File {
 
 /// The command of a slot, and its answer.
 #[derive(Debug)]
-struct Call {
+pub struct IscsiCall {
     /// What a read fills. The library keeps its address.
     vector: libc::iovec,
     /// What a trim deallocates.
@@ -86,8 +74,8 @@ struct Call {
     task: *mut ScsiTask,
 }
 
-fn no_call() -> Call {
-    Call {
+fn no_call() -> IscsiCall {
+    IscsiCall {
         vector: libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 },
         range: UnmapRange { block: 0, blocks: 0 },
         bytes: 0,
@@ -105,7 +93,7 @@ unsafe extern "C" fn completed(
     data: *mut c_void,
     private: *mut c_void,
 ) {
-    let take = |call: &mut Call| {
+    let take = |call: &mut IscsiCall| {
         call.status = code;
         (call.sense, call.missing) = (None, 0);
         if data.is_null() {
@@ -125,163 +113,207 @@ unsafe extern "C" fn completed(
     unsafe { finish(private, take) };
 }
 
-impl Libiscsi {
-    /// Creates the engine.
-    ///
-    /// # Errors
-    ///
-    /// The buffers cannot be allocated.
-    pub fn new(config: &EngineConfig) -> Result<Self, EngineError> {
+impl IscsiClient {
+    /// Logs in to the logical unit of a file, and checks that it is as large as the job needs.
+    fn open(&self, file: FileIndex, end: u64) -> Result<IscsiSession, EngineError> {
+        let Some(address) =
+            self.addresses.get(file.get()).filter(|_| file.get() < self.units.len())
+        else {
+            return Err(EngineError::plain(format!("{PURPOSE}: file {file} has no address")));
+        };
+        let session = IscsiSession::open(&self.plan, address, self.clock, &self.stop)?;
+        if end > session.unit.size.0 {
+            let what = format!(
+                "{PURPOSE}: `{}` has {} bytes, but the job uses it up to byte {end}",
+                session.shown, session.unit.size.0
+            );
+            return Err(EngineError::plain(what).help("To fix: use a smaller `size` or `offset`"));
+        }
+        Ok(session)
+    }
+}
+
+impl PolledClient for IscsiClient {
+    type Call = IscsiCall;
+    const OTHER_END: &'static str = "target";
+
+    fn new(config: &EngineConfig) -> Result<Self, EngineError> {
         let plan = config.engine.iscsi().ok_or_else(EngineError::other_engine)?;
-        Ok(Libiscsi {
+        Ok(IscsiClient {
             plan: plan.clone(),
-            files: (0..config.files).map(|_| File::default()).collect(),
+            units: (0..config.files).map(|_| Unit::default()).collect(),
             addresses: config.addresses.clone(),
-            buffers: Buffers::new(config)?,
-            requests: Requests::new(&without_secrets(config)),
-            calls: Inbox::new(config.slots, no_call),
-            on: vec![0; config.slots as usize].into_boxed_slice(),
             durable: config.durable,
             clock: config.clock,
             stop: config.end.clone(),
-            overdue: None,
-            gave_up: false,
         })
     }
 
-    /// Passes a command to the library. On failure, returns its reason.
-    fn start(&mut self, slot: Slot, op: &Op, data: *mut u8) -> Result<(), LibraryText> {
-        let Some(session) = &self.files[op.file.get()].session else {
+    fn no_call() -> IscsiCall {
+        no_call()
+    }
+
+    fn give_up(call: &mut IscsiCall) {
+        (call.status, call.sense) = (status::CANCELLED, None);
+    }
+
+    fn files(&self) -> u32 {
+        self.units.len() as u32
+    }
+
+    fn sessions(&self) -> usize {
+        self.units.len()
+    }
+
+    fn session_of(file: FileIndex) -> usize {
+        file.get()
+    }
+
+    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
+        let end = target.offset.saturating_add(target.len).0;
+        let session = self.open(file, end)?;
+        self.units[file.get()] = Unit {
+            functions: Some(session.functions.clone()),
+            session: Some(session),
+            end,
+            read_only: target.read_only,
+            unsent: 0,
+        };
+        Ok(())
+    }
+
+    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
+        if let Some(unit) = self.units.get_mut(file.get())
+            && let Some(mut session) = unit.session.take()
+            && !self.stop.is_stopped()
+        {
+            session.log_out();
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, session: usize) -> Result<(), EngineError> {
+        let opened = self.open(FileIndex(session as u32), self.units[session].end)?;
+        let unit = &mut self.units[session];
+        unit.functions = Some(opened.functions.clone());
+        unit.session = Some(opened);
+        Ok(())
+    }
+
+    fn end_session(&mut self, session: usize) {
+        if let Some(unit) = self.units.get_mut(session) {
+            (unit.session, unit.unsent) = (None, 0);
+        }
+    }
+
+    fn refusal(&self, op: &Op) -> Option<(Errno, Option<String>)> {
+        let Some(unit) = self.units.get(op.file.get()).filter(|unit| unit.functions.is_some())
+        else {
+            return Some((Errno::EBADF, None));
+        };
+        if unit.read_only && matches!(op.kind, OpKind::Write | OpKind::Trim) {
+            return Some((Errno::EBADF, None));
+        }
+        let known = unit.session.as_ref()?.unit;
+        if op.kind == OpKind::Trim && !known.unmaps {
+            let why = "the logical unit deallocates no blocks (LBPME is 0). To fix: use one that is thinly provisioned";
+            return Some((Errno::EOPNOTSUPP, Some(why.to_owned())));
+        }
+        if !is_aligned(op, known.block.0) {
+            let why = format!(
+                "the logical unit has blocks of {0} bytes. To fix: use a multiple of {0} for `bs` and offsets",
+                known.block.0
+            );
+            return Some((Errno::EINVAL, Some(why)));
+        }
+        None
+    }
+
+    unsafe fn start(
+        &mut self,
+        slot: Slot,
+        op: &Op,
+        data: *mut u8,
+        calls: &Inbox<IscsiCall>,
+    ) -> Result<(), LibraryText> {
+        let Some(unit) = self.units.get_mut(op.file.get()) else {
             return Err(LibraryText::default());
         };
+        let Some(session) = &unit.session else { return Err(LibraryText::default()) };
         let block = session.unit.block.0;
         // SAFETY: the library does not have the command yet.
-        let call = unsafe { self.calls.request(slot) };
-        call.bytes = if matches!(op.kind, OpKind::Read | OpKind::Write) { op.len } else { 0 };
+        let call = unsafe { calls.request(slot) };
+        call.bytes = if op.kind.moves_data() { op.len } else { 0 };
         call.vector = libc::iovec { iov_base: data.cast(), iov_len: op.len as usize };
         let blocks = (u64::from(op.len) / block) as u32;
         call.range = UnmapRange { block: op.offset / block, blocks };
         let places = (&raw mut call.vector, &raw mut call.range);
-        let private = self.calls.begin(slot);
-        // SAFETY: the record and the buffer outlive the command: they are freed after the session has ended.
+        let private = calls.begin(slot);
+        // SAFETY: the caller vouches for the record and the buffer.
         let task = unsafe { command(session, op, (data, self.durable), places, private) };
         if task.is_null() {
-            self.calls.cancel(slot);
+            calls.cancel(slot);
             return Err(LibraryText(session.error_text()));
         }
         // SAFETY: callbacks run only within calls that serve the connection.
-        unsafe { self.calls.request(slot) }.task = task;
+        unsafe { calls.request(slot) }.task = task;
+        unit.unsent += 1;
         Ok(())
     }
 
-    /// The outcome of a command that is over.
-    fn outcome(&mut self, slot: Slot) -> Outcome {
-        // SAFETY: the command is over.
-        let call = unsafe { self.calls.request(slot) };
-        let (code, sense) = (call.status, call.sense);
-        let moved = call.bytes.saturating_sub(call.missing);
-        let file = self.on[slot as usize] as usize;
-        if code >= status::CANCELLED {
-            // The library found that the connection is lost.
-            let why = self.files[file].session.as_ref().map(IscsiSession::error_text);
-            self.lose(file, &why.unwrap_or_default());
+    fn result(&mut self, op: &Op, call: &mut IscsiCall) -> CallResult {
+        let unit = &self.units[op.file.get()];
+        let task = std::mem::replace(&mut call.task, std::ptr::null_mut());
+        if let Some(functions) = unit.functions.as_ref().filter(|_| !task.is_null()) {
+            // SAFETY: the command is over, and nothing else frees the task.
+            unsafe { (functions.scsi_free_scsi_task)(task) };
         }
-        let lost = &self.files[file].lost;
-        let (errno, why) = match (code, sense, lost) {
-            (status::GOOD, ..) => return Outcome::ok(moved),
-            (_, Some(sense), _) => return Outcome::scsi(sense),
-            _ if self.gave_up => return Outcome::ENDED,
-            (_, _, Some(_)) if self.overdue == Some(slot) => return self.requests.time_out(slot),
-            (_, _, Some(lost)) => (Errno::ECONNRESET, lost.clone()),
-            (status::RESERVATION_CONFLICT, ..) => (
+        let (errno, why) = match (call.status, call.sense) {
+            (status::GOOD, _) => {
+                let moved = call.bytes.saturating_sub(call.missing);
+                return CallResult::Answered(Outcome::ok(moved));
+            }
+            (_, Some(sense)) => return CallResult::Answered(Outcome::scsi(sense)),
+            (status::CANCELLED.., None) => {
+                // The library found that the connection is lost, unless the engine did.
+                let why = unit.session.as_ref().map(IscsiSession::error_text);
+                return CallResult::SessionLost(why.unwrap_or_default());
+            }
+            (status::RESERVATION_CONFLICT, _) => (
                 Errno::EBUSY,
                 "another initiator has reserved the logical unit. To fix: end its reservation"
                     .to_owned(),
             ),
-            (status::BUSY | status::TASK_SET_FULL, ..) => (
+            (status::BUSY | status::TASK_SET_FULL, _) => (
                 Errno::EBUSY,
                 "the target has no room for more commands. To fix: use a smaller `iodepth`"
                     .to_owned(),
             ),
-            _ => (Errno::EIO, format!("the target answered with status 0x{code:x}")),
+            (code, _) => (Errno::EIO, format!("the target answered with status 0x{code:x}")),
         };
-        self.requests.fail(slot, why);
-        Outcome::err(errno)
+        CallResult::Failed(errno, why)
     }
 
-    /// Moves completions to `done`, up to `max`. Returns their number.
-    fn deliver(&mut self, max: u32, done: &mut Completions) -> u32 {
-        let mut count = 0;
-        while count < max
-            && let Some(slot) = self.calls.take()
-        {
-            self.requests.end(slot);
-            let outcome = self.outcome(slot);
-            self.free_task(slot);
-            // SAFETY: the library has completed the command of the slot, and each command is taken once.
-            done.push(unsafe { self.buffers.end(slot) }, outcome);
-            count += 1;
-        }
-        count
-    }
-
-    /// Frees the library's part of a command that is over.
-    fn free_task(&mut self, slot: Slot) {
-        // SAFETY: the command is over.
-        let call = unsafe { self.calls.request(slot) };
-        let task = std::mem::replace(&mut call.task, std::ptr::null_mut());
-        let functions = &self.files[self.on[slot as usize] as usize].functions;
-        if let Some(functions) = functions.as_ref().filter(|_| !task.is_null()) {
-            // SAFETY: nothing else frees the task.
-            unsafe { (functions.scsi_free_scsi_task)(task) };
-        }
-    }
-
-    /// Ends the session of a file. Its commands in flight complete with an error.
-    fn lose(&mut self, file: usize, why: &str) {
-        let entry = &mut self.files[file];
-        if entry.session.is_none() {
-            return;
-        }
-        entry.lost = Some(format!(
-            "the session is over: {why}. fiord does not reconnect. To fix: check the target and its log"
-        ));
-        entry.unsent = 0;
-        // Each command that the library has completes within the call, and none afterwards.
-        entry.session = None;
-        let slots: Vec<Slot> = self.requests.slots().collect();
-        for slot in slots.into_iter().filter(|slot| self.on[*slot as usize] as usize == file) {
-            self.calls.end(slot, |call| (call.status, call.sense) = (status::CANCELLED, None));
-        }
-    }
-
-    /// Gives a session up whose request is overdue, or all if the job must stop and targets do not answer.
-    fn look(&mut self, now: u64) {
-        if let Some(slot) = self.requests.overdue(now) {
-            self.overdue = Some(slot);
-            let why = format!("the target did not answer {} in time", self.requests.name(slot));
-            // This command completes first, because it tells what happened.
-            self.calls.end(slot, |call| (call.status, call.sense) = (status::CANCELLED, None));
-            self.lose(self.on[slot as usize] as usize, &why);
-        } else if self.requests.must_give_up(self.stop.is_stopped(), now) {
-            self.gave_up = true;
-            for file in 0..self.files.len() {
-                self.lose(file, "the job had to stop");
+    fn send(&mut self, lost: &mut Vec<LostSession>) {
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            let Some(session) = unit.session.as_mut().filter(|_| unit.unsent > 0) else { continue };
+            unit.unsent = 0;
+            if let Err(LibraryText(why)) = session.send() {
+                lost.push(LostSession::new(index, why));
             }
         }
     }
 
-    /// Waits for the connections for at most `timeout` ns, sends and receives. Returns whether a signal ended the wait.
-    fn pump(&mut self, timeout: u64) -> bool {
+    fn pump(&mut self, timeout: u64, lost: &mut Vec<LostSession>) -> bool {
         let mut entries = [PollEntry::new(-1, Readiness::Readable)];
         let mut many = Vec::new();
-        let list: &mut [PollEntry] = match &self.files[..] {
-            [File { session: Some(session), .. }] => {
+        let list: &mut [PollEntry] = match &self.units[..] {
+            [Unit { session: Some(session), .. }] => {
                 entries[0] = session.entry();
                 &mut entries
             }
-            files => {
-                many.extend(files.iter().filter_map(|file| Some(file.session.as_ref()?.entry())));
+            units => {
+                many.extend(units.iter().filter_map(|unit| Some(unit.session.as_ref()?.entry())));
                 &mut many
             }
         };
@@ -291,181 +323,16 @@ impl Libiscsi {
             Ok(Waited::Interrupted) | Err(_) => return true,
         }
         let mut ready_entries = list.iter().map(|entry| ready(*entry));
-        let mut failed = Vec::new();
-        for (index, file) in self.files.iter_mut().enumerate() {
-            let Some(session) = &mut file.session else { continue };
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            let Some(session) = &mut unit.session else { continue };
             let events = ready_entries.next().unwrap_or(0);
             if events != 0
                 && let Err(LibraryText(why)) = session.service(events)
             {
-                failed.push((index, why));
+                lost.push(LostSession::new(index, why));
             }
-        }
-        for (index, why) in failed {
-            self.lose(index, &why);
         }
         false
-    }
-
-    /// Waits until the commands in flight are over, or the sessions are.
-    fn drain(&mut self) {
-        let mut done = Completions::with_capacity(self.requests.in_flight());
-        while self.requests.in_flight() > 0 {
-            self.pump(LOOK);
-            self.look(self.clock.now());
-            let _ = self.deliver(u32::MAX, &mut done);
-        }
-    }
-}
-
-impl Engine for Libiscsi {
-    const ASYNC: bool = true;
-    type Clock = MachineClock;
-
-    fn clock(&self) -> MachineClock {
-        self.clock
-    }
-
-    fn attach(&mut self, file: FileIndex, target: &Attachment) -> Result<(), EngineError> {
-        let index = file.get();
-        let Some(address) = self.addresses.get(index).filter(|_| index < self.files.len()) else {
-            return Err(EngineError::plain(format!("{PURPOSE}: file {file} has no address")));
-        };
-        let session = IscsiSession::open(&self.plan, address, self.clock, &self.stop)?;
-        let end = target.offset.saturating_add(target.len).0;
-        if end > session.unit.size.0 {
-            let what = format!(
-                "{PURPOSE}: `{}` has {} bytes, but the job uses it up to byte {end}",
-                session.shown, session.unit.size.0
-            );
-            return Err(EngineError::plain(what).help("To fix: use a smaller `size` or `offset`"));
-        }
-        self.files[index] = File {
-            functions: Some(session.functions.clone()),
-            session: Some(session),
-            lost: None,
-            read_only: target.read_only,
-            unsent: 0,
-        };
-        Ok(())
-    }
-
-    fn detach(&mut self, file: FileIndex) -> Result<(), EngineError> {
-        if let Some(entry) = self.files.get_mut(file.get())
-            && let Some(mut session) = entry.session.take()
-            && !self.stop.is_stopped()
-        {
-            session.log_out();
-        }
-        Ok(())
-    }
-
-    slots_of_buffers!();
-
-    fn explain(&mut self, slot: &FreeSlot) -> Option<String> {
-        self.requests.explain(slot)
-    }
-
-    fn queue(&mut self, slot: FreeSlot, op: &Op) -> Queued {
-        let moves_data = matches!(op.kind, OpKind::Read | OpKind::Write);
-        let index = slot.index();
-        let Some(data) = self.buffers.span(&slot, op.at, if moves_data { op.len } else { 0 })
-        else {
-            return Queued::Done(slot, Outcome::err(Errno::EINVAL));
-        };
-        let Some(file) = self.files.get(op.file.get()) else {
-            return Queued::Done(slot, Outcome::err(Errno::EBADF));
-        };
-        let refused = match (&file.session, &file.lost) {
-            (None, Some(lost)) => Some((Errno::ENOTCONN, Some(lost.clone()))),
-            (None, None) => Some((Errno::EBADF, None)),
-            (Some(_), _) if file.read_only && matches!(op.kind, OpKind::Write | OpKind::Trim) => {
-                Some((Errno::EBADF, None))
-            }
-            (Some(session), _) if op.kind == OpKind::Trim && !session.unit.unmaps => Some((
-                Errno::EOPNOTSUPP,
-                Some(
-                    "the logical unit deallocates no blocks (LBPME is 0). To fix: use one that is thinly provisioned"
-                        .to_owned(),
-                ),
-            )),
-            (Some(session), _) if !is_aligned(op, session.unit.block.0) => Some((
-                Errno::EINVAL,
-                Some(format!(
-                    "the logical unit has blocks of {0} bytes. To fix: use a multiple of {0} for `bs` and offsets",
-                    session.unit.block.0
-                )),
-            )),
-            _ => None,
-        };
-        let refused = refused.or_else(|| {
-            let failed = self.start(index, op, data).err();
-            failed.map(|LibraryText(reason)| (Errno::EIO, Some(reason)))
-        });
-        if let Some((errno, why)) = refused {
-            if let Some(why) = why {
-                self.requests.fail(index, why);
-            }
-            return Queued::Done(slot, Outcome::err(errno));
-        }
-        self.on[index as usize] = op.file.0;
-        self.files[op.file.get()].unsent += 1;
-        let slot = self.buffers.begin(slot);
-        self.requests.begin(slot, op, self.clock.now());
-        Queued::Pending
-    }
-
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        let mut sent = 0;
-        for index in 0..self.files.len() {
-            let file = &mut self.files[index];
-            let Some(session) = file.session.as_mut().filter(|_| file.unsent > 0) else { continue };
-            sent += std::mem::take(&mut file.unsent);
-            if let Err(LibraryText(why)) = session.send() {
-                self.lose(index, &why);
-            }
-        }
-        Ok(sent)
-    }
-
-    fn reap(&mut self, want: Want, done: &mut Completions) -> Result<(), EngineError> {
-        self.flush()?;
-        let max = want.max.min(self.requests.in_flight());
-        let min = want.min.min(max);
-        let mut taken = self.deliver(max, done);
-        let mut now = self.clock.now();
-        let end = want.timeout.map(|ns| now.saturating_add(ns));
-        loop {
-            if taken >= max || (taken >= min && min > 0) {
-                return Ok(());
-            }
-            let left = end.map_or(u64::MAX, |end| end.saturating_sub(now));
-            let interrupted = self.pump(if min == 0 { 0 } else { left.min(LOOK) });
-            taken += self.deliver(max - taken, done);
-            if taken >= min || interrupted {
-                return Ok(());
-            }
-            now = self.clock.now();
-            self.look(now);
-            if left == 0 && self.calls.ready() == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    fn close(&mut self) -> Result<(), EngineError> {
-        self.drain();
-        for file in 0..self.files.len() {
-            self.detach(FileIndex(file as u32))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Libiscsi {
-    /// Ends the sessions before the memory is freed that the library uses.
-    fn drop(&mut self) {
-        self.files.clear();
     }
 }
 
@@ -533,12 +400,6 @@ unsafe fn command(
     }
 }
 
-/// A configuration whose addresses messages may show.
-fn without_secrets(config: &EngineConfig) -> EngineConfig {
-    let addresses = config.addresses.iter().map(|address| iscsi_shown(address).into()).collect();
-    EngineConfig { addresses, ..config.clone() }
-}
-
 /// Whether the offset and the length of an op are multiples of the block size.
 fn is_aligned(op: &Op, block: u64) -> bool {
     op.offset.is_multiple_of(block) && u64::from(op.len).is_multiple_of(block)
@@ -546,6 +407,7 @@ fn is_aligned(op: &Op, block: u64) -> bool {
 
 /// Asks a target about a logical unit, and logs out.
 pub(crate) fn ask(plan: &IscsiPlan, address: &Path) -> Result<EndpointFacts, EndpointError> {
+    IscsiFunctions::load().map_err(about_the_library)?;
     let mut session =
         IscsiSession::open(plan, address, MachineClock::best(), &EndSignal::default())?;
     let unit = session.unit;

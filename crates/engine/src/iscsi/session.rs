@@ -1,6 +1,6 @@
 //! A session with an iSCSI target: a context of libiscsi, its connection, and calls that wait for their answer.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fiord_plan::{EndpointError, IscsiPlan, iscsi_shown};
-use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
+use fiord_sys::poll::{self, PollEntry, Waited};
 use fiord_sys::scsi::Sense;
 use fiord_sys::signal;
 use fiord_types::{Bytes, Errno, Nanos};
 
-use super::LOOK;
 use super::abi::{
     IscsiCallback, IscsiContext, IscsiFunctions, IscsiUrl, NORMAL_SESSION, ScsiTask, status,
 };
 use crate::endpoint::shown;
-use crate::inbox::LibraryText;
+use crate::polled::LOOK;
+use crate::polled::connection::{copied, entry, ready, text};
+use crate::polled::inbox::LibraryText;
 use crate::{EndSignal, EngineError, MachineClock, Time};
 
 /// How the messages of the engine begin.
@@ -47,7 +48,7 @@ impl From<IscsiFailure> for EngineError {
 
 impl From<IscsiFailure> for EndpointError {
     fn from(failure: IscsiFailure) -> Self {
-        EndpointError { what: failure.what, help: failure.help, property: false }
+        EngineError::from(failure).into()
     }
 }
 
@@ -101,6 +102,8 @@ pub(super) struct IscsiSession {
     pub unit: LogicalUnit,
     /// The target's URL without secrets, for messages.
     pub shown: String,
+    /// The library's text after the set-up, which is about none of the job's commands.
+    stale: Option<String>,
     /// ns.
     timeout: u64,
     clock: MachineClock,
@@ -119,7 +122,7 @@ impl IscsiSession {
         stop: &EndSignal,
     ) -> Result<Self, IscsiFailure> {
         let functions = Arc::new(IscsiFunctions::load()?);
-        let name = text_of(plan.initiator.as_bytes())?;
+        let name = text(plan.initiator.as_bytes(), PURPOSE)?;
         // SAFETY: the text ends with NUL.
         let context = unsafe { (functions.iscsi_create_context)(name.as_ptr()) };
         if context.is_null() {
@@ -138,18 +141,20 @@ impl IscsiSession {
                 read_only: false,
             },
             shown: iscsi_shown(address),
+            stale: None,
             timeout: plan.endpoint.timeout.0,
             clock,
             stop: stop.clone(),
         };
         session.log_in(address)?;
         session.ask()?;
+        session.stale = session.library_text();
         Ok(session)
     }
 
     fn log_in(&mut self, address: &Path) -> Result<(), IscsiFailure> {
         let functions = self.functions.clone();
-        let url = text_of(address.as_os_str().as_bytes())?;
+        let url = text(address.as_os_str().as_bytes(), PURPOSE)?;
         // SAFETY: context and text are valid.
         let parsed = unsafe { (functions.iscsi_parse_full_url)(self.context, url.as_ptr()) };
         if parsed.is_null() {
@@ -281,9 +286,13 @@ impl IscsiSession {
 
     /// The library's text about the last failure.
     pub(super) fn error_text(&self) -> String {
+        let text = self.library_text().filter(|text| Some(text) != self.stale.as_ref());
+        text.unwrap_or_else(|| "the target closed the connection".to_owned())
+    }
+
+    fn library_text(&self) -> Option<String> {
         // SAFETY: the context is valid, and its text ends with NUL.
-        let text = unsafe { copied((self.functions.iscsi_get_error)(self.context)) };
-        text.unwrap_or_else(|| "the connection failed".to_owned())
+        unsafe { copied((self.functions.iscsi_get_error)(self.context)) }
     }
 
     /// Sends what is queued, without waiting.
@@ -313,16 +322,7 @@ impl IscsiSession {
             let functions = &self.functions;
             ((functions.iscsi_get_fd)(self.context), (functions.iscsi_which_events)(self.context))
         };
-        let sends = events & c_int::from(libc::POLLOUT) != 0;
-        let receives = events & c_int::from(libc::POLLIN) != 0;
-        PollEntry::new(
-            fd,
-            match (receives, sends) {
-                (true, true) => Readiness::Both,
-                (false, true) => Readiness::Writable,
-                _ => Readiness::Readable,
-            },
-        )
+        entry(fd, events)
     }
 
     /// Makes a call and waits for its answer for at most `patience` ns. `doing` follows "cannot". Returns the answer's data.
@@ -424,18 +424,6 @@ impl Drop for IscsiSession {
     }
 }
 
-/// What a descriptor is ready for, as the library wants it.
-pub(super) fn ready(entry: PollEntry) -> i16 {
-    let mut events = 0;
-    if entry.is_readable() {
-        events |= libc::POLLIN;
-    }
-    if entry.is_writable() {
-        events |= libc::POLLOUT;
-    }
-    events
-}
-
 /// Takes the answer to a login or a logout.
 unsafe extern "C" fn answered(
     _context: *mut IscsiContext,
@@ -488,26 +476,6 @@ pub(super) fn sense_of(task: &ScsiTask) -> Sense {
 fn number(data: &[u8], at: usize, len: usize) -> u64 {
     let bytes = data.get(at..at + len).unwrap_or_default();
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-/// Copies a text of the library. `None` for a null pointer or no text.
-///
-/// # Safety
-///
-/// `text` is null or ends with NUL.
-unsafe fn copied(text: *const c_char) -> Option<String> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: the caller vouches for the text.
-    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned();
-    (!text.is_empty()).then_some(text)
-}
-
-fn text_of(bytes: &[u8]) -> Result<CString, IscsiFailure> {
-    CString::new(bytes).map_err(|_| {
-        EngineError::plain(format!("{PURPOSE}: a name contains a NUL character")).into()
-    })
 }
 
 /// What the user can do about a failure.

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use blkio::{Blkio, Blkioq, MemoryRegion};
-use fiord_plan::{BlkioInstance, EndpointError, EndpointFacts};
+use fiord_plan::{BlkioInstance, EndpointError, EndpointFacts, EndpointSubject};
 use fiord_sys::file::{self, Device};
 use fiord_types::{Bytes, Errno};
 
@@ -121,13 +121,12 @@ pub(super) const PURPOSE: &str = "ioengine=libblkio";
 /// A failure of the library.
 pub(super) struct LibraryFailure {
     error: EndpointError,
-    errno: Option<Errno>,
 }
 
 impl From<LibraryFailure> for EngineError {
     fn from(failure: LibraryFailure) -> Self {
-        let LibraryFailure { error, errno } = failure;
-        EngineError { what: error.what, help: error.help, errno }
+        let EndpointError { what, help, errno, .. } = failure.error;
+        EngineError { what, help, errno }
     }
 }
 
@@ -151,7 +150,8 @@ fn failure(doing: &str, error: &blkio::Error, plan: &BlkioInstance) -> LibraryFa
     );
     let connects = doing == CONNECT && !plan.opens_file();
     let help = remedy(error.message(), errno, connects).map(String::from);
-    LibraryFailure { error: EndpointError { what, help, property: false }, errno: Some(errno) }
+    let error = EngineError { what, help, errno: Some(errno) };
+    LibraryFailure { error: error.into() }
 }
 
 /// What the user can do about a failure.
@@ -184,12 +184,12 @@ fn set(
             let mut failure = failure(&doing, &error, plan);
             let help = "To fix: leave it out, or look it up in the documentation of libblkio's drivers \
                         (https://libblkio.gitlab.io/libblkio/blkio.html#drivers)";
-            failure.errno = failure.errno.map(|errno| match errno {
+            failure.error.errno = failure.error.errno.map(|errno| match errno {
                 Errno::ENOENT => Errno::EINVAL,
                 other => other,
             });
             failure.error.help = Some(help.to_owned());
-            failure.error.property = true;
+            failure.error.about = EndpointSubject::Property;
             return Err(failure);
         }
     }
@@ -224,8 +224,9 @@ fn connected(plan: &BlkioInstance, fd: Option<&OwnedFd>) -> Result<Blkio, Librar
             plan.path.display()
         );
         let help = "To fix: end the other client of the server; most serve one at a time";
-        let error = EndpointError { what, help: Some(help.to_owned()), property: false };
-        Err(LibraryFailure { error, errno: Some(Errno::ETIMEDOUT) })
+        let error =
+            EngineError { what, help: Some(help.to_owned()), errno: Some(Errno::ETIMEDOUT) };
+        Err(LibraryFailure { error: error.into() })
     })
 }
 

@@ -132,7 +132,7 @@ impl Libblkio {
     /// Passes an op to the library.
     fn enqueue(&mut self, slot: Slot, op: &Op, data: *mut u8) {
         let index = slot as usize;
-        self.bytes[index] = if moves_data(op.kind) { op.len } else { 0 };
+        self.bytes[index] = if op.kind.moves_data() { op.len } else { 0 };
         let discards = op.kind == OpKind::Trim && !self.plan.zeroes_on_trim;
         self.reasons[index] = discards.then_some(NO_DISCARD);
         self.vectors[index] = iovec { iov_base: data.cast(), iov_len: op.len as usize };
@@ -406,8 +406,7 @@ impl Engine for Libblkio {
         if lane.read_only && matches!(op.kind, OpKind::Write | OpKind::Trim) {
             return Queued::Done(slot, Outcome::err(Errno::EBADF));
         }
-        let len = if moves_data(op.kind) { op.len } else { 0 };
-        let Some(data) = self.buffers.span(&slot, op.at, len) else {
+        let Some(data) = self.buffers.data_of(&slot, op) else {
             return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         let slot = self.buffers.begin(slot);
@@ -452,11 +451,6 @@ impl std::fmt::Debug for Libblkio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Libblkio").field("plan", &self.plan).finish_non_exhaustive()
     }
-}
-
-/// Whether an op transfers data.
-const fn moves_data(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Read | OpKind::Write)
 }
 
 /// Connects to the target of a plan, asks for its properties, and disconnects.

@@ -9,6 +9,7 @@ use fiord_types::Errno;
 
 use crate::Op;
 use crate::endpoint::LOOK;
+use crate::error::FailureCause;
 use crate::tls::TlsStream;
 use crate::transport::{Moved, Transport};
 
@@ -32,7 +33,7 @@ pub(super) enum Received {
     /// The server has closed the connection.
     End,
     /// TLS failed, for this reason.
-    Tls(String),
+    Tls(FailureCause),
 }
 
 impl Incoming {

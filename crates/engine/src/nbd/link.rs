@@ -13,6 +13,7 @@ use fiord_plan::{EndpointError, EndpointFacts, NbdPlan};
 use fiord_types::{Bytes, Errno, Nanos};
 
 use crate::endpoint::{LOOK, shown};
+use crate::error::FailureCause;
 use crate::tls::TlsClient;
 use crate::tls_options::{TlsIdentity, TlsNames, TlsTrust};
 use crate::transport::{Moved, Transport};
@@ -143,7 +144,8 @@ impl Opening<'_> {
         client: &TlsClient,
         host: &str,
     ) -> Result<Transport, EngineError> {
-        let stream = client.wrap(socket, host).map_err(|why| self.tls_failed(&why.to_string()))?;
+        let stream =
+            client.wrap(socket, host).map_err(|why| self.tls_failed(why.to_string().into()))?;
         let mut transport = Transport::Tls(stream);
         self.wait_for(|| transport.shake_hands(true))?;
         Ok(transport)
@@ -196,19 +198,16 @@ impl Opening<'_> {
                 Moved::Failed(errno) => {
                     return Err(self.failed(&std::io::Error::from_raw_os_error(errno.raw())));
                 }
-                Moved::Tls(why) => return Err(self.tls_failed(&why)),
+                Moved::Tls(why) => return Err(self.tls_failed(why)),
             }
         }
     }
 
-    /// TLS failed. The reason may end with a remedy.
-    fn tls_failed(&self, why: &str) -> EngineError {
-        let (why, remedy) = match why.split_once(". To fix: ") {
-            Some((why, remedy)) => (why, format!("To fix: {remedy}")),
-            None => (why, "To fix: check the log of the server".to_owned()),
-        };
-        let what = format!("{}: {why}", self.address);
-        EngineError { what, help: None, errno: Some(Errno::EPROTO) }.help(remedy)
+    /// TLS failed.
+    fn tls_failed(&self, why: FailureCause) -> EngineError {
+        let what = format!("{}: {}", self.address, why.what);
+        let help = why.help.unwrap_or_else(|| "To fix: check the log of the server".to_owned());
+        EngineError { what, help: Some(help), errno: Some(Errno::EPROTO) }
     }
 
     fn failed(&self, error: &std::io::Error) -> EngineError {
@@ -262,8 +261,7 @@ fn tls_client(tls: &NbdTls) -> Result<TlsClient, EngineError> {
 
 /// Asks the server for the export of a job.
 pub(crate) fn ask(plan: &NbdPlan) -> Result<EndpointFacts, EndpointError> {
-    let link = NbdLink::open(plan, Goal::Ask, &EndSignal::default())
-        .map_err(|error| EndpointError { what: error.what, help: error.help, property: false })?;
+    let link = NbdLink::open(plan, Goal::Ask, &EndSignal::default())?;
     let export = link.export;
     Ok(EndpointFacts {
         block: Bytes(export.smallest_block.into()),

@@ -32,6 +32,7 @@ pub(crate) use self::link::ask;
 use self::outgoing::RequestQueue;
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::endpoint::{LOOK, Requests};
+use crate::error::FailureCause;
 use crate::transport::Moved;
 use crate::{
     Attachment, Completions, EndSignal, Engine, EngineConfig, EngineError, FreeSlot, MachineClock,
@@ -215,9 +216,8 @@ impl Nbd {
     }
 
     /// Gives up a connection whose TLS failed.
-    fn lose_tls(&mut self, why: &str) {
-        let why = why.split_once(". To fix: ").map_or(why, |(why, _)| why);
-        self.lose(Errno::EPROTO, &format!("{why}. This happened"));
+    fn lose_tls(&mut self, why: &FailureCause) {
+        self.lose(Errno::EPROTO, &format!("{}. This happened", why.what));
     }
 
     /// Gives up the connection, and all requests in flight.
@@ -517,8 +517,7 @@ impl Engine for Nbd {
             }
             return Queued::Done(slot, Outcome::err(errno));
         }
-        let len = if moves_data(op.kind) { op.len } else { 0 };
-        let Some(data) = self.buffers.span(&slot, op.at, len) else {
+        let Some(data) = self.buffers.data_of(&slot, op) else {
             return Queued::Done(slot, Outcome::err(Errno::EINVAL));
         };
         let slot = self.buffers.begin(slot);
@@ -586,9 +585,4 @@ impl std::fmt::Debug for Nbd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Nbd").field("plan", &self.plan).finish_non_exhaustive()
     }
-}
-
-/// Whether an op transfers data.
-const fn moves_data(kind: OpKind) -> bool {
-    matches!(kind, OpKind::Read | OpKind::Write)
 }

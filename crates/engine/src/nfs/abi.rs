@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_int, c_ulonglong, c_void};
 
 use crate::EngineError;
-use crate::library::SystemLibrary;
+use crate::library::{SystemLibrary, library_functions};
 
 /// The file of the library.
 const FILE: &str = "libnfs.so.13";
@@ -49,62 +49,43 @@ pub(super) struct NfsStat {
 pub(super) type NfsCallback =
     unsafe extern "C" fn(c_int, *mut NfsContext, *mut c_void, *mut c_void);
 
-/// Declares a structure of functions and how it is loaded.
-macro_rules! functions {
-    ($($name:ident($($argument:ty),*) -> $result:ty;)*) => {
-        /// The functions of libnfs. They are valid as long as the library is loaded.
-        pub(super) struct NfsFunctions {
-            $(pub $name: unsafe extern "C" fn($($argument),*) -> $result,)*
-            _library: SystemLibrary,
-        }
-
-        impl NfsFunctions {
-            /// Loads the library.
-            ///
-            /// # Errors
-            ///
-            /// The library is not installed, or it lacks a function.
-            pub(super) fn load() -> Result<Self, EngineError> {
-                let library = SystemLibrary::load("nfs", FILE, PACKAGE)?;
-                Ok(NfsFunctions {
-                    // SAFETY: the header of libnfs declares the functions with these types.
-                    $($name: unsafe { library.function(stringify!($name)) }?,)*
-                    _library: library,
-                })
-            }
-        }
-    };
-}
-
 type Context = *mut NfsContext;
 type Text = *const c_char;
 type Void = *mut c_void;
 
-functions! {
-    nfs_init_context() -> Context;
-    nfs_destroy_context(Context) -> ();
-    nfs_get_error(Context) -> Text;
-    nfs_get_fd(Context) -> c_int;
-    nfs_which_events(Context) -> c_int;
-    nfs_service(Context, c_int) -> c_int;
-    nfs_set_autoreconnect(Context, c_int) -> ();
-    nfs_parse_url_dir(Context, Text) -> *mut NfsUrl;
-    nfs_destroy_url(*mut NfsUrl) -> ();
-    nfs4_set_client_name(Context, Text) -> ();
-    nfs_mount_async(Context, Text, Text, NfsCallback, Void) -> c_int;
-    nfs_stat64_async(Context, Text, NfsCallback, Void) -> c_int;
-    nfs_fstat64_async(Context, *mut NfsFile, NfsCallback, Void) -> c_int;
-    nfs_access2_async(Context, Text, NfsCallback, Void) -> c_int;
-    nfs_open2_async(Context, Text, c_int, c_int, NfsCallback, Void) -> c_int;
-    nfs_close_async(Context, *mut NfsFile, NfsCallback, Void) -> c_int;
-    nfs_pread_async(Context, *mut NfsFile, u64, u64, NfsCallback, Void) -> c_int;
-    nfs_pwrite_async(Context, *mut NfsFile, u64, u64, *const c_void, NfsCallback, Void) -> c_int;
-    nfs_fsync_async(Context, *mut NfsFile, NfsCallback, Void) -> c_int;
+library_functions! {
+    /// The functions of libnfs.
+    NfsFunctions {
+        nfs_init_context() -> Context;
+        nfs_destroy_context(Context) -> ();
+        nfs_get_error(Context) -> Text;
+        nfs_get_fd(Context) -> c_int;
+        nfs_which_events(Context) -> c_int;
+        nfs_service(Context, c_int) -> c_int;
+        nfs_set_autoreconnect(Context, c_int) -> ();
+        nfs_parse_url_dir(Context, Text) -> *mut NfsUrl;
+        nfs_destroy_url(*mut NfsUrl) -> ();
+        nfs4_set_client_name(Context, Text) -> ();
+        nfs_mount_async(Context, Text, Text, NfsCallback, Void) -> c_int;
+        nfs_stat64_async(Context, Text, NfsCallback, Void) -> c_int;
+        nfs_fstat64_async(Context, *mut NfsFile, NfsCallback, Void) -> c_int;
+        nfs_access2_async(Context, Text, NfsCallback, Void) -> c_int;
+        nfs_open2_async(Context, Text, c_int, c_int, NfsCallback, Void) -> c_int;
+        nfs_close_async(Context, *mut NfsFile, NfsCallback, Void) -> c_int;
+        nfs_pread_async(Context, *mut NfsFile, u64, u64, NfsCallback, Void) -> c_int;
+        nfs_pwrite_async(Context, *mut NfsFile, u64, u64, *const c_void, NfsCallback, Void) -> c_int;
+        nfs_fsync_async(Context, *mut NfsFile, NfsCallback, Void) -> c_int;
+    }
 }
 
-impl std::fmt::Debug for NfsFunctions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NfsFunctions").finish_non_exhaustive()
+impl NfsFunctions {
+    /// Loads the library.
+    ///
+    /// # Errors
+    ///
+    /// The library is not installed, or it lacks a function.
+    pub(super) fn load() -> Result<Self, EngineError> {
+        Self::of(SystemLibrary::load("nfs", FILE, PACKAGE)?)
     }
 }
 

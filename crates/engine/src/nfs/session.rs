@@ -1,6 +1,6 @@
 //! A session with an NFS server: a context of libnfs, its connection, and calls that wait for their answer.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fiord_plan::{EndpointError, NfsPlan};
-use fiord_sys::poll::{self, PollEntry, Readiness, Waited};
+use fiord_sys::poll::{self, Waited};
 use fiord_sys::signal;
 use fiord_types::{Bytes, Errno, Nanos};
 
-use super::LOOK;
 use super::abi::{NfsCallback, NfsContext, NfsFile, NfsFunctions, NfsStat};
 use crate::endpoint::{GRACE, shown};
-use crate::inbox::LibraryText;
+use crate::polled::LOOK;
+use crate::polled::connection::{copied, entry, ready, text};
+use crate::polled::inbox::LibraryText;
 use crate::{EndSignal, EngineError, MachineClock, Time};
 
 /// How the messages of the engine begin.
@@ -42,7 +43,7 @@ impl From<NfsFailure> for EngineError {
 
 impl From<NfsFailure> for EndpointError {
     fn from(failure: NfsFailure) -> Self {
-        EndpointError { what: failure.what, help: failure.help, property: false }
+        EngineError::from(failure).into()
     }
 }
 
@@ -127,7 +128,7 @@ impl NfsSession {
         // NFS 4 forgets the files of an earlier session with the same name.
         let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let name = format!("fiord {} {number} {:p}", std::process::id(), self.context);
-        let (name, url) = (text(&name)?, text(&plan.url)?);
+        let (name, url) = (text(name.as_bytes(), PURPOSE)?, text(plan.url.as_bytes(), PURPOSE)?);
         let functions = self.functions.clone();
         // A lost session is an error. An option of the URL can still ask for attempts to get it back.
         // SAFETY: the context is valid, and the texts live until after the calls.
@@ -185,28 +186,14 @@ impl NfsSession {
                 (self.functions.nfs_which_events)(self.context),
             )
         };
-        let sends = events & c_int::from(libc::POLLOUT) != 0;
-        let receives = events & c_int::from(libc::POLLIN) != 0;
-        let readiness = match (receives, sends) {
-            (true, true) => Readiness::Both,
-            (false, true) => Readiness::Writable,
-            _ => Readiness::Readable,
-        };
-        let mut entries = [PollEntry::new(fd, readiness)];
+        let mut entries = [entry(fd, events)];
         match poll::wait(&mut entries, Some(Duration::from_nanos(timeout))) {
             Err(error) => return Err(LibraryText(error.to_string())),
             Ok(Waited::Interrupted) => return Ok(true),
             Ok(Waited::TimedOut) => return Ok(false),
             Ok(Waited::Ready) => {}
         }
-        let mut ready = 0;
-        if entries[0].is_readable() {
-            ready |= libc::POLLIN;
-        }
-        if entries[0].is_writable() {
-            ready |= libc::POLLOUT;
-        }
-        self.service(ready).map(|()| false)
+        self.service(ready(entries[0])).map(|()| false)
     }
 
     /// Makes a call and waits for its answer. `doing` follows "cannot". Returns the answer's status, which is not
@@ -462,20 +449,6 @@ unsafe extern "C" fn answered_with_size(
     }
 }
 
-/// Copies a text of the library. `None` for a null pointer or no text.
-///
-/// # Safety
-///
-/// `text` is null or ends with NUL.
-pub(super) unsafe fn copied(text: *const c_char) -> Option<String> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: the caller vouches for the text.
-    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().trim().to_owned();
-    (!text.is_empty()).then_some(text)
-}
-
 /// The errno of a negative status.
 pub(super) fn errno_of(status: i32) -> Errno {
     match BROKEN.contains(&status) {
@@ -488,17 +461,7 @@ pub(super) fn errno_of(status: i32) -> Errno {
 fn inside(path: &Path) -> Result<CString, NfsFailure> {
     let bytes = path.as_os_str().as_bytes();
     let slash: &[u8] = if bytes.starts_with(b"/") { b"" } else { b"/" };
-    text_of(&[slash, bytes].concat())
-}
-
-fn text(text: &str) -> Result<CString, NfsFailure> {
-    text_of(text.as_bytes())
-}
-
-fn text_of(bytes: &[u8]) -> Result<CString, NfsFailure> {
-    CString::new(bytes).map_err(|_| {
-        EngineError::plain(format!("{PURPOSE}: a name contains a NUL character")).into()
-    })
+    Ok(text(&[slash, bytes].concat(), PURPOSE)?)
 }
 
 /// What the user can do about a failure.

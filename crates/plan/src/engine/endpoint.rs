@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
+use fiord_job::option::table::IOENGINE;
 use fiord_job::option::table::ceph::POOL;
 use fiord_job::option::table::remote::{BRICK, ENDPOINT_TIMEOUT};
 use fiord_types::Nanos;
 
-use crate::machine::endpoints::EndpointError;
+use crate::machine::endpoints::{EndpointError, EndpointSubject};
 use crate::machine::survey::Survey;
 use crate::model::{EndpointPlan, EnginePlan};
 use crate::options::messages::Messages;
@@ -32,7 +33,7 @@ pub(super) fn plan(
     EndpointPlan { address, server, timeout }
 }
 
-/// Asks the server about each target. Returns the targets, or none after an error.
+/// Asks the server about each target. Returns the targets, or none after an error, or if the job cannot run.
 pub(super) fn ask(
     job: Reading,
     engine: &EnginePlan,
@@ -46,20 +47,19 @@ pub(super) fn ask(
     }
     for target in &targets {
         if let Err(why) = survey.ask(engine, target) {
-            let option = match why.property {
-                true => property_option(job, engine),
-                false => paths::naming(job),
+            let option = match why.about {
+                EndpointSubject::Server => server_option(job, engine),
+                _ => paths::naming(job),
             };
-            messages.push(refused(job, option, why));
+            refuse(job, option, why, messages);
             return Vec::new();
         }
     }
     targets
 }
 
-/// The option at which an error points that is about something else than the address
-/// ([`EndpointError::property`](crate::EndpointError)).
-fn property_option(job: Reading, engine: &EnginePlan) -> &'static OptionDef {
+/// The option at which an error about the server points.
+fn server_option(job: Reading, engine: &EnginePlan) -> &'static OptionDef {
     if engine.rados().is_some() || engine.rbd().is_some() {
         POOL.def()
     } else if engine.gfapi().is_some() {
@@ -69,11 +69,22 @@ fn property_option(job: Reading, engine: &EnginePlan) -> &'static OptionDef {
     }
 }
 
-/// The error about a target that does not answer, or refuses.
-pub(super) fn refused(job: Reading, option: &'static OptionDef, why: EndpointError) -> Diagnostic {
-    let error = job.error(option, why.what);
-    match why.help {
-        Some(help) => error.help(help),
-        None => error,
+/// Records that a target does not answer, or refuses. `option`: where the message points, unless this machine lacks the
+/// engine.
+pub(super) fn refuse(
+    job: Reading,
+    option: &'static OptionDef,
+    why: EndpointError,
+    messages: &mut Messages,
+) {
+    let option = if why.about == EndpointSubject::Library { IOENGINE.def() } else { option };
+    let message: Diagnostic = job.error(option, why.what.as_str());
+    let message = match &why.help {
+        Some(help) => message.help(help.as_str()),
+        None => message,
+    };
+    match why.about.refuses_the_run() {
+        true => messages.push(message),
+        false => messages.cannot_run(why, message),
     }
 }

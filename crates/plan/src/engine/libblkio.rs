@@ -18,6 +18,7 @@ use fiord_types::Dir;
 
 use super::endpoint;
 use crate::load;
+use crate::machine::endpoints::EndpointSubject;
 use crate::machine::survey::Survey;
 use crate::model::{
     BlkioInstance, EnginePlan, JobPlan, LibblkioDriver, LibblkioPlan, LibblkioWaitMode, Load,
@@ -222,11 +223,11 @@ pub(super) fn connect(
     if engine.def().access.is_remote()
         && let Err(why) = survey.ask(engine, path)
     {
-        let option = match why.property {
-            true => LIBBLKIO_PRE_CONNECT_PROPS,
-            false => LIBBLKIO_PATH,
+        let option = match why.about {
+            EndpointSubject::Property => LIBBLKIO_PRE_CONNECT_PROPS,
+            _ => LIBBLKIO_PATH,
         };
-        messages.push(endpoint::refused(job, option.def(), why));
+        endpoint::refuse(job, option.def(), why, messages);
         return Some(Vec::new());
     }
     Some(vec![path.clone()])

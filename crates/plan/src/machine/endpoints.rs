@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::path::Path;
 
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Errno};
 
 use crate::model::EnginePlan;
 
@@ -50,6 +50,32 @@ pub struct EndpointError {
     pub what: String,
     /// What the user can do.
     pub help: Option<String>,
-    /// A property that the job sets is wrong, rather than the address.
-    pub property: bool,
+    /// The errno, if the cause has one.
+    pub errno: Option<Errno>,
+    /// What the error is about.
+    pub about: EndpointSubject,
+}
+
+/// What an [`EndpointError`] is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointSubject {
+    /// The target, or the address that names it.
+    Target,
+    /// The server, or the pool or volume on which the target is.
+    Server,
+    /// A library that the engine loads and that this machine lacks.
+    Library,
+    /// A property of the target that the job sets.
+    Property,
+    /// The policy of this host, which permits no connection.
+    Policy,
+}
+
+impl EndpointSubject {
+    /// Whether only the job itself can be wrong, so that nothing may run. Other errors end their job when it starts, and
+    /// the other jobs go on.
+    #[must_use]
+    pub const fn refuses_the_run(self) -> bool {
+        matches!(self, EndpointSubject::Property | EndpointSubject::Policy)
+    }
 }

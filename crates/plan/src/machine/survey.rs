@@ -19,8 +19,8 @@ use crate::model::EnginePlan;
 pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
     endpoints: Option<&'a dyn Endpoints>,
-    /// The targets that answered, and the engine that asked last: engines with other options may ask another server.
-    answers: HashMap<PathBuf, (EnginePlan, EndpointFacts)>,
+    /// What the targets answered, and the engine that asked last: engines with other options may ask another server.
+    answers: HashMap<PathBuf, (EnginePlan, Result<EndpointFacts, EndpointError>)>,
     /// One entry per path: a job may have a hundred thousand files.
     paths: HashMap<PathBuf, Known>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
@@ -103,22 +103,24 @@ impl<'a> Survey<'a> {
     /// Asks the target at an address for its properties, once for all jobs in a row that have this engine and options.
     pub(crate) fn ask(&mut self, engine: &EnginePlan, address: &Path) -> Result<(), EndpointError> {
         let Some(endpoints) = self.endpoints else { return Ok(()) };
-        if self.answers.get(address).is_some_and(|(asked, _)| asked == engine) {
-            return Ok(());
+        if let Some((_, answer)) = self.answers.get(address).filter(|(asked, _)| asked == engine) {
+            return answer.clone().map(drop);
         }
-        match endpoints.ask(engine, address)? {
-            Some(facts) => {
-                self.answers.insert(address.to_path_buf(), (engine.clone(), facts));
+        let answer = endpoints.ask(engine, address).transpose();
+        let failed = answer.as_ref().and_then(|answer| answer.as_ref().err().cloned());
+        match answer {
+            Some(answer) => {
+                self.answers.insert(address.to_path_buf(), (engine.clone(), answer));
             }
             None => {
                 self.answers.remove(address);
             }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
-    /// What the target at an address last answered. `None`: it was not asked.
+    /// What the target at an address last answered. `None`: it was not asked, or did not answer.
     pub(crate) fn endpoint(&self, address: &Path) -> Option<EndpointFacts> {
-        self.answers.get(address).map(|(_, facts)| *facts)
+        self.answers.get(address)?.1.as_ref().ok().copied()
     }
     /// The properties of the NVMe namespace behind a path and of its controller; the error says why
     /// they are unknown.

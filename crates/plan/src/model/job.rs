@@ -2,6 +2,8 @@
 
 use fiord_types::{Bytes, JobIndex, Nanos, SteadyMeasure, SteadyRule};
 
+use crate::machine::endpoints::EndpointError;
+
 use super::{
     ContentPlan, Depth, EngineAccess, EnginePlan, ExitWhat, FileKind, IologPlan, JournalPlan, Load,
     LogPlan, Pace, Process, Record, ReplayPlan, Reporting, Step, Target, VerifyPlan,
@@ -62,6 +64,9 @@ pub struct JobPlan {
     pub log: Option<LogPlan>,
     /// How reports show the job.
     pub reporting: Reporting,
+    /// Why the job fails when it starts: its server does not answer or refuses it, or this machine lacks the library of
+    /// its engine. The job has no files then. `None`: it can run.
+    pub unavailable: Option<Box<EndpointError>>,
 }
 
 impl JobPlan {

@@ -44,6 +44,7 @@ impl JobPlan {
             record: record(),
             log: None,
             reporting: reporting(),
+            unavailable: None,
         }
     }
 }

@@ -4,6 +4,7 @@ mod arbitrary;
 mod ceph;
 mod contents;
 mod distribution;
+mod endpoints;
 mod fields;
 mod flash;
 mod golden;

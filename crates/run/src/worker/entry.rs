@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use fiord_engine::{EngineConfig, EngineError, MachineClock};
-use fiord_plan::{JobPlan, LockFile};
+use fiord_plan::{EndpointError, EndpointSubject, JobPlan, LockFile};
 use fiord_stat::live::Live;
 use fiord_types::Errno;
 
 use super::layers::{Boxed, Layered};
 use super::locked::Locked;
-use super::setup::{Surroundings, with_boxed};
+use super::setup::{Surroundings, failed, with_boxed};
 use super::traced::Tracer;
 use super::{Files, Outside, WorkerResult, engines};
 use crate::control::{JobControl, Phase};
+use crate::error::{JobError, Stage};
 use crate::lock::FileLock;
 use crate::thread;
 
@@ -27,6 +28,9 @@ pub(crate) fn run(
     outside: &Outside<'_>,
 ) -> Box<WorkerResult> {
     control.set_phase(Phase::SetUp);
+    if let Some(why) = &job.unavailable {
+        return failed(unavailable(why));
+    }
     let mut config = EngineConfig::for_job(job, clock);
     config.disks = files.simulated();
     config.end = control.end().clone();
@@ -54,6 +58,16 @@ pub(crate) fn run(
         Some(tracer) => engines::run_traced(&config, around, tracer),
         None => engines::run_job(&config, around),
     }
+}
+
+/// The error of a job that cannot run, as the planner found out.
+fn unavailable(why: &EndpointError) -> JobError {
+    let EndpointError { what, help, errno, about } = why.clone();
+    let stage = match about {
+        EndpointSubject::Library => Stage::EngineSetUp,
+        _ => Stage::Connect,
+    };
+    JobError::from(EngineError { what, help, errno }).during(stage)
 }
 
 /// The engine of a job that locks its files around each I/O (`lockfile`).

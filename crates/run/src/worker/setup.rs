@@ -78,7 +78,7 @@ fn not_started(error: Option<JobError>) -> Box<WorkerResult> {
 }
 
 /// The result of a job that failed before its first I/O.
-fn failed(error: JobError) -> Box<WorkerResult> {
+pub(super) fn failed(error: JobError) -> Box<WorkerResult> {
     not_started(Some(error))
 }
 

@@ -24,6 +24,40 @@ pub(super) const ROWS: &[Row] = &[
         &["ISCSI --rw=randwrite --bs=4k --iodepth=16"],
     ),
     rate("libiscsi, reads of 1 MiB, depth 4", &["ISCSI --rw=read --bs=1m --iodepth=4"]),
+    rate(
+        "rados (ceph), random reads of 4 KiB, depth 16",
+        &["RADOS --rw=randread --bs=4k --iodepth=16"],
+    ),
+    rate(
+        "rados (ceph), random writes of 4 KiB, depth 16",
+        &["RADOS --rw=randwrite --bs=4k --iodepth=16"],
+    ),
+    rate("rados (ceph), reads of 1 MiB, depth 4", &["RADOS --rw=read --bs=1m --iodepth=4"]),
+    rate(
+        "rbd (ceph), random reads of 4 KiB, depth 16",
+        &["RBD --rw=randread --bs=4k --iodepth=16"],
+    ),
+    rate(
+        "rbd (ceph), random writes of 4 KiB, depth 16",
+        &["RBD --rw=randwrite --bs=4k --iodepth=16"],
+    ),
+    rate("rbd (ceph), reads of 1 MiB, depth 4", &["RBD --rw=read --bs=1m --iodepth=4"]),
+    rate(
+        "gfapi (gluster), random reads of 4 KiB",
+        &["--ioengine=gfapi GFAPI --rw=randread --bs=4k"],
+    ),
+    rate(
+        "gfapi (gluster), random writes of 4 KiB",
+        &["--ioengine=gfapi GFAPI --rw=randwrite --bs=4k"],
+    ),
+    rate(
+        "gfapi_async (gluster), random reads of 4 KiB, depth 16",
+        &["--ioengine=gfapi_async GFAPI --rw=randread --bs=4k --iodepth=16"],
+    ),
+    rate(
+        "gfapi_async (gluster), reads of 1 MiB, depth 4",
+        &["--ioengine=gfapi_async GFAPI --rw=read --bs=1m --iodepth=4"],
+    ),
     Row {
         name: "http, writes of objects of 64 KiB",
         what: Rate,

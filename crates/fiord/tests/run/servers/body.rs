@@ -1,9 +1,11 @@
 //! Tests that all engines share which connect to servers with storage.
 
-use std::time::Duration;
+use std::process::Child;
+use std::time::{Duration, Instant};
 
 use super::Service;
-use crate::fiord::{Place, Ran, end, signal, under_way, work};
+use super::relay::Relay;
+use crate::fiord::{Place, Ran, end, signal, some_work, under_way, work};
 
 /// The size of the target, in bytes.
 pub(crate) const SIZE: usize = 1 << 20;
@@ -35,8 +37,8 @@ macro_rules! tests_of {
                 body::a_job_that_its_run_time_ends_succeeds::<$service>();
             }
             #[test]
-            fn a_server_that_does_not_exist_is_a_clear_error() {
-                body::a_server_that_does_not_exist_is_a_clear_error::<$service>();
+            fn a_server_that_does_not_exist_ends_its_job_only() {
+                body::a_server_that_does_not_exist_ends_its_job_only::<$service>();
             }
             #[test]
             fn a_server_that_is_killed_ends_its_job_only() {
@@ -45,6 +47,14 @@ macro_rules! tests_of {
             #[test]
             fn a_server_that_stops_answering_ends_its_job_only() {
                 body::a_server_that_stops_answering_ends_its_job_only::<$service>();
+            }
+            #[test]
+            fn a_lost_connection_is_made_again_if_the_job_goes_on() {
+                body::a_lost_connection_is_made_again_if_the_job_goes_on::<$service>();
+            }
+            #[test]
+            fn a_connection_that_cannot_be_made_again_ends_its_job_only() {
+                body::a_connection_that_cannot_be_made_again_ends_its_job_only::<$service>();
             }
             #[test]
             fn ctrl_c_does_not_wait_for_the_server() {
@@ -115,16 +125,15 @@ pub(crate) fn a_job_that_its_run_time_ends_succeeds<S: Service>() {
     }
 }
 
-pub(crate) fn a_server_that_does_not_exist_is_a_clear_error<S: Service>() {
+pub(crate) fn a_server_that_does_not_exist_ends_its_job_only<S: Service>() {
     let place = Place::new();
     let Some(service) = S::start(&place) else { return };
     let line = format!(
-        "--name=j {} --bs=4k --size=256k --rw=read --endpoint_timeout=5",
+        "--output-format=json --name=j {} --bs=4k --size=256k --rw=read --endpoint_timeout=5 {OTHER}",
         service.nowhere()
     );
     let ran = end(place.start(&line), LONG);
-    assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.err.contains("To fix: "), "{ran:?}");
+    assert_ne!(only_one_failed(&ran), 0, "{ran:?}");
 }
 
 /// Starts a job on the server and another one, waits until they run, lets `what` happen, and returns how they ended.
@@ -170,6 +179,61 @@ pub(crate) fn a_server_that_stops_answering_ends_its_job_only<S: Service>() {
     assert_eq!(only_one_failed(&ran), ETIMEDOUT, "{ran:?}");
     assert!(ran.err.contains("no answer to the read of 4096 bytes at offset"), "{}", ran.err);
     assert!(ran.err.contains("within 2 s"), "{}", ran.err);
+}
+
+/// Starts a job that goes on after errors, whose connection a relay can cut, and another one. Waits until they run.
+fn through_relay<S: Service>(place: &Place, runtime: u32) -> Option<(S, Relay, Child)> {
+    let service = S::start(place)?;
+    place.run(&format!("--name=j {} --bs=4k --size=256k --rw=write", service.job())).ok();
+    let (relay, job) = service.relayed();
+    let line = format!(
+        "--output-format=json --name=j {job} --bs=4k --size=256k --rw=randread --iodepth=4 --time_based \
+         --runtime={runtime} --continue_on_error=all --endpoint_timeout=20 {OTHER}"
+    );
+    let child = place.start(&line);
+    under_way(&child);
+    let until = Instant::now() + LONG;
+    while relay.accepted() < 2 {
+        assert!(Instant::now() < until, "the job does not connect");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    some_work();
+    Some((service, relay, child))
+}
+
+pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Service>() {
+    const CUTS: u64 = 3;
+    let place = Place::new();
+    let Some((_service, relay, child)) = through_relay::<S>(&place, 4) else { return };
+    let before = relay.accepted();
+    for _ in 0..CUTS {
+        relay.cut();
+        some_work();
+    }
+    let again = relay.accepted() - before;
+    let ran = end(child, LONG);
+    assert!(u64::from(again) >= CUTS, "{again} connections: {ran:?}");
+    let json = ran.json();
+    let job = &json["jobs"][0];
+    // The job ran to its end. Its I/Os in flight failed, and those after them succeeded.
+    assert!(job["read"]["runtime"].as_u64() >= Some(3900), "{ran:?}");
+    let failed = job["total_err"].as_u64().unwrap_or(0);
+    assert!(failed <= 4 * CUTS, "{failed} errors: {ran:?}");
+    assert!(job["read"]["total_ios"].as_u64() > Some(100), "{ran:?}");
+    assert_eq!(json["jobs"][1]["error"], 0, "{ran:?}");
+}
+
+pub(crate) fn a_connection_that_cannot_be_made_again_ends_its_job_only<S: Service>() {
+    if !S::ENDS_WITHOUT_SERVER {
+        return;
+    }
+    let place = Place::new();
+    let Some((_service, relay, child)) = through_relay::<S>(&place, 300) else { return };
+    let closed = Instant::now();
+    relay.close();
+    let ran = end(child, LONG);
+    assert_ne!(only_one_failed(&ran), 0, "{ran:?}");
+    assert!(closed.elapsed() < Duration::from_secs(20), "longer than the timeout: {ran:?}");
 }
 
 pub(crate) fn ctrl_c_does_not_wait_for_the_server<S: Service>() {

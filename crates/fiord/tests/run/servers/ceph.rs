@@ -122,8 +122,8 @@ fn every_block_is_moved_once() {
 
 #[test]
 fn a_target_that_does_not_exist_is_a_clear_error() {
-    body::a_server_that_does_not_exist_is_a_clear_error::<Image>();
-    body::a_server_that_does_not_exist_is_a_clear_error::<Object>();
+    body::a_server_that_does_not_exist_ends_its_job_only::<Image>();
+    body::a_server_that_does_not_exist_ends_its_job_only::<Object>();
 }
 
 #[test]

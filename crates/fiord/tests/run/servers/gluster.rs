@@ -69,8 +69,8 @@ fn every_block_is_moved_once() {
 
 #[test]
 fn a_volume_that_does_not_exist_is_a_clear_error() {
-    body::a_server_that_does_not_exist_is_a_clear_error::<Volume<false>>();
-    body::a_server_that_does_not_exist_is_a_clear_error::<Volume<true>>();
+    body::a_server_that_does_not_exist_ends_its_job_only::<Volume<false>>();
+    body::a_server_that_does_not_exist_ends_its_job_only::<Volume<true>>();
 }
 
 #[test]

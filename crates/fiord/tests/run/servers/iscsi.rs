@@ -1,10 +1,12 @@
 //! `libiscsi`: logical units of tgt.
 
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use super::body::{SIZE, tests_of};
+use super::relay::{Relay, Upstream};
 use super::{Server, Service, fio_has, free_port, listens};
-use crate::fiord::{Place, work};
+use crate::fiord::{Place, end, under_way, work};
 
 /// The name of the target.
 const TARGET: &str = "iqn.2026-11.fiord:t";
@@ -110,6 +112,13 @@ impl Service for Tgt {
         Some(bytes)
     }
 
+    fn relayed(&self) -> (Relay, String) {
+        let relay = Relay::to(Upstream::Port(self.port));
+        let job = self.job();
+        let job = job.replace(&format!("\\:{}/", self.port), &format!("\\:{}/", relay.port));
+        (relay, job)
+    }
+
     fn server(&mut self) -> &mut Server {
         &mut self.server
     }
@@ -164,6 +173,54 @@ fn the_size_is_that_of_the_logical_unit() {
     let Some(tgt) = Tgt::start(&place) else { return };
     let job = format!("--name=a {} --rw=read --bs=64k --output-format=json", tgt.job());
     assert_eq!(work(&place.run(&job).ok().json())[0].2[0].0, SIZE as u64);
+}
+
+#[test]
+fn a_job_that_does_not_fit_its_logical_unit_is_a_clear_error() {
+    let place = Place::new();
+    let Some(tgt) = Tgt::start(&place) else { return };
+    let job = format!("--name=a {} --bs=4k --output-format=json", tgt.job());
+    let ran = place.run(&format!("{job} --rw=read --offset=2m"));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let expected = "offset 2097152 is at or past the end of";
+    assert!(ran.err.contains(expected) && ran.err.contains("To fix: "), "{}", ran.err);
+    // As on a block device, the job uses what is there.
+    let ran = place.run(&format!("{job} --rw=read --size=2m")).ok();
+    assert_eq!(work(&ran.json())[0].2[0].0, SIZE as u64);
+}
+
+/// The logical unit is replaced by a smaller one while the session of a job is lost.
+#[test]
+fn a_logical_unit_that_became_smaller_ends_its_job() {
+    let place = Place::new();
+    let Some(tgt) = Tgt::start(&place) else { return };
+    let (relay, job) = tgt.relayed();
+    let line = format!(
+        "--name=a {job} --bs=4k --rw=randread --iodepth=4 --time_based --runtime=300 --continue_on_error=all \
+         --endpoint_timeout=30"
+    );
+    let child = place.start(&line);
+    under_way(&child);
+    relay.hold(true);
+    relay.cut();
+    place.write("small", vec![0; SIZE / 2]);
+    let small = place.path("small");
+    for order in [
+        "--op delete --mode logicalunit --tid 1 --lun 1".to_owned(),
+        format!("--op new --mode logicalunit --tid 1 --lun 1 -b {}", small.display()),
+    ] {
+        let until = Instant::now() + Duration::from_secs(20);
+        // Until tgt has noticed that the session is over, the unit is in use.
+        while !tgt.admin(&order).status.success() {
+            assert!(Instant::now() < until, "{order}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+    relay.hold(false);
+    let ran = end(child, Duration::from_secs(60));
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let expected = "has 524288 bytes, but the job uses it up to byte 1048576";
+    assert!(ran.err.contains(expected) && ran.err.contains("To fix: "), "{}", ran.err);
 }
 
 #[test]

@@ -9,12 +9,14 @@ mod iscsi;
 mod missing_libraries;
 mod nbd;
 mod nfs;
+mod relay;
 mod swift;
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use self::relay::Relay;
 use crate::fiord::{Place, signal};
 
 /// A server. It ends when this value is dropped.
@@ -116,6 +118,9 @@ pub(crate) trait Service: Sized {
     /// Whether a request without an answer fails after `endpoint_timeout`.
     const HAS_TIMEOUT: bool = true;
 
+    /// Whether a job that goes on after errors ends if it cannot connect again.
+    const ENDS_WITHOUT_SERVER: bool = true;
+
     /// Starts the server, with its files below the place. The target has [`body::SIZE`] bytes, or grows. `None`, with a
     /// message: the server is not installed.
     fn start(place: &Place) -> Option<Self>;
@@ -129,6 +134,11 @@ pub(crate) trait Service: Sized {
     /// The first bytes of the target, read with another client. Jobs wrote them in blocks of `block` bytes. `None`, with a
     /// message: the client is not installed.
     fn contents(&self, place: &Place, block: usize, len: usize) -> Option<Vec<u8>>;
+
+    /// A relay to the server, and the options of a job that connects through it.
+    fn relayed(&self) -> (Relay, String) {
+        unimplemented!("this server is reached directly")
+    }
 
     /// The process that serves the target.
     fn server(&mut self) -> &mut Server;

@@ -4,6 +4,7 @@ mod tls;
 
 use std::process::Command;
 
+use super::relay::{Relay, Upstream};
 use super::{Server, Service, body, free_port, listens};
 use crate::fiord::{Place, work};
 
@@ -49,6 +50,13 @@ impl Service for Nbdkit {
         assert_eq!(bytes.len(), body::SIZE);
         bytes.truncate(len);
         Some(bytes)
+    }
+
+    fn relayed(&self) -> (Relay, String) {
+        let socket = self.uri.split_once("socket=").map_or("", |(_, socket)| socket);
+        let relay = Relay::to(Upstream::Socket(socket.into()));
+        let job = format!("--ioengine=nbd --uri=nbd://127.0.0.1:{}", relay.port);
+        (relay, job)
     }
 
     fn server(&mut self) -> &mut Server {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use super::body::tests_of;
+use super::relay::{Relay, Upstream};
 use super::{Server, Service, fio_has, free_port, listens};
 use crate::fiord::Place;
 
@@ -113,6 +114,14 @@ impl Service for Ganesha {
         };
         assert!(output.status.success(), "{output:?}");
         Some(output.stdout[..len].to_vec())
+    }
+
+    fn relayed(&self) -> (Relay, String) {
+        let port = self.data.split_once("nfsport=").unwrap().1.split('&').next().unwrap();
+        let relay = Relay::to(Upstream::Port(port.parse().unwrap()));
+        let job = self.job();
+        let job = job.replace(&format!("nfsport={port}"), &format!("nfsport={}", relay.port));
+        (relay, job)
     }
 
     fn server(&mut self) -> &mut Server {

@@ -76,8 +76,8 @@ fn a_job_that_its_run_time_ends_succeeds() {
 }
 
 #[test]
-fn a_server_that_does_not_exist_is_a_clear_error() {
-    body::a_server_that_does_not_exist_is_a_clear_error::<Container>();
+fn a_server_that_does_not_exist_ends_its_job_only() {
+    body::a_server_that_does_not_exist_ends_its_job_only::<Container>();
 }
 
 #[test]

@@ -42,9 +42,8 @@ impl JobState<'_> {
         let continues = &self.job.reporting.continue_on_error;
         let tolerance = if op.kind == OpKind::Read { &continues.reads } else { &continues.writes };
         let counts = tolerance.counts();
-        // A request to a server of objects fails by itself; fio reports EIO for all of them.
-        let is_request = self.job.engine.http().is_some() && *tolerance == Tolerance::Medium;
-        let survives = is_request || is_survivable(tolerance, errno, status);
+        let of_server = *tolerance == Tolerance::Medium && self.is_about_one_request(errno);
+        let survives = of_server || is_survivable(tolerance, errno, status);
         if survives {
             self.dump(op, errno, status);
         }
@@ -56,6 +55,15 @@ impl JobState<'_> {
         let kept = if survives { &mut self.survived } else { &mut self.error };
         *kept = kept.take().or(error);
         survives
+    }
+
+    /// Whether an error of a server concerns one request, or one connection, which the next request makes again.
+    fn is_about_one_request(&self, errno: Option<Errno>) -> bool {
+        let lost = [Errno::ECONNRESET, Errno::ECONNABORTED, Errno::ETIMEDOUT, Errno::EPROTO];
+        // fio reports EIO for all errors of `http`.
+        self.job.engine.http().is_some()
+            || self.job.engine.endpoint().is_some()
+                && errno.is_some_and(|errno| lost.contains(&errno))
     }
 
     /// Prints an error that the job survives (`error_dump`), in the words of fio.

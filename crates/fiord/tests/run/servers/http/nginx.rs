@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use super::super::body::tests_of;
+use super::super::relay::{Relay, Upstream};
 use super::super::{Server, Service, free_port, listens};
 use crate::fiord::{Place, work};
 
@@ -50,6 +51,8 @@ impl Nginx {
 }
 
 impl Service for Nginx {
+    const ENDS_WITHOUT_SERVER: bool = false;
+
     fn start(place: &Place) -> Option<Self> {
         Nginx::launch(place, "")
     }
@@ -71,6 +74,12 @@ impl Service for Nginx {
             return None;
         };
         Some(output.stdout)
+    }
+
+    fn relayed(&self) -> (Relay, String) {
+        let relay = Relay::to(Upstream::Port(self.port));
+        let job = self.job().replace(&format!(":{} ", self.port), &format!(":{} ", relay.port));
+        (relay, job)
     }
 
     fn server(&mut self) -> &mut Server {

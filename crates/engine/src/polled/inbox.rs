@@ -11,11 +11,11 @@ use crate::Slot;
 
 /// What the library tells about a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct LibraryText(pub String);
+pub struct LibraryText(pub String);
 
 /// The requests of a job, by slot. `T` is what a request needs while the library has it, and its result.
 #[derive(Debug)]
-pub(crate) struct Inbox<T> {
+pub struct Inbox<T> {
     records: Box<[UnsafeCell<Record<T>>]>,
     /// On the heap, because the records point to it.
     over: Box<UnsafeCell<VecDeque<Slot>>>,
@@ -85,14 +85,6 @@ impl<T> Inbox<T> {
         // SAFETY: the library has ended, so that no callback uses the record.
         unsafe { finish(self.records[slot as usize].get().cast(), end) };
     }
-
-    /// Ends the requests that the library still has, after it has given them up. `end` sets their result.
-    pub(crate) fn end_all(&self, end: impl Fn(&mut T)) {
-        for record in &self.records {
-            // SAFETY: the library has ended, so that no callback uses the record.
-            unsafe { finish(record.get().cast(), &end) };
-        }
-    }
 }
 
 /// Ends a request: `end` sets its result. Does nothing if the request is over already.
@@ -129,7 +121,7 @@ mod tests {
         // SAFETY: no callback runs.
         assert_eq!(unsafe { *calls.request(1) }, 5);
         calls.cancel(0);
-        calls.end_all(|result| *result = -1);
+        (0..3).for_each(|slot| calls.end(slot, |result| *result = -1));
         assert_eq!((calls.take(), calls.take()), (Some(2), None));
         // SAFETY: no callback runs.
         assert_eq!(unsafe { (*calls.request(0), *calls.request(2)) }, (0, -1));
