@@ -103,6 +103,18 @@ pub(crate) fn fio_has(place: &Place, engine: &str) -> bool {
     listed
 }
 
+/// Whether fio verifies a file that fiord wrote. fio 3.33 expects a checksum in the headers of blocks that later versions
+/// do not write. Prints that, if not.
+pub(crate) fn fio_verifies(place: &Place) -> bool {
+    let job = "--name=h --filename=headers --bs=4k --size=4k --verify=crc32c";
+    place.run(&format!("{job} --rw=write --do_verify=0")).ok();
+    let verifies = place.fio(&format!("{job} --rw=read")).is_some_and(|ran| ran.status == Some(0));
+    if !verifies {
+        eprintln!("skipped: this fio has headers of another form");
+    }
+    verifies
+}
+
 /// A port of the loopback interface that nothing listened on a moment ago.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
