@@ -5,6 +5,9 @@ use fiord_types::Nanos;
 
 use crate::machine::MachineState;
 
+/// How to keep the kernel from taking the CPUs away.
+pub(crate) const REMEDY: &str = "run in another control group, or raise cpu.max";
+
 /// A control group that the kernel kept from the CPUs because it had used up its quota.
 pub(crate) struct ThrottledGroup<'a> {
     /// The group before and after the run.

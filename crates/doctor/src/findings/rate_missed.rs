@@ -10,7 +10,7 @@ use fiord_types::Nanos;
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::{count, percent};
-use crate::evidence::cpu_quota::throttled_groups;
+use crate::evidence::cpu_quota::{self, throttled_groups};
 use crate::evidence::crowd::cpu_shares;
 use crate::evidence::direction::words;
 use crate::evidence::rate::{MissedRate, missed};
@@ -109,7 +109,7 @@ fn causes(known: &After<'_>, entry: &Entry<'_>) -> (String, String) {
             group.waited().as_millis(),
             group.quota()
         ));
-        remedy = Some("run in another control group, or raise cpu.max".to_owned());
+        remedy = Some(cpu_quota::REMEDY.to_owned());
     }
     if let Some(shares) = cpu_shares(then, now, &cpus) {
         let what = [
@@ -324,7 +324,7 @@ mod tests {
         let evidence =
             "the control group /bench had to wait for CPU time 100 times, 3000 ms in all";
         assert!(finding.evidence.contains(evidence), "{finding:?}");
-        assert_eq!(finding.remedy, "run in another control group, or raise cpu.max");
+        assert_eq!(finding.remedy, cpu_quota::REMEDY);
         report.jobs[0].failed = true;
         assert_eq!(found(&report), []);
     }

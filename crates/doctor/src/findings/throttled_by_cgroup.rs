@@ -7,7 +7,7 @@ use fiord_sys::survey::Disk;
 use fiord_types::Dir;
 
 use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
-use crate::evidence::cpu_quota::throttled_groups;
+use crate::evidence::cpu_quota::{self, throttled_groups};
 use crate::evidence::timing::fills;
 use crate::machine::Machine;
 
@@ -133,7 +133,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             CHECK
                 .for_run(format!("the control group {} had to wait for CPU time", throttled.name()))
                 .evidence(format!("{times} times, {waited:.0} ms in all; it has {quota}"))
-                .remedy("run in another control group, or raise cpu.max"),
+                .remedy(cpu_quota::REMEDY),
         );
     }
 }
