@@ -32,11 +32,11 @@ use fiord_job::option::table::net::PEER;
 use fiord_job::spec::JobSpec;
 use fiord_job::{invocation, version};
 use fiord_plan::machine::system::SystemFacts;
-use fiord_plan::wrong_with_hosts;
+use fiord_plan::{Facts, wrong_with_hosts};
 use fiord_stat::hosts::{HostReport, HostsReport};
 use fiord_stat::report::{Report, SCHEMA};
 use fiord_sys::{clock, host};
-use fiord_types::{HostIndex, Nanos};
+use fiord_types::{HostIndex, Nanos, RunNumber};
 
 use self::peers::PeerHost;
 use self::reach::{Reach, Way};
@@ -259,6 +259,7 @@ impl CheckedGroup {
                 Some(DataSharing::Split) => HostsData::Split,
             },
             links: Vec::new(),
+            run: Some(RunNumber(SystemFacts.entropy())),
             progress,
             latencies: general.live,
             snapshots: general.export.wants_any().then(|| general.export.sample_interval()),

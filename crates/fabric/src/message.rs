@@ -27,7 +27,7 @@ use fiord_stat::finding::Finding;
 pub use fiord_stat::hosts::{HostFacts, HostTarget};
 use fiord_stat::job::JobData;
 use fiord_stat::report::Report;
-use fiord_types::{Bytes, HostIndex, JobIndex, Nanos};
+use fiord_types::{Bytes, HostIndex, JobIndex, Nanos, RunNumber};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -117,6 +117,9 @@ pub struct JobOrder {
     /// The connections of this host to others, for jobs that name a `peer`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<NetLink>,
+    /// The number by which the ends of these connections know each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunNumber>,
     /// Time between two progress events. `None`: no such events.
     #[serde(default, rename = "progress_ns", skip_serializing_if = "Option::is_none")]
     pub progress: Option<Nanos>,

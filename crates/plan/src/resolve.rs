@@ -7,7 +7,7 @@ use fiord_job::command::{MOST_JOBS, TriggerOptions};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{DESCRIPTION, NUMJOBS, READ_IOLOG, UNLINK, UNLINK_EACH_LOOP};
 use fiord_job::spec::{JobSpec, Setting};
-use fiord_types::{Bytes, Dir, JobIndex, PerDir};
+use fiord_types::{Bytes, Dir, JobIndex, PerDir, RunNumber};
 
 use crate::engine::{activity, depth, flash, http, libblkio, names, net, nvme, rdma, scsi};
 use crate::load::placement::PlacementOptions;
@@ -62,6 +62,8 @@ pub struct PlanOptions<'a> {
     pub share: Option<HostShare>,
     /// The ends of jobs with `peer` are known: the jobs run on many hosts.
     pub linked: bool,
+    /// The number of the run on many hosts, by which the ends of connections between them know each other.
+    pub run: Option<RunNumber>,
 }
 
 impl<'a> PlanOptions<'a> {
@@ -79,6 +81,7 @@ impl<'a> PlanOptions<'a> {
             client: None,
             share: None,
             linked: false,
+            run: None,
         }
     }
 }
@@ -333,7 +336,7 @@ impl Resolver<'_> {
 
     fn common<'j>(&mut self, job: Reading<'j>, place: Section<'j>) -> Common<'j> {
         let Self { options, survey, messages, .. } = self;
-        let engine = engine::of_run(job, options.readonly, survey, messages);
+        let engine = engine::of_run(job, (options.readonly, options.run), survey, messages);
         let traces = replay::traces(job, place.instances, survey, options.readonly, messages);
         let (blocks, mut load) = blocks_and_load(job, traces.as_ref(), messages);
         load.priorities = priority::priorities(job, &load, &engine, messages);

@@ -13,8 +13,10 @@
 //! | which number divides two numbers? | `divisor` |
 //! | what did a job do to raw flash? | `flash` |
 //! | when do results count as steady? | `steady` |
+//! | which ends of connections belong to one run? | `run_number` |
 //! | which texts must not be shown? | `secret` |
 //! | how are values sorted in small code? | [`sort`] |
+//! | how does a table find one of a hundred thousand paths? | `hash` |
 //! | how many requests did a job send, and how soon did answers begin? | `requests` |
 //!
 //! ```
@@ -34,11 +36,13 @@ mod direction;
 mod divisor;
 mod errno;
 mod flash;
+mod hash;
 mod index;
 mod nanos;
 pub mod program;
 mod quantity;
 mod requests;
+mod run_number;
 mod secret;
 pub mod sort;
 mod steady;
@@ -48,8 +52,10 @@ pub use direction::{Dir, PerDir};
 pub use divisor::common_divisor;
 pub use errno::Errno;
 pub use flash::{FlashCount, FlashCounts};
+pub use hash::{FastHash, FastHasher};
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
 pub use requests::{AnswerCount, AnswerTimes, RequestCount, RequestCounts, RequestSummary};
+pub use run_number::RunNumber;
 pub use secret::Secret;
 pub use steady::{SteadyLimit, SteadyMeasure, SteadyRule};

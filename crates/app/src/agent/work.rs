@@ -76,6 +76,7 @@ impl OrderTask {
             client: client.as_deref(),
             endpoints: Some(&facts),
             linked: true,
+            run: self.order.run,
             share: is_split.then_some(HostShare { rank: *rank, ranks: *ranks }),
             ..PlanOptions::of(&invocation)
         };

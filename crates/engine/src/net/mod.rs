@@ -3,13 +3,17 @@
 //! | question | module |
 //! |---|---|
 //! | how does a job find and reach its peers | `peers` |
+//! | why can a peer not be met | `failures` |
 //! | how do the ends announce that they begin and end | `message` |
+//! | how do the ends of one run know each other | `greeting` |
 //! | how does `netsplice` move blocks | `pipe` |
 //!
 //! A block may travel in pieces. The engine moves all of them before the op completes, because the
 //! pieces are the kernel's choice and not the job's. A wait ends after a moment to see whether the
 //! job must stop.
 
+mod failures;
+mod greeting;
 mod message;
 mod peers;
 mod pipe;

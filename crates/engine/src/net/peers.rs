@@ -13,7 +13,8 @@ use fiord_sys::net::{
 };
 use fiord_types::{Bytes, Errno, FileIndex};
 
-use super::{PATIENCE, message};
+use super::failures::{cannot_connect, cannot_listen};
+use super::{PATIENCE, greeting, message};
 use crate::address::{host_and_port, resolve};
 use crate::{EndSignal, EngineConfig, EngineError};
 
@@ -423,8 +424,9 @@ impl Peers {
         let Some(listener) = found else { return Ok(()) };
         let failed = |e: fiord_sys::Error| EngineError::from_sys("waiting for a connection", &e);
         let since = Instant::now();
+        let goes_on = || !self.stop.is_stopped();
         let socket = loop {
-            if self.stop.is_stopped() {
+            if !goes_on() {
                 return Ok(());
             }
             absent(self.plan, since)?;
@@ -432,7 +434,16 @@ impl Peers {
                 match net::accept(&listener.socket) {
                     // The peer has gone again.
                     Err(e) if e.errno == Errno::ECONNABORTED || e.errno == Errno::EAGAIN => {}
-                    other => break other.map_err(failed)?,
+                    other => {
+                        let socket = other.map_err(failed)?;
+                        if self
+                            .plan
+                            .run
+                            .is_none_or(|run| greeting::is_known(&socket, run, &goes_on))
+                        {
+                            break socket;
+                        }
+                    }
                 }
             }
         };
@@ -451,23 +462,31 @@ impl Peers {
         let since = Instant::now();
         loop {
             let socket = self.new_socket(address)?;
+            let waits = || goes_on() && since.elapsed() < LATE_PEER;
             match net::connect(&socket, address, &goes_on) {
-                Ok(true) => {
+                Ok(true)
+                    if self
+                        .plan
+                        .run
+                        .is_none_or(|run| greeting::is_answered(&socket, run, &waits)) =>
+                {
                     self.keep(file, socket, None);
                     return Ok(());
                 }
+                // A job of another run listens at this port.
+                Ok(true) => absent(self.plan, since)?,
                 Ok(false) => return Ok(()),
                 Err(e) if e.errno == Errno::ECONNREFUSED && self.plan.patient => {
-                    if !goes_on() {
-                        return Ok(());
-                    }
                     if since.elapsed() > LATE_PEER {
                         return Err(cannot_connect(address, &e));
                     }
-                    std::thread::sleep(PATIENCE);
                 }
                 Err(e) => return Err(cannot_connect(address, &e)),
             }
+            if !goes_on() {
+                return Ok(());
+            }
+            std::thread::sleep(PATIENCE);
         }
     }
 
@@ -562,36 +581,4 @@ fn absent(plan: NetPlan, since: Instant) -> Result<(), EngineError> {
     }
     let what = format!("the peer has not come within {} s", LATE_PEER.as_secs());
     Err(EngineError::plain(&what).help("To fix: look at the errors of its host"))
-}
-
-fn cannot_listen(address: &SocketAddress, error: &fiord_sys::Error) -> EngineError {
-    let failed = EngineError::from_sys(&format!("listening on {address}"), error);
-    match (error.errno, address) {
-        (Errno::EADDRINUSE, SocketAddress::Unix(_)) => failed.help(
-            "To fix: name another socket; a file of this name exists, or a program listens on it",
-        ),
-        (Errno::EADDRINUSE, _) => {
-            failed.help("To fix: use another `port`, or end the program that listens on it")
-        }
-        (Errno::EADDRNOTAVAIL, _) => failed
-            .help("To fix: leave `hostname` out: no interface of this machine has this address"),
-        (Errno::EACCES, _) => failed.help("To fix: use a port above 1023, or run as root"),
-        _ => failed,
-    }
-}
-
-fn cannot_connect(address: &SocketAddress, error: &fiord_sys::Error) -> EngineError {
-    let failed = EngineError::from_sys(&format!("connecting to {address}"), error);
-    match error.errno {
-        Errno::ECONNREFUSED | Errno::ENOENT => {
-            failed.help("To fix: start the job that waits for the connection first")
-        }
-        Errno::ETIMEDOUT | Errno::EHOSTUNREACH | Errno::ENETUNREACH => {
-            failed.help("To fix: check the address, the route and the firewall")
-        }
-        Errno::ENODEV => failed.help(
-            "To fix: check the CID (`hostname`): 2 is the host, 1 is this machine (module vsock_loopback)",
-        ),
-        _ => failed,
-    }
 }

@@ -44,6 +44,7 @@ mod pages;
 mod peers;
 mod percentiles;
 mod places;
+mod ports;
 mod powercut;
 mod priorities;
 mod profile;

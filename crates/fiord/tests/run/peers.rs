@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::fiord::{Place, Ran};
-use crate::{hosts, networks};
+use crate::{hosts, networks, ports};
 
 /// Runs a line with the hosts of `hosts`.
 fn run(place: &Place, names: &str, rest: &str) -> Ran {
@@ -24,8 +24,10 @@ fn ends(document: &Value) -> Vec<(String, u64, u64)> {
 #[test]
 fn all_hosts_send_to_the_first_without_a_job_for_it() {
     let place = hosts::place();
-    let job =
-        "--name=a --ioengine=net --rw=write --bs=64k --size=4m --peer=first --hostname=127.0.0.1";
+    let job = format!(
+        "--name=a --ioengine=net --rw=write --bs=64k --size=4m --peer=first --hostname=127.0.0.1 --port={}",
+        ports::free(4)
+    );
     let document =
         run(&place, "n[1-3]", &format!("{job} --numjobs=2 --group_reporting")).ok().json();
     let mib = |n: u64| n << 20;
@@ -38,13 +40,35 @@ fn all_hosts_send_to_the_first_without_a_job_for_it() {
     assert_eq!((found[3].1, found[3].2), (mib(16), mib(16)));
 }
 
+/// A second job that reads from the first host, or writes to it. It begins after so many seconds, which differ by host.
+fn second_job(rw: &str, seconds: &str, port: u16) -> String {
+    format!(
+        "--name=a --ioengine=null --rw=read --size=1g --time_based --runtime={seconds} --name=b --stonewall \
+         --ioengine=net --rw={rw} --bs=64k --size=1m --peer=first --hostname=127.0.0.1 --port={port}"
+    )
+}
+
+/// Otherwise both ends of a connection could wait for blocks of the other one.
+#[test]
+fn jobs_of_two_runs_with_one_port_do_not_meet() {
+    let (one, other) = (hosts::place(), hosts::place());
+    let port = ports::free(1);
+    // n1 waits from the first to the fourth second, m2 connects from the second one on, and m1 waits from the sixth one on.
+    let early = format!("{} --output-format=json", second_job("write", "1+$rank*3", port));
+    let early = hosts::started(&one, "n[1-2]", &early);
+    let late = run(&other, "m[1-2]", &second_job("read", "6-$rank*4", port)).ok().json();
+    let early = Ran::from(early.wait_with_output().unwrap()).ok().json();
+    let found = [early, late].map(|document| ends(&document).swap_remove(1));
+    let expected = [("n1 b_from_n2".into(), 0, 1 << 20), ("m1 b_to_m2".into(), 1 << 20, 0)];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn a_second_job_waits_for_its_peer() {
     let place = hosts::place();
     // The second job of n2 begins a second before that of n1, which listens.
-    let line = "--name=a --ioengine=null --rw=read --size=1g --time_based --runtime=2-$rank --name=b \
-                --stonewall --ioengine=net --rw=read --bs=64k --size=1m --peer=first --hostname=127.0.0.1";
-    let document = run(&place, "n[1-2]", line).ok().json();
+    let line = second_job("read", "2-$rank", ports::free(1));
+    let document = run(&place, "n[1-2]", &line).ok().json();
     let found = ends(&document);
     assert_eq!(found[1], ("n1 b_to_n2".into(), 1 << 20, 0), "{document}");
     assert_eq!(found[3], ("n2 b_from_n1".into(), 0, 1 << 20), "{document}");

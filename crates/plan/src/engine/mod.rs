@@ -45,6 +45,7 @@ use fiord_job::option::engine::EngineDef;
 use fiord_job::option::table::file_operations::SKIP_BAD;
 use fiord_job::option::table::{IOENGINE, libaio, mmap, pvsync2};
 use fiord_job::option::value::Value;
+use fiord_types::RunNumber;
 
 use crate::machine::facts::FoundKind;
 use crate::machine::survey::Survey;
@@ -53,10 +54,10 @@ use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::filename::Naming;
 
-/// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`).
+/// The engine of a job in a run. `readonly`: the run changes nothing (`--readonly`). `run`: the number of a run on many hosts.
 pub(crate) fn of_run(
     job: Reading,
-    readonly: bool,
+    (readonly, run): (bool, Option<RunNumber>),
     survey: &mut Survey,
     messages: &mut Messages,
 ) -> EnginePlan {
@@ -64,6 +65,7 @@ pub(crate) fn of_run(
     if readonly {
         engine.change_nothing_before_the_run();
     }
+    net::belongs_to(&mut engine, run);
     library_exists(job, &engine, survey, messages);
     engine
 }

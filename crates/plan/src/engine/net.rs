@@ -8,7 +8,7 @@ use fiord_job::option::table::net::{
     HOSTNAME, INTERFACE, LISTEN, MSS, NODELAY, PEER, PINGPONG, PORT, PROTOCOL, TTL, WINDOW_SIZE,
 };
 use fiord_job::option::table::{BS, FILENAME, NRFILES, RATE, RATE_IOPS, THINKTIME};
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, RunNumber};
 
 use crate::load;
 use crate::model::{EnginePlan, HopLimit, Load, Mix, NetPlan, Protocol};
@@ -80,6 +80,14 @@ pub(crate) fn options(job: Reading, messages: &mut Messages) -> NetPlan {
         segment: small(job, MSS, messages),
         continuous: !pingpong && !paced,
         patient: job.is_set(PEER),
+        run: None,
+    }
+}
+
+/// Tells jobs whose peer is on another host the number of their run.
+pub(crate) fn belongs_to(engine: &mut EnginePlan, run: Option<RunNumber>) {
+    if let Some(plan) = engine.network_mut().filter(|plan| plan.patient) {
+        plan.run = run;
     }
 }
 

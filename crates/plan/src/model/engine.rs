@@ -13,7 +13,7 @@ pub use fiord_job::option::table::activity::CpuMode;
 use fiord_job::option::table::engine;
 pub use fiord_job::option::table::net::{Protocol, Verb};
 use fiord_job::option::table::sim::SIM_STORE;
-use fiord_types::{Bytes, Nanos};
+use fiord_types::{Bytes, Nanos, RunNumber};
 
 use super::{
     GfapiPlan, HttpPlan, IscsiPlan, LibblkioDriver, LibblkioPlan, NamesPlan, NbdPlan, NfsPlan,
@@ -261,6 +261,14 @@ impl EnginePlan {
         }
     }
 
+    /// The options of the engines on sockets, to complete them.
+    pub(crate) const fn network_mut(&mut self) -> Option<&mut NetPlan> {
+        match self {
+            EnginePlan::Net(plan) | EnginePlan::Netsplice(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
     /// The options of `libblkio`, if this is it.
     #[must_use]
     pub fn blkio(&self) -> Option<&LibblkioPlan> {
@@ -472,6 +480,8 @@ pub struct NetPlan {
     /// The peer is on another host of the run (`peer`), which may be behind: the end that connects tries again, and the end
     /// that waits gives up after a time.
     pub patient: bool,
+    /// The number of the run, if the peer is on another host of it: only an end that knows the number is the peer.
+    pub run: Option<RunNumber>,
 }
 
 /// The options of `rdma`. The address of the peer, or that to wait at, is the path of the job's

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::fiord::{Place, Ran, signal, under_way, work};
+use crate::ports;
 
 /// What each end sends before it closes a connection, as fio does.
 const CLOSE: &[u8] = b"knil\x89\0\0\0";
@@ -16,7 +17,7 @@ const OPEN: &[u8] = b"link\0\0\0\x98";
 
 /// A port that nothing uses.
 fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    ports::free(1)
 }
 
 /// A job file with a receiver and a sender.

@@ -1,10 +1,9 @@
 //! Tests of findings about networks: two network namespaces with a `veth` pair between them, which need root and
 //! `ip`. Without them, the tests print that and pass.
 
-use std::net::TcpListener;
-
 use crate::findings::{finding, found, json, silent};
 use crate::fiord::{Place, Ran};
+use crate::ports;
 
 /// Findings about networks.
 const ALL: [&str; 4] = ["loopback", "offloads-off", "peer-limited", "window-limited"];
@@ -92,7 +91,7 @@ fn an_interface_without_offloads() {
 #[test]
 fn a_peer_on_this_machine() {
     let place = Place::new();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = ports::free(1);
     let common = format!("--ioengine=net --bs=4k --size=256k --port={port} --hostname=127.0.0.1");
     let ran =
         json(&place, &format!("{common} --name=r --rw=read --listen --name=s {common} --rw=write"));
