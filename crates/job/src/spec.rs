@@ -152,8 +152,8 @@ impl JobSpec {
     /// The job's engine, or the default engine.
     #[must_use]
     pub fn engine(&self) -> &'static EngineDef {
-        let name = engine_of(&self.settings);
-        table::find_engine(name).unwrap_or(&table::engines()[0])
+        let word = self.settings.iter().rev().find_map(|setting| setting.get(table::IOENGINE));
+        table::find_engine(word.unwrap_or(DEFAULT_ENGINE)).unwrap_or(&table::engines()[0])
     }
 }
 

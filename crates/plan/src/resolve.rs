@@ -303,6 +303,7 @@ impl Common<'_> {
         if messages.obstacle.is_some() {
             return Vec::new();
         }
+        survey.expect(paths.len());
         let Some(tree) = engine.tree_mut() else {
             return files::plan(
                 job,

@@ -136,6 +136,12 @@ impl Facts for AllowedFacts<'_> {
         }
         SystemFacts.look(path)
     }
+    fn look_at_link(&self, path: &Path) -> (io::Result<Found>, bool) {
+        match is_device(path) {
+            true => (self.look(path), self.is_link(path)),
+            false => SystemFacts.look_at_link(path),
+        }
+    }
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
         self.allow_input(directory)?;
         SystemFacts.list(directory)

@@ -52,10 +52,9 @@ pub(crate) const CHECK: Check = Check {
 /// Returns whether a job bypasses the page cache on a file. A mapping never does, nor does a file
 /// system that lives in memory.
 fn goes_around(machine: &Machine, job: &JobPlan, path: &Path) -> bool {
-    let kind = machine.files.file_system(path);
     let access = job.engine.def().access;
     let around = access.uses_file_layer() && !access.uses_page_cache(true);
-    job.target.open.direct && around && !kind.is_some_and(in_memory)
+    job.target.open.direct && around && !machine.files.file_system(path).is_some_and(in_memory)
 }
 
 fn before(known: &Before<'_>, findings: &mut CollectedFindings) {

@@ -43,12 +43,13 @@ impl Devices {
         let mut devices = Devices::default();
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block | FileKind::Char);
         let files = plan.jobs.iter().flat_map(|job| &job.target.files);
-        let mut last = None;
+        let mut last: Option<&FilePlan> = None;
         for file in files.filter(|file| real(file.kind)) {
+            if last.replace(file).is_some_and(|last| on_same_disks(file, last)) {
+                continue;
+            }
             let place = place(file);
-            if last.replace(place.as_os_str()) == Some(place.as_os_str())
-                || devices.under.contains_key(place)
-            {
+            if devices.under.contains_key(place) {
                 continue;
             }
             if let (FileKind::Block | FileKind::Char, Ok(node)) =
@@ -107,8 +108,9 @@ impl Devices {
     #[must_use]
     pub fn of(&self, job: &JobPlan) -> Vec<&Disk> {
         let mut found: Vec<&Disk> = Vec::new();
+        // The path of a file on the same disks.
         let mut places: Vec<&FilePlan> = job.target.files.iter().collect();
-        places.dedup_by_key(|file| place(file).as_os_str());
+        places.dedup_by(|file, last| on_same_disks(file, last));
         for disk in places.iter().flat_map(|file| self.under(&file.path)) {
             if !found.iter().any(|known| known.name == disk.name) {
                 found.push(disk);
@@ -139,6 +141,11 @@ fn under_names(plan: &Plan) -> HashMap<PathBuf, Vec<String>> {
         });
     }
     under
+}
+
+/// Returns whether two files certainly have one entry in [`Devices::under`].
+fn on_same_disks(a: &FilePlan, b: &FilePlan) -> bool {
+    a.kind == b.kind && a.kind.is_file() && a.lies_beside(b)
 }
 
 /// Returns the key of a file in [`Devices::under`]: its directory, or the device itself.

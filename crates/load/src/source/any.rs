@@ -6,6 +6,7 @@ use fiord_types::Dir;
 use super::cycles::Cycles;
 use super::general::General;
 use super::mixed::Mixed;
+use super::one_each::OneEach;
 use super::plain::{Permuted, Sequential, SkewedRandom, Uniform};
 use super::replay::TraceSource;
 use crate::{Displaced, Io, Next, Source};
@@ -24,6 +25,8 @@ pub enum AnySource {
     Permuted(Permuted),
     /// Random reads and writes.
     Mixed(Box<Mixed>),
+    /// One block in each of many files.
+    OneEach(OneEach),
     /// Every other load.
     General(Box<General>),
     /// The I/Os of a trace.
@@ -43,6 +46,7 @@ impl Source for AnySource {
             AnySource::SkewedRandom(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
             AnySource::Mixed(source) => source.next(),
+            AnySource::OneEach(source) => source.next(),
             AnySource::General(source) => source.next(),
             AnySource::Replay(source) => source.next(),
             AnySource::Cycles(source) => source.next(),
@@ -59,6 +63,7 @@ impl Source for AnySource {
             AnySource::Uniform(source) => source.next(),
             AnySource::SkewedRandom(source) => source.next(),
             AnySource::Permuted(source) => source.next(),
+            AnySource::OneEach(source) => source.next(),
             AnySource::Replay(source) => source.next(),
             AnySource::Cycles(source) => source.next(),
             AnySource::Ended => Next::End,
@@ -91,6 +96,7 @@ impl Source for AnySource {
             AnySource::SkewedRandom(source) => source.restart(),
             AnySource::Permuted(source) => source.restart(),
             AnySource::Mixed(source) => source.restart(),
+            AnySource::OneEach(source) => source.restart(),
             AnySource::General(source) => source.restart(),
             AnySource::Replay(source) => source.restart(),
             AnySource::Cycles(source) => source.restart(),

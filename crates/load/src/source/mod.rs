@@ -13,6 +13,7 @@ pub(crate) mod laws;
 mod limits;
 mod mixed;
 mod offsets;
+mod one_each;
 mod permute;
 mod plain;
 mod ranges;
@@ -34,6 +35,7 @@ use flushes::Flushes;
 use general::General;
 use limits::Asked;
 use mixed::Mixed;
+use one_each::OneEach;
 use plain::{Permuted, PlainRegion, Sequential, SkewedRandom, Uniform};
 use spread::Skewed;
 
@@ -94,7 +96,7 @@ pub fn with_source<V: SourceVisitor>(job: &JobPlan, visitor: V) -> Result<V::Out
         AnySource::SkewedRandom(source) => visitor.visit(source),
         AnySource::Permuted(source) => visitor.visit(source),
         AnySource::Mixed(source) => visitor.visit(*source),
-        AnySource::General(_) => visitor.visit_general(source),
+        AnySource::General(_) | AnySource::OneEach(_) => visitor.visit_general(source),
         // The worker makes this source itself.
         AnySource::Replay(_) => return Err(LoadError::NothingFits),
         // No engine without I/O has loops of its own.
@@ -118,6 +120,9 @@ pub fn any_source(job: &JobPlan) -> Result<AnySource, LoadError> {
         return Ok(AnySource::Mixed(Box::new(mixed)));
     }
     let Some(region) = plain_region(job) else {
+        if let Some(source) = OneEach::new(job) {
+            return Ok(AnySource::OneEach(source));
+        }
         return Ok(AnySource::General(Box::new(General::new(job)?)));
     };
     let load = &job.load;
@@ -148,8 +153,8 @@ fn is_special(load: &Load) -> bool {
         || attributes::any(load)
 }
 
-/// The region of a plain source; `None` if the job needs another source.
-fn plain_region(job: &JobPlan) -> Option<PlainRegion> {
+/// The direction and the length of all I/Os of a plain source; `None` if the job needs another source.
+fn plain_block(job: &JobPlan) -> Option<(Dir, u32)> {
     let load = &job.load;
     let dir = match load.mix {
         Mix::Read => Dir::Read,
@@ -158,13 +163,17 @@ fn plain_region(job: &JobPlan) -> Option<PlainRegion> {
         Mix::ReadWrite { .. } | Mix::TrimWrite | Mix::Trace { .. } => return None,
     };
     let BlockSize::Fixed(block) = load.blocks[dir] else { return None };
-    let [file] = &job.target.files[..] else { return None };
-    let blocks = file.len.checked_div(Bytes::from(block)).filter(|&n| n > 0)?;
     let random = load.random_percent[dir] == 100 && load.align[dir] == u64::from(block);
     let spread = matches!(load.distribution, Distribution::Even | Distribution::Skewed(_));
-    if is_special(load) || !spread || (load.random && !random) {
-        return None;
-    }
+    let plain = !is_special(load) && spread && (!load.random || random);
+    plain.then_some((dir, block))
+}
+
+/// The region of a plain source; `None` if the job needs another source.
+fn plain_region(job: &JobPlan) -> Option<PlainRegion> {
+    let (dir, block) = plain_block(job)?;
+    let [file] = &job.target.files[..] else { return None };
+    let blocks = file.len.checked_div(Bytes::from(block)).filter(|&n| n > 0)?;
     let ios = plain_ios(job, file, blocks, block)?;
     let reports_passes = job.drops_cache_each_pass();
     Some(PlainRegion {

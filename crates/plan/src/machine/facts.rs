@@ -133,6 +133,10 @@ pub trait Facts {
     /// # Errors
     /// The error of the system; `NotFound` if the file does not exist.
     fn look(&self, path: &Path) -> io::Result<Found>;
+    /// What [`Facts::look`] and [`Facts::is_link`] return, with one system call less for each of many files.
+    fn look_at_link(&self, path: &Path) -> (io::Result<Found>, bool) {
+        (self.look(path), self.is_link(path))
+    }
     /// All files below a directory, recursively and sorted, without directories and symbolic links.
     ///
     /// # Errors

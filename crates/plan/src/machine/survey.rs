@@ -9,7 +9,7 @@ use std::sync::Arc;
 use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
-use fiord_types::Errno;
+use fiord_types::{Errno, FastHash};
 
 use crate::machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
 use crate::machine::facts::{Facts, Found};
@@ -22,17 +22,18 @@ pub(crate) struct Survey<'a> {
     /// What the targets answered, and the engine that asked last: engines with other options may ask another server.
     answers: HashMap<PathBuf, (EnginePlan, Result<EndpointFacts, EndpointError>)>,
     /// One entry per path: a job may have a hundred thousand files.
-    paths: HashMap<PathBuf, Known>,
+    paths: HashMap<PathBuf, Known, FastHash>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
     users: Users,
     /// The system directory that contains each directory.
-    system: HashMap<PathBuf, Option<String>>,
+    system: HashMap<PathBuf, Option<String>, FastHash>,
 }
 
 /// What the planner knows about a path.
 #[derive(Debug, Default)]
 struct Known {
-    seen: Option<Lookup>,
+    /// What is there, and whether the path is a symbolic link.
+    seen: Option<(Lookup, bool)>,
     /// Size in bytes of the regular file after the layout of the jobs so far.
     planned: Option<u64>,
 }
@@ -60,10 +61,10 @@ impl<'a> Survey<'a> {
             facts,
             endpoints,
             answers: HashMap::new(),
-            paths: HashMap::new(),
+            paths: HashMap::default(),
             namespaces: HashMap::new(),
             users: Users::default(),
-            system: HashMap::new(),
+            system: HashMap::default(),
         }
     }
     /// Who uses the device at a path. See [`Facts::user`].
@@ -81,24 +82,38 @@ impl<'a> Survey<'a> {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let known = self.system.entry(directory.to_path_buf());
-        known.or_insert_with(|| self.facts.system_directory(directory)).clone()
-    }
-    /// The entry of a path, created if it does not exist.
-    fn known(&mut self, path: &Path) -> &mut Known {
-        if !self.paths.contains_key(path) {
-            self.paths.insert(path.to_path_buf(), Known::default());
+        if let Some(known) = self.system.get(directory) {
+            return known.clone();
         }
-        self.paths.get_mut(path).expect("it is there now")
+        let found = self.facts.system_directory(directory);
+        self.system.insert(directory.to_path_buf(), found.clone());
+        found
+    }
+    /// Makes room for this many more paths.
+    pub(crate) fn expect(&mut self, paths: usize) {
+        self.paths.reserve(paths);
     }
     /// The file that exists at a path now.
     pub(crate) fn look(&mut self, path: &Path) -> Result<Found, LookupError> {
         let facts = self.facts;
-        match self.known(path).seen.get_or_insert_with(|| Lookup::at(path, facts)) {
+        let (lookup, _) = match self.paths.get_mut(path) {
+            Some(known) => known.seen.get_or_insert_with(|| Lookup::at(path, facts)),
+            None => {
+                let known = Known { seen: Some(Lookup::at(path, facts)), planned: None };
+                let known = self.paths.entry(path.to_path_buf()).or_insert(known);
+                known.seen.as_mut().expect("it has just been looked up")
+            }
+        };
+        match lookup {
             Lookup::Found(found) => Ok(*found),
-            Lookup::Missing => Err(LookupError::from(&Errno::ENOENT.into())),
+            Lookup::Missing => Err(LookupError::missing()),
             Lookup::Failed(error) => Err(LookupError::clone(error)),
         }
+    }
+    /// Whether the path itself is a symbolic link.
+    pub(crate) fn is_link(&self, path: &Path) -> bool {
+        let seen = self.paths.get(path).and_then(|known| known.seen.as_ref());
+        seen.map_or_else(|| self.facts.is_link(path), |(_, is_link)| *is_link)
     }
     /// Asks the target at an address for its properties, once for all jobs in a row that have this engine and options.
     pub(crate) fn ask(&mut self, engine: &EnginePlan, address: &Path) -> Result<(), EndpointError> {
@@ -135,18 +150,31 @@ impl<'a> Survey<'a> {
     }
     /// Records that a job lays out a file to at least `size` bytes.
     pub(crate) fn plan(&mut self, path: &Path, size: u64) {
-        let known = self.known(path);
+        if !self.paths.contains_key(path) {
+            self.paths.insert(path.to_path_buf(), Known::default());
+        }
+        let known = self.paths.get_mut(path).expect("it is there now");
         known.planned = known.planned.max(Some(size));
     }
 }
 
 impl Lookup {
-    fn at(path: &Path, facts: &dyn Facts) -> Self {
-        match facts.look(path) {
+    /// Also returns whether the path is a symbolic link.
+    fn at(path: &Path, facts: &dyn Facts) -> (Self, bool) {
+        let (found, is_link) = facts.look_at_link(path);
+        let lookup = match found {
             Ok(found) => Lookup::Found(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Lookup::Missing,
             Err(error) => Lookup::Failed(Box::new(LookupError::from(&error))),
-        }
+        };
+        (lookup, is_link)
+    }
+}
+
+impl LookupError {
+    /// The error for a path at which nothing is.
+    fn missing() -> Self {
+        LookupError { kind: io::ErrorKind::NotFound, text: Errno::ENOENT.to_string() }
     }
 }
 

@@ -42,30 +42,42 @@ fn node(path: &Path) -> Option<file::Device> {
     file::facts(path).ok()?.node
 }
 
+/// What the planner needs to know about a file with these facts.
+fn found(path: &Path, facts: file::FileFacts) -> io::Result<Found> {
+    let kind = match facts.kind {
+        InodeType::Regular | InodeType::Link => FoundKind::Regular,
+        InodeType::Block => FoundKind::Block,
+        InodeType::Char => FoundKind::Char,
+        InodeType::Pipe | InodeType::Socket => FoundKind::Pipe,
+        InodeType::Directory => FoundKind::Directory,
+    };
+    let size = match kind {
+        FoundKind::Regular => facts.size,
+        FoundKind::Block => file::target_size(path).map_err(to_io)?.unwrap_or_default(),
+        // A character device that reports no size has none.
+        FoundKind::Char => file::target_size(path).ok().flatten().unwrap_or_default(),
+        FoundKind::Pipe | FoundKind::Directory => Bytes::ZERO,
+    };
+    let access = |mode| rustix::fs::access(path, mode).is_ok();
+    Ok(Found {
+        kind,
+        size: size.0,
+        readable: access(rustix::fs::Access::READ_OK),
+        writable: access(rustix::fs::Access::WRITE_OK),
+    })
+}
+
 impl Facts for SystemFacts {
     fn look(&self, path: &Path) -> io::Result<Found> {
-        let facts = file::facts(path).map_err(to_io)?;
-        let kind = match facts.kind {
-            InodeType::Regular | InodeType::Link => FoundKind::Regular,
-            InodeType::Block => FoundKind::Block,
-            InodeType::Char => FoundKind::Char,
-            InodeType::Pipe | InodeType::Socket => FoundKind::Pipe,
-            InodeType::Directory => FoundKind::Directory,
-        };
-        let size = match kind {
-            FoundKind::Regular => facts.size,
-            FoundKind::Block => file::target_size(path).map_err(to_io)?.unwrap_or_default(),
-            // A character device that reports no size has none.
-            FoundKind::Char => file::target_size(path).ok().flatten().unwrap_or_default(),
-            FoundKind::Pipe | FoundKind::Directory => Bytes::ZERO,
-        };
-        let access = |mode| rustix::fs::access(path, mode).is_ok();
-        Ok(Found {
-            kind,
-            size: size.0,
-            readable: access(rustix::fs::Access::READ_OK),
-            writable: access(rustix::fs::Access::WRITE_OK),
-        })
+        found(path, file::facts(path).map_err(to_io)?)
+    }
+
+    fn look_at_link(&self, path: &Path) -> (io::Result<Found>, bool) {
+        match file::link_facts(path) {
+            Ok(facts) if facts.kind == InodeType::Link => (self.look(path), true),
+            Ok(facts) => (found(path, facts), false),
+            Err(error) => (Err(to_io(error)), false),
+        }
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {

@@ -113,6 +113,17 @@ impl FilePlan {
         self.len.saturating_add(self.beyond)
     }
 
+    /// Whether the last parts of two paths are names in one directory. Compares the bytes of the paths, because a job may
+    /// have a hundred thousand files: `a//x` does not lie beside `a/x`.
+    #[must_use]
+    pub fn lies_beside(&self, other: &FilePlan) -> bool {
+        fn directory(file: &FilePlan) -> Option<&[u8]> {
+            let path = file.path.as_os_str().as_encoded_bytes();
+            path.iter().rposition(|byte| *byte == b'/').map(|slash| &path[..slash])
+        }
+        directory(self) == directory(other)
+    }
+
     /// Offset after the last byte that I/O can access.
     #[must_use]
     pub fn end(&self) -> Bytes {

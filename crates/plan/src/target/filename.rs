@@ -83,10 +83,12 @@ impl Naming {
         }
         let turn = instance as usize % self.directories.len().max(1);
         let directory = self.directories.get(turn).map(PathBuf::as_path);
+        let mut name = String::new();
         (0..self.count)
             .map(|file| {
                 let parts = Parts { job: &self.job, instance, file, client: &self.client };
-                self.below(directory, &generate(&self.format, parts))
+                generate(&self.format, parts, &mut name);
+                self.below(directory, &name)
             })
             .collect()
     }
@@ -170,32 +172,41 @@ struct Parts<'a> {
     client: &'a str,
 }
 
-/// Replaces `$jobname`, `$jobnum`, `$filenum` and `$clientuid` in a `filename_format`. Other text stays as it is, even after a `$`.
-fn generate(format: &str, parts: Parts) -> String {
-    let mut out = String::with_capacity(format.len() + 16);
+/// Writes a `filename_format` to `out`, with the values of `$jobname`, `$jobnum`, `$filenum` and `$clientuid`. Other text stays
+/// as it is, even after a `$`.
+fn generate(format: &str, parts: Parts, out: &mut String) {
+    out.clear();
     let mut rest = format;
     while let Some(at) = rest.find('$') {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (text, len) = if rest.starts_with("$jobname") {
-            (parts.job.to_string(), "$jobname".len())
+        let len = if rest.starts_with("$jobname") {
+            out.push_str(parts.job);
+            "$jobname".len()
         } else if rest.starts_with("$jobnum") {
-            (parts.instance.to_string(), "$jobnum".len())
+            out.push_str(&parts.instance.to_string());
+            "$jobnum".len()
         } else if rest.starts_with("$filenum") {
-            (parts.file.to_string(), "$filenum".len())
+            out.push_str(&parts.file.to_string());
+            "$filenum".len()
         } else if rest.starts_with("$clientuid") {
-            (parts.client.to_string(), "$clientuid".len())
+            out.push_str(parts.client);
+            "$clientuid".len()
         } else {
-            ("$".to_string(), 1)
+            out.push('$');
+            1
         };
-        out.push_str(&text);
         rest = &rest[len..];
     }
     out.push_str(rest);
-    out
 }
 
 /// Joins a directory and a name. An absolute name stays as it is.
 pub(crate) fn below(directory: Option<&Path>, name: &str) -> PathBuf {
-    directory.map_or_else(|| PathBuf::from(name), |d| d.join(name))
+    let Some(directory) = directory else { return PathBuf::from(name) };
+    // With room for both: a job may have a hundred thousand files.
+    let mut path = PathBuf::with_capacity(directory.as_os_str().len() + 1 + name.len());
+    path.push(directory);
+    path.push(name);
+    path
 }

@@ -29,6 +29,7 @@ pub(crate) fn plan(
     messages: &mut Messages,
 ) -> Vec<FilePlan> {
     let count = paths.len() as u64;
+    let reserves = job.get(SPACE_RESERVE) > Bytes::ZERO;
     let mut files = Vec::with_capacity(paths.len());
     for path in paths {
         let Some((kind, extent)) = paths::kind_of(job, &path, usage, survey, messages) else {
@@ -37,7 +38,7 @@ pub(crate) fn plan(
         if usage.access.appends_only_regular(kind) {
             messages.push(append_ignored(job, &path));
         }
-        if job.get(SPACE_RESERVE) > Bytes::ZERO && kind != FileKind::Regular {
+        if reserves && kind != FileKind::Regular {
             messages.push(no_space_to_watch(job, &path));
         }
         let direct = usage.access.direct;

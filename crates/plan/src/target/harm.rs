@@ -32,7 +32,7 @@ pub(crate) fn refuse(
     if !kind.has_path() || !(writes || usage.unlinks) {
         return false;
     }
-    let is_link = survey.facts.is_link(path);
+    let is_link = survey.is_link(path);
     // Symbolic links to devices are normal: `filename_format=/dev/disk/by-id/x-$jobnum`.
     let device = matches!(kind, FileKind::Block | FileKind::Char) && path.starts_with("/dev");
     if is_link && writes && usage.generated && !device {

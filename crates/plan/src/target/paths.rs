@@ -309,7 +309,7 @@ fn readable_when_made(
 
 /// Whether a file that does not exist would lie in /dev, so that the user means a device.
 pub(super) fn is_for_devices(path: &Path, survey: &mut Survey) -> bool {
-    let is_link = survey.facts.is_link(path);
+    let is_link = survey.is_link(path);
     survey.system_directory(path, is_link).as_deref() == Some("/dev")
 }
 

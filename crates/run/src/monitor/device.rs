@@ -1,6 +1,6 @@
 //! The devices' view of the run: their counters while jobs ran on them, compared with the I/Os that jobs issued.
 
-use fiord_plan::{CountedBytes, FileKind, Plan, SyncMode};
+use fiord_plan::{CountedBytes, FileKind, FilePlan, Plan, SyncMode};
 use fiord_stat::device::{DeviceDir, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_stat::ramp::SyncCount;
@@ -82,7 +82,16 @@ impl DeviceActivity {
             let real =
                 |kind: FileKind| kind.is_file() || matches!(kind, FileKind::Block | FileKind::Char);
             let files = job.target.files.iter().filter(|file| real(file.kind));
+            let mut last: Option<&FilePlan> = None;
             for file in files.filter(|_| job.reporting.disk_util) {
+                // Calls on names work on their directory. A file or a device may be elsewhere: the path may be a link.
+                let is_name = |file: &FilePlan| file.kind == FileKind::Name;
+                if last
+                    .replace(file)
+                    .is_some_and(|last| is_name(file) && is_name(last) && file.lies_beside(last))
+                {
+                    continue;
+                }
                 // The files lie on few devices, so a linear search is fast.
                 for disk in finder.find(&file.path).iter() {
                     if !names.contains(&disk.name) {

@@ -100,7 +100,9 @@ pub fn engines() -> &'static [EngineDef] {
 /// The engine with this name or alias.
 #[must_use]
 pub fn find_engine(name: &str) -> Option<&'static EngineDef> {
-    engines().iter().find(|e| e.name == name || e.aliases.contains(&name))
+    let called = |e: &&EngineDef| e.aliases.contains(&name);
+    // Two passes, because few engines have another name.
+    engines().iter().find(|e| e.name == name).or_else(|| engines().iter().find(called))
 }
 
 /// The option of an engine that names the target of a job. `None`: `filename` and its like name the targets.

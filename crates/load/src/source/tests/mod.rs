@@ -2,6 +2,7 @@
 
 mod again;
 mod mixed;
+mod one_each;
 mod promises;
 mod sprandom;
 mod spread;
