@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::{Variables, call, serve, wait_until};
 
@@ -29,18 +29,22 @@ pub(super) fn start(directory: &Path) -> Result<Variables> {
     let brick = path("brick/data");
     gluster(&["volume", "create", VOLUME, &format!("{SERVER}:{brick}"), "force"])?;
     gluster(&["volume", "start", VOLUME])?;
-    let is_online = |line: &str| {
-        line.split_once(':').is_some_and(|(name, is)| name.trim() == "Online" && is.trim() == "Y")
-    };
-    let online = |text: String| text.lines().any(is_online);
-    wait_until("the brick", || gluster(&["volume", "status", VOLUME, "detail"]).is_ok_and(online))?;
-    let server = gluster(&["volume", "status", VOLUME])?;
-    let process = server.lines().find(|line| line.starts_with("Brick"));
-    let process = process.and_then(|line| line.split_whitespace().last()).unwrap_or_default();
+    let detail = || gluster(&["volume", "status", VOLUME, "detail"]);
+    wait_until("the brick", || {
+        detail().is_ok_and(|text| field(&text, "Online").is_some_and(|is| is == "Y"))
+    })?;
+    let process = field(&detail()?, "Pid").context("the brick has no process")?;
     Ok(vec![
         ("FIORD_TEST_GLUSTER_SERVER", SERVER.into()),
         ("FIORD_TEST_GLUSTER_VOLUME", VOLUME.into()),
         ("FIORD_TEST_GLUSTER_BRICK", brick),
-        ("FIORD_TEST_GLUSTER_PROCESS", process.into()),
+        ("FIORD_TEST_GLUSTER_PROCESS", process),
     ])
+}
+
+/// The value of a line `NAME : VALUE`.
+fn field(text: &str, name: &str) -> Option<String> {
+    let fields = text.lines().filter_map(|line| line.split_once(':'));
+    let mut values = fields.filter(|(field, _)| field.trim() == name);
+    values.next().map(|(_, value)| value.trim().to_owned())
 }

@@ -26,6 +26,7 @@ library_functions! {
     GlusterFunctions {
         glfs_new(Text) -> GlfsHandle;
         glfs_set_volfile_server(GlfsHandle, Text, Text, c_int) -> c_int;
+        glfs_set_xlator_option(GlfsHandle, Text, Text, Text) -> c_int;
         glfs_init(GlfsHandle) -> c_int;
         glfs_fini(GlfsHandle) -> c_int;
         glfs_open(GlfsHandle, Text, c_int) -> GlfsHandle;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use fiord_plan::model::GfapiPlan;
-use fiord_types::Errno;
+use fiord_types::{Errno, Nanos};
 
 use super::abi::{GlfsHandle, GlusterFunctions, gluster};
 use crate::callback::connecting::patiently;
@@ -40,10 +40,14 @@ impl Volume {
             return Err(refused(engine, plan, Errno::last()));
         }
         let volume = Volume { functions, handle };
+        let patience = text(&ping_timeout(plan.endpoint.timeout).to_string())?;
         // SAFETY: the volume is not connected yet, and the texts end with NUL. Port 0 is the port of glusterd.
         let ready = unsafe {
             let transport = c"tcp".as_ptr();
+            let (connections, ping) = (c"*-client-*".as_ptr(), c"ping-timeout".as_ptr());
             (functions.glfs_set_volfile_server)(handle, transport, server.as_ptr(), 0) == 0
+                && (functions.glfs_set_xlator_option)(handle, connections, ping, patience.as_ptr())
+                    == 0
                 && (functions.glfs_init)(handle) == 0
         };
         match ready {
@@ -107,10 +111,19 @@ impl Drop for Volume {
     }
 }
 
-/// The connections that answered questions before the run. The first jobs of the run take them.
-static IDLE: Mutex<Vec<(String, String, Volume)>> = Mutex::new(Vec::new());
+/// After how many seconds without an answer to its ping the library gives a server up. It notices that between once and
+/// twice this time after the last answer, so that a call lasts at most as long as the timeout of the job.
+fn ping_timeout(timeout: Nanos) -> u64 {
+    /// The most that the library accepts.
+    const MOST: u64 = 1013;
+    timeout.0.div_ceil(2_000_000_000).clamp(1, MOST)
+}
 
-fn idle() -> MutexGuard<'static, Vec<(String, String, Volume)>> {
+/// The connections that answered questions before the run, with the plans that they are for. The first jobs of the run
+/// take them.
+static IDLE: Mutex<Vec<(GfapiPlan, Volume)>> = Mutex::new(Vec::new());
+
+fn idle() -> MutexGuard<'static, Vec<(GfapiPlan, Volume)>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -118,17 +131,20 @@ impl Volume {
     /// A connection that answered a question before the run, or a new one.
     pub(super) fn idle_or_new(engine: &'static str, plan: &GfapiPlan) -> Result<Self, EngineError> {
         let mut idle = idle();
-        let fits = |(volume, server, _): &(String, String, Volume)| {
-            (volume, server) == (&plan.volume, &plan.server)
+        let fits = |(other, _): &(GfapiPlan, Volume)| {
+            let key = |plan: &GfapiPlan| {
+                (plan.volume.clone(), plan.server.clone(), plan.endpoint.timeout)
+            };
+            key(other) == key(plan)
         };
-        let found = idle.iter().position(fits).map(|at| idle.swap_remove(at).2);
+        let found = idle.iter().position(fits).map(|at| idle.swap_remove(at).1);
         drop(idle);
         found.map_or_else(|| Volume::open(engine, plan), Ok)
     }
 
     /// Keeps a connection for a job of the run.
     pub(super) fn keep(self, plan: &GfapiPlan) {
-        idle().push((plan.volume.clone(), plan.server.clone(), self));
+        idle().push((plan.clone(), self));
     }
 }
 
@@ -356,4 +372,16 @@ fn refused(engine: &str, plan: &GfapiPlan, errno: Errno) -> EngineError {
     EngineError { what, help: None, errno: Some(errno) }.help(
         "To fix: check `brick`, `volume` and that the volume is started: `gluster volume info`",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_given_up_within_the_timeout() {
+        let seconds = [1, 4, 5, 30, 100_000];
+        let pings = seconds.map(|seconds| ping_timeout(Nanos(seconds * 1_000_000_000)));
+        assert_eq!(pings, [1, 2, 3, 15, 1013]);
+    }
 }

@@ -3,8 +3,8 @@
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use super::Service;
 use super::relay::Relay;
+use super::{Service, fio_has, fio_verifies};
 use crate::fiord::{Place, Ran, end, signal, some_work, under_way, work};
 
 /// The size of the target, in bytes.
@@ -27,6 +27,14 @@ macro_rules! tests_of {
             #[test]
             fn another_client_reads_what_a_job_wrote() {
                 body::another_client_reads_what_a_job_wrote::<$service>();
+            }
+            #[test]
+            fn fio_reports_the_same_of_the_same_job() {
+                body::fio_reports_the_same_of_the_same_job::<$service>();
+            }
+            #[test]
+            fn what_fio_wrote_verifies_and_the_other_way_round() {
+                body::what_fio_wrote_verifies_and_the_other_way_round::<$service>();
             }
             #[test]
             fn every_block_is_moved_once() {
@@ -84,6 +92,55 @@ pub(crate) fn another_client_reads_what_a_job_wrote<S: Service>() {
         let pattern = (block as u32).to_be_bytes();
         assert!(bytes.chunks(4).all(|c| c == pattern), "{line}: {:x?}", &bytes[..16]);
     }
+}
+
+/// The bytes, I/Os and errors in the report of a job are those that fio reports, and the reports have the same structure.
+pub(crate) fn fio_reports_the_same_of_the_same_job<S: Service>() {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    let job = service.job();
+    if !fio_has(&place, engine(&job)) {
+        return;
+    }
+    for load in S::LOADS_OF_FIO {
+        let line = format!("--name=j {job} --bs=4k --size=256k --output-format=json {load}");
+        let theirs = place.fio(&line).unwrap();
+        assert_eq!(theirs.status, Some(0), "{line}: {theirs:?}");
+        let ours = place.run(&line).ok();
+        let parsed = theirs.json();
+        assert_eq!(work(&ours.json()), work(&parsed), "{line}");
+        // Other versions have other members.
+        if parsed["fio version"] == "fio-3.42" {
+            // fio prints notes before the document.
+            let document = &theirs.out[theirs.out.find('{').unwrap_or(0)..];
+            let difference = fiord_golden::json::shape(document, &ours.out);
+            assert_eq!(difference, Ok(()), "{line}");
+        }
+    }
+}
+
+pub(crate) fn what_fio_wrote_verifies_and_the_other_way_round<S: Service>() {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    let job = service.job();
+    if !fio_has(&place, engine(&job)) {
+        return;
+    }
+    let job = format!("--name=j {job} --bs=4k --size=256k --verify=crc32c");
+    let wrote = place.fio(&format!("{job} --rw=write --do_verify=0")).unwrap();
+    assert_eq!(wrote.status, Some(0), "{wrote:?}");
+    place.run(&format!("{job} --rw=read --iodepth=8")).ok();
+    if !fio_verifies(&place) {
+        return;
+    }
+    place.run(&format!("{job} --rw=randwrite --iodepth=8 --do_verify=0")).ok();
+    let ran = place.fio(&format!("{job} --rw=read")).unwrap();
+    assert!(ran.status == Some(0) && !ran.out.contains("verify:"), "{ran:?}");
+}
+
+/// The engine that the options of a job name.
+fn engine(job: &str) -> &str {
+    job.split(' ').find_map(|word| word.strip_prefix("--ioengine=")).unwrap()
 }
 
 pub(crate) fn every_block_is_moved_once<S: Service>() {

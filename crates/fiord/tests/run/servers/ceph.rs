@@ -52,7 +52,7 @@ impl Service for Image {
 
     fn job(&self) -> String {
         let Cluster { pool, name, .. } = &self.0;
-        format!("--ioengine=rbd --pool={pool} --rbdname={name}")
+        format!("--ioengine=rbd --clientname=admin --pool={pool} --rbdname={name}")
     }
 
     fn nowhere(&self) -> String {
@@ -84,7 +84,10 @@ impl Service for Object {
 
     fn job(&self) -> String {
         let Cluster { pool, name, .. } = &self.0;
-        format!("--ioengine=rados --conf={} --pool={pool} --filename={name}", conf())
+        format!(
+            "--ioengine=rados --clientname=admin --conf={} --pool={pool} --filename={name}",
+            conf()
+        )
     }
 
     fn nowhere(&self) -> String {
@@ -106,6 +109,12 @@ impl Service for Object {
 
 fn conf() -> String {
     std::env::var("CEPH_CONF").unwrap_or_default()
+}
+
+#[test]
+fn fio_reports_the_same_of_the_same_job() {
+    body::fio_reports_the_same_of_the_same_job::<Image>();
+    body::fio_reports_the_same_of_the_same_job::<Object>();
 }
 
 #[test]
@@ -258,9 +267,7 @@ fn fio_and_fiord_verify_what_the_other_wrote() {
     }];
     for job in jobs {
         let line = |rest: &str| {
-            format!(
-                "--name=j {job} --clientname=admin --bs=4k --size=256k --iodepth=4 --verify=crc32c {rest}"
-            )
+            format!("--name=j {job} --bs=4k --size=256k --iodepth=4 --verify=crc32c {rest}")
         };
         let Some(fio) = place.fio(&line("--rw=randwrite --do_verify=0")) else {
             eprintln!("skipped: fio is not installed");

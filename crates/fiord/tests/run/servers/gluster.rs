@@ -1,9 +1,10 @@
 //! `gfapi` and `gfapi_async` against a volume that `cargo xtask servers --only gluster` starts.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use super::{Server, Service, body, external, fio_verifies};
-use crate::fiord::Place;
+use super::{Frozen, Server, Service, body, external, fio_verifies};
+use crate::fiord::{Place, end, some_work, under_way, work};
 
 /// A file of a volume.
 struct Volume<const ASYNC: bool> {
@@ -56,6 +57,12 @@ impl<const ASYNC: bool> Service for Volume<ASYNC> {
 }
 
 #[test]
+fn fio_reports_the_same_of_the_same_job() {
+    body::fio_reports_the_same_of_the_same_job::<Volume<false>>();
+    body::fio_reports_the_same_of_the_same_job::<Volume<true>>();
+}
+
+#[test]
 fn another_client_reads_what_a_job_wrote() {
     body::another_client_reads_what_a_job_wrote::<Volume<false>>();
     body::another_client_reads_what_a_job_wrote::<Volume<true>>();
@@ -84,6 +91,38 @@ fn files_are_laid_out_before_they_are_read() {
     let line = format!("--name=j {} --rw=read --size=256k --filename=none/x", volume.job());
     let ran = place.run(&line);
     assert!(ran.err.contains("`none/x` on the volume") && ran.err.contains("To fix: "), "{ran:?}");
+}
+
+/// Stops the brick while a job runs, and checks that only this job fails, and in time.
+fn is_given_up<const ASYNC: bool>() {
+    let place = Place::new();
+    let Some(volume) = Volume::<ASYNC>::start(&place) else { return };
+    let Some([brick]) = external(["FIORD_TEST_GLUSTER_PROCESS"], "gluster") else { return };
+    let job = format!("--name=j {} --bs=4k --size=256k", volume.job());
+    place.run(&format!("{job} --rw=write")).ok();
+    let line = format!(
+        "--output-format=json {job} --rw=randread --direct=1 --time_based --runtime=300 --endpoint_timeout=6 \
+         --name=other --ioengine=null --rw=read --size=1g --time_based --runtime=1"
+    );
+    let child = place.start(&line);
+    under_way(&child);
+    // The library connects within the first second.
+    some_work();
+    let (frozen, since) = (Frozen::new(brick.parse().unwrap()), Instant::now());
+    let ran = end(child, Duration::from_secs(60));
+    let lasted = since.elapsed();
+    drop(frozen);
+    let jobs = work(&ran.json());
+    assert!(jobs[0].1 != 0 && jobs[1].1 == 0, "{ran:?}");
+    assert!(ran.err.contains("the read of 4096 bytes at offset"), "{}", ran.err);
+    assert!(ran.err.contains("To fix: "), "{}", ran.err);
+    assert!(lasted < Duration::from_secs(20), "{lasted:?}: {ran:?}");
+}
+
+#[test]
+fn a_brick_that_stops_answering_ends_its_job_only() {
+    is_given_up::<false>();
+    is_given_up::<true>();
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::body::{SIZE, tests_of};
 use super::relay::{Relay, Upstream};
-use super::{Server, Service, fio_has, free_port, listens};
+use super::{Server, Service, free_port, listens};
 use crate::fiord::{Place, end, under_way, work};
 
 /// The name of the target.
@@ -290,19 +290,4 @@ fn trims_deallocate_or_are_a_clear_error() {
     let done = work(&place.run(&format!("{job} --rw=trim --iodepth=4")).ok().json());
     assert_eq!(done[0].2[2].1, 16);
     assert!(std::fs::read(place.path("unit1")).unwrap()[..65536].iter().all(|byte| *byte == 0));
-}
-
-#[test]
-fn a_target_that_fio_wrote_verifies_and_the_other_way_round() {
-    let place = Place::new();
-    let Some(tgt) = Tgt::start(&place) else { return };
-    let job = format!("--name=a {} --bs=4k --size=256k --verify=crc32c", tgt.job());
-    if !fio_has(&place, "libiscsi") {
-        return;
-    }
-    place.fio(&format!("{job} --rw=write --do_verify=0")).unwrap();
-    place.run(&format!("{job} --rw=read --iodepth=8")).ok();
-    place.run(&format!("{job} --rw=write --iodepth=8 --do_verify=0")).ok();
-    let ran = place.fio(&format!("{job} --rw=read")).unwrap();
-    assert!(ran.status == Some(0) && !ran.out.contains("verify:"), "{ran:?}");
 }

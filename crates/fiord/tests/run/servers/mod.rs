@@ -130,6 +130,14 @@ pub(crate) trait Service: Sized {
     /// Whether a request without an answer fails after `endpoint_timeout`.
     const HAS_TIMEOUT: bool = true;
 
+    /// Loads that fio does correctly with this engine.
+    const LOADS_OF_FIO: &[&str] = &[
+        "--rw=write",
+        "--rw=read",
+        "--rw=randwrite --iodepth=4 --verify=crc32c",
+        "--rw=randread --iodepth=4 --io_size=64k",
+    ];
+
     /// Whether a job that goes on after errors ends if it cannot connect again.
     const ENDS_WITHOUT_SERVER: bool = true;
 

@@ -61,6 +61,11 @@ impl Service for Container {
 }
 
 #[test]
+fn fio_reports_the_same_of_the_same_job() {
+    body::fio_reports_the_same_of_the_same_job::<Container>();
+}
+
+#[test]
 fn another_client_reads_what_a_job_wrote() {
     body::another_client_reads_what_a_job_wrote::<Container>();
 }

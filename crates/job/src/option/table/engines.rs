@@ -236,7 +236,7 @@ const LIST: &[EngineDef] = &[
     .tested("2026-11: Ceph 16.2 with one memstore OSD, next to fio 3.42"),
     engine("http", Many, "Objects on a WebDAV, S3 or Swift server: a read is a GET, a write a PUT, a trim a DELETE.")
         .on(Endpoint)
-        .tested("2026-11: nginx (WebDAV, also over TLS), moto (S3)"),
+        .tested("2026-11: nginx (WebDAV, also over TLS), moto and SeaweedFS (S3), Swift 2.30, next to fio 3.42"),
     engine("gfapi", One, "Files of a GlusterFS volume, with one synchronous call at a time.")
         .on(Endpoint)
         .needs("libgfapi (package `libgfapi0`) and a GlusterFS volume")
@@ -283,7 +283,7 @@ const LIST: &[EngineDef] = &[
         ..engine("nbd", Many, "A network block device, without the kernel's client.")
     }
     .on(Endpoint)
-    .tested("2026-11: nbdkit 1.32 and qemu-nbd 7.2, over Unix sockets and loopback"),
+    .tested("2026-11: nbdkit 1.32 and qemu-nbd 10.0, over Unix sockets and loopback, next to fio 3.42"),
     EngineDef {
         directions: SupportedDirections::ReadsAndWrites,
         ..engine("nfs", Many, "Files of an NFS server, through libnfs, without the kernel's client.")

@@ -92,6 +92,11 @@ impl Service for Seaweed {
 }
 
 #[test]
+fn fio_reports_the_same_of_the_same_job() {
+    body::fio_reports_the_same_of_the_same_job::<Seaweed>();
+}
+
+#[test]
 fn another_client_reads_what_a_job_wrote() {
     body::another_client_reads_what_a_job_wrote::<Seaweed>();
 }
