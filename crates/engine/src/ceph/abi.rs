@@ -90,6 +90,7 @@ library_functions! {
     RbdFunctions {
         rbd_open(CephHandle, Text, *mut CephHandle, Text) -> c_int;
         rbd_open_read_only(CephHandle, Text, *mut CephHandle, Text) -> c_int;
+        rbd_flush(CephHandle) -> c_int;
         rbd_close(CephHandle) -> c_int;
         rbd_stat(CephHandle, *mut ImageInfo, usize) -> c_int;
         rbd_aio_create_completion(*mut c_void, CephCallback, *mut CephHandle) -> c_int;

@@ -56,7 +56,18 @@ impl Image {
             .map_err(|errno| cannot_open(plan, errno))?;
         let image = Image { functions, handle, pool: Some(pool) };
         image.decrypt(plan)?;
+        if !read_only {
+            image.write_back(plan)?;
+        }
         Ok(image)
+    }
+
+    /// Flushes the image. Until its first flush, librbd's cache writes through: it takes the client for one that never
+    /// flushes. fio flushes here, too.
+    fn write_back(&self, plan: &RbdPlan) -> Result<(), EngineError> {
+        // SAFETY: the image is open.
+        let flushed = unsafe { (self.functions.rbd_flush)(self.handle) };
+        checked(flushed).map(drop).map_err(|errno| cannot_open(plan, errno))
     }
 
     /// Opens the encryption of the image, if the plan asks for it.
