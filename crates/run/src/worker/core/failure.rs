@@ -59,7 +59,8 @@ impl JobState<'_> {
 
     /// Whether an error of a server concerns one request, or one connection, which the next request makes again.
     fn is_about_one_request(&self, errno: Option<Errno>) -> bool {
-        let lost = [Errno::ECONNRESET, Errno::ECONNABORTED, Errno::ETIMEDOUT, Errno::EPROTO];
+        let lost =
+            [Errno::ECONNRESET, Errno::ECONNABORTED, Errno::EPIPE, Errno::ETIMEDOUT, Errno::EPROTO];
         // fio reports EIO for all errors of `http`.
         self.job.engine.http().is_some()
             || self.job.engine.endpoint().is_some()
