@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::Result;
 
 /// Returns `CLOCK_MONOTONIC` in nanoseconds.
+#[inline]
 #[must_use]
 pub fn monotonic() -> u64 {
     read(libc::CLOCK_MONOTONIC)
@@ -22,9 +23,19 @@ pub fn thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Reads a clock that exists in every kernel. Jobs without a usable counter in the CPU call this for each I/O, so it must be
+/// part of its caller.
+#[inline(always)]
 fn read(id: libc::clockid_t) -> u64 {
-    // The clock ids used in this module always exist.
-    read_id(id).unwrap_or(0)
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid timespec to write to. The call fails only for ids that do not exist.
+    unsafe { libc::clock_gettime(id, &raw mut time) };
+    nanoseconds(&time)
+}
+
+#[inline(always)]
+fn nanoseconds(time: &libc::timespec) -> u64 {
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// Reads any clock by its number (`job_start_clock_id`), in nanoseconds.
@@ -36,7 +47,7 @@ pub fn read_id(id: i32) -> Result<u64> {
     // SAFETY: `time` is a valid timespec to write to.
     let rc = unsafe { libc::clock_gettime(id, &raw mut time) };
     crate::error::check("clock_gettime", rc)?;
-    Ok((time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64))
+    Ok(nanoseconds(&time))
 }
 
 /// Sleeps until `CLOCK_MONOTONIC` (and so any [`Clock`](super::Clock) but `gettimeofday`) reaches `deadline_ns`.
