@@ -1,7 +1,7 @@
 //! `space_reserve`: stops jobs before the file system that they write to is full.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::units;
@@ -27,13 +27,27 @@ pub(crate) struct SpaceWatch {
     pause: u64,
     /// Time of the last check, and the fewest bytes above a reserve that it found.
     last: Option<(u64, Bytes)>,
+    /// For each job, how many times jobs have waited for others (`stonewall`) before it starts.
+    round: Vec<usize>,
+    /// The directories about which a job has the error, by round. The other jobs of the round may start after that.
+    reported: HashSet<(usize, PathBuf)>,
 }
 
 impl SpaceWatch {
     /// Checks from `now` on, if any job has a reserve.
     pub(crate) fn new(jobs: &[JobPlan], now: u64) -> Self {
         let any = jobs.iter().any(|job| job.end.space_reserve > Bytes::ZERO);
-        SpaceWatch { due: any.then_some(now), pause: FIRST, last: None }
+        let rounds = jobs.iter().scan(0, |round, job| {
+            *round += usize::from(job.start.stonewall);
+            Some(*round)
+        });
+        SpaceWatch {
+            due: any.then_some(now),
+            pause: FIRST,
+            last: None,
+            round: rounds.collect(),
+            reported: HashSet::new(),
+        }
     }
 
     /// Time of the next check.
@@ -41,8 +55,8 @@ impl SpaceWatch {
         self.due
     }
 
-    /// Checks the file systems of the `running` jobs if it is time, and returns the jobs that must stop: the
-    /// first job in each directory comes with the error that explains it.
+    /// Checks the file systems of the `running` jobs if it is time, and returns the jobs that must stop. Of the jobs in a
+    /// directory that run at one time, the first one comes with the error that explains it.
     pub(crate) fn check<'j>(
         &mut self,
         running: impl Iterator<Item = (usize, &'j JobPlan)>,
@@ -59,14 +73,15 @@ impl SpaceWatch {
             let places = files.filter_map(|file| file.path.parent());
             for place in places {
                 // If free space is unknown, the job's own writes report a full file system.
-                let (free, reported) = seen.entry(place).or_insert_with(|| (free(place), false));
-                let Some(free) = *free else { continue };
+                let Some(free) = *seen.entry(place).or_insert_with(|| free(place)) else {
+                    continue;
+                };
                 if let Some(above) = free.checked_sub(job.end.space_reserve) {
                     least = Some(least.map_or(above, |least: Bytes| least.min(above)));
                     continue;
                 }
-                let error = (!std::mem::replace(reported, true))
-                    .then(|| low(place, free, job.end.space_reserve));
+                let first = self.reported.insert((self.round[index], place.to_path_buf()));
+                let error = first.then(|| low(place, free, job.end.space_reserve));
                 ends.push((index, error));
                 break;
             }
@@ -142,6 +157,21 @@ mod tests {
         let text = ends[0].1.as_ref().unwrap().to_string();
         assert!(text.contains("on .: ") && text.contains("space_reserve"), "{text}");
         assert_eq!(watch.due(), Some(5 + FIRST));
+    }
+
+    #[test]
+    fn a_job_that_starts_after_the_others_were_stopped_does_not_repeat_why() {
+        let mut jobs = [job(u64::MAX), job(u64::MAX), job(u64::MAX)];
+        jobs[2].start.stonewall = true;
+        let mut watch = SpaceWatch::new(&jobs, 0);
+        let mut check = |index: usize, now: u64| {
+            let ends = watch.check(std::iter::once((index, &jobs[index])), now);
+            ends.iter().map(|(job, error)| (*job, error.is_some())).collect::<Vec<_>>()
+        };
+        assert_eq!(check(0, 0), [(0, true)]);
+        assert_eq!(check(1, IDLE), [(1, false)]);
+        // It began after the message, so it needs one of its own.
+        assert_eq!(check(2, 2 * IDLE), [(2, true)]);
     }
 
     #[test]
