@@ -4,7 +4,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use super::relay::Relay;
-use super::{Service, fio_has, fio_verifies};
+use super::{Relayed, Service, fio_has, fio_verifies};
 use crate::fiord::{Place, Ran, end, signal, some_work, under_way, work};
 
 /// The size of the target, in bytes.
@@ -239,7 +239,7 @@ pub(crate) fn a_server_that_stops_answering_ends_its_job_only<S: Service>() {
 }
 
 /// Starts a job that goes on after errors, whose connection a relay can cut, and another one. Waits until they run.
-fn through_relay<S: Service>(place: &Place, runtime: u32) -> Option<(S, Relay, Child)> {
+fn through_relay<S: Relayed>(place: &Place, runtime: u32) -> Option<(S, Relay, Child)> {
     let service = S::start(place)?;
     place.run(&format!("--name=j {} --bs=4k --size=256k --rw=write", service.job())).ok();
     let (relay, job) = service.relayed();
@@ -258,7 +258,7 @@ fn through_relay<S: Service>(place: &Place, runtime: u32) -> Option<(S, Relay, C
     Some((service, relay, child))
 }
 
-pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Service>() {
+pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Relayed>() {
     const CUTS: u64 = 3;
     let place = Place::new();
     let Some((_service, relay, child)) = through_relay::<S>(&place, 4) else { return };
@@ -280,7 +280,7 @@ pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Service>() {
     assert_eq!(json["jobs"][1]["error"], 0, "{ran:?}");
 }
 
-pub(crate) fn a_connection_that_cannot_be_made_again_ends_its_job_only<S: Service>() {
+pub(crate) fn a_connection_that_cannot_be_made_again_ends_its_job_only<S: Relayed>() {
     if !S::ENDS_WITHOUT_SERVER {
         return;
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::body::{SIZE, tests_of};
 use super::relay::{Relay, Upstream};
-use super::{Server, Service, free_port, listens};
+use super::{Relayed, Server, Service, free_port, listens};
 use crate::fiord::{Place, end, under_way, work};
 
 /// The name of the target.
@@ -112,15 +112,17 @@ impl Service for Tgt {
         Some(bytes)
     }
 
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+impl Relayed for Tgt {
     fn relayed(&self) -> (Relay, String) {
         let relay = Relay::to(Upstream::Port(self.port));
         let job = self.job();
         let job = job.replace(&format!("\\:{}/", self.port), &format!("\\:{}/", relay.port));
         (relay, job)
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
     }
 }
 

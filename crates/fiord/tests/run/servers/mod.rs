@@ -138,9 +138,6 @@ pub(crate) trait Service: Sized {
         "--rw=randread --iodepth=4 --io_size=64k",
     ];
 
-    /// Whether a job that goes on after errors ends if it cannot connect again.
-    const ENDS_WITHOUT_SERVER: bool = true;
-
     /// Starts the server, with its files below the place. The target has [`body::SIZE`] bytes, or grows. `None`, with a
     /// message: the server is not installed.
     fn start(place: &Place) -> Option<Self>;
@@ -155,11 +152,15 @@ pub(crate) trait Service: Sized {
     /// message: the client is not installed.
     fn contents(&self, place: &Place, block: usize, len: usize) -> Option<Vec<u8>>;
 
-    /// A relay to the server, and the options of a job that connects through it.
-    fn relayed(&self) -> (Relay, String) {
-        unimplemented!("this server is reached directly")
-    }
-
     /// The process that serves the target.
     fn server(&mut self) -> &mut Server;
+}
+
+/// A server that jobs can reach through a relay, which cuts their connections.
+pub(crate) trait Relayed: Service {
+    /// Whether a job that goes on after errors ends if it cannot connect again.
+    const ENDS_WITHOUT_SERVER: bool = true;
+
+    /// A relay to the server, and the options of a job that connects through it.
+    fn relayed(&self) -> (Relay, String);
 }

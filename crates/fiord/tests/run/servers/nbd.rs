@@ -5,7 +5,7 @@ mod tls;
 use std::process::Command;
 
 use super::relay::{Relay, Upstream};
-use super::{Server, Service, body, free_port, listens};
+use super::{Relayed, Server, Service, body, free_port, listens};
 use crate::fiord::{Place, work};
 
 /// nbdkit with a disk in memory, on a Unix socket.
@@ -52,15 +52,17 @@ impl Service for Nbdkit {
         Some(bytes)
     }
 
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+impl Relayed for Nbdkit {
     fn relayed(&self) -> (Relay, String) {
         let socket = self.uri.split_once("socket=").map_or("", |(_, socket)| socket);
         let relay = Relay::to(Upstream::Socket(socket.into()));
         let job = format!("--ioengine=nbd --uri=nbd://127.0.0.1:{}", relay.port);
         (relay, job)
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::body::tests_of;
 use super::relay::{Relay, Upstream};
-use super::{Server, Service, free_port, listens};
+use super::{Relayed, Server, Service, free_port, listens};
 use crate::fiord::Place;
 
 /// nfs-ganesha with two exports below the place: `data`, and `fixed`, which is read-only.
@@ -120,16 +120,18 @@ impl Service for Ganesha {
         Some(output.stdout[..len].to_vec())
     }
 
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+impl Relayed for Ganesha {
     fn relayed(&self) -> (Relay, String) {
         let port = self.data.split_once("nfsport=").unwrap().1.split('&').next().unwrap();
         let relay = Relay::to(Upstream::Port(port.parse().unwrap()));
         let job = self.job();
         let job = job.replace(&format!("nfsport={port}"), &format!("nfsport={}", relay.port));
         (relay, job)
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::super::body::tests_of;
 use super::super::relay::{Relay, Upstream};
-use super::super::{Server, Service, free_port, listens};
+use super::super::{Relayed, Server, Service, free_port, listens};
 use crate::fiord::{Place, work};
 
 pub(super) struct Moto {
@@ -28,8 +28,6 @@ impl Moto {
 }
 
 impl Service for Moto {
-    const ENDS_WITHOUT_SERVER: bool = false;
-
     fn start(place: &Place) -> Option<Self> {
         let has_modules = "python3 -c 'import moto.server, boto3' 2>/dev/null";
         if place.script(has_modules).status != Some(0) {
@@ -68,14 +66,18 @@ impl Service for Moto {
         Some(self.python(place, &lines))
     }
 
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+impl Relayed for Moto {
+    const ENDS_WITHOUT_SERVER: bool = false;
+
     fn relayed(&self) -> (Relay, String) {
         let relay = Relay::to(Upstream::Port(self.port));
         let job = self.job().replace(&format!(":{} ", self.port), &format!(":{} ", relay.port));
         (relay, job)
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::super::body::tests_of;
 use super::super::relay::{Relay, Upstream};
-use super::super::{Server, Service, free_port, listens};
+use super::super::{Relayed, Server, Service, free_port, listens};
 use crate::fiord::{Place, work};
 
 pub(super) struct Nginx {
@@ -51,8 +51,6 @@ impl Nginx {
 }
 
 impl Service for Nginx {
-    const ENDS_WITHOUT_SERVER: bool = false;
-
     fn start(place: &Place) -> Option<Self> {
         Nginx::launch(place, "")
     }
@@ -76,14 +74,18 @@ impl Service for Nginx {
         Some(output.stdout)
     }
 
+    fn server(&mut self) -> &mut Server {
+        &mut self.server
+    }
+}
+
+impl Relayed for Nginx {
+    const ENDS_WITHOUT_SERVER: bool = false;
+
     fn relayed(&self) -> (Relay, String) {
         let relay = Relay::to(Upstream::Port(self.port));
         let job = self.job().replace(&format!(":{} ", self.port), &format!(":{} ", relay.port));
         (relay, job)
-    }
-
-    fn server(&mut self) -> &mut Server {
-        &mut self.server
     }
 }
 
