@@ -16,7 +16,6 @@
 //! | which ends of connections belong to one run? | `run_number` |
 //! | which texts must not be shown? | `secret` |
 //! | how are values sorted in small code? | [`sort`] |
-//! | how does a table find one of a hundred thousand paths? | `hash` |
 //! | how many requests did a job send, and how soon did answers begin? | `requests` |
 //!
 //! ```
@@ -36,7 +35,6 @@ mod direction;
 mod divisor;
 mod errno;
 mod flash;
-mod hash;
 mod index;
 mod nanos;
 pub mod program;
@@ -52,7 +50,6 @@ pub use direction::{Dir, PerDir};
 pub use divisor::common_divisor;
 pub use errno::Errno;
 pub use flash::{FlashCount, FlashCounts};
-pub use hash::{FastHash, FastHasher};
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
 pub use requests::{AnswerCount, AnswerTimes, RequestCount, RequestCounts, RequestSummary};

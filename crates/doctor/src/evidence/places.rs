@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
-use fiord_types::{Bytes, FastHash, sort};
+use fiord_types::{Bytes, sort};
+use foldhash::fast::FixedState;
 
 /// Two jobs that use the same bytes of a file, from `from` to `to`.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +28,7 @@ pub(crate) fn users<'p>(
     plan: &'p Plan,
     paths: impl Iterator<Item = &'p Path>,
 ) -> HashMap<&'p Path, Vec<&'p JobPlan>> {
-    let mut users: HashMap<&OsStr, Vec<&JobPlan>, FastHash> =
+    let mut users: HashMap<&OsStr, Vec<&JobPlan>, FixedState> =
         paths.map(|path| (path.as_os_str(), Vec::new())).collect();
     for job in &plan.jobs {
         for file in &job.target.files {

@@ -11,7 +11,8 @@ use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, mount};
-use fiord_types::{Bytes, Dir, Errno, FastHash};
+use fiord_types::{Bytes, Dir, Errno};
+use foldhash::fast::FixedState;
 
 use super::{Evidence, Unavailable};
 
@@ -86,9 +87,9 @@ struct Use {
 #[derive(Debug, Clone, Default)]
 pub struct FileStates {
     states: Vec<FileState>,
-    by_path: HashMap<PathBuf, usize, FastHash>,
+    by_path: HashMap<PathBuf, usize, FixedState>,
     /// The index of a file in each directory.
-    by_directory: HashMap<PathBuf, usize, FastHash>,
+    by_directory: HashMap<PathBuf, usize, FixedState>,
     /// Set if the survey did not examine every file.
     left_out: Option<Unavailable>,
 }
@@ -160,7 +161,8 @@ pub(super) fn survey(plan: &Plan) -> FileStates {
 /// Returns the paths that the survey examines, and the number of all paths.
 pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
     let count = plan.jobs.iter().map(|job| job.target.files.len()).sum();
-    let mut seen: HashSet<&OsStr, FastHash> = HashSet::with_capacity_and_hasher(count, FastHash);
+    let mut seen: HashSet<&OsStr, FixedState> =
+        HashSet::with_capacity_and_hasher(count, FixedState::default());
     let files = plan.jobs.iter().flat_map(|job| &job.target.files);
     let real = files.filter(|file| file.kind.has_path());
     let unique: Vec<_> = real.filter(|file| seen.insert(file.path.as_os_str())).collect();
@@ -181,7 +183,7 @@ pub(super) fn chosen(plan: &Plan) -> (Vec<&Path>, usize) {
 
 /// Returns how jobs use each of these paths.
 fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
-    let order: HashMap<&OsStr, usize, FastHash> =
+    let order: HashMap<&OsStr, usize, FixedState> =
         chosen.iter().enumerate().map(|(n, path)| (path.as_os_str(), n)).collect();
     let mut uses: Vec<Option<Use>> = vec![None; chosen.len()];
     for job in &plan.jobs {

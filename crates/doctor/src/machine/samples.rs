@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, Open, PageCacheAdvice};
-use fiord_types::{Bytes, Dir, FastHash};
+use fiord_types::{Bytes, Dir};
+use foldhash::fast::FixedState;
 
 use super::{Evidence, Unavailable};
 
@@ -54,7 +55,7 @@ fn take_for(plan: &Plan, when: When, time: Duration) -> Vec<SampledBlocks> {
     let until = Instant::now() + time;
     let removed: HashSet<&Path> = removed(plan).collect();
     let (chosen, _) = super::files::chosen(plan);
-    let chosen: HashSet<&OsStr, FastHash> = chosen.into_iter().map(Path::as_os_str).collect();
+    let chosen: HashSet<&OsStr, FixedState> = chosen.into_iter().map(Path::as_os_str).collect();
     let written: HashSet<_> =
         files(plan, &chosen, |job| !reads_only(job)).map(|(path, ..)| path).collect();
     let mut seen = HashSet::new();
@@ -84,7 +85,7 @@ fn reads_only(job: &JobPlan) -> bool {
 
 fn files<'p>(
     plan: &'p Plan,
-    chosen: &HashSet<&OsStr, FastHash>,
+    chosen: &HashSet<&OsStr, FixedState>,
     wanted: impl Fn(&JobPlan) -> bool,
 ) -> impl Iterator<Item = (&'p PathBuf, FileKind, Bytes, Bytes)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use fiord_sys::in_use::{Users, WriteObstacle};
 use fiord_sys::nvme;
 use fiord_sys::nvme::admin::Refused;
-use fiord_types::{Errno, FastHash};
+use fiord_types::Errno;
+use foldhash::fast::FixedState;
 
 use crate::machine::endpoints::{EndpointError, EndpointFacts, Endpoints};
 use crate::machine::facts::{Facts, Found};
@@ -21,12 +22,13 @@ pub(crate) struct Survey<'a> {
     endpoints: Option<&'a dyn Endpoints>,
     /// What the targets answered, and the engine that asked last: engines with other options may ask another server.
     answers: HashMap<PathBuf, (EnginePlan, Result<EndpointFacts, EndpointError>)>,
-    /// One entry per path: a job may have a hundred thousand files.
-    paths: HashMap<PathBuf, Known, FastHash>,
+    /// One entry per path: a job may have a hundred thousand files. The hash of the standard library resists keys that were
+    /// chosen to collide, which is slower, and which the names of a user's own files do not need.
+    paths: HashMap<PathBuf, Known, FixedState>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
     users: Users,
     /// The system directory that contains each directory.
-    system: HashMap<PathBuf, Option<String>, FastHash>,
+    system: HashMap<PathBuf, Option<String>, FixedState>,
 }
 
 /// What the planner knows about a path.
