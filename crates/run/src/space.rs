@@ -27,9 +27,9 @@ pub(crate) struct SpaceWatch {
     pause: u64,
     /// Time of the last check, and the fewest bytes above a reserve that it found.
     last: Option<(u64, Bytes)>,
-    /// For each job, how many times jobs have waited for others (`stonewall`) before it starts.
+    /// The round of each job: how many jobs up to it have `stonewall`. The jobs of a round run at one time.
     round: Vec<usize>,
-    /// The directories about which a job has the error, by round. The other jobs of the round may start after that.
+    /// The directories that a job has reported, with its round. A job of that round that starts later ends without the error.
     reported: HashSet<(usize, PathBuf)>,
 }
 

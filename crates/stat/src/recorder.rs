@@ -386,6 +386,7 @@ impl Recorder {
         }
         self.fill_in_total_latencies();
     }
+    /// Copies the completion latencies to the total ones, if they are equal ([`Recorder::lat_is_clat`]).
     fn fill_in_total_latencies(&mut self) {
         if self.lat_is_clat {
             self.dirs.values_mut().for_each(|d| d.lat = d.clat);

@@ -23,8 +23,8 @@ pub fn thread_cpu() -> u64 {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Reads a clock that exists in every kernel. Jobs without a usable counter in the CPU call this for each I/O, so it must be
-/// part of its caller.
+/// Reads a clock that exists in every kernel. It is inlined, because jobs read it for each I/O if the CPU has no usable
+/// counter.
 #[inline(always)]
 fn read(id: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
