@@ -121,6 +121,12 @@ impl ShownScreen {
         }
     }
 
+    /// Whether the terminal has another size than the screen that it shows.
+    fn is_outgrown(&mut self) -> bool {
+        let drawn = self.terminal.current_buffer_mut().area.as_size();
+        self.terminal.size().is_ok_and(|now| now != drawn)
+    }
+
     /// Handles a key. Returns whether the user wants the run to end.
     fn press(&mut self, key: LiveKey) -> bool {
         let model = self.frozen.as_ref().unwrap_or(&self.model);
@@ -243,7 +249,6 @@ impl Drop for LiveScreen {
 fn read_keys(shared: &LiveShared, mut keyboard: File) {
     // The threads that poll for signals should receive them.
     let _ = signal::block_in_this_thread();
-    let mut size = terminal::size(&keyboard);
     let mut gone = false;
     let mut bytes = [0; 256];
     while screen::is_open() {
@@ -256,8 +261,7 @@ fn read_keys(shared: &LiveShared, mut keyboard: File) {
         if poll::wait(waited, Some(RESIZE_CHECK)).is_err() || entries[0].is_readable() {
             return;
         }
-        let now = terminal::size(&keyboard);
-        let resized = std::mem::replace(&mut size, now) != now;
+        let resized = shared.lock().is_outgrown();
         let pressed = match !gone && entries[1].is_readable() {
             true => keyboard.read(&mut bytes).unwrap_or(0),
             false => 0,

@@ -78,6 +78,16 @@ fn keys_resizes_and_panics() {
     let before = modes(&terminal);
     let end = Arc::default();
 
+    // A resize before the thread that reads keys has begun.
+    for _ in 0..20 {
+        let shown = view(&terminal, &end).unwrap();
+        terminal::set_size(&master, 120, 40).unwrap();
+        seen.wait_for("\x1b[40;1H");
+        drop(shown);
+        terminal::set_size(&master, 80, 24).unwrap();
+        seen.wait_for("\x1b[?25h\x1b[?1049l");
+    }
+
     // Keys, resizes and the end.
     let shown = view(&terminal, &end).unwrap();
     assert_ne!(modes(&terminal), before);
