@@ -451,7 +451,7 @@ fn an_agent_that_loses_its_coordinator_stops_and_removes_what_it_created() {
     let lost = Instant::now();
     peer.tell(Happening::Lost(Loss::Closed { said: String::new() }));
     let (end, notices) = agent.end();
-    assert!(lost.elapsed() < Duration::from_secs(3), "{:?}", lost.elapsed());
+    assert!(lost.elapsed() < Duration::from_secs(10), "{:?}", lost.elapsed());
     assert_eq!(end, AgentEnd::Lost { why: "the connection ended".into() });
     let mut left = scratch.files();
     left.sort();

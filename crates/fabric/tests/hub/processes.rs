@@ -101,12 +101,12 @@ fn a_stopped_process_stalls_and_does_not_block_the_others() {
 fn an_abandoned_process_is_not_waited_for() {
     let mut hub = Hub::new().unwrap();
     // It does not read its input, and ends by itself.
-    let peer = hub.start(&["sleep".into(), "3".into()]);
+    let peer = hub.start(&["sleep".into(), "12".into()]);
     assert_eq!(hub.receive(after(Duration::from_millis(50))), None);
     hub.abandon(peer);
     let begin = Instant::now();
     drop(hub);
-    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(6), "{:?}", begin.elapsed());
 }
 
 #[test]

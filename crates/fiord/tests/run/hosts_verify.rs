@@ -47,7 +47,7 @@ fn a_trigger_stops_all_hosts_saves_their_states_and_runs_commands_here_and_there
     let begun = Instant::now();
     touch(&place, "now");
     let ran = end(child, SOON).ok();
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     let told =
         "trigger: the coordinator fired it: stopped the jobs, saved 1 verify state, runs `>there`";
     assert_eq!(ran.out.matches(told).count(), 2, "{ran:?}");

@@ -97,7 +97,7 @@ fn a_client_that_disappears_leaves_no_files_and_no_load() {
     drop(client);
     let since = Instant::now();
     while place.path("x").exists() {
-        assert!(since.elapsed() < Duration::from_secs(5), "x still exists");
+        assert!(since.elapsed() < Duration::from_secs(20), "x still exists");
         std::thread::sleep(Duration::from_millis(10));
     }
     let mut next = server.connect();
