@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::contender::Contender;
+use super::patience;
 use super::place::Place;
 use super::row::{FILE_BYTES, Job, What};
 use super::watch::Watch;
@@ -25,6 +26,8 @@ pub(super) struct MeasureOptions {
     pub files: u64,
     /// Number of names in the rows about engines on names.
     pub names: u64,
+    /// How long a program may run.
+    pub limit: Duration,
     /// Count I/Os per second of CPU time instead of elapsed time.
     pub per_cpu: bool,
 }
@@ -49,7 +52,7 @@ pub(super) fn figure(
             }
             let mut command = Command::new(&who.program);
             timed(&mut command, job, place, how)?;
-            rate(&run(who.name, command)?, how.per_cpu)
+            rate(&run(who.name, command, how)?, how.per_cpu)
         }
         What::NameRate => {
             let mut command = Command::new(&who.program);
@@ -59,7 +62,7 @@ pub(super) fn figure(
         What::CpuTime => {
             let mut command = Command::new(&who.program);
             timed(&mut command, job, place, how)?;
-            cpu_time(&run(who.name, command)?)
+            cpu_time(&run(who.name, command, how)?)
         }
         What::Instructions => instructions(who, job, place, how),
         What::OwnMemory | What::Resident => {
@@ -89,7 +92,7 @@ pub(super) fn figure(
             let mut command = Command::new(&who.program);
             common(&mut command, job, place, how)?;
             let start = Instant::now();
-            run(who.name, command)?;
+            run(who.name, command, how)?;
             Ok(start.elapsed().as_secs_f64())
         }
     }
@@ -114,7 +117,7 @@ pub(super) fn bare(
         format!("cpu={}", how.cpu),
         format!("ms={}", (how.seconds * 1000.0) as u64),
     ]);
-    rate(&run("the bare loop", command)?, how.per_cpu)
+    rate(&run("the bare loop", command, how)?, how.per_cpu)
 }
 
 /// Runs `t/io_uring`, which runs for whole seconds, and returns the I/Os of the best second.
@@ -134,7 +137,7 @@ pub(super) fn tool(
     command.args(["-c", &how.cpu.to_string()]).arg(program).args(settings.split(' '));
     // It prints a rate every second except the last one, so a run of one second prints none.
     command.arg(format!("-r{}", how.seconds.round().max(2.0))).arg(place.file());
-    let rate = best_second(&run("t/io_uring", command)?)?;
+    let rate = best_second(&run("t/io_uring", command, how)?)?;
     if rate > 0.0 { Ok(rate) } else { Err(NotHere("printed no rate".into()).into()) }
 }
 
@@ -204,7 +207,7 @@ fn seal(who: &Contender, job: Job, place: &mut Place, how: MeasureOptions) -> Re
     let mut command = Command::new(&who.program);
     common(&mut command, job, place, how)?;
     command.args(["--rw=write", "--do_verify=0", "--verify_state_save=0"]);
-    run(who.name, command).map(drop)
+    run(who.name, command, how).map(drop)
 }
 
 /// Returns another CPU.
@@ -233,9 +236,8 @@ fn timed(command: &mut Command, job: Job, place: &mut Place, how: MeasureOptions
 }
 
 /// Runs a command to its end and returns its standard output.
-fn run(name: &str, mut command: Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
-    checked(name, &output)
+fn run(name: &str, command: Command, how: MeasureOptions) -> Result<String> {
+    checked(name, &patience::output(name, command, how.limit)?)
 }
 
 /// Returns the standard output of a successful run.
@@ -291,6 +293,9 @@ fn cpu_time(text: &str) -> Result<f64> {
 
 /// Counts the instructions of a job in two sizes. The difference is the cost of the I/Os.
 fn instructions(who: &Contender, job: Job, place: &mut Place, how: MeasureOptions) -> Result<f64> {
+    if let Err(e) = Command::new("valgrind").arg("--version").output() {
+        return Err(NotHere(format!("no valgrind ({e})")).into());
+    }
     let few: u64 = if how.seconds < 1.0 { 2_000 } else { 20_000 };
     let many = few * 21;
     let mut counts = [0.0; 2];
@@ -300,7 +305,7 @@ fn instructions(who: &Contender, job: Job, place: &mut Place, how: MeasureOption
         common(&mut command, job, place, how)?;
         // The calibration of the CPU's counter takes a fixed time, not a fixed number of instructions.
         command.arg("--clocksource=clock_gettime").arg(format!("--io_size={}", ios * 4096));
-        let output = command.output().map_err(|e| NotHere(format!("no valgrind ({e})")))?;
+        let output = patience::output(who.name, command, how.limit)?;
         checked(who.name, &output)?;
         let errors = String::from_utf8_lossy(&output.stderr);
         *count = collected(&errors).with_context(|| format!("callgrind printed:\n{errors}"))?;
@@ -358,10 +363,10 @@ fn around_io(who: &Contender, mut command: Command, file: &Path) -> Result<(Dura
 }
 
 /// Returns the bytes per second at which a command creates the file.
-fn layout(name: &str, mut command: Command, place: &Place, how: MeasureOptions) -> Result<f64> {
+fn layout(name: &str, command: Command, place: &Place, how: MeasureOptions) -> Result<f64> {
     let _ = std::fs::remove_file(place.layout());
     let start = Instant::now();
-    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
+    let output = patience::output(name, command, how.limit)?;
     let passed = start.elapsed();
     checked(name, &output)?;
     let made = std::fs::metadata(place.layout()).map_or(0, |facts| facts.len());
@@ -379,7 +384,7 @@ fn many_files(name: &str, mut command: Command, place: &Place, how: MeasureOptio
     command.args([format!("--nrfiles={}", how.files), "--filesize=4k".into()]);
     command.arg(format!("--size={}", how.files * 4096));
     let start = Instant::now();
-    let output = command.output().with_context(|| format!("{name} cannot be run"))?;
+    let output = patience::output(name, command, how.limit)?;
     let passed = start.elapsed();
     checked(name, &output)?;
     let made = std::fs::read_dir(&directory)?.count() as u64;
@@ -394,7 +399,7 @@ fn name_rate(name: &str, mut command: Command, place: &Place, how: MeasureOption
     renew(&directory)?;
     command.arg(format!("--directory={}", directory.display()));
     command.args([format!("--nrfiles={}", how.names), format!("--size={}", how.names * 4096)]);
-    let result = run(name, command).and_then(|text| rate(&text, how.per_cpu));
+    let result = run(name, command, how).and_then(|text| rate(&text, how.per_cpu));
     let _ = std::fs::remove_dir_all(&directory);
     result
 }
@@ -406,7 +411,7 @@ fn bare_names(program: &Path, call: &str, place: &Place, how: MeasureOptions) ->
     let mut command = Command::new(program);
     command.arg(call).arg(&directory);
     command.args([format!("count={}", how.names), format!("cpu={}", how.cpu)]);
-    let result = run("the bare loop", command).and_then(|text| rate(&text, how.per_cpu));
+    let result = run("the bare loop", command, how).and_then(|text| rate(&text, how.per_cpu));
     let _ = std::fs::remove_dir_all(&directory);
     result
 }

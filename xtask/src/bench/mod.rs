@@ -16,6 +16,7 @@
 mod contender;
 mod measure;
 mod output;
+mod patience;
 mod place;
 mod row;
 mod rows;
@@ -251,6 +252,7 @@ fn parse(args: &[String]) -> Result<Options> {
         layout: 4 << 30,
         files: 100_000,
         names: 40_000,
+        limit: Duration::from_secs(600),
         per_cpu: false,
     };
     let mut options = Options {
@@ -292,6 +294,7 @@ fn parse(args: &[String]) -> Result<Options> {
                 (options.rounds, options.build) = (1, Build::Debug);
                 (options.measure.seconds, options.measure.layout) = (0.1, 16 << 20);
                 (options.measure.files, options.measure.names) = (200, 2000);
+                options.measure.limit = Duration::from_secs(120);
             }
             other => bail!("unknown option {other}\n\n{HELP}"),
         }
