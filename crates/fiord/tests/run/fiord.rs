@@ -103,9 +103,14 @@ impl Place {
         Ran::from(self.command(line).output().unwrap())
     }
 
-    /// Runs fio with these arguments, if fio is installed.
+    /// Runs fio with these arguments, if fio is installed. A run that hangs, as fio sometimes does in short jobs with
+    /// `io_submit_mode=offload`, counts as if it were not.
     pub(crate) fn fio(&self, line: &str) -> Option<Ran> {
-        self.program("fio", line).output().ok().map(Ran::from)
+        /// The status of `timeout` for a program that it killed, and for one that does not exist.
+        const NO_RUN: [i32; 2] = [128 + 9, 127];
+        let mut limited = self.program("timeout", &format!("-s KILL 300 fio {line}"));
+        let ran = limited.output().ok().map(Ran::from)?;
+        ran.status.is_some_and(|status| !NO_RUN.contains(&status)).then_some(ran)
     }
 
     /// Starts fiord and captures its output.
