@@ -119,8 +119,9 @@ fn ping_timeout(timeout: Nanos) -> u64 {
     timeout.0.div_ceil(2_000_000_000).clamp(1, MOST)
 }
 
-/// The connections that answered questions before the run, with the plans that they are for. The first jobs of the run
-/// take them.
+/// The connections that answered questions before the run, with the plans that they are for. They answer further questions.
+/// A job makes a connection of its own: the library's threads inherit the CPUs, the priority and the other limits of the
+/// thread that connects, and are part of the job, as in fio.
 static IDLE: Mutex<Vec<(GfapiPlan, Volume)>> = Mutex::new(Vec::new());
 
 fn idle() -> MutexGuard<'static, Vec<(GfapiPlan, Volume)>> {
@@ -128,7 +129,7 @@ fn idle() -> MutexGuard<'static, Vec<(GfapiPlan, Volume)>> {
 }
 
 impl Volume {
-    /// A connection that answered a question before the run, or a new one.
+    /// A connection that answered a question before, or a new one.
     pub(super) fn idle_or_new(engine: &'static str, plan: &GfapiPlan) -> Result<Self, EngineError> {
         let mut idle = idle();
         let fits = |(other, _): &(GfapiPlan, Volume)| {
@@ -142,7 +143,7 @@ impl Volume {
         found.map_or_else(|| Volume::open(engine, plan), Ok)
     }
 
-    /// Keeps a connection for a job of the run.
+    /// Keeps a connection for the next question.
     pub(super) fn keep(self, plan: &GfapiPlan) {
         idle().push((plan.clone(), self));
     }
@@ -240,8 +241,7 @@ impl GlfsSession {
     pub(super) fn connect(&mut self) -> Result<(), EngineError> {
         let (plan, engine) = (self.plan.clone(), self.engine);
         let timeout = plan.endpoint.timeout;
-        self.volume =
-            patiently(engine, timeout, &self.end, move || Volume::idle_or_new(engine, &plan))?;
+        self.volume = patiently(engine, timeout, &self.end, move || Volume::open(engine, &plan))?;
         if self.volume.is_none() {
             return Ok(());
         }

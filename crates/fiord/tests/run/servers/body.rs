@@ -311,3 +311,32 @@ pub(crate) fn ctrl_c_does_not_wait_for_the_server<S: Service>() {
     let ran = end(child, LONG);
     assert!(ran.out.contains("IOPS="), "{ran:?}");
 }
+
+/// `threads`: how the names of the library's threads begin that a connection needs.
+pub(crate) fn the_threads_of_the_library_use_the_cpus_of_the_job<S: Service>(threads: &str) {
+    let place = Place::new();
+    let Some(service) = S::start(&place) else { return };
+    let job = format!("--name=j {} --bs=4k --size=256k --cpus_allowed=0", service.job());
+    let child = place.start(&format!("{job} --rw=write --time_based --runtime=300"));
+    let begin = Instant::now();
+    while cpus_of(&child, threads).iter().all(|cpus| cpus != "0") {
+        let found = cpus_of(&child, threads);
+        assert!(begin.elapsed() < LONG, "{found:?} instead of CPU 0");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    signal(&child, "INT");
+    assert_eq!(end(child, LONG).status, Some(128));
+}
+
+/// The CPUs that threads of a process may use, by the beginning of their name.
+fn cpus_of(child: &Child, threads: &str) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).into_iter().flatten();
+    let cpus = |task: std::fs::DirEntry| {
+        let status = std::fs::read_to_string(task.path().join("status")).ok()?;
+        let field =
+            |name| status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(":\t"));
+        let named = field("Name")?.starts_with(threads);
+        named.then(|| field("Cpus_allowed_list").unwrap_or_default().to_owned())
+    };
+    tasks.flatten().filter_map(cpus).collect()
+}

@@ -124,6 +124,12 @@ fn another_client_reads_what_a_job_wrote() {
 }
 
 #[test]
+fn the_threads_of_the_library_use_the_cpus_of_the_job() {
+    body::the_threads_of_the_library_use_the_cpus_of_the_job::<Image>("msgr-worker");
+    body::the_threads_of_the_library_use_the_cpus_of_the_job::<Object>("msgr-worker");
+}
+
+#[test]
 fn every_block_is_moved_once() {
     body::every_block_is_moved_once::<Image>();
     body::every_block_is_moved_once::<Object>();

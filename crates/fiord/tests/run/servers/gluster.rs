@@ -69,6 +69,12 @@ fn another_client_reads_what_a_job_wrote() {
 }
 
 #[test]
+fn the_threads_of_the_library_use_the_cpus_of_the_job() {
+    body::the_threads_of_the_library_use_the_cpus_of_the_job::<Volume<false>>("glfs_epoll");
+    body::the_threads_of_the_library_use_the_cpus_of_the_job::<Volume<true>>("glfs_epoll");
+}
+
+#[test]
 fn every_block_is_moved_once() {
     body::every_block_is_moved_once::<Volume<false>>();
     body::every_block_is_moved_once::<Volume<true>>();
