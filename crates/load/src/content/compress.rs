@@ -6,6 +6,8 @@
 //! size matches the request and is not slightly larger. Rounding is carried over from chunk to
 //! chunk.
 
+use std::ops::Range;
+
 use fiord_plan::Compress;
 
 use super::duplicates::BLOCK;
@@ -26,8 +28,12 @@ pub struct CompressibleLayout {
     random: usize,
     chunk: usize,
     pattern: Option<RepeatedPattern>,
-    /// The compressible bytes of the longest chunk so far, without the values of `%o`.
+    /// The compressible bytes of the longest chunk so far, without the values of `%o`; empty if they are zeros.
     tile: Vec<u8>,
+    /// Where the compressible bytes of a buffer of `laid_out` bytes are. Most buffers have the same length, so this is
+    /// seldom computed.
+    runs: Vec<Range<usize>>,
+    laid_out: usize,
 }
 
 impl CompressibleLayout {
@@ -47,7 +53,8 @@ impl CompressibleLayout {
             Some(RepeatedPattern::new(&compress.pattern, true)?)
         };
         let random = 100 - usize::from(compress.percent.min(100));
-        Ok(CompressibleLayout { random, chunk, pattern, tile: Vec::new() })
+        let (tile, runs) = (Vec::new(), Vec::new());
+        Ok(CompressibleLayout { random, chunk, pattern, tile, runs, laid_out: 0 })
     }
 
     /// Length in bytes of as many whole chunks as fit into `most`, at least one.
@@ -59,32 +66,48 @@ impl CompressibleLayout {
     /// Puts the compressible bytes into a buffer of random bytes. `offset` is the offset of the
     /// I/O; `mark` returns random bits.
     pub fn lay(&mut self, buffer: &mut [u8], offset: u64, mut mark: impl FnMut() -> u64) {
-        let longest = self.chunk.min(buffer.len());
-        if self.tile.len() < longest {
-            self.tile.resize(longest, 0);
-            if let Some(pattern) = &mut self.pattern {
-                pattern.prepare(&mut self.tile);
+        if self.laid_out != buffer.len() {
+            self.lay_out(buffer.len());
+        }
+        for run in &self.runs {
+            let rest = &mut buffer[run.clone()];
+            match &self.pattern {
+                None => rest.fill(0),
+                Some(pattern) => {
+                    rest.copy_from_slice(&self.tile[..rest.len()]);
+                    pattern.put_offset(rest, offset);
+                }
             }
         }
-        let CompressibleLayout { random, chunk, pattern, tile } = self;
+        if self.random > 0 {
+            mark_blocks(buffer, self.chunk, self.random, &mut mark);
+        }
+    }
+
+    /// Computes where the compressible bytes of a buffer of `len` bytes are.
+    #[inline(never)]
+    fn lay_out(&mut self, len: usize) {
+        self.laid_out = len;
+        self.runs.clear();
         // Bytes that still have to be compressible, in hundredths of a byte.
         let mut owed = 0;
-        for chunk in buffer.chunks_mut(*chunk) {
-            owed += chunk.len() * (100 - *random);
-            let run = run_of(chunk.len(), owed / 100);
-            if run == 0 {
-                continue;
-            }
-            owed %= 100;
-            let from = chunk.len() - run;
-            let rest = &mut chunk[from..];
-            rest.copy_from_slice(&tile[..run]);
-            if let Some(pattern) = pattern {
-                pattern.put_offset(rest, offset);
+        let mut at = 0;
+        while at < len {
+            let chunk = self.chunk.min(len - at);
+            at += chunk;
+            owed += chunk * (100 - self.random);
+            let run = run_of(chunk, owed / 100);
+            if run > 0 {
+                owed %= 100;
+                self.runs.push(at - run..at);
             }
         }
-        if *random > 0 {
-            mark_blocks(buffer, *chunk, *random, &mut mark);
+        let longest = self.chunk.min(len);
+        if let Some(pattern) = &mut self.pattern
+            && self.tile.len() < longest
+        {
+            self.tile.resize(longest, 0);
+            pattern.prepare(&mut self.tile);
         }
     }
 }
@@ -120,5 +143,56 @@ fn mark_blocks(buffer: &mut [u8], chunk: usize, share: usize, mark: &mut impl Fn
     for block in buffer.chunks_mut(BLOCK) {
         let room = room.min(block.len());
         block[..room].copy_from_slice(&mark().to_le_bytes()[..room]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_job::option::value::PatternPart;
+    use fiord_types::Bytes;
+
+    use super::*;
+
+    fn layout(percent: u8, chunk: u64, pattern: &[u8]) -> CompressibleLayout {
+        let pattern = match pattern {
+            [] => vec![],
+            bytes => vec![PatternPart::Bytes(bytes.to_vec()), PatternPart::Offset],
+        };
+        let compress = Compress { percent, chunk: Bytes(chunk), pattern };
+        CompressibleLayout::new(&compress, usize::MAX).unwrap()
+    }
+
+    fn laid(layout: &mut CompressibleLayout, len: usize) -> Vec<u8> {
+        let mut buffer = vec![0xaa; len];
+        layout.lay(&mut buffer, 0x1122_3344_5566, || 0xbbbb_bbbb_bbbb_bbbb);
+        buffer
+    }
+
+    #[test]
+    fn buffers_may_have_different_lengths() {
+        for (percent, chunk, pattern) in [
+            (50, 512, &b""[..]),
+            (30, 0, b""),
+            (50, 700, b"abc"),
+            (99, 0, b"abcdef"),
+            (100, 512, b""),
+        ] {
+            let mut one = layout(percent, chunk, pattern);
+            for len in [4096, 4096, 1000, 4096, 1, 300, 0, 5000, 4096] {
+                let expected = laid(&mut layout(percent, chunk, pattern), len);
+                assert_eq!(laid(&mut one, len), expected, "{percent} % of {len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn each_chunk_ends_with_its_compressible_bytes() {
+        let buffer = laid(&mut layout(50, 512, b""), 1024);
+        let zeros = |chunk: &[u8]| chunk.iter().rev().take_while(|byte| **byte == 0).count();
+        // Half of the chunk, and what a compressor spends to encode that.
+        assert_eq!(buffer.chunks(512).map(zeros).collect::<Vec<_>>(), [261, 261]);
+        assert_eq!(buffer.iter().filter(|byte| **byte == 0xaa).count(), 2 * (512 - 261));
+        let pattern = laid(&mut layout(50, 512, b"abcd"), 512);
+        assert_eq!(pattern[512 - 261..][..16], *b"abcd\x66\x55\x44\x33\x22\x11\0\0abcd");
     }
 }
