@@ -30,6 +30,13 @@ fn unclamped(ns: u64) -> usize {
     ((lost as usize) << SUB_BITS) + (ns >> lost) as usize
 }
 
+/// The [`unclamped`] bucket of a value that is too large for a bucket of its own.
+#[inline]
+fn shared_bucket(ns: u64) -> usize {
+    let lost = ns.ilog2() - SUB_BITS;
+    ((lost as usize) << SUB_BITS) + (ns >> lost) as usize
+}
+
 /// The value that represents a bucket in percentiles and bins: its middle, rounded up.
 #[must_use]
 pub fn value_of(bucket: usize) -> u64 {
@@ -46,10 +53,13 @@ pub(crate) fn start_of(bucket: usize) -> u64 {
 }
 
 /// One bit for each bucket: set if a bound of the coarse latency buckets lies inside the bucket.
-static SPLIT: [u64; BUCKETS / 64] = split_buckets();
+static SPLIT: [u64; SPLIT_WORDS] = split_buckets();
 
-const fn split_buckets() -> [u64; BUCKETS / 64] {
-    let mut bits = [0; BUCKETS / 64];
+/// A power of two, so that an index needs no check.
+const SPLIT_WORDS: usize = GROUPS.next_power_of_two();
+
+const fn split_buckets() -> [u64; SPLIT_WORDS] {
+    let mut bits = [0; SPLIT_WORDS];
     let mut i = 0;
     while i < LATENCY_BOUNDS.len() {
         let bound = LATENCY_BOUNDS[i];
@@ -66,9 +76,11 @@ const fn split_buckets() -> [u64; BUCKETS / 64] {
     bits
 }
 
+/// Whether a bound of the coarse latency buckets lies inside the bucket. Also true for some values beyond the last
+/// bucket, for which [`Splits::record`] counts nothing.
 #[inline]
 fn is_split(bucket: usize) -> bool {
-    SPLIT.get(bucket / 64).is_some_and(|bits| bits >> (bucket % 64) & 1 != 0)
+    SPLIT[bucket / 64 % SPLIT_WORDS] >> (bucket % 64) & 1 != 0
 }
 
 /// For each histogram bucket that contains a bound of the coarse latency buckets: how many of its values are
@@ -148,7 +160,11 @@ impl Histogram {
     /// counting them separately.
     #[inline]
     pub fn record_splitting(&mut self, latency: Nanos, n: u64, splits: &mut Splits) {
-        let bucket = unclamped(latency.0);
+        if latency.0 < 2 * SUBS as u64 {
+            // The value has a bucket of its own. The fastest I/Os do not wait for what follows.
+            return self.record_bucket(latency.0 as usize, n);
+        }
+        let bucket = shared_bucket(latency.0);
         self.record_bucket(bucket, n);
         if is_split(bucket) {
             splits.record(latency.0, n);

@@ -115,6 +115,16 @@ fn every_bucket_that_contains_a_bound_is_marked() {
     }
 }
 
+#[test]
+fn values_beyond_the_last_bucket_lie_on_no_side_of_a_bound() {
+    for bits in 34..64 {
+        for ns in [1u64 << bits, (1 << bits) + (1 << (bits - 1)), u64::MAX >> (63 - bits)] {
+            let (histogram, splits) = filled(&[ns]);
+            assert_eq!((histogram.count(), splits), (1, Splits::default()), "{ns}");
+        }
+    }
+}
+
 /// Percentiles computed from the bins of fio's json+ output equal those that fio printed.
 #[test]
 fn percentiles_equal_those_of_fio() {
