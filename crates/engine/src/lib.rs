@@ -476,6 +476,9 @@ pub trait Engine {
     /// Whether [`completes_at_once`](Self::completes_at_once) can return `true` although `ASYNC` is
     /// `true`: the engine decides at construction.
     const SOMETIMES_AT_ONCE: bool = false;
+    /// Whether ops take no time, so that a job measures the loop of the worker. The loop then skips work that is negligible
+    /// for other engines.
+    const INSTANT: bool = false;
     /// Clock of the engine.
     type Clock: Time;
 

@@ -45,6 +45,7 @@ impl Null {
 impl Engine for Null {
     const ASYNC: bool = true;
     const SOMETIMES_AT_ONCE: bool = true;
+    const INSTANT: bool = true;
     type Clock = MachineClock;
 
     fn completes_at_once(&self) -> bool {

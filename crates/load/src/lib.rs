@@ -174,6 +174,12 @@ pub trait Source {
     /// What to do next. After [`Next::End`] it keeps answering `End` until
     /// [`restart`](Self::restart).
     fn next(&mut self) -> Next;
+    /// [`Source::next`] for loops without hooks, which run at the limit of the machine: at least the code of the
+    /// quickest sources is inlined.
+    #[inline(always)]
+    fn next_inlined(&mut self) -> Next {
+        self.next()
+    }
     /// Like [`next`](Self::next), but if the next step is an I/O of a mix of reads and writes, it
     /// goes in direction `dir`. The worker calls it when rates decide the direction instead of the
     /// mix. Sources of one direction, and sources that pair trims with writes, ignore `dir`.

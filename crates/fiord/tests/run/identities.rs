@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::fiord::Place;
 
 /// Options of measurements, and the kinds of latency that a report then has, with or without percentiles.
-const MEASURED: [(&str, [bool; 3], [bool; 3]); 6] = [
+const MEASURED: [(&str, [bool; 3], [bool; 3]); 7] = [
     ("", [true, true, true], [false, true, false]),
     (
         "--slat_percentiles=1 --clat_percentiles=1 --lat_percentiles=1",
@@ -16,6 +16,7 @@ const MEASURED: [(&str, [bool; 3], [bool; 3]); 6] = [
     ),
     ("--clat_percentiles=0", [true, true, true], [false, false, false]),
     ("--disable_clat=1 --lat_percentiles=1", [true, false, true], [false, false, true]),
+    ("--disable_clat=1 --disable_slat=1", [false, false, true], [false, false, false]),
     ("--disable_lat=1 --disable_slat=1", [false, true, false], [false, true, false]),
     ("--gtod_reduce=1", [false, false, false], [false, false, false]),
 ];

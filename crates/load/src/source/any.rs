@@ -38,7 +38,7 @@ pub enum AnySource {
 }
 
 impl Source for AnySource {
-    #[inline]
+    #[inline(never)]
     fn next(&mut self) -> Next {
         match self {
             AnySource::Sequential(source) => source.next(),
@@ -51,6 +51,17 @@ impl Source for AnySource {
             AnySource::Replay(source) => source.next(),
             AnySource::Cycles(source) => source.next(),
             AnySource::Ended => Next::End,
+        }
+    }
+
+    /// The quickest sources take less time than a call.
+    #[inline(always)]
+    fn next_inlined(&mut self) -> Next {
+        match self {
+            AnySource::Sequential(source) => source.next(),
+            AnySource::Uniform(source) => source.next(),
+            AnySource::Permuted(source) => source.next(),
+            others => others.next(),
         }
     }
 

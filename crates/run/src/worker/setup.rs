@@ -1,5 +1,6 @@
 //! Picks the source, the payload and the loop of a job, once, and runs the job.
 
+use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +18,9 @@ use fiord_types::{Dir, Nanos};
 use super::core::{JobState, opens_all};
 use super::hooks::{Hooks, IologHook, MapInformer, Special, Verifier, WriteJournal};
 use super::layers::{Borrowed, Layered};
-use super::loops::mode::{Asynchronous, Bare, Dynamic, Managed, Synchronous};
+use super::loops::mode::{
+    Asynchronous, Bare, Dynamic, Managed, Mode, Synchronous, SynchronousOrTotal,
+};
 use super::loops::{Payload, Worker, open_all};
 use super::traced::{Traced, Tracer};
 use super::{Files, Outside, WorkerResult};
@@ -128,7 +131,7 @@ fn without_source(error: LoadError) -> Box<WorkerResult> {
 }
 
 /// The loop of a job without hooks.
-fn plain_loop(job: &JobPlan, at_once: bool, recorder: &Recorder) -> LoopKind {
+fn plain_loop(job: &JobPlan, at_once: bool, instant: bool, recorder: &Recorder) -> LoopKind {
     if job.log.as_ref().is_some_and(LogPlan::follows_ios) {
         return LoopKind::Dynamic;
     }
@@ -137,6 +140,7 @@ fn plain_loop(job: &JobPlan, at_once: bool, recorder: &Recorder) -> LoopKind {
             _ if recorder.lat_is_clat => LoopKind::Default,
             axes::BARE => LoopKind::Bare,
             axes::SYNC => LoopKind::Default,
+            axes::LAT if instant => LoopKind::Default,
             _ => LoopKind::Dynamic,
         };
     }
@@ -168,21 +172,8 @@ struct Start<'a, E> {
 impl<E: Engine + 'static> SourceVisitor for Start<'_, E> {
     type Out = Box<WorkerResult>;
 
-    fn visit<S: Source>(mut self, source: S) -> Box<WorkerResult> {
-        let payload = self.payload.take();
-        self.run(source, payload, |worker, queued, kind| {
-            // Constants, so that no loop is compiled that the engine never runs. The other kinds of loops are
-            // compiled for all sources together.
-            match (queued, kind) {
-                (true, LoopKind::Bare) if const { E::ASYNC } => worker.run_queued::<Bare>(),
-                (true, _) if const { E::ASYNC } => worker.run_queued::<Asynchronous>(),
-                (_, LoopKind::Bare) if const { at_once_possible::<E>() } => {
-                    worker.run_direct::<Bare>();
-                }
-                (..) if const { at_once_possible::<E>() } => worker.run_direct::<Synchronous>(),
-                (..) => {}
-            }
-        })
+    fn visit<S: Source>(self, source: S) -> Box<WorkerResult> {
+        self.run::<S, HotLoops>(source)
     }
 
     /// What this source does for an I/O costs more than what a loop of its own would save.
@@ -205,7 +196,7 @@ impl<'a, E: Engine> Start<'a, E> {
         let recorder = recorder(job, at_once, managed);
         let kind = match managed {
             true => LoopKind::Managed,
-            false => plain_loop(job, at_once, &recorder),
+            false => plain_loop(job, at_once, E::INSTANT, &recorder),
         };
         let replay = ReplayFeed::start(job, around.outside.merges).map_err(failed)?;
         Ok(Start { engine, payload, around, recorder, kind, replay })
@@ -234,40 +225,26 @@ impl<'a, E: Engine> Start<'a, E> {
     }
 
     /// Runs one of the loops that are compiled once for all sources, with this source.
-    fn run_from(mut self, source: AnySource) -> Box<WorkerResult> {
+    fn run_from(self, source: AnySource) -> Box<WorkerResult> {
         let verify = self.around.job.verify.as_ref();
         // The writes are read back without being written.
         let only = verify.is_some_and(|verify| verify.pass == VerifyPass::Only);
         let source = if only { AnySource::Ended } else { source };
-        if self.kind != LoopKind::Managed {
-            return self.run_dynamic(source);
+        match self.kind {
+            LoopKind::Managed => self.run::<AnySource, LoopsOf<Managed>>(source),
+            _ => self.run_dynamic(source),
         }
-        let payload = self.payload.take();
-        self.run(source, payload, |worker, queued, _| match queued {
-            true if const { E::ASYNC } => worker.run_queued::<Managed>(),
-            _ if const { at_once_possible::<E>() } => worker.run_direct::<Managed>(),
-            _ => {}
-        })
     }
 
     /// Runs the loop without hooks that decides at run time what to measure.
-    fn run_dynamic(mut self, source: AnySource) -> Box<WorkerResult> {
-        let payload = self.payload.take();
-        self.run(source, payload, |worker, queued, _| match queued {
-            true if const { E::ASYNC } => worker.run_queued::<Dynamic>(),
-            _ if const { at_once_possible::<E>() } => worker.run_direct::<Dynamic>(),
-            _ => {}
-        })
+    fn run_dynamic(self, source: AnySource) -> Box<WorkerResult> {
+        self.run::<AnySource, LoopsOf<Dynamic>>(source)
     }
 
-    /// Opens the files, waits for the other jobs, runs `inner_loop` and finishes. The flag passed to `inner_loop`
-    /// says whether the engine queues I/Os.
-    fn run<S: Source>(
-        mut self,
-        source: S,
-        mut payload: Option<AnyContent>,
-        inner_loop: impl FnOnce(&mut Worker<'_, E, S, Option<AnyContent>>, bool, LoopKind),
-    ) -> Box<WorkerResult> {
+    /// Opens the files, waits for the other jobs, runs one of the loops of `L` and finishes.
+    #[inline(never)]
+    fn run<S: Source, L: Loops>(mut self, source: S) -> Box<WorkerResult> {
+        let mut payload = self.payload.take();
         let kind = self.kind;
         let queued = !self.engine.completes_at_once();
         let managed = kind == LoopKind::Managed;
@@ -284,9 +261,51 @@ impl<'a, E: Engine> Start<'a, E> {
             Err(result) => return result,
         };
         let mut worker = Worker::new((self.engine, slots), source, payload, state);
-        inner_loop(&mut worker, queued, kind);
+        L::run(&mut worker, queued, kind);
         worker.finish();
         worker.result()
+    }
+}
+
+/// The loops that are compiled for an engine and a source. They are part of the function in whose frame the worker lies: behind
+/// a pointer, the worker would cost each I/O some time, because the pointer does not stay in a register.
+trait Loops {
+    /// Runs the loop of this kind. `queued`: the engine queues I/Os.
+    fn run<E: Engine, S: Source>(worker: &mut AnyWorker<'_, E, S>, queued: bool, kind: LoopKind);
+}
+
+/// A worker with any payload.
+type AnyWorker<'a, E, S> = Worker<'a, E, S, Option<AnyContent>>;
+
+/// The loops of common sets of measurements.
+struct HotLoops;
+
+/// The loops of one mode.
+struct LoopsOf<M>(PhantomData<M>);
+
+// Constants, so that no loop is compiled that the engine never runs.
+impl Loops for HotLoops {
+    #[inline(always)]
+    fn run<E: Engine, S: Source>(worker: &mut AnyWorker<'_, E, S>, queued: bool, kind: LoopKind) {
+        match (queued, kind) {
+            (true, LoopKind::Bare) if const { E::ASYNC } => worker.run_queued::<Bare>(),
+            (true, _) if const { E::ASYNC } => worker.run_queued::<Asynchronous>(),
+            (_, LoopKind::Bare) if const { at_once_possible::<E>() } => worker.run_direct::<Bare>(),
+            (..) if const { E::INSTANT } => worker.run_direct::<SynchronousOrTotal>(),
+            (..) if const { at_once_possible::<E>() } => worker.run_direct::<Synchronous>(),
+            (..) => {}
+        }
+    }
+}
+
+impl<M: Mode> Loops for LoopsOf<M> {
+    #[inline(always)]
+    fn run<E: Engine, S: Source>(worker: &mut AnyWorker<'_, E, S>, queued: bool, _: LoopKind) {
+        match queued {
+            true if const { E::ASYNC } => worker.run_queued::<M>(),
+            _ if const { at_once_possible::<E>() } => worker.run_direct::<M>(),
+            _ => {}
+        }
     }
 }
 
@@ -423,9 +442,6 @@ impl Payload for Option<AnyContent> {
     }
 }
 
-/// The default measurements of an engine that completes each I/O at once.
-const SYNC_AND_LAT: u32 = axes::SYNC | axes::LAT;
-
 /// The recorder for what a job measures. `managed`: its loop has hooks.
 fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
@@ -441,7 +457,8 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
         job.load.mix.has(*dir) || *dir == Dir::Read && reads_back || *dir == Dir::Trim && trims
     };
     let dirs: Vec<Dir> = Dir::ALL.into_iter().filter(mixed).collect();
-    let mut recorder = Box::new(Recorder::new(with_neighbours(wanted), &dirs));
+    let taken = if at_once { wanted } else { with_neighbours(wanted) };
+    let mut recorder = Box::new(Recorder::new(taken, &dirs));
     recorder.axes = wanted;
     if let Some(priorities) = &job.load.priorities {
         let own = job.process.ioprio.map_or(0, IoPrio::bits);
@@ -450,12 +467,8 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
     }
     recorder.slices = slices(job);
     // Total and completion latency are equal if nothing happens between the start of an I/O and its issue.
-    recorder.lat_is_clat = at_once
-        && match recorder.axes {
-            SYNC_AND_LAT => !managed || job.log.is_none(),
-            axes::LAT => job.log.is_none(),
-            _ => false,
-        };
+    recorder.lat_is_clat =
+        at_once && recorder.axes == axes::SYNC | axes::LAT && !(managed && job.log.is_some());
     if recorder.lat_is_clat && job.log.is_some() {
         // The loop decides at run time what to record.
         recorder.axes = axes::SYNC;

@@ -102,6 +102,24 @@ fn null_reads_every_block_once() {
 }
 
 #[test]
+fn null_measures_total_latencies_alone() {
+    for random in [false, true] {
+        let mut job = JobPlan::plain(EnginePlan::Null, 1 << 26);
+        (job.record.clat, job.record.slat, job.load.random) = (false, false, random);
+        let result = run_plain(&job);
+        assert_eq!(result.error, None);
+        let read = &result.recorder.dirs[Dir::Read];
+        // Also those after which housekeeping was due.
+        assert_eq!(
+            (read.ios, read.lat.n(), read.clat.n(), read.slat.n()),
+            (1 << 14, 1 << 14, 0, 0)
+        );
+        assert!(read.lat.min() <= read.lat.max() && read.lat.sum() > 0);
+        assert!(read.clat_hist.is_empty() && read.lat_hist.is_empty());
+    }
+}
+
+#[test]
 fn loops_multiply_and_number_ios_limits() {
     let mut job = JobPlan::plain(EnginePlan::Null, 1 << 20);
     job.end.loops = 3;

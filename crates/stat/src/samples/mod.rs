@@ -55,7 +55,7 @@ impl WindowSample {
         self.bytes
     }
 
-    /// Completion latencies; total latencies if the job measures no completion latencies.
+    /// Completion latencies; total latencies if only these have a histogram; empty if none has.
     #[must_use]
     pub fn latencies(&self) -> &SampleLatencies {
         &self.latencies

@@ -19,7 +19,7 @@ use fiord_engine::Time;
 use fiord_load::Next;
 use fiord_plan::{JobPlan, LogPlan};
 use fiord_stat::live::Live;
-use fiord_stat::recorder::Recorder;
+use fiord_stat::recorder::{Recorder, axes};
 use fiord_stat::samples::{SampleRecorder, WindowLimit};
 use fiord_sys::bus::BusWatch;
 use fiord_sys::usage::{self, ResourceUsage};
@@ -52,9 +52,8 @@ pub(super) struct JobState<'a> {
     pub hooks: Hooks,
     /// The job's logs. Loops that decide at run time what to record add each I/O, all others only end windows.
     pub log: JobLog,
-    /// Each I/O only needs the default measurements of an engine that completes I/Os at once. Used only by loops that
-    /// decide at run time what to record.
-    pub default_only: bool,
+    /// What an I/O needs that completes at once. Used only by loops that decide at run time what to record.
+    pub at_once: AtOnce,
     /// What the next I/O waits for. Used only by loops with hooks.
     pub waiting: Waiting,
     /// An operation of the source that waits, in a loop with hooks that issues one I/O at a time.
@@ -92,6 +91,28 @@ pub(super) struct JobState<'a> {
     until_read: u32,
 }
 
+/// What is recorded of an I/O that completes at once. The common cases need no tests of what to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AtOnce {
+    /// The default measurements.
+    Default,
+    /// The total latency, without a histogram.
+    Total,
+    /// What the recorder's axes say, and the logs of I/Os.
+    Other,
+}
+
+impl AtOnce {
+    fn of(recorder: &Recorder, job: &JobPlan) -> Self {
+        match recorder.axes {
+            _ if job.log.as_ref().is_some_and(LogPlan::follows_ios) => AtOnce::Other,
+            _ if recorder.lat_is_clat => AtOnce::Default,
+            axes::LAT => AtOnce::Total,
+            _ => AtOnce::Other,
+        }
+    }
+}
+
 /// The part of a run that is not measured.
 struct Ramp {
     until: u64,
@@ -123,7 +144,7 @@ impl<'a> JobState<'a> {
         let state = Box::new(JobState {
             hooks,
             log: JobLog::none(),
-            default_only: recorder.lat_is_clat,
+            at_once: AtOnce::of(&recorder, job),
             waiting: Waiting::new(),
             held: None,
             visited: None,
@@ -162,8 +183,6 @@ impl<'a> JobState<'a> {
     /// This state of a job with these logs. They begin with the measured part of the job.
     pub(super) fn with_log(mut self: Box<Self>, log: JobLog) -> Box<Self> {
         self.log = log;
-        let follows = self.job.log.as_ref().is_some_and(LogPlan::follows_ios);
-        self.default_only = self.recorder.lat_is_clat && !follows;
         if self.ramp.is_none() {
             self.log.restart(self.begin, &self.recorder);
             self.schedule_housekeeping(self.begin);

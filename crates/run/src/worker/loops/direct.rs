@@ -6,7 +6,7 @@ use fiord_stat::recorder::{Times, axes};
 use fiord_stat::shares::LoopStage;
 use fiord_types::{Bytes, Dir, Errno, Nanos};
 
-use super::super::core::JobState;
+use super::super::core::{AtOnce, JobState};
 use super::super::hooks::{Completed, Events};
 use super::super::layers::Borrowed;
 use super::complete::holder_after_success;
@@ -17,6 +17,7 @@ use super::{ControlOutcome, Parts, Payload, StepEnd, Worker, burst, carry_out_co
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
+    #[inline(always)]
     pub(crate) fn run_direct<M: Mode>(&mut self) {
         self.state.one_by_one = true;
         let Some(mut slot) = self.slots.pop() else { return };
@@ -139,10 +140,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         let bytes = Bytes(op.len.into());
         let recorder = &mut self.state.recorder;
         let mut waited = false;
-        // The default measurements as a constant: it needs no tests of what to take.
-        if M::DYNAMIC && self.state.default_only {
+        let common = self.state.at_once;
+        if M::TOTAL_ALONE && common == AtOnce::Total {
+            recorder.complete_with(axes::LAT, dir, bytes, times, 1);
+        } else if !M::DYNAMIC {
+            recorder.complete_with(M::AXES, dir, bytes, times, 1);
+        } else if common == AtOnce::Default {
             recorder.complete_with(axes::SYNC, dir, bytes, times, 1);
-        } else if M::DYNAMIC {
+        } else {
             match recorder.lat_is_clat {
                 true => recorder.complete_with(axes::SYNC, dir, bytes, times, 1),
                 false => recorder.complete_with(M::AXES, dir, bytes, times, 1),
@@ -151,8 +156,6 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 self.state.log.io(op, dir, &times, *now);
                 waited = self.state.log.has_waited();
             }
-        } else {
-            recorder.complete_with(M::AXES, dir, bytes, times, 1);
         }
         if M::HOOKS {
             slot = succeeded(self.state, self.engine, slot, op, times, *now);
@@ -168,7 +171,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Returns the next step of the source, when it is due.
     #[inline(always)]
     fn next_step<M: Mode>(&mut self, slot: FreeSlot, now: &mut u64) -> (FreeSlot, NextStep) {
-        if !M::HOOKS || self.state.hooks.let_the_source_run() {
+        if !M::HOOKS {
+            return (slot, step_of(self.source.next_inlined()));
+        }
+        if self.state.hooks.let_the_source_run() {
             return (slot, step_of(self.source.next()));
         }
         let mut held = Some(slot);
@@ -403,10 +409,11 @@ fn rare_completion<E: Engine>(
     let end = if short { clock.now() } else { now };
     let times = whole_times(end.wrapping_sub(start));
     state.cut_log(end);
-    let axes = match outcome.is_uncounted() {
-        true => axes::BARE,
-        false if state.recorder.lat_is_clat => axes::SYNC,
-        false => axes,
+    let axes = match state.at_once {
+        _ if outcome.is_uncounted() => axes::BARE,
+        AtOnce::Total => axes::LAT,
+        _ if state.recorder.lat_is_clat => axes::SYNC,
+        _ => axes,
     };
     state.recorder.complete_with(axes, dir, Bytes(whole.into()), times, 1);
     if !outcome.is_uncounted() {

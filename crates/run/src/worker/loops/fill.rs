@@ -158,7 +158,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         }
         match M::HOOKS.then(|| self.state.hooks.direction(*now)).flatten() {
             Some(dir) => self.source.next_of(dir),
-            None => self.source.next(),
+            None if M::HOOKS => self.source.next(),
+            None => self.source.next_inlined(),
         }
     }
 

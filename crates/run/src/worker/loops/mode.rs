@@ -11,6 +11,8 @@ pub(crate) trait Mode {
     const HOOKS: bool = false;
     /// The clock is read between the stages of a round ([`super::super::core::stages`]).
     const SAMPLED: bool = false;
+    /// Engines that complete each I/O at once: the job may measure total latencies alone.
+    const TOTAL_ALONE: bool = Self::AXES & axes::DYNAMIC != 0;
     /// The mode of sampled rounds of this loop.
     type Sampled: Mode;
 
@@ -25,6 +27,8 @@ pub(crate) trait Mode {
 pub(crate) struct Bare;
 /// Takes the default measurements of an engine that completes each I/O at once.
 pub(crate) struct Synchronous;
+/// Takes the default measurements of an engine that completes each I/O at once, or total latencies alone.
+pub(crate) struct SynchronousOrTotal;
 /// Takes the default measurements of an engine with many I/Os in flight.
 pub(crate) struct Asynchronous;
 /// Decides at run time what to measure.
@@ -43,6 +47,12 @@ impl Mode for Bare {
 
 impl Mode for Synchronous {
     const AXES: u32 = axes::SYNC;
+    type Sampled = Sampled;
+}
+
+impl Mode for SynchronousOrTotal {
+    const AXES: u32 = axes::SYNC;
+    const TOTAL_ALONE: bool = true;
     type Sampled = Sampled;
 }
 

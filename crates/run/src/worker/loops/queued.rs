@@ -20,6 +20,7 @@ use crate::error::{JobError, Stage};
 
 impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     /// Runs to the end of the work, the end of the run time or the first error.
+    #[inline(always)]
     pub(crate) fn run_queued<M: Mode>(&mut self) {
         let mut at = LoopState::begin(&mut self.state, &mut self.slots, self.clock.now());
         while self.parts().round::<M>(&mut at) {

@@ -88,3 +88,42 @@ fn a_rate_is_exact_on_the_virtual_clock() {
         assert!(read.intended.max() <= 2000, "{}", read.intended.max());
     }
 }
+
+/// The simulated device has equal latencies in each run of a job. What a job does not measure changes nothing of what it
+/// measures.
+#[test]
+fn total_latencies_do_not_depend_on_what_else_is_measured() {
+    for depth in [1, 4] {
+        let run = |options: &dyn Fn(&mut fiord_plan::Record)| {
+            let mut job = on_sim(&[("sim_latency", "lognormal:90us:0.4")]);
+            job.depth.depth = depth;
+            job.load.random = true;
+            job.end.ios = Some(3200);
+            options(&mut job.record);
+            let result = run_plain(&job);
+            assert_eq!(result.error, None);
+            result
+        };
+        let only_total = |record: &mut fiord_plan::Record| {
+            (record.clat, record.slat) = (false, false);
+        };
+        let all = run(&|_| ());
+        let alone = run(&only_total);
+        let with_percentiles = run(&|record| {
+            only_total(record);
+            record.lat_percentiles = true;
+        });
+        let of = |result: &WorkerResult| result.recorder.dirs[Dir::Read].clone();
+        let (all, measured) = (of(&all), of(&alone));
+        assert_eq!((all.lat.n(), all.lat.min() < all.lat.max()), (3200, true));
+        assert_eq!(all.clat_hist.count(), 3200);
+        // Count, smallest, largest, sum and sum of squares.
+        assert_eq!((measured.lat, measured.ios, measured.bytes), (all.lat, all.ios, all.bytes));
+        assert_eq!((measured.clat.n(), measured.slat.n()), (0, 0));
+        assert!(measured.clat_hist.is_empty() && measured.lat_hist.is_empty());
+        assert_eq!(alone.recorder.latency_buckets().0, [0; 32]);
+        let percentiles = of(&with_percentiles);
+        assert_eq!((percentiles.lat, percentiles.lat_hist), (all.lat, all.clat_hist));
+        assert!(percentiles.clat_hist.is_empty());
+    }
+}
