@@ -86,6 +86,22 @@ fn rows(place: &Place, name: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
+fn the_series_has_latencies_if_a_job_measures_only_total_ones() {
+    let place = Place::new();
+    for engine in ["psync", "libaio --iodepth=4"] {
+        let job = format!(
+            "--name=j --ioengine={engine} --rw=write --size=64k --time_based --runtime=1500ms"
+        );
+        place
+            .run(&format!("{job} --disable_clat=1 --disable_slat=1 --output=o.txt --series=a.csv"))
+            .ok();
+        let rows = rows(&place, "a.csv");
+        let mean = rows[0].iter().position(|name| name == "lat_mean_ns").unwrap();
+        assert!(rows[1][mean].parse::<f64>().is_ok_and(|mean| mean > 0.0), "{engine}: {rows:?}");
+    }
+}
+
+#[test]
 fn a_series_has_a_row_for_each_interval_of_a_virtual_clock() {
     let place = Place::new();
     place.run(&format!("{SIM} --runtime=5 --series=a.csv")).ok();

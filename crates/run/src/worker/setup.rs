@@ -193,7 +193,7 @@ impl<'a, E: Engine> Start<'a, E> {
         let payload = payload_of(job).map_err(failed)?;
         let at_once = engine.completes_at_once();
         let managed = Hooks::wanted(job) || job.pace.offload;
-        let recorder = recorder(job, at_once, managed);
+        let recorder = recorder(job, (at_once, E::INSTANT), managed);
         let kind = match managed {
             true => LoopKind::Managed,
             false => plain_loop(job, at_once, E::INSTANT, &recorder),
@@ -442,8 +442,12 @@ impl Payload for Option<AnyContent> {
     }
 }
 
-/// The recorder for what a job measures. `managed`: its loop has hooks.
-fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
+/// The default measurements of an engine that completes each I/O at once.
+const SYNC_AND_LAT: u32 = axes::SYNC | axes::LAT;
+
+/// The recorder for what a job measures. `at_once`: the engine completes each I/O at once; `instant`: ops take no time
+/// ([`Engine::INSTANT`]); `managed`: the loop has hooks.
+fn recorder(job: &JobPlan, (at_once, instant): (bool, bool), managed: bool) -> Box<Recorder> {
     // vsync gathers adjacent I/Os and completes them in one call. As in fio, it has no submission latency.
     let at_once_or_gathered = at_once || job.engine.def().in_flight == DepthSupport::Combined;
     let mut wanted = wanted_axes(&job.record, at_once_or_gathered);
@@ -457,7 +461,7 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
         job.load.mix.has(*dir) || *dir == Dir::Read && reads_back || *dir == Dir::Trim && trims
     };
     let dirs: Vec<Dir> = Dir::ALL.into_iter().filter(mixed).collect();
-    let taken = if at_once { wanted } else { with_neighbours(wanted) };
+    let taken = if at_once && instant { wanted } else { with_neighbours(wanted) };
     let mut recorder = Box::new(Recorder::new(taken, &dirs));
     recorder.axes = wanted;
     if let Some(priorities) = &job.load.priorities {
@@ -467,8 +471,14 @@ fn recorder(job: &JobPlan, at_once: bool, managed: bool) -> Box<Recorder> {
     }
     recorder.slices = slices(job);
     // Total and completion latency are equal if nothing happens between the start of an I/O and its issue.
-    recorder.lat_is_clat =
-        at_once && recorder.axes == axes::SYNC | axes::LAT && !(managed && job.log.is_some());
+    recorder.lat_is_clat = at_once
+        && match recorder.axes {
+            SYNC_AND_LAT => !managed || job.log.is_none(),
+            // Total latencies alone get a histogram, too, for what a job does over time. Next to an op of an instant engine, it
+            // would cost too much.
+            axes::LAT => !instant && job.log.is_none(),
+            _ => false,
+        };
     if recorder.lat_is_clat && job.log.is_some() {
         // The loop decides at run time what to record.
         recorder.axes = axes::SYNC;
