@@ -1,5 +1,6 @@
 //! Construction of [`EngineError`], so that all engines word their errors in the same way.
 
+use fiord_plan::{EndpointError, EndpointSubject};
 use fiord_sys::errno::advice;
 use fiord_types::Errno;
 
@@ -89,4 +90,22 @@ pub(crate) fn after(help: Option<&str>) -> String {
 #[inline(always)]
 pub(crate) fn raw_result(ret: i64) -> i64 {
     if ret >= 0 { ret } else { Errno::last().as_result() }
+}
+
+impl From<EngineError> for EndpointError {
+    /// An error about the target.
+    fn from(error: EngineError) -> Self {
+        let EngineError { what, help, errno } = error;
+        EndpointError { what, help, errno, about: EndpointSubject::Target }
+    }
+}
+
+/// An error about the server of a target rather than the target.
+pub(crate) fn about_the_server(error: EngineError) -> EndpointError {
+    EndpointError { about: EndpointSubject::Server, ..error.into() }
+}
+
+/// An error about the library of an engine.
+pub(crate) fn about_the_library(error: EngineError) -> EndpointError {
+    EndpointError { about: EndpointSubject::Library, ..error.into() }
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use fiord_plan::{EndpointError, EndpointFacts, LibblkioPlan};
 use fiord_types::FileIndex;
 
-use crate::targets::about_the_library;
+use crate::error::about_the_library;
 use crate::{
     Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, HeldSlot, MachineClock,
     Op, Queued, Want,

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use fiord_plan::{EndpointError, EndpointFacts, EndpointSubject, Endpoints, EnginePlan};
+use fiord_plan::{EndpointError, EndpointFacts, Endpoints, EnginePlan};
 
-use crate::{EngineError, ceph, gluster, iscsi, libblkio, nbd, nfs};
+use crate::{ceph, gluster, iscsi, libblkio, nbd, nfs};
 
 /// Asks targets by means of the engines.
 #[derive(Debug, Clone, Copy)]
@@ -28,22 +28,4 @@ impl Endpoints for Targets {
             _ => Ok(None),
         }
     }
-}
-
-impl From<EngineError> for EndpointError {
-    /// An error about the target.
-    fn from(error: EngineError) -> Self {
-        let EngineError { what, help, errno } = error;
-        EndpointError { what, help, errno, about: EndpointSubject::Target }
-    }
-}
-
-/// An error about the server of a target rather than the target.
-pub(crate) fn about_the_server(error: EngineError) -> EndpointError {
-    EndpointError { about: EndpointSubject::Server, ..error.into() }
-}
-
-/// An error about the library of an engine.
-pub(crate) fn about_the_library(error: EngineError) -> EndpointError {
-    EndpointError { about: EndpointSubject::Library, ..error.into() }
 }

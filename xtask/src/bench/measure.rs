@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use super::contender::Contender;
-use super::patience;
+use super::patience::{self, NotHere};
 use super::place::Place;
 use super::row::{FILE_BYTES, Job, What};
 use super::watch::Watch;
@@ -31,11 +31,6 @@ pub(super) struct MeasureOptions {
     /// Count I/Os per second of CPU time instead of elapsed time.
     pub per_cpu: bool,
 }
-
-/// Why a figure cannot be measured on this machine. This is not a failure.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct NotHere(pub String);
 
 /// Runs a contender on a job and returns the figure.
 pub(super) fn figure(

@@ -30,8 +30,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use contender::{Build, Contender};
-use measure::{MeasureOptions, NotHere};
+use measure::MeasureOptions;
 use output::{Outcome, Ratios};
+use patience::NotHere;
 use place::Place;
 use row::{Bound, Row, Than};
 

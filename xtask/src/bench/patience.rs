@@ -7,7 +7,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::measure::NotHere;
+/// Why a figure cannot be measured on this machine. This is not a failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotHere(pub String);
 
 /// Runs a command to its end. Kills it if it takes longer than `limit`: this is an error of fiord, and no figure of any other
 /// program. (fio 3.33 sometimes waits without end in a short job with `io_submit_mode=offload`.)

@@ -12,7 +12,7 @@ use super::abi::{CREATE_EXCLUSIVE, CephHandle, rados};
 use super::cluster::{CephPool, checked, text};
 use crate::callback::connecting::patiently;
 use crate::callback::{Client, Ticket};
-use crate::targets::{about_the_library, about_the_server};
+use crate::error::{about_the_library, about_the_server};
 use crate::{Attachment, EndSignal, EngineConfig, EngineError, Op, OpKind, Outcome};
 
 /// How messages name the engine.

@@ -13,7 +13,7 @@ use super::abi::{
 use super::cluster::{CephPool, checked, text};
 use crate::callback::connecting::patiently;
 use crate::callback::{Client, Ticket};
-use crate::targets::{about_the_library, about_the_server};
+use crate::error::{about_the_library, about_the_server};
 use crate::{Attachment, EndSignal, EngineConfig, EngineError, Op, OpKind};
 
 /// How messages name the engine.

@@ -23,7 +23,7 @@ pub(crate) use self::requests::GfapiClient;
 
 use self::volume::{Volume, text};
 use crate::callback::connecting::patiently;
-use crate::targets::{about_the_library, about_the_server};
+use crate::error::{about_the_library, about_the_server};
 use crate::{EndSignal, EngineError};
 
 /// Connects to the volume of a plan, asks for the size of a file, and disconnects.

@@ -19,10 +19,10 @@ use fiord_types::{Errno, FileIndex};
 
 use self::abi::{IscsiContext, IscsiFunctions, ScsiTask, UNDERFLOW, UnmapRange, status};
 use self::session::{IscsiSession, PURPOSE, sense_of};
+use crate::error::about_the_library;
 use crate::polled::connection::ready;
 use crate::polled::inbox::{Inbox, LibraryText, finish};
 use crate::polled::{CallResult, LostSession, PolledClient};
-use crate::targets::about_the_library;
 use crate::{
     Attachment, EndSignal, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Slot,
 };

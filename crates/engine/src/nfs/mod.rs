@@ -16,10 +16,10 @@ use fiord_types::{Errno, FileIndex};
 
 use self::abi::{NfsContext, NfsFile, NfsFunctions};
 use self::session::{NfsFailure, NfsSession, PURPOSE, errno_of};
+use crate::error::about_the_library;
 use crate::polled::connection::copied;
 use crate::polled::inbox::{Inbox, LibraryText, finish};
 use crate::polled::{CallResult, LostSession, PolledClient};
-use crate::targets::about_the_library;
 use crate::{
     Attachment, EndSignal, EngineConfig, EngineError, MachineClock, Op, OpKind, Outcome, Slot,
 };
