@@ -1,4 +1,4 @@
-//! Construction of [`EngineError`], so that all engines word their errors in the same way.
+//! Construction of [`EngineError`] and of errors about targets, so that all engines word their errors in the same way.
 
 use fiord_plan::{EndpointError, EndpointSubject};
 use fiord_sys::errno::advice;

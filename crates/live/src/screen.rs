@@ -121,8 +121,8 @@ impl ShownScreen {
         }
     }
 
-    /// Whether the terminal has another size than the screen that it shows.
-    fn is_outgrown(&mut self) -> bool {
+    /// Whether the size of the terminal has changed since the last drawing.
+    fn was_resized(&mut self) -> bool {
         let drawn = self.terminal.current_buffer_mut().area.as_size();
         self.terminal.size().is_ok_and(|now| now != drawn)
     }
@@ -261,7 +261,7 @@ fn read_keys(shared: &LiveShared, mut keyboard: File) {
         if poll::wait(waited, Some(RESIZE_CHECK)).is_err() || entries[0].is_readable() {
             return;
         }
-        let resized = shared.lock().is_outgrown();
+        let resized = shared.lock().was_resized();
         let pressed = match !gone && entries[1].is_readable() {
             true => keyboard.read(&mut bytes).unwrap_or(0),
             false => 0,

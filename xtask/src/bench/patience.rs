@@ -12,8 +12,8 @@ use rustix::process::{Pid, Signal, kill_process};
 #[error("{0}")]
 pub(super) struct NotHere(pub String);
 
-/// Runs a command to its end. Kills it if it takes longer than `limit`: this is an error of fiord, and no figure of any other
-/// program. (fio 3.33 sometimes waits without end in a short job with `io_submit_mode=offload`.)
+/// Runs a command to its end, and kills it after `limit`. For fiord, that is an error. For any other program, the row has no
+/// figure and says why: fio 3.33 sometimes never ends a short job with `io_submit_mode=offload`.
 pub(super) fn output(name: &str, mut command: Command, limit: Duration) -> Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().with_context(|| format!("{name} cannot be run"))?;
@@ -27,7 +27,7 @@ pub(super) fn output(name: &str, mut command: Command, limit: Duration) -> Resul
             let _ = ended.recv_timeout(Duration::from_secs(10));
             let why = format!("{name} did not end within {} s, and was killed", limit.as_secs());
             match name {
-                "fiord" => bail!("{}: {command:?}", why),
+                "fiord" => bail!("{why}: {command:?}"),
                 _ => Err(anyhow!(NotHere(why))),
             }
         }

@@ -26,7 +26,7 @@ use crate::callback::connecting::patiently;
 use crate::error::{about_the_library, about_the_server};
 use crate::{EndSignal, EngineError};
 
-/// Connects to the volume of a plan, asks for the size of a file, and disconnects.
+/// Asks the volume of a plan for the size of a file, and keeps the connection for the next question.
 pub(crate) fn ask(
     engine: &'static str,
     plan: &GfapiPlan,

@@ -119,9 +119,10 @@ fn ping_timeout(timeout: Nanos) -> u64 {
     timeout.0.div_ceil(2_000_000_000).clamp(1, MOST)
 }
 
-/// The connections that answered questions before the run, with the plans that they are for. They answer further questions.
-/// A job makes a connection of its own: the library's threads inherit the CPUs, the priority and the other limits of the
-/// thread that connects, and are part of the job, as in fio.
+/// The connections for questions before the run, with the plans that they are for. They stay open until the process ends.
+///
+/// No job uses them. The threads of the library inherit the CPUs, the priority and the limits of the thread that connects, so
+/// each job connects by itself, and its options also hold for these threads, as in fio.
 static IDLE: Mutex<Vec<(GfapiPlan, Volume)>> = Mutex::new(Vec::new());
 
 fn idle() -> MutexGuard<'static, Vec<(GfapiPlan, Volume)>> {

@@ -103,8 +103,8 @@ impl Place {
         Ran::from(self.command(line).output().unwrap())
     }
 
-    /// Runs fio with these arguments, if fio is installed. A run that hangs, as fio sometimes does in short jobs with
-    /// `io_submit_mode=offload`, counts as if it were not.
+    /// Runs fio with these arguments. `None`: fio is not installed, or it was killed after 300 s, because it sometimes never
+    /// ends a short job with `io_submit_mode=offload`.
     pub(crate) fn fio(&self, line: &str) -> Option<Ran> {
         /// The status of `timeout` for a program that it killed, and for one that does not exist.
         const NO_RUN: [i32; 2] = [128 + 9, 127];

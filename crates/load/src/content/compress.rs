@@ -30,9 +30,9 @@ pub struct CompressibleLayout {
     pattern: Option<RepeatedPattern>,
     /// The compressible bytes of the longest chunk so far, without the values of `%o`; empty if they are zeros.
     tile: Vec<u8>,
-    /// Where the compressible bytes of a buffer of `laid_out` bytes are. Most buffers have the same length, so this is
-    /// seldom computed.
+    /// Where the compressible bytes of the last buffer were. Most buffers have one length, so this is seldom computed.
     runs: Vec<Range<usize>>,
+    /// Length in bytes of the last buffer.
     laid_out: usize,
 }
 

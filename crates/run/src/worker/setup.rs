@@ -474,8 +474,8 @@ fn recorder(job: &JobPlan, (at_once, instant): (bool, bool), managed: bool) -> B
     recorder.lat_is_clat = at_once
         && match recorder.axes {
             SYNC_AND_LAT => !managed || job.log.is_none(),
-            // Total latencies alone get a histogram, too, for what a job does over time. Next to an op of an instant engine, it
-            // would cost too much.
+            // Total latencies alone get a histogram, too: series and charts need it. On an instant engine, it would cost as
+            // much as the I/O.
             axes::LAT => !instant && job.log.is_none(),
             _ => false,
         };

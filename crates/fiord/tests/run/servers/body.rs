@@ -312,7 +312,7 @@ pub(crate) fn ctrl_c_does_not_wait_for_the_server<S: Service>() {
     assert!(ran.out.contains("IOPS="), "{ran:?}");
 }
 
-/// `threads`: how the names of the library's threads begin that a connection needs.
+/// `threads`: the beginning of the names of the threads that the library starts for a connection.
 pub(crate) fn the_threads_of_the_library_use_the_cpus_of_the_job<S: Service>(threads: &str) {
     let place = Place::new();
     let Some(service) = S::start(&place) else { return };
@@ -328,7 +328,7 @@ pub(crate) fn the_threads_of_the_library_use_the_cpus_of_the_job<S: Service>(thr
     assert_eq!(end(child, LONG).status, Some(128));
 }
 
-/// The CPUs that threads of a process may use, by the beginning of their name.
+/// The CPUs that each thread of a process may use whose name begins with `threads`.
 fn cpus_of(child: &Child, threads: &str) -> Vec<String> {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).into_iter().flatten();
     let cpus = |task: std::fs::DirEntry| {

@@ -52,7 +52,7 @@ pub(super) struct JobState<'a> {
     pub hooks: Hooks,
     /// The job's logs. Loops that decide at run time what to record add each I/O, all others only end windows.
     pub log: JobLog,
-    /// What an I/O needs that completes at once. Used only by loops that decide at run time what to record.
+    /// What is recorded of an I/O that completes at once. Loops that record only the default measurements ignore it.
     pub at_once: AtOnce,
     /// What the next I/O waits for. Used only by loops with hooks.
     pub waiting: Waiting,
@@ -91,7 +91,8 @@ pub(super) struct JobState<'a> {
     until_read: u32,
 }
 
-/// What is recorded of an I/O that completes at once. The common cases need no tests of what to take.
+/// What is recorded of an I/O that completes at once. In the first two cases, which are common, the loop knows all
+/// measurements from this value and does not test each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AtOnce {
     /// The default measurements.

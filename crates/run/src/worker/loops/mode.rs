@@ -11,7 +11,7 @@ pub(crate) trait Mode {
     const HOOKS: bool = false;
     /// The clock is read between the stages of a round ([`super::super::core::stages`]).
     const SAMPLED: bool = false;
-    /// Engines that complete each I/O at once: the job may measure total latencies alone.
+    /// The loop of an engine that completes each I/O at once also serves jobs that measure total latencies alone.
     const TOTAL_ALONE: bool = Self::AXES & axes::DYNAMIC != 0;
     /// The mode of sampled rounds of this loop.
     type Sampled: Mode;
