@@ -6,8 +6,6 @@
 . /vm/devices/rxe.sh
 . /vm/devices/fio.sh
 
-# The static fiord cannot load libraries.
-PATH=/with/dynamic:$PATH
 port=7400
 for ends in "fio fio" "fio fiord" "fiord fio" "fiord fiord"; do
     port=$((port + 1))

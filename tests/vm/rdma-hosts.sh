@@ -4,8 +4,6 @@
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# The static fiord cannot load libraries.
-PATH=/with/dynamic:$PATH
 . /vm/devices/rxe.sh
 
 # Takes the place of ssh: each host is a directory of this machine.
@@ -22,7 +20,7 @@ echo "10.9.0.1 b c" >/etc/hosts
 hosts() {
     name=$1 list=$2
     shift 2
-    fiord_json "$name" --hosts="$list" --ssh="$PWD/ssh" --remote-fiord=/with/dynamic/fiord --name=a --ioengine=rdma \
+    fiord_json "$name" --hosts="$list" --ssh="$PWD/ssh" --remote-fiord=/with/fiord --name=a --ioengine=rdma \
         --bs=4k --size=256k --iodepth=4 "$@"
     same "$name: nothing on standard error" "$(cat "$name.err")" ""
 }
@@ -52,7 +50,7 @@ hosts reads b,c --rw=read --verb=send --peer=c
 ends reads
 same "reads: both ends" "$(head -n 2 ends | tr '\n' ';')" "b a_from_c 0 0 262144;c a_to_b 0 262144 0;"
 # Both ends of a run on many hosts have to use one block size: `$rank` differs.
-if fiord --output-format=json --output=wrong.json --hosts=b,c --ssh="$PWD/ssh" --remote-fiord=/with/dynamic/fiord --name=a \
+if fiord --output-format=json --output=wrong.json --hosts=b,c --ssh="$PWD/ssh" --remote-fiord=/with/fiord --name=a \
     --ioengine=rdma --bs='(4k*($rank+1))' --size=256k --rw=write --verb=send --peer=first >wrong.err 2>&1; then
     failed "different block sizes are let through"
 fi

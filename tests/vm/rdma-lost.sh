@@ -4,8 +4,6 @@
 
 : "${FIORD_MACHINE:?a scenario runs only in the machine of cargo xtask vm}"
 
-# The static fiord cannot load libraries.
-PATH=/with/dynamic:$PATH
 . /vm/devices/rxe.sh
 
 long="--time_based --runtime=60 --iodepth=4"

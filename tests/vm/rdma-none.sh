@@ -10,10 +10,6 @@ R="--name=x --ioengine=rdma --bs=4k --size=128k"
 CONNECTS="$R --rw=write --hostname=10.9.0.1 --port=7200"
 WAITS="$R --rw=read --bindname=10.9.0.1 --port=7200"
 
-# The static fiord cannot load libraries.
-refused "a static program" "ioengine=rdma: a statically linked fiord cannot load libraries.*To fix: use a fiord that is linked dynamically" $CONNECTS
-PATH=/with/dynamic:$PATH
-
 # Without a library. The job beside continues.
 A=/lib/x86_64-linux-gnu B=/usr/lib/x86_64-linux-gnu
 for library in libibverbs1/libibverbs librdmacm1/librdmacm; do

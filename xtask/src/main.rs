@@ -4,6 +4,7 @@
 
 mod bench;
 mod book;
+mod build;
 mod dist;
 mod docs;
 mod place;

@@ -11,11 +11,12 @@ pub(crate) const CAN_LOAD: bool = !cfg!(target_feature = "crt-static");
 
 /// Refuses to load libraries in a program that cannot. `whose` begins the message.
 pub(crate) fn possible(whose: &dyn fmt::Display) -> Result<(), EngineError> {
-    if CAN_LOAD {
-        return Ok(());
-    }
+    if CAN_LOAD { Ok(()) } else { Err(impossible(whose)) }
+}
+
+fn impossible(whose: &dyn fmt::Display) -> EngineError {
     let what = format!("{whose}: a statically linked fiord cannot load libraries");
-    Err(EngineError::plain(what).help("To fix: use a fiord that is linked dynamically"))
+    EngineError::plain(what).help("To fix: use a fiord that is linked dynamically")
 }
 
 /// A library of the system with the functions that an engine calls.
@@ -112,6 +113,16 @@ pub(crate) use library_functions;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_static_program_refuses_and_names_the_remedy() {
+        let text = impossible(&"ioengine=rdma").to_string();
+        assert!(
+            text.starts_with("ioengine=rdma: a statically linked fiord cannot load libraries")
+                && text.contains("To fix: use a fiord that is linked dynamically"),
+            "{text}"
+        );
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "Miri loads no libraries")]

@@ -167,6 +167,7 @@ impl LiveShared {
     }
 
     fn lock(&self) -> MutexGuard<'_, ShownScreen> {
+        fiord_sys::interleaving::point();
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

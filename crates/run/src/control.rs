@@ -150,6 +150,7 @@ impl JobControl {
         let _ = self.stop.fetch_update(Ordering::SeqCst, Ordering::Relaxed, |old| {
             (old & !REQUESTS == 0).then_some(old | reason as u8)
         });
+        fiord_sys::interleaving::point();
         self.due.store(0, Ordering::SeqCst);
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         if *gate == Gate::Shut {
@@ -198,7 +199,9 @@ impl JobControl {
     /// Discards a snapshot that came too late for an earlier request.
     pub(crate) fn request_snapshot(&self) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        fiord_sys::interleaving::point();
         self.stop.fetch_or(SNAPSHOT_WANTED, Ordering::SeqCst);
+        fiord_sys::interleaving::point();
         self.due.store(0, Ordering::SeqCst);
     }
 
@@ -211,6 +214,7 @@ impl JobControl {
     /// Sets when the worker must do its housekeeping. The worker calls it.
     pub(crate) fn schedule_housekeeping(&self, due: u64) {
         self.due.store(due, Ordering::SeqCst);
+        fiord_sys::interleaving::point();
         // A stop that came just before this must not be overwritten.
         if self.stop.load(Ordering::SeqCst) != 0 {
             self.due.store(0, Ordering::SeqCst);
@@ -220,7 +224,9 @@ impl JobControl {
     /// Delivers a requested snapshot. The worker calls it.
     pub(crate) fn deliver_snapshot(&self, snapshot: Box<WorkerResult>) {
         *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(snapshot);
+        fiord_sys::interleaving::point();
         self.stop.fetch_and(!SNAPSHOT_WANTED, Ordering::Release);
+        fiord_sys::interleaving::point();
         self.taken.notify_all();
     }
 

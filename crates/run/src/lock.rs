@@ -61,6 +61,7 @@ impl State {
 
 impl FileLock {
     fn state(&self) -> MutexGuard<'_, State> {
+        fiord_sys::interleaving::point();
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -25,6 +25,7 @@
 //! | sockets, TCP connections, network interfaces | [`net`] |
 //! | cgroups | [`cgroup`] |
 //! | governors, throttling, pressure, quotas, the kernel's clock source | [`conditions`] |
+//! | pauses at random points, which show faults in the order of threads | [`interleaving`] |
 //! | Ctrl-C, SIGTERM, SIGUSR1, SIGPIPE, SIGXFSZ | [`signal`] |
 //! | a mapped file, with SIGBUS turned into an error | [`mapping`], [`bus`] |
 //! | stores that reach persistent memory | [`persistent_memory`] |
@@ -71,6 +72,7 @@ pub mod flash;
 pub mod host;
 pub mod huge_pages;
 pub mod in_use;
+pub mod interleaving;
 pub mod limits;
 pub mod mapping;
 pub mod memory;

@@ -3,7 +3,6 @@
 # packages: iproute2 libibverbs1 librdmacm1 ibverbs-providers
 # files: /usr/bin/rdma /etc/libibverbs.d/rxe.driver /usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so
 # files: /usr/lib/x86_64-linux-gnu/libibverbs.so.1 /usr/lib/x86_64-linux-gnu/librdmacm.so.1
-# fiord: dynamic
 # modules: dummy crc32_generic rdma_rxe rdma_ucm ib_uverbs
 
 up() {

@@ -29,7 +29,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use contender::{Build, Contender};
+use crate::build::{self, Built};
+use contender::Contender;
 use measure::MeasureOptions;
 use output::{Outcome, Ratios};
 use patience::NotHere;
@@ -70,7 +71,7 @@ struct Options {
     dir: Option<PathBuf>,
     rows: Vec<String>,
     json: bool,
-    build: Build,
+    build: fn() -> Result<Built>,
     measure: MeasureOptions,
 }
 
@@ -90,10 +91,11 @@ struct Contenders {
 
 impl Contenders {
     fn of(options: &Options) -> Result<Self> {
-        let fiord = match &options.fiord {
-            Some(path) => path.clone(),
-            None => contender::build_fiord(options.build)?,
+        let built = match (&options.fiord, &options.bare) {
+            (Some(fiord), Some(bare)) => Built { fiord: fiord.clone(), bare_loop: bare.clone() },
+            _ => (options.build)()?,
         };
+        let fiord = options.fiord.clone().unwrap_or(built.fiord);
         if let Some(path) = &options.against {
             let other = Contender::new("fiord", path)?;
             let (fio, plain_fio, bare) = (other.clone(), other.clone(), PathBuf::new());
@@ -108,7 +110,7 @@ impl Contenders {
         }
         let bare = match &options.bare {
             Some(path) => path.canonicalize().with_context(|| path.display().to_string())?,
-            None => contender::build_bare(options.build)?,
+            None => built.bare_loop,
         };
         let fio = options.fio.clone().unwrap_or_else(|| "fio".into());
         let distributed = Path::new("/usr/bin/fio");
@@ -267,7 +269,7 @@ fn parse(args: &[String]) -> Result<Options> {
         dir: None,
         rows: Vec::new(),
         json: false,
-        build: Build::Release,
+        build: build::release,
         measure: how,
     };
     let mut args = args.iter();
@@ -292,7 +294,7 @@ fn parse(args: &[String]) -> Result<Options> {
             }
             "--json" => options.json = true,
             "--smoke" => {
-                (options.rounds, options.build) = (1, Build::Debug);
+                (options.rounds, options.build) = (1, build::as_tests_do);
                 (options.measure.seconds, options.measure.layout) = (0.1, 16 << 20);
                 (options.measure.files, options.measure.names) = (200, 2000);
                 options.measure.limit = Duration::from_secs(120);

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::cache::WriteCache;
 use super::drives::Drives;
@@ -14,7 +14,7 @@ use super::header::{self, Header};
 use super::nbd::DriveServer;
 
 const KEYS: &[&str] =
-    &["gives", "modules", "drive", "cache", "qemu", "not-with", "packages", "files", "fiord"];
+    &["gives", "modules", "drive", "cache", "qemu", "not-with", "packages", "files"];
 
 /// A device.
 #[derive(Debug)]
@@ -40,8 +40,6 @@ pub(super) struct Device {
     pub files: Vec<String>,
     /// The Debian packages that contain these files.
     pub packages: Vec<String>,
-    /// Whether the machine also has a fiord that can load libraries.
-    pub dynamic_fiord: bool,
     /// Its script.
     pub script: PathBuf,
 }
@@ -65,11 +63,6 @@ impl Device {
             cache: cache.transpose()?,
             files: header.words("files"),
             packages: header.words("packages"),
-            dynamic_fiord: match header.one("fiord")? {
-                None => false,
-                Some("dynamic") => true,
-                Some(other) => bail!("fiord is 'dynamic' or not said, not '{other}'"),
-            },
             title: header.title,
             script: path.to_owned(),
         };

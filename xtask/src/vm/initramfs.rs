@@ -47,7 +47,7 @@ pub(super) fn write(path: &Path, bench: &Bench, order: &Order) -> Result<()> {
     let busybox = host::find("busybox").context("busybox is gone")?;
     archive.file("/bin/busybox", 0o755, &read(&busybox)?);
     archive.link("/sbin/modprobe", "/bin/busybox");
-    let needed = program::of_devices(order.devices, bench.dynamic_fiord.as_deref())?;
+    let needed = program::of_devices(order.devices)?;
     programs(&mut archive, bench.programs.iter().chain(&needed))?;
     modules(&mut archive, bench, order.devices)?;
     fs::write(path, archive.finish()).with_context(|| format!("cannot write {}", path.display()))

@@ -8,7 +8,7 @@
 //! | how is the command line parsed | `options.rs` |
 //! | which programs does the host need, and how are they installed | `host.rs` |
 //! | where do the kernel and its modules come from | `kernel.rs` |
-//! | how is fiord built for the machine, and which programs are copied into it | `program.rs` |
+//! | which programs are copied into the machine | `program.rs` |
 //! | which libraries does a program need | `elf.rs` |
 //! | what is in the first file system, and what is its format | `initramfs.rs`, `cpio.rs` |
 //! | which scripts exist, and what does a header say | `header.rs` |
@@ -59,8 +59,6 @@ struct Bench {
     kernel: Kernel,
     devices: Devices,
     programs: Vec<Program>,
-    /// A fiord that can load libraries, if a device of the run needs one.
-    dynamic_fiord: Option<PathBuf>,
     options: Options,
 }
 
@@ -88,15 +86,11 @@ pub(crate) fn main(args: &[String]) -> Result<ExitCode> {
     std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
     let kernel = Kernel::prepare(&options)?;
     let programs = program::all(&options)?;
-    let dynamic_fiord = match used.iter().any(|device| device.dynamic_fiord) {
-        true => Some(program::build_dynamic()?),
-        false => None,
-    };
     if options.what == What::Prepare {
         println!("kernel {}", kernel.release);
         return Ok(ExitCode::SUCCESS);
     }
-    let bench = Bench { kernel, devices, programs, dynamic_fiord, options };
+    let bench = Bench { kernel, devices, programs, options };
     match &bench.options.what {
         What::Run(line) => command::run(&bench, line),
         What::Shell => command::shell(&bench),

@@ -22,7 +22,7 @@ Without --run, --shell, --list or --prepare, runs the scenarios of tests/vm.
   --with PATH       copy a program and its libraries into the machine; may be given more than once
   --out DIR         copy the files that the command leaves in /out to DIR
   --steady          advance the clock with executed instructions, for steadier results of --run and --shell
-  --fiord PATH      a static fiord to use instead of building one
+  --fiord PATH      a fiord to use instead of the one that the tests build
   --seed N          decides which blocks a drive with a write cache loses when the power fails (1)
   --machines N      machines that run scenarios side by side (1)
   --memory MIB      memory of the machine (2048)
@@ -64,7 +64,7 @@ pub(super) struct Options {
     pub with: Vec<PathBuf>,
     /// Directory for files from the machine.
     pub out: Option<PathBuf>,
-    /// A fiord that is already built.
+    /// A fiord to use instead of the one that the tests build.
     pub fiord: Option<PathBuf>,
     /// Decides what drives lose when the power fails.
     pub seed: u64,

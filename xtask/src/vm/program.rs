@@ -1,17 +1,14 @@
-//! Programs in the machine: fiord, built without shared libraries, and others with their libraries.
+//! Programs in the machine, with their shared libraries. fiord is the build of the tests.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use anyhow::{Context, Result};
 
 use super::devices::Device;
 use super::elf::{interpreter, is_shared, libraries};
 use super::host;
 use super::options::Options;
-
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// A program and the files that it needs.
 #[derive(Debug)]
@@ -37,13 +34,11 @@ impl Program {
 
 /// Returns all programs: fiord, the tools of the scenarios, and those named on the command line.
 pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
-    let fiord = match &options.fiord {
-        Some(path) => path.clone(),
-        None => build(&["--package", "fiord", "--bin", "fiord"], "fiord")?,
-    };
+    let built = crate::build::as_tests_do()?;
+    let fiord = options.fiord.clone().unwrap_or(built.fiord);
+    let mut programs = vec![Program::new(&small(&fiord, "fiord")?, "/with/fiord".into())?];
     // What scenarios compare rates with.
-    let bare = build(&["--package", "fiord-engine", "--example", "bare_loop"], "bare_loop")?;
-    let mut programs = vec![Program::new(&fiord, "/with/fiord".into())?];
+    let bare = small(&built.bare_loop, "bare_loop")?;
     programs.push(Program::new(&bare, "/with/bare_loop".into())?);
     for tool in host::TOOLS.iter().filter(|tool| tool.inside) {
         let path = host::find(tool.program).with_context(|| format!("{} is gone", tool.program))?;
@@ -56,79 +51,25 @@ pub(super) fn all(options: &Options) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-/// Returns what devices need in the machine: their files, and `dynamic`, a fiord that can load libraries.
-pub(super) fn of_devices(devices: &[&Device], dynamic: Option<&Path>) -> Result<Vec<Program>> {
+/// Returns the files that devices need in the machine.
+pub(super) fn of_devices(devices: &[&Device]) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
-    for device in devices {
-        for pattern in &device.files {
-            for path in host::files(pattern) {
-                let inside = path.to_string_lossy().into_owned();
-                programs.push(Program::new(&path, inside)?);
-            }
+    for pattern in devices.iter().flat_map(|device| &device.files) {
+        for path in host::files(pattern) {
+            let inside = path.to_string_lossy().into_owned();
+            programs.push(Program::new(&path, inside)?);
         }
-    }
-    if let Some(fiord) = dynamic.filter(|_| devices.iter().any(|device| device.dynamic_fiord)) {
-        programs.push(Program::new(fiord, "/with/dynamic/fiord".into())?);
     }
     Ok(programs)
 }
 
-/// Compiler flags: no shared libraries, and no debug information, which would be copied into the machine.
-const FLAGS: &str = "-C target-feature=+crt-static -C debuginfo=0 -C strip=debuginfo";
-
-/// Crates that do I/O are optimised a little, because the CPU is emulated. The others are built as for tests.
-const BUSY: [&str; 6] =
-    ["fiord-engine", "fiord-load", "fiord-run", "fiord-simd", "fiord-stat", "fiord-sys"];
-
-/// Builds a static program for any x86-64 CPU, because the emulated CPU may differ from this one.
-fn build(what: &[&str], name: &str) -> Result<PathBuf> {
-    if !crate::place::root().join("target").join(TARGET).exists() {
-        eprintln!("building {name} for the machine");
-    }
-    let mut command = cargo();
-    command
-        .args(["build", "--quiet", "--target", TARGET])
-        .args(what)
-        .env("RUSTFLAGS", FLAGS)
-        .env_remove("CARGO_ENCODED_RUSTFLAGS");
-    for package in BUSY {
-        command.arg("--config").arg(format!("profile.dev.package.{package}.opt-level=1"));
-    }
-    executable(&mut command, name)
-}
-
-/// Builds a fiord that can load libraries, as tests use it, and removes its debug information.
-pub(super) fn build_dynamic() -> Result<PathBuf> {
-    let mut command = cargo();
-    // With the features of the whole workspace, which tests have built already.
-    command.args(["build", "--quiet", "--workspace", "--bin", "fiord"]);
-    let built = executable(&mut command, "fiord")?;
-    ensure!(
-        interpreter(&built)?.is_some(),
-        "cargo builds a static fiord, which cannot load libraries: {}",
-        built.display()
-    );
-    let small = super::place().join("fiord-dynamic");
+/// Returns a copy of a program without debug information, which would only fill the memory of the machine. Without
+/// strip(1), the program itself.
+fn small(program: &Path, name: &str) -> Result<PathBuf> {
+    let place = super::place();
+    std::fs::create_dir_all(&place).with_context(|| place.display().to_string())?;
+    let small = place.join(name);
     let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(&small).arg(&built);
-    Ok(if strip.status().is_ok_and(|status| status.success()) { small } else { built })
-}
-
-fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(crate::place::root()).stderr(Stdio::inherit());
-    command
-}
-
-/// Runs a build, and returns the path of the program in cargo's messages.
-fn executable(command: &mut Command, name: &str) -> Result<PathBuf> {
-    let command = command.arg("--message-format=json-render-diagnostics");
-    let output = command.output().context("cargo cannot be run")?;
-    ensure!(output.status.success(), "{name} does not build for the machine");
-    String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == name)
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .context("cargo names no executable")
+    strip.arg("--strip-debug").arg("-o").arg(&small).arg(program);
+    Ok(if strip.status().is_ok_and(|status| status.success()) { small } else { program.into() })
 }

@@ -52,6 +52,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, WaitingMessages> {
+        fiord_sys::interleaving::point();
         self.queue.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

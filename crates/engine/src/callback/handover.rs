@@ -69,6 +69,7 @@ impl Ticket {
         let mut newest = shared.newest.load(Ordering::Relaxed);
         loop {
             cell.older.store(newest, Ordering::Relaxed);
+            fiord_sys::interleaving::point();
             let pushed = shared.newest.compare_exchange_weak(
                 newest,
                 cell.slot,
@@ -80,6 +81,7 @@ impl Ticket {
                 Err(now) => newest = now,
             }
         }
+        fiord_sys::interleaving::point();
         shared.events.add();
     }
 }

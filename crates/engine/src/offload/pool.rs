@@ -137,6 +137,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> ThreadPool<E> {
     /// Passes `count` slots to the threads, and wakes as many threads as are needed for them.
     pub(super) fn submit(&self, slots: impl Iterator<Item = Slot>, count: u32) {
         self.ready.add(slots);
+        fiord_sys::interleaving::point();
         let asleep = self.threads.asleep();
         if asleep == 0 {
             return;
@@ -195,6 +196,7 @@ impl<E: Engine<Clock = MachineClock> + Send + 'static> ThreadPool<E> {
     /// Carries out ops until the job has ended.
     fn work(&self) {
         loop {
+            fiord_sys::interleaving::point();
             if let Some(slot) = self.ready.take() {
                 self.carry_out(slot);
                 continue;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use fiord_sys::interleaving;
+
 use crate::Slot;
 
 /// Keeps its content away from other data, so that threads that write those do not slow down threads that read it.
@@ -39,6 +41,7 @@ impl ReadySlots {
             self.ring[at & (self.ring.len() - 1)].store(slot, Ordering::Relaxed);
             at += 1;
         }
+        interleaving::point();
         self.added.0.store(at, Ordering::SeqCst);
     }
 
@@ -52,6 +55,7 @@ impl ReadySlots {
                 return None;
             }
             let slot = self.ring[at & (self.ring.len() - 1)].load(Ordering::Relaxed);
+            interleaving::point();
             // The entry is overwritten only after it was taken. The exchange fails then.
             let next = at + 1;
             match self.taken.0.compare_exchange_weak(at, next, Ordering::AcqRel, Ordering::Acquire)
@@ -100,6 +104,7 @@ impl EndedSlots {
         let mut newest = self.newest.0.load(Ordering::Relaxed);
         loop {
             self.before[slot as usize].store(newest, Ordering::Relaxed);
+            interleaving::point();
             match self.newest.0.compare_exchange_weak(
                 newest,
                 slot,
@@ -119,6 +124,7 @@ impl EndedSlots {
         }
         let mut slot = self.newest.0.swap(NONE, Ordering::Acquire);
         while slot != NONE {
+            interleaving::point();
             list.push(slot);
             slot = self.before[slot as usize].load(Ordering::Relaxed);
         }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use fiord_sys::interleaving;
+
 /// Threads that sleep until there is something to do.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -23,11 +25,13 @@ impl Sleepers {
     /// sleeping: the thread that makes it true must do so before it calls [`Sleepers::asleep`] or [`Sleepers::wake`].
     pub(super) fn sleep(&self, ready: impl Fn() -> bool) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
+        interleaving::point();
         if ready() && take_one(&self.asleep) {
             return;
         }
         // Either the thread sleeps, or another thread has just woken it.
         while !take_one(&self.woken) {
+            interleaving::point();
             wait(&self.woken, 0, None);
         }
     }
@@ -41,11 +45,13 @@ impl Sleepers {
                 return;
             }
             let left = asleep - woken;
+            interleaving::point();
             match self.asleep.compare_exchange(asleep, left, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => break woken,
                 Err(now) => asleep = now,
             }
         };
+        interleaving::point();
         self.woken.fetch_add(woken, Ordering::SeqCst);
         wake(&self.woken, woken);
     }
@@ -72,6 +78,7 @@ impl EventCount {
     /// Counts an event.
     pub(crate) fn add(&self) {
         let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
+        interleaving::point();
         if self.sleeps.load(Ordering::SeqCst) == 1 && count >= self.goal.load(Ordering::SeqCst) {
             self.wake();
         }
@@ -94,7 +101,9 @@ impl EventCount {
     /// may call this.
     pub(crate) fn sleep(&self, goal: u64, timeout: Option<Duration>, stop: impl Fn() -> bool) {
         self.goal.store(goal, Ordering::SeqCst);
+        interleaving::point();
         self.sleeps.store(1, Ordering::SeqCst);
+        interleaving::point();
         if self.count() < goal && !stop() {
             wait(&self.sleeps, 1, timeout);
         }

@@ -103,14 +103,18 @@ impl Place {
         Ran::from(self.command(line).output().unwrap())
     }
 
-    /// Runs fio with these arguments. `None`: fio is not installed, or it was killed after 300 s, because it sometimes never
-    /// ends a short job with `io_submit_mode=offload`.
+    /// Runs fio with these arguments. `None`, with a message: fio is not installed, or it was killed after 300 s, because it
+    /// sometimes never ends a short job with `io_submit_mode=offload`.
     pub(crate) fn fio(&self, line: &str) -> Option<Ran> {
         /// The status of `timeout` for a program that it killed, and for one that does not exist.
         const NO_RUN: [i32; 2] = [128 + 9, 127];
         let mut limited = self.program("timeout", &format!("-s KILL 300 fio {line}"));
-        let ran = limited.output().ok().map(Ran::from)?;
-        ran.status.is_some_and(|status| !NO_RUN.contains(&status)).then_some(ran)
+        let ran = limited.output().ok().map(Ran::from);
+        let ran = ran.filter(|ran| ran.status.is_some_and(|status| !NO_RUN.contains(&status)));
+        if ran.is_none() {
+            println!("skipped: fio is not installed, or does not end");
+        }
+        ran
     }
 
     /// Starts fiord and captures its output.
@@ -206,6 +210,18 @@ pub(crate) fn work(document: &Value) -> Vec<Work> {
 pub(crate) fn signal(child: &Child, name: &str) {
     let status = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
     assert!(status.unwrap().success());
+}
+
+/// The signals that end a run. A program that was started under `nohup`, as these tests may be, ignores SIGHUP.
+pub(crate) fn heard_signals() -> Vec<&'static str> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
+    let ignored = u64::from_str_radix(ignored, 16).unwrap();
+    [("INT", 2), ("TERM", 15), ("HUP", 1)]
+        .into_iter()
+        .filter(|(_, number)| ignored & 1 << (number - 1) == 0)
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// Waits until a run handles signals and has done some work.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use fiord_sys::terminal;
 
-use crate::fiord::{Place, signal};
+use crate::fiord::{Place, heard_signals, signal};
 use crate::hosts;
 
 const LONG: &str =
@@ -196,7 +196,7 @@ fn q_ends_the_run_with_a_normal_report() {
 #[test]
 fn signals_end_the_run_and_restore_the_terminal() {
     let place = Place::new();
-    for name in ["INT", "TERM", "HUP"] {
+    for name in heard_signals() {
         let Some(shown) = start(&place, LONG) else { return };
         shown.under_way();
         signal(&shown.child, name);
@@ -355,7 +355,7 @@ fn a_finished_run_is_replayed_with_keys() {
 fn signals_resizes_and_small_terminals_do_not_hurt_a_replay() {
     let place = Place::new();
     finished_run(&place);
-    for name in ["INT", "TERM", "HUP"] {
+    for name in heard_signals() {
         let Some(shown) = start_on(&place, "live run.json", (20, 5), "xterm") else { return };
         shown.under_way();
         for (columns, rows) in [(5, 2), (300, 90), (1, 1), (20, 5)] {

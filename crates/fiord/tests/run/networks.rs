@@ -144,7 +144,9 @@ serve h1
 
 /// Starts an sshd on each host, which is a machine of its own name, and makes the command `./rsh` that reaches them.
 const SSHD: &str = r#"
-command -v sshd ssh-keygen >/dev/null || { echo "skipped: no sshd"; exit 77; }
+for needed in sshd ssh ssh-keygen; do
+  command -v "$needed" >/dev/null || { echo "skipped: $needed is not installed"; exit 77; }
+done
 ssh-keygen -q -t ed25519 -N '' -f key
 ssh-keygen -q -t ed25519 -N '' -f host_key
 cp key.pub authorized; chmod 600 authorized key host_key
@@ -187,7 +189,9 @@ fn hosts_are_reached_with_a_real_sshd() {
 #[test]
 fn mpirun_starts_ranks_on_two_machines() {
     let place = Place::new();
-    let script = r#"command -v mpirun orted >/dev/null || { echo "skipped: no Open MPI"; exit 77; }
+    let script = r#"for needed in mpirun orted; do
+  command -v "$needed" >/dev/null || { echo "skipped: $needed of Open MPI is not installed"; exit 77; }
+done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 timeout 40 mpirun --host 10.77.0.1,10.77.0.2 -n 2 --map-by node --mca plm_rsh_agent "$here/rsh" \
   --mca oob_tcp_if_include 10.77.0.0/24 --mca orte_keep_fqdn_hostnames 1 -x FIORD_RENDEZVOUS=10.77.0.1 \

@@ -83,6 +83,7 @@ impl EventSender {
         let queue = &self.0.0;
         let elapsed = Nanos(clock::monotonic().saturating_sub(queue.began));
         let event = Event { unix_time: Nanos(clock::wall()), elapsed, kind };
+        fiord_sys::interleaving::point();
         let mut waiting = queue.lock();
         if waiting.ignored {
             return;

@@ -134,7 +134,9 @@ impl LogChannel {
 
     /// The worker adds no more records. Called by the worker, or at the end of the run.
     pub(super) fn end(&self) {
+        fiord_sys::interleaving::point();
         self.ended.store(true, Ordering::Release);
+        fiord_sys::interleaving::point();
         self.wake();
     }
 
@@ -152,6 +154,7 @@ impl LogChannel {
     /// The writer has written all records, or gives up.
     pub(super) fn set_done(&self) {
         self.written.store(true, Ordering::Release);
+        fiord_sys::interleaving::point();
         self.lock().done = true;
         self.progress.notify_all();
     }

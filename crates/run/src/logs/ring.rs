@@ -107,6 +107,7 @@ impl LogRing {
                 word.store(value, Ordering::Relaxed);
             }
         }
+        fiord_sys::interleaving::point();
         self.head.0.store(head + 1, Ordering::Release);
     }
 
