@@ -41,6 +41,7 @@ pub const CHECKS: &[&Check] = &[
     &noisy_neighbour::CHECK,
     &not_preconditioned::CHECK,
     &not_steady::CHECK,
+    &nothing_verified::CHECK,
     &numa::CHECK,
     &offloads_off::CHECK,
     &overlapping_writers::CHECK,

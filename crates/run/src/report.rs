@@ -160,14 +160,14 @@ fn size_of(files: &[FilePlan], path: &str) -> Option<Bytes> {
 }
 
 /// Divides the run time of a job that reads its writes back (`verify`): as in fio, that time counts for reads, and the
-/// rest for the directions of the job.
+/// rest for the directions of the job. Reads while the job writes take all of the time.
 fn set_read_back(data: &mut JobData, job: &JobPlan, worker: &WorkerResult) {
     let Some(verify) = &job.verify else { return };
     let run_time = worker.runtime;
     let load = run_time.saturating_sub(worker.read_back);
     for (dir, time) in data.dir_runtime.iter_mut().filter(|(_, time)| **time > Nanos::ZERO) {
         let spent = match dir {
-            Dir::Read if job.load.mix.has(Dir::Read) => run_time,
+            Dir::Read if job.load.mix.has(Dir::Read) || worker.reads_between => run_time,
             Dir::Read if verify.pass.reads_back() => worker.read_back,
             _ => load,
         };

@@ -25,8 +25,8 @@ struct MappedTarget {
     end: Bytes,
     /// Number of jobs that use it.
     users: usize,
-    /// The run makes the file, or a part of it.
-    made: bool,
+    /// Where the data ends that it had before the run. 0: it had none.
+    earlier_end: Bytes,
     maps: Mutex<Vec<FormatMap>>,
 }
 
@@ -82,8 +82,10 @@ impl VerifyMaps {
         if !targets.is_empty() {
             for file in plan.jobs.iter().flat_map(|job| &job.target.files) {
                 if let Some(target) = targets.get_mut(&file.path) {
+                    if target.users == 0 {
+                        target.earlier_end = earlier_end(file);
+                    }
                     target.users += 1;
-                    target.made |= is_made(file);
                 }
             }
         }
@@ -95,9 +97,9 @@ impl VerifyMaps {
         self.targets.get(&file.path).is_some_and(|target| target.users > 1)
     }
 
-    /// Whether the run makes a file with a map, so that it contains no data of an earlier run.
-    pub(crate) fn is_made(&self, file: &FilePlan) -> bool {
-        self.targets.get(&file.path).is_some_and(|target| target.made)
+    /// Where the data ends that a file had before the run. [`Bytes::MAX`] if the file has no map.
+    pub(crate) fn earlier_end(&self, file: &FilePlan) -> Bytes {
+        self.targets.get(&file.path).map_or(Bytes::MAX, |target| target.earlier_end)
     }
 
     /// The maps of each file of a job. Empty if the job neither has maps nor informs those of other jobs.
@@ -308,13 +310,14 @@ impl TargetMaps {
     }
 }
 
-/// Whether the run makes a file, or a part of it.
-fn is_made(file: &FilePlan) -> bool {
+/// Where the data ends that a file had before the run, according to the first job that uses it: the plans of later jobs
+/// count what the layout of earlier ones adds.
+fn earlier_end(file: &FilePlan) -> Bytes {
     match file.kind {
-        FileKind::Regular => file.size_now.is_none_or(|size| size < file.end()),
+        FileKind::Regular => file.size_now.unwrap_or(Bytes::ZERO),
         // Each run begins with a blank simulated device.
-        FileKind::Virtual => true,
-        _ => false,
+        FileKind::Virtual => Bytes::ZERO,
+        _ => Bytes::MAX,
     }
 }
 

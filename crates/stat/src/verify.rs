@@ -58,6 +58,8 @@ pub enum Unverified {
     Failed,
     /// They were trimmed.
     Trimmed,
+    /// A job that only reads has read them, and no job of the run had written them.
+    NeverWritten,
     /// The job does not verify (`do_verify=0`).
     NotAsked,
     /// The job ended after an error.
@@ -66,12 +68,13 @@ pub enum Unverified {
 
 impl Unverified {
     /// All reasons, in the order of reports.
-    pub const ALL: [Unverified; 7] = [
+    pub const ALL: [Unverified; 8] = [
         Unverified::RuntimeEnded,
         Unverified::Overwritten,
         Unverified::InFlight,
         Unverified::Failed,
         Unverified::Trimmed,
+        Unverified::NeverWritten,
         Unverified::NotAsked,
         Unverified::JobFailed,
     ];
@@ -85,6 +88,7 @@ impl Unverified {
             Unverified::InFlight => "in-flight",
             Unverified::Failed => "failed",
             Unverified::Trimmed => "trimmed",
+            Unverified::NeverWritten => "never-written",
             Unverified::NotAsked => "not-asked",
             Unverified::JobFailed => "job-failed",
         }

@@ -37,6 +37,7 @@ pub(crate) mod no_effect;
 pub(crate) mod noisy_neighbour;
 pub(crate) mod not_preconditioned;
 pub(crate) mod not_steady;
+pub(crate) mod nothing_verified;
 pub(crate) mod numa;
 pub(crate) mod offloads_off;
 pub(crate) mod overlapping_writers;

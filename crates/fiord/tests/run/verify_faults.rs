@@ -372,3 +372,66 @@ fn a_block_that_is_stale_by_251_generations_is_found() {
         assert_eq!(own["extents"][0]["generations"], lost, "{line}: {own}");
     }
 }
+
+/// The map of a job says which write each block must contain. An intact block of an earlier write is bad, whatever the
+/// method, and all outputs say so.
+#[test]
+fn blocks_that_are_stale_by_the_map_are_bad_extents_with_each_method() {
+    let place = Place::new();
+    let line = |verify: &str, more: &str| {
+        format!(
+            "--name=a --ioengine=sim --sim_lost_rate=10 --rw=randwrite --norandommap --bs=4k --size=256k --io_size=4m \
+             --iodepth=4 --continue_on_error=verify --output-format=json --verify={verify} {more}"
+        )
+    };
+    let extents = |line: &str| {
+        let ran = place.run(line);
+        assert_eq!(ran.status, Some(0), "{line}: {ran:?}");
+        let document = ran.json();
+        let job = document["jobs"][0].clone();
+        assert_eq!(job["error"], 84, "{line}");
+        let verify = &job["fiord"]["verify"];
+        let classes: Vec<&String> = verify["faults"].as_object().unwrap().keys().collect();
+        assert_eq!(classes, ["stale"], "{line}: {verify}");
+        let places = verify["extents"].as_array().unwrap().iter();
+        places.map(|one| (one["offset"].clone(), one["length"].clone())).collect::<Vec<_>>()
+    };
+    let expected = extents(&line("fiord", ""));
+    assert!(expected.len() > 2, "{expected:?}");
+    for verify in [
+        "md5",
+        "crc7",
+        "crc32c --verify_async=2",
+        "sha3-256 --verify_interval=1k",
+        "xxhash --verify_offset=1k",
+        "meta",
+        "pattern_hdr --verify_pattern=0x1122%o",
+        "md5 --verify_pattern=0x11",
+        "crc64 --bsrange=4k-4k --bs_unaligned=1",
+    ] {
+        assert_eq!(extents(&line(verify, "")), expected, "{verify}");
+    }
+    let read = |name: &str| std::fs::read_to_string(place.path(name)).unwrap();
+    let outputs = "--output-format=normal --output=text --html=page.html --verify_extents=list";
+    place.run(&line("md5", outputs));
+    let lines = read("list").lines().filter(|line| line.contains(" stale")).count();
+    assert_eq!(lines, expected.len());
+    let text = read("text");
+    assert!(text.contains(&format!("bad extents: {lines} stale")), "{text}");
+    assert!(read("page.html").contains("stale: "));
+}
+
+/// A write that is torn between two intervals, whose blocks were written before.
+#[test]
+fn a_tear_between_intact_intervals_is_found_by_the_map() {
+    let place = Place::new();
+    for verify in ["fiord", "crc32c --verify_interval=512"] {
+        let line = format!(
+            "--name=a --ioengine=sim --size=64k --bs=4k --rw=randwrite --norandommap --io_size=1m --verify={verify} \
+             --sim_faults=torn:rate=10:sector=3 --continue_on_error=verify --output-format=json"
+        );
+        let own = place.run(&line).json()["jobs"][0]["fiord"]["verify"].clone();
+        let classes: Vec<&String> = own["faults"].as_object().unwrap().keys().collect();
+        assert_eq!(classes, ["torn"], "{line}: {own}");
+    }
+}

@@ -355,3 +355,41 @@ fn what_a_backlog_has_not_read_before_it_was_overwritten_is_counted_as_overwritt
     // Only the last batch was not read.
     assert!(bytes("runtime-ended") <= 128 << 10, "{unverified}");
 }
+
+/// The reads of a backlog take the time of the whole job, as in fio, not that of the last pass.
+#[test]
+fn reads_of_a_backlog_count_over_the_time_in_which_the_job_writes() {
+    let place = Place::new();
+    let line = "--name=a --ioengine=sim --rw=write --bs=4k --size=1m --rate_iops=2000 --verify=md5 \
+                --output-format=json";
+    let rates = |more: &str| {
+        let job = place.run(&format!("{line} {more}")).ok().json()["jobs"][0].clone();
+        let of = |dir: &str| job[dir]["iops"].as_f64().unwrap();
+        (of("read"), of("write"))
+    };
+    let (reads, writes) = rates("--verify_backlog=16");
+    assert!(reads <= writes && reads > 0.8 * writes, "{reads} reads and {writes} writes a second");
+    let (reads, writes) = rates("");
+    assert!(reads > 2.0 * writes, "{reads} reads and {writes} writes a second");
+}
+
+/// A job that only checks data never succeeds in silence if there is no such data.
+#[test]
+fn a_job_that_checks_nothing_says_so() {
+    let place = Place::new();
+    let job = "--name=v --ioengine=sim --rw=randread --norandommap --size=256k --verify=md5 --output-format=json";
+    let document = place.run(job).ok().json();
+    let verify = &document["jobs"][0]["fiord"]["verify"];
+    let counts = ["verified_bytes", "written_bytes"].map(|key| verify[key].as_u64());
+    assert_eq!(counts, [Some(0), Some(256 << 10)], "{verify}");
+    assert_eq!(verify["unverified_bytes"]["never-written"], 256 << 10, "{verify}");
+    let findings = document["fiord"]["findings"].as_array().unwrap();
+    let own = findings.iter().find(|finding| finding["id"] == "nothing-verified").unwrap();
+    assert_eq!(own["severity"], "invalid", "{own}");
+    assert_eq!(place.run(&format!("{job} --findings=fatal")).status, Some(253));
+    // The file has data, and the run makes it longer.
+    place.write("f", vec![0; 1 << 20]);
+    let both = "--filename=f --bs=64k --verify=md5 --size=1m --name=w --rw=write --offset=1m --name=v --rw=read";
+    let ran = place.run(both);
+    assert!(ran.status == Some(1) && ran.err.contains("bad magic"), "{ran:?}");
+}

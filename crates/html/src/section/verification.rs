@@ -46,6 +46,7 @@ fn part_words() -> Vec<&'static str> {
         Unverified::InFlight => "not verified: in flight",
         Unverified::Failed => "write failed",
         Unverified::Trimmed => "trimmed",
+        Unverified::NeverWritten => "not verified: never written",
         Unverified::NotAsked => "not asked",
         Unverified::JobFailed => "not verified: job failed",
     };

@@ -11,7 +11,7 @@ use crate::model::{EngineAccess, EnginePlan, Load, Mix, OpenPlan, SupportedDirec
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::usage::Usage;
-use crate::verify::trims_writes;
+use crate::verify::{trims_requested, trims_writes};
 
 /// Refuses jobs that write, trim, create or remove files if the run is `--readonly`.
 pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages) {
@@ -26,6 +26,13 @@ pub(crate) fn read_only_run(job: Reading, usage: Usage, messages: &mut Messages)
         messages.push(
             job.error(RW, "--readonly permits no job that writes or trims")
                 .help("To fix: leave out --readonly, or use `rw=read` or `rw=randread`"),
+        );
+    }
+    if readonly && trims_requested(job) {
+        // fio refuses it, too, although a job that only reads trims nothing.
+        messages.push(
+            job.error(TRIM_PERCENTAGE, "--readonly permits no job that trims what was written")
+                .help("To fix: leave out --readonly, or `trim_percentage` and `trim_backlog`"),
         );
     }
     for option in [UNLINK, UNLINK_EACH_LOOP] {

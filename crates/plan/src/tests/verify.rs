@@ -240,6 +240,43 @@ fn missing_files_are_refused() {
     }
 }
 
+/// Another job must write all of the part that is missing, and begin before the job that checks it has ended.
+#[test]
+fn a_missing_part_that_no_job_writes_is_refused() {
+    let read =
+        |from: &str| format!("--name=v --filename=f --rw=read --verify=md5 --size=1m {from}");
+    let write =
+        |from: &str| format!("--name=w --filename=f --rw=write --verify=md5 --size=1m {from}");
+    let empty = Fake::empty();
+    let half = Fake::empty().file("f", 1 << 20);
+    for (machine, line, gap) in [
+        (&empty, format!("{} {}", read(""), write("--offset=1m")), "from offset 0 on"),
+        (&empty, format!("{} {}", write("--offset=1m"), read("")), "from offset 0 on"),
+        (&empty, format!("{} {}", read("--offset=512k"), write("")), "from offset 1048576 on"),
+        (
+            &half,
+            format!("{} {}", write("--offset=1536k"), read("--size=2m")),
+            "from offset 1048576 on",
+        ),
+        (&empty, format!("{} {}", read(""), write("--stonewall")), "from offset 0 on"),
+        (&empty, format!("{} {}", read(""), write("--wait_for=v")), "from offset 0 on"),
+    ] {
+        let error = error(machine, &line);
+        assert!(
+            error.contains("no job that starts before it ends") && error.contains(gap),
+            "{line}: {error}"
+        );
+    }
+    for line in [
+        format!("{} {}", read(""), write("")),
+        format!("{} {} {}", read("--size=2m"), write(""), write("--offset=1m")),
+        format!("{} {}", write("--numjobs=2 --offset_increment=1m"), read("--size=2m")),
+    ] {
+        jobs(&empty, &line);
+    }
+    jobs(&half, &format!("{} {}", write("--offset=1m"), read("--size=2m")));
+}
+
 /// A state of the job `a`, the first of its run.
 fn state() -> VerifyState {
     VerifyState {

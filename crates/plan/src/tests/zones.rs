@@ -3,7 +3,7 @@
 use fiord_types::Bytes;
 
 use super::{Fake, error, job, jobs, run};
-use crate::{Resets, Zones};
+use crate::{Resets, Tracking, Zones};
 
 const MIB: u64 = 1 << 20;
 /// A device of 64 zones of 16 MiB.
@@ -167,4 +167,20 @@ fn options_without_effect_have_a_warning() {
     assert!(message[0].contains("is a zoned device"), "{message:?}");
     let message = warnings(&format!("{ON_FILE} --rw=write --zone_reset_threshold=0.5"));
     assert!(message[0].contains("resets no zone without zone_reset_frequency"), "{message:?}");
+}
+
+/// After a failed write, the device says where the next one begins: at any sector.
+#[test]
+fn writes_after_an_error_are_verified_at_any_sector() {
+    let tracking = |verify: &str, more: &str| {
+        let line =
+            format!("{ON_DEVICE} --rw=write --continue_on_error=write --verify={verify} {more}");
+        job(&machine(), &line).verify.unwrap().tracking
+    };
+    let recovers = "--recover_zbd_write_error=1";
+    assert_eq!(tracking("md5", recovers), Tracking::Records);
+    assert_eq!(tracking("fiord", recovers), Tracking::Map { granule: Bytes(512) });
+    for verify in ["md5", "fiord"] {
+        assert_eq!(tracking(verify, ""), Tracking::Map { granule: Bytes(64 << 10) });
+    }
 }

@@ -1,6 +1,5 @@
 //! Combinations of options that cannot be verified, or that would lose data.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use fiord_formats::verify::header::HeaderLayout;
@@ -10,19 +9,17 @@ use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::object::HTTP_READ;
 use fiord_job::option::table::sim::SIM_STORE;
 use fiord_job::option::table::{
-    DO_VERIFY, FILENAME, VERIFY, VERIFY_ASYNC_CPUS, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
+    DO_VERIFY, VERIFY, VERIFY_ASYNC_CPUS, VERIFY_INTERVAL, VERIFY_OFFSET, VERIFY_ONLY,
     VERIFY_PATTERN,
 };
 use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
 
-use super::{commands, sharing, tracking};
+use super::{commands, tracking};
 use crate::load::blocks::size_option;
 use crate::machine::cpus;
 use crate::machine::survey::Survey;
-use crate::model::{
-    FileKind, FilePlan, HttpReads, JobPlan, VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan,
-};
+use crate::model::{HttpReads, JobPlan, VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
@@ -135,7 +132,6 @@ fn room_for_header(
     }
 }
 
-/// Refuses writes with `verify=fiord` that do not consist of whole sectors.
 /// Refuses reads that return no data.
 fn reads_return_data(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
     if verify.checks() && plan.engine.http().is_some_and(|http| http.reads != HttpReads::Get) {
@@ -145,6 +141,7 @@ fn reads_return_data(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages
     }
 }
 
+/// Refuses writes with `verify=fiord` that do not consist of whole sectors.
 fn whole_sectors(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages: &mut Messages) {
     let Some(sector) = verify.interval else { return };
     let granule = tracking::granule(plan);
@@ -191,42 +188,6 @@ fn pattern_fits(
                 format!("the pattern of {bytes} bytes is longer than the block of {block} bytes"),
             )
             .help("To fix: shorten the pattern, or use a larger block size"),
-        );
-    }
-}
-
-/// Refuses jobs that check what an earlier run wrote if the file is missing or too short, and no job of this
-/// run writes it. Such a job would make a file of other contents and report it as corrupt.
-pub(crate) fn files_exist(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
-    let earlier = |pass| matches!(pass, VerifyPass::Only | VerifyPass::Reads);
-    for plan in plans {
-        if !plan.verify.as_ref().is_some_and(|verify| earlier(verify.pass)) {
-            continue;
-        }
-        let lacks = |file: &&FilePlan| {
-            file.kind == FileKind::Regular && file.size_now.is_none_or(|size| size < file.end())
-        };
-        let mut lacking = plan.target.files.iter().filter(lacks).peekable();
-        if lacking.peek().is_none() {
-            continue;
-        }
-        let writers = plans.iter().filter(|other| sharing::writes(other));
-        let written: HashSet<&Path> =
-            writers.flat_map(|other| &other.target.files).map(|file| &*file.path).collect();
-        let Some(file) = lacking.find(|file| !written.contains(&*file.path)) else { continue };
-        let name = file.path.display();
-        let what = match file.size_now {
-            None => format!("`{name}` does not exist, so there is nothing to verify"),
-            Some(size) => format!(
-                "`{name}` has {size} bytes, and the job verifies {} bytes up to its offset {}",
-                file.len,
-                file.end()
-            ),
-        };
-        messages.push(
-            jobs[plan.identity.section]
-                .error(FILENAME, what)
-                .help("To fix: first run the job that writes it, with the same size and `verify`"),
         );
     }
 }

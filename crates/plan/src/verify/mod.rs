@@ -7,6 +7,7 @@
 //! | which jobs must know about the writes of other jobs? | `sharing` |
 //! | which fields of a header must be those of the write? | `headers` |
 //! | which combinations of options are refused? | `checks` |
+//! | is the data there that a job checks? | `present` |
 //! | which commands can be verified, and which can verify? | `commands` |
 //! | which writes does a saved state describe? | `states` |
 //! | which jobs record their writes for a check after a crash? | `journal` |
@@ -16,15 +17,16 @@ mod commands;
 mod headers;
 mod journal;
 mod options;
+mod present;
 mod sharing;
 mod states;
 mod tracking;
 
-pub(crate) use checks::files_exist;
 pub(crate) use journal::{journal, share_journals};
 pub use options::fio_method;
-pub(crate) use options::trims_writes;
 pub(crate) use options::verify;
+pub(crate) use options::{trims_requested, trims_writes};
+pub(crate) use present::files_exist;
 pub(crate) use sharing::{refuse_changed, share_targets, store_checked_files};
 pub(crate) use states::{load_states, refuse_shared};
 

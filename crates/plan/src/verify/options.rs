@@ -172,8 +172,12 @@ fn backlog(job: Reading) -> Option<Backlog> {
 
 /// Whether a job trims blocks that it has written.
 pub(crate) fn trims_writes(job: Reading, mix: Mix) -> bool {
-    let writes = mix.has(Dir::Write) && !job.get(VERIFY_ONLY);
-    writes && method(job).is_some() && trims(job).is_some()
+    mix.has(Dir::Write) && !job.get(VERIFY_ONLY) && trims_requested(job)
+}
+
+/// Whether the options of a job ask for trims of blocks that it has written.
+pub(crate) fn trims_requested(job: Reading) -> bool {
+    method(job).is_some() && trims(job).is_some()
 }
 
 /// The trims of a job: percentage and backlog are both needed. With `experimental_verify`, fio trims nothing.

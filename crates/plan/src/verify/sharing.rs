@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fiord_job::option::table::IOENGINE;
 use fiord_types::{Bytes, JobIndex, common_divisor};
 
-use super::tracking::{self, granule};
+use super::tracking::{self, granule_of_map};
 use crate::model::{JobPlan, Tracking, VerifyPass};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -38,6 +38,7 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
         // A run may have millions of files.
         return;
     }
+    plans.iter_mut().for_each(tracking::expect_recovery);
     // What an earlier run wrote has the intervals of that run, whatever other jobs do in this one.
     let of_earlier_run = |plan: &JobPlan| {
         let pass = plan.verify.as_ref().map(|verify| verify.pass);
@@ -72,7 +73,7 @@ pub(crate) fn share_targets(plans: &mut [JobPlan]) {
         .copied()
         .filter(|index| writes(&plans[*index]) && sets_offsets(&plans[*index], &mapped, *index))
         .collect();
-    let granules = writers.iter().map(|index| granule(&plans[*index]));
+    let granules = writers.iter().map(|index| granule_of_map(&plans[*index]));
     let divisor = granules.fold(Bytes::ZERO, common_divisor);
     for index in &mapped {
         let in_common = shared.iter().any(|users| users.contains(index));

@@ -134,6 +134,32 @@ pub(super) fn granule(plan: &JobPlan) -> Bytes {
     divisor.max(Bytes(1))
 }
 
+/// Plans for writes that continue at any sector, because the device reports there its write pointer after an error
+/// (`recover_zbd_write_error`). Blocks with a header then begin at any sector, so each write needs a record.
+pub(super) fn expect_recovery(plan: &mut JobPlan) {
+    let recovers = plan.load.zoned.is_some_and(|zoned| zoned.recover);
+    let granule = granule(plan);
+    let Some(verify) = plan.verify.as_mut().filter(|verify| recovers && verify.pass.writes())
+    else {
+        return;
+    };
+    verify.tracking = match (verify.method, verify.interval) {
+        (VerifyMethod::Fiord, Some(sector)) => {
+            Tracking::Map { granule: common_divisor(granule, sector) }
+        }
+        _ => Tracking::Records,
+    };
+}
+
+/// Bytes of the largest granule of a map that has the writes of a job.
+pub(super) fn granule_of_map(plan: &JobPlan) -> Bytes {
+    let own = granule(plan);
+    match plan.verify.as_ref().map(|verify| verify.tracking) {
+        Some(Tracking::Map { granule }) => common_divisor(own, granule),
+        _ => own,
+    }
+}
+
 /// Completes the plan of a job with a map. What is left of a block after a part was overwritten must have headers of its
 /// own, and its place in the pattern must be known. If that is not possible, the job keeps a record of each write.
 pub(super) fn choose_records(plan: &mut JobPlan) {

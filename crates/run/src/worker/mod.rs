@@ -179,6 +179,8 @@ pub(crate) struct WorkerResult {
     pub zones: Option<Counts>,
     /// Part of `runtime` in which the job only read its writes back (`verify`).
     pub read_back: Nanos,
+    /// The job has also read some of its writes back while it wrote (`verify_backlog`).
+    pub reads_between: bool,
     /// The faults that the simulated device injected; `None` without faults, and before the job's end.
     pub faults: Option<FaultLog>,
     /// How many trims blocks survived; `None` without `block_error_percentiles`.

@@ -14,11 +14,13 @@ use super::super::sector::SectorWriter;
 use super::super::write::{ExpectedWrite, WriteFormat};
 use super::{
     BadExtent, BitFlips, Diagnosis, Misdirection, Promise, Staleness, Tear, TearOrder, TearUnit,
-    Unrecognized,
 };
 
+/// Whether a write, which an intact header names, is the newest one of its blocks.
+pub type IsNewest<'a> = &'a dyn Fn(SectorWriter) -> bool;
+
 /// What a reader knows about the writes of a job in one of fio's formats.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ExpectedIntervals<'a> {
     /// What writes contain.
     pub format: &'a WriteFormat,
@@ -26,6 +28,8 @@ pub struct ExpectedIntervals<'a> {
     pub promise: Promise,
     /// When the run began, in seconds of the clock in the headers: older data is of an earlier run. `None`: unknown.
     pub began: Option<u32>,
+    /// What the reader knows about the newest write apart from its seed and number. `None`: nothing.
+    pub newest: Option<IsNewest<'a>>,
 }
 
 /// What one interval contains.
@@ -69,13 +73,16 @@ impl ExpectedIntervals<'_> {
                 IntervalVerdict::Parts(at, TearOrder::TailNew) => to = from + at,
                 _ => {}
             }
-            let diagnosis = match (tear(expected, step, &verdicts, i), verdicts[i].clone()) {
+            let knows = expected.seed.is_some() || expected.number.is_some();
+            let knows = knows || self.newest.is_some();
+            let tear = tear((expected, knows), step, &verdicts, i);
+            let diagnosis = match (tear, verdicts[i].clone()) {
                 (_, IntervalVerdict::Good) => continue,
                 (Some(tear), _) => Diagnosis::Torn(tear),
                 (None, IntervalVerdict::Old(diagnosis) | IntervalVerdict::Bad(diagnosis)) => {
                     diagnosis
                 }
-                (None, _) => unrecognized(piece, None),
+                (None, _) => Diagnosis::unrecognized(piece, None),
             };
             let start = Bytes(expected.offset).saturating_add(Bytes(from as u64));
             let extent = BadExtent { start, length: Bytes((to - from) as u64), diagnosis };
@@ -95,7 +102,8 @@ impl ExpectedIntervals<'_> {
         found: &[u8],
     ) -> IntervalVerdict {
         let mut interval = found.to_vec();
-        if self.format.check_interval(expected, position, &mut interval).is_ok() {
+        let right = self.format.check_interval(expected, position, &mut interval).is_ok();
+        if right && self.newest.is_none() {
             return IntervalVerdict::Good;
         }
         if let Some(ones) = blank(found) {
@@ -104,6 +112,7 @@ impl ExpectedIntervals<'_> {
         // An interval that is too short was not exchanged when it was written.
         let _ = exchange(&mut interval, self.taken(), self.format.header_offset());
         match VerifyHeader::read(&interval) {
+            Ok(header) if right && self.is_newest(&header) => IntervalVerdict::Good,
             Ok(header) if self.has_other_method(expected, position, &interval, &header) => {
                 let (written, job) = (header.method.word(), self.format.method().word());
                 let (written, job) = (written.to_owned(), job.to_owned());
@@ -152,14 +161,15 @@ impl ExpectedIntervals<'_> {
         if header.offset != here {
             return IntervalVerdict::Bad(match intact || flips.is_some() {
                 true => self.elsewhere(expected, length, here, header),
-                false => unrecognized(interval, None),
+                false => Diagnosis::unrecognized(interval, None),
             });
         }
         let newest = header.length as usize == interval.len()
             && expected.seed.is_none_or(|seed| seed == header.seed)
-            && expected.number.is_none_or(|number| number == header.number);
+            && expected.number.is_none_or(|number| number == header.number)
+            && self.is_newest(header);
         match (newest, intact, flips) {
-            (true, true, _) => IntervalVerdict::Bad(unrecognized(interval, None)),
+            (true, true, _) => IntervalVerdict::Bad(Diagnosis::unrecognized(interval, None)),
             (true, false, Some(flips)) => IntervalVerdict::Bad(Diagnosis::BitFlips(flips)),
             (false, true, _) | (false, false, Some(_)) => {
                 IntervalVerdict::Old(self.older(expected, header))
@@ -184,7 +194,7 @@ impl ExpectedIntervals<'_> {
                     {
                         IntervalVerdict::Parts(at, TearOrder::TailNew)
                     }
-                    _ => IntervalVerdict::Bad(unrecognized(interval, Some(at))),
+                    _ => IntervalVerdict::Bad(Diagnosis::unrecognized(interval, Some(at))),
                 }
             }
         }
@@ -351,6 +361,12 @@ impl ExpectedIntervals<'_> {
         })
     }
 
+    /// Whether the header can be that of the newest write.
+    fn is_newest(&self, header: &VerifyHeader) -> bool {
+        let writer = SectorWriter { job: header.thread, number: header.number };
+        self.newest.is_none_or(|newest| newest(writer))
+    }
+
     fn is_of_earlier_run(&self, header: &VerifyHeader) -> bool {
         self.began.is_some_and(|began| header.seconds < began)
     }
@@ -434,9 +450,10 @@ fn blank(bytes: &[u8]) -> Option<bool> {
     if all(0) { Some(false) } else { all(0xff).then_some(true) }
 }
 
-/// The tear that interval `i` is part of: it is old, and others of the write are new.
+/// The tear that interval `i` is part of: it is old, and others of the write are new. `knows`: the reader can tell new
+/// intervals from old ones.
 fn tear(
-    expected: &ExpectedWrite,
+    (expected, knows): (&ExpectedWrite, bool),
     step: usize,
     verdicts: &[IntervalVerdict],
     i: usize,
@@ -454,7 +471,6 @@ fn tear(
     let first = (0..=i).rev().take_while(|k| old(&verdicts[*k])).last().unwrap_or(i);
     let end = (i..verdicts.len()).find(|k| !old(&verdicts[*k])).unwrap_or(verdicts.len());
     let is_new = |k: usize| matches!(verdicts.get(k), Some(Good));
-    let knows = expected.seed.is_some() || expected.number.is_some();
     let head = knows && first > 0 && is_new(first - 1);
     let tail = knows && is_new(end);
     let part = (first..end).find_map(|k| match verdicts[k] {
@@ -476,13 +492,6 @@ fn tear(
     };
     let boundaries = u32::from(head) + u32::from(tail) + u32::from(part.is_some());
     Some(Tear { write: Bytes(expected.offset), at: Bytes(at as u64), order, unit, boundaries })
-}
-
-fn unrecognized(found: &[u8], at: Option<usize>) -> Diagnosis {
-    let mut first_bytes = [0; 16];
-    first_bytes.iter_mut().zip(found).for_each(|(to, from)| *to = *from);
-    let first_difference = at.map(|at| Bytes(at as u64));
-    Diagnosis::Unrecognized(Unrecognized { first_bytes, first_difference })
 }
 
 #[cfg(test)]

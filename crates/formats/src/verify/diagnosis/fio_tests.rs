@@ -33,7 +33,12 @@ fn filled(format: &WriteFormat, id: WriteIdentity) -> Vec<u8> {
 fn diagnose(format: &WriteFormat, found: &[u8]) -> Vec<BadExtent> {
     let id = identity(50);
     let expected = ExpectedWrite { offset: OFFSET, seed: Some(id.seed), number: Some(id.number) };
-    let intervals = ExpectedIntervals { format, promise: Promise::Acknowledged, began: Some(4000) };
+    let intervals = ExpectedIntervals {
+        format,
+        promise: Promise::Acknowledged,
+        began: Some(4000),
+        newest: None,
+    };
     intervals.diagnose(&expected, found)
 }
 
@@ -164,7 +169,8 @@ fn data_of_another_method_has_an_extent_with_bytes() {
     let mut found = vec![0; 135];
     header.write(&mut found).expect("it fits");
     let expected = ExpectedWrite { offset, seed: None, number: None };
-    let intervals = ExpectedIntervals { format: &format, promise: Promise::Unknown, began: None };
+    let intervals =
+        ExpectedIntervals { format: &format, promise: Promise::Unknown, began: None, newest: None };
     let extents = intervals.diagnose(&expected, &found);
     assert_eq!(extents.len(), 1, "{extents:?}");
     assert_eq!((extents[0].start, extents[0].length), (Bytes(OFFSET), Bytes(135)));
@@ -177,7 +183,8 @@ fn intact_data_of_another_method() {
     let md5 = format(Method::Md5, 4096);
     let expected = ExpectedWrite { offset: OFFSET, seed: None, number: None };
     let read = |began, data: &[u8]| {
-        let intervals = ExpectedIntervals { format: &md5, promise: Promise::Unknown, began };
+        let intervals =
+            ExpectedIntervals { format: &md5, promise: Promise::Unknown, began, newest: None };
         intervals.diagnose(&expected, data)
     };
     let extents = read(None, &data);

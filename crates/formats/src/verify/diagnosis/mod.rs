@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::sector::{RunId, SectorWriter, TargetId};
 
 pub use bits::{BitFlips, FlippedBits};
-pub use fio::ExpectedIntervals;
+pub use fio::{ExpectedIntervals, IsNewest};
 pub use sectors::{ExpectedSectors, SectorState};
 
 /// The classes of bad extents.
@@ -339,6 +339,16 @@ pub struct Unrecognized {
 }
 
 impl Diagnosis {
+    /// Data about which nothing else is known. `first_difference`: the position of the first wrong byte in it, if that is
+    /// known.
+    #[must_use]
+    pub fn unrecognized(found: &[u8], first_difference: Option<usize>) -> Self {
+        let mut first_bytes = [0; 16];
+        first_bytes.iter_mut().zip(found).for_each(|(to, from)| *to = *from);
+        let first_difference = first_difference.map(|at| Bytes(at as u64));
+        Diagnosis::Unrecognized(Unrecognized { first_bytes, first_difference })
+    }
+
     /// The class.
     #[must_use]
     pub fn class(&self) -> FaultClass {

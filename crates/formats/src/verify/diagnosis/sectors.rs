@@ -14,7 +14,6 @@ use super::super::sector::{
 };
 use super::{
     BadExtent, BitFlips, Diagnosis, Misdirection, Promise, Staleness, Tear, TearOrder, TearUnit,
-    Unrecognized,
 };
 
 /// What a reader expects in the sectors that it reads.
@@ -88,8 +87,8 @@ impl ExpectedSectors<'_> {
                 (Some(tear), _) => Diagnosis::Torn(tear),
                 (None, Verdict::Good(_)) => continue,
                 (None, Verdict::Old(diagnosis, _) | Verdict::Bad(diagnosis)) => diagnosis,
-                (None, Verdict::Parts { at, .. }) => unrecognized(sector, Some(at)),
-                (None, Verdict::Unknown) => unrecognized(sector, None),
+                (None, Verdict::Parts { at, .. }) => Diagnosis::unrecognized(sector, Some(at)),
+                (None, Verdict::Unknown) => Diagnosis::unrecognized(sector, None),
             };
             let (start, length) = (Bytes(address(i)), Bytes(sector.len() as u64));
             let extent = BadExtent { start, length, diagnosis };
@@ -359,7 +358,7 @@ fn parts(header: &SectorHeader, expected: &[u8], sector: &[u8], whole: &Verdict)
         Verdict::Good(_) if blank || other => {
             Verdict::Parts { at, write: header.write, order: TearOrder::HeadNew }
         }
-        _ => Verdict::Bad(unrecognized(sector, Some(at))),
+        _ => Verdict::Bad(Diagnosis::unrecognized(sector, Some(at))),
     }
 }
 
@@ -370,15 +369,6 @@ fn body_seed(sector: &[u8], from: usize) -> Option<u64> {
         majority.vote(u64::from_le_bytes(*word).wrapping_sub(body_word(0, i)));
     }
     majority.winner()
-}
-
-fn unrecognized(sector: &[u8], at: Option<usize>) -> Diagnosis {
-    let mut first_bytes = [0; 16];
-    first_bytes.iter_mut().zip(sector).for_each(|(to, from)| *to = *from);
-    Diagnosis::Unrecognized(Unrecognized {
-        first_bytes,
-        first_difference: at.map(|at| Bytes(at as u64)),
-    })
 }
 
 #[cfg(test)]

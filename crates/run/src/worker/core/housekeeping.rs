@@ -215,6 +215,7 @@ impl JobState<'_> {
             depth_found: results.depth,
             zones: results.zones,
             read_back: results.read_back,
+            reads_between: results.reads_between,
             block_errors: results.block_errors,
             verify: results.verify,
             verify_state: results.verify_state,

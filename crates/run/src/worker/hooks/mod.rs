@@ -273,6 +273,8 @@ pub(super) struct HookResults {
     pub zones: Option<Counts>,
     /// Time in which the job only read its writes back (`verify`).
     pub read_back: Nanos,
+    /// The job has also read some of its writes back while it wrote.
+    pub reads_between: bool,
     /// How many trims blocks survived.
     pub block_errors: Option<BlockErrors>,
     /// What the job verified.

@@ -1,7 +1,7 @@
 //! A read that is checked, and the parts of it that are bad.
 
 use fiord_engine::Op;
-use fiord_formats::verify::diagnosis::BadExtent;
+use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis};
 use fiord_formats::verify::header::Corruption;
 use fiord_types::Bytes;
 
@@ -35,6 +35,14 @@ impl BadRead {
     /// Whether an extent contains a part of the interval.
     pub(super) fn overlaps(&self, extent: &BadExtent) -> bool {
         self.offset < extent.end() && extent.start < self.offset + self.len
+    }
+
+    /// The extent of the interval, if nothing explains how it differs.
+    pub(super) fn unrecognized(&self, read: &JudgedRead<'_>) -> BadExtent {
+        let position = self.offset.saturating_sub(read.offset()).0 as usize;
+        let found = read.data.get(position..).unwrap_or_default();
+        let diagnosis = Diagnosis::unrecognized(found, None);
+        BadExtent { start: self.offset, length: self.len, diagnosis }
     }
 
     /// Whether the header of the interval is intact, so that the rest can be computed from it.

@@ -4,6 +4,7 @@ use fiord_formats::verify::diagnosis::{BadExtent, ExpectedIntervals, Promise};
 use fiord_formats::verify::header::{Expected, HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval;
 use fiord_formats::verify::method::Method;
+use fiord_formats::verify::sector::SectorWriter;
 use fiord_formats::verify::write::ExpectedWrite;
 use fiord_load::verify::{GranuleState, WriteValue};
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
@@ -160,17 +161,22 @@ impl IntervalChecker {
         let mut extents = Vec::new();
         for (range, part) in known.parts(offset, data.len()) {
             let Some(clues) = self.clues(&part) else { continue };
-            let HeaderClues { mut seed, number, .. } = clues;
+            let HeaderClues { mut seed, number, value } = clues;
             if let KnownPart::Write { number, .. } = part
                 && self.knows_seed
             {
                 seed = Some(self.format.seed_of(number));
             }
             let expected = ExpectedWrite { offset: offset + range.start as u64, seed, number };
+            let newest = |write: SectorWriter| {
+                let found = WriteValue::of_number(write.number, u32::from(write.job));
+                value.is_none_or(|wanted| wanted == found)
+            };
             let intervals = ExpectedIntervals {
                 format: self.format.contents(),
                 promise: Promise::Unknown,
                 began,
+                newest: value.is_some().then_some(&newest),
             };
             extents.extend(intervals.diagnose(&expected, &data[range]));
         }

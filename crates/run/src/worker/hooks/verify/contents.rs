@@ -153,7 +153,7 @@ impl Contents {
         Some(expected)
     }
 
-    /// Says what is wrong with a read that has bad intervals.
+    /// Says what is wrong with a read that has bad intervals. Each of them is a part of an extent.
     pub(super) fn diagnose(
         &self,
         read: &JudgedRead<'_>,
@@ -163,6 +163,11 @@ impl Contents {
     ) -> Vec<BadExtent> {
         let mut extents = trimmed::diagnose(read, bad);
         extents.extend(self.diagnose_written(read, known, began, bad));
+        let unexplained =
+            |one: &&BadRead| !extents.iter().any(|extent: &BadExtent| one.overlaps(extent));
+        let unexplained: Vec<_> =
+            bad.iter().filter(unexplained).map(|one| one.unrecognized(read)).collect();
+        extents.extend(unexplained);
         sort::by_key(&mut extents, |extent| extent.start);
         extents
     }

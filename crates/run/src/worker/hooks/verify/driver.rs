@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fiord_load::Io;
 use fiord_plan::{Backlog, JobPlan, VerifyPass, VerifyPlan};
-use fiord_types::{Bytes, FileIndex, Nanos};
+use fiord_types::{Bytes, Dir, FileIndex, Nanos};
 
 use super::super::Extra;
 use super::map::MapStep;
@@ -44,6 +44,8 @@ pub(super) struct PassDriver {
     planned: Option<Io>,
     /// Reads back zones before they are reset.
     pub zone_reads: Option<ZoneReads>,
+    /// The job has read some of its writes back outside of a pass.
+    reads_between: bool,
     /// Time of all passes that have ended, ns.
     read_back: u64,
     /// When the last read of a pass completed, ns.
@@ -65,6 +67,7 @@ impl PassDriver {
             turns: FileTurns::new(stay_open, plan.pass != VerifyPass::Only),
             planned: None,
             zone_reads: None,
+            reads_between: false,
             read_back: 0,
             last_end: 0,
         }
@@ -265,9 +268,10 @@ impl PassDriver {
         self.began.is_some()
     }
 
-    /// A read of the pass is issued.
-    pub(super) fn read_issued(&mut self) {
+    /// A read of the pass or of a backlog, or a trim of a written block, is issued.
+    pub(super) fn extra_issued(&mut self, dir: Dir) {
         self.in_flight += 1;
+        self.reads_between |= dir == Dir::Read && self.began.is_none();
     }
 
     /// A read of the pass has completed at `end`, ns.
@@ -278,6 +282,7 @@ impl PassDriver {
 
     /// Measuring begins now.
     pub(super) fn restart(&mut self, now: u64) {
+        self.reads_between = false;
         self.read_back = 0;
         if let Some(began) = &mut self.began {
             *began = now;
@@ -287,6 +292,11 @@ impl PassDriver {
     /// Time of the current pass; `None` outside of a pass.
     pub(super) fn time_of_pass(&self) -> Option<Nanos> {
         self.began.map(|began| Nanos(self.last_end.saturating_sub(began)))
+    }
+
+    /// Whether the job has read some of its writes back while it wrote (`verify_backlog`, zones that are reset).
+    pub(super) fn has_read_between(&self) -> bool {
+        self.reads_between
     }
 
     /// Time of all passes.

@@ -2,7 +2,9 @@
 
 use fiord_engine::Op;
 use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, FaultClass, Promise};
+use fiord_load::verify::GranuleState;
 use fiord_plan::{JobPlan, VerifyPass, VerifyPlan};
+use fiord_stat::verify::Unverified;
 use fiord_types::{Bytes, Errno};
 
 use super::super::super::Outside;
@@ -11,7 +13,7 @@ use super::bad_read::JudgedRead;
 use super::checkers::{HeldRead, WaitingRead};
 use super::contents::Contents;
 use super::evidence::BadDataEvidence;
-use super::known::KnownWrite;
+use super::known::{KnownPart, KnownWrite};
 use super::policy::ErrorPolicy;
 use super::tally::Tally;
 use super::tracker::Tracker;
@@ -81,6 +83,7 @@ impl Judge {
         if good {
             self.tally.verified(checked);
             self.tally.uncertain(self.contents.uncertain().0);
+            self.count_unchecked(&wait.knowledge.as_known(), read);
             return Disposition::Release;
         }
         self.bad_read(tracker, read, wait)
@@ -93,9 +96,32 @@ impl Judge {
                 self.tally.verified(checked);
                 let unchecked = held.read().data.len() as u64 - checked;
                 self.tally.uncertain(if self.contents.leaves_out() { unchecked } else { 0 });
+                self.count_unchecked(&held.wait.knowledge.as_known(), &held.read());
                 Disposition::Release
             }
             None => self.judge(tracker, &held.read(), &held.wait),
+        }
+    }
+
+    /// Counts the parts of a read of a job that only reads that say nothing, because the run has not written them as the
+    /// job expects them.
+    fn count_unchecked(&mut self, known: &KnownWrite<'_>, read: &JudgedRead<'_>) {
+        let KnownWrite::States { .. } = known else { return };
+        if self.pass != VerifyPass::Reads || !self.contents.fills() {
+            return;
+        }
+        for (range, part) in known.parts(read.op.offset, read.data.len()) {
+            let why = match part {
+                KnownPart::State { state: GranuleState::NeverWritten, .. } => {
+                    Unverified::NeverWritten
+                }
+                KnownPart::State { state: GranuleState::Trimmed, .. } => Unverified::Trimmed,
+                KnownPart::State {
+                    state: GranuleState::Unknown | GranuleState::InFlight, ..
+                } => Unverified::Overwritten,
+                _ => continue,
+            };
+            self.tally.unchecked(why, range.len() as u64);
         }
     }
 
@@ -121,6 +147,7 @@ impl Judge {
         });
         self.tally.verified(checked);
         self.tally.uncertain(self.contents.uncertain().0);
+        self.count_unchecked(&known, read);
         let Some(first) = bad.first() else { return Disposition::Release };
         let mut extents = self.contents.diagnose(read, &known, self.began, &bad);
         if wait.is_flushed {

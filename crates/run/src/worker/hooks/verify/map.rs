@@ -52,8 +52,8 @@ enum Watch {
 pub(super) struct TrackedMaps {
     /// By file.
     maps: Vec<TargetMaps>,
-    /// The run has made the file, by file: it contains no data of an earlier run.
-    made: Vec<bool>,
+    /// Where the data ends that the file had before the run, by file. 0: it had none.
+    earlier_ends: Vec<Bytes>,
     /// Bytes of a zone, by file; `None`: the file has no zones.
     zone_sizes: Vec<Option<u64>>,
     /// Start and end of the job's region, by file.
@@ -110,7 +110,7 @@ impl TrackedMaps {
         let files = &job.target.files;
         Ok(TrackedMaps {
             maps: maps.of_job(job).map_err(|e| JobError::from(e).during(Stage::SetUp))?,
-            made: files.iter().map(|file| maps.is_made(file)).collect(),
+            earlier_ends: files.iter().map(|file| maps.earlier_end(file)).collect(),
             zone_sizes: files.iter().map(|file| file.zones.map(|zones| zones.size.0)).collect(),
             regions: files.iter().map(|file| (file.offset.0, file.end().0)).collect(),
             admitted: None,
@@ -135,9 +135,9 @@ impl TrackedMaps {
         })
     }
 
-    /// Whether blocks of a file that no job has written contain data of an earlier run.
-    pub(super) fn has_earlier_data(&self, file: FileIndex) -> bool {
-        !self.made[file.get()]
+    /// Whether blocks of a file before `end`, which no job has written, contain data of an earlier run.
+    pub(super) fn has_earlier_data(&self, file: FileIndex, end: u64) -> bool {
+        end <= self.earlier_ends[file.get()].0
     }
 
     /// Bytes of a granule of a file.

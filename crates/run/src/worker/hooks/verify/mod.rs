@@ -329,7 +329,7 @@ impl Hook for Verifier {
             self.judge.contents.expect(io.op.offset, data);
         }
         if io.extra {
-            self.driver.read_issued();
+            self.driver.extra_issued(io.dir);
         }
         if let Some(maps) = self.overwritten.as_mut().filter(|_| io.extra) {
             maps.read_issued(io.slot, io.op.file, io.op.offset, io.op.len);
@@ -395,6 +395,7 @@ impl Hook for Verifier {
 
     fn add_results(&self, results: &mut HookResults) {
         results.read_back = self.driver.read_back();
+        results.reads_between = self.driver.has_read_between();
         results.verify = Some(self.judge.tally.results());
         results.verify_state = self.saved.as_ref().and_then(SavedState::at_end);
     }

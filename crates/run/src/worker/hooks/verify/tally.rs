@@ -68,6 +68,13 @@ impl Tally {
         }
     }
 
+    /// A job that only reads has not checked so many bytes of what it read.
+    pub(super) fn unchecked(&mut self, why: Unverified, bytes: u64) {
+        let coverage = &mut self.results.coverage;
+        coverage.written = coverage.written.saturating_add(Bytes(bytes));
+        coverage.skip(why, Bytes(bytes));
+    }
+
     /// The job has gone over so many writes of an earlier run.
     pub(super) fn replayed(&mut self, writes: u64) {
         self.results.replayed_writes = writes;

@@ -159,7 +159,8 @@ impl Tracker {
         match maps.read_states(slot, read) {
             ReadStates::Known(states) => {
                 let unwritten = |state: &GranuleState| *state == GranuleState::NeverWritten;
-                let earlier = pass == VerifyPass::Reads && maps.has_earlier_data(read.file);
+                let end = read.offset + u64::from(read.len);
+                let earlier = pass == VerifyPass::Reads && maps.has_earlier_data(read.file, end);
                 if earlier && states.states.iter().all(unwritten) {
                     return Some(ReadKnowledge::Nothing);
                 }

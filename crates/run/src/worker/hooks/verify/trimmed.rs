@@ -1,6 +1,6 @@
 //! How trimmed blocks are checked (`trim_verify_zero`).
 
-use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise, Staleness, Unrecognized};
+use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise, Staleness};
 use fiord_formats::verify::header::VerifyHeader;
 use fiord_formats::verify::sector::{SectorHeader, SectorWriter};
 use fiord_load::verify::GranuleState;
@@ -89,12 +89,7 @@ pub(super) fn diagnose(read: &JudgedRead<'_>, bad: &[BadRead]) -> Vec<BadExtent>
                 missing: None,
                 promise: Promise::Unknown,
             }),
-            None => {
-                let mut first_bytes = [0; 16];
-                let count = data.len().min(16);
-                first_bytes[..count].copy_from_slice(&data[..count]);
-                Diagnosis::Unrecognized(Unrecognized { first_bytes, first_difference: None })
-            }
+            None => Diagnosis::unrecognized(data, None),
         };
         BadExtent { start: one.offset, length: one.len, diagnosis }
     };
