@@ -157,6 +157,7 @@ pub fn resolve(
     }
     verify::load_states(&jobs, &mut plans, aux_path, facts, &mut run.messages);
     log::refuse_mixed(&jobs, &plans, &mut run.messages);
+    replay::refuse_logs_on_targets(&jobs, &plans, &mut run.messages);
     verify::refuse_shared(&jobs, &plans, &mut run.messages);
     verify::refuse_changed(&jobs, &plans, &mut run.messages);
     verify::share_journals(&jobs, &mut plans, &mut run.messages);

@@ -23,19 +23,21 @@ pub(crate) fn content_of(
         ContentPlan::Pattern(parts) => {
             AnyContent::instead(job, &ContentPlan::Pattern(with_files(parts, read)?), salt)
         }
-        ContentPlan::Shaped(Shape { compress: Some(compress), .. })
-            if !compress.pattern.is_empty() =>
-        {
-            let pattern = with_files(&compress.pattern, read)?;
-            let mut content = content.clone();
-            if let ContentPlan::Shaped(Shape { compress: Some(compress), .. }) = &mut content {
-                compress.pattern = pattern;
-            }
-            AnyContent::instead(job, &content, salt)
+        ContentPlan::Shaped(shape) => {
+            AnyContent::instead(job, &ContentPlan::Shaped(with_pattern_files(job, shape)?), salt)
         }
         _ => AnyContent::instead(job, content, salt),
     };
     made.map_err(|e| JobError::new(Stage::FillBuffers, None, e.to_string()))
+}
+
+/// Replaces the files that the pattern of compressible bytes names by their first bytes.
+pub(crate) fn with_pattern_files(job: &JobPlan, shape: &Shape) -> Result<Shape, JobError> {
+    let mut shape = shape.clone();
+    if let Some(compress) = &mut shape.compress {
+        compress.pattern = whole_pattern(&compress.pattern, job.load.blocks[Dir::Write].max())?;
+    }
+    Ok(shape)
 }
 
 /// Replaces the files that a pattern names by their first `most` bytes.

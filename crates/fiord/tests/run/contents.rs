@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::fiord::Place;
+use crate::fiord::{Place, Ran};
 
 /// Returns by how much LZ4 and zstd shrink records of 128 KiB, and the share of duplicate blocks, in percent.
 fn seen(place: &Place, name: &str) -> (f64, f64, f64) {
@@ -94,5 +94,79 @@ fn a_mixed_job_writes_its_own_contents() {
                 assert!(block.iter().filter(|b| **b == 0xaa).count() < 100);
             }
         }
+    }
+}
+
+/// Whether fio has the format of headers of fio 3.42.
+fn is_new(fio: &Ran) -> bool {
+    fio.out.contains("fio-3.42")
+}
+
+/// The contents of verified blocks below their headers. What fiord writes is right for a later run, and for fio.
+#[test]
+fn contents_below_the_headers_of_verify() {
+    for (line, saved, twice) in [
+        ("--bs=64k --verify=crc32c --buffer_compress_percentage=60", 60.0, 0.0),
+        (
+            "--bs=8k --verify=md5 --buffer_compress_percentage=40 --buffer_compress_chunk=512",
+            40.0,
+            0.0,
+        ),
+        (
+            "--bs=32k --verify=sha256 --verify_interval=16k --buffer_compress_percentage=50 --buffer_pattern=0xabcd",
+            50.0,
+            0.0,
+        ),
+        (
+            "--bs=128k --verify=xxhash --verify_offset=1k --buffer_compress_percentage=30 --rw=randwrite",
+            30.0,
+            0.0,
+        ),
+        ("--bs=256k --verify=meta --dedupe_percentage=50", 0.0, 50.0),
+        (
+            "--bs=128k --verify=md5 --dedupe_percentage=40 --buffer_compress_percentage=50 --norandommap",
+            50.0,
+            40.0,
+        ),
+    ] {
+        let place = Place::new();
+        let job = format!("--name=a --filename=f --size=4m --rw=write {line}");
+        place.run(&job).ok();
+        let (lz4, zstd, duplicates) = seen(&place, "f");
+        // Duplicates within a record compress, too.
+        if twice == 0.0 {
+            near(saved, lz4);
+            near(saved, zstd);
+        }
+        near(twice, duplicates);
+        place.run(&format!("{job} --verify_only=1")).ok();
+        if let Some(fio) = place.fio(&format!("{job} --rw=read --verify_only=0")).filter(is_new) {
+            assert_eq!(fio.status, Some(0), "{line}: {fio:?}");
+        }
+        let mut bytes = std::fs::read(place.path("f")).unwrap();
+        bytes[(1 << 20) + 5000] ^= 4;
+        place.write("f", &bytes);
+        let check =
+            format!("{job} --verify_only=1 --continue_on_error=verify --output-format=json");
+        let verify = &place.run(&check).json()["jobs"][0]["fiord"]["verify"]["faults"];
+        // `meta` has no digest.
+        let expected = if line.contains("=meta") { None } else { Some(1) };
+        assert_eq!(verify["bit-flips"]["extents"].as_u64(), expected, "{line}: {verify}");
+    }
+}
+
+/// `buffer_pattern` fills the blocks below their headers.
+#[test]
+fn a_pattern_below_the_headers_of_verify() {
+    let place = Place::new();
+    let job = "--name=a --filename=f --size=64k --bs=8k --rw=write --verify=crc32c --buffer_pattern=0xabcd";
+    place.run(job).ok();
+    let bytes = std::fs::read(place.path("f")).unwrap();
+    for block in bytes.chunks(8192) {
+        assert!(block[64..].chunks(2).all(|pair| pair == [0xab, 0xcd]), "{:x?}", &block[..128]);
+    }
+    place.run(&format!("{job} --verify_only=1")).ok();
+    if let Some(fio) = place.fio(&job.replace("rw=write", "rw=read")).filter(is_new) {
+        assert_eq!(fio.status, Some(0), "{fio:?}");
     }
 }

@@ -1,5 +1,8 @@
 //! Whole writes: all intervals of a write are made, and checked, in one call.
 
+use std::fmt;
+use std::sync::Arc;
+
 use super::ahead::DigestsAhead;
 use super::body::Body;
 use super::header::{Corruption, Expected, HeaderLayout, VerifyHeader};
@@ -7,8 +10,15 @@ use super::interval::{self, IntervalError, exchange, header_and_digest, seal_wit
 use super::method::{Digest, Method};
 use super::pattern::BodyPattern;
 
+/// Changes the body of a write below its headers, so that storage can compress it or find duplicates in it.
+pub trait BodyShape: fmt::Debug + Send + Sync {
+    /// Changes `body`, the whole body of a write at an offset of its file. `seed`: that of the body. The result depends on
+    /// nothing else.
+    fn shape(&self, seed: u64, offset: u64, body: &mut [u8]);
+}
+
 /// What the writes of a job contain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct WriteFormat {
     method: Method,
     /// Bytes from one header to the next. 0: each write is one interval.
@@ -16,6 +26,8 @@ pub struct WriteFormat {
     /// Position of the header in its interval. 0: at its start.
     header_offset: usize,
     pattern: Option<BodyPattern>,
+    /// Changes bodies that are computed from their seed.
+    shape: Option<Arc<dyn BodyShape>>,
 }
 
 /// What distinguishes one write from all others.
@@ -99,7 +111,29 @@ impl WriteFormat {
                 return Err(IntervalError::Offset { offset, low: needed, high });
             }
         }
-        Ok(WriteFormat { method, interval, header_offset: offset, pattern })
+        Ok(WriteFormat { method, interval, header_offset: offset, pattern, shape: None })
+    }
+
+    /// The format with bodies of this shape. A pattern keeps its bytes.
+    #[must_use]
+    pub fn shaped(self, shape: Option<Arc<dyn BodyShape>>) -> Self {
+        WriteFormat { shape, ..self }
+    }
+
+    /// Fills `body`, the whole body of a write at an offset of its file.
+    pub fn fill_body(&self, seed: u64, offset: u64, body: &mut [u8]) {
+        if let Some(pattern) = &self.pattern {
+            return pattern.fill(offset, body);
+        }
+        Body::new(seed, body.len() as u64).fill(0, body);
+        if let Some(shape) = &self.shape {
+            shape.shape(seed, offset, body);
+        }
+    }
+
+    /// Whether the body of a write is computed from its seed alone.
+    fn has_plain_body(&self) -> bool {
+        self.pattern.is_none() && self.shape.is_none()
     }
 
     /// The method of the digest.
@@ -145,13 +179,13 @@ impl WriteFormat {
         ahead: &mut DigestsAhead,
         seed_of: &dyn Fn(u64) -> u64,
     ) -> Result<(), IntervalError> {
-        if self.method == Method::Crc32c && self.pattern.is_none() {
+        if self.method == Method::Crc32c && self.has_plain_body() {
             return self.seal_with_crc32c(id, write);
         }
         let length = write.len();
         let needed = header_and_digest(HeaderLayout::Current, self.method);
-        let digest = match (self.method, &self.pattern) {
-            (Method::Md5, None) if length >= needed && self.step(length) >= length => {
+        let digest = match (self.method, self.has_plain_body()) {
+            (Method::Md5, true) if length >= needed && self.step(length) >= length => {
                 ahead.md5(id.number, (needed, length), seed_of)
             }
             _ => None,
@@ -169,11 +203,10 @@ impl WriteFormat {
         if self.method == Method::Null {
             return Ok(());
         }
-        match (&self.pattern, self.method) {
-            (Some(pattern), _) => pattern.fill(id.offset, write),
-            (None, Method::Crc32c) => return self.seal_with_crc32c(id, write),
-            (None, _) => Body::new(id.seed, write.len() as u64).fill(0, write),
+        if self.method == Method::Crc32c && self.has_plain_body() {
+            return self.seal_with_crc32c(id, write);
         }
+        self.fill_body(id.seed, id.offset, write);
         if !self.method.has_header() {
             return Ok(());
         }

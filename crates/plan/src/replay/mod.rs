@@ -12,7 +12,8 @@ mod map;
 mod options;
 mod scan;
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
 
 use fiord_job::option::table::{IODEPTH, WRITE_IOLOG, WRITE_IOLOG_AT, WriteIologAt};
 use fiord_types::{Bytes, Dir, PerDir};
@@ -109,4 +110,26 @@ pub(crate) fn iolog(job: Reading) -> Option<IologPlan> {
     let path = job.get(WRITE_IOLOG).filter(|path| !path.is_empty())?;
     let at_completion = job.get(WRITE_IOLOG_AT) == WriteIologAt::Completion;
     Some(IologPlan { path: PathBuf::from(path), at_completion })
+}
+
+/// Refuses logs of I/Os (`write_iolog`) that would replace a target of the run.
+pub(crate) fn refuse_logs_on_targets(jobs: &[Reading], plans: &[JobPlan], messages: &mut Messages) {
+    let plain = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect();
+    let logged = plans.iter().filter_map(|plan| Some((plan, &plan.iolog.as_ref()?.path)));
+    let mut logs: HashMap<PathBuf, usize> = HashMap::new();
+    for (plan, path) in logged {
+        logs.entry(plain(path)).or_insert(plan.identity.section);
+    }
+    if logs.is_empty() {
+        return;
+    }
+    for file in plans.iter().flat_map(|plan| &plan.target.files).filter(|file| file.kind.has_path())
+    {
+        if let Some(section) = logs.remove(&plain(&file.path)) {
+            let what =
+                format!("the log would replace `{}`, a target of this run", file.path.display());
+            let error = jobs[section].error(WRITE_IOLOG, what);
+            messages.push(error.help("To fix: write the log to another file"));
+        }
+    }
 }

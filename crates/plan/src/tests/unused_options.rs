@@ -118,7 +118,10 @@ const VERIFY_EXAMPLES: &[&str] = &[
     "--rw=write --verify=null --verify_offset=100",
     "--rw=write --verify=md5 --verify_interval=1000",
     "--rw=write --verify=md5 --bsrange=4k-8k --verify_write_sequence=1",
+    "--rw=write --verify=fiord --dedupe_percentage=10",
     "--rw=write --verify=md5 --dedupe_percentage=10",
+    "--rw=write --verify=meta --buffer_pattern=0xff",
+    "--rw=write --verify=md5 --refill_buffers",
 ];
 
 fn machine() -> Fake {

@@ -39,6 +39,8 @@ pub(super) fn check(
         VerifyMethod::Fiord => whole_sectors(job, plan, verify, messages),
     }
     match &verify.pattern {
+        // The rest of a long `buffer_pattern` is left out, with a warning.
+        Some(_) if !job.is_set(VERIFY_PATTERN) => {}
         Some(pattern) => pattern_fits(job, plan, pattern, survey, messages),
         None => needs_pattern(job, verify, messages),
     }

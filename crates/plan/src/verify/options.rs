@@ -15,8 +15,8 @@ use fiord_types::{Bytes, Dir};
 use super::{checks, headers, journal, tracking};
 use crate::machine::survey::Survey;
 use crate::model::{
-    Backlog, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass, VerifyPattern,
-    VerifyPlan, VerifyTrims,
+    Backlog, ContentPlan, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass,
+    VerifyPattern, VerifyPlan, VerifyTrims,
 };
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
@@ -43,7 +43,7 @@ pub(crate) fn verify(
     // As in fio, a job whose engine moves no data issues its reads and checks nothing.
     let has_data = plan.engine != EnginePlan::Null;
     let method = if has_data { method } else { VerifyMethod::Fio(Method::Null) };
-    let (pattern, backlog) = (pattern(job), backlog(job));
+    let (pattern, backlog) = (body_pattern(job, plan, method), backlog(job));
     let verify = VerifyPlan {
         method,
         interval: interval(job, method, plan, survey),
@@ -81,6 +81,20 @@ fn needs_map(plan: &JobPlan, method: VerifyMethod, backlog: Option<&Backlog>) ->
     method == VerifyMethod::Fiord && plan.end.time_based || backlog.is_some() && opens_files
 }
 
+/// The pattern of the blocks below their headers: `verify_pattern`, or else `buffer_pattern`. Methods that compare the
+/// pattern need `verify_pattern`: fio writes another one with them.
+fn body_pattern(job: Reading, plan: &JobPlan, method: VerifyMethod) -> Option<VerifyPattern> {
+    let has_digest = |method: Method| method.has_header() && !method.compares_pattern();
+    let has_digest = matches!(method, VerifyMethod::Fio(method) if has_digest(method));
+    pattern(job).or(match &plan.content {
+        ContentPlan::Pattern(parts) if has_digest => {
+            Some(VerifyPattern { parts: parts.clone(), interval: None })
+        }
+        _ => None,
+    })
+}
+
+/// `verify_pattern`.
 fn pattern(job: Reading) -> Option<VerifyPattern> {
     let parts = job.get(VERIFY_PATTERN).filter(|parts| !parts.is_empty())?;
     let interval =

@@ -315,10 +315,7 @@ impl ExpectedIntervals<'_> {
     /// Compares the middle of `found` with all positions of the write.
     fn displacement(&self, expected: &ExpectedWrite, found: &[u8], seed: u64) -> Option<i64> {
         let mut written = vec![0; found.len()];
-        match self.format.pattern() {
-            Some(pattern) => pattern.fill(expected.offset, &mut written),
-            None => Body::new(seed, found.len() as u64).fill(0, &mut written),
-        }
+        self.format.fill_body(seed, expected.offset, &mut written);
         let middle = found.len() / 2;
         let sample = found.get(middle..middle + SAMPLE)?;
         let mut places = written.windows(SAMPLE).enumerate().filter(|(_, bytes)| *bytes == sample);
@@ -395,7 +392,12 @@ impl ExpectedIntervals<'_> {
                 pattern.fill_from(write, position as u64, &mut interval);
             }
             None if header.method == Method::Meta => interval.copy_from_slice(found),
-            None => Body::new(header.seed, length as u64).fill(position as u64, &mut interval),
+            None => {
+                let mut body = vec![0; length];
+                let write = header.offset.wrapping_sub(position as u64);
+                self.format.fill_body(header.seed, write, &mut body);
+                interval.copy_from_slice(body.get(position..position + found.len())?);
+            }
         }
         let header = VerifyHeader { method: self.format.method(), ..*header };
         interval::seal(&mut interval, &header).ok()?;

@@ -14,7 +14,11 @@ use fiord_job::option::table::{
 use fiord_types::{Bytes, Dir};
 
 use super::rules::{Reports, Rule};
-use crate::model::{EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass};
+use crate::model::{ContentPlan, EnginePlan, FileKind, JobPlan, Mix, VerifyMethod, VerifyPass};
+use crate::options::reading::Reading;
+
+/// The bytes in which storage looks for duplicates.
+const DUPLICATE: Bytes = Bytes(4096);
 
 /// The methods of fio without a header.
 const HEADERLESS: [VerifyMethod; 2] =
@@ -40,6 +44,11 @@ fn fills_all(plan: &JobPlan) -> bool {
     let regular = plan.target.files.iter().any(|file| file.kind == FileKind::Regular);
     let lays_out = reads_old_data && regular;
     fills && pass(plan) != Some(VerifyPass::Reads) && !lays_out
+}
+
+/// Whether the options of contents decide what is below the headers.
+fn keeps_contents(job: Reading, plan: &JobPlan) -> bool {
+    !has_no_header(plan) && job.get(VERIFY_PATTERN).is_none_or(|parts| parts.is_empty())
 }
 
 fn is_zero<T: Default + PartialEq>(value: Option<T>) -> bool {
@@ -220,11 +229,37 @@ pub(crate) const VERIFY_RULES: &[Rule] = &[
         help: "To fix: leave it out",
     },
     Rule {
+        options: &[BUFFER_COMPRESS_PERCENTAGE.def(), DEDUPE_PERCENTAGE.def()],
+        reports: Reports::EachChanged,
+        unused: |job, plan| fills_all(plan) && !keeps_contents(job, plan),
+        what: "`{option}` has no effect: `verify` decides what the blocks contain",
+        help: "To fix: leave it out, or use a method with a header and without `verify_pattern`, such as `verify=crc32c`",
+    },
+    Rule {
+        options: &[DEDUPE_PERCENTAGE.def()],
+        reports: Reports::EachChanged,
+        unused: |job, plan| {
+            let interval = plan.verify.as_ref().and_then(|verify| verify.interval);
+            let all = interval.is_some_and(|interval| interval <= DUPLICATE);
+            fills_all(plan) && keeps_contents(job, plan) && all
+        },
+        what: "`{option}` has no effect: every 4 KiB contain a header of `verify`, so that none are equal",
+        help: "To fix: use blocks of more than 4 KiB without a shorter `verify_interval`, or leave it out",
+    },
+    Rule {
+        options: &[BUFFER_PATTERN.def()],
+        reports: Reports::EachChanged,
+        unused: |job, plan| {
+            let shaped = matches!(plan.content, ContentPlan::Shaped(_));
+            let has_pattern = plan.verify.as_ref().is_some_and(|verify| verify.pattern.is_some());
+            fills_all(plan) && !(keeps_contents(job, plan) && (shaped || has_pattern))
+        },
+        what: "`{option}` has no effect: `verify` decides what the blocks contain",
+        help: "To fix: use `verify_pattern` instead, or a method with a digest, such as `verify=crc32c`",
+    },
+    Rule {
         options: &[
-            BUFFER_COMPRESS_PERCENTAGE.def(),
             BUFFER_CRC.def(),
-            BUFFER_PATTERN.def(),
-            DEDUPE_PERCENTAGE.def(),
             REFILL_BUFFERS.def(),
             SCRAMBLE_BUFFERS.def(),
             ZERO_BUFFERS.def(),

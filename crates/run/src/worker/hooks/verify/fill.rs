@@ -1,7 +1,6 @@
 //! The bytes of writes that are verified: a body, and in each interval a header with a digest.
 
 use fiord_formats::verify::ahead::DigestsAhead;
-use fiord_formats::verify::body::Body;
 use fiord_formats::verify::header::{HeaderLayout, VerifyHeader};
 use fiord_formats::verify::interval::{self, IntervalError};
 use fiord_formats::verify::method::Method;
@@ -12,6 +11,7 @@ use fiord_load::rng::splitmix;
 use fiord_plan::{JobPlan, VerifyPattern, VerifyPlan};
 use fiord_types::{Dir, Errno};
 
+use super::shape::ShapedBody;
 use crate::content::whole_pattern;
 use crate::error::{JobError, Stage};
 
@@ -47,8 +47,9 @@ impl JobFormat {
         let shortest = if interval == 0 { smallest } else { interval };
         WriteFormat::new(method, shortest, header_offset, pattern.clone()).map_err(refuse)?;
         let contents = WriteFormat::new(method, interval, header_offset, pattern.clone());
+        let shape = if pattern.is_none() { ShapedBody::of(job)? } else { None };
         Ok(JobFormat {
-            contents: contents.map_err(refuse)?,
+            contents: contents.map_err(refuse)?.shaped(shape),
             method,
             interval: (interval > 0).then_some(interval as usize),
             header_offset: header_offset as usize,
@@ -129,10 +130,7 @@ impl JobFormat {
             Err(_) => number.map_or(0, |number| self.seed_of(number)),
         };
         let found = data.to_vec();
-        match &self.pattern {
-            Some(pattern) => pattern.fill(offset, data),
-            None => Body::new(seed, length as u64).fill(0, data),
-        }
+        self.contents.fill_body(seed, offset, data);
         if !self.method.has_header() {
             return;
         }

@@ -4,6 +4,7 @@
 //! | question | module |
 //! |---|---|
 //! | what does a write contain | `contents.rs`: `fill.rs`, or `sectors.rs` (`verify=fiord`) |
+//! | which part of a body is compressible or a duplicate | `shape.rs` |
 //! | which number does a write have, what is in each slot | `slot_use.rs` |
 //! | when does the verify pass begin and end, what comes next | `driver.rs` |
 //! | how does the job know which write a block contains | `tracker.rs` |
@@ -51,6 +52,7 @@ mod ranges;
 mod reread;
 mod saved;
 mod sectors;
+mod shape;
 mod slot_use;
 mod tally;
 #[cfg(test)]
