@@ -84,7 +84,8 @@ impl EngineConfig {
         let bytes = [Dir::Read, Dir::Write]
             .into_iter()
             .filter(|dir| match dir {
-                Dir::Write => job.load.writes_data(),
+                // Writes without data are read back, too.
+                Dir::Write => job.load.writes_data() || job.verify.is_some(),
                 _ => job.load.uses_buffers && job.load.mix.has(*dir),
             })
             .map(|dir| job.load.blocks[dir].max())

@@ -29,7 +29,7 @@ pub use store::{SharedDisk, SimDisks};
 use crate::buffers::{Buffers, slots_of_buffers};
 use crate::{
     Attachment, Completions, Engine, EngineConfig, EngineError, FreeSlot, Op, OpKind, Outcome,
-    Queued, Slot, Time, Want,
+    Queued, Slot, Time, Want, WriteCommand,
 };
 use faults::Injector;
 use options::FaultOn;
@@ -251,6 +251,9 @@ impl Sim {
     fn move_data(&mut self, slot: &mut FreeSlot, op: &Op, len: usize) {
         let Some(disk) = self.disks.get(op.file.get()) else { return };
         let data = &mut self.buffers.slice(slot)[op.at as usize..][..len];
+        if op.kind == OpKind::Write && op.attributes.command == WriteCommand::Zeroes {
+            data.fill(0);
+        }
         match (&mut self.injector, op.kind) {
             (Some(injector), OpKind::Read) => injector.read(self.count, op, data, &self.disks),
             (Some(injector), _) => injector.write(self.count, op, data, &self.disks),

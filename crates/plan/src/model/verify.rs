@@ -35,6 +35,8 @@ pub struct VerifyPlan {
     pub overwritten: Option<Bytes>,
     /// `verify_backlog`: verify after this many writes. `None`: only at the end of a loop.
     pub backlog: Option<Backlog>,
+    /// Some writes of the job are commands that store zeros (`write_mode=zeroes`): their blocks must read as zeros.
+    pub zeroes: bool,
     /// `trim_percentage` and `trim_backlog`, if both are set.
     pub trims: Option<VerifyTrims>,
     /// `verify_async`: number of threads that check what was read. 0: the worker checks it.

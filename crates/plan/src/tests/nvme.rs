@@ -252,9 +252,14 @@ fn refuses_what_a_namespace_does_not_support() {
 fn verifies_only_commands_that_store_the_data() {
     let able = with(|device| device.controller.optional.write_uncorrectable = true);
     for (line, why) in [
-        ("--verify=crc32c --write_mode=zeroes", "`write_mode=zeroes` writes zeros instead"),
-        ("--verify=md5 --write_mode=write/60:zeroes/40", "`write_mode=zeroes` writes zeros"),
-        ("--verify=pattern --verify_pattern=0 --write_mode=zeroes", "writes zeros instead"),
+        (
+            "--verify=fiord --write_mode=zeroes --verify_journal=j",
+            "`verify_journal` does not record writes of zeros",
+        ),
+        (
+            "--verify=md5 --write_mode=zeroes --trim_percentage=9 --trim_backlog=9 --trim_verify_zero=0",
+            "leaves open what trimmed blocks contain",
+        ),
         ("--verify=fiord --write_mode=uncor", "`write_mode=uncor` makes every read"),
         ("--verify=crc32c --write_mode=verify", "`write_mode=verify` writes nothing"),
         ("--verify=crc32c --do_verify=0 --write_mode=verify", "writes nothing"),

@@ -75,7 +75,6 @@ fn kinds_of_writes() {
 fn refuses_to_verify_what_other_commands_write() {
     for (word, why) in [
         ("write_same", "repeats one block"),
-        ("write_same_ndob", "writes zeros instead"),
         ("verify_bytchk_00", "writes nothing"),
         ("verify_bytchk_01", "writes nothing"),
     ] {

@@ -1,10 +1,11 @@
-//! Which commands of a job can be verified: those that store the bytes of a write at its offset (`write_mode`,
+//! Which commands of a job can be verified: those that store the bytes of a write at its offset, or zeros (`write_mode`,
 //! `sg_write_mode`), and a Compare of known bytes (`verify_mode`).
 
 use fiord_formats::verify::method::Method;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::nvme::{NVME_SPLIT, VERIFY_MODE, WRITE_MODE};
 use fiord_job::option::table::sg::{SG_WRITE_MODE, SgWriteMode};
+use fiord_job::option::table::{TRIM_VERIFY_ZERO, VERIFY_JOURNAL};
 use fiord_types::Dir;
 
 use crate::load::write_commands;
@@ -12,11 +13,44 @@ use crate::model::{EngineAccess, JobPlan, VerifyMethod, VerifyPlan, WriteCommand
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 
-/// How to check blocks that are not written with their own bytes.
-const CHECK_ZEROS: &str = "To fix: leave out `verify`; another job can check that blocks are zeros: `rw=read` with \
-                           `verify=pattern` and `verify_pattern=0x00`";
 const NOTHING_TO_CHECK: &str =
     "To fix: leave out `verify`, or write with a command that stores the data";
+
+/// How many of the writes of a job are of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    All,
+    Some,
+}
+
+/// How many of the writes of a job store zeros. `None`: none of them.
+pub(super) fn zeroes(plan: &JobPlan) -> Option<Share> {
+    let mut commands = plan.load.write_commands.iter().map(|(command, _)| *command);
+    let is_zeroes = |command| command == WriteCommand::Zeroes;
+    if !plan.load.mix.has(Dir::Write) || !commands.clone().any(is_zeroes) {
+        return None;
+    }
+    Some(if commands.all(is_zeroes) { Share::All } else { Share::Some })
+}
+
+/// Refuses writes of zeros whose blocks could not be told from others.
+fn zeroes_are_known(job: Reading, verify: &VerifyPlan, messages: &mut Messages) {
+    if !verify.zeroes {
+        return;
+    }
+    if verify.trims.is_some_and(|trims| !trims.must_read_zero) {
+        let what = "`trim_verify_zero=0` leaves open what trimmed blocks contain, and with them the blocks that the job \
+                    fills with zeros";
+        let error = job.error(TRIM_VERIFY_ZERO, what);
+        messages.push(error.help("To fix: leave out `trim_verify_zero`, or write no zeros"));
+    }
+    if job.get(VERIFY_JOURNAL).is_some_and(|file| !file.is_empty()) {
+        let what =
+            "`verify_journal` does not record writes of zeros, which do not state their write";
+        let error = job.error(VERIFY_JOURNAL, what);
+        messages.push(error.help("To fix: leave it out, or write data"));
+    }
+}
 
 /// Refuses writes with commands that do not store the bytes of the write at its offset, and comparisons of bytes that
 /// the job does not know.
@@ -26,6 +60,7 @@ pub(super) fn check(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages:
     {
         messages.push(error);
     }
+    zeroes_are_known(job, verify, messages);
     if !verify.compares_on_device {
         return;
     }
@@ -53,12 +88,10 @@ pub(super) fn check(job: Reading, plan: &JobPlan, verify: &VerifyPlan, messages:
 fn stores_other_bytes(job: Reading, plan: &JobPlan) -> Option<Diagnostic> {
     if plan.engine.def().access == EngineAccess::ScsiCommands {
         let (what, help) = match job.get(SG_WRITE_MODE) {
-            SgWriteMode::Write | SgWriteMode::WriteAndVerify | SgWriteMode::WriteStream => {
-                return None;
-            }
-            SgWriteMode::WriteSameNdob => {
-                ("the device writes zeros instead of the data that `verify` checks", CHECK_ZEROS)
-            }
+            SgWriteMode::Write
+            | SgWriteMode::WriteAndVerify
+            | SgWriteMode::WriteStream
+            | SgWriteMode::WriteSameNdob => return None,
             SgWriteMode::WriteSame => (
                 "the device repeats one block instead of the data that `verify` checks",
                 NOTHING_TO_CHECK,
@@ -73,10 +106,10 @@ fn stores_other_bytes(job: Reading, plan: &JobPlan) -> Option<Diagnostic> {
     }
     let (what, help) = plan.load.write_commands.iter().find_map(|(form, _)| {
         let (what, help) = match form {
-            WriteCommand::Data | WriteCommand::Durable | WriteCommand::Compare => return None,
-            WriteCommand::Zeroes => {
-                ("writes zeros instead of the data that `verify` checks", CHECK_ZEROS)
-            }
+            WriteCommand::Data
+            | WriteCommand::Durable
+            | WriteCommand::Compare
+            | WriteCommand::Zeroes => return None,
             WriteCommand::Uncorrectable => {
                 ("makes every read of its blocks fail, so they cannot be verified", NOTHING_TO_CHECK)
             }

@@ -10,8 +10,10 @@ use fiord_job::option::table::{
     VERIFY_PATTERN, VERIFY_PATTERN_INTERVAL, VERIFY_POLICY, VERIFY_STATE_LOAD, VERIFY_STATE_SAVE,
     Verify,
 };
+use fiord_job::option::value::PatternPart;
 use fiord_types::{Bytes, Dir};
 
+use super::commands::{self, Share};
 use super::{checks, headers, journal, tracking};
 use crate::machine::survey::Survey;
 use crate::model::{
@@ -43,7 +45,14 @@ pub(crate) fn verify(
     // As in fio, a job whose engine moves no data issues its reads and checks nothing.
     let has_data = plan.engine != EnginePlan::Null;
     let method = if has_data { method } else { VerifyMethod::Fio(Method::Null) };
-    let (pattern, backlog) = (body_pattern(job, plan, method), backlog(job));
+    let (mut method, mut pattern) = (method, body_pattern(job, plan, method));
+    let backlog = backlog(job);
+    let zeroes = commands::zeroes(plan);
+    if zeroes == Some(Share::All) && pass == VerifyPass::Only && has_data {
+        // Every block is known, without what a run remembers.
+        method = VerifyMethod::Fio(Method::Pattern);
+        pattern = Some(VerifyPattern { parts: vec![PatternPart::Bytes(vec![0])], interval: None });
+    }
     let verify = VerifyPlan {
         method,
         interval: interval(job, method, plan, survey),
@@ -52,11 +61,12 @@ pub(crate) fn verify(
         checks_seed: headers::check_seed(job, plan, pass, backlog.as_ref()),
         checks_number: headers::check_number(job, plan, pass),
         pass,
-        tracking: match needs_map(plan, method, backlog.as_ref()) {
+        tracking: match needs_map(plan, method, backlog.as_ref()) || zeroes.is_some() {
             true => tracking::with_map(plan),
             false => tracking::of_job(plan, trims(job).is_some()),
         },
         backlog,
+        zeroes: zeroes.is_some(),
         trims: trims(job),
         threads: job.get(VERIFY_ASYNC),
         cpus: job.get(VERIFY_ASYNC_CPUS).unwrap_or_default(),

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::def::OptionDef;
 use fiord_job::option::table::{
-    BA, BS_UNALIGNED, FILENAME, NUM_RANGE, OFFSET, OFFSET_INCREMENT, RW, io_uring, nvme,
+    BA, BS_UNALIGNED, FILENAME, NUM_RANGE, OFFSET, OFFSET_INCREMENT, RW, VERIFY, Verify, io_uring,
+    nvme,
 };
 use fiord_sys::nvme::CommandSet;
 use fiord_types::{Bytes, Dir};
@@ -343,6 +344,10 @@ impl LimitedJob<'_> {
                     let limit = limits.write_zeroes.map(scaled);
                     all.extend(most(limit, "in a Write Zeroes command (WZSL)", ""));
                     all.extend(most(whole, "in one command (65536 blocks)", ""));
+                    // The zeros are read back.
+                    if self.job.get(VERIFY) != Verify::None && !self.job.get(nvme::NVME_SPLIT) {
+                        self.transfer(target, WriteCommand::Data, &mut all);
+                    }
                 }
                 WriteCommand::Uncorrectable => {
                     let limit = limits.write_uncorrectable.map(scaled);

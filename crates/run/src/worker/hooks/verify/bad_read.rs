@@ -71,8 +71,10 @@ pub(super) enum BadContents {
     /// The block is intact, but it is not the newest one.
     #[error("write {number} of thread {thread} is there, and a later write is missing")]
     Stale { number: u64, thread: u16 },
-    /// A trimmed block is not zero.
-    #[error("byte {position} of the read is {found:#04x}, but its block was trimmed")]
+    /// A block that was trimmed, or that a command has filled with zeros, is not zero.
+    #[error(
+        "byte {position} of the read is {found:#04x}, but its block was trimmed or filled with zeros"
+    )]
     Trimmed {
         /// Position in the I/O.
         position: u64,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use fiord_load::verify::GranuleState;
+use fiord_load::verify::{GranuleState, WriteValue};
 
 /// What is known about the write, or the writes, of a read.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +81,17 @@ pub(super) enum KnownPart {
     Write { number: u64, generation: u16 },
     /// The state of its granule, and the generations before those that it counts.
     State { state: GranuleState, before: u16 },
+}
+
+/// What a write or trim leaves in its blocks.
+#[derive(Clone, Copy)]
+pub(super) enum StoredContents<'v> {
+    /// The data of a write. The function returns the value of each granule from its state before.
+    Data(&'v dyn Fn(GranuleState) -> WriteValue),
+    /// A command without data has filled the blocks with zeros.
+    Zeros,
+    /// The blocks were trimmed.
+    Trimmed,
 }
 
 /// What is known about the granules of an I/O.

@@ -7,15 +7,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use fiord_engine::Op;
-use fiord_load::verify::{
-    ClaimRefused, GranuleState, MapSnapshot, WriteMap, WriteRecords, WriteValue,
-};
+use fiord_load::verify::{ClaimRefused, GranuleState, MapSnapshot, WriteMap, WriteRecords};
 use fiord_load::{Io, IoAttributes};
 use fiord_plan::{Backlog, JobPlan};
 use fiord_types::{Bytes, Dir, FileIndex};
 
 use super::super::{Admission, Delay};
-use super::known::GranuleStates;
+use super::known::{GranuleStates, StoredContents};
 use super::trimmed::TrimmedBlocks;
 use super::unread::UnreadWrites;
 use crate::error::{JobError, Stage};
@@ -239,45 +237,45 @@ impl TrackedMaps {
         self.watches[slot as usize] = Some((file, watch));
     }
 
-    /// A write or trim has completed. `value` returns the value of each granule from its state before, or `None` for
-    /// a trim. Returns the bytes of writes that a trim has discarded.
+    /// A write or trim has completed. `stored`: what it leaves in its blocks. Returns the bytes of writes that a trim has
+    /// discarded.
     pub(super) fn write_completed(
         &mut self,
         slot: u32,
         range: Range<u64>,
         succeeded: bool,
-        value: Option<&dyn Fn(GranuleState) -> WriteValue>,
+        stored: StoredContents<'_>,
     ) -> Bytes {
         let Some((file, Watch::Write(claimed))) = self.watches[slot as usize].take() else {
             return Bytes::ZERO;
         };
-        let mut trimmed = Bytes::ZERO;
         if let Some(backlog) = &mut self.backlog {
-            let range = match self.zone_sizes[file.get()] {
+            let is_trim = matches!(stored, StoredContents::Trimmed);
+            let range = match self.zone_sizes[file.get()].filter(|_| is_trim) {
                 // A trim in a zone resets the whole zone.
-                Some(size) if value.is_none() => {
+                Some(size) => {
                     let zone = range.start / size * size;
                     zone..zone + size
                 }
-                _ => range,
+                None => range,
             };
-            match value {
-                Some(_) if succeeded => backlog.written(file, range),
-                _ => backlog.changed(file, range, succeeded && self.reads_trimmed),
+            match succeeded && !is_trim {
+                true => backlog.written(file, range),
+                false => backlog.changed(file, range, succeeded && self.reads_trimmed),
             }
         }
         let map = &self.maps[file.get()];
-        match value {
+        match stored {
             _ if !succeeded => map.abandon(claimed),
-            Some(value) => map.complete(claimed, value),
-            None => trimmed = map.trim(claimed),
+            StoredContents::Data(value) => map.complete(claimed, value),
+            StoredContents::Zeros | StoredContents::Trimmed => return map.trim(claimed),
         }
-        trimmed
+        Bytes::ZERO
     }
 
     /// A write or trim of a job that does not verify has ended.
     pub(super) fn overwritten(&mut self, slot: u32) {
-        self.write_completed(slot, 0..0, false, None);
+        self.write_completed(slot, 0..0, false, StoredContents::Trimmed);
     }
 
     /// A read has completed: returns the states of its granules. An exclusive read must be

@@ -81,7 +81,7 @@ use self::checkers::{CheckerThreads, WaitingRead};
 use self::contents::Contents;
 use self::driver::PassDriver;
 use self::judge::Judge;
-use self::known::KnownWrite;
+use self::known::{KnownWrite, StoredContents};
 use self::map::{ReadStates, TrackedMaps};
 use self::saved::SavedState;
 pub(super) use self::sectors::{target_id, this_run};
@@ -220,7 +220,12 @@ impl Verifier {
         }
         let contents = &self.judge.contents;
         let value = |before| contents.value(number, before);
-        let trimmed = self.tracker.write_completed(io, succeeded, number, &value);
+        let stored = match (io.dir, io.op.attributes.command) {
+            (Dir::Trim, _) => StoredContents::Trimmed,
+            (_, WriteCommand::Zeroes) => StoredContents::Zeros,
+            _ => StoredContents::Data(&value),
+        };
+        let trimmed = self.tracker.write_completed(io, succeeded, number, stored);
         self.judge.trimmed(trimmed);
         if let Tracker::Map(maps) = &mut self.tracker {
             self.judge.tally.overwritten_in_run(maps.take_overwritten());
@@ -296,6 +301,9 @@ impl Hook for Verifier {
 
     fn fill(&mut self, io: &Io, data: &mut [u8], now: u64) {
         self.judge.filled(now);
+        if io.attributes.command == WriteCommand::Zeroes {
+            return;
+        }
         let number = self.numbers.issued_writes();
         let place = (io.file, io.offset);
         let contents = &mut self.judge.contents;

@@ -4,7 +4,7 @@ use fiord_job::option::table::VerifyPolicy;
 use fiord_job::option::value::PatternPart;
 use fiord_plan::{
     Backlog, BlockSize, EnginePlan, JobPlan, Mix, SimPlan, Think, Tolerance, Tracking,
-    VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan,
+    VerifyMethod, VerifyPass, VerifyPattern, VerifyPlan, WriteCommand,
 };
 use fiord_types::{Bytes, Dir, Errno, Nanos, PerDir};
 
@@ -30,6 +30,7 @@ fn job(method: Method, options: &[(&str, &str)]) -> JobPlan {
         pass: VerifyPass::AfterWrites,
         tracking: Tracking::Replay,
         backlog: None,
+        zeroes: false,
         trims: None,
         threads: 0,
         cpus: Vec::new(),
@@ -119,6 +120,40 @@ fn writes_that_are_lost_or_torn_are_found() {
             assert_eq!(writes, 64);
             assert!(if continues { reads == 64 } else { reads < 64 }, "{reads}");
             assert_eq!(result.recorder.errors > 0, continues);
+        }
+    }
+}
+
+/// Blocks that commands without data have filled are checked for zeros (`write_mode=zeroes`), also over older data.
+#[test]
+fn blocks_of_zeros_are_verified() {
+    for shares in [
+        vec![(WriteCommand::Zeroes, 100)],
+        vec![(WriteCommand::Data, 50), (WriteCommand::Zeroes, 50)],
+    ] {
+        for (method, interval) in
+            [(VerifyMethod::Fio(Method::Crc32c), 4096), (VerifyMethod::Fiord, 512)]
+        {
+            for (lost, backlog) in [("0", false), ("0", true), ("10", false)] {
+                let mut job = job(Method::Crc32c, &[("sim_lost_rate", lost)]);
+                job.depth.depth = 4;
+                job.end.loops = 4;
+                job.load.write_commands = shares.clone();
+                job.reporting.continue_on_error.verification = Tolerance::Medium;
+                let plan = plan(&mut job);
+                (plan.method, plan.interval) = (method, Some(Bytes(interval)));
+                plan.tracking = Tracking::Map { granule: Bytes(4096) };
+                plan.backlog = backlog.then_some(Backlog { writes: 8, batch: 8 });
+                plan.zeroes = true;
+                let result = run_plain(&job);
+                assert_eq!(result.error, None, "{method:?}");
+                let verify = result.verify.unwrap();
+                let coverage = &verify.coverage;
+                assert_eq!(coverage.verified, coverage.written, "{method:?} {coverage:?}");
+                // A lost write of zeros over zeros changes nothing.
+                let finds = lost != "0" && shares.len() > 1;
+                assert_eq!(!verify.counts().is_empty(), finds, "{method:?} {:?}", verify.counts());
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! How the job knows which write each block contains.
 
 use fiord_engine::Op;
-use fiord_load::verify::{GranuleState, WriteValue};
+use fiord_load::verify::GranuleState;
 use fiord_load::{Io, any_source};
 use fiord_plan::{JobPlan, Tracking, VerifyPass, VerifyPlan};
 use fiord_types::{Bytes, Dir};
@@ -9,7 +9,7 @@ use fiord_types::{Bytes, Dir};
 use super::super::super::Outside;
 use super::super::{Admission, IssuedIo};
 use super::expected::{self, ExpectedWrites};
-use super::known::ReadKnowledge;
+use super::known::{ReadKnowledge, StoredContents};
 use super::last_writes::LastWrites;
 use super::map::{ReadStates, TrackedMaps};
 use super::pass::Replay;
@@ -116,14 +116,14 @@ impl Tracker {
         }
     }
 
-    /// A write or trim has completed. `value` returns the value of each granule of a write from its state before.
-    /// Returns the bytes of writes that a trim has discarded.
+    /// A write or trim has completed. `stored`: what it leaves in its blocks. Returns the bytes of writes that a trim has
+    /// discarded.
     pub(super) fn write_completed(
         &mut self,
         io: &IssuedIo,
         succeeded: bool,
         number: u64,
-        value: &dyn Fn(GranuleState) -> WriteValue,
+        stored: StoredContents<'_>,
     ) -> Bytes {
         match self {
             Tracker::None | Tracker::Zones(_) => {}
@@ -133,10 +133,9 @@ impl Tracker {
                 }
             }
             Tracker::Map(maps) => {
-                let value = (io.dir == Dir::Write).then_some(value);
                 let start = io.op.offset - u64::from(io.op.at);
                 let range = start..io.op.offset + u64::from(io.op.len);
-                return maps.write_completed(io.slot, range, succeeded, value);
+                return maps.write_completed(io.slot, range, succeeded, stored);
             }
         }
         Bytes::ZERO

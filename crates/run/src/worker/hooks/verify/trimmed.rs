@@ -1,4 +1,5 @@
-//! How trimmed blocks are checked (`trim_verify_zero`).
+//! How trimmed blocks are checked (`trim_verify_zero`), and those that a command has filled with zeros
+//! (`write_mode=zeroes`).
 
 use fiord_formats::verify::diagnosis::{BadExtent, Diagnosis, Promise, Staleness};
 use fiord_formats::verify::header::VerifyHeader;
@@ -10,12 +11,12 @@ use fiord_types::Bytes;
 use super::bad_read::{BadContents, BadRead, JudgedRead};
 use super::known::{KnownPart, KnownWrite};
 
-/// How trimmed blocks are checked.
+/// How blocks are checked that were trimmed or filled with zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TrimmedBlocks {
     /// The map knows them. `zeros`: they must read as zeros.
     Known { zeros: bool },
-    /// An earlier run may have trimmed any block, so a block of zeros is right.
+    /// An earlier run may have trimmed any block or filled it with zeros, so a block of zeros is right.
     Possible,
 }
 
@@ -23,9 +24,10 @@ impl TrimmedBlocks {
     pub(super) fn of(plan: &VerifyPlan) -> Self {
         let earlier = matches!(plan.pass, VerifyPass::Only | VerifyPass::Reads);
         match plan.trims {
-            Some(_) if earlier => TrimmedBlocks::Possible,
+            _ if earlier && (plan.zeroes || plan.trims.is_some()) => TrimmedBlocks::Possible,
             trims => {
-                TrimmedBlocks::Known { zeros: trims.is_some_and(|trims| trims.must_read_zero) }
+                let zeros = plan.zeroes || trims.is_some_and(|trims| trims.must_read_zero);
+                TrimmedBlocks::Known { zeros }
             }
         }
     }
