@@ -14,6 +14,33 @@ fn mappings_write_files_that_were_not_allocated() {
     }
 }
 
+/// A job that writes and reads a file which it makes when it opens it reads what exists, on all engines alike.
+#[test]
+fn a_mixed_job_reads_what_its_growing_file_has() {
+    let place = Place::new();
+    for engine in
+        ["psync", "libaio --iodepth=8", "io_uring --iodepth=8", "sync", "posixaio", "pvsync2"]
+    {
+        for verify in ["", "--verify=crc32c --verify_backlog=16 --verify_async=2"] {
+            let line = format!(
+                "--name=a --filename=f --size=1m --rw=randrw --create_on_open=1 --fallocate=none --ioengine={engine} \
+                 {verify} --output-format=json"
+            );
+            let job = place.run(&line).ok().json()["jobs"][0].clone();
+            let read = &job["read"];
+            assert!(read["short_ios"].as_u64() > Some(0), "{line}: {read}");
+            let own = read["total_ios"].as_u64().unwrap() * 4096;
+            assert!(read["io_bytes"].as_u64().unwrap() < own, "{line}: {read}");
+            assert!(job["write"]["total_ios"].as_u64() > Some(100), "{line}: {job}");
+            std::fs::remove_file(place.path("f")).unwrap();
+        }
+    }
+    // A job that only reads cannot make it longer.
+    place.write("f", vec![1; 4096]);
+    let ran = place.run("--name=a --filename=f --size=1m --rw=read --create_on_open=1");
+    assert!(ran.status == Some(1) && ran.err.contains("does not extend it"), "{ran:?}");
+}
+
 #[test]
 fn files_to_read_are_written_first() {
     let place = Place::new();

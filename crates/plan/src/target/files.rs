@@ -57,6 +57,10 @@ pub(crate) fn plan(
                     messages.push(would_grow(job, &path, extent, region));
                     return files;
                 }
+                if usage.layout.on_open && usage.mix == Mix::Read && kind.is_file() && grows {
+                    messages.push(stays_short(job, &path, extent, region));
+                    return files;
+                }
                 if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
                     return files;
                 }
@@ -117,6 +121,16 @@ fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diag
         "To fix: use a smaller size, or lay the file out first: the same job with `create_only=1`, \
          without --readonly",
     )
+}
+
+/// The error for a file that a job only reads, and that `create_on_open` leaves too short.
+fn stays_short(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
+    let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(Bytes::ZERO));
+    let what = format!(
+        "`{}` has {now} of the {needed} bytes that the job reads, and `create_on_open` does not extend it",
+        path.display()
+    );
+    job.error(SIZE, what).help("To fix: use a smaller size, or leave out `create_on_open`")
 }
 
 /// Sets the size of a file that a job with `fill_device` only reads: as large as the file system

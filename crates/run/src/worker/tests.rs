@@ -299,6 +299,13 @@ fn write_at(block: u64) -> Next {
     })
 }
 
+fn read_at(block: u64) -> Next {
+    match write_at(block) {
+        Next::Io(io) => Next::Io(Io { dir: Dir::Read, ..io }),
+        other => other,
+    }
+}
+
 /// Runs a list on a scripted engine. Returns the result and every op that the engine got.
 fn run_list<F: FnMut(usize, &Op) -> Outcome>(
     job: JobPlan,
@@ -469,6 +476,23 @@ fn a_transfer_of_zero_bytes_is_an_end_of_file_and_does_not_loop() {
         let (result, ..) =
             run_list(plain(), depth, (0..9).map(write_at).collect(), |_, _| Outcome::ok(0));
         assert!(result.error.expect("it fails").to_string().contains("end of file"));
+    }
+}
+
+/// With `create_on_open`, a job that also writes reads what its file has so far.
+#[test]
+fn reads_of_a_growing_file_end_where_it_ends() {
+    for depth in [1, 4] {
+        let mut job = plain();
+        job.target.layout.on_open = true;
+        job.target.files[0].kind = FileKind::Regular;
+        job.load.mix = Mix::ReadWrite { read_percent: 50 };
+        let answer = |n: usize, op: &Op| Outcome::ok(if n % 3 == 0 { 0 } else { op.len / 2 });
+        let (result, ..) = run_list(job, depth, (0..9).map(read_at).collect(), answer);
+        assert_eq!(result.error, None);
+        let reads = &result.recorder.dirs[Dir::Read];
+        assert_eq!((reads.ios, reads.short), (9, 9), "{depth}: {reads:?}");
+        assert!(reads.bytes < Bytes(9 * 4096), "{depth}: {reads:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fiord_engine::{DeviceStatus, Op, OpKind, Outcome};
+use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, Slot};
 use fiord_plan::{FileKind, Tolerance};
 use fiord_types::{Bytes, Dir, Errno, program};
 
@@ -55,6 +55,19 @@ impl JobState<'_> {
         let kept = if survives { &mut self.survived } else { &mut self.error };
         *kept = kept.take().or(error);
         survives
+    }
+
+    /// Whether a read of 0 bytes in this slot is complete, because the file ends there: with `create_on_open`, a job that
+    /// also writes reads what exists. What `verify` reads back must exist.
+    #[cold]
+    pub(crate) fn ends_at_end_of_file(&self, slot: Slot, op: &Op) -> bool {
+        let job = self.job;
+        let grows = job.target.layout.on_open && job.load.mix.has(Dir::Write);
+        let file = job.target.files.get(op.file.get());
+        op.kind == OpKind::Read
+            && grows
+            && file.is_some_and(|file| file.kind == FileKind::Regular)
+            && !self.hooks.is_extra(slot)
     }
 
     /// Whether an error of a server concerns one request, or one connection, which the next request makes again.

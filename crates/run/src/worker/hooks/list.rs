@@ -271,6 +271,11 @@ impl Hooks {
         self.extra
     }
 
+    /// Whether a hook asked for the op in a slot.
+    pub(crate) fn is_extra(&self, slot: Slot) -> bool {
+        self.issued.get(slot as usize).is_some_and(|io| io.extra)
+    }
+
     /// [`Hook::direction`] of the first hook that decides it.
     #[inline]
     pub(crate) fn direction(&mut self, now: u64) -> Option<Dir> {

@@ -114,6 +114,13 @@ fn unusual_completion<E: Engine>(
             flight.op.len -= bytes;
             queue_rest(state, engine, clock, slots, slot, now);
         }
+        Ok(_) if state.ends_at_end_of_file(slot.index(), &op) => {
+            if !flight.short {
+                state.recorder.short(Dir::Read);
+            }
+            flight.op.len = 0;
+            complete_now(state, engine, clock, slots, (slot, Outcome::ok(0)), now);
+        }
         Ok(_) if !moves => {
             if op.kind != OpKind::Trim {
                 state.recorder.synced(Nanos(now.saturating_sub(flight.issue)));

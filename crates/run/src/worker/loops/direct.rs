@@ -379,13 +379,20 @@ fn rare_completion<E: Engine>(
     (start, now): (u64, u64),
 ) -> (FreeSlot, Option<u64>) {
     let mut op = first;
-    let whole = first.len;
+    let mut whole = first.len;
     let dir = direction(&first);
     let mut short = false;
     loop {
         match outcome.get() {
             // A trim, or a cycle of an engine that does no I/O, moves no bytes.
             Ok(0) if op.kind == OpKind::Trim || op.len == 0 => break,
+            Ok(0) if state.ends_at_end_of_file(slot.index(), &op) => {
+                if !short {
+                    state.recorder.short(dir);
+                }
+                (whole, op.len) = (op.at, 0);
+                break;
+            }
             Err(_) | Ok(0) => {
                 let end = clock.now();
                 let lat = end.wrapping_sub(start);

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use fiord_formats::verify::diagnosis::{ExpectedSectors, Promise, SectorState};
+use fiord_formats::verify::diagnosis::{
+    BadExtent, Diagnosis, ExpectedSectors, Promise, SectorState,
+};
 use fiord_formats::verify::method::Method;
 use fiord_formats::verify::sector::{
     RunId, SectorCheck, SectorExpected, SectorFlags, SectorHeader, SectorSize, SectorWrite,
@@ -159,19 +161,31 @@ impl SectorFormat {
             good &= widest(work).is_none();
         }
         if !good {
-            self.diagnose((target, run), offset, data, known, bad);
+            let mut extents = self.diagnose((target, run), offset, data, known);
+            if extents.is_empty() {
+                // A bad read never passes for a good one because nothing explains it.
+                let (start, length) = (Bytes(offset), Bytes(data.len() as u64));
+                let diagnosis = Diagnosis::unrecognized(data, None);
+                extents.push(BadExtent { start, length, diagnosis });
+            }
+            for extent in extents {
+                let (offset, len) = (extent.start, extent.length);
+                if !bad(BadRead { offset, len, difference: BadContents::Sectors(extent) }) {
+                    break;
+                }
+            }
         }
         checked
     }
 
+    /// Says what is wrong with a read that has bad sectors.
     fn diagnose(
         &self,
         (target, run): (TargetId, RunId),
         offset: u64,
         data: &[u8],
         known: &KnownWrite<'_>,
-        bad: &mut dyn FnMut(BadRead) -> bool,
-    ) {
+    ) -> Vec<BadExtent> {
         let parts: Vec<_> = known.parts(offset, data.len()).collect();
         let state = |address: u64| {
             let position = address.saturating_sub(offset) as usize;
@@ -189,12 +203,7 @@ impl SectorFormat {
         };
         let cycle = Some(GENERATIONS);
         let expected = ExpectedSectors { size: self.size, target, run, cycle, state: &state };
-        for extent in expected.diagnose(Bytes(offset), data) {
-            let (offset, len) = (extent.start, extent.length);
-            if !bad(BadRead { offset, len, difference: BadContents::Sectors(extent) }) {
-                return;
-            }
-        }
+        expected.diagnose(Bytes(offset), data)
     }
 
     /// What the sectors of a part must contain.
