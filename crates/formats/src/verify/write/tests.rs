@@ -167,12 +167,13 @@ proptest! {
 #[test]
 fn intervals_that_cannot_hold_their_header_are_refused() {
     let new = |interval, offset| WriteFormat::new(Method::Sha512, interval, offset, None);
-    assert_eq!(new(175, 0), Err(IntervalError::TooShort { length: 175, needed: 176 }));
+    let too_short = IntervalError::TooShort { length: 175, needed: 176 };
+    assert_eq!(new(175, 0).unwrap_err(), too_short);
     assert!(new(176, 0).is_ok());
     assert!(new(352, 176).is_ok());
-    let wrong = |offset| Err(IntervalError::Offset { offset, low: 176, high: 336 });
-    assert_eq!(new(512, 175), wrong(175));
-    assert_eq!(new(512, 337), wrong(337));
+    let wrong = |offset| IntervalError::Offset { offset, low: 176, high: 336 };
+    assert_eq!(new(512, 175).unwrap_err(), wrong(175));
+    assert_eq!(new(512, 337).unwrap_err(), wrong(337));
     let unaligned = new(0, 0).unwrap();
     assert!(unaligned.seal_write(&ID, &mut [0; 100]).is_err());
     assert!(unaligned.check_write(&EXPECTED, &mut [0; 100]).is_err());

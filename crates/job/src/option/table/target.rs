@@ -118,7 +118,8 @@ options! {
     /// Flushes each file after laying it out.
     pub const CREATE_FSYNC: Opt<bool> = option("create_fsync", BOOL, "create_fsync=0").default("1");
 
-    /// Creates each file when the job opens it, instead of laying out all files before the run.
+    /// Creates each file when the job opens it, instead of laying out all files before the run. A job that also writes reads
+    /// what the file has so far; reads at its end are short.
     pub const CREATE_ON_OPEN: Opt<bool> = option("create_on_open", BOOL, "create_on_open=1")
         .default("0");
 
