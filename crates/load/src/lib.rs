@@ -187,6 +187,11 @@ pub trait Source {
     fn next_of(&mut self, _dir: Dir) -> Next {
         self.next()
     }
+    /// The next I/O that completes what the source has begun: the write of a block that it has trimmed (`trimwrite`).
+    /// [`Next::End`]: everything is complete. The worker calls it once the job begins nothing new.
+    fn owed(&mut self) -> Next {
+        Next::End
+    }
     /// With `zonemode=zbd`: the worker made the last I/O as `io`, which may lie elsewhere or be
     /// shorter. Only now it counts as issued; sequential I/O continues after it.
     fn placed(&mut self, _io: &Io) {}

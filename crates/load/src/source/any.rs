@@ -81,6 +81,13 @@ impl Source for AnySource {
         }
     }
 
+    fn owed(&mut self) -> Next {
+        match self {
+            AnySource::General(source) => source.owed(),
+            _ => Next::End,
+        }
+    }
+
     fn placed(&mut self, io: &Io) {
         if let AnySource::General(source) = self {
             source.placed(io);

@@ -146,6 +146,21 @@ impl General {
 }
 
 impl General {
+    /// The I/O of a block that was drawn. Counts it, unless a zone decides first where it goes.
+    #[inline(always)]
+    fn drawn_io(&mut self, dir: Dir, file: FileIndex, (offset, len): (u64, u32)) -> Next {
+        let mut io = Io { dir, file, offset, len, attributes: IoAttributes::PLAIN };
+        if let Some(attributes) = &mut self.attributes {
+            io.attributes = attributes.of(&io);
+        }
+        if self.zoned {
+            self.drawn = len;
+        } else {
+            self.issued(&io);
+        }
+        Next::Io(io)
+    }
+
     /// What is next. `asked`: direction of an I/O of a mix.
     #[inline(always)]
     fn next_in(&mut self, asked: Option<Dir>) -> Next {
@@ -156,7 +171,7 @@ impl General {
         }
         loop {
             if self.limits.reached() {
-                return Next::End;
+                return self.owed();
             }
             if let Some(flush) = self.flushes.take() {
                 return flush;
@@ -179,20 +194,15 @@ impl General {
                     (directions, _) => directions.draw(cursor.trimmed(), &mut self.direction_rng),
                 };
                 if let Some((offset, len)) = self.generator.next(cursor, dir) {
-                    let mut io = Io { dir, file, offset, len, attributes: IoAttributes::PLAIN };
-                    if let Some(attributes) = &mut self.attributes {
-                        io.attributes = attributes.of(&io);
-                    }
-                    if self.zoned {
-                        self.drawn = len;
-                    } else {
-                        self.issued(&io);
-                    }
-                    if self.reports_passes && self.cursors[file].begun_again() {
+                    let next = self.drawn_io(dir, file, (offset, len));
+                    if self.reports_passes
+                        && self.cursors[file].begun_again()
+                        && let Next::Io(io) = next
+                    {
                         self.first = Some(io);
                         return Next::Again(file);
                     }
-                    return Next::Io(io);
+                    return next;
                 }
             }
             if self.files.finish(&mut self.file_rng) {
@@ -226,6 +236,22 @@ impl Source for General {
             return self.gathered();
         }
         self.next_in(Some(dir))
+    }
+
+    #[cold]
+    fn owed(&mut self) -> Next {
+        if !matches!(self.directions, Directions::TrimWrite) {
+            return Next::End;
+        }
+        for (index, cursor) in self.cursors.iter_mut().enumerate() {
+            if !cursor.trimmed() {
+                continue;
+            }
+            if let Some((offset, len)) = self.generator.next(cursor, Dir::Write) {
+                return self.drawn_io(Dir::Write, FileIndex(index as u32), (offset, len));
+            }
+        }
+        Next::End
     }
 
     fn ranges(&self) -> &[TrimRange] {

@@ -8,8 +8,8 @@
 //!   for more than the files hold, another pass also begins as long as the largest block fits into the
 //!   rest. (Sequential writes to a file of whole blocks do not end the pass at the end of the file: they
 //!   start over in it until the last byte.)
-//! - With `trimwrite` only the writes count, but no further pass begins once trims and writes together
-//!   have reached the limit.
+//! - With `trimwrite` a trim and its write count once, but no further pass begins once trims and writes
+//!   together have reached the limit. A loop ends when all trimmed blocks were written.
 //! - With `time_based` only the clock ends the work.
 
 use fiord_plan::{JobPlan, Mix};
@@ -82,7 +82,8 @@ impl JobLimits {
     /// An I/O was issued.
     #[inline]
     pub(super) fn count(&mut self, dir: Dir, len: u32) {
-        if !(self.trimwrite && dir == Dir::Trim) {
+        // The trim counts, not its write: a pair that has begun is completed.
+        if !(self.trimwrite && dir == Dir::Write) {
             self.bytes += u64::from(len);
             self.ios += 1;
         }

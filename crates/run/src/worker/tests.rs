@@ -1,6 +1,7 @@
 //! Tests of the loops, on engines without files and on a scripted engine.
 
 mod hooks_contract;
+mod pairs;
 mod sampled;
 mod virtual_clock;
 mod windows;

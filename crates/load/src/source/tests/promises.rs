@@ -1,6 +1,8 @@
 //! Properties of every load: I/Os are in bounds and aligned, a map visits each block once, equal
 //! seeds give equal I/Os.
 
+use std::collections::HashSet;
+
 use fiord_types::{Dir, FileIndex, Nanos};
 use proptest::prelude::*;
 
@@ -108,8 +110,17 @@ proptest! {
         ));
         let first = said(&job, 100_000);
         prop_assert_eq!(first.last(), Some(&Next::End));
+        let mut trimmed = HashSet::new();
         for next in &first {
             let Next::Io(io) = next else { continue };
+            if word.contains("trimwrite") {
+                let block = (io.file, io.offset, io.len);
+                let in_turn = match io.dir {
+                    Dir::Trim => trimmed.insert(block),
+                    _ => trimmed.remove(&block),
+                };
+                prop_assert!(in_turn, "{:?}", io);
+            }
             let file = &job.target.files[io.file];
             prop_assert!(io.offset >= file.offset.0);
             prop_assert!(io.offset + u64::from(io.len) <= (file.offset + file.len).0);
@@ -120,6 +131,7 @@ proptest! {
                 prop_assert_eq!((io.offset - file.offset.0) % u64::from(*bs), 0);
             }
         }
+        prop_assert!(trimmed.is_empty(), "trimmed and not written: {:?}", trimmed);
         prop_assert_eq!(first, said(&job, 100_000));
     }
 }

@@ -39,10 +39,16 @@ impl JobState<'_> {
             if self.control.counts_wanted() {
                 self.control.deliver_counts(Box::new(self.counts()));
             }
-            if self.control.stopped() {
-                self.control.become_quiet();
+            if self.control.stopped() && !self.winding_down {
+                if !self.has_pairs() {
+                    self.control.become_quiet();
+                }
                 return false;
             }
+        }
+        if self.winding_down {
+            self.schedule_housekeeping(now);
+            return true;
         }
         if self.control.end().is_done() {
             return false;
@@ -81,6 +87,7 @@ impl JobState<'_> {
     /// The run time is over. Whether the job reads back what it has written now.
     fn begin_reading_back(&mut self) -> bool {
         self.reading_back = self.job.reads_back_after_runtime();
+        self.closing = self.reading_back;
         self.deadline = u64::MAX;
         self.reading_back
     }

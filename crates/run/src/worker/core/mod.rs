@@ -8,7 +8,9 @@
 //! | what happens when an I/O fails | `failure.rs` |
 //! | how hooks learn that an I/O ended | `following.rs` |
 //! | how a loop waits until an I/O is due | `waiting.rs` |
+//! | what a job completes before it ends (`trimwrite`) | `closing.rs` |
 
+mod closing;
 mod failure;
 mod following;
 mod housekeeping;
@@ -16,7 +18,7 @@ pub(super) mod stages;
 mod waiting;
 
 use fiord_engine::Time;
-use fiord_load::Next;
+use fiord_load::{Io, Next};
 use fiord_plan::{JobPlan, LogPlan};
 use fiord_stat::live::Live;
 use fiord_stat::recorder::{Recorder, axes};
@@ -82,6 +84,16 @@ pub(super) struct JobState<'a> {
     loops_left: u64,
     /// The run time is over, and the job only reads back what it has written.
     pub reading_back: bool,
+    /// The job begins nothing new: its source only completes what it has begun ([`Source::owed`]).
+    ///
+    /// [`Source::owed`]: fiord_load::Source::owed
+    pub closing: bool,
+    /// The loop has ended, and continues only to complete what the source has begun.
+    pub winding_down: bool,
+    /// A trim that was drawn and is not issued any more.
+    dropped_trim: Option<Io>,
+    /// The error that ended the job while it completes what its source has begun.
+    ended_by: Option<JobError>,
     /// The thread's resource usage when measuring began.
     usage: ResourceUsage,
     /// Time that the thread had waited for a CPU when measuring began, ns.
@@ -170,6 +182,10 @@ impl<'a> JobState<'a> {
             samples: None,
             loops_left: end.loops.max(1),
             reading_back: false,
+            closing: false,
+            winding_down: false,
+            dropped_trim: None,
+            ended_by: None,
             drawn: 0,
             failed: PerDir::all(0),
             usage: housekeeping::thread_usage(),
@@ -235,18 +251,13 @@ impl<'a> JobState<'a> {
         self.loops_left = self.loops_left.saturating_sub(1);
         // One pass verifies what all loops of an earlier run have written.
         let loops = self.loops_left > 0 && !self.job.only_verifies();
-        let again = (self.job.end.time_based || loops) && !self.reading_back;
+        let again = (self.job.end.time_based || loops) && !self.closing;
         // A job without a single I/O in a loop would repeat it forever.
         if !again || self.drawn == 0 {
             return false;
         }
         self.drawn = 0;
         true
-    }
-
-    /// Whether an operation that was held back is not issued any more, because the run time is over.
-    pub(super) fn drops(&self, held: &Next) -> bool {
-        self.reading_back && matches!(held, Next::Io(_))
     }
 
     /// Whether all files are open at once; if not, the source says when to open which.

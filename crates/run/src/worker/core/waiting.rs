@@ -100,9 +100,7 @@ impl JobState<'_> {
     /// Whether the hooks permit another I/O with `in_flight` I/Os in flight. If not, notes what it waits for.
     #[inline(always)]
     pub(crate) fn ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
-        !self.hooks.want(Events::READY)
-            || self.reading_back
-            || self.hooks_ready(clock, now, in_flight)
+        !self.hooks.want(Events::READY) || self.closing || self.hooks_ready(clock, now, in_flight)
     }
 
     fn hooks_ready(&mut self, clock: &impl Time, now: &mut u64, in_flight: u32) -> bool {
@@ -124,6 +122,9 @@ impl JobState<'_> {
     /// Whether an I/O of a direction is due. If not, notes what it waits for.
     #[inline]
     pub(crate) fn due(&mut self, dir: Dir, now: u64) -> bool {
+        if self.closing {
+            return true;
+        }
         match self.hooks.due(dir, now) {
             Delay::None => true,
             delay => {

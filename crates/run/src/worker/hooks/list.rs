@@ -3,7 +3,7 @@
 use fiord_engine::{FreeSlot, HeldSlot, IoAttributes, Op, OpKind, Slot};
 use fiord_load::Io;
 use fiord_load::pace::FlowTicket;
-use fiord_plan::JobPlan;
+use fiord_plan::{JobPlan, Mix};
 use fiord_stat::live::ReadBackProgress;
 use fiord_stat::recorder::Recorder;
 use fiord_types::{Dir, FileIndex, Nanos, PerDir};
@@ -150,6 +150,8 @@ impl Hooks {
     /// Whether a job has hooks.
     pub(crate) fn wanted(job: &JobPlan) -> bool {
         !job.pace.is_free()
+            // The loop with hooks also completes the pairs at the end of the job.
+            || job.load.mix == Mix::TrimWrite
             || job.record.slices.is_some()
             || job.record.block_errors
             || job.load.priorities.is_some()

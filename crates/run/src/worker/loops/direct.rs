@@ -29,6 +29,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
             match end {
                 StepEnd::Next => continue,
                 StepEnd::Look => {}
+                StepEnd::Stop if M::HOOKS && self.state.wind_down() => continue,
                 StepEnd::Stop => break,
             }
             if self.state.housekeeping_due(now) {
@@ -37,6 +38,7 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
                 (slot, later) = self.keep_house_direct::<M::Sampled>(now, slot);
                 match later {
                     Some(later) => now = later,
+                    None if M::HOOKS && self.state.wind_down() => now = self.clock.now(),
                     None => break,
                 }
             }
@@ -174,7 +176,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         if !M::HOOKS {
             return (slot, step_of(self.source.next_inlined()));
         }
-        if self.state.hooks.let_the_source_run() {
+        if self.state.hooks.let_the_source_run() && !self.state.closing {
             return (slot, step_of(self.source.next()));
         }
         let mut held = Some(slot);
@@ -198,14 +200,14 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 return NextStep::Stop;
             }
         }
-        if self.state.hooks.want(Events::EXTRA)
+        if self.asks_for_extras()
             && let Some(step) = self.extra_step(slot, now, false)
         {
             return step;
         }
         let mut next = match self.state.held.take() {
             Some(held) if !self.state.drops(&held) => held,
-            _ if self.state.reading_back => Next::End,
+            _ if self.state.closing => self.owed(),
             _ => match self.state.hooks.direction(*now) {
                 Some(dir) => self.source.next_of(dir),
                 None => self.source.next(),
@@ -215,11 +217,10 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         loop {
             let Next::Io(drawn) = next else { return self.control_step(slot, now, next) };
             while !self.state.due(drawn.dir, *now) {
-                if !self.state.wait(self.clock, now) {
-                    return NextStep::Stop;
-                }
-                if self.state.reading_back {
-                    return NextStep::Blocked;
+                let goes_on = self.state.wait(self.clock, now);
+                if !goes_on || self.state.closing {
+                    self.state.held = Some(next);
+                    return if goes_on { NextStep::Blocked } else { NextStep::Stop };
                 }
             }
             if !self.state.hooks.want(Events::ADMIT) {
@@ -230,11 +231,12 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                     *now = self.clock.now();
                     return NextStep::Issue(self.state.hooks.admitted());
                 }
-                Err(NotNow::Wait) if self.state.wait(self.clock, now) => {
-                    if self.state.hooks.want(Events::EXTRA) {
-                        // It may wait for an op that a hook asks for.
+                Err(NotNow::Wait) => {
+                    let goes_on = self.state.wait(self.clock, now);
+                    // It may wait for an op that a hook asks for.
+                    if !goes_on || self.state.hooks.want(Events::EXTRA) {
                         self.state.held = Some(next);
-                        return NextStep::Blocked;
+                        return if goes_on { NextStep::Blocked } else { NextStep::Stop };
                     }
                 }
                 Err(NotNow::AskAgain) => match instead.take() {
@@ -253,7 +255,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         now: &mut u64,
         control: Next,
     ) -> NextStep {
-        if control == Next::End && self.state.hooks.want(Events::EXTRA) {
+        if control == Next::End && self.asks_for_extras() {
             self.state.reclaim_held_slots();
             if let Some(step) = self.extra_step(slot, now, true) {
                 return step;

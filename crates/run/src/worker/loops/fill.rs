@@ -138,7 +138,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// Nothing but the operation: in a tuple it would be copied, and the copy waits for the source's stores.
     #[inline(always)]
     fn draw<M: Mode>(&mut self, slots: &mut Slots, held: &mut Option<Next>, now: &mut u64) -> Next {
-        if M::HOOKS && self.state.hooks.want(Events::EXTRA) {
+        if M::HOOKS && self.asks_for_extras() {
             if let Some(io) = self.extra_queued(slots, now, false) {
                 return Next::Io(io);
             }
@@ -153,8 +153,8 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
                 return next;
             }
         }
-        if M::HOOKS && self.state.reading_back {
-            return Next::End;
+        if M::HOOKS && self.state.closing {
+            return self.owed();
         }
         match M::HOOKS.then(|| self.state.hooks.direction(*now)).flatten() {
             Some(dir) => self.source.next_of(dir),
@@ -280,7 +280,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
             *now = self.time::<M>(*now);
             return Ok(op_of_flush(flush, file, offset, len));
         }
-        if M::HOOKS && next == Next::End && self.state.hooks.want(Events::EXTRA) {
+        if M::HOOKS && next == Next::End && self.asks_for_extras() {
             if let Some(io) = self.extra_queued(slots, now, true) {
                 self.prepare::<M>(slots, io, now);
                 return Ok(op_of(&io));

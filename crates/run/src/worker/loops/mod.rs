@@ -154,6 +154,23 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
         self.payload.fill(&mut self.engine.buffer(slot)[..io.len as usize], &io) || M::SAMPLED
     }
 
+    /// The next I/O of a job that begins nothing new: it completes what the source has begun.
+    #[cold]
+    fn owed(&mut self) -> Next {
+        loop {
+            match self.source.owed() {
+                Next::Io(io) if self.state.is_untrimmed(&io) => {}
+                next => return next,
+            }
+        }
+    }
+
+    /// Whether a hook may ask for an I/O before the source is asked.
+    #[inline(always)]
+    fn asks_for_extras(&self) -> bool {
+        self.state.hooks.want(Events::EXTRA) && !self.state.winding_down
+    }
+
     /// The time: exact if the loop measures latencies.
     #[inline(always)]
     fn time<M: Mode>(&mut self, last: u64) -> u64 {

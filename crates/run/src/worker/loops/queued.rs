@@ -23,10 +23,16 @@ impl<E: Engine, S: Source, P: Payload> Worker<'_, E, S, P> {
     #[inline(always)]
     pub(crate) fn run_queued<M: Mode>(&mut self) {
         let mut at = LoopState::begin(&mut self.state, &mut self.slots, self.clock.now());
-        while self.parts().round::<M>(&mut at) {
-            at.ended |= self.state.error.is_some()
-                || (self.state.housekeeping_due(at.now)
-                    && !self.keep_house_queued::<M::Sampled>(&mut at));
+        loop {
+            while self.parts().round::<M>(&mut at) {
+                at.ended |= self.state.error.is_some()
+                    || (self.state.housekeeping_due(at.now)
+                        && !self.keep_house_queued::<M::Sampled>(&mut at));
+            }
+            if !M::HOOKS || !self.state.wind_down() {
+                break;
+            }
+            at.ended = false;
         }
         at.end(&mut self.state, &mut self.slots);
     }
