@@ -36,7 +36,7 @@ use crate::target::filename::Naming;
 use crate::target::share::{self, HostShare};
 use crate::target::sizes::Wanted;
 use crate::target::usage::{self, Access, Usage};
-use crate::target::{files, open, tree};
+use crate::target::{files, layouts, open, tree};
 use crate::{engine, load, replay, target, verify};
 
 /// Options of the command line that apply to the whole run.
@@ -166,6 +166,7 @@ pub fn resolve(
         return Err(errors);
     }
     warnings.extend(specification::unused(&jobs, &plans));
+    layouts::share(&mut plans);
     libblkio::share(&mut plans);
     content::count_blocks(&mut plans);
     verify::share_targets(&mut plans);

@@ -90,6 +90,7 @@ pub fn run(
         groups: ControlGroups::default(),
         timebase: Timebase::start(&plan),
         locks: FileLocks::of(&plan),
+        layout_locks: FileLocks::of_layouts(&plan),
         zones: ZoneTables::of(&plan),
         simulated: SimDisks::of(&plan.jobs),
         verify_maps: VerifyMaps::of(&plan),

@@ -163,7 +163,7 @@ fn before(
     let clock = run.timebase.clock(job)?;
     if !job.target.layout.serialize {
         let mut overseer = ByMessage { run, index, sender };
-        if layout::prepare(job, &mut overseer)? == Done::Cancelled {
+        if layout::prepare(job, &run.layout_locks, &mut overseer)? == Done::Cancelled {
             return Ok((ThreadSettings::default(), clock));
         }
     }

@@ -1,4 +1,5 @@
-//! `lockfile`: jobs of a run that share files take turns.
+//! Jobs of a run that share files take turns: for each I/O (`lockfile`), and as they lay out files
+//! (`create_serialize=0`).
 //!
 //! The locks are internal to the run: they do not lock out other programs.
 
@@ -6,7 +7,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use fiord_plan::{LockFile, Plan};
+use fiord_plan::{FileKind, FilePlan, LockFile, Plan};
+use fiord_types::sort;
 
 /// How often a job that finds the lock free may overtake the waiting jobs. Waking a thread takes longer than
 /// many I/Os, so the file would be idle in between if the lock were handed over each time.
@@ -104,6 +106,23 @@ impl FileLock {
     }
 }
 
+/// A lock that is taken for writing. Dropping it releases the lock.
+#[derive(Debug)]
+pub(crate) struct Turn(Arc<FileLock>);
+
+impl Turn {
+    fn take(lock: Arc<FileLock>) -> Self {
+        lock.acquire(true);
+        Turn(lock)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.release(true);
+    }
+}
+
 /// The file locks of a run, by path.
 #[derive(Debug, Default)]
 pub(crate) struct FileLocks(HashMap<PathBuf, Arc<FileLock>>);
@@ -117,6 +136,34 @@ impl FileLocks {
             locks.entry(named(&file.path)).or_default();
         }
         FileLocks(locks)
+    }
+
+    /// Creates a lock for each file that several jobs may lay out at the same time (`create_serialize=0`).
+    pub(crate) fn of_layouts(plan: &Plan) -> Self {
+        let mut users: HashMap<PathBuf, usize> = HashMap::new();
+        let jobs = || plan.jobs.iter().filter(|job| !job.target.layout.serialize);
+        if jobs().count() > 1 {
+            let regular =
+                |file: &&FilePlan| matches!(file.kind, FileKind::Regular | FileKind::Name);
+            for file in jobs().flat_map(|job| job.target.files.iter().filter(regular)) {
+                *users.entry(named(&file.path)).or_default() += 1;
+            }
+        }
+        let shared = users.into_iter().filter(|(_, users)| *users > 1);
+        FileLocks(shared.map(|(path, _)| (path, Arc::default())).collect())
+    }
+
+    /// Takes the locks of these files, waiting for each. Files without a lock are left out.
+    pub(crate) fn take_turns<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Vec<Turn> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        // All jobs take the locks in the same order, so that none waits for a job that waits for it.
+        let mut paths: Vec<PathBuf> = paths.map(named).collect();
+        sort::ascending(&mut paths);
+        paths.dedup();
+        let locks = paths.iter().filter_map(|path| self.0.get(path).cloned());
+        locks.map(Turn::take).collect()
     }
 
     /// The lock of a path.

@@ -90,6 +90,8 @@ pub(crate) struct Run {
     pub timebase: Timebase,
     /// `lockfile`.
     pub locks: FileLocks,
+    /// `create_serialize=0`: the files that several jobs may lay out at the same time.
+    pub layout_locks: FileLocks,
     /// `zonemode=zbd`.
     pub zones: ZoneTables,
     /// The files on simulated devices.

@@ -145,3 +145,16 @@ fn without_proc_and_sys_files_are_written_all_the_same() {
     }
     assert_eq!(std::fs::metadata(place.path("f")).unwrap().len(), 1 << 20);
 }
+
+/// Of jobs that lay out one file at the same time, one does it and the others wait.
+#[test]
+fn one_of_several_jobs_lays_out_the_file_that_they_share() {
+    let place = Place::new();
+    for engine in ["psync", "libaio"] {
+        let job = format!("--name=a --ioengine={engine} --filename=s --rw=read --size=4m --bs=64k");
+        let ran = place.run(&format!("{job} --numjobs=16 --create_serialize=0 --thread")).ok();
+        assert_eq!(ran.out.matches("Laying out").count(), 1, "{}", ran.out);
+        assert_eq!(ran.out.matches("err= 0").count(), 16, "{}", ran.out);
+        std::fs::remove_file(place.path("s")).unwrap();
+    }
+}

@@ -11,6 +11,7 @@
 //! | which tree of directories does a job work on? | `tree` |
 //! | how does a job use its files? | `usage` |
 //! | how are files opened and created? | `open` |
+//! | which files may several jobs lay out at the same time? | `layouts` |
 //! | which zones of a file does a job use? | `file_zones` |
 //! | which part of a file does one of several hosts use? | `share` |
 
@@ -18,6 +19,7 @@ pub(crate) mod file_zones;
 pub(crate) mod filename;
 pub(crate) mod files;
 pub(crate) mod harm;
+pub(crate) mod layouts;
 pub(crate) mod names;
 pub(crate) mod open;
 pub(crate) mod paths;

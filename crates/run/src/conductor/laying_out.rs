@@ -36,7 +36,8 @@ impl LayoutThread {
                 let mut overseer = ByMessage { run: &run, index, sender: &sender };
                 let shared = &run.jobs[index];
                 shared.tid.store(thread::id(), Ordering::Relaxed);
-                let result = layout::prepare(&run.plan.jobs[index], &mut overseer);
+                let result =
+                    layout::prepare(&run.plan.jobs[index], &run.layout_locks, &mut overseer);
                 shared.tid.store(0, Ordering::Relaxed);
                 send(&sender, Message::LaidOut { result });
             }

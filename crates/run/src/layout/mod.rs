@@ -25,6 +25,7 @@ use fiord_types::{Bytes, Dir, Errno};
 
 use crate::error::{JobError, Stage, failed};
 use crate::guard::guard;
+use crate::lock::FileLocks;
 
 pub(crate) use counters::LayoutCounters;
 pub(crate) use fill::pre_read;
@@ -57,7 +58,14 @@ pub(crate) enum Done {
 
 /// Creates or extends the files that a job needs. Refuses targets that are in use before it changes
 /// anything.
-pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done, JobError> {
+///
+/// `shared`: the locks of the files that other jobs may lay out at the same time. One job lays out such a file, and the
+/// others wait.
+pub(crate) fn prepare(
+    job: &JobPlan,
+    shared: &FileLocks,
+    overseer: &mut dyn Overseer,
+) -> Result<Done, JobError> {
     refuse_mounted(job)?;
     if names::prepare(job, overseer)? == Done::Cancelled {
         return Ok(Done::Cancelled);
@@ -66,14 +74,12 @@ pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
     if job.target.layout.on_open && job.engine.names().is_none() {
         return Ok(Done::Complete);
     }
-    let mut missing = Vec::new();
-    for plan in &job.target.files {
-        if overseer.cancelled() {
-            return Ok(Done::Cancelled);
-        }
-        if let Some(present) = needs(plan)? {
-            missing.push((plan, present));
-        }
+    let Some(mut missing) = missing(job, overseer)? else { return Ok(Done::Cancelled) };
+    let turns = shared.take_turns(missing.iter().map(|(plan, _)| plan.path.as_path()));
+    if !turns.is_empty() {
+        // Another job may have laid them out meanwhile.
+        let Some(left) = self::missing(job, overseer)? else { return Ok(Done::Cancelled) };
+        missing = left;
     }
     if missing.is_empty() {
         return Ok(Done::Complete);
@@ -93,6 +99,23 @@ pub(crate) fn prepare(job: &JobPlan, overseer: &mut dyn Overseer) -> Result<Done
         }
     }
     maker.finish().map(|()| Done::Complete)
+}
+
+/// The files that are missing or too small, with their present sizes; `None`: the layout was cancelled.
+fn missing<'a>(
+    job: &'a JobPlan,
+    overseer: &mut dyn Overseer,
+) -> Result<Option<Vec<(&'a FilePlan, Bytes)>>, JobError> {
+    let mut missing = Vec::new();
+    for plan in &job.target.files {
+        if overseer.cancelled() {
+            return Ok(None);
+        }
+        if let Some(present) = needs(plan)? {
+            missing.push((plan, present));
+        }
+    }
+    Ok(Some(missing))
 }
 
 /// The present size of a file, if it is smaller than the job needs.

@@ -1,7 +1,7 @@
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use fiord_plan::{EnginePlan, Fallocate, Mix};
+use fiord_plan::{EnginePlan, Fallocate, Mix, Plan};
 use fiord_sys::file::Open;
 use fiord_types::{Bytes, Errno};
 
@@ -61,13 +61,13 @@ fn a_file_to_read_is_written_and_holds_no_zeroes() {
     let mut job = job(&dir, (3 << 20) + 5);
     job.content = fiord_plan::ContentPlan::Scramble;
     let mut notes = Notes::default();
-    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Complete);
+    assert_eq!(prepare(&job, &FileLocks::default(), &mut notes).unwrap(), Done::Complete);
     assert_eq!(notes.laid_out, [(1, (3 << 20) + 5)]);
     let bytes = std::fs::read(&job.target.files[0].path).unwrap();
     assert_eq!(bytes.len(), (3 << 20) + 5);
     assert!(bytes.chunks(4096).all(|block| block.iter().any(|b| *b != 0)));
     // A second layout does nothing.
-    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Complete);
+    assert_eq!(prepare(&job, &FileLocks::default(), &mut notes).unwrap(), Done::Complete);
     assert_eq!(notes.laid_out.len(), 1);
 }
 
@@ -80,7 +80,7 @@ fn a_file_to_write_is_only_allocated() {
         [(Fallocate::None, 0), (Fallocate::Truncate, 1 << 20), (Fallocate::Posix, 1 << 20)]
     {
         job.target.layout.fallocate = mode;
-        prepare(&job, &mut Notes::default()).unwrap();
+        prepare(&job, &FileLocks::default(), &mut Notes::default()).unwrap();
         let facts = std::fs::metadata(&job.target.files[0].path).unwrap();
         assert_eq!(facts.size(), size, "{mode:?}");
         std::fs::remove_file(&job.target.files[0].path).unwrap();
@@ -94,7 +94,7 @@ fn existing_data_stays() {
     let path = &job.target.files[0].path;
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, b"precious").unwrap();
-    prepare(&job, &mut Notes::default()).unwrap();
+    prepare(&job, &FileLocks::default(), &mut Notes::default()).unwrap();
     let bytes = std::fs::read(path).unwrap();
     assert_eq!(bytes.len(), 1 << 20);
     assert_eq!(&bytes[..8], b"precious");
@@ -106,12 +106,12 @@ fn a_cancelled_layout_leaves_no_incomplete_file() {
     let mut job = job(&dir, 8 << 20);
     let path = job.target.files[0].path.clone();
     let mut notes = Notes { patience: Some(4), ..Notes::default() };
-    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
+    assert_eq!(prepare(&job, &FileLocks::default(), &mut notes).unwrap(), Done::Cancelled);
     assert!(!path.exists());
     std::fs::write(&path, b"precious").unwrap();
     job.target.files[0].size_now = Some(Bytes(8));
     let mut notes = Notes { patience: Some(4), ..Notes::default() };
-    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
+    assert_eq!(prepare(&job, &FileLocks::default(), &mut notes).unwrap(), Done::Cancelled);
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
 }
 
@@ -124,7 +124,10 @@ fn many_files_are_laid_out_in_batches() {
     let first = job.target.files.remove(0);
     let file = |n| FilePlan { path: dir.path().join(format!("file.{n}")), ..first.clone() };
     job.target.files = (0..2 * BATCH + 1).map(file).collect();
-    assert_eq!(prepare(&job, &mut Notes::default()).unwrap(), Done::Complete);
+    assert_eq!(
+        prepare(&job, &FileLocks::default(), &mut Notes::default()).unwrap(),
+        Done::Complete
+    );
     let contents = job.target.files.iter().map(|file| std::fs::read(&file.path).unwrap());
     let contents: std::collections::HashSet<Vec<u8>> = contents.collect();
     assert!(contents.iter().all(|bytes| bytes.len() == 4096));
@@ -136,12 +139,15 @@ fn allow_file_create_0_prevents_new_files() {
     let dir = Scratch::new();
     let mut job = job(&dir, 1 << 20);
     job.target.open.create = false;
-    let error = prepare(&job, &mut Notes::default()).unwrap_err();
+    let error = prepare(&job, &FileLocks::default(), &mut Notes::default()).unwrap_err();
     assert_eq!(error.errno, Some(Errno::ENOENT));
     assert!(error.to_string().contains("allow_file_create=0"), "{error}");
     assert!(!dir.path().join("deep").exists());
     job.target.layout.on_open = true;
-    assert_eq!(prepare(&job, &mut Notes::default()).unwrap(), Done::Complete);
+    assert_eq!(
+        prepare(&job, &FileLocks::default(), &mut Notes::default()).unwrap(),
+        Done::Complete
+    );
 }
 
 #[test]
@@ -236,7 +242,7 @@ fn a_file_with_compressible_contents_may_be_larger_than_its_file_system() {
     let dir = Scratch::new();
     let mut job = job(&dir, 1 << 60);
     job.target.layout.fallocate = Fallocate::None;
-    let refused = prepare(&job, &mut Notes::default()).unwrap_err();
+    let refused = prepare(&job, &FileLocks::default(), &mut Notes::default()).unwrap_err();
     assert!(refused.to_string().contains("use a smaller size"), "{refused}");
     for content in [ContentPlan::Zero, ContentPlan::Pattern(Vec::new())] {
         assert!(!takes_its_size(&content), "{content:?}");
@@ -247,5 +253,34 @@ fn a_file_with_compressible_contents_may_be_larger_than_its_file_system() {
     // The layout starts, and the test cancels it.
     job.content = ContentPlan::Zero;
     let mut notes = Notes { patience: Some(2), ..Notes::default() };
-    assert_eq!(prepare(&job, &mut notes).unwrap(), Done::Cancelled);
+    assert_eq!(prepare(&job, &FileLocks::default(), &mut notes).unwrap(), Done::Cancelled);
+}
+
+/// A file that another job lays out now is waited for.
+#[test]
+fn jobs_take_turns_at_a_file_that_they_share() {
+    /// Looks at the lock of the file while it is written.
+    struct Look<'a>(&'a FileLocks, &'a Path, bool);
+    impl Overseer for Look<'_> {
+        fn cancelled(&mut self) -> bool {
+            false
+        }
+        fn laying_out(&mut self, _: usize, _: Bytes) {}
+        fn wrote(&mut self, _: Bytes) {
+            self.2 = !self.0.get(self.1).unwrap().try_acquire(true);
+        }
+        fn warning(&mut self, _: &str) {}
+    }
+    let dir = Scratch::new();
+    let mut job = job(&dir, 1 << 20);
+    job.target.layout.serialize = false;
+    let path = job.target.files[0].path.clone();
+    let alone = Plan { jobs: vec![job.clone()], global_options: Vec::new() };
+    assert!(FileLocks::of_layouts(&alone).get(&path).is_none());
+    let plan = Plan { jobs: vec![job.clone(), job.clone()], global_options: Vec::new() };
+    let locks = FileLocks::of_layouts(&plan);
+    let mut look = Look(&locks, &path, false);
+    assert_eq!(prepare(&job, &locks, &mut look).unwrap(), Done::Complete);
+    assert!(look.2, "the job has the lock while it writes");
+    assert!(locks.get(&path).unwrap().try_acquire(true), "and not after that");
 }
