@@ -62,3 +62,20 @@ fn a_group_lists_the_priorities_of_all_its_jobs() {
     assert_eq!(list[0].3, 1024);
     assert_eq!(list.iter().map(|p| p.3).sum::<u64>(), 3072);
 }
+
+/// The trace says which I/Os a replay makes, and the job which priorities they have.
+#[test]
+fn a_replay_has_the_priorities_of_the_job() {
+    let place = Place::new();
+    let ios: String = (0..400).map(|i| format!("f read {} 4096\n", i * 4096)).collect();
+    place.write("log", format!("fio version 2 iolog\nf add\nf open\n{ios}f close\n"));
+    let job = "--name=a --ioengine=libaio --iodepth=4 --read_iolog=log --cmdprio_percentage=25 \
+               --cmdprio_class=2 --cmdprio=3 --output-format=json";
+    let json = place.run(job).ok().json();
+    let list = prios(&json["jobs"][0]["read"], "clat_ns");
+    let names: Vec<_> = list.iter().map(|p| (p.0, p.1)).collect();
+    assert_eq!(names, [(0, 0), (2, 3)]);
+    assert_eq!(list[0].3 + list[1].3, 400);
+    // Five standard deviations of a binomial with n = 400, p = 0.25 are 43.
+    assert!(list[1].3.abs_diff(100) < 43, "{list:?}");
+}

@@ -123,6 +123,51 @@ fn the_options_of_a_load_do_not_matter() {
 }
 
 /// The bytes that a write changes show where it went.
+/// Options that choose the next I/O are reported, because a replay does not follow them.
+#[test]
+fn options_that_choose_the_next_io_are_reported() {
+    let place = Place::new();
+    place.write("log", log(&[(0, "write 0 4096")]));
+    for option in [
+        "percentage_random=50",
+        "random_distribution=zipf:1.2",
+        "random_generator=lfsr",
+        "norandommap=1",
+        "rw_sequencer=identical",
+        "ba=8k",
+        "bs_unaligned=1",
+        "offset_align=4k",
+        "sprandom=1",
+        "file_service_type=random",
+        "file_append=1",
+        "openfiles=1",
+        "sync_file_range=write:2",
+        "write_barrier=2",
+    ] {
+        let json = replay(&place, &format!("--rw=randrw --{option}")).ok().json();
+        let (name, _) = option.split_once('=').unwrap();
+        let findings = json["fiord"]["findings"].as_array().unwrap();
+        let of_it = findings.iter().filter(|found| found["option"] == name);
+        let found: Vec<_> = of_it.map(|found| found["what"].as_str().unwrap()).collect();
+        let [what] = found[..] else { panic!("{option}: {found:?}") };
+        assert!(what.contains("has no effect"), "{option}: {what}");
+    }
+}
+
+/// A job may have fewer `openfiles` than its trace has files: they all stay open.
+#[test]
+fn all_files_of_a_trace_are_open() {
+    let place = Place::new();
+    let log = "fio version 2 iolog\nf add\ng add\nf open\ng open\nf write 0 4096\ng write 0 4096\nf read 0 4096\n";
+    place.write("log", log);
+    let job = "--name=a --ioengine=psync --read_iolog=log --openfiles=1 --output-format=json";
+    let json = place.run(job).ok().json();
+    assert_eq!(
+        (&json["jobs"][0]["read"]["total_ios"], &json["jobs"][0]["write"]["total_ios"]),
+        (&1.into(), &2.into())
+    );
+}
+
 #[test]
 fn offsets_are_divided_rounded_and_redirected() {
     let place = Place::new();

@@ -8,9 +8,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use fiord_plan::{IoAttributes, WriteCommand};
+use fiord_plan::{IoAttributes, Load, WriteCommand};
 use fiord_types::{Bytes, Dir, FileIndex, Nanos};
 
+use super::attributes::AttributeSource;
 use crate::{Flush, Io, Next, Source};
 
 /// Steps that the ring holds; a power of two.
@@ -250,27 +251,40 @@ impl Drop for ReplayCursor {
 #[derive(Debug, Clone)]
 pub struct TraceSource {
     cursor: Rc<ReplayCursor>,
+    /// Attributes of the I/Os; `None` if all are plain, or as the trace says.
+    attributes: Option<Box<AttributeSource>>,
 }
 
 impl TraceSource {
-    /// A source that takes the steps of this cursor.
+    /// A source that takes the steps of this cursor and gives the I/Os the attributes of this load.
     #[must_use]
-    pub fn new(cursor: Rc<ReplayCursor>) -> Self {
-        TraceSource { cursor }
+    pub fn new(cursor: Rc<ReplayCursor>, load: &Load) -> Self {
+        TraceSource { cursor, attributes: AttributeSource::new(load) }
+    }
+
+    /// An I/O with its attributes. `command`: that of the trace, unless the job writes with another one.
+    #[inline]
+    fn io(&mut self, dir: Dir, step: &ReplayStep, command: WriteCommand) -> Next {
+        let (offset, len) = (step.offset.0, step.len.0 as u32);
+        let attributes = IoAttributes { command, ..IoAttributes::PLAIN };
+        let mut io = Io { dir, file: step.file, offset, len, attributes };
+        if let Some(attributes) = &mut self.attributes {
+            io.attributes = attributes.of(&io);
+            if io.attributes.command == WriteCommand::Data {
+                io.attributes.command = command;
+            }
+        }
+        Next::Io(io)
     }
 }
 
 impl Source for TraceSource {
     fn next(&mut self) -> Next {
         let Some(step) = self.cursor.take() else { return Next::End };
-        let ReplayStep { kind, file, offset, len, .. } = step;
-        let io = |dir, command| {
-            let attributes = IoAttributes { command, ..IoAttributes::PLAIN };
-            Next::Io(Io { dir, file, offset: offset.0, len: len.0 as u32, attributes })
-        };
+        let ReplayStep { kind, file, .. } = step;
         match kind {
-            ReplayKind::Io(dir) => io(dir, WriteCommand::Data),
-            ReplayKind::DurableWrite => io(Dir::Write, WriteCommand::Durable),
+            ReplayKind::Io(dir) => self.io(dir, &step, WriteCommand::Data),
+            ReplayKind::DurableWrite => self.io(Dir::Write, &step, WriteCommand::Durable),
             ReplayKind::Fsync => Next::Flush(Flush::Fsync, file, 0, 0, false),
             ReplayKind::Fdatasync | ReplayKind::Preflush => {
                 Next::Flush(Flush::Fdatasync, file, 0, 0, false)
@@ -285,7 +299,14 @@ impl Source for TraceSource {
 
 #[cfg(test)]
 mod tests {
+    use fiord_plan::{EnginePlan, IoPrio, JobPlan, Priorities, PriorityShare};
+    use fiord_types::PerDir;
+
     use super::*;
+
+    fn load() -> Load {
+        JobPlan::plain(EnginePlan::Null, 1 << 20).load
+    }
 
     fn step(due: u64, kind: ReplayKind) -> ReplayStep {
         ReplayStep {
@@ -301,7 +322,7 @@ mod tests {
     fn steps_come_out_as_they_went_in() {
         let (mut feeder, cursor) = replay_ring();
         let cursor = Rc::new(cursor);
-        let mut source = TraceSource::new(Rc::clone(&cursor));
+        let mut source = TraceSource::new(Rc::clone(&cursor), &load());
         assert_eq!(cursor.upcoming(), Upcoming::Unknown);
         for (due, kind) in KINDS.into_iter().enumerate() {
             assert!(feeder.try_feed(&step(due as u64, kind)));
@@ -326,6 +347,43 @@ mod tests {
         assert_eq!(cursor.upcoming(), Upcoming::Unknown);
         drop(feeder);
         assert_eq!((cursor.upcoming(), source.next()), (Upcoming::End, Next::End));
+    }
+
+    #[test]
+    fn ios_of_a_trace_have_the_attributes_of_the_job() {
+        let mut load = load();
+        let reads = vec![PriorityShare { block: None, percent: 100, priority: 1 }];
+        let values = vec![IoPrio { class: 1, level: 0, hint: 0 }];
+        load.priorities = Some(Priorities { values, shares: PerDir::new(reads, vec![], vec![]) });
+        load.write_commands = vec![(WriteCommand::Zeroes, 100)];
+        let (mut feeder, cursor) = replay_ring();
+        let mut source = TraceSource::new(Rc::new(cursor), &load);
+        let kinds = [
+            ReplayKind::Io(Dir::Read),
+            ReplayKind::Io(Dir::Write),
+            ReplayKind::DurableWrite,
+            ReplayKind::Io(Dir::Trim),
+        ];
+        assert!(kinds.into_iter().all(|kind| feeder.try_feed(&step(0, kind))));
+        let found = kinds.map(|_| match source.next() {
+            Next::Io(io) => (io.dir, io.attributes.priority, io.attributes.command),
+            other => panic!("{other:?}"),
+        });
+        let expected = [
+            (Dir::Read, 1, WriteCommand::Data),
+            (Dir::Write, 0, WriteCommand::Zeroes),
+            (Dir::Write, 0, WriteCommand::Zeroes),
+            (Dir::Trim, 0, WriteCommand::Data),
+        ];
+        assert_eq!(found, expected);
+        // Of the commands of the job, plain writes leave the choice to the trace.
+        load.write_commands = vec![(WriteCommand::Data, 100)];
+        let (mut feeder, cursor) = replay_ring();
+        let mut source = TraceSource::new(Rc::new(cursor), &load);
+        assert!(feeder.try_feed(&step(0, ReplayKind::DurableWrite)));
+        let durable =
+            |next| matches!(next, Next::Io(io) if io.attributes.command == WriteCommand::Durable);
+        assert!(durable(source.next()));
     }
 
     #[test]

@@ -122,7 +122,12 @@ pub(crate) fn check(job: Reading, load: &Load, messages: &mut Messages) {
 
 /// Warns of an alignment other than the block size, which turns off the map of random blocks.
 fn warn_off_grid(job: Reading, load: &Load, messages: &mut Messages) {
-    if load.random && !job.get(NORANDOMMAP) && off_grid(&load.align, &load.blocks, load.mix) {
+    let traced = matches!(load.mix, Mix::Trace { .. });
+    if load.random
+        && !traced
+        && !job.get(NORANDOMMAP)
+        && off_grid(&load.align, &load.blocks, load.mix)
+    {
         messages.push(job.warning(
             BA,
             "any use of blockalign= turns off randommap: some blocks are chosen twice, others never",

@@ -88,6 +88,8 @@ pub(crate) fn finish(job: Reading, trace: &ScannedTrace, plan: &mut JobPlan) {
     // As in fio, a trace is replayed once.
     (plan.end.loops, plan.end.time_based, plan.end.ios) = (1, false, None);
     plan.pace.rate = PerDir::all(None);
+    // A file of the trace may be used at any time.
+    plan.target.open_files = u32::try_from(plan.target.files.len()).unwrap_or(u32::MAX);
     let contents = trace.plan.contents.as_ref();
     plan.end.bytes = contents.map_or(Bytes(u64::MAX), |contents| {
         contents.bytes.values().fold(Bytes::ZERO, |sum, bytes| sum.saturating_add(*bytes))

@@ -215,7 +215,9 @@ impl<'a, E: Engine> Start<'a, E> {
     fn run_any(self) -> Box<WorkerResult> {
         let job = self.around.job;
         let source = match &self.replay {
-            Some(replay) => AnySource::Replay(TraceSource::new(Rc::clone(&replay.cursor))),
+            Some(replay) => {
+                AnySource::Replay(TraceSource::new(Rc::clone(&replay.cursor), &job.load))
+            }
             None => match fiord_load::any_source(job) {
                 Ok(source) => source,
                 Err(error) => return without_source(error),

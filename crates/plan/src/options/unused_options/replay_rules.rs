@@ -2,10 +2,12 @@
 //! no effect.
 
 use fiord_job::option::table::{
-    BS, BSRANGE, BSSPLIT, FDATASYNC, FILENAME, FILESIZE, FSYNC, IO_SIZE, LOOPS, NRFILES,
-    NUMBER_IOS, OFFSET, OFFSET_INCREMENT, RATE, RATE_IOPS, READ_IOLOG_CHUNKED, REPLAY_ALIGN,
-    REPLAY_BEYOND, REPLAY_INVALID, REPLAY_MAP, REPLAY_NO_STALL, REPLAY_REDIRECT, REPLAY_SCALE,
-    REPLAY_SKIP, REPLAY_TIME_SCALE, RW, SIZE, TIME_BASED, WRITE_IOLOG_AT,
+    BA, BS, BS_UNALIGNED, BSRANGE, BSSPLIT, FDATASYNC, FILE_APPEND, FILE_SERVICE_TYPE, FILENAME,
+    FILESIZE, FSYNC, IO_SIZE, LOOPS, NORANDOMMAP, NRFILES, NUMBER_IOS, OFFSET, OFFSET_ALIGN,
+    OFFSET_INCREMENT, OPENFILES, PERCENTAGE_RANDOM, RANDOM_DISTRIBUTION, RANDOM_GENERATOR, RATE,
+    RATE_IOPS, READ_IOLOG_CHUNKED, REPLAY_ALIGN, REPLAY_BEYOND, REPLAY_INVALID, REPLAY_MAP,
+    REPLAY_NO_STALL, REPLAY_REDIRECT, REPLAY_SCALE, REPLAY_SKIP, REPLAY_TIME_SCALE, RW,
+    RW_SEQUENCER, SIZE, SPRANDOM, SYNC_FILE_RANGE, TIME_BASED, WRITE_BARRIER, WRITE_IOLOG_AT,
 };
 
 use super::rules::{Reports, Rule};
@@ -44,6 +46,28 @@ pub(crate) const REPLAY_RULES: &[Rule] = &[
         reports: Reports::EachSet,
         unused: |_, plan| replays(plan),
         what: "the trace decides (`read_iolog`): `{option}` has no effect",
+        help: "",
+    },
+    Rule {
+        options: &[
+            PERCENTAGE_RANDOM.def(),
+            RANDOM_DISTRIBUTION.def(),
+            RANDOM_GENERATOR.def(),
+            NORANDOMMAP.def(),
+            RW_SEQUENCER.def(),
+            BA.def(),
+            BS_UNALIGNED.def(),
+            OFFSET_ALIGN.def(),
+            SPRANDOM.def(),
+            FILE_SERVICE_TYPE.def(),
+            FILE_APPEND.def(),
+            OPENFILES.def(),
+            SYNC_FILE_RANGE.def(),
+            WRITE_BARRIER.def(),
+        ],
+        reports: Reports::EachChanged,
+        unused: |_, plan| replays(plan),
+        what: "the trace decides which I/O comes next (`read_iolog`): `{option}` has no effect",
         help: "",
     },
     Rule {
