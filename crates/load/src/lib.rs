@@ -130,6 +130,9 @@ pub enum Displaced {
     Exchanged,
     /// Nothing takes its place: the file is done in this pass.
     Over,
+    /// All zones are full, and the job keeps what it has written in a pass (`verify`). The file is done, unless the pass
+    /// has just begun: then the next write resets a zone.
+    Filled,
     /// A sequential write reached the end of the zones. The file is done once the job has written
     /// `lap` bytes in this pass. If other jobs filled some of the zones, it has not, and continues
     /// in the first zone.

@@ -124,6 +124,58 @@ fn emulated_zones_of_a_file_keep_what_was_written() {
     assert_eq!(read("--rw=read"), 256);
 }
 
+/// Random writes that are verified keep what they have written: they fill all zones, and reset none. As in fio.
+#[test]
+fn random_writes_that_are_verified_fill_all_zones_and_reset_none() {
+    let place = Place::new();
+    place.write("f", vec![0; 256 << 10]);
+    let zones = "--name=a --filename=f --zonemode=zbd --zonesize=64k --zonecapacity=48k --size=256k --bs=4k \
+                 --output-format=json";
+    for (line, kib, resets) in [
+        ("--rw=randwrite --verify=md5 --ioengine=libaio --iodepth=8 --thread", 192, 0),
+        ("--rw=randwrite --verify=md5 --norandommap --ioengine=psync --thread", 192, 0),
+        ("--rw=randwrite --verify=md5 --max_open_zones=2 --ioengine=psync --thread", 192, 0),
+        ("--rw=randwrite --verify=md5 --loops=2 --ioengine=psync --thread", 384, 4),
+    ] {
+        let line = format!("{zones} {line}");
+        let document = place.run(&line).ok().json();
+        let job = &document["jobs"][0];
+        assert_eq!(job["zone_resets"], resets, "{line}");
+        let [reads, writes, _] = work(&document)[0].2;
+        assert_eq!(writes, (kib << 10, kib / 4), "{line}");
+        // With `loops`, it also reads a zone back before it resets it.
+        assert!(reads == writes || line.contains("loops") && reads > writes, "{line}: {reads:?}");
+        let Some(fio) = place.fio(&line) else { continue };
+        assert_eq!(work(&fio.ok().json())[0].2[1].0, kib << 10, "{line}");
+    }
+}
+
+/// As in fio: `read_beyond_wp` reads all of each zone, and a range of block sizes may be larger than a zone.
+#[test]
+fn reads_go_beyond_the_capacity_and_blocks_are_cut_to_it() {
+    let place = Place::new();
+    place.write("f", vec![1; 256 << 10]);
+    let zones = "--name=a --filename=f --zonemode=zbd --zonesize=64k --zonecapacity=48k --size=256k \
+                 --output-format=json --ioengine=psync --thread";
+    for (line, moved) in [
+        ("--rw=read --bs=4k --read_beyond_wp=1", [256, 0]),
+        ("--rw=read --bs=12k --read_beyond_wp=1", [252, 0]),
+        ("--rw=randread --bs=4k --read_beyond_wp=1", [256, 0]),
+        ("--rw=write --bsrange=4k-64k", [0, 192]),
+        ("--rw=randwrite --bsrange=4k-64k", [0, 256]),
+        ("--rw=write --bssplit=4k/50:64k/50", [0, 192]),
+    ] {
+        let line = format!("{zones} {line}");
+        let dirs = &work(&place.run(&line).ok().json())[0].2;
+        assert_eq!([dirs[0].0 >> 10, dirs[1].0 >> 10], moved, "{line}");
+        let Some(fio) = place.fio(&line) else { continue };
+        let dirs = &work(&fio.ok().json())[0].2;
+        assert_eq!([dirs[0].0 >> 10, dirs[1].0 >> 10], moved, "fio {line}");
+    }
+    let ran = place.run(&format!("{zones} --rw=write --bs=64k"));
+    assert!(ran.err.contains("I/O buflen exceeds zone size"), "{}", ran.err);
+}
+
 /// A writer on the same zones must not end a reader.
 #[test]
 fn zones_without_data_are_a_finding_and_no_error() {

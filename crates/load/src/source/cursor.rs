@@ -216,6 +216,8 @@ impl OffsetGenerator {
         }
         match why {
             Displaced::Exchanged => cursor.give_back(&self.rules, io.dir, 0),
+            Displaced::Filled if cursor.moved == 0 => cursor.give_back(&self.rules, io.dir, 0),
+            Displaced::Filled => cursor.spent = true,
             Displaced::Over => cursor.spent = true,
             Displaced::Passed { lap } if io.offset > cursor.start => {
                 cursor.enough = lap;

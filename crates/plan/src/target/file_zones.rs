@@ -261,17 +261,17 @@ fn emulated(job: Reading, path: &Path, messages: &mut Messages) -> Option<Zones>
     Some(Zones { size, emulated: Some(capacity) })
 }
 
-/// Refuses block sizes that do not fit a zone.
+/// Refuses block sizes of which none fits a zone. Larger blocks of a range are cut.
 fn blocks(job: Reading, load: &Load, zones: Zones, messages: &mut Messages) {
     let capacity = zones.emulated.unwrap_or(zones.size);
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| load.mix.has(*dir));
-    let most = dirs.map(|dir| load.blocks[dir].max()).max().unwrap_or(0);
-    if Bytes::from(most) > capacity {
+    let least = dirs.map(|dir| load.blocks[dir].min()).max().unwrap_or(0);
+    if Bytes::from(least) > capacity {
         messages.push(
             job.error(
                 BS,
                 format!(
-                    "I/O buflen exceeds zone size: blocks of {most} bytes, and zones of {capacity}"
+                    "I/O buflen exceeds zone size: blocks of {least} bytes, and zones of {capacity}"
                 ),
             )
             .help(format!("To fix: write `bs={capacity}` or less")),

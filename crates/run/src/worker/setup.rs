@@ -373,7 +373,7 @@ fn set_up<E: Engine>(
         let maps = around.outside.maps.of_job(job).map_err(JobError::from).map_err(fail)?;
         match &mut verify {
             Some(verify) => verify.join_zones(job, placer, maps),
-            None => placer.verify(job, maps, None),
+            None => placer.verify(job, maps, (None, false)),
         }
         .map_err(fail)?;
     }

@@ -1,9 +1,29 @@
-//! How many bytes a sequential job writes in one pass over its zones.
+//! What a job writes in one pass over its zones.
 
 use fiord_types::{Bytes, ZoneIndex};
 
 use super::open_zones::ZoneUser;
-use super::table::{ZoneTable, ZoneUse};
+use super::table::{ZoneStates, ZoneTable, ZoneUse};
+
+impl ZoneUser {
+    /// How many bytes of a write fit into a zone with `room` free bytes; `None` if none do.
+    pub(super) fn fit(&self, len: Bytes, room: Bytes) -> Option<Bytes> {
+        let min = self.min.max(Bytes(1));
+        match room {
+            _ if len <= room => Some(len),
+            _ if room >= min => Some(room.round_down(min)),
+            _ if room > Bytes::ZERO && self.remainders => Some(room),
+            _ => None,
+        }
+    }
+
+    /// All zones are full: the next pass of a job that keeps what it writes in a pass resets each of them once.
+    pub(super) fn begin_pass(&mut self) {
+        if let Some(earlier) = &mut self.earlier {
+            earlier.extend(self.first.to(self.end));
+        }
+    }
+}
 
 impl ZoneTable {
     /// Bytes that a job's writes fill in one pass over its range. A zone that was partly written when the job
@@ -45,5 +65,26 @@ impl ZoneTable {
             partly.then_some((zone, bytes, state.resets))
         };
         first.to(end).filter_map(written).collect()
+    }
+
+    /// A zone that takes a random write: `drawn`, or the next one if the job keeps what that zone contains. `None`: there
+    /// is none.
+    pub(super) fn unfilled(
+        &self,
+        states: &ZoneStates,
+        user: &ZoneUser,
+        drawn: ZoneIndex,
+    ) -> Option<ZoneIndex> {
+        let Some(earlier) = &user.earlier else { return Some(drawn) };
+        let takes = |zone: &ZoneIndex| {
+            let view = self.view(*zone);
+            let room = view.limit.saturating_sub(states.zones[*zone].pointer);
+            match view.usage() {
+                ZoneUse::Dead => false,
+                ZoneUse::Conventional => true,
+                ZoneUse::Sequential => earlier.contains(zone) || user.fit(user.min, room).is_some(),
+            }
+        };
+        drawn.to(user.end).chain(user.first.to(drawn)).find(takes)
     }
 }

@@ -9,7 +9,7 @@
 //! | which table belongs to a file | `tables.rs` |
 //! | the state of each zone, and the changes that need an ioctl | `table.rs` |
 //! | which zone a write goes to, which job may open a zone | `open_zones.rs` |
-//! | how much one pass over the zones writes | `lap.rs` |
+//! | how much one pass over the zones writes, and which zones take a random write in it | `lap.rs` |
 //! | where the I/Os of a job go, trims included | `placer.rs` |
 //! | where a read goes | `placer/reads.rs` |
 //! | what happens before a zone is reset whose data jobs verify | `placer/resets.rs` |

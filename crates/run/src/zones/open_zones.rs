@@ -1,5 +1,6 @@
 //! Chooses the zone of a write or trim, and grants open-zone slots to jobs.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use fiord_sys::zone::{State, Zone, ZoneAction};
@@ -39,6 +40,9 @@ pub(super) struct ZoneUser {
     pub writes: u64,
     /// The current write has reset a zone that was not full.
     pub early_reset: bool,
+    /// `verify`, random writes: the job keeps what it has written in this pass over its zones. The zones are those that
+    /// an earlier pass has filled, which it resets. `None`: it resets each full zone that it draws.
+    pub earlier: Option<HashSet<ZoneIndex>>,
     /// The zone that the job waits to reset.
     pub resetting: Option<ZoneIndex>,
     /// When the job began to wait for an open-zone slot.
@@ -58,6 +62,8 @@ pub(super) enum PlacedWrite {
     Busy(u64),
     /// No zone from this offset on takes the write.
     Nothing,
+    /// All zones are full, and the job keeps what it has written in them.
+    Filled,
     /// No zone can ever take the write.
     Fail(String),
 }
@@ -72,17 +78,6 @@ enum Grant {
 }
 
 impl ZoneUser {
-    /// How many bytes of a write fit into a zone with `room` free bytes; `None` if none do.
-    pub(super) fn fit(&self, len: Bytes, room: Bytes) -> Option<Bytes> {
-        let min = self.min.max(Bytes(1));
-        match room {
-            _ if len <= room => Some(len),
-            _ if room >= min => Some(room.round_down(min)),
-            _ if room > Bytes::ZERO && self.remainders => Some(room),
-            _ => None,
-        }
-    }
-
     fn has(&self, zone: ZoneIndex) -> bool {
         (self.first..self.end).contains(&zone)
     }
@@ -300,7 +295,10 @@ impl LockedTable<'_> {
             self.table.notify(self.states);
         }
         match placement {
-            PlacedWrite::Write { .. } | PlacedWrite::Anywhere { .. } | PlacedWrite::Nothing => {
+            PlacedWrite::Write { .. }
+            | PlacedWrite::Anywhere { .. }
+            | PlacedWrite::Nothing
+            | PlacedWrite::Filled => {
                 (self.user.early_reset, self.user.queued) = (false, None);
                 self.states.queue.retain(|other| *other != id);
             }
@@ -314,6 +312,10 @@ impl LockedTable<'_> {
     fn write(&mut self, at: Bytes, len: Bytes) -> PlacedWrite {
         let target = if self.user.sequential { self.onward(at) } else { self.around(at, len) };
         let Some((zone, at)) = target else { return self.no_zone_left() };
+        let Some(zone) = self.table.unfilled(self.states, self.user, zone) else {
+            self.user.begin_pass();
+            return PlacedWrite::Filled;
+        };
         let view = self.table.view(zone);
         if view.usage() == ZoneUse::Conventional {
             let at = at.min(view.limit.saturating_sub(len)).max(view.start);
@@ -588,6 +590,9 @@ impl LockedTable<'_> {
             return self.busy();
         }
         self.state(zone).working = true;
+        if let Some(earlier) = &mut self.user.earlier {
+            earlier.remove(&zone);
+        }
         PlacedWrite::First(zone, ZoneAction::Reset)
     }
 }

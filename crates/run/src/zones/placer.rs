@@ -49,6 +49,8 @@ pub(crate) enum ZonePlacement {
     Busy,
     /// No zone from its offset on takes the I/O: the pass over the file is complete.
     Displaced,
+    /// All zones are full, and the job keeps what it has written in this pass.
+    Filled,
     /// A sequential write reached the end of the range: no zone from its offset on takes it.
     Passed {
         /// Data that such writes fill in one pass over the range.
@@ -222,6 +224,7 @@ impl Placer {
                 PlacedWrite::Nothing => {
                     return ZonePlacement::Passed { lap: file.table.lap(&file.user) };
                 }
+                PlacedWrite::Filled => return ZonePlacement::Filled,
                 PlacedWrite::Fail(why) => {
                     let path = file.table.path.clone();
                     return ZonePlacement::Failed(Box::new(
@@ -415,6 +418,7 @@ impl File {
             resets,
             writes: 0,
             early_reset: false,
+            earlier: None,
             resetting: None,
             queued: None,
         };
@@ -426,7 +430,7 @@ impl File {
 }
 
 /// The zones of a file that a job uses: the first one, and the end. Fails if the device has other zones, or if
-/// the largest block of the job does not fit into one of them.
+/// no block of the job fits into one of them. Larger blocks are cut.
 fn zones_of(
     job: &JobPlan,
     plan: &FilePlan,
@@ -449,13 +453,13 @@ fn zones_of(
     }
     let (first, end) = (ZoneIndex(range.0 as u32), ZoneIndex(range.1 as u32));
     let dirs = [Dir::Read, Dir::Write].into_iter().filter(|dir| job.load.mix.has(*dir));
-    let most = dirs.map(|dir| job.load.blocks[dir].max()).max().unwrap_or(0);
+    let least = dirs.map(|dir| job.load.blocks[dir].min()).max().unwrap_or(0);
     let small = first.to(end).map(|zone| (zone, table.view(zone))).find(|(_, view)| {
-        view.usage() == ZoneUse::Sequential && view.limit - view.start < Bytes(u64::from(most))
+        view.usage() == ZoneUse::Sequential && view.limit - view.start < Bytes(u64::from(least))
     });
     if let Some((zone, view)) = small {
         return Err(invalid(format!(
-            "I/O buflen exceeds zone size: blocks of {most} bytes, and zone {zone} takes {}",
+            "I/O buflen exceeds zone size: blocks of {least} bytes, and zone {zone} takes {}",
             view.limit - view.start
         )));
     }

@@ -135,7 +135,9 @@ fn drive(
                     continue;
                 }
                 ZonePlacement::Busy => drawn = Some(io),
-                ZonePlacement::Displaced | ZonePlacement::Passed { .. } => at = file.offset,
+                ZonePlacement::Displaced | ZonePlacement::Filled | ZonePlacement::Passed { .. } => {
+                    at = file.offset
+                }
                 ZonePlacement::NoData => {}
                 ZonePlacement::Reset(_) => unreachable!("no trims here"),
                 ZonePlacement::ReadBack => unreachable!("no job verifies"),

@@ -165,8 +165,8 @@ options! {
     /// The number of bytes to skip between two zones with `zonemode=strided`.
     pub const ZONESKIP: Opt<Amount> = option("zoneskip", AMOUNT, "zoneskip=192m").default("0");
 
-    /// Permits reads beyond the write pointer of a zone. The device answers them without accessing
-    /// its medium, so such reads do not measure the medium.
+    /// Permits reads beyond the write pointer of a zone, beyond its capacity and across its end. The device answers
+    /// them without accessing its medium, so such reads do not measure the medium.
     pub const READ_BEYOND_WP: Opt<bool> = option("read_beyond_wp", BOOL, "read_beyond_wp=1")
         .default("0");
 

@@ -42,6 +42,7 @@ impl Hook for ZoneHook {
             }
             ZonePlacement::ReadBack => Admission::Later(Delay::Event(NEVER)),
             ZonePlacement::Displaced => Admission::Drop(Displaced::Over),
+            ZonePlacement::Filled => Admission::Drop(Displaced::Filled),
             ZonePlacement::Passed { lap } => Admission::Drop(Displaced::Passed { lap: lap.0 }),
             ZonePlacement::NoData if self.placer.writes_instead() => {
                 Admission::Drop(Displaced::Exchanged)

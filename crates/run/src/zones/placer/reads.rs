@@ -55,36 +55,25 @@ impl Placer {
         }
     }
 
-    /// Places a read with `read_beyond_wp`: at the offset that the source chose, changed to stay within the zone.
+    /// Places a read with `read_beyond_wp`: where the source chose, also beyond the capacity of a zone and across its end,
+    /// as in fio. Goes around zones that cannot be read.
     fn anywhere(&mut self, io: &Io) -> Found {
         let file = &self.files[io.file.get()];
-        let mut zone = file.table.zone_of(Bytes(io.offset));
-        let mut at = io.offset;
-        loop {
-            if zone >= file.user.end {
-                return Found::Nothing;
-            }
-            let view = file.table.view(zone);
-            // There is no data beyond the capacity; a sequential read continues in the next zone.
-            let next = view.usage() == ZoneUse::Dead || (at >= view.limit.0 && !self.random);
-            if !next {
-                break;
-            }
-            zone = ZoneIndex(zone.0 + 1);
-            at = (view.start + file.table.zone_size).0;
-        }
+        let drawn = file.table.zone_of(Bytes(io.offset));
+        let usable = |zone: &ZoneIndex| file.table.view(*zone).usage() != ZoneUse::Dead;
+        let Some(zone) = drawn.to(file.user.end).find(usable) else { return Found::Nothing };
         let view = file.table.view(zone);
-        let last = view.limit.saturating_sub(Bytes(io.len.into())).max(view.start);
-        let len = (view.limit - last).min(Bytes(io.len.into())).0 as u32;
-        let at = at.min(last.0);
+        let at = if zone == drawn { io.offset } else { view.start.0 };
+        let end = file.table.view(ZoneIndex(file.user.end.0 - 1)).start + file.table.zone_size;
+        let at = at.min(end.0.saturating_sub(io.len.into()));
         if view.usage() == ZoneUse::Sequential {
             if !file.table.pin(zone) {
                 return Found::Shut;
             }
-            let beyond = at + u64::from(len) > view.valid.load(Ordering::Acquire);
+            let beyond = at + u64::from(io.len) > view.valid.load(Ordering::Acquire);
             self.counts.reads_beyond += u64::from(beyond);
         }
-        Found::At(zone, at, len)
+        Found::At(zone, at, io.len)
     }
 
     /// Places a random read: in the zone that the source chose if it holds data, else in another zone. Shortens

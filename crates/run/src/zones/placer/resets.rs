@@ -107,11 +107,14 @@ enum ResetProgress {
 impl Placer {
     /// Tells the placer which maps know the contents of the zones. Resets the zones that contain older data, as fio does:
     /// the job verifies what it writes, and should write all of its range.
+    ///
+    /// `alone`: no other job writes to the zones. Random writes then keep what they have written until all zones are full,
+    /// as in fio.
     pub(crate) fn verify(
         &mut self,
         job: &JobPlan,
         maps: Vec<TargetMaps>,
-        read_back: Option<Rc<ReadBack>>,
+        (read_back, alone): (Option<Rc<ReadBack>>, bool),
     ) -> Result<(), JobError> {
         self.verified.maps = maps;
         self.verified.read_back = read_back;
@@ -119,6 +122,7 @@ impl Placer {
         if matches!(pass, Some(VerifyPass::AfterWrites | VerifyPass::WritesOnly)) {
             for file in (0..self.files.len()).map(FileIndex::at) {
                 self.discard_older_data(file)?;
+                self.files[file].user.earlier = (alone && job.load.random).then(HashSet::new);
             }
         }
         Ok(())

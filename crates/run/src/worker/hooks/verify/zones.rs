@@ -70,6 +70,6 @@ impl Verifier {
         let reads = self.pass == VerifyPass::AfterWrites;
         let reads = reads.then(|| Rc::new(ReadBack::new(shared)));
         self.driver.zone_reads = reads.clone().map(ZoneReads::new);
-        placer.verify(job, maps, reads)
+        placer.verify(job, maps, (reads, !shared))
     }
 }
