@@ -119,7 +119,7 @@ impl<'a> Assembler<'a> {
         (out, bases)
     }
 
-    /// Parses the value. Warns if it has to ignore a separator at the end.
+    /// Parses the value. Warns if it has to ignore a part of the text.
     fn value(
         &mut self,
         def: &'static OptionDef,
@@ -136,12 +136,16 @@ impl<'a> Assembler<'a> {
             Err(error) => error,
         };
         let (Some(text), true) = (text, def != IOENGINE.def()) else { return Err(error) };
-        let (value, read) = parse::without_trailing_separator(def, text, bases).ok_or(error)?;
+        let (value, read) = parse::in_part(def, text, bases).ok_or(error)?;
         let name = def.name;
         let what = format!("{name}={text} is read as {name}={read}");
         let warning =
             Diagnostic::warning(Note::ValueAdjusted, what, Some(raw.text_place())).of_option(def);
-        self.wrong.push(warning.help(format!("To fix: write {name}={read}")));
+        let product = match text.contains('*') {
+            true => format!(", or {name}=({text}) for the product"),
+            false => String::new(),
+        };
+        self.wrong.push(warning.help(format!("To fix: write {name}={read}{product}")));
         Ok(value)
     }
 

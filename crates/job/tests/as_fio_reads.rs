@@ -63,6 +63,23 @@ fn a_rate_may_end_in_per_second() {
     assert!(refused("bs=4k/s"));
 }
 
+/// fio reads the first number; xfstests multiplies it by a factor of load.
+#[test]
+fn of_a_product_of_counts_the_first_is_read_with_a_warning() {
+    assert_eq!(value("iodepth=128*1"), Some(Value::Int(128)));
+    assert_eq!(value("iodepth=32 * 4"), Some(Value::Int(32)));
+    assert_eq!(value("numjobs=2*3"), Some(Value::Int(2)));
+    let run = file("[a]\niodepth=128*2\n");
+    assert_eq!(run.warnings[0].what, "iodepth=128*2 is read as iodepth=128");
+    let help = &run.warnings[0].help;
+    assert_eq!(help[..], ["To fix: write iodepth=128, or iodepth=(128*2) for the product"]);
+    for wrong in
+        ["iodepth=128*", "iodepth=*2", "iodepth=0*2", "iodepth=2*x", "size=4k*4", "bs=4k*2"]
+    {
+        assert!(refused(wrong), "{wrong}");
+    }
+}
+
 /// The expected bytes are those that fio writes.
 #[test]
 fn digits_of_a_pattern_end_where_the_next_part_begins() {

@@ -48,8 +48,10 @@ pub struct PlanOptions<'a> {
     pub readonly: bool,
     /// `--no-exec`: refuse jobs that run programs or load code. A server sets it for jobs of others.
     pub no_exec: bool,
-    /// `--max-jobs`: the largest number of job instances. `None`: the default limit.
+    /// `--max-jobs`: the largest number of job instances, if it is above the default limit.
     pub max_jobs: Option<u32>,
+    /// `--parse-only`: as in fio, a job need not say how large its files are.
+    pub parse_only: bool,
     /// `--aux-path`: the directory of files about the state of runs. `None`: the current directory.
     pub aux_path: Option<&'a Path>,
     /// `--trigger-file` and its like. `None`: no trigger.
@@ -75,6 +77,7 @@ impl<'a> PlanOptions<'a> {
             readonly: invocation.general.readonly,
             no_exec: invocation.general.no_exec,
             max_jobs: invocation.general.max_jobs,
+            parse_only: invocation.general.parse_only,
             aux_path: invocation.general.aux_path.as_deref().map(Path::new),
             trigger: Some(&invocation.general.trigger),
             endpoints: None,
@@ -127,7 +130,7 @@ pub fn resolve(
     }
     let mut run = Resolver {
         options,
-        survey: Survey::new(facts, options.endpoints),
+        survey: Survey::new(facts, options.endpoints).assuming_sizes(options.parse_only),
         messages,
         fresh: seeds::fresh(facts),
         unused: UnusedOptions::default(),
@@ -230,7 +233,8 @@ pub fn resolve_with(
 
 /// The number of instances (`numjobs`) of every section. Refuses 0 and a sum above the limit.
 fn instances(jobs: &[Reading], options: PlanOptions, messages: &mut Messages) -> Vec<u32> {
-    let most = options.max_jobs.unwrap_or(MOST_JOBS);
+    // As in fio, a lower number changes nothing.
+    let most = options.max_jobs.unwrap_or(0).max(MOST_JOBS);
     let mut sum = 0u64;
     jobs.iter()
         .map(|job| {

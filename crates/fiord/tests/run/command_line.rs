@@ -164,3 +164,52 @@ fn a_sweep_accepts_job_options_like_a_run() {
     let (_, missing) = rest.split_once("; this build does not support: ").unwrap();
     assert!(missing.contains("libhdfs"), "{rest}");
 }
+
+/// As in fio, a limit on jobs below their number stops none of them.
+#[test]
+fn max_jobs_below_the_number_of_jobs_stops_none() {
+    let place = Place::new();
+    let jobs = "--ioengine=null --size=4k --output-format=json --name=a --name=b --numjobs=2";
+    let document = place.run(&format!("--max-jobs=1 {jobs}")).ok().json();
+    assert_eq!(document["jobs"].as_array().unwrap().len(), 3);
+    let findings = document["fiord"]["findings"].to_string();
+    assert!(findings.contains("maximum number of jobs (1) exceeded: there are 3"), "{findings}");
+}
+
+/// A later job takes the size of its file from the job that makes it, however the path is written.
+#[test]
+fn a_file_that_an_earlier_job_makes_has_its_size() {
+    let place = Place::new();
+    let absolute = place.path("x").display().to_string();
+    for later in ["x", "./x", &absolute] {
+        let jobs = format!(
+            "--name=a --filename=x --rw=write --size=1m --name=b --stonewall --filename={later} --rw=read"
+        );
+        let document = place.run(&format!("--output-format=json {jobs}")).ok().json();
+        assert_eq!(document["jobs"][1]["read"]["io_bytes"], 1 << 20, "{later}");
+        std::fs::remove_file(place.path("x")).unwrap();
+    }
+}
+
+/// An I/O has less than 4 GiB: a larger block is made in parts, and the report says so.
+#[test]
+fn blocks_of_4_gib_are_made_in_parts() {
+    let place = Place::new();
+    let common = "--name=a --ioengine=null --size=16g --output-format=json";
+    for (line, ios, part) in [
+        ("--rw=trim --bs=4g", Some(8), "2 I/Os of 2147483648 bytes"),
+        ("--rw=trim --bs=5g --io_size=5g", Some(4), "4 I/Os of 1342177280 bytes"),
+        (
+            "--rw=randtrim --norandommap --bsrange=4k-4g --number_ios=20",
+            None,
+            "4294963200 bytes instead of 4294967296",
+        ),
+    ] {
+        let document = place.run(&format!("{common} {line}")).ok().json();
+        let trims = document["jobs"][0]["trim"]["total_ios"].as_u64();
+        // How many trims of random sizes there are depends on the sizes.
+        assert!(trims > Some(0) && (ios.is_none() || trims == ios), "{line}: {trims:?}");
+        let findings = document["fiord"]["findings"].to_string();
+        assert!(findings.contains(part), "{line}: {findings}");
+    }
+}

@@ -125,8 +125,7 @@ fn a_terminal_shows_notes_at_the_start() {
 }
 
 /// Jobs that fiord refuses before their first I/O. fio 3.42 detects most of these errors only during the run.
-const REFUSED: [&str; 9] = [
-    "--name=a --rw=read",
+const REFUSED: [&str; 8] = [
     "--name=a --rw=read --ioengine=nosuch --size=4k",
     "--name=a --rw=read --ioengine=libhdfs --size=4k",
     "--name=a --rw=read --ioengine=null --size=4k --log_offset=1 --log_issue_time=1",
@@ -159,6 +158,11 @@ fn parse_only_accepts_what_a_run_would_make() {
         "--name=a --rw=read --size=4k",
         "--name=a --rw=write --size=4k --filename=no/such/directory/f --end_fsync=1",
         "--name=a --rw=read --ioengine=null --size=4k --output=no/such/place",
+        // fio's probe for polling in blktests.
+        "--name=polled_io --ioengine=pvsync2 --hipri=1",
+        "--name=a",
+        "--name=a --rw=randwrite --nrfiles=4 --bs=4m",
+        "--name=a --rw=randread --ioengine=null --zonemode=zbd --zonesize=256m",
         "--section=nosuch",
         "",
     ] {

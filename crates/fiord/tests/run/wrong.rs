@@ -30,7 +30,7 @@ fn wrong_lines_touch_nothing() {
         "--name=a --rw=write --size=1m --readonly",
         "no-such-file.fio",
         "--output-format=xml --name=a --size=1m",
-        "--name=a --size=1m --numjobs=3 --max-jobs=2",
+        "--name=a --size=1m --numjobs=3 --max-jobs=x",
         "--section=none --name=a --size=1m --rw=read",
     ] {
         let ran = place.run(line);

@@ -65,15 +65,12 @@ pub fn value(def: &OptionDef, text: Option<&str>, bases: &Bases) -> Result<Value
     }
 }
 
-/// Parses a text that ends with a separator (`iodepth=16,`, `rw=randread,`) or a rate that ends
-/// with `/s`, as fio does; no part of the value is lost. Returns the value and the part of the text
-/// that was parsed, or `None` for other texts.
+/// Parses the part of a text that fio reads: of a text that ends with a separator (`iodepth=16,`,
+/// `rw=randread,`), and of a rate that ends with `/s`, no part of the value is lost. Of a product of two counts
+/// (`iodepth=128*1`), it is the first one. Returns the value and the part of the text that was parsed, or `None` for
+/// other texts.
 #[must_use]
-pub fn without_trailing_separator<'t>(
-    def: &OptionDef,
-    text: &'t str,
-    bases: &Bases,
-) -> Option<(Value, &'t str)> {
+pub fn in_part<'t>(def: &OptionDef, text: &'t str, bases: &Bases) -> Option<(Value, &'t str)> {
     let text = text.trim();
     let part = match def.kind {
         Kind::Words { suffix: Suffix::Int | Suffix::Step | Suffix::Text, .. } => {
@@ -81,6 +78,11 @@ pub fn without_trailing_separator<'t>(
         }
         Kind::Ints { unit: Unit::BytesPerSecond, .. } => text.strip_suffix("/s"),
         Kind::Custom { .. } => text.strip_suffix(','),
+        Kind::Int { unit: Unit::Count, .. } if text.contains('*') => {
+            let (count, times) = text.split_once('*')?;
+            times.trim().parse::<u32>().ok()?;
+            Some(count.trim())
+        }
         _ => text.strip_suffix([',', ':']),
     }?;
     Some((value(def, Some(part), bases).ok()?, part))

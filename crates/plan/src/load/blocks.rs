@@ -14,6 +14,8 @@ use crate::options::reading::Reading;
 
 /// The default of `bs` in bytes.
 const DEFAULT: u32 = 4096;
+/// Bytes of a sector.
+const SECTOR: u64 = 512;
 
 /// The block sizes of a job. `bssplit` takes precedence over `bsrange`, and `bsrange` over `bs`,
 /// regardless of their order.
@@ -52,8 +54,11 @@ pub(crate) fn typed(job: Reading, messages: &mut Messages) -> PerDir<BlockSize> 
             return of_split(job, &splits[dir], messages);
         }
         if let Some(range) = ranges[dir] {
-            let [min, max] =
-                [range.low(), range.high()].map(|end| fit(job, BSRANGE.def(), end, messages));
+            let min = fit(job, BSRANGE.def(), range.low(), messages);
+            let max = match range.low() == range.high() {
+                true => min,
+                false => largest(job, (min, range.high()), messages),
+            };
             return if min == max { BlockSize::Fixed(min) } else { BlockSize::Range { min, max } };
         }
         let bytes = plain[dir].map_or(DEFAULT.into(), |bytes| bytes.0);
@@ -88,15 +93,36 @@ fn fit(job: Reading, option: &'static OptionDef, bytes: u64, messages: &mut Mess
         return DEFAULT;
     }
     u32::try_from(bytes).unwrap_or_else(|_| {
-        messages.push(
-            job.error(option, format!("value out of range: a block size of {bytes} bytes")).help(
-                format!(
-                    "To fix: write at most {} bytes; a common large block size is `1m`",
-                    u32::MAX
-                ),
-            ),
+        let part = part_of(bytes);
+        let what = format!(
+            "blocks of {bytes} bytes are made as {} I/Os of {part} bytes each: an I/O has less than 4 GiB",
+            bytes.div_ceil(part.into())
         );
-        DEFAULT
+        messages.push(job.adjusted(option, what));
+        part
+    })
+}
+
+/// The largest equal parts of a block of more than 4 GiB that an I/O can have.
+fn part_of(bytes: u64) -> u32 {
+    /// The largest part.
+    const LARGEST: u64 = 1 << 31;
+    let few = bytes.div_ceil(LARGEST);
+    let whole =
+        |parts: &u64| bytes.is_multiple_of(*parts) && (bytes / parts).is_multiple_of(SECTOR);
+    let parts = (few..few.saturating_mul(4)).find(whole);
+    parts.map_or(LARGEST, |parts| bytes / parts) as u32
+}
+
+/// The largest block of a range that begins at `min`.
+fn largest(job: Reading, (min, max): (u32, u64), messages: &mut Messages) -> u32 {
+    u32::try_from(max).unwrap_or_else(|_| {
+        let largest = u32::MAX - u32::MAX % min;
+        let what = format!(
+            "the largest block is {largest} bytes instead of {max}: an I/O has less than 4 GiB"
+        );
+        messages.push(job.adjusted(BSRANGE, what));
+        largest
     })
 }
 

@@ -20,6 +20,8 @@ use crate::model::EnginePlan;
 pub(crate) struct Survey<'a> {
     pub(crate) facts: &'a dyn Facts,
     endpoints: Option<&'a dyn Endpoints>,
+    /// Files whose size nothing says are taken to be large enough (`--parse-only`).
+    assumes_sizes: bool,
     /// What the targets answered, and the engine that asked last: engines with other options may ask another server.
     answers: HashMap<PathBuf, (EnginePlan, Result<EndpointFacts, EndpointError>)>,
     /// One entry per path: a job may have a hundred thousand files. The hash of the standard library resists keys that were
@@ -27,6 +29,8 @@ pub(crate) struct Survey<'a> {
     paths: HashMap<PathBuf, Known, FixedState>,
     namespaces: HashMap<PathBuf, Result<Arc<nvme::NvmeDevice>, Refused>>,
     users: Users,
+    /// The current directory.
+    here: Option<PathBuf>,
     /// The system directory that contains each directory.
     system: HashMap<PathBuf, Option<String>, FixedState>,
 }
@@ -62,12 +66,22 @@ impl<'a> Survey<'a> {
         Survey {
             facts,
             endpoints,
+            assumes_sizes: false,
             answers: HashMap::new(),
             paths: HashMap::default(),
             namespaces: HashMap::new(),
             users: Users::default(),
+            here: std::env::current_dir().ok(),
             system: HashMap::default(),
         }
+    }
+    /// Takes files whose size nothing says to be large enough, if `assumes` is true.
+    pub(crate) fn assuming_sizes(self, assumes: bool) -> Self {
+        Survey { assumes_sizes: assumes, ..self }
+    }
+    /// Whether files whose size nothing says are taken to be large enough.
+    pub(crate) fn assumes_sizes(&self) -> bool {
+        self.assumes_sizes
     }
     /// Who uses the device at a path. See [`Facts::user`].
     pub(crate) fn user(&self, path: &Path) -> Result<Option<WriteObstacle>, fiord_sys::Error> {
@@ -148,15 +162,29 @@ impl<'a> Survey<'a> {
     /// Size in bytes that a regular file has after the layout of the jobs so far. `None`: no job
     /// lays it out.
     pub(crate) fn planned(&self, path: &Path) -> Option<u64> {
-        self.paths.get(path)?.planned
+        self.paths.get(shortened(path, self.here.as_deref()))?.planned
     }
     /// Records that a job lays out a file to at least `size` bytes.
     pub(crate) fn plan(&mut self, path: &Path, size: u64) {
+        let here = self.here.take();
+        self.plan_shortened(shortened(path, here.as_deref()), size);
+        self.here = here;
+    }
+    fn plan_shortened(&mut self, path: &Path, size: u64) {
         if !self.paths.contains_key(path) {
             self.paths.insert(path.to_path_buf(), Known::default());
         }
         let known = self.paths.get_mut(path).expect("it is there now");
         known.planned = known.planned.max(Some(size));
+    }
+}
+
+/// One spelling of a path for `f`, `./f` and the absolute path of `f`. `here`: the current directory.
+fn shortened<'p>(path: &'p Path, here: Option<&Path>) -> &'p Path {
+    let path = path.strip_prefix(".").unwrap_or(path);
+    match here {
+        Some(here) if path.is_absolute() => path.strip_prefix(here).unwrap_or(path),
+        _ => path,
     }
 }
 

@@ -6,6 +6,7 @@ use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
     FILE_APPEND, FILENAME, OFFSET, OFFSET_INCREMENT, OPENDIR, SIZE, SPACE_RESERVE,
 };
+use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
 use crate::machine::survey::Survey;
@@ -16,6 +17,9 @@ use crate::target::share::HostShare;
 use crate::target::sizes::{self, Extent, LARGEST_FILE, NoRegion, Region, Wanted};
 use crate::target::usage::Usage;
 use crate::target::{file_zones, harm, names, paths};
+
+/// Bytes of a file whose size nothing says (`--parse-only`).
+const ASSUMED_SIZE: u64 = 1 << 40;
 
 /// Plans the files of one instance with their regions. Empty files are skipped with a warning if
 /// the job has others.
@@ -48,7 +52,14 @@ pub(crate) fn plan(
         }
         let name = path.as_os_str().as_encoded_bytes();
         let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
-        match wanted.region(extent, count, instance, name) {
+        let region = match wanted.region(extent, count, instance, name) {
+            Err(NoRegion::SizeUnknown) if survey.assumes_sizes() => {
+                let size = Some(Amount::Bytes(ASSUMED_SIZE.saturating_mul(count)));
+                Wanted { size, ..wanted }.region(extent, count, instance, name)
+            }
+            region => region,
+        };
+        match region {
             Ok(region) => {
                 let region = names::region(region, usage.engine.access);
                 let grows =

@@ -36,6 +36,15 @@ fn load() {
         ("--rw=randrw --rwmixwrite=20 --rwmixread=30", |j| {
             j.load.mix == Mix::ReadWrite { read_percent: 30 }
         }),
+        ("--rw=trim --ioengine=null --bs=4g --size=16g", |j| {
+            j.load.blocks[Dir::Trim] == BlockSize::Fixed(1 << 31) && j.end.bytes == Bytes(16 << 30)
+        }),
+        ("--rw=read --ioengine=null --bs=,,5g --size=16g", |j| {
+            j.load.blocks[Dir::Trim] == BlockSize::Fixed(5 << 28)
+        }),
+        ("--rw=randtrim --ioengine=null --bsrange=4k-4g --size=16g", |j| {
+            j.load.blocks[Dir::Trim] == BlockSize::Range { min: 4096, max: u32::MAX - 4095 }
+        }),
         ("--rw=randtrimwrite --ioengine=null", |j| j.load.mix == Mix::TrimWrite && j.load.random),
         ("--rw=trim --ioengine=null", |j| j.load.mix == Mix::Trim),
         ("--rw=randread:8", |j| j.load.step == Step::EveryNth(8)),

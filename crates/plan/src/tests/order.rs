@@ -74,7 +74,6 @@ fn refuses_invalid_wait_for_and_numjobs() {
         ("--name=a --name=a --name=b --wait_for=a", "there are several"),
         ("--name=a --numjobs=0", "makes no job"),
         ("--name=a --numjobs=5000", "maximum number of jobs reached"),
-        ("--max-jobs=3 --name=a --numjobs=2 --name=b --numjobs=2", "maximum number of jobs"),
     ];
     for (line, part) in table {
         let what = error(&Fake::empty(), &format!("--size=8k {line}"));

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fiord_engine::{Completions, EngineError, FreeSlot, Op, OpKind, Queued, Slot, Want};
-use fiord_plan::JobPlan;
+use fiord_plan::{EngineAccess, JobPlan, WriteCommand};
 
 use super::layers::{AnyEngine, Layer};
 use crate::debug::{self, DebugOutput};
@@ -15,6 +15,8 @@ pub(super) struct Tracer {
     /// Paths of the job's files, by index.
     names: Vec<String>,
     pid: u32,
+    /// The engine sends NVMe commands, of which the job selects one for each write (`write_mode`).
+    selects: bool,
 }
 
 impl Tracer {
@@ -25,7 +27,8 @@ impl Tracer {
             return None;
         }
         let names = job.target.files.iter().map(|file| file.path.display().to_string()).collect();
-        Some(Tracer { output: output.clone(), names, pid: thread::id() })
+        let selects = job.engine.def().access == EngineAccess::NvmeCommands;
+        Some(Tracer { output: output.clone(), names, pid: thread::id(), selects })
     }
 
     /// Writes one line for each of these stages of an op.
@@ -47,8 +50,24 @@ impl Tracer {
             );
             // Writing to a string cannot fail.
             let _ = lines.write_str(&debug::line("io", self.pid, text));
+            if self.selects && *stage == "prep" && op.kind == OpKind::Write {
+                let text = format_args!("op selected {}", opcode(op.attributes.command));
+                let _ = lines.write_str(&debug::line("io", self.pid, text));
+            }
         }
         self.output.raw(&lines);
+    }
+}
+
+/// The NVMe opcode of a write, as a number for the trace: fio's tests read it.
+const fn opcode(command: WriteCommand) -> u8 {
+    match command {
+        WriteCommand::Data | WriteCommand::Durable => 0x01,
+        WriteCommand::Uncorrectable => 0x04,
+        WriteCommand::Compare => 0x05,
+        WriteCommand::Zeroes => 0x08,
+        WriteCommand::Verify => 0x0c,
+        WriteCommand::Append => 0x7d,
     }
 }
 
@@ -97,5 +116,44 @@ impl Layer for Traced {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use fiord_engine::IoAttributes;
+    use fiord_types::FileIndex;
+
+    use super::*;
+
+    /// fio's tests of `write_mode` read these lines.
+    #[test]
+    fn the_command_of_a_write_is_named_if_the_job_selects_it() {
+        let text = Arc::new(Mutex::new(String::new()));
+        let sink = Arc::clone(&text);
+        let write = move |line: &str| sink.lock().unwrap().push_str(line);
+        let output = DebugOutput::new(&["io".into()], None, write);
+        let tracer = |selects| Tracer {
+            output: output.clone(),
+            names: vec!["ng0n1".into()],
+            pid: 7,
+            selects,
+        };
+        let attributes = IoAttributes { command: WriteCommand::Zeroes, ..IoAttributes::PLAIN };
+        let op =
+            Op { kind: OpKind::Write, file: FileIndex(0), offset: 0, len: 512, at: 0, attributes };
+        tracer(true).op(&["fill", "prep", "queue"], 0, &op);
+        let selected = |text: &str| {
+            let of = text.lines().filter_map(|line| line.split_once(" op selected "));
+            of.map(|(_, opcode)| opcode.to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(selected(&text.lock().unwrap()), ["8"]);
+        assert_eq!(text.lock().unwrap().lines().count(), 4);
+        tracer(true).op(&["complete"], 0, &op);
+        tracer(true).op(&["prep"], 0, &Op { kind: OpKind::Read, ..op });
+        tracer(false).op(&["prep"], 0, &op);
+        assert_eq!(selected(&text.lock().unwrap()).len(), 1);
     }
 }

@@ -7,9 +7,9 @@ options! {
 
     /// The size of an I/O. Up to three values separated by commas, for reads, writes and trims. A
     /// missing value takes the value before it (`8k,32k`); an empty value keeps the default
-    /// (`8k,32k,` and `,8k`).
+    /// (`8k,32k,` and `,8k`). A block of 4 GiB or more is made as several I/Os of at most 2 GiB.
     pub const BS: Opt<PerDir<Option<Bytes>>> =
-        option("bs", per_dir(1, u32::MAX as u64, Unit::Bytes), "bs=8k,32k")
+        option("bs", per_dir(1, u64::MAX, Unit::Bytes), "bs=8k,32k")
             .alias(&["blocksize"])
             .default("4096")
             .under("rw");

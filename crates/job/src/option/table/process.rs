@@ -116,6 +116,12 @@ options! {
         .default("0")
         .under("flow_id");
 
+    /// Formerly set by how many I/Os a job could be ahead in its flow. fiord accepts it so that old job files run.
+    pub const FLOW_WATERMARK: Opt<Option<u32>> =
+        option("flow_watermark", COUNT, "flow_watermark=1024")
+            .under("flow_id")
+            .accepted("fio has withdrawn it and ignores it too");
+
     /// A shell command that runs before the job. Its output goes to `JOBNAME.prerun.txt`.
     pub const EXEC_PRERUN: Opt<Option<String>> = option("exec_prerun", TEXT, "exec_prerun=sync");
 

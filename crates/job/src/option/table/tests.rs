@@ -160,6 +160,7 @@ fn options_missing_from_the_list_of_fio_are_known() {
             "bs_is_seq_rand",
             "iomem_align",
             "hugepage-size",
+            "flow_watermark",
             "verify_async_cpus",
             "verifysort",
             "verifysort_nr",
