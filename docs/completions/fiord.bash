@@ -437,6 +437,7 @@ _fiord() {
         --flow_id=
         --flow=
         --flow_sleep=
+        --flow_watermark=
         --exec_prerun=
         --exec_postrun=
         --uid=

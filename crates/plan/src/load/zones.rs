@@ -123,7 +123,8 @@ pub(crate) fn combinations(
         let what = "a zone can only be reset as a whole, so a job cannot trim a part of its blocks";
         refuse(TRIM_PERCENTAGE.def(), what, "To fix: leave out `trim_percentage`");
     }
-    if job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
+    let changes = load.mix.has(Dir::Write) || load.mix.has(Dir::Trim);
+    if changes && job.get(IO_SUBMIT_MODE) == IoSubmitMode::Offload {
         let what = "writes from separate threads cannot be kept in the order of a zone";
         refuse(IO_SUBMIT_MODE.def(), what, "To fix: leave out `io_submit_mode=offload`");
     }

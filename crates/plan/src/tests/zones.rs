@@ -84,7 +84,7 @@ fn refuses_options_that_do_not_work_with_zones() {
         (&format!("{ON_FILE} --recover_zbd_write_error=1"), "only when continue_on_error is set"),
         (&format!("{ON_FILE} --rw=write:4k"), "a zone has no gaps"),
         (&format!("{ON_FILE} --rw=write --lockfile=exclusive"), "`lockfile` does not work"),
-        (&format!("{ON_FILE} --io_submit_mode=offload"), "writes from separate threads"),
+        (&format!("{ON_FILE} --rw=write --io_submit_mode=offload"), "writes from separate threads"),
         (&format!("{ON_FILE} --rw=write --ioengine=mmap"), "writes its pages back"),
         (&format!("{ON_FILE} --rw=write --file_append=1"), "both say where writes go"),
         ("--name=a --filename=/f --size=8z", "given in zones, but the job has none"),

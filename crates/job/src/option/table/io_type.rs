@@ -87,7 +87,7 @@ words! {
     pub enum Generator {
         Tausworthe = new(
             "tausworthe",
-            "32-bit random numbers, or 64-bit ones for targets of more than 2³² blocks",
+            "random numbers of 64 bits; in fio of 32 bits, so that it reaches only a part of very large targets",
         ),
         Lfsr = new("lfsr", "a shift register that visits every block once without a random map"),
         Tausworthe64 = new("tausworthe64", "64-bit random numbers"),
