@@ -9,7 +9,8 @@ use fiord_report::ReadError;
 use fiord_report::embedded::{embedded, is_page};
 use fiord_types::{Errno, sort};
 
-use crate::runs::store;
+use crate::runs::{sides as side_list, store};
+use crate::state_file::FileError;
 
 /// Why a side cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,9 @@ pub enum SideError {
         .0.display()
     )]
     EmptyDirectory(PathBuf),
+    /// The list of the sides of `fiord run` cannot be read.
+    #[error(transparent)]
+    List(#[from] FileError),
     /// A pattern matches nothing.
     #[error("no file matches {0}")]
     NoMatch(String),
@@ -48,17 +52,17 @@ pub(super) fn sides(arguments: &[String], vs: &[String]) -> Result<Vec<ComparedS
     groups.iter().zip(0..=u8::MAX).map(|(group, place)| side(group, place)).collect()
 }
 
-/// The directories in a directory without results of its own, sorted by name; otherwise the argument itself.
+/// The directories in a directory without results of its own, in the order in which `fiord run` was given their job
+/// files, otherwise by name; otherwise the argument itself.
 fn directories(argument: &str) -> Result<Vec<String>, SideError> {
     let path = Path::new(argument);
     if !path.is_dir() || !read_directory(path)?.is_empty() {
         return Ok(vec![argument.to_owned()]);
     }
-    let inside: Vec<String> = entries(path)?
-        .into_iter()
-        .filter(|entry| entry.is_dir())
-        .map(|entry| entry.display().to_string())
-        .collect();
+    let mut inside: Vec<PathBuf> =
+        entries(path)?.into_iter().filter(|entry| entry.is_dir()).collect();
+    side_list::sort(path, &mut inside)?;
+    let inside: Vec<String> = inside.iter().map(|entry| entry.display().to_string()).collect();
     Ok(if inside.len() > 1 { inside } else { vec![argument.to_owned()] })
 }
 

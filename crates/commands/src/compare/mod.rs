@@ -30,7 +30,8 @@ use files::SideError;
 #[derive(Debug, Clone, clap::Args)]
 pub struct CompareArgs {
     /// JSON or terse output of fiord or of fio 3, or a page of `fiord report`: a file, a directory with several runs of one side, a list separated by
-    /// commas, or a quoted pattern. A single directory has one directory for each side.
+    /// commas, or a quoted pattern. A single directory has one directory for each side; those of `fiord run` are compared
+    /// in the order in which it was given the job files.
     #[arg(required = true, value_name = "SIDE")]
     pub sides: Vec<String>,
     /// The files of the second side; the arguments before it are those of the first: `compare a1 a2 --vs b1 b2`.

@@ -16,12 +16,15 @@ use crate::rejected::{self, Rejected};
 use crate::runs::order::order;
 use crate::runs::outcome::{self, OutcomeError};
 use crate::runs::progress::ExpectedTime;
+use crate::runs::sides as side_list;
 use crate::runs::{Launcher, RunError, Runs};
 use crate::session::{CannotPrint, CommandEnd, Session, ShowProgress};
+use crate::state_file::FileError;
 
 /// Repeats jobs, so that their results can be compared with `fiord compare`.
 ///
-/// Writes the JSON of each run into a directory for each job file, and prints the command that compares them. An
+/// Writes the JSON of each run into a directory for each job file, and prints the command that compares them. The first
+/// job file is the base of the comparison. An
 /// interrupted call continues when it is repeated. Runs on a simulated device get different seeds.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
@@ -65,6 +68,9 @@ pub enum RepeatError {
     /// The results of an earlier run cannot be removed.
     #[error(transparent)]
     Remove(fiord_sys::Error),
+    /// The list of the sides cannot be read or written.
+    #[error(transparent)]
+    Sides(#[from] FileError),
     /// The command cannot be printed.
     #[error(transparent)]
     Print(#[from] CannotPrint),
@@ -112,6 +118,7 @@ pub fn run(
         let jobs = side.jobs.iter().flat_map(|job| job.options.clone()).collect::<Vec<_>>();
         all.push(Runs::open((program.clone(), version), &own, &jobs, args.restart)?);
     }
+    side_list::keep(&dir, &names)?;
     let order = order(sides.len(), args.repeat, args.interleave);
     let mut existing = 0;
     for (done, (side, number)) in order.iter().enumerate() {

@@ -7,6 +7,7 @@
 //! | which runs are done, and where is their JSON | [`store`] |
 //! | which results does the JSON of a run contain | [`outcome`] |
 //! | in what order are repeated runs | [`order`] |
+//! | in what order were the job files of `fiord run` given | [`sides`] |
 //! | which findings do the runs report | [`findings`] |
 //! | on which hosts do they take place | [`hosts`] |
 //! | how do hosts run a subcommand themselves | [`over_ssh`] |
@@ -18,6 +19,7 @@ pub mod order;
 pub mod outcome;
 pub mod over_ssh;
 pub mod progress;
+pub mod sides;
 pub mod store;
 
 use std::io;

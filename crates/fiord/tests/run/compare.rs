@@ -155,6 +155,31 @@ fn conditions_set_the_exit_status() {
     assert_eq!(status("mean>+5%", single), (Some(247), String::new()));
 }
 
+/// The base of a comparison is the job file that was given first, not the one whose name sorts first.
+#[test]
+fn the_sides_of_a_directory_have_the_order_in_which_they_were_given() {
+    let place = place();
+    for (from, to) in [("a.fio", "before.fio"), ("b.fio", "after.fio")] {
+        std::fs::copy(place.path(from), place.path(to)).unwrap();
+    }
+    place.run("run --repeat=5 --interleave before.fio after.fio").ok();
+    let sides = |document: &Value| -> Vec<String> {
+        let sides = document["sides"].as_array().unwrap().iter();
+        sides.map(|side| side["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let document = place.run("compare before-after.runs --format=json").ok().json();
+    assert_eq!(sides(&document), ["before-after.runs/before", "before-after.runs/after"]);
+    assert_eq!(result(&document, "p99")["verdict"], "worse");
+    let failed = place.run("compare before-after.runs --fail-if p99>+5%");
+    assert_eq!(failed.status, Some(248), "{failed:?}");
+    // The files of one call after another have the order of the calls.
+    for name in ["before", "after"] {
+        place.run(&format!("run --repeat=2 --dir=d {name}.fio")).ok();
+    }
+    let document = place.run("compare d --format=json").ok().json();
+    assert_eq!(sides(&document), ["d/before", "d/after"]);
+}
+
 #[test]
 fn results_of_fio_are_compared() {
     let place = Place::new();
