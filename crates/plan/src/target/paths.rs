@@ -378,6 +378,8 @@ fn may_use(
             messages.push(no_trims(job, path, usage));
             None
         }
+        // A file is in use if it backs a loop device in use.
+        FoundKind::Regular => not_in_use(job, path, usage, survey, messages),
         _ => Some(()),
     }
 }

@@ -114,6 +114,11 @@ impl Fake {
         self.flashes.push((path.into(), flash));
         self.with(path, FoundKind::Char, size)
     }
+    /// Adds a regular file that backs a mounted loop device.
+    pub(crate) fn used_file(mut self, path: &str, size: u64) -> Self {
+        self.mounted.push(path.into());
+        self.file(path, size)
+    }
     /// Adds a mounted block device.
     pub(crate) fn mounted(mut self, path: &str) -> Self {
         self.mounted.push(path.into());

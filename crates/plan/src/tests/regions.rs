@@ -224,3 +224,12 @@ fn refuses_forbidden_targets() {
     job(&machine, "--name=a --filename=/dev/home --rw=read");
     job(&machine, "--name=a --filename=/dev/home --rw=write --allow_mounted_write=1");
 }
+
+/// An image that backs a mounted loop device: `fiord check` refuses it as the run does.
+#[test]
+fn refuses_to_write_to_a_file_that_is_in_use() {
+    let machine = machine().used_file("image", 1 << 20);
+    let what = error(&machine, "--name=a --filename=image --rw=write --size=1m");
+    assert!(what.contains("`image` appears mounted"), "{what}");
+    job(&machine, "--name=a --filename=image --rw=read --size=1m");
+}
