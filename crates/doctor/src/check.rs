@@ -305,7 +305,7 @@ impl CollectedFindings {
     ) -> CollectedFindings {
         self.found.retain(|finding| !ignored(&finding.finding.id, finding.finding.job.as_deref()));
         self.unchecked.retain(|unavailable| !ignored(&unavailable.id, None));
-        sort::by_key(&mut self.found, |finding| std::cmp::Reverse(finding.finding.severity));
+        sort::by_key(&mut self.found, |finding| finding.finding.rank());
         self.without_repetitions();
         self
     }

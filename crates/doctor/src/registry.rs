@@ -6,6 +6,7 @@ use crate::findings::*;
 /// All checks, sorted by id.
 pub const CHECKS: &[&Check] = &[
     &aio_threads::CHECK,
+    &bad_data::CHECK,
     &buffered_not_synced::CHECK,
     &cache_hits::CHECK,
     &cache_under_direct::CHECK,
@@ -23,6 +24,7 @@ pub const CHECKS: &[&Check] = &[
     &doubtful_job::CHECK,
     &drive_letter::CHECK,
     &empty_zones::CHECK,
+    &ended_in_ramp::CHECK,
     &existing_names::CHECK,
     &file_extended::CHECK,
     &generator_bound::CHECK,

@@ -208,6 +208,7 @@ fn findings_that_were_not_looked_for_are_not_praised() {
     let off = "Findings were switched off";
     let text = page(&[run(damaged())]);
     assert!(text.contains(off) && !text.contains("No findings"));
+    assert!(text.contains("Bad data:"), "verification found some");
     assert!(text.contains(">switched off</span>"), "the number in large type");
     let back = fiord_report::read(&text).unwrap();
     assert!(back.extras.findings_off);

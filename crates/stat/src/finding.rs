@@ -1,5 +1,7 @@
 //! Findings: problems that make a result doubtful or invalid.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 /// Severity of a finding.
@@ -25,6 +27,9 @@ impl Severity {
         }
     }
 }
+
+/// The id of the finding about damaged data, which comes before all others of its severity.
+pub const BAD_DATA: &str = "bad-data";
 
 /// A finding that could not be checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +67,13 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The position of the finding among others: all outputs sort by it. The worst come first, and damaged data comes
+    /// before everything else.
+    #[must_use]
+    pub fn rank(&self) -> (Reverse<Severity>, bool) {
+        (Reverse(self.severity), self.id != BAD_DATA)
+    }
+
     /// The remedy as text shows it: `To fix: …`; `None` if the finding names no remedy.
     #[must_use]
     pub fn to_fix(&self) -> Option<String> {

@@ -285,6 +285,12 @@ impl VerifyResults {
         &self.counts
     }
 
+    /// Bytes of all bad extents. Without the extent that was added last, until [`VerifyResults::finish`].
+    #[must_use]
+    pub fn bad_bytes(&self) -> Bytes {
+        self.counts.values().fold(Bytes::ZERO, |sum, count| sum.saturating_add(count.bytes))
+    }
+
     /// The first extents of each class.
     #[must_use]
     pub fn extents(&self) -> &[FileExtent] {

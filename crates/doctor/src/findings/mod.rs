@@ -2,6 +2,7 @@
 //! `crate::evidence`, never from another finding.
 
 pub(crate) mod aio_threads;
+pub(crate) mod bad_data;
 pub(crate) mod buffered_not_synced;
 pub(crate) mod cache_hits;
 pub(crate) mod cache_under_direct;
@@ -19,6 +20,7 @@ pub(crate) mod direct_not_direct;
 pub(crate) mod doubtful_job;
 pub(crate) mod drive_letter;
 pub(crate) mod empty_zones;
+pub(crate) mod ended_in_ramp;
 pub(crate) mod existing_names;
 pub(crate) mod file_extended;
 pub(crate) mod generator_bound;

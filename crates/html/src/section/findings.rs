@@ -1,7 +1,8 @@
 //! Can I trust the numbers?
 
 use askama::Template;
-use fiord_stat::finding::{Finding, Severity};
+use fiord_stat::finding::{BAD_DATA, Finding, Severity};
+use fiord_stat::report::JobReport;
 use fiord_types::sort;
 
 use crate::result::PointDocument;
@@ -19,6 +20,8 @@ struct FindingCards {
     cards: Vec<FindingCard>,
     /// Whether there is nothing to show, and what that means.
     looked: LookedFor,
+    /// Verification found bad data, and no card says so.
+    untold: bool,
     unchecked: Vec<(String, String)>,
     /// What ended the run or its jobs before their end.
     stops: Vec<String>,
@@ -33,6 +36,8 @@ pub(crate) enum LookedFor {
     SwitchedOff,
     /// It looks for none: fio.
     Never,
+    /// The program found none, but verification found bad data.
+    BadData,
 }
 
 /// A finding on the page. `what`, `evidence` and `remedy` are HTML.
@@ -56,7 +61,7 @@ pub(crate) fn of_run(run: &RunView<'_>) -> PageSection {
             unchecked.push(pair);
         }
     }
-    section(&run.findings(), unchecked, looked_for(run), stops(run))
+    section(&run.findings(), unchecked, (looked_for(run), has_bad_data(run)), stops(run))
 }
 
 /// What ended the run or its jobs before their end, each once.
@@ -91,8 +96,15 @@ pub(crate) fn looked_for(run: &RunView<'_>) -> LookedFor {
         _ if run.whole.extras.findings_off || run.machines.iter().any(off) => {
             LookedFor::SwitchedOff
         }
+        _ if has_bad_data(run) => LookedFor::BadData,
         _ => LookedFor::Yes,
     }
+}
+
+/// Whether verification found data that is not what was written.
+fn has_bad_data(run: &RunView<'_>) -> bool {
+    let bad = |job: &JobReport| job.verify.as_ref().is_some_and(|v| !v.counts().is_empty());
+    run.entries.iter().any(|entry| bad(entry.job))
 }
 
 /// The findings of points with labels, the worst first.
@@ -101,15 +113,16 @@ pub(crate) fn of_points(points: &[(String, &PointDocument)]) -> PageSection {
         point.findings.iter().map(move |finding| (label.as_str(), finding))
     });
     let mut sorted: Vec<(&str, &Finding)> = found.collect();
-    sort::by_key(&mut sorted, |(_, finding)| std::cmp::Reverse(finding.severity));
-    section(&sorted, Vec::new(), LookedFor::Yes, Vec::new())
+    sort::by_key(&mut sorted, |(_, finding)| finding.rank());
+    section(&sorted, Vec::new(), (LookedFor::Yes, false), Vec::new())
 }
 
-/// One card for each finding; those that differ only in the host, the job or the point share one.
+/// One card for each finding; those that differ only in the host, the job or the point share one. `bad`: verification
+/// found bad data.
 fn section(
     findings: &[(&str, &Finding)],
     unchecked: Vec<(String, String)>,
-    looked: LookedFor,
+    (looked, bad): (LookedFor, bool),
     stops: Vec<String>,
 ) -> PageSection {
     let mut merged: Vec<(&Finding, Vec<String>)> = Vec::new();
@@ -134,12 +147,13 @@ fn section(
         remedy: with_code(&finding.remedy),
         place: listed(&places),
     };
-    let cards = merged.into_iter().map(card).collect();
+    let cards: Vec<FindingCard> = merged.into_iter().map(card).collect();
+    let untold = bad && cards.iter().all(|card| card.id != BAD_DATA);
     PageSection {
         id: "findings",
         title: "Findings".into(),
         about: String::new(),
-        body: html(&FindingCards { cards, looked, unchecked, stops }),
+        body: html(&FindingCards { cards, looked, untold, unchecked, stops }),
     }
 }
 
@@ -209,6 +223,7 @@ pub(crate) fn summary(findings: &[(&str, &Finding)], looked: LookedFor) -> (Stri
         n => words.push(format!("{n} notes")),
     }
     let class = match (invalid, suspect) {
+        (0, _) if looked == LookedFor::BadData => "invalid",
         (0, 0) => "",
         (0, _) => "suspect",
         _ => "invalid",
@@ -217,6 +232,7 @@ pub(crate) fn summary(findings: &[(&str, &Finding)], looked: LookedFor) -> (Stri
         LookedFor::Yes => "none",
         LookedFor::SwitchedOff => "switched off",
         LookedFor::Never => "not checked",
+        LookedFor::BadData => "bad data",
     };
     (if words.is_empty() { none.into() } else { words.join(", ") }, class)
 }

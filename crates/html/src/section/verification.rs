@@ -38,8 +38,8 @@ pub(crate) fn of_run(run: &RunView<'_>) -> Option<PageSection> {
     })
 }
 
-/// The words of the parts of written data, the verified part first.
-fn part_words() -> Vec<&'static str> {
+/// The words of the parts of written data, the part that was read back first. `word` is its word.
+fn part_words(word: &'static str) -> Vec<&'static str> {
     let reason = |why: &Unverified| match why {
         Unverified::RuntimeEnded => "not verified: run time over",
         Unverified::Overwritten => "overwritten",
@@ -50,7 +50,7 @@ fn part_words() -> Vec<&'static str> {
         Unverified::NotAsked => "not asked",
         Unverified::JobFailed => "not verified: job failed",
     };
-    std::iter::once("verified").chain(Unverified::ALL.iter().map(reason)).collect()
+    std::iter::once(word).chain(Unverified::ALL.iter().map(reason)).collect()
 }
 
 fn coverage(with: &[(&str, &VerifyResults)]) -> String {
@@ -69,10 +69,13 @@ fn coverage(with: &[(&str, &VerifyResults)]) -> String {
         return String::new();
     }
     let all = with.iter().map(|(_, results)| results.coverage.written.as_f64()).sum();
+    // Data that was read back and is wrong is checked, not verified.
+    let right = with.iter().all(|(_, results)| results.counts().is_empty());
+    let word = if right { "verified" } else { "checked" };
     let figure = HtmlFigure {
-        title: "How much of the written data was verified".into(),
+        title: format!("How much of the written data was {word}"),
         note: format!("{} written in all", Quantity::Size.text(all)),
-        html: share_bars("Shares of the written data", &part_words(), &rows),
+        html: share_bars("Shares of the written data", &part_words(word), &rows),
         wide: true,
     };
     html(&Figures { figures: vec![figure], left_out: String::new() })

@@ -101,7 +101,7 @@ impl<'a> RunView<'a> {
             machine.report.extras.findings.iter().map(|finding| (machine.name, finding))
         });
         let mut all: Vec<_> = whole.chain(own).collect();
-        sort::by_key(&mut all, |(_, finding)| std::cmp::Reverse(finding.severity));
+        sort::by_key(&mut all, |(_, finding)| finding.rank());
         all
     }
 }

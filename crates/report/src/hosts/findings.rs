@@ -13,7 +13,7 @@ const MOST_NAMES: usize = 4;
 pub(super) fn of_all(report: &HostsReport) -> (Vec<Finding>, Vec<Unchecked>) {
     let mut findings = report.all.extras.findings.clone();
     findings.extend(own_findings(report));
-    sort::by_key(&mut findings, |finding| std::cmp::Reverse(finding.severity));
+    sort::by_key(&mut findings, |finding| finding.rank());
     let mut unchecked = report.all.extras.unchecked.clone();
     unchecked.extend(own_gaps(report));
     (findings, unchecked)

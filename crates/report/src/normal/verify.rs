@@ -8,7 +8,9 @@ use fiord_stat::verify::VerifyResults;
 pub(super) fn write(results: &VerifyResults, out: &mut dyn Write) -> io::Result<()> {
     let coverage = &results.coverage;
     let (verified, written) = (coverage.verified.0, coverage.written.0);
-    write!(out, "  fiord: verify: {verified} of {written} bytes written were verified")?;
+    // Bytes that were read back and are wrong are checked, not verified.
+    let word = if results.counts().is_empty() { "verified" } else { "checked" };
+    write!(out, "  fiord: verify: {verified} of {written} bytes written were {word}")?;
     for (why, bytes) in &coverage.unverified {
         write!(out, ", {} {}", bytes.0, why.word())?;
     }

@@ -5,6 +5,7 @@ use crate::option::declare::*;
 /// The names of the findings, sorted. `crates/doctor` detects and reports them.
 pub const NAMES: &[Word] = &[
     Word::new("aio-threads", "an `iodepth` above the number of threads of POSIX asynchronous I/O"),
+    Word::new("bad-data", "data that is not what was written (`verify`)"),
     Word::new("buffered-not-synced", "buffered writes that the job never flushes"),
     Word::new("cache-hits", "reads that the page cache answered instead of the device"),
     Word::new("cache-under-direct", "direct I/O to a file with pages in the page cache"),
@@ -22,6 +23,7 @@ pub const NAMES: &[Word] = &[
     Word::new("doubtful-job", "something in the job that is probably a mistake"),
     Word::new("drive-letter", "a colon in a file name that fiord reads as a separator"),
     Word::new("empty-zones", "zones without data to read"),
+    Word::new("ended-in-ramp", "a job that ended within its ramp"),
     Word::new("existing-names", "files that `filecreate` opened because they existed"),
     Word::new("file-extended", "a read job that extends an existing file"),
     Word::new("generator-bound", "a result that the CPUs limit, not the device"),
