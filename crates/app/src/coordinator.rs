@@ -216,6 +216,7 @@ pub fn report(outcome: HostsOutcome, general: &GeneralOptions) -> HostsReport {
     report.insecure = general.hosts.insecure && general.hosts.keys.is_none();
     report.all.extras.findings_off = general.findings == Findings::Off;
     if !report.all.extras.findings_off {
+        fiord_doctor::settle_hosts(&mut report);
         let found = fiord_doctor::of_hosts(&report);
         report.all.extras.findings = found.findings().cloned().collect();
     }

@@ -39,7 +39,7 @@ impl<'a> Surveyor<'a> {
         if (self.stopped)() {
             return;
         }
-        self.before = look(self.plan, Machine::survey_before, self.stopped);
+        self.before = look(self.plan, fiord_doctor::survey_before, self.stopped);
         let Some(machine) = &self.before else { return };
         for finding in fiord_doctor::at_stake(self.plan, machine).findings() {
             let (what, evidence) = (&finding.what, &finding.evidence);
@@ -57,7 +57,9 @@ impl<'a> Surveyor<'a> {
     /// Adds all findings to the report. If a signal interrupted the survey, adds only an entry that says so.
     pub(crate) fn after_end(&self, typed: Typed<'_>, report: &mut Report) {
         let before = self.before.as_ref();
-        let after = before.and_then(|_| look(self.plan, Machine::survey_after, self.stopped));
+        let courses = report.extras.courses.clone();
+        let how = move |plan: &Plan| fiord_doctor::survey_after(plan, &courses);
+        let after = before.and_then(|_| look(self.plan, how, self.stopped));
         let (Some(before), Some(after)) = (before, after) else {
             let why = "a signal ended the run during the survey of the machine".into();
             report.extras.unchecked = vec![Unchecked { id: "all findings".into(), why }];
@@ -72,16 +74,16 @@ impl<'a> Surveyor<'a> {
 /// Surveys the machine. Returns `None` if the survey does not end soon after a signal.
 fn look(
     plan: &Arc<Plan>,
-    how: fn(&Plan) -> Machine,
+    how: impl Fn(&Plan) -> Machine + Clone + Send + 'static,
     stopped: &dyn Fn() -> bool,
 ) -> Option<Machine> {
     let (sender, receiver) = channel();
-    let thread_plan = Arc::clone(plan);
+    let (thread_plan, own) = (Arc::clone(plan), how.clone());
     let body = move || {
         // The thread that checks for signals should receive them. If blocking fails, it notices
         // them a moment later.
         let _ = signal::block_in_this_thread();
-        let _ = sender.send(how(&thread_plan));
+        let _ = sender.send(own(&thread_plan));
     };
     if std::thread::Builder::new().name("findings".into()).spawn(body).is_err() {
         return Some(how(plan));

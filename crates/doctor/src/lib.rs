@@ -48,9 +48,10 @@ use fiord_job::spec::JobSpec;
 use fiord_plan::Plan;
 use fiord_stat::hosts::HostsReport;
 use fiord_stat::report::Report;
+use fiord_stat::samples::Samples;
 
-use crate::evidence::{hosts, noted};
-use crate::findings::{file_extended, target_in_use};
+use crate::evidence::{hosts, noted, touched};
+use crate::findings::{file_extended, noisy_neighbour, target_in_use};
 
 pub use check::{After, Before, Check, CheckStage, CollectedFindings, FindingBuilder, Lint};
 pub use machine::{Evidence, Machine, Unavailable};
@@ -112,6 +113,12 @@ pub fn of_hosts(report: &HostsReport) -> CollectedFindings {
     findings.without(|id, _| ignored.contains(&id))
 }
 
+/// Withdraws findings of single hosts that the results of the other hosts disprove: several hosts on one machine are no
+/// other programs to each other. Call it before [`of_hosts`].
+pub fn settle_hosts(report: &mut HostsReport) {
+    noisy_neighbour::without_mates(report);
+}
+
 /// The text of the jobs, independent of the machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Typed<'a> {
@@ -130,6 +137,18 @@ pub fn notes(plan: &Plan, typed: Typed<'_>) -> CollectedFindings {
     registry::NOTED.iter().for_each(|check| noted::report(check, &known, &mut findings));
     file_extended::lint(&known, &mut findings);
     findings.placed(typed.specs).settled(plan)
+}
+
+/// Surveys the machine right before a run.
+#[must_use]
+pub fn survey_before(plan: &Plan) -> Machine {
+    Machine::survey_before(plan, &|job, file| touched::read_range(&[], job, file))
+}
+
+/// Surveys the machine after a run in which the jobs did `courses` (`Extras::courses`).
+#[must_use]
+pub fn survey_after(plan: &Plan, courses: &[Samples]) -> Machine {
+    Machine::survey_after(plan, &|job, file| touched::read_range(courses, job, file))
 }
 
 /// Returns all findings that need no run: those of the job and of the machine.

@@ -28,8 +28,6 @@ use crate::zones::Counts;
 pub(crate) struct ReportContext<'a> {
     pub plan: &'a Plan,
     pub version: &'a str,
-    /// When the run began, by the machine's clock.
-    pub began: Nanos,
     /// Time since the run began.
     pub elapsed: Nanos,
     /// Offset of local time from UTC, seconds.
@@ -188,7 +186,7 @@ fn blank(context: &ReportContext<'_>, index: usize, facts: &JobFacts<'_>) -> Job
         eta: facts.eta_s.map(Nanos::from_secs),
         elapsed: Nanos::from_secs(context.elapsed.as_secs() + 1),
         windows: facts.watch.windows(),
-        timeline: facts.watch.timeline(context.began.0),
+        virtual_time: job.engine.def().virtual_time && !job.engine.is_real_time(),
         latency_depth: job.depth.depth,
         steady_state: facts.steady.map(SteadyMember::report),
         ..JobData::default()
@@ -244,7 +242,7 @@ pub(crate) fn report(
 ) -> Report {
     let devices = devices.report(&jobs);
     let slices = slices::tables(context.plan, &jobs);
-    let courses = jobs.iter().map(|job| job.timeline.clone()).collect();
+    let courses = jobs.iter().map(|job| job.samples.without_latencies()).collect();
     let generator = generator(context.plan, &jobs);
     let (jobs, groups) = assemble(jobs, &error::words);
     let per_core = per_core(context.plan, &groups);

@@ -1,7 +1,7 @@
 //! The device's view of a run, for comparison with the application's view.
 
 use crate::ramp::SyncCount;
-use fiord_types::{Bytes, Dir, PerDir};
+use fiord_types::{Bytes, Dir, JobIndex, PerDir};
 use serde::{Deserialize, Serialize};
 
 /// The counters of a block device while jobs ran on it, and the I/Os that the jobs issued to it in the same time.
@@ -25,6 +25,19 @@ pub struct DeviceView {
     pub issued: Option<Issued>,
     /// Member devices (device mapper, md, multipath).
     pub members: Vec<DeviceView>,
+    /// The intervals of the run in which jobs used the device, each with these jobs alone. Empty if there is only one, and
+    /// in a report that was read.
+    #[serde(skip)]
+    pub parts: Vec<DevicePart>,
+}
+
+/// A device in an interval in which some jobs used it without a break.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DevicePart {
+    /// These jobs.
+    pub jobs: Vec<JobIndex>,
+    /// The device in this interval.
+    pub view: DeviceView,
 }
 
 /// One direction at the device.

@@ -16,7 +16,6 @@ use crate::report::*;
 use crate::samples::Samples;
 use crate::shares::TimeShares;
 use crate::time_units::{Micros, Millis, Seconds};
-use crate::timeline::IopsTimeline;
 use crate::verify::VerifyResults;
 use crate::windows::{RateStat, Windows};
 
@@ -147,11 +146,12 @@ pub struct JobData {
     pub recorder: Recorder,
     /// Rates over windows of time.
     pub windows: Windows,
-    /// I/Os over the time of the run.
-    pub timeline: IopsTimeline,
     /// What it did in windows of time, with latencies.
     #[serde(skip_serializing_if = "Samples::is_empty")]
     pub samples: Samples,
+    /// The samples count virtual time, which begins with the job (`ioengine=sim`).
+    #[serde(skip_serializing_if = "is_false")]
+    pub virtual_time: bool,
     /// Time in which the job did I/O in each direction, in whole milliseconds; 0 for an unused direction.
     #[serde(rename = "dir_runtime_ms", with = "Millis")]
     pub dir_runtime: PerDir<Nanos>,
@@ -207,6 +207,11 @@ pub struct JobData {
     pub requests: Option<Box<RequestCounts>>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 impl JobData {
     /// Merges another job of the same entry. Adds up counts; keeps the longest run time of each direction, the first
     /// error, name, description and number style; takes the other settings from `other`.
@@ -235,8 +240,8 @@ impl JobData {
             (Some(a), Some(b)) => TimeShares::weighed(&[(a, self.runtime), (b, other.runtime)]),
             (a, b) => a.or(b),
         };
-        self.timeline.merge(&other.timeline);
         self.samples.merge(&other.samples);
+        self.virtual_time |= other.virtual_time;
         for (mine, theirs) in self.dir_runtime.values_mut().zip(other.dir_runtime.values()) {
             *mine = (*mine).max(*theirs);
         }

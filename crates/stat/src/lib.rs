@@ -45,7 +45,6 @@ pub mod snapshot;
 pub mod steady;
 pub mod summary;
 mod time_units;
-pub mod timeline;
 pub mod units;
 pub mod verify;
 pub mod windows;

@@ -9,7 +9,6 @@ use crate::recorder::{Recorder, Times, axes};
 use crate::report::SteadyState;
 use crate::shares::TimeShares;
 use crate::slices::Slices;
-use crate::timeline::TimelineRecorder;
 
 const MS: Nanos = Nanos::from_millis(1);
 
@@ -45,15 +44,13 @@ fn sample() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// A job that has recorded some samples. The time line has one window for every ten samples.
+/// A job that has recorded some samples.
 fn job<'a>(all: &'a [Sample], mine: impl Fn(&Sample) -> bool + 'a) -> JobData {
     let mut recorder = Recorder::new(axes::ASYNC, &Dir::ALL);
     recorder.prioritize(&Dir::ALL, [7u16, 8, 9].into_iter());
     recorder.slices =
         Some(Box::new(Slices::new(Nanos::from_secs(1), &[MS, MS.saturating_mul(64)], 4)));
     recorder.begin_slices(Nanos::ZERO);
-    let mut timeline = TimelineRecorder::new(Nanos(100), Nanos::ZERO);
-    let mut done = 0;
     for (n, s) in all.iter().enumerate() {
         if mine(s) {
             recorder.issued(s.dir);
@@ -67,16 +64,11 @@ fn job<'a>(all: &'a [Sample], mine: impl Fn(&Sample) -> bool + 'a) -> JobData {
             let end = MS.saturating_mul(n as u64 * 100).saturating_add(s.times.lat);
             recorder.sliced(end, s.times.lat, from_due);
             recorder.synced(s.late);
-            done += 1;
-        }
-        if n % 10 == 9 {
-            timeline.sample(Nanos((n as u64 + 1) * 10), done);
         }
     }
     recorder.finish();
     let runtime = Nanos::from_secs(1);
-    let timeline = timeline.timeline().clone();
-    JobData { recorder, timeline, runtime, members: 1, ..JobData::default() }
+    JobData { recorder, runtime, members: 1, ..JobData::default() }
 }
 
 proptest! {
@@ -100,7 +92,6 @@ proptest! {
         prop_assert_eq!(&merged.recorder.sync_hist, &one.recorder.sync_hist);
         let slices = |job: &JobData| job.recorder.slices.as_ref().unwrap().counted().to_vec();
         prop_assert_eq!(slices(&merged), slices(&one));
-        prop_assert_eq!(merged.timeline, one.timeline);
         prop_assert_eq!((merged.members, merged.runtime), (4, Nanos::from_secs(4)));
     }
 
@@ -196,29 +187,6 @@ fn a_short_text_cannot_claim_much_memory() {
     assert!(JobData::from_json(&list(MOST_PRIORITIES + 1)).is_err());
 }
 
-#[test]
-fn a_timeline_keeps_its_total_whatever_the_other_one_looks_like() {
-    let one = |begin, window, ios: &[u64]| crate::timeline::IopsTimeline {
-        begin: Nanos(begin),
-        window: Nanos(window),
-        ios: ios.to_vec(),
-    };
-    let mut aligned = one(0, 200, &[5, 7]);
-    aligned.merge(&one(200, 100, &[1, 2, 3]));
-    assert_eq!(aligned, one(0, 200, &[5, 10, 3]));
-    let mut shifted = one(0, 100, &[100, 100]);
-    shifted.merge(&one(130, 100, &[10, 10]));
-    assert_eq!(shifted, one(0, 100, &[100, 107, 10, 3]));
-    let mut idle = one(0, 100, &[]);
-    idle.merge(&shifted);
-    idle.merge(&one(7, 100, &[]));
-    assert_eq!(idle, shifted);
-    let mut far = one(0, 1, &[3]);
-    far.merge(&one(u64::MAX, u64::MAX, &[4, 5]));
-    assert_eq!(far.ios.iter().sum::<u64>(), 12);
-    assert!(far.ios.len() < 64);
-}
-
 /// What version 1 wrote about a real job: queue depth 8, two priorities, a rate, slices. Never change the file.
 #[test]
 fn data_of_version_1_is_read() {
@@ -230,6 +198,8 @@ fn data_of_version_1_is_read() {
     assert_eq!((read.lat_hist.count(), read.intended_hist.count()), (3997, 3997));
     assert_eq!(read.priorities.len(), 2);
     assert_eq!(data.recorder.slices.as_ref().unwrap().counted().len(), 4);
-    assert_eq!(data.timeline.ios.len(), 20);
-    assert_eq!(data.to_json(), text);
+    // Later versions have samples instead of a timeline.
+    let (before, rest) = text.split_once("\"timeline\":").unwrap();
+    let after = rest.split_once("},").unwrap().1;
+    assert_eq!(data.to_json(), format!("{before}{after}"));
 }

@@ -17,7 +17,7 @@ mod system;
 pub use crate::node::Device;
 pub use allocate::{Preallocate, allocate, truncate};
 pub use cache::{CacheUse, PageCacheAdvice, advise, cached_pages, drop_cache};
-pub use extent::{data_bytes, next_data, next_hole, written};
+pub use extent::{data_parts, next_data, next_hole, written};
 pub use facts::{
     FileFacts, FileSystemSpace, InodeType, exists, facts, facts_of, link_facts, space, space_for,
     target_size,

@@ -5,6 +5,7 @@ use fiord_types::{Bytes, Dir};
 
 use crate::check::After;
 use crate::evidence::amount::percent;
+use crate::evidence::touched::{Touched, moved, planned, touched};
 use crate::machine::FileState;
 
 /// Share of a file that does not matter.
@@ -13,23 +14,30 @@ const FEW: f64 = 0.01;
 /// Returns the limit and the remedy if the file system must allocate space for the job's writes, because
 /// they go to space that was not written before.
 pub(crate) fn allocation(known: &After<'_>, job: &JobPlan) -> Option<(String, String)> {
+    let amount = moved(known, job, Dir::Write).or_else(|| planned(job, Dir::Write));
     let files = job.target.files.iter().filter(|file| file.kind == FileKind::Regular);
-    let states = files.filter_map(|file| known.before.file(&file.path));
-    let missing = |state: &FileState| match state.data {
+    let written = files.filter_map(|file| {
+        let touched = touched(job, file, Dir::Write, amount)?;
+        Some((known.before.file(&file.path)?, touched))
+    });
+    let missing = |state: &FileState, Touched { from, to, .. }: Touched| match &state.data {
         Some(Ok(data)) => {
-            let range = data.to - data.from;
-            1.0 - data.bytes.min(range).0 as f64 / range.max(Bytes(1)).0 as f64
+            let (from, to) = (from.max(data.from), to.min(data.to));
+            let range = to.saturating_sub(from).max(Bytes(1));
+            1.0 - data.bytes_in(from, to).as_f64() / range.as_f64()
         }
         // Unknown: only a layout with `overwrite` is known to write the file.
         _ => f64::from(u8::from(!job.target.layout.overwrite)),
     };
-    let (share, kind) = states
-        .filter_map(|state| Some((missing(state), state.file_system.as_deref().ok()?)))
+    let (share, kind) = written
+        .filter_map(|(state, range)| {
+            Some((missing(state, range), state.file_system.as_deref().ok()?))
+        })
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .filter(|(share, _)| *share > FEW && job.load.mix.has(Dir::Write))?;
+        .filter(|(share, _)| *share > FEW)?;
     let limit = format!(
-        "{kind} serializes direct writes that allocate or extend a file, and {} of the range was \
-         not written before",
+        "{kind} serializes direct writes that allocate or extend a file, and {} of the range that the job \
+         wrote was not written before",
         percent(share)
     );
     let several = if job.target.files.len() > 1 { "" } else { ", use several files (nrfiles)" };

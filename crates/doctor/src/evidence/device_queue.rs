@@ -2,6 +2,7 @@
 
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
+use fiord_types::Dir;
 
 use crate::check::After;
 use crate::check::Entry;
@@ -15,6 +16,8 @@ pub(crate) struct DeviceQueue<'a> {
     pub device: &'a DeviceView,
     /// Number of I/Os in flight that its jobs ask for.
     pub asked: f64,
+    /// Number of these I/Os that one I/O of the device carries: the kernel merges adjacent ones. At least 1.
+    pub merged: f64,
     /// Mean number of CPUs that its jobs kept busy, and number of CPUs that they could use.
     pub busy: f64,
     pub cores: f64,
@@ -45,13 +48,22 @@ pub(crate) fn device_queues<'a>(known: &After<'a>) -> Vec<DeviceQueue<'a>> {
             continue;
         }
         let asked = entry.jobs.iter().map(|job| asked(job)).sum();
+        let merged = merged(device);
         // The percentages of the report refer to the added run times of the jobs.
         let busy = (entry.report.usr_cpu + entry.report.sys_cpu) / 100.0 * entry.jobs.len() as f64;
         let cpus = known.before.surroundings.cpus_of_all(entry.jobs.iter().copied());
         let cores = (cpus.len().max(1) as f64).min(entry.jobs.len() as f64);
-        found.push(DeviceQueue { entry, device, asked, busy, cores });
+        found.push(DeviceQueue { entry, device, asked, merged, busy, cores });
     }
     found
+}
+
+/// Returns how many I/Os of the jobs one I/O of the device carries.
+fn merged(device: &DeviceView) -> f64 {
+    let Some(issued) = device.issued else { return 1.0 };
+    let ours: u64 = Dir::ALL.into_iter().map(|dir| issued.ios[dir]).sum();
+    let arrived: u64 = Dir::ALL.into_iter().map(|dir| device.with_data(dir)).sum();
+    (ours as f64 / arrived.max(1) as f64).max(1.0)
 }
 
 /// Returns the number of I/Os in flight that a job asks for.
@@ -68,8 +80,14 @@ fn runs_at_full_depth(job: &JobPlan) -> bool {
     // The counters of the block layer include only I/O that passes the file layer.
     let real = job.engine.def().access.uses_file_layer();
     let load = &job.load;
-    let flushes = load.fsync > 0 || load.fdatasync > 0 || load.sync_file_range.is_some();
-    real && job.pace.is_free()
+    let flushes = load.fsync > 0
+        || load.fdatasync > 0
+        || load.write_barrier > 0
+        || load.sync_file_range.is_some();
+    // A trace sets the depth itself, and zones take one write at a time.
+    let placed = job.replay.is_some() || load.zoned.is_some() && load.mix.has(Dir::Write);
+    real && !placed
+        && job.pace.is_free()
         && job.target.open.direct
         && !flushes
         && job.depth.low.is_none()

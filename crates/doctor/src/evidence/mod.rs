@@ -13,13 +13,14 @@
 //! | how does a finding name hosts, and which hosts are alike? | `hosts` |
 //! | how does a warning about a job become a finding? | `noted` |
 //! | which jobs use the page cache, and which file systems are in memory? | `page_cache` |
-//! | which jobs use the same bytes at the same time? | `places` |
+//! | which jobs use the same files, and touch the same bytes of them? | `places` |
 //! | which rates were not reached? | `rate` |
 //! | which jobs sent requests to a server of objects? | `requests` |
 //! | how is a result compared with `spec=`? | `spec` |
 //! | how long do threads sleep in the call that submits I/Os? | `submission` |
 //! | which jobs have one I/O in flight at a time? | `synchronous` |
-//! | which jobs ran at the same time? | `timing` |
+//! | which jobs run, or ran, at the same time? | `timing` |
+//! | which bytes of its files does a job touch? | `touched` |
 
 pub(crate) mod allocation;
 pub(crate) mod amount;
@@ -39,3 +40,4 @@ pub(crate) mod spec;
 pub(crate) mod submission;
 pub(crate) mod synchronous;
 pub(crate) mod timing;
+pub(crate) mod touched;

@@ -1,14 +1,16 @@
-//! Which jobs use the same bytes at the same time.
+//! Which jobs use the same files and touch the same bytes of them.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
-use fiord_types::{Bytes, sort};
+use fiord_types::{Bytes, Dir, sort};
 use foldhash::fast::FixedState;
 
-/// Two jobs that use the same bytes of a file, from `from` to `to`.
+use crate::evidence::touched::{Spread, Touched, touched};
+
+/// Two jobs that touch the same bytes of a file, from `from` to `to`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overlap<'a> {
     pub path: &'a Path,
@@ -16,11 +18,11 @@ pub(crate) struct Overlap<'a> {
     pub second: &'a JobPlan,
     pub from: Bytes,
     pub to: Bytes,
-    /// Number of jobs that use some bytes of the first job, including that job.
+    /// Number of jobs that touch some bytes of the first job, including that job.
     pub jobs: usize,
 }
 
-/// The bytes of one file that a job uses: start, end (exclusive) and the job.
+/// The bytes of one file that a job touches: start, end (exclusive) and the job.
 pub(crate) type RangeUser<'a> = (Bytes, Bytes, &'a JobPlan);
 
 /// Returns the jobs that use each of these paths, in the order of the plan. Each job appears once.
@@ -42,19 +44,25 @@ pub(crate) fn users<'p>(
     users.into_iter().map(|(path, jobs)| (Path::new(path), jobs)).collect()
 }
 
-/// Returns, for each file, the first pair of wanted jobs that overlap in it, can run at the same time
-/// and satisfy `matters`. The first argument of `matters` is the job whose range starts first.
+/// Returns, for each file, the first pair of jobs that touch the same bytes in a direction, each of them all bytes of
+/// its range, and that satisfy `matters`. The first argument of `matters` is the job whose range starts first. `amount`
+/// returns how much a job moves (`None`: all of its range).
 pub(crate) fn overlaps<'a>(
     plan: &'a Plan,
+    dir: Dir,
     wanted: impl Fn(&JobPlan) -> bool,
+    amount: impl Fn(&JobPlan) -> Option<Bytes>,
     matters: impl Fn(&RangeUser<'_>, &RangeUser<'_>) -> bool,
 ) -> Vec<Overlap<'a>> {
     let mut users: HashMap<&OsStr, Vec<RangeUser<'_>>> = HashMap::new();
-    for job in plan.jobs.iter().filter(|job| wanted(job)) {
+    for job in plan.jobs.iter().filter(|job| job.load.mix.has(dir) && wanted(job)) {
         let real = |kind| matches!(kind, FileKind::Regular | FileKind::Block);
-        for file in job.target.files.iter().filter(|file| real(file.kind) && file.len > Bytes::ZERO)
-        {
-            users.entry(file.path.as_os_str()).or_default().push((file.offset, file.end(), job));
+        let amount = amount(job);
+        for file in job.target.files.iter().filter(|file| real(file.kind)) {
+            let touched = touched(job, file, dir, amount);
+            if let Some(Touched { from, to, spread: Spread::Whole }) = touched {
+                users.entry(file.path.as_os_str()).or_default().push((from, to, job));
+            }
         }
     }
     let users = users.into_iter().filter(|(_, users)| users.len() > 1);
@@ -74,7 +82,7 @@ fn first<'a>(
     for (at, user) in users.iter().enumerate() {
         let &(from, to, one) = user;
         let later = users[at + 1..].iter().take_while(|(other, ..)| *other < to);
-        let same = later.filter(|other| together(one, other.2) && matters(user, other));
+        let same = later.filter(|other| matters(user, other));
         let mut jobs = 1;
         for &(start, end, other) in same {
             jobs += 1;
@@ -95,12 +103,6 @@ fn first<'a>(
     best
 }
 
-/// Returns whether two jobs can run at the same time.
-pub(crate) fn together(a: &JobPlan, b: &JobPlan) -> bool {
-    let waits = |one: &JobPlan, other: &JobPlan| one.start.wait_for.contains(&other.identity.index);
-    a.identity.stonewall_group == b.identity.stonewall_group && !waits(a, b) && !waits(b, a)
-}
-
 /// Names the two jobs, or says that they are instances of one job.
 pub(crate) fn names(overlap: &Overlap<'_>) -> String {
     let (a, b) = (&overlap.first.identity, &overlap.second.identity);
@@ -111,4 +113,16 @@ pub(crate) fn names(overlap: &Overlap<'_>) -> String {
         }
         false => format!("jobs {} and {}", a.name, b.name),
     }
+}
+
+/// Returns the remedy for jobs that touch the same bytes: options that keep them apart and leave the work of each as it
+/// is.
+pub(crate) fn apart(overlap: &Overlap<'_>) -> String {
+    let Overlap { first, second, .. } = overlap;
+    let len = first.target.files.iter().map(|file| file.len).max().unwrap_or_default();
+    let ranges = match first.identity.section == second.identity.section {
+        true => format!("set offset_increment={len}, so that each job has bytes of its own"),
+        false => format!("set offset in job {} to a range of its own", second.identity.name),
+    };
+    format!("{ranges}, or give each job its own file")
 }

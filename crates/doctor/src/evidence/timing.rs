@@ -1,6 +1,7 @@
-//! Which jobs ran at the same time, according to the plan and the report.
+//! Which jobs run, or ran, at the same time, according to the plan and the report.
 
-use fiord_plan::JobPlan;
+use fiord_plan::{JobPlan, Plan};
+use fiord_stat::samples::Samples;
 use fiord_types::Nanos;
 
 use crate::check::After;
@@ -58,6 +59,75 @@ fn at_once(job: &JobPlan) -> bool {
 /// Returns whether two jobs start at the same time.
 fn starts_with(a: &JobPlan, b: &JobPlan) -> bool {
     a.identity.stonewall_group == b.identity.stonewall_group && a.start.wait_for == b.start.wait_for
+}
+
+/// What the plan and the report say about two jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Concurrency {
+    /// They run at the same time.
+    Yes,
+    /// One of them starts after the other has ended.
+    No,
+    /// `startdelay`: it depends on how long the earlier one takes.
+    Unknown,
+}
+
+/// Returns whether two jobs run at the same time, according to the plan.
+pub(crate) fn concurrent(plan: &Plan, a: &JobPlan, b: &JobPlan) -> Concurrency {
+    if a.identity.stonewall_group != b.identity.stonewall_group
+        || waits_for(plan, a, b)
+        || waits_for(plan, b, a)
+    {
+        return Concurrency::No;
+    }
+    let (first, second) = if a.start.delay.0 <= b.start.delay.0 { (a, b) } else { (b, a) };
+    let (from, to) = first.start.delay;
+    let (next, last) = second.start.delay;
+    if next <= to {
+        return Concurrency::Yes;
+    }
+    let runs = first.end.runtime.map(|time| time.saturating_add(first.end.ramp_time));
+    match runs {
+        Some(runs) if first.end.time_based && last < from.saturating_add(runs) => Concurrency::Yes,
+        Some(runs) if to.saturating_add(runs) < next => Concurrency::No,
+        _ => Concurrency::Unknown,
+    }
+}
+
+/// Returns whether a job starts only after another one has ended, directly or after others that do (`wait_for`).
+fn waits_for(plan: &Plan, job: &JobPlan, other: &JobPlan) -> bool {
+    if job.start.wait_for.is_empty() {
+        return false;
+    }
+    let mut seen = vec![false; plan.jobs.len()];
+    let mut todo = job.start.wait_for.clone();
+    while let Some(index) = todo.pop() {
+        if index == other.identity.index {
+            return true;
+        }
+        let Some(seen) = seen.get_mut(index.get()).filter(|seen| !**seen) else { continue };
+        *seen = true;
+        todo.extend(plan.jobs.get(index.get()).iter().flat_map(|job| &job.start.wait_for));
+    }
+    false
+}
+
+/// Returns whether a job may start after another one has begun.
+pub(crate) fn may_follow(plan: &Plan, job: &JobPlan, other: &JobPlan) -> bool {
+    job.identity.stonewall_group > other.identity.stonewall_group
+        || job.start.delay.1 > other.start.delay.0
+        || waits_for(plan, job, other)
+}
+
+/// Returns whether two jobs ran at the same time, according to what they did. `None` if that is unknown: a job on a
+/// virtual clock has a time of its own.
+pub(crate) fn ran_together(known: &After<'_>, a: &JobPlan, b: &JobPlan) -> Option<bool> {
+    let own = |job: &JobPlan| -> Option<&Samples> {
+        let course = known.report.extras.courses.get(job.identity.index.get())?;
+        (!job.engine.def().virtual_time && !course.is_empty()).then_some(course)
+    };
+    let (a, b) = (own(a)?, own(b)?);
+    Some(a.begin() < b.end() && b.begin() < a.end())
 }
 
 #[cfg(test)]

@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use fiord_job::option::table::RW;
 use fiord_plan::{FileKind, FilePlan, JobPlan, SyncMode};
 use fiord_stat::finding::Severity;
+use fiord_stat::report::DirKind;
 use fiord_types::{Bytes, Dir};
 
-use crate::check::{After, Before, Check, CollectedFindings, FindingBuilder};
+use crate::check::{After, Before, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::bytes;
 use crate::evidence::page_cache::in_memory;
 use crate::evidence::page_cache::through_cache;
 use crate::evidence::timing::ends_the_run;
+use crate::evidence::touched::moved;
 use crate::machine::Machine;
 
 /// The definition.
@@ -55,7 +57,7 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let page = Bytes(fiord_sys::host::page_size() as u64);
     for entry in known.entries() {
         let Some(job) = entry.jobs.iter().find(|job| unflushed(job)) else { continue };
-        let written: Bytes = entry.report.dirs.iter().map(|row| row.io_bytes).sum();
+        let written = written(known, &entry);
         if entry.report.failed && written == Bytes::ZERO {
             // The job failed before its first write, for example because it could not open its file.
             findings.refute(builder(job));
@@ -89,6 +91,14 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             findings.report(builder(job).evidence(evidence));
         }
     }
+}
+
+/// Returns the bytes that a printed job wrote.
+fn written(known: &After<'_>, entry: &Entry<'_>) -> Bytes {
+    let exact = entry.jobs.iter().map(|job| moved(known, job, Dir::Write));
+    // Without samples: a row for all directions (`unified_rw_reporting`) includes reads.
+    let rows = entry.report.dirs.iter().filter(|row| row.kind == DirKind::Write);
+    exact.sum::<Option<Bytes>>().unwrap_or_else(|| rows.map(|row| row.io_bytes).sum())
 }
 
 fn builder(job: &JobPlan) -> FindingBuilder {

@@ -29,8 +29,8 @@ pub(crate) const CHECK: Check = Check {
             blocks holds them back, and the result is that of a smaller depth.",
     detection: "The device's mean queue depth over the measured time (weighted time divided by \
                 time, `/proc/diskstats`) is below half of what its jobs ask for (`iodepth` times \
-                jobs, at least four). The check covers jobs with `direct=1` that nothing else \
-                slows down (no rate, think time or flush) and that have the device to themselves \
+                jobs, at least four; divided by the number of I/Os that the kernel merged into one). The check covers jobs with `direct=1` that nothing else \
+                slows down (no rate, think time or flush), that replay no trace, and that have the device to themselves \
                 for the whole run: if jobs run one after another, the mean over the run says \
                 nothing about each of them. If the CPUs are busy all the time, `generator-bound` \
                 is reported instead.\n\n\
@@ -71,8 +71,10 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 }
 
 fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
-    let DeviceQueue { entry, device, asked, busy, cores } = queue;
-    if *asked < 4.0 || *busy >= cores * 0.9 {
+    let DeviceQueue { entry, device, asked, merged, busy, cores } = queue;
+    // The device counts I/Os that were merged once.
+    let expected = asked / merged;
+    if expected < 4.0 || *busy >= cores * 0.9 {
         return None;
     }
     let (job, name) = (entry.jobs[0], &entry.report.name);
@@ -92,10 +94,10 @@ fn finding(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<FindingBuilder>
         let remedy = fitting(&entry.jobs, takes, disk);
         return Some(CHECK.for_job(job, what).evidence(evidence).remedy(remedy).option(IODEPTH));
     }
-    if device.depth >= asked * SHARE {
+    if device.depth >= expected * SHARE {
         return None;
     }
-    let (limit, remedy) = limiter(known, queue)?;
+    let (limit, remedy) = limiter(known, queue, expected)?;
     let finding = CHECK
         .for_job(
             job,
@@ -141,8 +143,9 @@ fn fitting(jobs: &[&JobPlan], takes: u64, disk: Option<&Disk>) -> String {
 }
 
 /// Returns what keeps the I/Os from the device, and the remedy.
-fn limiter(known: &After<'_>, queue: &DeviceQueue<'_>) -> Option<(String, String)> {
-    let DeviceQueue { entry, device, asked, .. } = queue;
+/// `asked`: the depth that the job asks of the device.
+fn limiter(known: &After<'_>, queue: &DeviceQueue<'_>, asked: f64) -> Option<(String, String)> {
+    let DeviceQueue { entry, device, .. } = queue;
     let job = entry.jobs[0];
     let queue = known.before.devices.named(&device.name).and_then(|disk| disk.queue.nr_requests);
     if let Some(requests) = queue.filter(|requests| (*requests as f64) < asked * SHARE) {
@@ -250,7 +253,7 @@ mod tests {
             data: Some(Ok(WrittenData {
                 from: Bytes::ZERO,
                 to: Bytes(1 << 20),
-                bytes: Bytes(written),
+                parts: vec![Bytes::ZERO..Bytes(written)],
             })),
         }]
         .into();

@@ -40,8 +40,10 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
 }
 
 fn finding(queue: &DeviceQueue<'_>) -> Option<FindingBuilder> {
-    let DeviceQueue { entry, device, asked, busy, cores } = queue;
-    if *busy < cores * BUSY || device.depth >= asked * SHORT || *asked < 2.0 {
+    let DeviceQueue { entry, device, asked, merged, busy, cores } = queue;
+    // The device counts I/Os that were merged once.
+    let expected = asked / merged;
+    if *busy < cores * BUSY || device.depth >= expected * SHORT || expected < 2.0 {
         return None;
     }
     let name = &entry.report.name;
@@ -69,18 +71,20 @@ mod tests {
     use super::*;
     use crate::check::Entry;
 
-    fn reported(busy: f64, depth: f64) -> bool {
+    fn reported(busy: f64, depth: f64, merged: f64) -> bool {
         let job = JobPlan::plain(EnginePlan::Psync, 1 << 20);
         let report = JobReport::default();
         let device = DeviceView { depth, ..DeviceView::default() };
         let entry = Entry { report: &report, jobs: vec![&job] };
-        finding(&DeviceQueue { entry, device: &device, asked: 32.0, busy, cores: 1.0 }).is_some()
+        let queue = DeviceQueue { entry, device: &device, asked: 32.0, merged, busy, cores: 1.0 };
+        finding(&queue).is_some()
     }
 
     #[test]
     fn reports_busy_cpus_and_a_short_queue() {
-        assert!(reported(0.97, 3.0));
-        assert!(!reported(0.97, 30.0));
-        assert!(!reported(0.5, 3.0));
+        assert!(reported(0.97, 3.0, 1.0));
+        assert!(!reported(0.97, 30.0, 1.0));
+        assert!(!reported(0.5, 3.0, 1.0));
+        assert!(!reported(0.97, 3.0, 8.0), "merged reads");
     }
 }

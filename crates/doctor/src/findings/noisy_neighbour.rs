@@ -2,7 +2,9 @@
 
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::device::DeviceView;
-use fiord_stat::finding::Severity;
+use fiord_stat::finding::{Finding, Severity};
+use fiord_stat::hosts::{HostReport, HostsReport};
+use fiord_stat::report::{JobReport, Report};
 use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
@@ -23,7 +25,8 @@ pub(crate) const CHECK: Check = Check {
                 `/proc/self/io`, including read-ahead and metadata); the check ignores writes \
                 there, because a file system makes writes of its own. \
                 The check ignores devices of jobs with `exec_prerun` or `exec_postrun`, because \
-                their commands may use the device.\n\n\
+                their commands may use the device. Several hosts of one run on one machine are no \
+                other programs to each other: what the others issued, and the CPU time that they used, is subtracted.\n\n\
                 Hypervisor: more than 10 % of all CPU time was stolen.\n\n\
                 CPUs: other programs computed in user mode for more than 10 % of all CPU time \
                 (kernel threads, which may work for the run, spend none), and something waited \
@@ -49,6 +52,10 @@ const LEAST: u64 = 1 << 20;
 const STOLEN: f64 = 0.10;
 /// Maximum share of the time in which all tasks waited for memory.
 const STALLED: f64 = 0.10;
+/// Minimum share of CPU time that hosts on the same machine used, if they are to be the other programs.
+const OTHERS: f64 = 0.05;
+/// The finding about CPUs.
+const CPUS_USED: &str = "other programs used the CPUs during the run";
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for device in &known.report.extras.devices {
@@ -71,6 +78,59 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     findings.report_if(short_of_memory(then, now));
 }
 
+/// Withdraws findings of hosts about other programs if these were other hosts of the run on the same machine.
+pub(crate) fn without_mates(report: &mut HostsReport) {
+    let boot =
+        |host: &HostReport| host.facts.as_ref().map_or("", |facts| &facts.boot_id).to_owned();
+    let boots: Vec<String> = report.hosts.iter().map(boot).collect();
+    for at in 0..report.hosts.len() {
+        let mates = report.hosts.iter().zip(&boots).enumerate();
+        let mates =
+            mates.filter(|(n, (_, boot))| *n != at && !boot.is_empty() && **boot == boots[at]);
+        let mates: Vec<&Report> = mates.filter_map(|(_, (host, _))| host.report.as_ref()).collect();
+        let Some(own) = report.hosts[at].report.as_ref().filter(|_| !mates.is_empty()) else {
+            continue;
+        };
+        let ours = |finding: &Finding| {
+            finding.id == CHECK.id && by_mates(finding, own, &mates, &report.hosts[at])
+        };
+        let kept: Vec<Finding> =
+            own.extras.findings.iter().filter(|finding| !ours(finding)).cloned().collect();
+        if let Some(own) = &mut report.hosts[at].report {
+            own.extras.findings = kept;
+        }
+    }
+}
+
+/// Returns whether other hosts of the run on the same machine explain a finding of this check.
+fn by_mates(finding: &Finding, own: &Report, mates: &[&Report], host: &HostReport) -> bool {
+    if finding.what == CPUS_USED {
+        let user = |job: &JobReport| job.usr_cpu / 100.0 * job.runtime.as_secs_f64();
+        let used: f64 = mates.iter().flat_map(|mate| &mate.jobs).map(user).sum();
+        let cpus = host.facts.as_ref().and_then(|facts| facts.cpus).unwrap_or(1);
+        let span = host.finished.unwrap_or_default().as_secs_f64();
+        return used > OTHERS * f64::from(cpus) * span;
+    }
+    let used = own.extras.devices.iter().find(|device| finding.what == device_used(&device.name));
+    let Some(device) = used else { return false };
+    let moved: u64 = device.dirs.values().take(2).map(|dir| dir.bytes.0).sum();
+    let of_mates = mates.iter().flat_map(|mate| &mate.extras.devices);
+    let views = std::iter::once(device).chain(of_mates.filter(|mate| mate.name == device.name));
+    let issued: u64 = views
+        .filter_map(|view| view.issued)
+        .flat_map(|issued| {
+            [Dir::Read, Dir::Write].map(|dir| issued.bytes[dir] + issued.failed_bytes[dir])
+        })
+        .map(|bytes| bytes.0)
+        .sum();
+    let others = moved.saturating_sub(issued);
+    others < LEAST || (others as f64) < SHARE * issued as f64
+}
+
+fn device_used(device: &str) -> String {
+    format!("another program used {device} during the run")
+}
+
 /// Reports CPU time that a hypervisor gave to other virtual machines.
 fn stolen(then: &MachineState, now: &MachineState) -> Option<FindingBuilder> {
     let share = cpu_time(then, now)?.stolen_share();
@@ -89,7 +149,7 @@ fn crowded(crowd: Crowd) -> FindingBuilder {
         Some(cpus) => (format!("the time of the jobs' CPUs ({cpus})"), "other CPUs"),
     };
     CHECK
-        .for_run("other programs used the CPUs during the run")
+        .for_run(CPUS_USED)
         .evidence(format!("they computed for {:.0} % of {of}, and {short}", share * 100.0))
         .remedy(format!("use an idle machine (`top` shows the other programs), or {remedy}"))
 }
@@ -155,7 +215,7 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
         return None;
     }
     let finding = CHECK
-        .for_run(format!("another program used {} during the run", device.name))
+        .for_run(device_used(&device.name))
         .evidence(format!(
             "its counters show {} beyond the {:.1} MB that the run can have moved",
             parts.join(" and "),
@@ -171,6 +231,7 @@ fn foreign(device: &DeviceView, ours: Ours) -> Option<FindingBuilder> {
 #[cfg(test)]
 mod tests {
     use fiord_stat::device::{DeviceDir, Issued};
+    use fiord_stat::hosts::HostFacts;
     use fiord_sys::conditions::pressure::Stall;
     use fiord_types::{Nanos, PerDir};
 
@@ -315,5 +376,43 @@ mod tests {
         let now = &mut case.after.surroundings;
         (now.own_user, now.moment.pressure.cpu) = (Nanos::ZERO, None);
         assert_eq!(crate::tests::drives::after(&CHECK, &case).unchecked().len(), 1);
+    }
+
+    #[test]
+    fn hosts_on_one_machine_are_no_other_programs_to_each_other() {
+        let case = read(200 << 20);
+        let found = found_after(&CHECK, &case);
+        let cpus = CHECK.for_run(CPUS_USED).finding;
+        let host = |boot: &str, usr_cpu| {
+            let mut report = case.report.clone();
+            report.extras.findings = vec![found[0].clone(), cpus.clone()];
+            report.jobs[0].usr_cpu = usr_cpu;
+            HostReport {
+                facts: Some(HostFacts {
+                    boot_id: boot.into(),
+                    cpus: Some(2),
+                    ..HostFacts::default()
+                }),
+                report: Some(report),
+                finished: Some(Nanos::from_secs(10)),
+                ..HostReport::default()
+            }
+        };
+        let left = |hosts: Vec<HostReport>| {
+            let mut report = HostsReport { hosts, ..HostsReport::default() };
+            without_mates(&mut report);
+            report
+                .hosts
+                .iter()
+                .map(|host| host.report.as_ref().unwrap().extras.findings.len())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(left(vec![host("x", 50.0), host("x", 50.0)]), [0, 0]);
+        assert_eq!(left(vec![host("x", 1.0), host("x", 1.0)]), [1, 1], "they used little CPU time");
+        assert_eq!(left(vec![host("x", 50.0), host("y", 50.0)]), [2, 2]);
+        assert_eq!(left(vec![host("", 50.0), host("", 50.0)]), [2, 2]);
+        let mut third = host("x", 50.0);
+        third.report.as_mut().unwrap().extras.devices[0].dirs[Dir::Read].bytes = Bytes(400 << 20);
+        assert_eq!(left(vec![third, host("x", 50.0)]), [1, 0], "somebody else read 200 MiB");
     }
 }

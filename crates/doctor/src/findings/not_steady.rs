@@ -3,12 +3,13 @@
 use fiord_job::option::table::RUNTIME;
 use fiord_plan::JobPlan;
 use fiord_stat::finding::Severity;
+use fiord_stat::samples::Samples;
 use fiord_stat::steady::fit;
-use fiord_stat::timeline::IopsTimeline;
-use fiord_types::Nanos;
+use fiord_types::{Dir, Nanos};
 
 use crate::check::{After, Check, CollectedFindings, FindingBuilder};
 use crate::evidence::amount::{count, percent};
+use crate::evidence::device_queue::asked;
 
 /// Number of rounds that the check compares.
 const ROUNDS: usize = 5;
@@ -17,6 +18,8 @@ const RANGE: f64 = 0.2;
 const SLOPE: f64 = 0.1;
 /// Minimum length of a run. `too-short` covers shorter ones.
 const SHORTEST: Nanos = Nanos::from_secs(3);
+/// Standard deviations by which the largest and the smallest of five rounds may differ by chance.
+const CHANCE: f64 = 5.0;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -27,11 +30,14 @@ pub(crate) const CHECK: Check = Check {
             fraction of that rate when the cache is full; caches warm up; CPUs grow hot. The mean \
             of a run that is still changing is not a property of the device: a longer run has \
             another mean.",
-    detection: "fiord divides the second half of the run into five rounds and applies the \
-                criteria of the SNIA performance test specification to their IOPS: their range \
+    detection: "fiord divides the second half of the time in which all instances of a job ran into five rounds \
+                and applies the criteria of the SNIA performance test specification to their IOPS: their range \
                 must not exceed 20 % of their mean, and their least-squares line must change by \
-                less than 10 % of it. The check is silent for runs shorter than 3 s, with a rate \
-                or a think time, and with `steadystate`, which has its own criterion.",
+                less than 10 % of it. The I/Os are those that the workers counted at the end of each window \
+                (`fiord.samples`). Differences that chance explains do not count: those of random arrivals, and \
+                the I/Os in flight at the ends of a round. The check is silent for runs shorter than 3 s, with a rate \
+                or a think time, for replays and for jobs that read their writes back (`verify`), and with \
+                `steadystate`, which has its own criterion.",
     effect: "A simulated device that stops for 700 ms in the last second of 4 s \
              (`sim_latency=constant:1ms`, `sim_stall=3s:700ms`, `sim_real_time=1`): the last five \
              rounds had 685, 848, 488, 0 and 498 IOPS.",
@@ -49,56 +55,76 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
             continue;
         }
         let courses = &known.report.extras.courses;
-        let of = |job: &&JobPlan| {
-            courses.get(job.identity.index.get()).filter(|c| c.window > Nanos::ZERO)
-        };
-        let courses: Vec<&IopsTimeline> = entry.jobs.iter().filter_map(of).collect();
+        let of = |job: &&JobPlan| courses.get(job.identity.index.get()).filter(|c| !c.is_empty());
+        let courses: Vec<&Samples> = entry.jobs.iter().filter_map(of).collect();
         if courses.len() == entry.jobs.len() {
-            findings
-                .report_if(together(&courses).and_then(|rounds| finding(entry.jobs[0], &rounds)));
+            let depth = entry.jobs.iter().map(|job| asked(job)).sum();
+            findings.report_if(
+                together(&courses).and_then(|rounds| finding(entry.jobs[0], &rounds, depth)),
+            );
         }
     }
 }
 
-/// Returns whether only the device decides the job's rate.
+/// Returns whether only the device decides the job's rate, in one phase.
 fn free(job: &JobPlan) -> bool {
-    job.pace.is_free()
+    let reads_back = job.verify.as_ref().is_some_and(|verify| verify.pass.reads_back());
+    job.pace.is_free() && job.replay.is_none() && !reads_back
 }
 
-/// Returns the total IOPS of concurrent jobs in each round; `None` if their windows differ in length,
-/// or if they ran for too short a time.
-fn together(courses: &[&IopsTimeline]) -> Option<Vec<f64>> {
-    let window = courses[0].window;
-    if courses.iter().any(|course| course.window != window) {
+/// The I/Os of concurrent jobs in equal rounds.
+#[derive(Debug)]
+struct Rounds {
+    ios: Vec<f64>,
+    /// Length of a round.
+    length: Nanos,
+}
+
+/// Returns the I/Os of jobs in each round of the time in which all of them ran; `None` if that is too short.
+fn together(courses: &[&Samples]) -> Option<Rounds> {
+    let from = courses.iter().map(|course| course.measured()).max()?;
+    let to = courses.iter().map(|course| course.end()).min()?;
+    if to.saturating_sub(from) < SHORTEST {
         return None;
     }
-    let len = courses.iter().map(|course| course.ios.len()).min()?;
-    let sums: Vec<u64> =
-        (0..len).map(|at| courses.iter().map(|course| course.ios[at]).sum()).collect();
-    if window.saturating_mul(len as u64) < SHORTEST {
-        return None;
-    }
-    let half = &sums[len / 2..];
+    let mut all = Samples::default();
+    courses.iter().for_each(|course| all.merge(course));
+    // Windows that are only partly within that time do not count.
+    let whole = all
+        .spans()
+        .enumerate()
+        .filter(|(_, (a, b))| *a >= from && *b <= to && b.saturating_sub(*a) == all.window());
+    let ios = |at: usize| {
+        let dirs = Dir::ALL.into_iter().filter_map(|dir| all.dir(dir).get(at));
+        dirs.map(|window| window.ios()).sum::<u64>() as f64
+    };
+    let windows: Vec<f64> = whole.map(|(at, _)| ios(at)).collect();
+    let half = &windows[windows.len() / 2..];
     let each = half.len() / ROUNDS;
     if each == 0 {
         return None;
     }
     let rounds = half[half.len() - each * ROUNDS..].chunks(each);
-    let seconds = each as f64 * window.as_secs_f64();
-    Some(rounds.map(|round| round.iter().sum::<u64>() as f64 / seconds).collect())
+    let ios = rounds.map(|round| round.iter().sum()).collect();
+    Some(Rounds { ios, length: all.window().saturating_mul(each as u64) })
 }
 
-fn finding(job: &JobPlan, rounds: &[f64]) -> Option<FindingBuilder> {
-    let mean = fit::mean(rounds);
+/// `depth`: I/Os that the jobs have in flight.
+fn finding(job: &JobPlan, rounds: &Rounds, depth: f64) -> Option<FindingBuilder> {
+    let Rounds { ios, length } = rounds;
+    let mean = fit::mean(ios);
     if mean <= 0.0 {
         return None;
     }
-    let range = fit::range(rounds) / mean;
-    let moved = (fit::slope(rounds) * (ROUNDS - 1) as f64).abs() / mean;
-    if range <= RANGE && moved <= SLOPE {
+    let range = fit::range(ios) / mean;
+    let moved = (fit::slope(ios) * (ROUNDS - 1) as f64).abs() / mean;
+    // Of the I/Os in flight at either end of a round, all or none may belong to it.
+    let chance = (CHANCE * mean.sqrt() + 2.0 * depth) / mean;
+    if range <= RANGE + chance && moved <= SLOPE + chance {
         return None;
     }
-    let list: Vec<String> = rounds.iter().map(|iops| count(iops.round())).collect();
+    let iops = |ios: &f64| count((ios / length.as_secs_f64()).round());
+    let list: Vec<String> = ios.iter().map(iops).collect();
     let name = &job.identity.name;
     let finding = CHECK
         .for_job(
@@ -124,10 +150,21 @@ fn finding(job: &JobPlan, rounds: &[f64]) -> Option<FindingBuilder> {
 #[cfg(test)]
 mod tests {
     use fiord_stat::report::{JobReport, Report};
+    use fiord_stat::samples::{SHORTEST_WINDOW, SampleLatencies, WindowSample};
+    use fiord_types::{Bytes, PerDir};
 
     use super::*;
     use crate::machine::Machine;
     use crate::tests::fixture::{found_after, plan};
+
+    /// A job with these I/Os in each eighth of a second from `begin` on.
+    fn course(begin: Nanos, ios: &[u64]) -> Samples {
+        let window = |ios: &u64| WindowSample::new(*ios, Bytes(*ios), SampleLatencies::default());
+        let mut dirs = PerDir::<Vec<WindowSample>>::default();
+        dirs[Dir::Read] = ios.iter().map(window).collect();
+        let eighth = SHORTEST_WINDOW * 4;
+        Samples::new(begin, begin, begin + eighth * ios.len() as u64, eighth, dirs)
+    }
 
     fn reported(ios: Vec<u64>, line: &str) -> usize {
         found(ios, line).len()
@@ -138,8 +175,7 @@ mod tests {
         let machine = Machine::default();
         let jobs = vec![JobReport { members: 1, ..JobReport::default() }];
         let mut report = Report { jobs, ..Report::default() };
-        report.extras.courses =
-            vec![IopsTimeline { window: Nanos::from_millis(100), ios, ..IopsTimeline::default() }];
+        report.extras.courses = vec![course(Nanos::ZERO, &ios)];
         let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
         found_after(&CHECK, &known)
     }
@@ -166,6 +202,33 @@ mod tests {
         assert_eq!(reported(vec![100, 1, 100, 1, 100, 1, 9, 9, 9, 1], ""), 0, "too short");
         let mut late = vec![100; 40];
         late[35..].fill(10);
-        assert_eq!(reported(late, "--rate_iops=100"), 0);
+        assert_eq!(reported(late.clone(), "--rate_iops=100"), 0);
+        let traced = "--verify=crc32c --rw=write";
+        assert_eq!(reported(late, traced), 0, "the verify pass has another rate");
+    }
+
+    #[test]
+    fn chance_is_no_change() {
+        let few = |scale: u64| {
+            let ios = [10, 12, 9, 11, 8, 13, 10, 7, 12, 9].map(|ios| ios * scale);
+            reported(ios.iter().cycle().take(40).copied().collect(), "")
+        };
+        assert_eq!(few(1), 0);
+        let mut stops: Vec<u64> = vec![64, 0, 0];
+        stops = stops.iter().cycle().take(42).copied().collect();
+        assert_eq!(reported(stops.clone(), "--iodepth=64 --ioengine=sim"), 0, "all end together");
+    }
+
+    #[test]
+    fn only_the_time_in_which_all_jobs_ran_counts() {
+        let rounds = |courses: &[Samples]| {
+            let all: Vec<&Samples> = courses.iter().collect();
+            together(&all).map(|rounds| rounds.ios)
+        };
+        let first = course(Nanos::ZERO, &[100; 40]);
+        let second = course(Nanos::from_secs(5), &[100; 40]);
+        assert_eq!(rounds(&[first.clone(), second]), None, "one after the other");
+        let later = course(Nanos::from_secs(1), &[100; 40]);
+        assert_eq!(rounds(&[first, later]), Some(vec![600.0; 5]));
     }
 }

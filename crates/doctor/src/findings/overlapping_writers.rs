@@ -1,76 +1,95 @@
 //! `overlapping-writers`: jobs that write the same bytes of the same file at the same time.
 
-use std::collections::HashSet;
-
-use fiord_plan::{JobPlan, LockFile};
+use fiord_plan::{JobPlan, LockFile, Plan};
 use fiord_stat::finding::Severity;
+use fiord_types::Dir;
 
-use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
+use crate::check::{After, Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
-use crate::evidence::places::{Overlap, RangeUser, names, overlaps};
+use crate::evidence::places::{Overlap, RangeUser, apart, names, overlaps};
+use crate::evidence::timing::{Concurrency, concurrent, ran_together};
+use crate::evidence::touched::{moved, planned};
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
     id: "overlapping-writers",
     severity: Severity::Suspect,
     title: "jobs that write the same range of the same file at the same time",
-    about: "Two jobs that write the same bytes disturb each other: the file system or the device \
-            serializes writes to one block, caches absorb the first of two writes, and it is \
-            undefined which data remains. Sequential writers move over the same blocks in step, \
-            so this affects nearly every write. Random writers over a large range seldom collide, \
-            so for them the finding is only a note.",
-    detection: "The ranges (`offset`, `size`) of jobs that may run at the same time overlap in \
-                one file or device, and both jobs write. The check is silent if the ranges do not \
-                overlap (`offset_increment`), if the jobs run one after the other (`stonewall`), \
-                if they take turns (`lockfile`), and with `zonemode=zbd`, where fiord keeps the \
-                writes apart.",
+    about: "Sequential jobs that write the same bytes at the same time move over the same blocks in step: the \
+            file system or the device serializes writes to one block, caches absorb the first of two \
+            writes, and it is undefined which data remains. This affects nearly every write.",
+    detection: "Two jobs write all bytes of ranges that overlap in one file or device, sequentially and at \
+                the same time. The ranges are what the jobs write (`io_size`, `number_ios`), not what \
+                they may use; after the run, they are what the jobs wrote. The check is silent for random \
+                writes, which seldom collide and which are often meant to share a device; if the \
+                ranges do not overlap (`offset_increment`); if the jobs run one after the other (`stonewall`, \
+                `wait_for`, `startdelay`); if they take turns (`lockfile`); and with `zonemode=zbd`, \
+                where fiord keeps the writes apart.",
     effect: "Four jobs that each wrote 64 MiB, buffered, in 4 KiB blocks to one file on ext4 left \
              64 MiB of dirty pages for 256 MiB written: three of four writes never have to reach \
              the device (counted with `cachestat`).",
-    remedy: "set `offset_increment` (for four jobs on 1 GiB: `offset_increment=256m` with \
-             `size=256m`), give each job its own file, or put `stonewall` between the jobs.",
+    remedy: "set `offset_increment` to the size of one job, so that each has bytes of its own (a device needs \
+             room for all of them), or give each job its own file.",
     lint: Some(lint),
     before: None,
-    after: None,
+    after: Some(after),
     hosts: None,
 };
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
-    let writes = |job: &JobPlan| {
-        let mix = job.load.mix;
-        // Jobs with zones do not overwrite each other: the zone table of the device places their writes.
-        let apart = job.target.lock != LockFile::None || job.load.zoned.is_some();
-        mix.changes_data() && !apart
+    findings.report_all(ahead(known.plan).iter().map(finding));
+}
+
+/// Returns the overlaps that are certain before the run.
+fn ahead(plan: &Plan) -> Vec<Overlap<'_>> {
+    let together = |one: &RangeUser<'_>, other: &RangeUser<'_>| {
+        concurrent(plan, one.2, other.2) == Concurrency::Yes
     };
-    // Overlapping sequential writers are worse, so look for them first.
-    let in_order =
-        |one: &RangeUser<'_>, other: &RangeUser<'_>| !one.2.load.random && !other.2.load.random;
-    let worse = overlaps(known.plan, writes, in_order);
-    let known_paths: HashSet<_> = worse.iter().map(|overlap| overlap.path.as_os_str()).collect();
-    let others = overlaps(known.plan, writes, |_, _| true).into_iter();
-    let others = others.filter(|overlap| !known_paths.contains(overlap.path.as_os_str()));
-    worse.iter().copied().chain(others).for_each(|overlap| findings.report(finding(&overlap)));
+    overlaps(plan, Dir::Write, in_order, |job| planned(job, Dir::Write), together)
+}
+
+/// Replaces the findings from before the run by those about what the jobs did.
+fn after(known: &After<'_>, findings: &mut CollectedFindings) {
+    let plan = known.plan;
+    let together = |one: &RangeUser<'_>, other: &RangeUser<'_>| {
+        let planned = concurrent(plan, one.2, other.2);
+        let ran = || ran_together(known, one.2, other.2);
+        planned != Concurrency::No && ran().unwrap_or(planned == Concurrency::Yes)
+    };
+    let amount = |job: &JobPlan| moved(known, job, Dir::Write).or_else(|| planned(job, Dir::Write));
+    let found: Vec<_> = overlaps(plan, Dir::Write, in_order, amount, together);
+    let found: Vec<FindingBuilder> = found.iter().map(finding).collect();
+    for ahead in ahead(plan).iter().map(finding) {
+        if found.iter().all(|one| one.finding.what != ahead.finding.what) {
+            findings.refute(ahead);
+        }
+    }
+    findings.report_all(found);
+}
+
+/// Returns whether a job writes sequentially, and nothing keeps its writes apart from those of others: the zone table
+/// of a device places the writes of jobs with zones.
+fn in_order(job: &JobPlan) -> bool {
+    !job.load.random && job.target.lock == LockFile::None && job.load.zoned.is_none()
 }
 
 fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
-    let Overlap { first, second, path, from, to, .. } = overlap;
-    let finding = CHECK
+    let Overlap { first, path, from, to, .. } = overlap;
+    CHECK
         .for_job(first, format!("{} write the same bytes of {}", names(overlap), path.display()))
         .evidence(format!("each writes the {} that start at byte {}", bytes(*to - *from), from))
-        .remedy(
-            "set offset_increment and a smaller size, give each job its own file, or use stonewall"
-                .to_owned(),
-        );
-    match first.load.random || second.load.random {
-        true => finding.at_most(Severity::Note),
-        false => finding,
-    }
+        .remedy(apart(overlap))
 }
 
 #[cfg(test)]
 mod tests {
+    use fiord_stat::report::Report;
+    use fiord_stat::samples::{SampleLatencies, Samples, WindowSample};
+    use fiord_types::{Bytes, Nanos, PerDir};
+
     use super::*;
-    use crate::tests::fixture::{found_once, lint};
+    use crate::machine::Machine;
+    use crate::tests::fixture::{found_once, lint, plan};
 
     #[test]
     fn reports_jobs_that_overlap_while_they_run_together() {
@@ -90,13 +109,61 @@ mod tests {
         );
         assert!(found.what.starts_with("4 instances of job a write"), "{found:?}");
         assert_eq!(found.severity, Severity::Suspect);
-        let both = lint(
-            &CHECK,
-            "--size=1m --filename=f --rw=randwrite --name=a --name=b --rw=write --name=c --rw=write",
+        for random in ["--name=a --name=b", "--name=a --name=b --rw=write"] {
+            let line = format!("--rw=randwrite --size=1m --filename=f {random}");
+            assert_eq!(lint(&CHECK, &line), [], "random writes seldom collide");
+        }
+        assert_eq!(
+            found.remedy,
+            "set offset_increment=1048576, so that each job has bytes of its own, or give each job its own file"
         );
-        assert_eq!((both.len(), both[0].severity), (1, Severity::Suspect), "{both:?}");
-        let random = lint(&CHECK, "--rw=randwrite --size=1m --filename=f --name=a --name=b");
-        assert_eq!(random[0].severity, Severity::Note);
-        assert!(random[0].what.starts_with("jobs a and b write"), "{random:?}");
+    }
+
+    #[test]
+    fn the_budget_and_the_time_of_the_jobs_decide() {
+        let job = "--rw=write --filename=f --bs=64k";
+        let found = |line: &str| lint(&CHECK, &format!("{job} {line}")).len();
+        let clones = "--name=a --filesize=2m --size=1m --numjobs=2";
+        assert_eq!(found(&format!("{clones} --offset_increment=1m")), 0);
+        assert_eq!(found(clones), 1);
+        let two = "--size=1m --name=a --runtime=1 --name=b";
+        assert_eq!(found(&format!("{two} --startdelay=5")), 0);
+        assert_eq!(found(&format!("{two} --startdelay=0")), 1);
+        assert_eq!(found("--size=1m --name=a --name=b --offset=512k"), 1);
+        assert_eq!(found("--size=1m --io_size=512k --name=a --name=b --offset=512k"), 0);
+        let chain =
+            "--size=1m --name=a --name=b --wait_for=a --ioengine=null --name=c --wait_for=b";
+        assert_eq!(found(&format!("{chain} --ioengine=psync")), 0);
+    }
+
+    #[test]
+    fn what_the_jobs_did_decides_after_the_run() {
+        let found = |more: &str, spans: [(u64, u64, u64); 2]| {
+            let (plan, _) =
+                plan(&format!("--rw=write --filename=f --size=1m --name=a --name=b {more}"));
+            let machine = Machine::default();
+            let course = |(from, to, kib): (u64, u64, u64)| {
+                let mut dirs = PerDir::<Vec<WindowSample>>::default();
+                let bytes = Bytes::from_kib(kib);
+                dirs[Dir::Write] = vec![WindowSample::new(1, bytes, SampleLatencies::default())];
+                let [from, to] = [from, to].map(Nanos::from_secs);
+                Samples::new(from, from, to, Nanos::from_secs(10), dirs)
+            };
+            let mut report = Report::default();
+            report.extras.courses = spans.map(course).to_vec();
+            let mut all = CollectedFindings::default();
+            super::lint(&Lint { plan: &plan, specs: &[], notes: &[] }, &mut all);
+            let mut later = CollectedFindings::default();
+            let known = After { plan: &plan, before: &machine, after: &machine, report: &report };
+            after(&known, &mut later);
+            all.join(later);
+            all.findings().map(|finding| finding.evidence.clone()).collect::<Vec<_>>()
+        };
+        let evidence = "each writes the 1.0 MiB that start at byte 0";
+        assert_eq!(found("", [(0, 2, 1024), (0, 2, 1024)]), [evidence]);
+        assert_eq!(found("--startdelay=1", [(0, 2, 1024), (1, 2, 1024)]), [evidence]);
+        assert_eq!(found("--startdelay=1", [(0, 1, 1024), (2, 3, 1024)]).len(), 0);
+        let less = found("--offset=512k", [(0, 2, 256), (0, 2, 256)]);
+        assert_eq!(less.len(), 0, "time ended the first job before the range of the second");
     }
 }

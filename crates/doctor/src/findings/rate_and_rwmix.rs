@@ -1,7 +1,7 @@
 //! `rate-and-rwmix`: one rate for both directions together with an uneven mix.
 
 use fiord_job::option::def::OptionDef;
-use fiord_job::option::table::{RATE, RATE_IOPS};
+use fiord_job::option::table::{RATE, RATE_IOPS, RWMIXREAD, RWMIXWRITE};
 use fiord_plan::{JobPlan, Mix, Rate};
 use fiord_stat::finding::Severity;
 use fiord_types::Dir;
@@ -12,12 +12,14 @@ use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 pub(crate) const CHECK: Check = Check {
     id: "rate-and-rwmix",
     severity: Severity::Invalid,
-    title: "one rate for both reads and writes, and an uneven rwmixread",
+    title: "rates that decide the mix instead of rwmixread",
     about: "`rate_iops=100` is a rate for each direction: 100 reads and 100 writes per second. If \
             both directions have a rate, the rates decide the mix, and `rwmixread=70` has no \
-            effect.",
+            effect. If only one has a rate (`rate_iops=,40`), the other runs at full speed, and \
+            `rwmixread` has no effect either.",
     detection: "`rwmixread` (or `rwmixwrite`) is not 50, and a single number in `rate` or \
-                `rate_iops` applies to both reads and writes. The check is silent if each \
+                `rate_iops` applies to both reads and writes; or the job sets `rwmixread` (or \
+                `rwmixwrite`), and only one direction has a rate (suspect). The check is silent if each \
                 direction has its own rate.",
     effect: "On a simulated device (`ioengine=sim`, `sim_latency=constant:100us`), `rwmixread=70` \
              with `rate_iops=100` gave 100 reads and 100 writes per second: a mix of 50 to 50, \
@@ -36,6 +38,9 @@ fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
         if let (Some(option), Some(finding)) = (option, finding(job)) {
             findings.report(finding.option(option));
         }
+        let mixed =
+            known.spec(job).is_some_and(|spec| spec.is_set(RWMIXREAD) || spec.is_set(RWMIXWRITE));
+        findings.report_if(one_sided(job).filter(|_| mixed));
     }
 }
 
@@ -71,6 +76,44 @@ fn finding(job: &JobPlan) -> Option<FindingBuilder> {
     Some(finding)
 }
 
+/// Reports a job of which only one direction has a rate.
+fn one_sided(job: &JobPlan) -> Option<FindingBuilder> {
+    let Mix::ReadWrite { read_percent } = job.load.mix else { return None };
+    let shares = [read_percent, 100 - read_percent].map(u64::from);
+    let rates = [job.pace.rate[Dir::Read], job.pace.rate[Dir::Write]];
+    let (limited, rate) = match rates {
+        [Some(rate), None] => (0, rate),
+        [None, Some(rate)] => (1, rate),
+        _ => return None,
+    };
+    let words = ["reads", "writes"];
+    let (limited_word, free_word) = (words[limited], words[1 - limited]);
+    let (option, rate, unit) = match rate {
+        Rate::Ios(n) => (RATE_IOPS.def(), n, "I/Os"),
+        Rate::Bytes(n) => (RATE.def(), n, "bytes"),
+    };
+    let other = rate.saturating_mul(shares[1 - limited]) / shares[limited].max(1);
+    let pair = match limited {
+        0 => [rate, other.max(1)],
+        _ => [other.max(1), rate],
+    };
+    let name = &job.identity.name;
+    let what = format!(
+        "job {name} asks for {} % {limited_word}, and only its {limited_word} have a rate",
+        shares[limited]
+    );
+    let finding = CHECK
+        .for_job(job, what)
+        .evidence(format!(
+            "{}: {rate} {unit} a second of {limited_word}; {free_word} run at full speed, and the mix has no effect",
+            option.name
+        ))
+        .remedy(format!("set {}={},{} for that mix", option.name, pair[0], pair[1]))
+        .option(option)
+        .at_most(Severity::Suspect);
+    Some(finding)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +133,22 @@ mod tests {
             ],
         );
         assert!(found.remedy.starts_with("set rate_iops=140,60"), "{found:?}");
+    }
+
+    #[test]
+    fn a_rate_for_one_direction_leaves_the_other_unlimited() {
+        let job = "--name=a --ioengine=sim --rw=randrw --size=1m";
+        let found = found_once(
+            &CHECK,
+            &format!("{job} --rwmixwrite=95 --rate_iops=,40"),
+            &[
+                &format!("{job} --rate_iops=,40"),
+                &format!("{job} --rwmixwrite=95 --rate_iops=2,40"),
+                "--name=a --ioengine=sim --rw=randwrite --size=1m --rate_iops=,40",
+            ],
+        );
+        assert_eq!(found.what, "job a asks for 95 % writes, and only its writes have a rate");
+        assert_eq!(found.remedy, "set rate_iops=2,40 for that mix");
+        assert_eq!(found.severity, Severity::Suspect);
     }
 }

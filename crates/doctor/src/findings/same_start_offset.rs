@@ -6,7 +6,9 @@ use fiord_types::Dir;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
-use crate::evidence::places::{Overlap, RangeUser, names, overlaps};
+use crate::evidence::places::{Overlap, RangeUser, apart, names, overlaps};
+use crate::evidence::timing::{Concurrency, concurrent};
+use crate::evidence::touched::planned;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -23,8 +25,8 @@ pub(crate) const CHECK: Check = Check {
     effect: "Four buffered jobs that read the same 256 MiB file on ext4 at the same time reported \
              1.0 GiB, of which 256 MiB came from the device (`/proc/diskstats`): three of four \
              bytes came from memory.",
-    remedy: "set `offset_increment` (for four jobs on 1 GiB: `offset_increment=256m` with \
-             `size=256m`), read at random, or use one job with a larger `iodepth`.",
+    remedy: "set `offset_increment` to the size of one job, so that each has bytes of its own (a device needs \
+             room for all of them), or give each job its own file.",
     lint: Some(lint),
     before: None,
     after: None,
@@ -32,9 +34,12 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
-    let reads = |job: &JobPlan| job.load.mix.has(Dir::Read) && !job.load.random;
-    let begin = |one: &RangeUser<'_>, other: &RangeUser<'_>| one.0 == other.0;
-    overlaps(known.plan, reads, begin).iter().for_each(|overlap| findings.report(finding(overlap)));
+    let reads = |job: &JobPlan| !job.load.random;
+    let begin = |one: &RangeUser<'_>, other: &RangeUser<'_>| {
+        one.0 == other.0 && concurrent(known.plan, one.2, other.2) == Concurrency::Yes
+    };
+    let found = overlaps(known.plan, Dir::Read, reads, |job| planned(job, Dir::Read), begin);
+    findings.report_all(found.iter().map(finding));
 }
 
 fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
@@ -49,7 +54,7 @@ fn finding(overlap: &Overlap<'_>) -> FindingBuilder {
             from,
             bytes(*to - *from)
         ))
-        .remedy("set offset_increment and a smaller size, or use one job with a larger iodepth")
+        .remedy(apart(overlap))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use fiord_types::Bytes;
 
 use crate::check::{Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
+use crate::evidence::touched::planned;
 
 /// The definition.
 pub(crate) const CHECK: Check = Check {
@@ -57,7 +58,8 @@ fn finding(plan: &Plan, job: &JobPlan) -> Option<FindingBuilder> {
     };
     plan.jobs.iter().find(same)?;
     let file = job.target.files.first().filter(|file| file.kind.has_path())?;
-    let len = job.target.region();
+    let planned: Bytes = job.load.mix.dirs().filter_map(|dir| planned(job, dir)).sum();
+    let len = job.target.region().min(planned);
     let total = end.bytes.saturating_mul(end.loops).saturating_mul(instances);
     let name = &job.identity.name;
     let finding = CHECK

@@ -1,6 +1,6 @@
 //! `split-or-merged`: I/Os reached the device in other sizes than they were issued in.
 
-use fiord_job::option::table::{BS, RW};
+use fiord_job::option::table::BS;
 use fiord_plan::JobPlan;
 use fiord_stat::device::{DeviceView, Issued};
 use fiord_stat::finding::Severity;
@@ -19,7 +19,8 @@ pub(crate) const CHECK: Check = Check {
             I/Os that wait. The result then belongs to another block size, and to another depth, \
             than the job says.",
     detection: "fiord compares the device's own counters while jobs ran on it, ramps included, with \
-                what the jobs issued, if all jobs on the device use `direct=1`. If the device completed \
+                what the jobs issued, if all jobs on the device use `direct=1`. Jobs that used the device one after \
+                another are judged separately. If the device completed \
                 over 5 % more I/Os than the jobs issued, the finding is suspect; if over 5 % were \
                 merged, it is a note. The check is silent for buffered I/O, which always has the \
                 sizes of the page cache, and for jobs that use several devices. It is also silent \
@@ -33,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
              of 64 KiB, and a depth of 4 became a depth of 19.",
     remedy: "set `bs` to at most `max_sectors_kb`; or run `echo N > \
              /sys/block/NAME/queue/max_sectors_kb` with N up to `max_hw_sectors_kb`. Against \
-             merges, use `rw=randwrite`, or run `echo 2 > /sys/block/NAME/queue/nomerges`.",
+             merges, run `echo 2 > /sys/block/NAME/queue/nomerges`.",
     lint: None,
     before: None,
     after: Some(after),
@@ -48,28 +49,57 @@ const NAMES: [(Dir, &str); 2] = [(Dir::Read, "reads"), (Dir::Write, "writes")];
 
 fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     for device in &known.report.extras.devices {
-        let Some(issued) = device.issued else { continue };
         let on_it = |job: &&JobPlan| {
             known.before.devices.of(job).iter().any(|disk| disk.name == device.name)
         };
-        if !known.plan.jobs.iter().filter(on_it).all(|job| job.target.open.direct) {
-            continue;
+        let all: Vec<&JobPlan> = known.plan.jobs.iter().filter(on_it).collect();
+        if device.parts.is_empty() {
+            look(known, device, &all, findings);
         }
-        let disk = known.before.devices.named(&device.name);
-        let random = known.plan.jobs.iter().filter(on_it).all(|job| job.load.random);
-        for (dir, name) in NAMES {
-            let finding = split(device, &issued, dir, name, disk);
-            let finding = finding.or_else(|| merged(device, &issued, (dir, name), random));
-            findings.report_if(finding);
+        // Jobs that ran one after another may have different sizes: each interval is judged by itself.
+        for part in &device.parts {
+            let within = |job: &&&JobPlan| part.jobs.contains(&job.identity.index);
+            let jobs: Vec<&JobPlan> = all.iter().filter(within).copied().collect();
+            look(known, &part.view, &jobs, findings);
         }
+    }
+}
+
+/// Looks at a device while these jobs used it.
+fn look(
+    known: &After<'_>,
+    device: &DeviceView,
+    jobs: &[&JobPlan],
+    findings: &mut CollectedFindings,
+) {
+    let Some(issued) = device.issued else { return };
+    if !jobs.iter().all(|job| job.target.open.direct) {
+        return;
+    }
+    let disk = known.before.devices.named(&device.name);
+    // Jobs that ran together cannot be told apart, unless they are instances of one.
+    let only = jobs
+        .first()
+        .filter(|first| jobs.iter().all(|job| job.identity.section == first.identity.section));
+    for (dir, name) in NAMES {
+        let who = match only {
+            Some(job) => format!("{name} of job {}", job.identity.name),
+            None => name.to_owned(),
+        };
+        let finding = split(device, &issued, (dir, &who), disk);
+        let mut finding = finding.or_else(|| merged(device, &issued, (dir, &who)));
+        if let (Some(finding), Some(job)) = (&mut finding, only) {
+            finding.finding.job = Some(job.identity.name.clone());
+            finding.section = Some(job.identity.section);
+        }
+        findings.report_if(finding);
     }
 }
 
 fn split(
     device: &DeviceView,
     issued: &Issued,
-    dir: Dir,
-    name: &str,
+    (dir, name): (Dir, &str),
     disk: Option<&Disk>,
 ) -> Option<FindingBuilder> {
     let seen = &device.dirs[dir];
@@ -110,19 +140,17 @@ fn split(
     Some(finding)
 }
 
-/// Reports merged I/Os. If all jobs are `random` already, the remedy does not suggest it.
+/// Reports merged I/Os. The remedy changes the device, not what the job does.
 fn merged(
     device: &DeviceView,
     issued: &Issued,
     (dir, name): (Dir, &str),
-    random: bool,
 ) -> Option<FindingBuilder> {
     let ios = issued.ios[dir];
     let merges = device.merged(dir)?;
     if ios < LEAST || (merges as f64) < SHARE * ios as f64 {
         return None;
     }
-    let queue = format!("run echo 2 > /sys/block/{}/queue/nomerges", device.name);
     let finding = CHECK
         .for_run(format!("{name} reach {} merged", device.name))
         .evidence(format!(
@@ -132,20 +160,18 @@ fn merged(
             device.with_data(dir),
             device.size(dir) / 1024.0,
         ))
-        .remedy(if random {
-            queue
-        } else {
-            format!("set rw=rand{}, or {queue}", name.trim_end_matches('s'))
-        })
-        .option(RW)
+        .remedy(format!(
+            "run echo 2 > /sys/block/{}/queue/nomerges if the device is to get each I/O",
+            device.name
+        ))
         .at_most(Severity::Note);
     Some(finding)
 }
 
 #[cfg(test)]
 mod tests {
-    use fiord_stat::device::DeviceDir;
-    use fiord_types::{Bytes, PerDir};
+    use fiord_stat::device::{DeviceDir, DevicePart};
+    use fiord_types::{Bytes, JobIndex, PerDir};
 
     use super::*;
     use crate::tests::drives::{Case, found_after, one_drive};
@@ -209,12 +235,30 @@ mod tests {
     #[test]
     fn merges_are_a_note() {
         let mut case = wrote(25, 75);
-        let queue = "run echo 2 > /sys/block/nvme0n1/queue/nomerges";
-        assert_eq!(found_after(&CHECK, &case)[0].remedy, queue, "the job is random as it is");
         case.job().load.random = false;
         let found = found_after(&CHECK, &case);
         assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
-        assert_eq!(found[0].remedy, format!("set rw=randwrite, or {queue}"));
+        let remedy =
+            "run echo 2 > /sys/block/nvme0n1/queue/nomerges if the device is to get each I/O";
+        assert_eq!(found[0].remedy, remedy);
         assert!(found[0].evidence.ends_with("75 were merged into others"), "{found:?}");
+    }
+
+    #[test]
+    fn jobs_that_ran_one_after_another_are_judged_separately() {
+        let mut case = wrote(1000, 0);
+        let mut second = case.job().clone();
+        second.identity.index = JobIndex(1);
+        (second.identity.section, second.identity.name) = (1, "b".into());
+        case.plan.jobs.push(second);
+        // The first job issues 100 writes in ten pieces each, the second one as many in whole.
+        let part = |job, ios| {
+            let view = wrote(ios, 0).report.extras.devices.remove(0);
+            DevicePart { jobs: vec![JobIndex(job)], view }
+        };
+        case.report.extras.devices[0].parts = vec![part(0, 1000), part(1, 100)];
+        let found = found_after(&CHECK, &case);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].what, "writes of job plain reach nvme0n1 in pieces");
     }
 }

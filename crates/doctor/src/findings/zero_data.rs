@@ -1,14 +1,16 @@
 //! `zero-data`: the data that jobs read consists mostly of zeros.
 
+use std::ops::Range;
+
 use fiord_job::option::table::FILENAME;
 use fiord_plan::{FileKind, JobPlan};
 use fiord_stat::finding::Severity;
-use fiord_types::Bytes;
+use fiord_types::{Bytes, Dir};
 
 use crate::check::{After, Check, CollectedFindings, Entry, FindingBuilder};
 use crate::evidence::amount::percent;
 use crate::evidence::fill::{fill, fill_zones};
-use crate::evidence::places::users;
+use crate::evidence::touched::{Spread, moved, planned, touched};
 use crate::machine::SampledBlocks;
 
 /// The definition.
@@ -19,8 +21,8 @@ pub(crate) const CHECK: Check = Check {
     about: "A thin volume, a new namespace or a trimmed drive knows which blocks were never \
             written, and answers reads of them with zeros without accessing the medium. Storage \
             that compresses does the same for blocks of zeros that were written.",
-    detection: "After the run, fiord reads up to 16 blocks of 4 KiB, spread over the range that \
-                jobs read, once more (it reads nothing extra during the run, and keeps nothing of \
+    detection: "After the run, fiord reads up to 16 blocks of 4 KiB, spread over the bytes that \
+                a job read (a sequential job that ended early read only the beginning of its range), once more (it reads nothing extra during the run, and keeps nothing of \
                 what jobs read). If the run removes the file, fiord reads these blocks before the \
                 run. The finding is reported if more than half of these blocks hold \
                 only zeros; each device or file has its own finding. The check is silent for \
@@ -42,22 +44,34 @@ fn after(known: &After<'_>, findings: &mut CollectedFindings) {
     let after = known.after.samples.iter().map(|sample| (sample, "read again after the run"));
     let samples: Vec<(&SampledBlocks, &str)> = before.chain(after).collect();
     let entries = known.entries();
-    let users = users(known.plan, samples.iter().map(|(sample, _)| sample.path.as_path()));
     if let Some(unavailable) = known.after.files.left_out().filter(|_| !samples.is_empty()) {
         findings.unavailable(&CHECK, unavailable);
     }
     for (sample, when) in samples {
-        let jobs = users.get(sample.path.as_path()).into_iter().flatten();
-        let Some(job) = jobs.copied().find(|job| did_read(&entries, job)) else { continue };
+        let job = known.plan.jobs.get(sample.job.get());
+        let Some(job) = job.filter(|job| did_read(&entries, job)) else { continue };
+        let file = job.target.files.iter().find(|file| file.path == sample.path);
         let Some(&(looked, zero)) = findings.available(&CHECK, &sample.zeros) else { continue };
-        let unwritten = known.before.file(&sample.path).and_then(|state| state.data.as_ref());
-        let holes =
-            unwritten.and_then(|data| data.as_ref().ok()).is_some_and(|d| d.bytes < d.to - d.from);
-        if zero * 2 <= looked || holes {
+        let amount = moved(known, job, Dir::Read).or_else(|| planned(job, Dir::Read));
+        let Some(read) = file.and_then(|file| touched(job, file, Dir::Read, amount)) else {
+            continue;
+        };
+        // Before the run, it is not known how much of its range a job will read.
+        let more = sample.range.start < read.from || sample.range.end > read.to;
+        // The job may have read other parts of the range than the samples.
+        let other = read.spread == Spread::Unknown && zero < looked;
+        if zero * 2 <= looked || more || other || holes(known, sample) {
             continue;
         }
         findings.report_if(finding(job, (sample, when), (looked, zero)));
     }
+}
+
+/// Returns whether the file system knows that some of the range was never written: `unwritten-data` reports that.
+fn holes(known: &After<'_>, sample: &SampledBlocks) -> bool {
+    let data = known.before.file(&sample.path).and_then(|state| state.data.as_ref()?.as_ref().ok());
+    let Range { start, end } = sample.range;
+    data.is_some_and(|data| data.bytes_in(start, end) < end.saturating_sub(start))
 }
 
 /// Returns whether a job read anything. A job without a printed result counts as one that did.
@@ -92,7 +106,7 @@ fn finding(
         .evidence(format!("{zero} of {looked} blocks {when}; {why}"))
         .remedy(match file.zones.is_some_and(|zones| zones.emulated.is_none()) {
             true => fill_zones(&file.path),
-            false => fill(&file.path, file.offset..file.end(), true),
+            false => fill(&file.path, sample.range.clone(), true),
         })
         .option(FILENAME);
     Some(finding)
@@ -103,8 +117,8 @@ mod tests {
     use fiord_stat::report::{JobReport, Report};
 
     use super::*;
-    use crate::machine::Machine;
     use crate::tests::fixture::{found_after, plan, scratch};
+    use crate::{survey_after, survey_before};
 
     fn reported(byte: u8, line: &str) -> usize {
         found(&vec![byte; 1 << 20], line).len()
@@ -114,7 +128,7 @@ mod tests {
         let path = scratch();
         std::fs::write(&path, data).unwrap();
         let (plan, _) = plan(&format!("--name=a --size=1m --filename={} {line}", path.display()));
-        let (before, machine) = (Machine::survey_before(&plan), Machine::survey_after(&plan));
+        let (before, machine) = (survey_before(&plan), survey_after(&plan, &[]));
         let report = Report::default();
         let known = After { plan: &plan, before: &before, after: &machine, report: &report };
         let found = found_after(&CHECK, &known);
@@ -143,7 +157,7 @@ mod tests {
         let line = |more: &str| format!("--name=a --size=1m --rw=read --filename=none {more}");
         let findings = |report: &Report, more: &str| {
             let (plan, _) = plan(&line(more));
-            let (before, machine) = (Machine::survey_before(&plan), Machine::survey_after(&plan));
+            let (before, machine) = (survey_before(&plan), survey_after(&plan, &[]));
             let mut findings = CollectedFindings::default();
             let known = After { plan: &plan, before: &before, after: &machine, report };
             after(&known, &mut findings);
@@ -159,5 +173,16 @@ mod tests {
         assert_eq!(reported(0, "--rw=randread"), 1);
         assert_eq!(reported(7, "--rw=randread"), 0);
         assert_eq!(reported(0, "--rw=randrw"), 0);
+    }
+
+    #[test]
+    fn only_the_bytes_that_the_job_reads_are_sampled() {
+        let mut data = vec![0; 1 << 20];
+        data[..64 << 10].fill(7);
+        assert_eq!(found(&data, "--rw=read --io_size=64k").len(), 0);
+        assert_eq!(found(&data, "--rw=read --io_size=64k --unlink=1").len(), 0);
+        let found = found(&data, "--rw=read --io_size=256k");
+        assert!(found[0].what.starts_with("75 % of"), "{found:?}");
+        assert!(found[0].remedy.contains("--size=262144 "), "{found:?}");
     }
 }

@@ -15,8 +15,8 @@ use fiord_types::{Bytes, Dir};
 
 use crate::check::{Before, Check, CollectedFindings, FindingBuilder, Lint};
 use crate::evidence::amount::bytes;
-use crate::evidence::places::together;
 use crate::evidence::synchronous::synchronous;
+use crate::evidence::timing::{Concurrency, concurrent};
 use crate::machine::Unavailable;
 
 /// From this version on, the kernel itself keeps writes to a zone in order (zone write plugging).
@@ -57,7 +57,7 @@ fn lint(known: &Lint<'_>, findings: &mut CollectedFindings) {
         let limits = jobs.iter().filter_map(|job| job.load.zoned.and_then(|zoned| zoned.max_open));
         if let Some(limit) = limits.min() {
             let who = format!("max_open_zones={limit}");
-            findings.report_if(crowd(path, &jobs, u64::from(limit), &who));
+            findings.report_if(crowd(known.plan, (path, &jobs), u64::from(limit), &who));
         }
     }
     for job in known.sections().filter(|job| job.load.zoned.is_some()) {
@@ -79,7 +79,7 @@ fn before(known: &Before<'_>, findings: &mut CollectedFindings) {
         let disk = disk_of(path);
         let limit = disk.and_then(|disk| disk.queue.zones.as_ref()).and_then(limit);
         if let (Some(limit), false) = (limit, jobs.iter().any(said)) {
-            findings.report_if(crowd(path, &jobs, limit, "the device"));
+            findings.report_if(crowd(known.plan, (path, &jobs), limit, "the device"));
         }
     }
     // Jobs with `zonemode=zbd` keep the order and use whole zones by themselves.
@@ -120,10 +120,15 @@ fn limit(zones: &QueueZones) -> Option<u64> {
 }
 
 /// Reports more concurrent writers than zones that may be open.
-fn crowd(path: &Path, jobs: &[&JobPlan], limit: u64, who: &str) -> Option<FindingBuilder> {
+fn crowd(
+    plan: &Plan,
+    (path, jobs): (&Path, &[&JobPlan]),
+    limit: u64,
+    who: &str,
+) -> Option<FindingBuilder> {
     let at_once = |one: &JobPlan| {
         let others = jobs.iter().filter(|job| job.identity.index != one.identity.index);
-        1 + others.filter(|job| together(one, job)).count() as u64
+        1 + others.filter(|job| concurrent(plan, one, job) == Concurrency::Yes).count() as u64
     };
     let (most, job) = jobs.iter().map(|job| (at_once(job), *job)).max_by_key(|(n, _)| *n)?;
     if most <= limit {

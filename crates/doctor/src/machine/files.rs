@@ -2,16 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
+use fiord_plan::{FileKind, FilePlan, Plan};
 use fiord_sys::file::{self, CacheUse, Device, DirectLimits, Open, Opener};
 use fiord_sys::limits::{Kernel, kernel};
 use fiord_sys::{block, mount};
-use fiord_types::{Bytes, Dir, Errno};
+use fiord_types::{Bytes, Errno};
 use foldhash::fast::FixedState;
 
 use super::{Evidence, Unavailable};
@@ -55,20 +55,34 @@ pub struct FileState {
     /// Other processes that have it open. Searched only if a job uses direct I/O and there are cached
     /// pages.
     pub openers: Vec<Opener>,
-    /// How much of the range that jobs read holds data; for a file that jobs only write, of the range that
-    /// they write. Only for regular files.
+    /// Which parts of the range that jobs may use hold data. Only for regular files.
     pub data: Option<Evidence<WrittenData>>,
 }
 
-/// How much of a range holds data. The rest is holes and unwritten allocations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Which parts of a range hold data. The rest is holes and unwritten allocations.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenData {
     /// The first byte that a job uses.
     pub from: Bytes,
     /// The byte after the last one.
     pub to: Bytes,
-    /// The number of bytes in this range that hold data.
-    pub bytes: Bytes,
+    /// The parts of this range that hold data, in order.
+    pub parts: Vec<Range<Bytes>>,
+}
+
+impl WrittenData {
+    /// Returns the number of bytes from `from` to `to` that hold data.
+    #[must_use]
+    pub fn bytes_in(&self, from: Bytes, to: Bytes) -> Bytes {
+        let inside = |part: &Range<Bytes>| part.end.min(to).saturating_sub(part.start.max(from));
+        self.parts.iter().map(inside).sum()
+    }
+
+    /// Returns the number of bytes in the range that hold data.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.bytes_in(self.from, self.to)
+    }
 }
 
 /// How the jobs of a plan use a file.
@@ -76,9 +90,8 @@ pub struct WrittenData {
 struct Use {
     order: usize,
     kind: FileKind,
-    /// The range that jobs use, and the range that they read, as start and end.
+    /// The range that jobs may use, as start and end.
     all: (Bytes, Bytes),
-    read: Option<(Bytes, Bytes)>,
     /// Whether any job uses it with `direct=1`.
     direct: bool,
 }
@@ -194,14 +207,10 @@ fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
                 order,
                 kind: file.kind,
                 all: range,
-                read: None,
                 direct: false,
             });
             used.direct |= job.target.open.direct;
             used.all = span(used.all, range);
-            if reads(job) {
-                used.read = Some(used.read.map_or(range, |known| span(known, range)));
-            }
         }
     }
     uses.into_iter().flatten().collect()
@@ -209,10 +218,6 @@ fn uses(plan: &Plan, chosen: &[&Path]) -> Vec<Use> {
 
 fn span(a: (Bytes, Bytes), b: (Bytes, Bytes)) -> (Bytes, Bytes) {
     (a.0.min(b.0), a.1.max(b.1))
-}
-
-fn reads(job: &JobPlan) -> bool {
-    job.load.mix.has(Dir::Read)
 }
 
 fn look(path: &Path, used: &Use, mounts: &mut Mounts) -> FileState {
@@ -260,7 +265,7 @@ fn examine_open_file(state: &mut FileState, used: &Use) {
                 && !file::is_nocow(&fd).unwrap_or(false)
                 && has_checksums(&state.path);
             state.cache = file::cached_pages(&fd, from, to - from).map_err(|e| cache_gap(&e));
-            state.data = Some(data(&fd, used.read.unwrap_or(used.all)));
+            state.data = Some(data(&fd, used.all));
         }
         Err(unavailable) => {
             state.direct = Err(unavailable.clone());
@@ -285,8 +290,8 @@ fn cache_gap(error: &fiord_sys::Error) -> Unavailable {
 }
 
 fn data(fd: &OwnedFd, (from, to): (Bytes, Bytes)) -> Evidence<WrittenData> {
-    match file::data_bytes(fd, from, to, PIECES) {
-        Ok(Some(bytes)) => Ok(WrittenData { from, to, bytes }),
+    match file::data_parts(fd, from, to, PIECES) {
+        Ok(Some(parts)) => Ok(WrittenData { from, to, parts }),
         Ok(None) => Err(Unavailable(format!("the file has more than {PIECES} extents"))),
         Err(error) => Err(Unavailable::of(&error)),
     }

@@ -27,8 +27,8 @@ use fiord_sys::usage::{self, StorageBytes};
 pub use devices::Devices;
 pub use files::{FileState, FileStates, WrittenData};
 pub use logs::LogOnTarget;
-pub use samples::SampledBlocks;
 use samples::When;
+pub use samples::{ReadRange, SampledBlocks};
 pub use surroundings::MachineState;
 
 /// The reason why data is unavailable, in a few words: `needs root`, `Linux before 6.5`.
@@ -104,20 +104,20 @@ impl Machine {
     }
 
     /// Examines the machine right before a run as [`Machine::survey`] does. If the run removes files, it also
-    /// samples blocks of the data that jobs read of them, for at most 50 ms.
+    /// samples blocks of the data that jobs read of them, for at most 50 ms. `reads` says what they read.
     #[must_use]
-    pub fn survey_before(plan: &Plan) -> Machine {
+    pub fn survey_before(plan: &Plan, reads: ReadRange<'_>) -> Machine {
         // First, so that the jobs do not seem to have read these blocks from storage.
-        let samples = samples::take(plan, When::Before);
+        let samples = samples::take(plan, When::Before, reads);
         Machine { samples, ..Machine::survey(plan) }
     }
 
     /// Examines the machine after a run as [`Machine::survey`] does, and also samples blocks of the data
-    /// that jobs read, for at most 50 ms.
+    /// that jobs read, for at most 50 ms. `reads` says what they read.
     #[must_use]
-    pub fn survey_after(plan: &Plan) -> Machine {
+    pub fn survey_after(plan: &Plan, reads: ReadRange<'_>) -> Machine {
         let machine = Machine::survey(plan);
-        Machine { samples: samples::take(plan, When::After), ..machine }
+        Machine { samples: samples::take(plan, When::After, reads), ..machine }
     }
 
     /// Returns the state of a file or device, by its path.
@@ -129,6 +129,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use fiord_plan::{FilePlan, JobPlan};
     use fiord_sys::usage::ResourceUsage;
 
     use super::*;
@@ -142,9 +143,14 @@ mod tests {
         std::fs::write(&path, vec![7u8; 1 << 20]).unwrap();
         let line = format!("--name=a --rw=read --size=1m --direct=1 --filename={}", path.display());
         let (plan, _) = plan(&line);
-        for look in [Machine::survey, Machine::survey_before, Machine::survey_after] {
+        let all_of = |_: &JobPlan, file: &FilePlan| Some(file.offset..file.end());
+        let looks: [&dyn Fn() -> Machine; 3] =
+            [&|| Machine::survey(&plan), &|| Machine::survey_before(&plan, &all_of), &|| {
+                Machine::survey_after(&plan, &all_of)
+            }];
+        for look in looks {
             let before = ResourceUsage::of_thread().unwrap();
-            let machine = look(&plan);
+            let machine = look();
             let used = ResourceUsage::of_thread().unwrap().since(&before);
             assert_eq!(machine.files.len(), 1);
             let ms = used.user.saturating_add(used.system).as_millis();

@@ -8,12 +8,13 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fiord_plan::{FileKind, FilePlan, JobPlan, Plan};
 use fiord_sys::file::{self, Open, PageCacheAdvice};
-use fiord_types::{Bytes, Dir};
+use fiord_types::{Bytes, Dir, JobIndex};
 use foldhash::fast::FixedState;
 
 use super::{Evidence, Unavailable};
@@ -26,6 +27,9 @@ const BLOCK: usize = 4096;
 /// equal share. The samples of files without time left are unavailable.
 const TIME: Duration = Duration::from_millis(50);
 
+/// Returns the bytes of a file that a job reads; `None` if it reads nothing of it.
+pub type ReadRange<'a> = &'a dyn Fn(&JobPlan, &FilePlan) -> Option<Range<Bytes>>;
+
 /// The sampled blocks of one file or device.
 #[derive(Debug, Clone)]
 pub struct SampledBlocks {
@@ -33,6 +37,10 @@ pub struct SampledBlocks {
     pub path: PathBuf,
     /// The kind of file according to the plan.
     pub kind: FileKind,
+    /// The job that reads it.
+    pub job: JobIndex,
+    /// The bytes that this job reads, of which some blocks were sampled.
+    pub range: Range<Bytes>,
     /// The number of blocks that were read, and how many of them hold only zeros.
     pub zeros: Evidence<(u64, u64)>,
 }
@@ -47,34 +55,40 @@ pub(super) enum When {
 }
 
 /// Samples every file that jobs only read. If there are very many files, only some of them.
-pub(super) fn take(plan: &Plan, when: When) -> Vec<SampledBlocks> {
-    take_for(plan, when, TIME)
+pub(super) fn take(plan: &Plan, when: When, reads: ReadRange<'_>) -> Vec<SampledBlocks> {
+    take_for(plan, when, reads, TIME)
 }
 
-fn take_for(plan: &Plan, when: When, time: Duration) -> Vec<SampledBlocks> {
+fn take_for(plan: &Plan, when: When, reads: ReadRange<'_>, time: Duration) -> Vec<SampledBlocks> {
     let until = Instant::now() + time;
     let removed: HashSet<&Path> = removed(plan).collect();
     let (chosen, _) = super::files::chosen(plan);
     let chosen: HashSet<&OsStr, FixedState> = chosen.into_iter().map(Path::as_os_str).collect();
     let written: HashSet<_> =
-        files(plan, &chosen, |job| !reads_only(job)).map(|(path, ..)| path).collect();
+        files(plan, &chosen, |job| !reads_only(job)).map(|(_, file)| file.path.as_path()).collect();
     let mut seen = HashSet::new();
-    let read = files(plan, &chosen, reads_only).filter(|(path, ..)| !written.contains(path));
-    let read = read.filter(|(path, ..)| removed.contains(path.as_path()) == (when == When::Before));
+    let read = files(plan, &chosen, reads_only);
+    let read = read.filter(|(_, file)| !written.contains(file.path.as_path()));
+    let read =
+        read.filter(|(_, file)| removed.contains(file.path.as_path()) == (when == When::Before));
     // A job that removes its file may also be the one that creates it.
-    let read = read.filter(|(path, ..)| when == When::After || path.exists());
-    let read: Vec<_> = read.filter(|(path, ..)| seen.insert(*path)).collect();
+    let read = read.filter(|(_, file)| when == When::After || file.path.exists());
+    let read = read.filter_map(|(job, file)| Some((job, file, reads(job, file)?)));
+    let read: Vec<_> = read.filter(|(_, file, _)| seen.insert(&file.path)).collect();
     let mut samples = Vec::new();
-    for (n, (path, kind, from, len)) in read.iter().copied().enumerate() {
+    for (n, (job, file, range)) in read.iter().enumerate() {
         let left = until.saturating_duration_since(Instant::now());
         let share = left / u32::try_from(read.len() - n).unwrap_or(u32::MAX);
+        let len = range.end.saturating_sub(range.start);
         let zeros = match left.is_zero() && n > 0 {
             true => {
                 Err(Unavailable(format!("samples of files are read for {} ms", time.as_millis())))
             }
-            false => zeros(path, from, len, Instant::now() + share),
+            false => zeros(&file.path, range.start, len, Instant::now() + share),
         };
-        samples.push(SampledBlocks { path: path.clone(), kind, zeros });
+        let job = job.identity.index;
+        let (path, range) = (file.path.clone(), range.clone());
+        samples.push(SampledBlocks { path, kind: file.kind, job, range, zeros });
     }
     samples
 }
@@ -87,12 +101,11 @@ fn files<'p>(
     plan: &'p Plan,
     chosen: &HashSet<&OsStr, FixedState>,
     wanted: impl Fn(&JobPlan) -> bool,
-) -> impl Iterator<Item = (&'p PathBuf, FileKind, Bytes, Bytes)> {
+) -> impl Iterator<Item = (&'p JobPlan, &'p FilePlan)> {
     let jobs = plan.jobs.iter().filter(move |job| wanted(job));
     let real = |file: &FilePlan| matches!(file.kind, FileKind::Regular | FileKind::Block);
-    let files = jobs.flat_map(|job| &job.target.files).filter(move |file| real(file));
-    let files = files.filter(|file| chosen.contains(file.path.as_os_str()));
-    files.map(|file| (&file.path, file.kind, file.offset, file.reach()))
+    let files = jobs.flat_map(|job| job.target.files.iter().map(move |file| (job, file)));
+    files.filter(move |(_, file)| real(file) && chosen.contains(file.path.as_os_str()))
 }
 
 /// The files that jobs remove at their end or after each loop.
@@ -140,8 +153,9 @@ mod tests {
         paths.iter().for_each(|path| std::fs::write(path, vec![7u8; 1 << 20]).unwrap());
         let job = |path: &PathBuf| format!("--name=a --rw=read --filename={}", path.display());
         let (plan, _) = plan(&paths.each_ref().map(job).join(" "));
-        let samples = take_for(&plan, When::After, Duration::ZERO);
-        let all = take_for(&plan, When::After, Duration::from_secs(60));
+        let all_of = |_: &JobPlan, file: &FilePlan| Some(file.offset..file.end());
+        let samples = take_for(&plan, When::After, &all_of, Duration::ZERO);
+        let all = take_for(&plan, When::After, &all_of, Duration::from_secs(60));
         paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
         assert_eq!(samples[0].zeros, Ok((1, 0)), "one block of the first");
         let unavailable = Err(Unavailable("samples of files are read for 0 ms".into()));

@@ -30,16 +30,26 @@ pub struct MachineState {
 }
 
 impl MachineState {
-    /// Takes a snapshot. Returns the default for a plan without files, devices and CPU load, which needs none.
+    /// Takes a snapshot. Returns the default for a plan on virtual time, which does not depend on the machine. For a plan
+    /// without files, devices and CPU load, it contains only what limits CPU time.
     pub(super) fn survey(plan: &Plan) -> MachineState {
         let depends = |job: &JobPlan| {
             let on_paths = job.target.files.iter().any(|file| file.kind.has_path());
             on_paths || job.engine.cpu_load().is_some()
         };
-        if !plan.jobs.iter().any(depends) {
+        if plan.jobs.iter().all(|job| job.engine.def().virtual_time) {
             return MachineState::default();
         }
         let root = Root::machine();
+        if !plan.jobs.iter().any(depends) {
+            return MachineState {
+                at: Nanos(clock::monotonic()),
+                own_user: own_user(),
+                moment: Moment::now(&root),
+                allowed: cpu::allowed().unwrap_or_default(),
+                ..MachineState::default()
+            };
+        }
         let nodes = numa::nodes();
         let cpus = |node: usize| Some((node as u64, numa::cpus_of(node).ok()?));
         MachineState {

@@ -98,7 +98,7 @@ mod tests {
             depth: 1.25,
             util: 99.5,
             issued: Some(issued),
-            members: Vec::new(),
+            ..DeviceView::default()
         };
         let mut out = Vec::new();
         write(std::slice::from_ref(&device), &mut out).unwrap();

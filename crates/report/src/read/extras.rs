@@ -181,6 +181,7 @@ fn device(node: Node<'_>) -> DeviceView {
         util: node.float("util"),
         issued,
         members: node.list("members").map(device).collect(),
+        ..DeviceView::default()
     }
 }
 

@@ -215,7 +215,6 @@ impl Conductor<'_> {
         ReportContext {
             plan: &self.run.plan,
             version: &self.options.version,
-            began: Nanos(self.began),
             elapsed: Nanos(clock::monotonic().saturating_sub(self.began)),
             utc_offset_s: self.options.utc_offset_s,
             timebase: &self.run.timebase,

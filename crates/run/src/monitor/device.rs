@@ -1,12 +1,12 @@
 //! The devices' view of the run: their counters while jobs ran on them, compared with the I/Os that jobs issued.
 
 use fiord_plan::{CountedBytes, FileKind, FilePlan, Plan, SyncMode};
-use fiord_stat::device::{DeviceDir, DeviceView, Issued};
+use fiord_stat::device::{DeviceDir, DevicePart, DeviceView, Issued};
 use fiord_stat::job::JobData;
 use fiord_stat::ramp::SyncCount;
 use fiord_sys::clock;
 use fiord_sys::diskstats::{self, Activity, CountedDisk, DiskWatch};
-use fiord_types::{Bytes, Dir, Nanos, PerDir, sort};
+use fiord_types::{Bytes, Dir, JobIndex, Nanos, PerDir, sort};
 
 /// Watches the devices under the targets while jobs run on them.
 ///
@@ -33,42 +33,68 @@ struct DeviceUser {
     runs: bool,
 }
 
+/// An interval in which jobs used a device without a break.
+#[derive(Debug, Clone)]
+struct Interval {
+    jobs: Vec<usize>,
+    activity: Activity,
+}
+
 /// The activity of one device in the intervals in which jobs ran on it.
 #[derive(Debug)]
 struct DiskActivity {
     disk: CountedDisk,
-    /// Sum of the intervals that have ended; `None` if there is none.
-    sum: Option<Activity>,
-    /// The interval that has not ended.
+    /// The intervals that have ended.
+    ended: Vec<Interval>,
+    /// The interval that has not ended, and the jobs that have used the device in it.
     current: Option<DiskWatch>,
+    users: Vec<usize>,
     /// Time at the beginning of this interval in which jobs waited for the common start of all hosts.
     waiting: Nanos,
 }
 
+/// Most intervals that are kept apart: a run can have thousands of groups of jobs.
+const INTERVALS: usize = 64;
+
 impl DiskActivity {
-    fn begin(&mut self, waiting: Nanos) {
+    fn begin(&mut self, job: usize, waiting: Nanos) {
         let mut watch = DiskWatch::default();
         // A device that cannot be read is missing in the report; that must not stop the run.
         if self.current.is_none() && watch.add_disks(std::slice::from_ref(&self.disk)).is_ok() {
             self.current = Some(watch);
             self.waiting = waiting;
+            self.users.clear();
         }
+        self.users.push(job);
     }
 
     fn end(&mut self) {
-        self.sum = self.so_far();
+        let Some(interval) = self.unfinished() else { return };
         self.current = None;
+        let full = self.ended.len() >= INTERVALS;
+        match self.ended.last_mut() {
+            Some(last) if full => {
+                last.activity = last.activity.plus(&interval.activity);
+                last.jobs.extend(interval.jobs);
+            }
+            _ => self.ended.push(interval),
+        }
     }
 
-    /// The activity in all intervals; `None` if there was none, or if the device has disappeared.
-    fn so_far(&self) -> Option<Activity> {
-        let Some(current) = &self.current else { return self.sum.clone() };
-        let mut current = current.activity().ok()?.into_iter().next()?;
-        current.elapsed = current.elapsed.saturating_sub(self.waiting);
-        Some(match &self.sum {
-            Some(sum) => sum.plus(&current),
-            None => current,
-        })
+    /// The interval that has not ended; `None` if there is none, or if the device has disappeared.
+    fn unfinished(&self) -> Option<Interval> {
+        let mut activity = self.current.as_ref()?.activity().ok()?.into_iter().next()?;
+        activity.elapsed = activity.elapsed.saturating_sub(self.waiting);
+        Some(Interval { jobs: self.users.clone(), activity })
+    }
+
+    /// All intervals. Empty if the device has disappeared.
+    fn intervals(&self) -> Vec<Interval> {
+        let unfinished = self.current.is_some().then(|| self.unfinished());
+        match unfinished {
+            Some(None) => Vec::new(),
+            unfinished => self.ended.iter().cloned().chain(unfinished.flatten()).collect(),
+        }
     }
 }
 
@@ -115,8 +141,9 @@ impl DeviceActivity {
         if !self.disks.iter().any(|known| known.disk.name == disk.name) {
             self.disks.push(DiskActivity {
                 disk: disk.clone(),
-                sum: None,
+                ended: Vec::new(),
                 current: None,
+                users: Vec::new(),
                 waiting: Nanos::ZERO,
             });
         }
@@ -130,7 +157,7 @@ impl DeviceActivity {
             let Some(job) = self.jobs.get_mut(index) else { continue };
             job.runs = true;
             let own = self.disks.iter_mut().filter(|disk| job.under.contains(&disk.disk.name));
-            own.for_each(|disk| disk.begin(waiting));
+            own.for_each(|disk| disk.begin(index, waiting));
         }
     }
 
@@ -148,19 +175,37 @@ impl DeviceActivity {
 
     /// The activity of each device so far, and the I/Os that the jobs issued to it.
     pub(crate) fn report(&self, jobs: &[JobData]) -> Vec<DeviceView> {
-        let activity = self.disks.iter().filter_map(DiskActivity::so_far);
-        let one = |activity: Activity| {
-            let ns = activity.elapsed.0.max(1);
-            DeviceView { issued: self.issued(&activity.name, jobs, ns), ..view(&activity, ns) }
-        };
-        activity.map(one).collect()
+        self.disks.iter().filter_map(|disk| self.device(disk, jobs)).collect()
     }
 
-    /// I/Os that the jobs on a device issued, ramps included; `None` if one of these jobs also uses other devices, or
-    /// makes calls that move no data.
-    fn issued(&self, name: &str, jobs: &[JobData], ns: u64) -> Option<Issued> {
+    fn device(&self, disk: &DiskActivity, jobs: &[JobData]) -> Option<DeviceView> {
+        let intervals = disk.intervals();
+        let activities = intervals.iter().map(|interval| interval.activity.clone());
+        let whole = activities.reduce(|sum, next| sum.plus(&next))?;
+        let all: Vec<usize> = (0..jobs.len()).collect();
+        let mut device = self.view(&whole, jobs, &all);
+        if intervals.len() > 1 {
+            let part = |Interval { jobs: users, activity }: &Interval| DevicePart {
+                jobs: users.iter().map(|job| JobIndex::at(*job)).collect(),
+                view: self.view(activity, jobs, users),
+            };
+            device.parts = intervals.iter().map(part).collect();
+        }
+        Some(device)
+    }
+
+    fn view(&self, activity: &Activity, jobs: &[JobData], users: &[usize]) -> DeviceView {
+        let ns = activity.elapsed.0.max(1);
+        let issued = self.issued(&activity.name, jobs, users, ns);
+        DeviceView { issued, ..view(activity, ns) }
+    }
+
+    /// I/Os that jobs issued on a device, ramps included; `None` if one of these jobs also uses other devices, or
+    /// makes calls that move no data. `users`: indexes of these jobs.
+    fn issued(&self, name: &str, jobs: &[JobData], users: &[usize], ns: u64) -> Option<Issued> {
         let mut sum = Issued { depth: Some(0.0), ..Issued::default() };
-        for (user, job) in self.jobs.iter().zip(jobs) {
+        let users = users.iter().filter_map(|user| self.jobs.get(*user).zip(jobs.get(*user)));
+        for (user, job) in users {
             if !user.under.iter().any(|known| known == name) {
                 continue;
             }
@@ -217,5 +262,6 @@ fn view(activity: &Activity, ns: u64) -> DeviceView {
         util: (share(c.busy) * 100.0).min(100.0),
         issued: None,
         members: activity.members.iter().map(|member| view(member, ns)).collect(),
+        parts: Vec::new(),
     }
 }

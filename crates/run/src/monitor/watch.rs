@@ -2,7 +2,6 @@
 
 use fiord_plan::JobPlan;
 use fiord_stat::live::Live;
-use fiord_stat::timeline::{IopsTimeline, TimelineRecorder};
 use fiord_stat::windows::Windows;
 use fiord_types::Nanos;
 
@@ -11,9 +10,6 @@ use crate::control::{JobControl, Phase, StopReason};
 /// How long after its run time the monitor stops a job, ns. The worker's own clock, which starts when its
 /// thread wakes, should stop it earlier.
 const GRACE: u64 = 50_000_000;
-
-/// A window of a job timeline.
-const TIMELINE_WINDOW: Nanos = Nanos::from_millis(100);
 
 /// Monitors one job.
 #[derive(Debug, Default)]
@@ -24,11 +20,8 @@ pub(crate) struct JobWatch {
     pub measured: Option<u64>,
     bandwidth: Windows,
     iops: Windows,
-    timeline: Option<TimelineRecorder>,
     /// The engine has a virtual clock, so the machine's clock does not apply.
     other_clock: bool,
-    /// The virtual clock runs at the speed of the machine's clock.
-    real_time: bool,
     wanted: bool,
 }
 
@@ -42,7 +35,6 @@ impl JobWatch {
             ),
             iops: Windows::new(job.record.iops_window.max(Nanos::from_millis(1)), Nanos::ZERO),
             other_clock: job.engine.def().virtual_time,
-            real_time: job.engine.is_real_time(),
             wanted: job.record.bandwidth,
             ..JobWatch::default()
         }
@@ -61,19 +53,13 @@ impl JobWatch {
             self.measured = Some(began);
             self.bandwidth.reset(Nanos(began));
             self.iops.reset(Nanos(began));
-            self.timeline = Some(TimelineRecorder::new(TIMELINE_WINDOW, Nanos(began)));
         }
         let Some(measured) = self.measured else { return };
-        let totals = live.totals();
-        if let Some(timeline) = &mut self.timeline
-            && (!self.other_clock || self.real_time)
-        {
-            timeline.sample(Nanos(now), totals.ios.values().sum());
-        }
         if self.other_clock || control.phase() >= Phase::Ended {
             return;
         }
         if self.wanted {
+            let totals = live.totals();
             self.bandwidth.sample(Nanos(now), totals);
             self.iops.sample(Nanos(now), totals);
         }
@@ -95,15 +81,6 @@ impl JobWatch {
         let end = end.map(|t| measured.saturating_add(t.0).saturating_add(GRACE));
         let window = self.wanted.then(|| self.bandwidth.due().min(self.iops.due()).0);
         [end, window].into_iter().flatten().min()
-    }
-
-    /// The IOPS timeline so far. `began`: when the run began, ns.
-    pub(crate) fn timeline(&self, began: u64) -> IopsTimeline {
-        let Some((recorder, measured)) = self.timeline.as_ref().zip(self.measured) else {
-            return IopsTimeline::default();
-        };
-        let begin = Nanos(measured.saturating_sub(began));
-        IopsTimeline { begin, ..recorder.timeline().clone() }
     }
 
     /// The samples of bandwidth and IOPS, each over its own windows.

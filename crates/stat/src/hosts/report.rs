@@ -122,8 +122,8 @@ pub struct HostsStart {
 /// Rates of all hosts together from the latest start of a host to the earliest end of one.
 ///
 /// A host starts when the measured part of its first job begins (after `ramp_time`), and ends when its last job ends. The
-/// I/Os of this time come from the timelines of the jobs, whose windows are 100 ms or longer; a window that is only partly
-/// inside counts in proportion. The bytes are those I/Os times the mean size of the job's I/Os.
+/// I/Os of this time come from the samples of the jobs, whose windows are 31 ms or longer; a window that is only partly
+/// inside counts in proportion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TogetherRate {
     /// When the last host started.

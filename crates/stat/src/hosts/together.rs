@@ -30,15 +30,18 @@ impl TogetherRate {
     /// ```
     /// use fiord_stat::hosts::{HostSpan, TogetherRate};
     /// use fiord_stat::job::JobData;
-    /// use fiord_stat::timeline::IopsTimeline;
-    /// use fiord_types::{Bytes, Dir, Nanos};
+    /// use fiord_stat::samples::{SampleLatencies, Samples, WindowSample};
+    /// use fiord_types::{Bytes, Dir, Nanos, PerDir};
     ///
     /// // 1000 I/Os of 4 KiB in each second from `begin`.
-    /// let job = |begin, seconds: usize| {
+    /// let job = |begin: Nanos, seconds: u64| {
+    ///     let second = WindowSample::new(1000, Bytes(4096 * 1000), SampleLatencies::default());
+    ///     let mut dirs = PerDir::<Vec<WindowSample>>::default();
+    ///     dirs[Dir::Read] = vec![second; seconds as usize];
+    ///     let end = begin.saturating_add(Nanos::from_secs(seconds));
     ///     let mut job = JobData::default();
-    ///     job.timeline = IopsTimeline { begin, window: Nanos::from_secs(1), ios: vec![1000; seconds] };
-    ///     job.recorder.dirs[Dir::Read].ios = 1000 * seconds as u64;
-    ///     job.recorder.dirs[Dir::Read].bytes = Bytes(4096 * 1000 * seconds as u64);
+    ///     job.samples = Samples::new(begin, begin, end, Nanos::from_secs(1), dirs);
+    ///     job.recorder.dirs[Dir::Read].ios = 1000 * seconds;
     ///     job
     /// };
     /// let (early, late) = (job(Nanos::ZERO, 10), job(Nanos::from_secs(2), 10));
@@ -58,9 +61,9 @@ impl TogetherRate {
         let (mut all_ios, mut all_bytes) = (0.0, 0.0);
         for host in hosts {
             for job in host.jobs.iter().filter(|job| ios(job) > 0) {
-                let within = ios_between(job, host, begin, end);
-                all_ios += within;
-                all_bytes += within * bytes(job).as_f64() / ios(job) as f64;
+                let (ios, bytes) = between(job, host, begin, end);
+                all_ios += ios;
+                all_bytes += bytes;
             }
         }
         let bw = Bytes((all_bytes / seconds).round() as u64);
@@ -68,24 +71,21 @@ impl TogetherRate {
     }
 }
 
-/// The I/Os of a job from `begin` to `end`.
-fn ios_between(job: &JobData, host: &HostSpan<'_>, begin: Nanos, end: Nanos) -> f64 {
-    let line = &job.timeline;
-    let mut found = line.ios_between(begin, end);
-    // The last window, which had not ended when the job did, is not in the timeline.
-    let rest = ios(job).saturating_sub(line.ios.iter().sum());
-    let from = line.end().max(began(job).unwrap_or(host.started));
-    let runtime = job.dir_runtime.values().copied().max().unwrap_or_default();
-    let ended = began(job).map_or(host.finished, |began| began.saturating_add(runtime));
-    let to = ended.clamp(from, host.finished.max(from)).max(from.saturating_add(Nanos(1)));
-    let inside = to.min(end).saturating_sub(from.max(begin));
-    found += rest as f64 * inside.as_f64() / (to.saturating_sub(from)).as_f64();
-    found
+/// The I/Os and bytes of a job from `begin` to `end`.
+fn between(job: &JobData, host: &HostSpan<'_>, begin: Nanos, end: Nanos) -> (f64, f64) {
+    if began(job).is_some() {
+        return job.samples.between(begin, end);
+    }
+    // Nothing is known but that the job ran on that host.
+    let span = host.finished.saturating_sub(host.started).max(Nanos(1));
+    let inside = host.finished.min(end).saturating_sub(host.started.max(begin));
+    let share = inside.as_f64() / span.as_f64();
+    (ios(job) as f64 * share, bytes(job).as_f64() * share)
 }
 
-/// When the measured part of a job began. `None` if it has no timeline.
+/// When the measured part of a job began. `None` if it has no samples on the machine's clock.
 fn began(job: &JobData) -> Option<Nanos> {
-    (job.timeline.window > Nanos::ZERO).then_some(job.timeline.begin)
+    (!job.samples.is_empty() && !job.virtual_time).then(|| job.samples.measured())
 }
 
 fn ios(job: &JobData) -> u64 {
@@ -125,14 +125,20 @@ impl HostTotal {
 
 #[cfg(test)]
 mod tests {
-    use fiord_types::Dir;
+    use fiord_types::{Dir, PerDir};
 
     use super::*;
-    use crate::timeline::IopsTimeline;
+    use crate::samples::{SampleLatencies, Samples, WindowSample};
 
+    /// A job with the I/Os of each second, and then `rest` I/Os until its end after `runtime`.
     fn job(begin: Nanos, ios: &[u64], rest: u64, runtime: Nanos) -> JobData {
-        let timeline = IopsTimeline { begin, window: Nanos::from_secs(1), ios: ios.to_vec() };
-        let mut job = JobData { timeline, ..JobData::default() };
+        let window =
+            |ios: u64| WindowSample::new(ios, Bytes(ios * 512), SampleLatencies::default());
+        let mut dirs = PerDir::<Vec<WindowSample>>::default();
+        dirs[Dir::Write] = ios.iter().chain([&rest]).map(|ios| window(*ios)).collect();
+        let end = begin.saturating_add(runtime);
+        let samples = Samples::new(begin, begin, end, Nanos::from_secs(1), dirs);
+        let mut job = JobData { samples, ..JobData::default() };
         let all = ios.iter().sum::<u64>() + rest;
         job.recorder.dirs[Dir::Write].ios = all;
         job.recorder.dirs[Dir::Write].bytes = Bytes(all * 512);
@@ -181,7 +187,7 @@ mod tests {
     #[test]
     fn a_short_job_without_windows_counts_evenly() {
         let mut short = job(Nanos::ZERO, &[], 100, Nanos::from_millis(80));
-        short.timeline.window = Nanos::ZERO;
+        short.samples = Samples::default();
         let jobs = [short];
         let end = Nanos::from_millis(50);
         let hosts =

@@ -8,8 +8,8 @@ use super::idleness::CpuIdleness;
 use super::machine::MachineReport;
 use crate::device::DeviceView;
 use crate::finding::{Finding, RunWarning, Unchecked};
+use crate::samples::Samples;
 use crate::slices::SliceTable;
-use crate::timeline::IopsTimeline;
 
 /// Results that fiord adds to those of fio.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,9 +48,10 @@ pub struct Extras {
     /// Findings that could not be checked.
     #[serde(default)]
     pub unchecked: Vec<Unchecked>,
-    /// The IOPS timeline of each job of the plan, in plan order. Empty for jobs on a virtual clock.
+    /// What each job of the plan did in windows of time, in plan order and without latencies. Empty in a report that was
+    /// read.
     #[serde(default)]
-    pub courses: Vec<IopsTimeline>,
+    pub courses: Vec<Samples>,
     /// Pages in the page cache of the files of jobs with `direct=1`, when the jobs began and ended.
     #[serde(default)]
     pub cached: Vec<CachedUnderDirect>,

@@ -207,6 +207,46 @@ impl Samples {
         (self.begin, self.end) = (begin, end);
     }
 
+    /// These samples without latencies.
+    #[must_use]
+    pub fn without_latencies(&self) -> Samples {
+        let bare = |sample: &WindowSample| {
+            WindowSample::new(sample.ios, sample.bytes, SampleLatencies::default())
+        };
+        let [read, write, trim] = Dir::ALL.map(|dir| self.dirs[dir].iter().map(bare).collect());
+        Samples { dirs: PerDir::new(read, write, trim), ..*self }
+    }
+
+    /// The I/Os and bytes of all directions from `begin` to `end`. A window that is only partly inside counts in
+    /// proportion.
+    ///
+    /// ```
+    /// use fiord_stat::samples::{SHORTEST_WINDOW, SampleLatencies, Samples, WindowSample};
+    /// use fiord_types::{Bytes, Dir, Nanos, PerDir};
+    ///
+    /// let ios = |ios| WindowSample::new(ios, Bytes(ios * 512), SampleLatencies::default());
+    /// let mut dirs = PerDir::<Vec<WindowSample>>::default();
+    /// dirs[Dir::Read] = vec![ios(40), ios(60)];
+    /// let (begin, window) = (Nanos::ZERO, SHORTEST_WINDOW);
+    /// let samples = Samples::new(begin, begin, window * 2, window, dirs);
+    /// assert_eq!(samples.between(window / 2, window * 9), (20.0 + 60.0, 80.0 * 512.0));
+    /// ```
+    #[must_use]
+    pub fn between(&self, begin: Nanos, end: Nanos) -> (f64, f64) {
+        let mut sum = (0.0, 0.0);
+        for (at, (from, to)) in self.spans().enumerate() {
+            let inside = to.min(end).saturating_sub(from.max(begin));
+            let whole = to.saturating_sub(from).max(Nanos(1));
+            // Whole windows count exactly.
+            let share = if inside == whole { 1.0 } else { inside.as_f64() / whole.as_f64() };
+            for sample in Dir::ALL.iter().filter_map(|dir| self.dirs[*dir].get(at)) {
+                sum.0 += share * sample.ios as f64;
+                sum.1 += share * sample.bytes.as_f64();
+            }
+        }
+        sum
+    }
+
     /// Merges windows until they are at least so long.
     pub fn widen(&mut self, window: Nanos) {
         while self.window < window && self.window > Nanos::ZERO {

@@ -32,26 +32,30 @@ pub fn next_hole(file: impl AsFd, offset: Bytes) -> Result<Option<Bytes>> {
     seek("lseek SEEK_HOLE", file, offset, libc::SEEK_HOLE)
 }
 
-/// Returns how much of `from..to` may hold data, with [`next_data`] and [`next_hole`]. `None`
-/// if they lie in more than `most` pieces, because counting them would take long.
+/// Returns the parts of `from..to` that may hold data, in order, with [`next_data`] and [`next_hole`]. `None` if there
+/// are more than `most`, because listing them would take long.
 ///
 /// Moves the descriptor's file position.
 ///
 /// # Errors
 /// Those of [`next_data`].
-pub fn data_bytes(file: impl AsFd, from: Bytes, to: Bytes, most: usize) -> Result<Option<Bytes>> {
-    let mut bytes = Bytes::ZERO;
+pub fn data_parts(
+    file: impl AsFd,
+    from: Bytes,
+    to: Bytes,
+    most: usize,
+) -> Result<Option<Vec<Range<Bytes>>>> {
+    let mut parts = Vec::new();
     let mut at = from;
     for _ in 0..most {
         let Some(data) = next_data(&file, at)?.filter(|data| *data < to) else {
-            return Ok(Some(bytes));
+            return Ok(Some(parts));
         };
-        let hole = next_hole(&file, data)?.unwrap_or(to).min(to);
-        bytes += hole.saturating_sub(data);
-        if hole >= to {
-            return Ok(Some(bytes));
+        at = next_hole(&file, data)?.unwrap_or(to).min(to);
+        parts.push(data..at);
+        if at >= to {
+            return Ok(Some(parts));
         }
-        at = hole;
     }
     Ok(None)
 }

@@ -32,7 +32,10 @@ fn unwritten_data() {
     let job = "--name=a --rw=randread --size=4m --bs=4k --filename=f --number_ios=64";
     let entry = finding(&json(&place, job), "unwritten-data");
     assert_eq!(entry["severity"], "invalid");
-    assert_eq!(entry["what"], "100 % of the range read from f was never written");
+    assert_eq!(
+        entry["what"],
+        "100 % of the range of f from which job a reads at random was never written"
+    );
     let fatal = place.run(&format!("--findings=fatal {job}"));
     assert_eq!(fatal.status, Some(253), "{fatal:?}");
     // The remedy.

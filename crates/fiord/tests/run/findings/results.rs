@@ -107,3 +107,36 @@ fn contents_cost() {
     // Blocks of 256 KiB: in an unoptimised build, filling small blocks does take a quarter of the time.
     silent(&json(&place, &format!("{on_file} --bs=256k")), "contents-cost");
 }
+
+/// A job of which everything lies in the ramp has an empty report, and the finding says so.
+#[test]
+fn ended_in_ramp() {
+    let place = Place::new();
+    let job = "--name=a --ioengine=sim --sim_latency=constant:100us --rw=randread --size=1g";
+    let entry =
+        finding(&json(&place, &format!("{job} --io_size=40k --ramp_time=1")), "ended-in-ramp");
+    assert_eq!(entry["severity"], "invalid");
+    assert_eq!(entry["evidence"], "it made 10 I/Os in 1.0 ms, and ramp_time is 1.0 s");
+    let sized = json(&place, &format!("{job} --io_size=40k --ramp_size=1m"));
+    assert_eq!(finding(&sized, "ended-in-ramp")["option"], "ramp_size");
+    silent(&json(&place, &format!("{job} --io_size=40k")), "ended-in-ramp");
+    let long = "--ramp_time=1 --time_based --runtime=1";
+    silent(&json(&place, &format!("{job} --io_size=40k {long}")), "ended-in-ramp");
+}
+
+/// The windows of the workers say when each I/O ended, however often something else looks at the job.
+#[test]
+fn a_steady_job_is_steady_beside_logs_and_series() {
+    let place = Place::new();
+    let job =
+        "--name=a --ioengine=sim --sim_latency=constant:1ms --rw=randread --size=1g --time_based";
+    let logs = "--write_iops_log=l --log_avg_msec=130 --series=s.csv --series-interval=170ms";
+    let stall = "--sim_stall=3s:700ms";
+    for more in ["", logs] {
+        silent(&json(&place, &format!("{job} --runtime=4 {more}")), "not-steady");
+        let entry =
+            finding(&json(&place, &format!("{job} --runtime=4 {stall} {more}")), "not-steady");
+        let evidence = entry["evidence"].as_str().unwrap();
+        assert!(evidence.starts_with("the last five rounds: "), "{evidence}");
+    }
+}
