@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,7 +12,7 @@ use std::thread::JoinHandle;
 use fiord_formats::trace::iolog::{IologColumns, IologWriter};
 use fiord_formats::trace::{TraceIo, TraceTarget};
 use fiord_plan::IologPlan;
-use fiord_sys::file::{FileGuard, Open};
+use fiord_sys::file::{FileGuard, Open, RowFile};
 use fiord_types::{Errno, Nanos};
 
 use crate::error::{JobError, Stage};
@@ -82,11 +81,11 @@ impl Iolog {
         // As in fio, a log is added to the file.
         let opened = FileGuard::typed()
             .open(Open::write_only().append(true).create(true).mode(0o666), &path);
-        let opened = opened.map_err(|error| {
+        let file = opened.and_then(|opened| RowFile::new(File::from(opened.fd)));
+        let mut file = file.map_err(|error| {
             let detail = format!("could not open the log of I/Os: {error}");
             JobError::new(Stage::WriteTrace, error.errno, detail).at(&path)
         })?;
-        let mut file = File::from(opened.fd);
         let columns = match plan.at_completion {
             true => IologColumns::Completion,
             false => IologColumns::Issue,
@@ -235,9 +234,9 @@ impl Lines {
 }
 
 /// The thread of a log.
-fn write_chunks(chunks: &Receiver<Vec<u8>>, file: &mut File, failure: &Failure) {
+fn write_chunks(chunks: &Receiver<Vec<u8>>, file: &mut RowFile, failure: &Failure) {
     for chunk in chunks {
-        if let Err(error) = file.write_all(&chunk) {
+        if let Err(error) = file.write_lines(&chunk) {
             let errno = Errno::of(&error).unwrap_or(Errno::EIO);
             *failure.errno.lock().unwrap_or_else(PoisonError::into_inner) = Some(errno);
             failure.is_set.store(true, Ordering::Relaxed);

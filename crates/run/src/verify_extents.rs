@@ -1,13 +1,12 @@
 //! Lists of corrupt extents (`verify_extents`): a text file with one line for each.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fiord_stat::verify::FileExtent;
-use fiord_sys::file::FileGuard;
+use fiord_sys::file::{FileGuard, RowFile};
 use fiord_types::Errno;
 
 use crate::error::{JobError, Stage};
@@ -21,7 +20,7 @@ pub(crate) struct ExtentLists {
 /// A list. Lines are written when extents are found, so memory does not grow with their number.
 #[derive(Debug)]
 pub(crate) struct ExtentList {
-    out: Mutex<File>,
+    out: Mutex<RowFile>,
 }
 
 impl ExtentLists {
@@ -55,6 +54,7 @@ impl ExtentLists {
         }
         let file = FileGuard::typed()
             .replace(path)
+            .and_then(RowFile::new)
             .map_err(|error| refuse(error.errno, &error.to_string()))?;
         let list = Arc::new(ExtentList { out: Mutex::new(file) });
         open.insert(path.to_owned(), Arc::clone(&list));
@@ -69,7 +69,7 @@ impl ExtentList {
     /// Those of writing.
     pub(crate) fn add(&self, extent: &FileExtent) -> io::Result<()> {
         let line = format!("{extent}\n");
-        self.out.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes())
+        self.out.lock().unwrap_or_else(PoisonError::into_inner).write_lines(line.as_bytes())
     }
 }
 

@@ -75,12 +75,18 @@ fn kept(keeper: &dyn FileKeeper, job: &JobPlan, state: &VerifyState) -> Result<(
 
 fn written(path: &Path, state: &VerifyState, durably: bool) -> Result<(), Cause> {
     let bytes = state.write()?;
-    let mut file = FileGuard::generated().replace(path)?;
-    file.write_all(&bytes)?;
-    if durably {
-        file.sync_all()?;
+    let guard = FileGuard::generated();
+    let mut file = guard.replace(path)?;
+    let saved = file.write_all(&bytes).and_then(|()| match durably {
+        true => file.sync_all(),
+        false => Ok(()),
+    });
+    if saved.is_err() {
+        // A part of a state is no state, and the one before it is gone. If this fails, too, a job that loads the file
+        // finds that it is not whole.
+        let _ = guard.remove(path);
     }
-    Ok(())
+    Ok(saved?)
 }
 
 fn not_saved(path: PathBuf, cause: Cause) -> NotSaved {

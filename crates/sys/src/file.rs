@@ -13,6 +13,7 @@ mod open;
 mod openers;
 mod sync;
 mod system;
+mod whole_rows;
 
 pub use crate::node::Device;
 pub use allocate::{Preallocate, allocate, truncate};
@@ -31,6 +32,7 @@ pub use open::{Open, open_directory, reopen};
 pub use openers::{Opener, openers};
 pub use sync::{RangeSync, fdatasync, fsync, sync_file_system, sync_range};
 pub use system::{DIRECTORIES, EXCEPT, SystemFile, directory_of};
+pub use whole_rows::RowFile;
 
 #[cfg(test)]
 mod tests;

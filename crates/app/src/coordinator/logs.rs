@@ -4,15 +4,14 @@
 //! to logs become files.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fiord_fabric::conductor::{HostOrder, RunOrder};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG};
-use fiord_sys::file::FileGuard;
+use fiord_sys::file::{FileGuard, RowFile};
 use fiord_types::{Bytes, Errno, HostIndex};
 
 use super::jobs_of;
@@ -29,7 +28,7 @@ pub struct FetchedLogs<'a> {
 
 #[derive(Debug)]
 struct LogFile {
-    file: File,
+    file: RowFile,
     path: PathBuf,
     /// Bytes so far.
     length: Bytes,
@@ -123,7 +122,7 @@ impl<'a> FetchedLogs<'a> {
             return Err(FetchError::Unknown { host: host_name, name: name.to_owned() });
         }
         let path = PathBuf::from(format!("{name}.{}", in_path(&host_name)));
-        match FileGuard::generated().replace(&path) {
+        match FileGuard::generated().replace(&path).and_then(RowFile::new) {
             Ok(file) => Ok(LogFile { file, path, length: Bytes::ZERO }),
             Err(error) => Err(FetchError::Write { host: host_name, path, source: error.into() }),
         }
@@ -144,7 +143,7 @@ impl LogFile {
             return Err(FetchError::Gap { host, path });
         }
         self.length = self.length.saturating_add(Bytes(bytes.len() as u64));
-        let written = self.file.write_all(bytes).and_then(|()| match last {
+        let written = self.file.write_lines(bytes).and_then(|()| match last {
             true => self.sync(),
             false => Ok(()),
         });
@@ -155,7 +154,7 @@ impl LogFile {
 impl LogFile {
     /// Waits until the log is on the disk. A pipe or a terminal has none.
     fn sync(&self) -> io::Result<()> {
-        match self.file.sync_data() {
+        match self.file.file().sync_data() {
             Err(error) if Errno::of(&error) == Some(Errno::EINVAL) => Ok(()),
             other => other,
         }

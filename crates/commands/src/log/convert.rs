@@ -10,7 +10,7 @@ use fiord_formats::log::compact::{CompactWriter, LogDefinition, LogIndex};
 use fiord_formats::log::fz::FzEncoder;
 use fiord_formats::log::histogram::{self, HistogramRow};
 use fiord_formats::log::text::RowWriter;
-use fiord_sys::file::FileGuard;
+use fiord_sys::file::{FileGuard, RowFile};
 
 use super::args::{LogArgs, LogTarget};
 use super::error::ShowLogError;
@@ -140,7 +140,7 @@ struct Files<'a, 'b> {
 
 struct Written {
     /// `None`: standard output.
-    file: Option<File>,
+    file: Option<RowFile>,
     rows: Rows,
     buffer: Vec<u8>,
 }
@@ -184,9 +184,11 @@ fn write_out(
 ) -> Result<(), ShowLogError> {
     let buffer = std::mem::take(&mut written.buffer);
     match &mut written.file {
-        Some(file) => file
-            .write_all(&buffer)
-            .map_err(|source| ShowLogError::Write { path: path.to_owned(), source }),
+        Some(file) => match written.rows {
+            Rows::Text(_) => file.write_lines(&buffer),
+            Rows::Fz(_) => file.write_part(&buffer),
+        }
+        .map_err(|source| ShowLogError::Write { path: path.to_owned(), source }),
         None => match session.out.write_all(&buffer) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(CannotPrint(error).into())
@@ -214,7 +216,12 @@ impl LogVisitor for Files<'_, '_> {
         if self.directory.is_none() && !self.written.is_empty() {
             return Err(ShowLogError::NoOutput("DIRECTORY"));
         }
-        let file = self.directory.is_some().then(|| create(&path)).transpose()?;
+        let failed = |error: fiord_sys::Error| ShowLogError::Write {
+            path: path.clone(),
+            source: error.into(),
+        };
+        let rows = |file| RowFile::new(file).map_err(failed);
+        let file = self.directory.is_some().then(|| create(&path).and_then(rows)).transpose()?;
         let rows = match self.fz {
             true => Rows::Fz(FzEncoder::new(definition.columns)),
             false => Rows::Text(RowWriter::new(definition.columns)),

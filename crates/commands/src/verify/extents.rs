@@ -1,11 +1,9 @@
 //! The list of all bad extents (`--extents`).
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fiord_stat::verify::FileExtent;
-use fiord_sys::file::{self, FileGuard};
+use fiord_sys::file::{self, FileGuard, RowFile};
 
 use super::args::VerifyArgs;
 use super::error::VerifyError;
@@ -13,7 +11,7 @@ use super::error::VerifyError;
 /// The list of all bad extents, if the user wants one.
 #[derive(Debug, Default)]
 pub(super) struct Extents {
-    list: Option<(PathBuf, File)>,
+    list: Option<(PathBuf, RowFile)>,
 }
 
 impl Extents {
@@ -33,7 +31,8 @@ impl Extents {
                 "it is the target, the journal, or no regular file",
             )));
         }
-        let file = FileGuard::typed().replace(path).map_err(|error| failed(error.into()))?;
+        let file = FileGuard::typed().replace(path).and_then(RowFile::new);
+        let file = file.map_err(|error| failed(error.into()))?;
         Ok(Extents { list: Some((path.clone(), file)) })
     }
 
@@ -41,7 +40,7 @@ impl Extents {
     pub(super) fn add(&mut self, extent: Option<FileExtent>) -> Result<(), VerifyError> {
         if let (Some((path, file)), Some(extent)) = (&mut self.list, extent) {
             let line = format!("{extent}\n");
-            file.write_all(line.as_bytes())
+            file.write_lines(line.as_bytes())
                 .map_err(|source| VerifyError::Extents { path: path.clone(), source })?;
         }
         Ok(())

@@ -1,10 +1,9 @@
 //! Where the lines of a series go. A reader, also one of a run that was killed, finds whole lines only.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Seek, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use fiord_sys::file::FileGuard;
+use fiord_sys::file::{FileGuard, RowFile};
 use fiord_sys::standard_output;
 use fiord_types::Errno;
 
@@ -61,7 +60,7 @@ pub struct SeriesOutput {
 #[derive(Debug)]
 enum SeriesFile {
     Standard(io::Stdout),
-    Named(File, PathBuf),
+    Named(RowFile, PathBuf),
 }
 
 impl SeriesOutput {
@@ -78,7 +77,7 @@ impl SeriesOutput {
         } else {
             let path = Path::new(path);
             // The user typed the path, so it may point anywhere.
-            let opened = FileGuard::typed().allow_system(true).replace(path);
+            let opened = FileGuard::typed().allow_system(true).replace(path).and_then(RowFile::new);
             let open = |source| SeriesError::Open { path: path.to_owned(), source };
             SeriesFile::Named(opened.map_err(io::Error::from).map_err(open)?, path.to_owned())
         };
@@ -119,13 +118,10 @@ impl SeriesFile {
                 })
             }
             SeriesFile::Named(file, path) => {
-                let before = file.stream_position();
-                file.write_all(lines).map_err(|source| {
-                    // A part of a line would look like a row. If this fails, too, the message says what is missing.
-                    if let Ok(whole) = before {
-                        let _ = file.set_len(whole);
-                    }
-                    SeriesError::Write { name: path.display().to_string(), source }
+                // A part of a line would look like a row.
+                file.write_lines(lines).map_err(|source| SeriesError::Write {
+                    name: path.display().to_string(),
+                    source,
                 })
             }
         }

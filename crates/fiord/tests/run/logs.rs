@@ -304,6 +304,42 @@ fn a_full_disk_under_a_log_ends_the_job_and_keeps_whole_rows() {
     assert!(log.lines().all(|line| line.split(", ").count() == 5));
 }
 
+/// A line that was cut may be a valid one, which a replay would take.
+#[test]
+fn a_full_disk_under_a_log_of_ios_leaves_whole_lines() {
+    let Some(place) = Place::confined(&[]) else { return };
+    fs::create_dir(place.path("small")).unwrap();
+    place.script("mount -t tmpfs -o size=64k small small").ok();
+    // The length of a line changes with its time, so that the last one is cut.
+    let job = "--ioengine=null --filename=f --size=1g --bs=4k";
+    let ran = place.run(&format!("--name=a {job} --write_iolog=small/x"));
+    refused(&ran, "it is whole up to here");
+    let log = place.script("cat small/x").ok().out;
+    assert!(
+        log.len() > 60 << 10 && log.ends_with(" 4096\n"),
+        "{} {:?}",
+        log.len(),
+        log.lines().last()
+    );
+    // The log is one that a replay reads to its end.
+    let lines = log.lines().filter(|line| line.contains(" read ")).count() as u64;
+    let ran = place.run("--name=b --ioengine=null --read_iolog=small/x --replay_no_stall=1 --output-format=json").ok();
+    assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], lines);
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_verify_state() {
+    let Some(place) = Place::confined(&[]) else { return };
+    fs::create_dir(place.path("small")).unwrap();
+    place.script("mount -t tmpfs -o size=8k small small").ok();
+    place.script("head -c 8192 /dev/zero > small/full").ok();
+    let job =
+        "--name=a --filename=f --rw=write --bs=4k --size=64k --verify=crc32c --verify_state_save=1";
+    let ran = place.run(&format!("--aux-path=small {job}")).ok();
+    assert!(ran.out.contains("the verify state could not be saved to small/"), "{}", ran.out);
+    assert_eq!(place.script("ls small").ok().out, "full\n");
+}
+
 #[test]
 fn jobs_with_the_same_log() {
     let place = Place::new();

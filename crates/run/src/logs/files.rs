@@ -1,12 +1,11 @@
 //! The files of logs: how they are opened and written.
 
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fiord_plan::{FileKind, JobPlan, Plan};
-use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open};
+use fiord_sys::file::{self, FileFacts, FileGuard, InodeType, Open, RowFile};
 use fiord_sys::node::Device;
 use fiord_types::{Bytes, Errno};
 
@@ -18,13 +17,11 @@ use crate::error::{JobError, Stage};
 pub(super) struct LogFile {
     path: PathBuf,
     /// `None`: it will be opened when the `exec_prerun` of its job is over.
-    file: Option<File>,
+    file: Option<RowFile>,
     /// It opens in append mode, and several jobs may write it.
     shared: bool,
     /// What identifies the open file.
     identity: Option<(Device, u64)>,
-    /// Where its last whole row ends; `None`: it is not a regular file.
-    whole: Option<u64>,
     /// The jobs that write it.
     pub(super) users: Vec<Arc<LogChannel>>,
     /// It could not be written. No more rows are written.
@@ -63,7 +60,6 @@ impl LogFiles {
             file: None,
             shared,
             identity: None,
-            whole: None,
             users: Vec::new(),
             failed: false,
         });
@@ -113,18 +109,13 @@ impl LogFiles {
             );
             return Err(JobError::new(Stage::Log, Errno::EEXIST, detail).at(path));
         }
-        let whole = match (regular, shared) {
-            (true, true) => Some(facts.size.0),
-            (true, false) => {
-                file::truncate(&opened.fd, Bytes::ZERO).map_err(failed)?;
-                Some(0)
-            }
-            (false, _) => None,
-        };
+        if regular && !shared {
+            file::truncate(&opened.fd, Bytes::ZERO).map_err(failed)?;
+        }
+        let rows = RowFile::new(File::from(opened.fd)).map_err(failed)?;
         let log = &mut self.files[number];
-        log.file = Some(File::from(opened.fd));
+        log.file = Some(rows);
         log.identity = Some(identity);
-        log.whole = whole;
         Ok(None)
     }
 
@@ -142,41 +133,11 @@ impl LogFile {
         if self.failed || rows.is_empty() {
             return;
         }
-        let (written, error) = write_most(file, rows);
-        let whole = if error.is_some() { whole_rows(&rows[..written], text) } else { written };
-        if let Some(length) = &mut self.whole {
-            *length += whole as u64;
-        }
-        let Some(error) = error else { return };
+        let written = if text { file.write_lines(rows) } else { file.write_part(rows) };
+        let Err(error) = written else { return };
         self.failed = true;
-        if let Some(length) = self.whole {
-            // If this fails, too, the file ends with a part of a row.
-            let _ = file::truncate(file, Bytes(length));
-        }
         let error = cannot_write(&self.path, &error);
         self.users.iter().for_each(|user| user.fail(&error));
-    }
-}
-
-/// Writes as many bytes as possible. Returns how many, and the error that prevented the rest.
-fn write_most(file: &mut File, bytes: &[u8]) -> (usize, Option<std::io::Error>) {
-    let mut written = 0;
-    while written < bytes.len() {
-        match file.write(&bytes[written..]) {
-            Ok(0) => return (written, Some(std::io::ErrorKind::WriteZero.into())),
-            Ok(count) => written += count,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return (written, Some(error)),
-        }
-    }
-    (written, None)
-}
-
-/// Length of the whole rows among bytes that were written. A part of compressed rows is useless.
-fn whole_rows(bytes: &[u8], text: bool) -> usize {
-    match text {
-        true => bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1),
-        false => 0,
     }
 }
 
