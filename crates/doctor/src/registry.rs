@@ -71,6 +71,7 @@ pub const CHECKS: &[&Check] = &[
     &throttled_by_cgroup::CHECK,
     &tls_handshakes::CHECK,
     &too_short::CHECK,
+    &unanswered_requests::CHECK,
     &uneven_targets::CHECK,
     &unit_surprise::CHECK,
     &unwritten_data::CHECK,

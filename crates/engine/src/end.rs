@@ -19,6 +19,7 @@ pub struct EndSignal(Arc<Flags>);
 #[derive(Debug, Default)]
 struct Flags {
     stopped: AtomicBool,
+    interrupted: AtomicBool,
     done: AtomicBool,
 }
 
@@ -32,6 +33,18 @@ impl EndSignal {
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.0.stopped.load(Ordering::Relaxed)
+    }
+
+    /// The user ended the run: the job must stop, and does not wait for slow ops in flight.
+    pub fn interrupt(&self) {
+        self.0.interrupted.store(true, Ordering::Relaxed);
+        self.stop();
+    }
+
+    /// Whether the user ended the run.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.0.interrupted.load(Ordering::Relaxed)
     }
 
     /// The engine has no more work, so the job ends.

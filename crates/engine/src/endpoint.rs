@@ -9,7 +9,7 @@ use crate::{EngineConfig, FreeSlot, Op, OpKind, Outcome, Slot};
 /// How long an engine that waits for a server sleeps at most before it looks at the clock and whether the job must stop.
 pub(crate) const LOOK: Duration = Duration::from_millis(100);
 
-/// How long an engine waits for answers after its job must stop, ns.
+/// How long an engine waits for answers after the user has ended the run, ns.
 pub(crate) const GRACE: u64 = 1_000_000_000;
 
 /// The requests of a job, by the slots of their ops.
@@ -18,8 +18,8 @@ pub(crate) struct Requests {
     list: Box<[Request]>,
     timeout: Nanos,
     in_flight: u32,
-    /// When the engine first noticed that the job must stop, ns.
-    stopped: Option<u64>,
+    /// When the engine first noticed that the user has ended the run, ns.
+    interrupted: Option<u64>,
 }
 
 /// A request, or the one that last used the slot.
@@ -40,7 +40,7 @@ impl Requests {
             list: vec![Request::default(); config.slots as usize].into_boxed_slice(),
             timeout,
             in_flight: 0,
-            stopped: None,
+            interrupted: None,
         }
     }
 
@@ -102,9 +102,10 @@ impl Requests {
         (now.saturating_sub(began) >= self.timeout.0).then_some(slot)
     }
 
-    /// Whether the engine must give up its requests, because the job had to stop at least [`GRACE`] ago.
-    pub(crate) fn must_give_up(&mut self, is_stopped: bool, now: u64) -> bool {
-        is_stopped && now.saturating_sub(*self.stopped.get_or_insert(now)) >= GRACE
+    /// Whether the engine must give up its requests, because the user ended the run at least [`GRACE`] ago. After any other
+    /// stop, such as the end of the run time, each request has its whole timeout: an unanswered one is an error.
+    pub(crate) fn must_give_up(&mut self, is_interrupted: bool, now: u64) -> bool {
+        is_interrupted && now.saturating_sub(*self.interrupted.get_or_insert(now)) >= GRACE
     }
 
     /// Remembers that the request of a slot got no answer. Returns its outcome.
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_must_stop_gives_up_after_a_moment() {
+    fn an_interrupted_job_gives_up_after_a_moment() {
         let mut requests = requests();
         assert!(!requests.must_give_up(false, 5) && !requests.must_give_up(true, 10));
         assert!(!requests.must_give_up(true, GRACE) && requests.must_give_up(true, GRACE + 10));

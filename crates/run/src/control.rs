@@ -157,7 +157,13 @@ impl JobControl {
             *gate = Gate::Cancelled;
         }
         self.moved.notify_all();
-        self.end.stop();
+        match reason {
+            StopReason::Signal | StopReason::Trigger => self.end.interrupt(),
+            StopReason::Runtime
+            | StopReason::ExitAll
+            | StopReason::Failure
+            | StopReason::Steady => self.end.stop(),
+        }
     }
 
     /// Tells the job's engine that the job ends.

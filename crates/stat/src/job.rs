@@ -330,9 +330,11 @@ impl JobData {
     pub fn summarise(&self, error_text: &dyn Fn(Errno) -> String) -> JobReport {
         let (r, s) = (&self.recorder, &self.settings);
         let [issued, short, dropped] = self.counted();
-        let ios: u64 = r.dirs.values().map(|d| d.ios).sum();
         let all_issued: u64 = r.dirs.values().map(|d| d.issued).sum();
         let coarse = r.latency_buckets();
+        // I/Os without an answer are in the latencies, but not among those that completed.
+        let done: u64 = r.dirs.values().map(|d| d.ios).sum();
+        let ios = done.max(coarse.0.iter().sum());
         // As in fio, 0 stands for no error.
         let latency = coarse.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];

@@ -218,10 +218,17 @@ impl Recorder {
     /// pass a constant, so that the compiler removes the code of other measurements.
     #[inline(always)]
     pub fn complete_with(&mut self, wanted: u32, dir: Dir, bytes: Bytes, times: Times, n: u64) {
-        let taken = if wanted & axes::DYNAMIC != 0 { self.axes } else { wanted };
         let d = &mut self.dirs[dir];
         d.ios += n;
         d.bytes += bytes;
+        self.took(wanted, dir, times, n);
+    }
+
+    /// Records the latencies of `n` I/Os with equal timestamps. `wanted` is a set of [`axes`].
+    #[inline(always)]
+    fn took(&mut self, wanted: u32, dir: Dir, times: Times, n: u64) {
+        let taken = if wanted & axes::DYNAMIC != 0 { self.axes } else { wanted };
+        let d = &mut self.dirs[dir];
         if taken & axes::SLAT != 0 {
             d.slat.record_n(times.slat.0, n);
         }
@@ -243,6 +250,12 @@ impl Recorder {
         if taken & axes::LAT_HIST != 0 {
             d.lat_hist.record_n(times.lat, n);
         }
+    }
+
+    /// Records how long an I/O has waited that got no answer: its latency is at least that. The I/O itself does not count,
+    /// because it moved no data.
+    pub fn gave_up(&mut self, dir: Dir, times: Times) {
+        self.took(axes::DYNAMIC, dir, times, 1);
     }
 
     /// Sets the priorities of the I/Os in the kernel's encoding: the job's own first, then those of single I/Os.

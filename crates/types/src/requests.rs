@@ -21,11 +21,13 @@ pub enum RequestCount {
     HandshakeNanos,
     /// Uploads in parts that failed, and that the job removed from the server.
     AbortedUploads,
+    /// Requests without an answer that the job gave up: after `endpoint_timeout`, or because the user ended the run.
+    Unanswered,
 }
 
 impl RequestCount {
     /// All of them.
-    pub const ALL: [RequestCount; 8] = [
+    pub const ALL: [RequestCount; 9] = [
         RequestCount::Sent,
         RequestCount::Reconnects,
         RequestCount::Throttled,
@@ -34,6 +36,7 @@ impl RequestCount {
         RequestCount::Handshakes,
         RequestCount::HandshakeNanos,
         RequestCount::AbortedUploads,
+        RequestCount::Unanswered,
     ];
 
     /// Its key in reports.
@@ -48,6 +51,7 @@ impl RequestCount {
             RequestCount::Handshakes => "handshakes",
             RequestCount::HandshakeNanos => "handshake_total_ns",
             RequestCount::AbortedUploads => "aborted_uploads",
+            RequestCount::Unanswered => "unanswered",
         }
     }
 }

@@ -67,6 +67,7 @@ pub(crate) mod thermal_throttle;
 pub(crate) mod throttled_by_cgroup;
 pub(crate) mod tls_handshakes;
 pub(crate) mod too_short;
+pub(crate) mod unanswered_requests;
 pub(crate) mod uneven_targets;
 pub(crate) mod unit_surprise;
 pub(crate) mod unwritten_data;

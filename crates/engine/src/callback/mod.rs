@@ -170,7 +170,7 @@ impl<C: Client> Callbacks<C> {
         }
     }
 
-    /// Gives up all requests in flight: `ended` if the job must stop, otherwise because they got no answer.
+    /// Gives up all requests in flight: `ended` if the user has ended the run, otherwise because they got no answer.
     #[cold]
     fn give_up(&mut self, ended: bool, done: &mut Completions) -> Result<(), EngineError> {
         self.abandoned = true;
@@ -191,9 +191,9 @@ impl<C: Client> Callbacks<C> {
         Ok(())
     }
 
-    /// Gives up if requests are overdue, or if the job must stop. Returns whether it did.
+    /// Gives up if requests are overdue, or if the user has ended the run. Returns whether it did.
     fn check_patience(&mut self, now: u64, done: &mut Completions) -> Result<bool, EngineError> {
-        let stop = self.requests.must_give_up(self.end.is_stopped(), now);
+        let stop = self.requests.must_give_up(self.end.is_interrupted(), now);
         let margin = if C::REPORTS_TIMEOUTS { MARGIN } else { 0 };
         let late = self.requests.overdue(now.saturating_sub(margin)).is_some();
         if stop || late {
@@ -205,7 +205,7 @@ impl<C: Client> Callbacks<C> {
     /// Waits for requests in flight before the connection ends, as long as the job must be patient.
     fn drain(&mut self) {
         let mut done = Completions::with_capacity(self.requests.in_flight());
-        self.end.stop();
+        self.end.interrupt();
         while self.requests.in_flight() > 0 {
             let all = self.requests.in_flight();
             self.handover.sleep(all, LOOK.as_nanos() as u64);
@@ -307,8 +307,8 @@ impl<C: Client> Engine for Callbacks<C> {
     }
 
     fn close(&mut self) -> Result<(), EngineError> {
-        // A job that must stop does not wait for answers, and is no failure.
-        let stopped = self.end.is_stopped();
+        // A job whose user has ended the run does not wait for answers, and is no failure.
+        let interrupted = self.end.is_interrupted();
         self.drain();
         let unanswered = self.requests.in_flight() > 0;
         self.client.close(self.abandoned || unanswered);
@@ -316,7 +316,7 @@ impl<C: Client> Engine for Callbacks<C> {
             self.buffers.leak();
             self.handover.leak();
         }
-        if (self.abandoned || unanswered) && !stopped {
+        if (self.abandoned || unanswered) && !interrupted {
             let what = format!(
                 "ioengine={}: the server did not answer all requests, so their buffers stay allocated until the process \
                  ends",

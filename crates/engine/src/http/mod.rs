@@ -65,6 +65,8 @@ pub struct Http {
     /// The data of each slot's op.
     data: Box<[LaneData]>,
     uploads: Box<[Upload]>,
+    /// When the engine first noticed that the job must stop, ns.
+    stopped: Option<u64>,
     /// When the engine gave up its requests, because the job must stop, ns.
     gave_up: Option<u64>,
     /// Whether each slot's request was sent again on a new connection.
@@ -112,6 +114,7 @@ impl Http {
             requests: Requests::new(config),
             data: vec![LaneData::NONE; slots].into(),
             uploads: (0..slots).map(|_| Upload::default()).collect(),
+            stopped: None,
             gave_up: None,
             again: vec![false; slots].into(),
             pauses: RetryPauses::new(slots, plan.retries),
@@ -340,15 +343,19 @@ impl Http {
         count as u32
     }
 
-    /// Ends requests that were not answered in time, and all requests if the job must stop.
+    /// Ends requests that were not answered in time, and all requests if the user has ended the run.
     fn look_at_the_clock(&mut self) {
         let now = self.clock.now();
         if now.saturating_sub(self.looked) < LOOK.as_nanos() as u64 {
             return;
         }
         self.looked = now;
-        if self.requests.must_give_up(self.end.is_stopped(), now) {
-            self.give_up(now);
+        if self.requests.must_give_up(self.end.is_interrupted(), now) {
+            self.give_up(true, now);
+        } else if self.end.is_stopped()
+            && now.saturating_sub(*self.stopped.get_or_insert(now)) >= self.requests.timeout().0
+        {
+            self.give_up(false, now);
         }
         while let Some(slot) = self.requests.overdue(now) {
             let index = self.lane(slot);
@@ -366,14 +373,19 @@ impl Http {
         }
     }
 
-    /// The job must stop: ends all requests, except those that remove uploads.
+    /// The job must stop: ends the uploads, whose many requests may take long, and removes them. With `all`, ends the
+    /// other requests, too.
     #[cold]
-    fn give_up(&mut self, now: u64) {
+    fn give_up(&mut self, all: bool, now: u64) {
         for slot in std::mem::take(&mut self.flying) {
             if self.uploads[slot as usize].step.is_some() {
                 if self.end_upload(slot, now) {
                     self.flying.push(slot);
                 }
+                continue;
+            }
+            if !all {
+                self.flying.push(slot);
                 continue;
             }
             let index = self.lane(slot);

@@ -247,17 +247,18 @@ impl Nbd {
         Ok(())
     }
 
-    /// Fails the request that has waited too long, or all of them if the job must stop.
+    /// Fails the request that has waited too long and those that share its connection, or all of them if the user has
+    /// ended the run.
     fn give_up(&mut self) {
         let now = self.clock.now();
-        if self.requests.must_give_up(self.end.is_stopped(), now) {
+        if self.requests.must_give_up(self.end.is_interrupted(), now) {
             self.lose(Errno::ECANCELED, "the job was stopped");
             self.lost.iter_mut().for_each(|(_, outcome)| *outcome = Outcome::ENDED);
         } else if let Some(slot) = self.requests.overdue(now) {
             let outcome = self.requests.time_out(slot);
             self.requests.end(slot);
             self.lost.push((slot, outcome));
-            self.lose(Errno::ECONNABORTED, "fiord closed the connection after a timeout");
+            self.lose(Errno::ETIMEDOUT, "fiord closed the connection after a timeout");
         }
     }
 

@@ -187,7 +187,7 @@ impl PolledClient for NfsClient {
         let opened = self.files.get_mut(file.get()).and_then(Option::take);
         match (opened, &mut self.session) {
             (Some(opened), Some(session))
-                if !opened.handle.is_null() && !self.stop.is_stopped() =>
+                if !opened.handle.is_null() && !self.stop.is_interrupted() =>
             {
                 session.close_file(opened.handle).map_err(EngineError::from)
             }

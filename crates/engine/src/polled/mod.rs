@@ -149,8 +149,8 @@ pub struct Polled<C: PolledClient> {
     calls: Inbox<C::Call>,
     /// Requests that wait until their session is opened again, with their data.
     parked: Vec<(Slot, Op, *mut u8)>,
-    /// Why a session is lost, by session.
-    lost: Box<[Option<String>]>,
+    /// Why a session is lost, by session: the errno of its requests in flight, and the reason.
+    lost: Box<[Option<(Errno, String)>]>,
     /// Queued and not sent.
     unsent: u32,
     clock: MachineClock,
@@ -196,7 +196,7 @@ impl<C: PolledClient> Polled<C> {
         let call = unsafe { self.calls.request(slot) };
         match self.client.result(op, call) {
             CallResult::Answered(outcome) => return outcome,
-            CallResult::SessionLost(why) => self.lose(session, &why),
+            CallResult::SessionLost(why) => self.lose(session, Errno::ECONNRESET, &why),
             CallResult::Failed(errno, why) if self.lost[session].is_none() => {
                 self.requests.fail(slot, why);
                 return Outcome::err(errno);
@@ -210,9 +210,11 @@ impl<C: PolledClient> Polled<C> {
             self.overdue = None;
             return self.requests.time_out(slot);
         }
-        let why = self.lost[session].clone();
-        self.requests.fail(slot, why.unwrap_or_else(|| "the session is over".to_owned()));
-        Outcome::err(Errno::ECONNRESET)
+        let lost = self.lost[session].clone();
+        let (errno, why) =
+            lost.unwrap_or_else(|| (Errno::ECONNRESET, "the session is over".to_owned()));
+        self.requests.fail(slot, why);
+        Outcome::err(errno)
     }
 
     /// Moves completions to `done`, up to `max`. Returns their number.
@@ -233,15 +235,16 @@ impl<C: PolledClient> Polled<C> {
         count
     }
 
-    /// Ends a session. Its requests in flight complete with an error.
+    /// Ends a session. Its requests in flight complete with this errno.
     #[cold]
-    fn lose(&mut self, session: usize, why: &str) {
+    fn lose(&mut self, session: usize, errno: Errno, why: &str) {
         if self.lost[session].is_none() {
-            self.lost[session] = Some(format!(
+            let why = format!(
                 "the session is over: {why}. To fix: check the {0} and its log; with `continue_on_error`, the job connects \
                  again",
                 C::OTHER_END
-            ));
+            );
+            self.lost[session] = Some((errno, why));
             self.client.end_session(session);
         }
         self.parked.retain(|(_, op, _)| C::session_of(op.file) != session);
@@ -255,11 +258,11 @@ impl<C: PolledClient> Polled<C> {
 
     fn lose_all(&mut self, lost: Vec<LostSession>) {
         for LostSession { session, why } in lost {
-            self.lose(session, &why);
+            self.lose(session, Errno::ECONNRESET, &why);
         }
     }
 
-    /// Ends a session whose request is overdue, or all if the job must stop and its servers do not answer.
+    /// Ends a session whose request is overdue, or all if the user has ended the run and the servers do not answer.
     fn look(&mut self, now: u64) {
         if let Some(slot) = self.requests.overdue(now) {
             self.overdue = Some(slot);
@@ -267,8 +270,9 @@ impl<C: PolledClient> Polled<C> {
             let name = self.requests.name(slot);
             // This request completes first, because it tells what happened.
             self.calls.end(slot, C::give_up);
-            self.lose(session, &format!("the {} did not answer {name} in time", C::OTHER_END));
-        } else if self.requests.must_give_up(self.stop.is_stopped(), now) {
+            let why = format!("the {} did not answer {name} in time", C::OTHER_END);
+            self.lose(session, Errno::ETIMEDOUT, &why);
+        } else if self.requests.must_give_up(self.stop.is_interrupted(), now) {
             self.end_all();
         }
     }
@@ -278,7 +282,7 @@ impl<C: PolledClient> Polled<C> {
     fn end_all(&mut self) {
         self.gave_up = true;
         for session in 0..self.lost.len() {
-            self.lose(session, "the job had to stop");
+            self.lose(session, Errno::ECANCELED, "the job had to stop");
         }
     }
 
@@ -307,7 +311,7 @@ impl<C: PolledClient> Polled<C> {
             if let Err(LibraryText(why)) = started {
                 // Not in the hands of the library, but to be completed.
                 self.calls.begin(slot);
-                self.lose(session, &why);
+                self.lose(session, Errno::ECONNRESET, &why);
             }
         }
         Ok(())

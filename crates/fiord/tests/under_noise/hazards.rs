@@ -43,6 +43,7 @@ const ELSEWHERE: [(&str, &str); 33] = [
     ("thermal-throttle", "unit tests on simulated machines"),
     ("throttled-by-cgroup", "`findings::groups` in `run`"),
     ("tls-handshakes", "`servers::http` in `run`, unit tests on reports"),
+    ("unanswered-requests", "`servers` in `run`, unit tests on reports"),
     ("volatile-cache", "`finding-queue` of `cargo xtask vm`"),
     ("window-limited", "`finding-network` of `cargo xtask vm`"),
     ("zeroes-written", "`finding-falloc` of `cargo xtask vm`"),

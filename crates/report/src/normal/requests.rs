@@ -13,6 +13,7 @@ pub(super) fn write(summary: &RequestSummary, out: &mut dyn Write) -> io::Result
         (RequestCount::Listed, "names listed"),
         (RequestCount::Handshakes, "TLS handshakes"),
         (RequestCount::AbortedUploads, "uploads aborted"),
+        (RequestCount::Unanswered, "without an answer"),
     ] {
         if summary.get(what) > 0 {
             write!(out, "; {} {text}", summary.get(what))?;

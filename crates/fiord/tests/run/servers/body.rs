@@ -3,6 +3,8 @@
 use std::process::Child;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::relay::Relay;
 use super::{Relayed, Service, fio_has, fio_verifies};
 use crate::fiord::{Place, Ran, end, signal, some_work, under_way, work};
@@ -55,6 +57,10 @@ macro_rules! tests_of {
             #[test]
             fn a_server_that_stops_answering_ends_its_job_only() {
                 body::a_server_that_stops_answering_ends_its_job_only::<$service>();
+            }
+            #[test]
+            fn requests_that_are_open_when_a_job_ends_have_their_whole_timeout() {
+                body::requests_that_are_open_when_a_job_ends_have_their_whole_timeout::<$service>();
             }
             #[test]
             fn a_lost_connection_is_made_again_if_the_job_goes_on() {
@@ -236,6 +242,47 @@ pub(crate) fn a_server_that_stops_answering_ends_its_job_only<S: Service>() {
     assert_eq!(only_one_failed(&ran), ETIMEDOUT, "{ran:?}");
     assert!(ran.err.contains("no answer to the read of 4096 bytes at offset"), "{}", ran.err);
     assert!(ran.err.contains("within 2 s"), "{}", ran.err);
+}
+
+/// The end of a job for another reason than a signal: requests that the server does not answer are errors.
+pub(crate) fn requests_that_are_open_when_a_job_ends_have_their_whole_timeout<S: Service>() {
+    if !S::HAS_TIMEOUT {
+        return;
+    }
+    let place = Place::new();
+    let Some(mut service) = S::start(&place) else { return };
+    let fill = format!("--name=j {} --bs=4k --size=256k --rw=write", service.job());
+    place.run(&fill).ok();
+    place.write("wait", "while ! test -e go; do sleep 0.1; done\n");
+    let line = format!(
+        "--output-format=json --name=j {} --bs=4k --size=256k --rw=randread --iodepth=4 --time_based \
+         --runtime=300 --endpoint_timeout=4 --name=other --ioengine=exec --program=/bin/sh --arguments=wait --exitall",
+        service.job()
+    );
+    let child = place.start(&line);
+    under_way(&child);
+    service.server().freeze();
+    place.write("go", "");
+    let ran = end(child, LONG);
+    const ETIMEDOUT: i64 = 110;
+    let json = ran.json();
+    assert_eq!((ran.status, work(&json)[0].1), (Some(1), ETIMEDOUT), "{ran:?}");
+    unanswered(&json, 4_000_000_000);
+}
+
+/// Checks that a report tells of requests without an answer, whose waits of at least `waited` ns are in the latencies.
+/// Returns the number of these requests.
+#[track_caller]
+pub(crate) fn unanswered(json: &Value, waited: u64) -> u64 {
+    let job = &json["jobs"][0];
+    let count = job["fiord"]["requests"]["unanswered"].as_u64().unwrap();
+    let (read, latency) = (&job["read"], &job["read"]["clat_ns"]);
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert!(count > 0 && number(&latency["max"]) >= waited, "{count} {latency}");
+    assert_eq!(number(&latency["N"]), number(&read["total_ios"]), "{read}");
+    let findings = json["fiord"]["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|found| found["id"] == "unanswered-requests"), "{findings:?}");
+    count
 }
 
 /// Starts a job that goes on after errors, whose connection a relay can cut, and another one. Waits until they run.

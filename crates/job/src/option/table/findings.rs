@@ -74,6 +74,7 @@ pub const NAMES: &[Word] = &[
     Word::new("throttled-by-cgroup", "a control group that limits the job"),
     Word::new("tls-handshakes", "TLS handshakes in the latencies"),
     Word::new("too-short", "too few I/Os for a reliable result"),
+    Word::new("unanswered-requests", "requests that a server did not answer"),
     Word::new("uneven-targets", "one slow target that slows the other targets down"),
     Word::new("unit-surprise", "a unit that has another meaning than expected"),
     Word::new("unwritten-data", "reads of data that was never written"),

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use fiord_engine::{DeviceStatus, Op, OpKind, Outcome, Slot};
 use fiord_plan::{FileKind, Tolerance};
-use fiord_types::{Bytes, Dir, Errno, program};
+use fiord_types::{Bytes, Dir, Errno, Nanos, program};
 
 use super::super::loops::ops::direction;
 use super::JobState;
 use super::housekeeping::BUFFERS_LOST;
 use crate::control::StopReason;
 use crate::error::{JobError, Stage};
+use crate::worker::hooks::Completed;
 
 /// Most lines of `error_dump` of one job.
 const MOST_DUMPED: u64 = 1000;
@@ -68,6 +69,25 @@ impl JobState<'_> {
             && grows
             && file.is_some_and(|file| file.kind == FileKind::Regular)
             && !self.hooks.is_extra(slot)
+    }
+
+    /// Counts an I/O that a server did not answer before the engine gave it up, and records how long it has waited: the
+    /// latencies would otherwise leave out the longest ones.
+    pub(crate) fn note_unanswered(&mut self, op: &Op, completed: &Completed) {
+        let outcome = completed.outcome;
+        let gave_up = match outcome.get() {
+            Err(Errno::ETIMEDOUT) => true,
+            // libgfapi reports this after a wait.
+            Err(Errno::ENOTCONN) => completed.times.clat >= Nanos::from_secs(1),
+            _ => outcome == Outcome::ENDED,
+        };
+        if !gave_up || self.job.engine.endpoint().is_none() {
+            return;
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+        if matches!(op.kind, OpKind::Read | OpKind::Write | OpKind::Trim) {
+            self.recorder.gave_up(direction(op), completed.times);
+        }
     }
 
     /// Whether an error of a server concerns one request, or one connection, which the next request makes again.

@@ -39,6 +39,7 @@ impl JobState<'_> {
         let failure = self.hooks.take_failure();
         // Its bytes are no use to a hook.
         self.hooks.take_holder();
+        self.note_unanswered(op, completed);
         let had_error = self.error.is_some();
         let survives = self.io_failed(explanation, op, completed.outcome);
         let explained = self.hooks.explain();

@@ -163,6 +163,7 @@ impl JobState<'_> {
         self.recorder.begin_slices(Nanos(now));
         self.stages.forget();
         self.failed = PerDir::all(0);
+        self.unanswered = 0;
         self.survived = None;
         self.begin = now;
         self.usage = thread_usage();

@@ -71,6 +71,8 @@ pub(super) struct JobState<'a> {
     pub drawn: u64,
     /// I/Os that failed in the measured part, by direction.
     pub failed: PerDir<u64>,
+    /// I/Os and flushes of the measured part that a server did not answer.
+    pub unanswered: u64,
     live: &'a Live,
     /// When measuring began.
     begin: u64,
@@ -188,6 +190,7 @@ impl<'a> JobState<'a> {
             ended_by: None,
             drawn: 0,
             failed: PerDir::all(0),
+            unanswered: 0,
             usage: housekeeping::thread_usage(),
             ready: usage::ready_time(),
             stride: 1,

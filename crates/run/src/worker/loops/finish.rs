@@ -4,7 +4,7 @@
 use fiord_engine::{
     Completions, Engine, FreeSlot, IoAttributes, Op, OpKind, Outcome, Queued, Want,
 };
-use fiord_types::{Dir, Errno, FileIndex};
+use fiord_types::{Dir, Errno, FileIndex, RequestCount};
 
 use fiord_stat::recorder::Times;
 
@@ -79,11 +79,27 @@ pub(super) fn result<E: Engine>(
     result.warnings.extend(flash.into_iter().flat_map(crate::flash::warnings));
     result.flash = flash;
     result.requests = engine.requests().cloned().map(Box::new);
+    if state.unanswered > 0 {
+        note_unanswered(&mut result, state.unanswered);
+    }
     result.connections = engine.connections().to_vec();
     if let Err(error) = closed {
         result.error.get_or_insert(JobError::from(error).during(Stage::End));
     }
     result
+}
+
+/// Adds the requests that no server answered. An engine that does not count requests makes one for each I/O.
+#[cold]
+fn note_unanswered(result: &mut WorkerResult, unanswered: u64) {
+    let recorder = &result.recorder;
+    let issued: u64 = recorder.dirs.values().map(|dir| dir.issued).sum();
+    let sent = issued.saturating_add(recorder.sync_issued);
+    let requests = result.requests.get_or_insert_default();
+    if requests.get(RequestCount::Sent) == 0 {
+        requests.add(RequestCount::Sent, sent);
+    }
+    requests.add(RequestCount::Unanswered, unanswered);
 }
 
 /// Closes a file while the job runs. With `fsync_on_close` its data reach the device first, which takes part of the run
@@ -143,6 +159,7 @@ pub(super) fn flush_alone<E: Engine>(
         }
         Err(_) => {
             let explanation = slot.as_ref().and_then(|slot| engine.explain(slot));
+            state.note_unanswered(&op, &Completed::failed(outcome, Times::default(), 0));
             state.last_flush_failed(explanation, &op, outcome);
             false
         }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::super::body::unanswered;
 use super::answers::{Act, Answers, refusal, with_body};
 use crate::fiord::{Place, Ran, work};
 
@@ -117,6 +118,20 @@ fn a_server_that_stalls_ends_its_job_after_the_timeout() {
         110,
         &["/b/x_0_4096: no answer to the read of 4096 bytes at offset 0"],
     );
+}
+
+#[test]
+fn a_server_that_stalls_before_the_end_of_the_run_time_gets_its_whole_timeout() {
+    let answers = Answers::start(|arrived| match arrived.number < 100 {
+        true => Act::Send(vec![with_body("200 OK", &[1; 4096])]),
+        false => Act::Stall,
+    });
+    let place = Place::new();
+    let options = "--rw=read --iodepth=8 --time_based --runtime=1 --endpoint_timeout=4";
+    let ran = run(&place, &answers, options);
+    let json = ran.json();
+    assert_eq!((ran.status, work(&json)[0].1), (Some(1), 110), "{ran:?}");
+    assert_eq!(unanswered(&json, 4_000_000_000), 8, "{ran:?}");
 }
 
 #[test]

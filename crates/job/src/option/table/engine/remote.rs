@@ -11,7 +11,8 @@ options! {
     Category::Engine;
 
     /// How long a request to the server may take. A request without an answer then fails with `ETIMEDOUT`, and the message
-    /// names it. The limit also holds for the connection at the start.
+    /// names it; the time that it has waited is in the latencies. The limit also holds for the connection at the start, and
+    /// for requests that are open when the run time ends.
     pub const ENDPOINT_TIMEOUT: Opt<Nanos> =
         option("endpoint_timeout", SECONDS, "endpoint_timeout=10s")
             .of(ENDPOINTS)
