@@ -77,7 +77,7 @@ pub fn run(args: &SeriesArgs, session: &mut Session) -> Result<CommandEnd, Serie
     let mut text = header(format);
     text.extend(rows.iter().map(|row| line(format, row)));
     match args.output.as_deref().filter(|output| *output != "-") {
-        None => session.print(&text)?,
+        None => session.print_document(&text)?,
         Some(output) => {
             let mut output = SeriesOutput::open(output)?;
             output.put(&text);

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
 use clap::ValueEnum;
-use fiord_types::{Errno, program};
+use fiord_types::{Errno, plain, program};
 
 use crate::consent::Ask;
 
@@ -21,11 +21,19 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Writes results. A closed pipe is not an error: it does not change the outcome.
+    /// Writes results for people, without characters of names that a terminal obeys.
+    ///
+    /// # Errors
+    /// Those of [`Session::print_document`].
+    pub fn print(&mut self, text: &str) -> Result<(), CannotPrint> {
+        self.print_document(&plain(text))
+    }
+
+    /// Writes results as they are, for programs. A closed pipe is not an error: it does not change the outcome.
     ///
     /// # Errors
     /// The results cannot be written.
-    pub fn print(&mut self, text: &str) -> Result<(), CannotPrint> {
+    pub fn print_document(&mut self, text: &str) -> Result<(), CannotPrint> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
             Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(CannotPrint(e)),
             _ => Ok(()),
@@ -34,7 +42,7 @@ impl Session<'_> {
 
     /// Reports an error that does not end the command, after the name of this program.
     pub fn report(&mut self, error: impl Display) {
-        let _ = writeln!(self.err, "{}", program::message(error));
+        let _ = writeln!(self.err, "{}", plain(&program::message(error)));
     }
 }
 

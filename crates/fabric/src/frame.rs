@@ -12,7 +12,7 @@
 //! This header and the refusal, whose body is one line of UTF-8, stay as they are in all versions, so that two different
 //! versions can tell each other why they do not work together. The body of a message is not looked into here.
 
-use fiord_types::Bytes;
+use fiord_types::{Bytes, is_obeyed};
 
 /// The version of the protocol. Peers with different versions refuse each other.
 pub const PROTOCOL: u16 = 1;
@@ -170,13 +170,8 @@ fn beginning(bytes: &[u8], speaks: Speaks) -> String {
 pub fn printable(bytes: &[u8], most: usize) -> String {
     let cut = &bytes[..bytes.len().min(most.saturating_mul(4))];
     let text = String::from_utf8_lossy(cut);
-    let shown = |c: char| if c.is_control() || is_reordering(c) { '?' } else { c };
+    let shown = |c: char| if c.is_control() || is_obeyed(c) { '?' } else { c };
     text.trim().chars().take(most).map(shown).collect()
-}
-
-/// Characters that change the order in which a terminal shows its text.
-fn is_reordering(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Appends the frame of a message to `out`.

@@ -14,6 +14,7 @@ use fiord_report::{TerseVersion, header, live};
 use fiord_run::events::{EventKind, JobFailure};
 use fiord_stat::report::{NumberStyle, Report};
 use fiord_sys::terminal;
+use fiord_types::plain;
 use fiord_types::program::message;
 
 use crate::debug::Debug;
@@ -113,7 +114,7 @@ impl Console {
     /// Prints lines for people; omitted in formats for programs.
     fn header(&mut self, text: &str) {
         if self.formats.wants_header() {
-            self.sink.put(text.as_bytes());
+            self.sink.put(plain(text).as_bytes());
         }
     }
 

@@ -6,7 +6,7 @@ use fiord_job::command::GeneralOptions;
 use fiord_report::live;
 use fiord_stat::progress::Progress;
 use fiord_sys::terminal;
-use fiord_types::Nanos;
+use fiord_types::{Nanos, plain};
 
 use crate::sink::Sink;
 
@@ -34,6 +34,7 @@ impl LiveLine {
 
     /// Replaces the line on the terminal by that of a layout, if the terminal can do that.
     pub(crate) fn show_layout(&mut self, line: &str) {
+        let line = &*plain(line);
         if terminal::can_redraw(io::stdout()) {
             let text = live::padded(line, self.shown) + "\r";
             self.shown = line.len();
@@ -51,7 +52,7 @@ impl LiveLine {
 
     /// Replaces the line on the terminal.
     pub(crate) fn show(&mut self, progress: &Progress) {
-        let line = live::live_line(progress);
+        let line = plain(&live::live_line(progress)).into_owned();
         let mut text = live::padded(&line, self.shown);
         text.push('\r');
         self.shown = line.len();

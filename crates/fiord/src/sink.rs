@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use fiord_job::diagnostic::{self, Diagnostic};
 use fiord_sys::file::FileGuard;
 use fiord_sys::{screen, standard_output, terminal};
-use fiord_types::{Errno, program};
+use fiord_types::{Errno, plain, program};
 
 use crate::exit::Exit;
 
@@ -52,6 +52,9 @@ fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         ErrorKind::IsADirectory => "name a file, not a directory",
         ErrorKind::NotFound => "create the directory of the file",
+        ErrorKind::ResourceBusy => {
+            "name another file: this one is a storage device, or a device in use lies in it"
+        }
         _ => "name a file that you may create or write",
     }
 }
@@ -172,6 +175,7 @@ pub(crate) fn print(text: &str) -> Exit {
 ///
 /// With `beside_results`, the note goes to standard output if only that is a terminal.
 pub(crate) fn notice(text: &str, beside_results: bool) {
+    let text = &*plain(text);
     if terminal::is_terminal(io::stderr()) {
         complain(text);
     } else if beside_results && terminal::is_terminal(io::stdout()) {
@@ -183,7 +187,7 @@ pub(crate) fn notice(text: &str, beside_results: bool) {
 
 /// Reports an error on standard error, after the name of this program.
 pub(crate) fn report(text: impl std::fmt::Display) {
-    complain(&program::message(text));
+    complain(&plain(&program::message(text)));
 }
 
 /// Prints errors of jobs or of the command line. No target was touched.

@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level as Shown, Renderer, Snippet};
 
-use fiord_types::program;
+use fiord_types::{plain, program};
 
 use crate::option::def::OptionDef;
 use crate::secret::{self, Masked};
@@ -111,16 +111,16 @@ impl Diagnostic {
             Level::Warning(_) => Shown::WARNING.with_name(program::message("warning")),
             Level::Found(word) => Shown::WARNING.with_name(word),
         };
-        let mut group = Group::with_title(level.primary_title(self.what.as_str()));
+        let mut group = Group::with_title(level.primary_title(plain(&self.what)));
         let window = self.place.as_ref().map(Place::window);
         if let (Some(place), Some(window)) = (&self.place, &window) {
             let mut mark = AnnotationKind::Primary.span(window.span.clone());
             if let Some(label) = &self.label {
-                mark = mark.label(&**label);
+                mark = mark.label(plain(label));
             }
             group = group.element(
                 Snippet::source(window.text.as_str())
-                    .path(place.source.name.as_str())
+                    .path(plain(&place.source.name))
                     .line_start(window.line)
                     .annotation(mark),
             );
@@ -131,7 +131,7 @@ impl Diagnostic {
                 Some(remedy) => (Shown::HELP.with_name("To fix"), remedy),
                 None => (Shown::HELP, help.as_str()),
             };
-            group = group.element(level.message(text));
+            group = group.element(level.message(plain(text)));
         }
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let mut text = renderer.render(&[group]);
@@ -229,7 +229,9 @@ impl Place {
         let span = masked.range(&(start - line_start..end.min(to) - line_start));
         let within = |at: usize| at.clamp(moved.start, moved.end) - moved.start;
         Window {
-            text: masked.text[moved.clone()].to_string(),
+            // The renderer shows other characters that a terminal obeys. The replacement is as long, so the span holds.
+            text: masked.text[moved.clone()]
+                .replace(|c| matches!(c, '\u{80}'..='\u{9f}' | '\u{61c}'), "·"),
             line: self.line_column().0,
             span: within(span.start)..within(span.end),
         }

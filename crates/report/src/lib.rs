@@ -29,6 +29,7 @@ mod json;
 mod names;
 mod normal;
 mod number;
+mod plainly;
 pub mod style;
 mod terse;
 

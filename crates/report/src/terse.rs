@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use fiord_stat::report::*;
 
 use crate::number::errno;
+use crate::plainly::plainly;
 
 /// Number of percentile fields in every row, including unused ones.
 const PERCENTILE_FIELDS: usize = 20;
@@ -46,10 +47,7 @@ impl TerseVersion {
 /// # Errors
 /// Those of writing to `out`.
 pub fn terse(report: &Report, version: TerseVersion, out: &mut dyn Write) -> io::Result<()> {
-    for job in &report.jobs {
-        line(report, job, version, out)?;
-    }
-    Ok(())
+    plainly(out, |out| report.jobs.iter().try_for_each(|job| line(report, job, version, out)))
 }
 
 fn line(

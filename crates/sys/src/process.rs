@@ -34,6 +34,25 @@ impl std::fmt::Display for ProcessEnding {
     }
 }
 
+/// Has the kernel kill a process when the thread that starts it ends, for whatever reason: also if a signal kills this
+/// process. For programs that must not outlive this one and start no others.
+pub fn kill_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let before_exec = move || {
+        // SAFETY: both calls take integers only, and are allowed between fork and exec.
+        let (rc, now) =
+            unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
+        match rc {
+            0 if u32::try_from(now) == Ok(parent) => Ok(()),
+            // The parent has ended before the call.
+            0 => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes system calls only, and allocates no memory.
+    unsafe { command.pre_exec(before_exec) };
+}
+
 /// How to end a command early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kill {

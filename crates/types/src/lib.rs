@@ -15,6 +15,7 @@
 //! | when do results count as steady? | `steady` |
 //! | which ends of connections belong to one run? | `run_number` |
 //! | which texts must not be shown? | `secret` |
+//! | which characters does a terminal obey? | `plain` |
 //! | how are values sorted in small code? | [`sort`] |
 //! | how many requests did a job send, and how soon did answers begin? | `requests` |
 //!
@@ -37,6 +38,7 @@ mod errno;
 mod flash;
 mod index;
 mod nanos;
+mod plain;
 pub mod program;
 mod quantity;
 mod requests;
@@ -52,6 +54,7 @@ pub use errno::Errno;
 pub use flash::{FlashCount, FlashCounts};
 pub use index::{FileIndex, HostIndex, JobIndex, ZoneIndex};
 pub use nanos::Nanos;
+pub use plain::{is_obeyed, plain};
 pub use requests::{AnswerCount, AnswerTimes, RequestCount, RequestCounts, RequestSummary};
 pub use run_number::RunNumber;
 pub use secret::Secret;

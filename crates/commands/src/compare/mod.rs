@@ -18,7 +18,7 @@ use fiord_compare::{
     markdown, page, text,
 };
 use fiord_sys::file::FileGuard;
-use fiord_types::Errno;
+use fiord_types::{Errno, plain};
 
 use crate::session::{CannotPrint, CommandEnd, Session};
 use files::SideError;
@@ -145,14 +145,14 @@ pub fn run(args: &CompareArgs, session: &mut Session) -> Result<CommandEnd, Comp
     let text = match args.format {
         CompareFormat::Text => {
             let columns = if args.output.is_none() { session.columns } else { None };
-            text::text_within(&comparison, columns)
+            plain(&text::text_within(&comparison, columns)).into_owned()
         }
         CompareFormat::Json => json::json(&comparison),
-        CompareFormat::Markdown => markdown::markdown(&comparison),
+        CompareFormat::Markdown => plain(&markdown::markdown(&comparison)).into_owned(),
         CompareFormat::Html => page::page(&comparison),
     };
     match &args.output {
-        None => session.print(&text)?,
+        None => session.print_document(&text)?,
         Some(path) => {
             let mut file = FileGuard::typed().replace(path).map_err(CompareFailure::Create)?;
             file.write_all(text.as_bytes())

@@ -89,7 +89,7 @@ pub enum ShowLogError {
         path: PathBuf,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {}", .path.display(), Errno::explain(.source))]
+    #[error("cannot write {}: {}. To fix: name a file that you may write, and no device", .path.display(), Errno::explain(.source))]
     Write {
         /// The file.
         path: PathBuf,

@@ -30,6 +30,8 @@ mod tests;
 pub use args::LogArgs;
 pub use error::ShowLogError;
 
+use fiord_types::plain;
+
 use self::args::{LogFormat, LogView};
 use self::collect::Collector;
 use self::source::ReadLog;
@@ -56,16 +58,17 @@ pub fn run(args: &LogArgs, session: &mut Session) -> Result<CommandEnd, ShowLogE
         LogFormat::Csv => export::csv(&collected),
         LogFormat::Json => export::json(&collected, &read),
         LogFormat::Svg => svg::document(&collected, args.show),
-        LogFormat::Table => match args.show {
+        LogFormat::Table => plain(&match args.show {
             LogView::Summary => table::summary(&collected),
             LogView::Time => table::over_time(&collected),
             LogView::Plot => picture::plots(&collected),
             LogView::Heatmap => picture::heat_maps(&collected)?,
-        },
+        })
+        .into_owned(),
     };
     match &args.output {
         Some(path) => convert::write_file(path, text.as_bytes())?,
-        None => session.print(&text)?,
+        None => session.print_document(&text)?,
     }
     notes(&read, session);
     Ok(CommandEnd::Done)

@@ -66,7 +66,7 @@ fn conclude(
     let printed = match args.format {
         CommandFormat::Table if state.rounds().is_empty() => Ok(()),
         CommandFormat::Table => session.print(&table::text(state)),
-        CommandFormat::Json => session.print(&table::json(state)),
+        CommandFormat::Json => session.print_document(&table::json(state)),
     };
     let verdicts: Vec<RoundVerdict> = state.rounds().iter().map(|done| done.verdict).collect();
     if matches!(end, Ok(CommandEnd::Stopped)) {

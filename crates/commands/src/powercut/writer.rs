@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use fiord_sys::file::FileGuard;
+use fiord_sys::process;
 use fiord_sys::signal::Signals;
 
 use super::error::PowercutError;
@@ -34,13 +35,12 @@ impl ChildRun {
         let create = |path: &Path| -> Result<File, PowercutError> {
             Ok(FileGuard::generated().replace(path)?)
         };
-        let child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(create(output)?)
-            .stderr(create(errors)?)
-            .spawn()
-            .map_err(PowercutError::at(program))?;
+        let mut child = Command::new(program);
+        child.args(arguments).stdin(Stdio::null());
+        child.stdout(create(output)?).stderr(create(errors)?);
+        // Without this process, nothing would end the writer.
+        process::kill_with_parent(&mut child);
+        let child = child.spawn().map_err(PowercutError::at(program))?;
         let command = format!("{} {}", program.display(), arguments.join(" "));
         Ok(ChildRun { child, program: program.into(), errors: errors.into(), command })
     }

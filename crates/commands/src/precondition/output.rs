@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use fiord_html::result::{FilledState, FilledTarget, PreconditionDocument};
 use fiord_sys::file::FileGuard;
+use fiord_types::plain;
 
 use super::fill::FillEnd;
 use super::record::FillRecord;
@@ -118,7 +119,7 @@ impl Output {
             }
         }
         if is_text {
-            self.write(&lines, session)?;
+            self.write(&plain(&lines), session)?;
         } else {
             let targets = devices.into_iter().map(FilledDevice::into_document).collect();
             self.document(targets, session)?;
@@ -143,7 +144,7 @@ impl Output {
         session: &mut Session<'_>,
     ) -> Result<(), PreconditionError> {
         match &mut self.file {
-            None => Ok(session.print(text)?),
+            None => Ok(session.print_document(text)?),
             Some((path, file)) => file
                 .write_all(text.as_bytes())
                 .map_err(|source| PreconditionError::Write(path.clone(), source)),

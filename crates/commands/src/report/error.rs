@@ -62,7 +62,7 @@ pub enum ReportError {
         source: ResultError,
     },
     /// The page cannot be written.
-    #[error("cannot write {path}: {}", Errno::explain(.source))]
+    #[error("cannot write {path}: {}. To fix: name a file that you may write, and no device", Errno::explain(.source))]
     Write {
         /// The file.
         path: PathBuf,

@@ -50,7 +50,7 @@ pub fn run(args: &ReportArgs, session: &mut Session) -> Result<CommandEnd, Repor
     }
     let page = page::page(&results);
     match &args.output {
-        None => session.print(&page)?,
+        None => session.print_document(&page)?,
         Some(path) => write(path, &page)?,
     }
     Ok(CommandEnd::Done)

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use fiord_sys::process;
 use fiord_sys::signal::Signals;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -46,8 +47,9 @@ pub fn run(
     signals: &Signals,
     tick: &mut dyn FnMut(),
 ) -> io::Result<ChildEnd> {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    process::kill_with_parent(command);
+    let mut child = command.spawn()?;
     let errors = child.stderr.take().map(|pipe| std::thread::spawn(move || read_all(pipe)));
     let mut pause = Duration::from_millis(1);
     let mut stopped: Option<Instant> = None;

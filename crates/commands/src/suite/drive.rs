@@ -69,7 +69,7 @@ pub fn run(
     running.runs.store.keep_results(&document).map_err(RunError::from)?;
     match args.format {
         CommandFormat::Table => session.print(&table::text(&results))?,
-        CommandFormat::Json => session.print(&document)?,
+        CommandFormat::Json => session.print_document(&document)?,
     }
     Ok(end)
 }

@@ -36,12 +36,11 @@ pub fn run(
     let results = sweep.results(matches!(end, Ok(CommandEnd::Done)));
     let document = json::json(&results);
     let kept = sweep.runs.store.keep_results(&document);
-    let text = match args.format {
-        SweepFormat::Table => table::table(&results),
-        SweepFormat::Json => document,
-        SweepFormat::Csv => csv::csv(&results),
+    let printed = match args.format {
+        SweepFormat::Table => session.print(&table::table(&results)),
+        SweepFormat::Json => session.print_document(&document),
+        SweepFormat::Csv => session.print_document(&csv::csv(&results)),
     };
-    let printed = session.print(&text);
     let end = end?;
     printed?;
     kept.map_err(RunError::from)?;

@@ -34,10 +34,12 @@ pub fn run(args: &TraceArgs, session: &mut Session) -> Result<CommandEnd, TraceC
     if let Some(path) = &args.job {
         write(path, &job_file::text(&args.file, &summary, &jobs))?;
     }
-    session.print(&match args.format {
-        CommandFormat::Table => table::text(&args.file, &summary, &jobs, args.job.as_deref()),
-        CommandFormat::Json => json::text(&args.file, &summary, &jobs),
-    })?;
+    match args.format {
+        CommandFormat::Table => {
+            session.print(&table::text(&args.file, &summary, &jobs, args.job.as_deref()))?;
+        }
+        CommandFormat::Json => session.print_document(&json::text(&args.file, &summary, &jobs))?,
+    }
     Ok(CommandEnd::Done)
 }
 

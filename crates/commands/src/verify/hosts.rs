@@ -45,7 +45,7 @@ pub(super) fn run(
             let text: String = printed.iter().map(|line| line.marked(hosts)).collect();
             session.print(&text)?;
         }
-        CommandFormat::Json => session.print(&document(hosts, &printed))?,
+        CommandFormat::Json => session.print_document(&document(hosts, &printed))?,
     }
     for line in messages {
         session.report(line.marked(hosts).trim_end());

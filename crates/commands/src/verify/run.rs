@@ -80,10 +80,10 @@ pub fn run(
         target: &names.join(", "),
         findings: &findings,
     };
-    session.print(&match args.format {
-        CommandFormat::Table => report.text(),
-        CommandFormat::Json => report.json(),
-    })?;
+    match args.format {
+        CommandFormat::Table => session.print(&report.text())?,
+        CommandFormat::Json => session.print_document(&report.json())?,
+    }
     Ok(if report.is_right() { CommandEnd::Done } else { CommandEnd::DataLost })
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn show(
         CommandFormat::Table => table::text(&view),
         CommandFormat::Json => json::document(&view),
     };
-    Ok(session.print(&text)?)
+    Ok(session.print_document(&text)?)
 }
 
 pub(crate) fn change(

@@ -1,6 +1,8 @@
 //! Makes the texts of a host harmless. They end up on the user's terminal, where control characters could hide or forge
 //! output. This works on the JSON of a message before it is read, so no text of any message is forgotten.
 
+use fiord_types::is_obeyed;
+
 /// Replaces control characters other than line ends and tabs, and characters that change the direction of text, by question
 /// marks. `bytes` is a message (see [`crate::message`]); bytes behind its JSON stay as they are.
 pub(super) fn tame(bytes: &mut [u8]) {
@@ -32,6 +34,11 @@ pub(super) fn tame(bytes: &mut [u8]) {
                 (*first, *second) = (b'?', b'?');
                 2
             }
+            // U+061c.
+            [first @ 0xd8, second @ 0x9c, ..] => {
+                (*first, *second) = (b'?', b'?');
+                2
+            }
             // U+200e, U+200f, U+202a to U+202e, U+2066 to U+2069.
             [first @ 0xe2, second @ 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..]
             | [first @ 0xe2, second @ 0x81, third @ 0xa6..=0xa9, ..] => {
@@ -47,10 +54,8 @@ pub(super) fn tame(bytes: &mut [u8]) {
 fn is_bad_escape(digits: &[u8]) -> bool {
     let text = std::str::from_utf8(digits).unwrap_or_default();
     let code = u32::from_str_radix(text, 16).ok();
-    code.is_some_and(|code| match code {
-        0x09 | 0x0a => false,
-        _ => matches!(code, 0..=0x1f | 0x7f..=0x9f | 0x200e | 0x200f | 0x202a..=0x202e | 0x2066..=0x2069),
-    })
+    // A half of a surrogate pair is a part of a character above those that a terminal obeys.
+    code.and_then(char::from_u32).is_some_and(is_obeyed)
 }
 
 #[cfg(test)]
@@ -70,6 +75,7 @@ mod tests {
     #[test]
     fn control_characters_are_replaced() {
         assert_eq!(tamed("a\u{1b}[31mb\u{7f}c\u{9b}d\u{202e}e\u{2066}f"), "a?[31mb?c??d???e???f");
+        assert_eq!(tamed("a\u{61c}b"), "a??b");
         assert_eq!(tamed("line\r\nnext\ttab \u{8}\u{c}"), "line\n\nnext\ttab \n\n");
     }
 

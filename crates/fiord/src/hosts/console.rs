@@ -19,7 +19,7 @@ use fiord_stat::progress::{JobPhase, Progress};
 use fiord_stat::report::Report;
 use fiord_sys::clock;
 use fiord_types::program::message;
-use fiord_types::{HostIndex, Nanos};
+use fiord_types::{HostIndex, Nanos, plain};
 
 use super::view::HostsView;
 use crate::console::{formats, header_of, job_failed, terminating};
@@ -322,7 +322,7 @@ impl HostsConsole {
 
     fn header(&mut self, text: &str) {
         if self.formats.wants_header() {
-            self.sink.put(text.as_bytes());
+            self.sink.put(plain(text).as_bytes());
         }
     }
 

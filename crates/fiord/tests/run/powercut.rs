@@ -191,12 +191,10 @@ fn a_killed_powercut_resumes_with_the_check() {
     let writer = writer(&place);
     child.kill().unwrap();
     child.wait().unwrap();
-    let alive = resume(&place, "");
-    assert_eq!(alive.status, Some(1), "{alive:?}");
-    assert!(alive.err.contains(&format!("To fix: kill -9 {writer}")), "{alive:?}");
-    assert!(Command::new("kill").args(["-9", &writer]).status().unwrap().success());
+    // Nothing else would end the writer, which writes to the target without a limit.
     let from = Instant::now();
-    while runs(&writer) && from.elapsed() < Duration::from_secs(60) {
+    while runs(&writer) {
+        assert!(from.elapsed() < Duration::from_secs(60), "the writer goes on");
         std::thread::sleep(Duration::from_millis(5));
     }
     let ran = resume(&place, "--format=json");

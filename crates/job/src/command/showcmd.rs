@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use fiord_types::is_obeyed;
+
 use crate::option::table::DESCRIPTION;
 use crate::spec::Setting;
 
@@ -43,6 +45,9 @@ fn quoted(text: &str) -> String {
 }
 
 fn in_quotes(text: &str) -> String {
+    if text.contains(is_obeyed) {
+        return escaped(text);
+    }
     let mut out = String::from("\"");
     for c in text.chars() {
         if matches!(c, '"' | '\\' | '$' | '`') {
@@ -52,4 +57,33 @@ fn in_quotes(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// A text with characters that a terminal obeys, in quotes in which a shell reads escape sequences.
+fn escaped(text: &str) -> String {
+    let mut out = String::from("$'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            c if is_obeyed(c) => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(out, "\\x{byte:02x}");
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn characters_that_a_terminal_obeys_are_escape_sequences_of_the_shell() {
+        assert_eq!(quoted("a\u{1b}[1m'\\\u{9b}"), r"$'a\x1b[1m\'\\\xc2\x9b'");
+        assert_eq!(quoted("two words"), "\"two words\"");
+    }
 }

@@ -1,5 +1,6 @@
 //! Draws texts and curves into a part of the screen. What does not fit is cut off.
 
+use fiord_types::plain;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
@@ -54,7 +55,7 @@ impl<'a> Pen<'a> {
         }
         let width = width.min(self.area.width - x);
         let (at, row) = (self.area.x + x, self.area.y + y);
-        let (end, _) = self.buffer.set_stringn(at, row, text, width.into(), style);
+        let (end, _) = self.buffer.set_stringn(at, row, plain(text), width.into(), style);
         end - self.area.x
     }
 

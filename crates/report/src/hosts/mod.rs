@@ -20,6 +20,7 @@ use fiord_stat::hosts::{HostFacts, HostReport, HostsReport};
 use fiord_stat::report::Report;
 
 use crate::output::Formats;
+use crate::plainly::plainly;
 
 /// Formats the line that introduces a host, with a line end.
 ///
@@ -69,7 +70,7 @@ pub fn write(report: &HostsReport, formats: Formats, out: &mut dyn Write) -> io:
         crate::json::hosts::write(report, formats.json_plus, out)?;
     }
     match formats.normal {
-        true => normal(report, formats.columns, out),
+        true => plainly(out, |out| normal(report, formats.columns, out)),
         false => Ok(()),
     }
 }

@@ -22,6 +22,8 @@ use std::io::{self, Write};
 use fiord_stat::report::{Report, RunStop};
 use fiord_stat::wrap::wrapped;
 
+use crate::plainly::plainly;
+
 pub use idleness::unit_work;
 
 /// The text lists at most this many reasons why jobs did not run to their end.
@@ -45,10 +47,12 @@ pub(crate) fn normal_within(
     columns: Option<usize>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    slices::write(&report.extras.slices, out)?;
-    writeln!(out)?;
-    results(report, columns, out)?;
-    findings::write(&report.extras.findings, &report.extras.unchecked, columns, out)
+    plainly(out, |out| {
+        slices::write(&report.extras.slices, out)?;
+        writeln!(out)?;
+        results(report, columns, out)?;
+        findings::write(&report.extras.findings, &report.extras.unchecked, columns, out)
+    })
 }
 
 /// Writes the results of one host of many: all but its findings. As in fio, the name of the host is before the empty line
