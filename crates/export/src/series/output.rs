@@ -46,6 +46,9 @@ fn remedy(error: &io::Error) -> &'static str {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "free space, name a file on another file system, or write fewer rows (--series-interval)"
         }
+        ErrorKind::ResourceBusy => {
+            "name another file: this one is a storage device, or a device in use lies in it"
+        }
         _ => "name a file that you may create or write",
     }
 }

@@ -1,11 +1,14 @@
 //! Tests of unintended writes: to system files, through planted links, to files of other users. They run in a
 //! sandbox with a private `/etc`.
 
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::fiord::{Place, Ran};
+use crate::ground::Loop;
 
 /// Contents of `/etc/passwd` in the sandbox.
 const PASSWD: &str = "root:x:0:0::/root:/bin/sh\n";
@@ -132,6 +135,89 @@ fn what_is_asked_for_is_done() {
     assert_eq!(place.script("ls -A /tmp/new/deep").out, "");
     place.run("--name=a --rw=read --size=8k --mem=mmap:/tmp/buffers --numjobs=3").ok();
     assert_eq!(place.script("ls /tmp").out, "new\n");
+}
+
+/// A report, a log or a page is no data for a disk.
+#[test]
+fn outputs_do_not_overwrite_devices_and_files_in_use() {
+    let place = Place::new();
+    let Some(device) = Loop::new(&place, 4 << 20) else { return };
+    // `O_EXCL`, with which file systems and other users hold a device.
+    const EXCLUSIVE: i32 = 0o200;
+    let device_path = device.path();
+    std::fs::write(device_path, vec![7; 1 << 20]).unwrap();
+    let held =
+        std::fs::OpenOptions::new().read(true).custom_flags(EXCLUSIVE).open(device_path).unwrap();
+    let run = "--name=a --ioengine=null --filename=x --size=64k --rw=read";
+    for file in ["r.json", "s.json"] {
+        place.run(&format!("{run} --output-format=json --output={file}")).ok();
+    }
+    // The image is a file that a device in use lies in.
+    for path in [device_path, "image"] {
+        for line in [
+            format!("{run} --output={path}"),
+            format!("{run} --html={path}"),
+            format!("{run} --series={path} --series-format=csv"),
+            format!("{run} --write_iolog={path}"),
+            format!("compare r.json s.json --output={path}"),
+            format!("report r.json --output={path}"),
+        ] {
+            let ran = place.run(&line);
+            assert_ne!(ran.status, Some(0), "{line}: {ran:?}");
+            assert!(
+                ran.err.contains("EBUSY") || ran.err.contains("would be overwritten"),
+                "{line}: {}",
+                ran.err
+            );
+            assert!(ran.err.contains("To fix: "), "{line}: {}", ran.err);
+        }
+    }
+    drop(held);
+    let data = std::fs::read(device_path).unwrap();
+    assert!(data[..1 << 20].iter().all(|byte| *byte == 7));
+}
+
+/// Names may come from elsewhere: from a job file, or a report of another machine.
+#[test]
+fn names_do_not_control_the_terminal() {
+    let place = Place::new();
+    let name = "a\u{1b}[31m\u{9b}2Jb\u{202e}c";
+    let run = |more: &[&str]| {
+        let mut command = place.command("--ioengine=null --rw=read --size=64k");
+        Ran::from(command.arg(format!("--name={name}")).args(more).output().unwrap()).ok()
+    };
+    let is_plain = |text: &str| !text.contains(['\u{1b}', '\u{9b}', '\u{202e}']);
+    for format in ["normal", "terse"] {
+        let ran = run(&["--output-format", format]);
+        assert!(is_plain(&ran.out) && ran.out.contains("a?[31m?2Jb?c"), "{}", ran.out);
+    }
+    // What a shell makes of the command line is the same job.
+    let shown = run(&["--showcmd"]).out;
+    assert!(is_plain(&shown), "{shown}");
+    let words =
+        Command::new("bash").args(["-c", &format!("printf '%s\\n' {shown}")]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&words.stdout).contains(&format!("--name={name}\n")),
+        "{words:?}"
+    );
+    for file in ["a.json", "b.json"] {
+        run(&["--output-format=json", "--output", file]);
+        // Programs get the name as it is.
+        let text = std::fs::read_to_string(place.path(file)).unwrap();
+        let report: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(report["jobs"][0]["jobname"], name);
+    }
+    for format in ["text", "markdown"] {
+        let ran = place.run(&format!("compare a.json b.json --format={format}"));
+        assert!(is_plain(&ran.out) && ran.out.contains("[31m?2Jb?c"), "{ran:?}");
+    }
+    let ran = run_failing(&place, name);
+    assert!(is_plain(&ran.err) && ran.err.contains("bogus"), "{ran:?}");
+}
+
+fn run_failing(place: &Place, name: &str) -> Ran {
+    let mut command = place.command("--ioengine=null --rw=bogus --size=64k");
+    Ran::from(command.arg(format!("--name={name}")).output().unwrap())
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | fiord does not write, create or remove regular files in system directories | [`super::system`] checks the open descriptor, so the spelling of the path, links and races make no difference |
 //! | fiord follows no symbolic link in place of a name that it generated | `O_NOFOLLOW` |
+//! | a path that the user typed for an output leads to no block device and to no file that a device in use lies in | the open descriptor; [`crate::in_use`] |
 //! | in a sticky directory such as `/tmp`, a file with a generated name is new or belongs to the caller | `O_EXCL`; owner and link count |
 //!
 //! The guard opens a file without `O_CREAT` first and examines it. Only if the file is missing does it
@@ -25,7 +26,7 @@ use fiord_types::{Bytes, Errno};
 use super::mark::{self, MarkPurpose};
 use super::{FileFacts, InodeType, Open, facts_of, system, truncate};
 use crate::error::{check, retry};
-use crate::{Error, Result};
+use crate::{Error, Result, in_use};
 
 /// Number of symbolic links followed to a file that is to be created; the kernel follows as many.
 const LINKS: usize = 40;
@@ -52,7 +53,8 @@ pub struct Opened {
 }
 
 impl FileGuard {
-    /// Returns the rules for a path that the user typed. Symbolic links are followed.
+    /// Returns the rules for a path that the user typed, for an output. Symbolic links are followed. Storage devices are
+    /// refused.
     #[must_use]
     pub fn typed() -> FileGuard {
         FileGuard { generated: false, system: false, mark: None }
@@ -88,7 +90,7 @@ impl FileGuard {
     ///
     /// # Errors
     /// `EPERM` if the file or its directory lies in a system directory; `ELOOP` if a generated name is a
-    /// symbolic link; `EEXIST` if a generated name in a sticky directory is another user's file. Each of
+    /// symbolic link; `EBUSY` if a typed path leads to a storage device; `EEXIST` if a generated name in a sticky directory is another user's file. Each of
     /// these states the remedy. Otherwise those of `open(2)`.
     pub fn open(self, how: Open, path: &Path) -> Result<Opened> {
         let plain = how.create(false).truncate(false);
@@ -200,11 +202,18 @@ impl FileGuard {
     /// Renames a file. Replaces a file that has the new name.
     ///
     /// # Errors
-    /// `EPERM` if either name lies in a system directory; otherwise those of `rename(2)`.
+    /// `EPERM` if either name lies in a system directory; `EBUSY` if the new one is that of a device; otherwise those of
+    /// `rename(2)`.
     pub fn rename(self, from: &Path, to: &Path) -> Result<()> {
         let (old, new) = (DirectoryEntry::of("rename", from)?, DirectoryEntry::of("rename", to)?);
         self.permit(&old.directory, parent(from), from)?;
         self.permit(&new.directory, parent(to), to)?;
+        if super::facts(to)
+            .is_ok_and(|found| matches!(found.kind, InodeType::Block | InodeType::Char))
+        {
+            let said = "it is a device, whose name would be lost. To fix: name a file that may be replaced";
+            return Err(Error::new("rename", Errno::EBUSY).at(to).saying(said));
+        }
         let (at, onto) = (old.directory.as_raw_fd(), new.directory.as_raw_fd());
         // SAFETY: both names are NUL-terminated and outlive the call; the directories are open.
         let rc = unsafe { libc::renameat(at, old.name.as_ptr(), onto, new.name.as_ptr()) };
@@ -299,6 +308,9 @@ impl FileGuard {
         let facts = facts_of(fd)?;
         if facts.kind == InodeType::Regular {
             self.permit(fd, path, path)?;
+        }
+        if !self.generated && self.mark != Some(MarkPurpose::Target) {
+            refuse_storage(path, &facts)?;
         }
         // SAFETY: takes nothing and cannot fail.
         let own = facts.owner == unsafe { libc::geteuid() } && facts.links <= 1;
@@ -398,6 +410,24 @@ impl Creator {
         }
         Ok(())
     }
+}
+
+/// Refuses storage whose data an output would overwrite: a block device, raw flash, or a file that a device in use lies in.
+fn refuse_storage(path: &Path, facts: &FileFacts) -> Result<()> {
+    let why = match facts.kind {
+        InodeType::Block => "it is a block device, whose data would be overwritten".to_owned(),
+        InodeType::Char if in_use::storage(path)?.is_some() => {
+            "it is a storage device, whose data would be overwritten".to_owned()
+        }
+        // A file without data holds no device. If nothing is known about its use, nothing speaks against it.
+        InodeType::Regular if facts.size > Bytes::ZERO => match in_use::user(path) {
+            Ok(Some(user)) => format!("{user}, and its data would be overwritten"),
+            Ok(None) | Err(_) => return Ok(()),
+        },
+        _ => return Ok(()),
+    };
+    let said = format!("{why}. To fix: name a file that may be replaced");
+    Err(Error::new("open", Errno::EBUSY).at(path).saying(said))
 }
 
 fn unexpected_link(path: &Path) -> Error {

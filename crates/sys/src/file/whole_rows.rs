@@ -9,17 +9,6 @@ use super::{InodeType, facts_of, truncate};
 use crate::Result;
 
 /// A file of rows. Each row is a line, or rows are written in parts that are useless unless they are whole.
-///
-/// ```
-/// use fiord_sys::file::RowFile;
-///
-/// let path = std::env::temp_dir().join(format!("fiord-rows-{}", std::process::id()));
-/// let mut rows = RowFile::new(std::fs::File::create(&path)?)?;
-/// rows.write_lines(b"one\ntwo\n")?;
-/// assert_eq!(std::fs::read(&path)?, b"one\ntwo\n");
-/// std::fs::remove_file(&path)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct RowFile {
     file: File,
