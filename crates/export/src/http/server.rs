@@ -1,12 +1,15 @@
-//! The thread that answers requests. One at a time, each within a limited time, so a slow client delays others and never
-//! the run.
+//! The thread that answers requests. Each client has a limited time, and clients do not wait for each other. The run never
+//! waits for a client before its end.
 
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fiord_sys::poll::{self, PollEntry, Readiness};
 use fiord_sys::signal;
 use fiord_types::{Errno, Nanos};
 
@@ -21,6 +24,8 @@ const REQUEST_TIME: Duration = Duration::from_secs(2);
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// How long the end of the run waits for an answer that is being sent.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
+/// The maximum number of clients at a time. Beyond it, the one that has waited longest is dropped.
+const MAX_CLIENTS: usize = 64;
 /// Pause after a connection that could not be accepted, for example because there are no descriptors left.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Stack size of the thread, bytes.
@@ -100,19 +105,14 @@ impl MetricsServer {
         };
         let addresses: Vec<_> = (host, port).to_socket_addrs().map_err(failed)?.collect();
         let listener = TcpListener::bind(addresses.as_slice()).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
         let shared =
             Arc::new(ServerState { metrics, answering: Mutex::default(), changed: Condvar::new() });
         let own = Arc::clone(&shared);
         let body = move || {
             // The threads that poll for signals should receive them.
             let _ = signal::block_in_this_thread();
-            for connection in listener.incoming() {
-                match connection {
-                    // A client that goes away has no answer to get.
-                    Ok(connection) => drop(own.serve(connection)),
-                    Err(_) => thread::sleep(PAUSE),
-                }
-            }
+            own.serve(&listener);
         };
         let builder = thread::Builder::new().name("metrics".into()).stack_size(STACK);
         builder.spawn(body).map_err(ServeError::Thread)?;
@@ -138,53 +138,141 @@ impl MetricsServer {
     }
 }
 
+/// A client, from its connection to the end of its answer.
+#[derive(Debug)]
+struct HttpClient {
+    connection: TcpStream,
+    /// When it is dropped.
+    until: Instant,
+    request: Vec<u8>,
+    /// The answer to its request, once that is complete.
+    answer: Option<ClientAnswer>,
+}
+
+/// An answer that is being sent.
+#[derive(Debug)]
+struct ClientAnswer {
+    bytes: Vec<u8>,
+    sent: usize,
+    /// It has the final metrics.
+    is_final: bool,
+}
+
 impl ServerState {
-    fn serve(&self, mut connection: TcpStream) -> io::Result<()> {
-        let until = Instant::now() + REQUEST_TIME;
-        let mut request = Vec::new();
-        let mut buffer = [0; 2048];
-        while !is_complete(&request) {
-            connection.set_read_timeout(Some(left(until)?))?;
-            match connection.read(&mut buffer)? {
-                0 => break,
-                n => request.extend_from_slice(&buffer[..n]),
+    /// Accepts and answers clients without end.
+    fn serve(&self, listener: &TcpListener) {
+        let mut clients: VecDeque<HttpClient> = VecDeque::new();
+        let mut entries = Vec::new();
+        loop {
+            entries.clear();
+            entries.push(PollEntry::new(listener.as_raw_fd(), Readiness::Readable));
+            entries.extend(clients.iter().map(HttpClient::entry));
+            let now = Instant::now();
+            let next = clients.iter().map(|client| client.until).min();
+            let left = next.map(|until| until.saturating_duration_since(now));
+            if poll::wait(&mut entries, left).is_err() {
+                thread::sleep(PAUSE);
+            }
+            let now = Instant::now();
+            let mut ready =
+                entries[1..].iter().map(|entry| entry.is_readable() || entry.is_writable());
+            clients.retain_mut(|client| {
+                let is_ready = ready.next().unwrap_or(false);
+                now < client.until && !(is_ready && self.has_ended(client))
+            });
+            if entries[0].is_readable() {
+                self.accept(listener, &mut clients);
+            }
+            lock(&self.answering).busy = clients.iter().any(|client| client.answer.is_some());
+            self.changed.notify_all();
+        }
+    }
+
+    /// Accepts all clients that have connected. One whose request has arrived gets its answer at once.
+    fn accept(&self, listener: &TcpListener, clients: &mut VecDeque<HttpClient>) {
+        loop {
+            match listener.accept() {
+                Ok((connection, _)) => {
+                    let Ok(mut client) = HttpClient::new(connection) else { continue };
+                    if self.has_ended(&mut client) {
+                        continue;
+                    }
+                    if clients.len() >= MAX_CLIENTS {
+                        clients.pop_front();
+                    }
+                    clients.push_back(client);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => return thread::sleep(PAUSE),
             }
         }
-        let is_final = {
-            let mut answering = lock(&self.answering);
-            answering.busy = true;
-            answering.is_final
-        };
-        let answer = answer(&request, &lock(&self.metrics));
-        let sent = send(&mut connection, &answer.bytes);
-        let mut answering = lock(&self.answering);
-        answering.busy = false;
-        answering.final_sent |= is_final && answer.has_metrics && sent.is_ok();
-        self.changed.notify_all();
-        sent
     }
-}
 
-fn send(connection: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    let until = Instant::now() + ANSWER_TIME;
-    while !bytes.is_empty() {
-        connection.set_write_timeout(Some(left(until)?))?;
-        match connection.write(bytes) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(n) => bytes = &bytes[n..],
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+    /// Receives and sends what is possible. Returns whether the client has its answer, or has gone away.
+    fn has_ended(&self, client: &mut HttpClient) -> bool {
+        match self.advance(client) {
+            Ok(ended) => ended,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
-    // The client knows that the answer is complete before the program ends.
-    connection.shutdown(std::net::Shutdown::Write)
+
+    fn advance(&self, client: &mut HttpClient) -> io::Result<bool> {
+        if client.answer.is_none() {
+            client.receive()?;
+            let is_final = {
+                let mut answering = lock(&self.answering);
+                answering.busy = true;
+                answering.is_final
+            };
+            let answer = answer(&client.request, &lock(&self.metrics));
+            let is_final = is_final && answer.has_metrics;
+            client.answer = Some(ClientAnswer { bytes: answer.bytes, sent: 0, is_final });
+            client.until = Instant::now() + ANSWER_TIME;
+        }
+        let HttpClient { connection, answer: Some(answer), .. } = client else { return Ok(false) };
+        while let Some(rest) = answer.bytes.get(answer.sent..).filter(|rest| !rest.is_empty()) {
+            match connection.write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => answer.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // The client knows that the answer is complete before the program ends.
+        connection.shutdown(Shutdown::Write)?;
+        lock(&self.answering).final_sent |= answer.is_final;
+        Ok(true)
+    }
 }
 
-/// The time until `until`.
-fn left(until: Instant) -> io::Result<Duration> {
-    match until.saturating_duration_since(Instant::now()) {
-        Duration::ZERO => Err(ErrorKind::TimedOut.into()),
-        left => Ok(left),
+impl HttpClient {
+    fn new(connection: TcpStream) -> io::Result<HttpClient> {
+        connection.set_nonblocking(true)?;
+        let until = Instant::now() + REQUEST_TIME;
+        Ok(HttpClient { connection, until, request: Vec::new(), answer: None })
+    }
+
+    /// What to wait for.
+    fn entry(&self) -> PollEntry {
+        let readiness = match self.answer {
+            None => Readiness::Readable,
+            Some(_) => Readiness::Writable,
+        };
+        PollEntry::new(self.connection.as_raw_fd(), readiness)
+    }
+
+    /// Receives the request. `WouldBlock`: the rest of it has not arrived.
+    fn receive(&mut self) -> io::Result<()> {
+        let mut buffer = [0; 2048];
+        while !is_complete(&self.request) {
+            match self.connection.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => self.request.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -214,15 +302,32 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_sends_nothing_delays_the_next_one_only() {
+    fn clients_that_send_nothing_do_not_delay_others() {
         let (server, port) = server();
-        let silent = TcpStream::connect((LOOPBACK, port)).unwrap();
-        let began = Instant::now();
+        let connect = |_| TcpStream::connect((LOOPBACK, port)).unwrap();
+        let silent: Vec<TcpStream> = (0..130).map(connect).collect();
+        // One after the other, the silent ones would take REQUEST_TIME each; `get` waits for less than all of them.
         let answer = get(port, "GET /metrics HTTP/1.1\r\n\r\n");
         assert!(answer.contains("fiord_build_info{version=\"fiord\"} 1\n"), "{answer}");
-        assert!(began.elapsed() < REQUEST_TIME * 4);
+        // A client that sends its request in pieces gets its answer among them.
+        let mut slow = connect(0);
+        slow.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        slow.write_all(b"GET /metrics HT").unwrap();
+        assert!(get(port, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200"));
+        slow.write_all(b"TP/1.1\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        slow.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         drop(silent);
         server.finish(Nanos::ZERO, &|| false);
+    }
+
+    #[test]
+    fn a_client_that_sends_nothing_is_dropped() {
+        let (_server, port) = server();
+        let mut silent = TcpStream::connect((LOOPBACK, port)).unwrap();
+        silent.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
     }
 
     #[test]
