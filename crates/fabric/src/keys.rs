@@ -5,8 +5,8 @@
 //! talk if each trusts the key of the other, as with the keys of ssh.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -92,6 +92,19 @@ pub enum KeysError {
         /// Its permissions.
         mode: u32,
     },
+    /// Other users can replace the private key or the list of trusted keys, and so decide whom this host trusts.
+    #[error(
+        "other users can {verb} {path} (mode {mode:04o}), and so decide which hosts this one trusts. To fix: chmod go-w {path}",
+        verb = if *is_directory { "replace the files in" } else { "change" }, path = .path.display()
+    )]
+    Writable {
+        /// The file or the directory.
+        path: PathBuf,
+        /// Whether it is the directory.
+        is_directory: bool,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The private key is not one that `fiord keys create` made.
     #[error("{}: this is not a private key that fiord can use ({why})", .path.display())]
     NotAKey {
@@ -160,6 +173,7 @@ impl KeyRing {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(directory).map_err(KeysError::file(directory))?;
+        protected_directory(directory)?;
         let how = Open::write_only().create(true).mode(0o600);
         let opened =
             guard().open(how, &path).map_err(|error| KeysError::file(&path)(error.into()))?;
@@ -176,13 +190,14 @@ impl KeyRing {
     /// Reads the keys in a directory.
     ///
     /// # Errors
-    /// There is no key, other users can read it, or a file is malformed.
+    /// There is no key, other users can read it, they can change a file or the directory, or a file is malformed.
     pub fn load(directory: &Path) -> Result<KeyRing, KeysError> {
         let path = private(directory);
         let metadata = path.metadata().map_err(|error| match error.kind() {
             ErrorKind::NotFound => KeysError::NoKey(directory.into()),
             _ => KeysError::file(&path)(error),
         })?;
+        protected_directory(directory)?;
         let mode = metadata.permissions().mode() & 0o7777;
         if mode & 0o077 != 0 {
             return Err(KeysError::Exposed { path, mode });
@@ -252,8 +267,11 @@ impl KeyRing {
         }
         let path = list(&self.directory);
         let new = self.directory.join(format!(".trusted.{}", std::process::id()));
-        let file = guard().replace(&new).map_err(io::Error::from);
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        let how = Open::write_only().create(true).exclusive(true).mode(0o600);
+        let file = guard().remove(&new).and_then(|_| guard().open(how, &new));
+        let written = file
+            .map_err(io::Error::from)
+            .and_then(|opened| File::from(opened.fd).write_all(text.as_bytes()));
         let renamed = written.and_then(|()| Ok(guard().rename(&new, &path)?));
         renamed.inspect_err(|_| drop(guard().remove(&new))).map_err(KeysError::file(&path))
     }
@@ -282,12 +300,28 @@ fn list(directory: &Path) -> PathBuf {
     directory.join("trusted")
 }
 
+/// Checks that no other user can change a file or a directory.
+fn protected(path: &Path, metadata: &Metadata) -> Result<(), KeysError> {
+    let mode = metadata.permissions().mode() & 0o7777;
+    match mode & 0o022 {
+        0 => Ok(()),
+        _ => Err(KeysError::Writable { path: path.into(), is_directory: metadata.is_dir(), mode }),
+    }
+}
+
+fn protected_directory(directory: &Path) -> Result<(), KeysError> {
+    protected(directory, &directory.metadata().map_err(KeysError::file(directory))?)
+}
+
 fn read_trusted(directory: &Path) -> Result<Vec<TrustedKey>, KeysError> {
     let path = list(directory);
-    let text = match fs::read_to_string(&path) {
+    let mut file = match File::open(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        text => text.map_err(KeysError::file(&path))?,
+        file => file.map_err(KeysError::file(&path))?,
     };
+    protected(&path, &file.metadata().map_err(KeysError::file(&path))?)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(KeysError::file(&path))?;
     let mut keys = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -372,6 +406,34 @@ pub(crate) mod tests {
         fs::write(room.0.join("a/trusted"), "# keys\n\nSHA256:AAAA x\n").unwrap();
         let error = KeyRing::load(&directory).unwrap_err().to_string();
         assert!(error.contains("trusted, line 3: `SHA256:AAAA` is not a fingerprint"), "{error}");
+    }
+
+    #[test]
+    fn files_that_others_can_change_are_refused() {
+        let room = KeyRoom::new("writable");
+        let (mut a, b) = (room.ring("a"), room.ring("b"));
+        a.trust(named(&b, "b")).unwrap();
+        let directory = room.0.join("a");
+        let mode = |name: &str, mode| {
+            fs::set_permissions(directory.join(name), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let list = directory.join("trusted").metadata().unwrap();
+        assert_eq!(list.permissions().mode() & 0o777, 0o600);
+        let refused = |what: &str| {
+            let error = KeyRing::load(&directory).unwrap_err().to_string();
+            assert!(error.contains(what) && error.contains("To fix: chmod go-w "), "{error}");
+        };
+        mode("trusted", 0o620);
+        refused("other users can change ");
+        mode("trusted", 0o602);
+        refused("(mode 0602), and so decide which hosts this one trusts");
+        mode("trusted", 0o644);
+        assert_eq!(KeyRing::load(&directory).unwrap().trusted(), [named(&b, "b")]);
+        mode("", 0o1777);
+        refused("other users can replace the files in ");
+        fs::remove_file(directory.join("key.pem")).unwrap();
+        assert!(matches!(KeyRing::create(&directory), Err(KeysError::Writable { .. })));
+        assert!(!directory.join("key.pem").exists());
     }
 
     #[test]

@@ -21,6 +21,7 @@ use fiord_app::signals::FromSignals;
 use fiord_fabric::contract::Fabric;
 use fiord_fabric::drive::drive;
 use fiord_fabric::hub::Waker;
+use fiord_fabric::message::Ended;
 use fiord_fabric::outcome::HostsOutcome;
 use fiord_job::command::hosts::HostsCommand;
 use fiord_job::command::{Action, Findings, GeneralOptions, Invocation};
@@ -216,7 +217,7 @@ fn coordinate(
     let mut trigger = LocalTrigger::new(general, run.order.hosts.len());
     let answers = Answers::waking(waker);
     let mut failed_logs = HashMap::new();
-    thread::scope(|scope| {
+    let outcome = thread::scope(|scope| {
         let (parts, arriving) = mpsc::channel();
         let finish = console.end_wish();
         let (mut user_side, receiver) =
@@ -253,7 +254,15 @@ fn coordinate(
         let outcome = driver.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         trigger.end(outcome.signal.is_some());
         outcome
-    })
+    });
+    for (index, host) in (0..).map(HostIndex).zip(&outcome.hosts) {
+        // A host with an error may not have come so far, and the user sees the error.
+        let is_whole = |ended: &Ended| ended.errors.is_empty() && ended.signal.is_none();
+        if host.failure.is_none() && host.ended.as_ref().is_some_and(is_whole) {
+            logs.missing(index).iter().for_each(|error| console.log_failed(error));
+        }
+    }
+    outcome
 }
 
 /// The exit status of a run.

@@ -53,6 +53,8 @@ mod verify;
 pub use load::distribution::skew_of;
 pub use machine::endpoints::{EndpointError, EndpointFacts, EndpointSubject, Endpoints};
 pub use machine::facts::{Facts, Found, FoundKind, NotScsi, Passthrough, ScsiDisk, ZoneFacts};
+pub use measure::listing::{JobListing, listings};
+pub use measure::log::{ExpectedLog, expected_logs};
 pub use model::*;
 pub use replay::merges;
 pub use resolve::{

@@ -11,8 +11,9 @@ use fiord_fabric::conductor::{HostOrder, RunOrder};
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::handle::Opt;
 use fiord_job::option::table::{WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG};
+use fiord_plan::{ExpectedLog, expected_logs};
 use fiord_sys::file::{FileGuard, RowFile};
-use fiord_types::{Bytes, Errno, HostIndex};
+use fiord_types::{Bytes, Errno, HostIndex, sort};
 
 use super::jobs_of;
 
@@ -20,10 +21,18 @@ use super::jobs_of;
 #[derive(Debug)]
 pub struct FetchedLogs<'a> {
     order: &'a RunOrder,
-    /// How the names of a host's logs may begin.
-    prefixes: HashMap<HostIndex, Vec<String>>,
+    /// The logs of a host, by the names that its jobs give them.
+    expected: HashMap<HostIndex, HashMap<String, AwaitedLog>>,
     /// The files of logs that are not complete. `None`: the log has failed, and the rest of it is ignored.
     open: HashMap<(HostIndex, String), Option<LogFile>>,
+}
+
+/// A log that a host sends.
+#[derive(Debug, Clone, Copy)]
+struct AwaitedLog {
+    /// Every run without errors has it.
+    is_certain: bool,
+    has_arrived: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +52,16 @@ pub enum FetchError {
         /// The host.
         host: String,
         /// The name that it gave.
+        name: String,
+    },
+    /// The host ended without an error, but left a log out.
+    #[error(
+        "host {host} did not send its log {name:?}, or not all of it. To fix: look for it on that host"
+    )]
+    Missing {
+        /// The host.
+        host: String,
+        /// Its name there.
         name: String,
     },
     /// A part of the log is missing.
@@ -69,7 +88,7 @@ impl<'a> FetchedLogs<'a> {
     /// Prepares for the logs of a run.
     #[must_use]
     pub fn of(order: &'a RunOrder) -> Self {
-        FetchedLogs { order, prefixes: HashMap::new(), open: HashMap::new() }
+        FetchedLogs { order, expected: HashMap::new(), open: HashMap::new() }
     }
 
     /// Writes a part of a log. After an error, the rest of the log is ignored.
@@ -101,11 +120,41 @@ impl<'a> FetchedLogs<'a> {
         };
         let written = log.append(offset, bytes, last, self.name(host));
         match &written {
-            Ok(()) if last => None,
+            Ok(()) if last => {
+                if let Some(log) = self.expected(host).get_mut(&key.1) {
+                    log.has_arrived = true;
+                }
+                None
+            }
             Ok(()) => self.open.insert(key, Some(log)),
             Err(_) => self.open.insert(key, None),
         };
         written
+    }
+
+    /// The logs that a host should have sent, and did not. The host has ended without an error.
+    pub fn missing(&mut self, host: HostIndex) -> Vec<FetchError> {
+        let name = self.name(host).to_owned();
+        let awaited =
+            self.expected(host).iter().filter(|(_, log)| log.is_certain && !log.has_arrived);
+        let mut names: Vec<String> = awaited.map(|(name, _)| name.clone()).collect();
+        // Why a log that was begun is not complete is known if a part of it failed.
+        names.retain(|log| !matches!(self.open.get(&(host, log.clone())), Some(None)));
+        sort::ascending(&mut names);
+        let missing = |log: String| FetchError::Missing { host: name.clone(), name: log };
+        names.into_iter().map(missing).collect()
+    }
+
+    fn expected(&mut self, host: HostIndex) -> &mut HashMap<String, AwaitedLog> {
+        let order = self.order;
+        self.expected.entry(host).or_insert_with(|| {
+            let logs = expected_logs(&jobs_of(order, host)).into_iter();
+            let awaited = |log: ExpectedLog| {
+                let name = log.path.display().to_string();
+                (name, AwaitedLog { is_certain: log.is_certain, has_arrived: false })
+            };
+            logs.map(awaited).collect()
+        })
     }
 
     fn name(&self, host: HostIndex) -> &str {
@@ -114,11 +163,8 @@ impl<'a> FetchedLogs<'a> {
 
     fn create(&mut self, host: HostIndex, name: &str) -> Result<LogFile, FetchError> {
         let host_name = self.name(host).to_owned();
-        let order = self.order;
-        let prefixes = self.prefixes.entry(host).or_insert_with(|| prefixes(order, host));
-        // Behind the prefix there are only the kind, the number and the extension.
-        let is_rest = |rest: &str| rest.starts_with('_') && !rest.contains(['/', '\0']);
-        if !prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(is_rest)) {
+        // A log that has arrived is not sent again.
+        if self.expected(host).get(name).is_none_or(|log| log.has_arrived) {
             return Err(FetchError::Unknown { host: host_name, name: name.to_owned() });
         }
         let path = PathBuf::from(format!("{name}.{}", in_path(&host_name)));
@@ -238,11 +284,6 @@ fn directory_of(prefix: &str) -> PathBuf {
     parent.unwrap_or(Path::new(".")).to_path_buf()
 }
 
-/// How the names of the logs of a host begin, according to its jobs.
-fn prefixes(order: &RunOrder, host: HostIndex) -> Vec<String> {
-    logs(order, host).map(|(_, prefix)| prefix).collect()
-}
-
 /// The logs of a host, according to its jobs: the option, and how their names begin.
 fn logs(order: &RunOrder, host: HostIndex) -> impl Iterator<Item = (&'static str, String)> + use<> {
     const LOGS: [Opt<Option<String>>; 4] =
@@ -254,4 +295,57 @@ fn logs(order: &RunOrder, host: HostIndex) -> impl Iterator<Item = (&'static str
             Some((option.def().name, prefix))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use fiord_fabric::message::JobOrder;
+
+    use super::*;
+
+    const HOST: HostIndex = HostIndex(0);
+
+    /// Logs of a run of two jobs, one of which has two instances.
+    fn order(prefix: &str) -> RunOrder {
+        let words = format!(
+            "--ioengine=null --size=4k --write_bw_log={prefix} --name=a --numjobs=2 --name=b --write_lat_log={prefix} \
+             --disable_slat=1 --exec_prerun=true"
+        );
+        let arguments = words.split_whitespace().map(str::to_owned).collect();
+        let job = JobOrder { arguments, ..JobOrder::default() };
+        let host = HostOrder { name: "n1".into(), job, ..HostOrder::default() };
+        RunOrder { hosts: vec![host], ..RunOrder::default() }
+    }
+
+    #[test]
+    fn only_logs_of_the_jobs_become_files_and_each_once() {
+        let directory = std::env::temp_dir().join(format!("fiord-fetched-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let prefix = directory.join("x").display().to_string();
+        let order = order(&prefix);
+        let mut logs = FetchedLogs::of(&order);
+        let mut send = |name: &str, last: bool| {
+            logs.part(HOST, &format!("{prefix}{name}"), Bytes::ZERO, b"1, 2, 0, 4096, 0\n", last)
+        };
+        for name in ["_bw.4.log", "_iops.1.log", "_bw.log", "_bw.1.log.sh", "_", "_slat.3.log"] {
+            let refused = send(name, true).unwrap_err();
+            assert!(matches!(refused, FetchError::Unknown { .. }), "{name}: {refused}");
+        }
+        send("_bw.1.log", true).unwrap();
+        assert!(matches!(send("_bw.1.log", true), Err(FetchError::Unknown { .. })));
+        send("_clat.3.log", true).unwrap();
+        send("_bw.2.log", false).unwrap();
+        // The third job may have ended before its logs.
+        let missing: Vec<String> = logs.missing(HOST).iter().map(ToString::to_string).collect();
+        assert_eq!(missing.len(), 1, "{missing:?}");
+        assert!(
+            missing[0].contains("x_bw.2.log") && missing[0].contains("To fix: "),
+            "{missing:?}"
+        );
+        let mut names: Vec<_> =
+            std::fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["x_bw.1.log.n1", "x_bw.2.log.n1", "x_clat.3.log.n1"]);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

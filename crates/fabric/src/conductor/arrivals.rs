@@ -41,6 +41,9 @@ impl HostsConductor {
 
     fn message(&mut self, host: HostIndex, message: FromHost, attached: &[u8], at: Nanos) {
         let state = &mut self.hosts[host];
+        if !matches!(message, FromHost::Heartbeat) {
+            state.reported = at;
+        }
         match message {
             FromHost::Heartbeat => {}
             FromHost::Welcome(facts) if !state.greeted => {

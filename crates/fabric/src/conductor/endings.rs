@@ -191,6 +191,14 @@ impl HostsConductor {
         if state.outcome.ended.is_some() {
             return;
         }
+        if self.is_mute(state) {
+            let limit = state.silence_limit().as_secs();
+            self.abandon(host);
+            let why = format!(
+                "its agent has sent nothing but heartbeats for {limit} s. To fix: look whether the program hangs on that host"
+            );
+            return self.lost(host, why);
+        }
         let late = state.stopped.is_some_and(|since| self.lasts(since, STOP_LIMIT));
         if late && !state.waits_for_disk() {
             let limit = STOP_LIMIT.as_secs();
@@ -198,6 +206,13 @@ impl HostsConductor {
             self.abandon(host);
             self.lost(host, format!("it did not end within {limit} s of the order to stop"));
         }
+    }
+
+    /// Whether the agent of a host whose jobs run, or which sends its results, has reported nothing for too long.
+    fn is_mute(&self, state: &HostState) -> bool {
+        let runs = self.stage == HostStage::Run && state.is_awaited() && state.stopped.is_none();
+        let since = state.reported.max(self.stage_began);
+        runs && !state.waits_for_disk() && self.lasts(since, state.silence_limit())
     }
 
     /// A host does not answer a probe. Before the run, it cannot take part; after the run, it does without.

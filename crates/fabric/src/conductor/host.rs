@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::order::HostOrder;
 use crate::clock::{ClockComparison, HostClock};
-use crate::limits::WATCH_INTERVAL;
+use crate::limits::{HANG_LIMIT, WATCH_INTERVAL};
 use crate::message::JobOrder;
 use crate::outcome::{HostOutcome, HostStage};
 
@@ -36,6 +36,8 @@ pub(super) struct HostState {
     pub(super) greeted: bool,
     /// When the latest message arrived.
     pub(super) heard: Nanos,
+    /// When the latest message other than a heartbeat arrived.
+    pub(super) reported: Nanos,
     /// When the conductor told the host to stop, or the latest result since then.
     pub(super) stopped: Option<Nanos>,
     /// The jobs, until they are sent.
@@ -44,6 +46,8 @@ pub(super) struct HostState {
     pub(super) states: Vec<(String, Vec<u8>)>,
     /// The user wants progress events of the host.
     wants_progress: bool,
+    /// Time between two progress events.
+    progress_interval: Nanos,
     pub(super) data: BTreeMap<JobIndex, JobData>,
     pub(super) before: ClockComparison,
     pub(super) after: ClockComparison,
@@ -63,7 +67,7 @@ impl HostState {
     pub(super) fn new(order: &HostOrder, now: Nanos) -> Self {
         let mut job = order.job.clone();
         let wants_progress = job.progress.is_some();
-        job.progress.get_or_insert(WATCH_INTERVAL);
+        let progress_interval = *job.progress.get_or_insert(WATCH_INTERVAL);
         HostState {
             outcome: HostOutcome {
                 name: order.name.clone(),
@@ -77,10 +81,12 @@ impl HostState {
             open: true,
             greeted: false,
             heard: now,
+            reported: now,
             stopped: None,
             job: Some(job),
             states: order.states.clone(),
             wants_progress,
+            progress_interval,
             data: BTreeMap::new(),
             before: ClockComparison::default(),
             after: ClockComparison::default(),
@@ -112,13 +118,15 @@ impl HostState {
         self.outcome.ended.is_none() && self.stage >= HostStage::LayOut
     }
 
+    /// How long the agent may send nothing but heartbeats while its jobs run. Jobs without I/O send progress events, too.
+    pub(super) fn silence_limit(&self) -> Nanos {
+        HANG_LIMIT.max(self.progress_interval.saturating_mul(3))
+    }
+
     /// Forgets a time in which the conductor itself did nothing.
     pub(super) fn excuse(&mut self, time: Nanos) {
-        for moment in [Some(&mut self.heard), Some(&mut self.progressed)]
-            .into_iter()
-            .chain([self.stopped.as_mut(), self.probed.as_mut()])
-            .flatten()
-        {
+        let moments = [&mut self.heard, &mut self.reported, &mut self.progressed];
+        for moment in moments.into_iter().chain(self.stopped.as_mut()).chain(self.probed.as_mut()) {
             *moment = moment.saturating_add(time);
         }
     }

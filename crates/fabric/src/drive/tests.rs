@@ -309,6 +309,24 @@ fn a_host_that_hangs_is_not_waited_for_forever() {
     assert_eq!((alone.failure(0), alone.outcome.signal), (None, Some(2)));
 }
 
+/// Heartbeats alone do not keep a run alive, also that of one host.
+#[test]
+fn a_host_that_sends_nothing_but_heartbeats_is_given_up() {
+    for when in [When::Running, When::Results] {
+        let agent = VirtualAgent {
+            fault: Some((when, Fault::Mute)),
+            ..VirtualAgent::running_for(10 * SECOND)
+        };
+        let done = Scenario { signals: vec![5000 * SECOND], ..Scenario::of(vec![agent]) }.run();
+        let (stage, why) = done.failure(0).expect("the host is given up");
+        assert!(
+            stage >= HostStage::Run && why.contains("nothing but heartbeats for 300 s"),
+            "{why}"
+        );
+        assert!(done.took < 330 * SECOND && done.outcome.signal.is_none(), "{}", done.took);
+    }
+}
+
 #[test]
 fn hosts_that_hang_in_their_preparation_are_named_and_given_up() {
     let cases = [

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use fiord_formats::log::histogram::Coarseness;
 use fiord_formats::log::{LogColumns, LogKind};
 use fiord_job::option::table::{
-    BWAVGTIME, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, EXEC_PRERUN, GTOD_REDUCE, IOPSAVGTIME,
-    LOG_ALTERNATE_EPOCH, LOG_ALTERNATE_EPOCH_CLOCK_ID, LOG_AVG_MSEC, LOG_COMPRESSION_CPUS,
-    LOG_EMPTY, LOG_FORMAT, LOG_HIST_COARSENESS, LOG_HIST_MSEC, LOG_ISSUE_TIME, LOG_OFFSET,
-    LOG_PRIO, LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, LogFileFormat, PER_JOB_LOGS, WRITE_BW_LOG,
-    WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG,
+    BWAVGTIME, CREATE_ONLY, DISABLE_CLAT, DISABLE_LAT, DISABLE_SLAT, EXEC_PRERUN, GTOD_REDUCE,
+    IOPSAVGTIME, LOG_ALTERNATE_EPOCH, LOG_ALTERNATE_EPOCH_CLOCK_ID, LOG_AVG_MSEC,
+    LOG_COMPRESSION_CPUS, LOG_EMPTY, LOG_FORMAT, LOG_HIST_COARSENESS, LOG_HIST_MSEC,
+    LOG_ISSUE_TIME, LOG_OFFSET, LOG_PRIO, LOG_STORE_COMPRESSED, LOG_WINDOW_VALUE, LogFileFormat,
+    NUMJOBS, PER_JOB_LOGS, WRITE_BW_LOG, WRITE_HIST_LOG, WRITE_IOPS_LOG, WRITE_LAT_LOG,
 };
+use fiord_job::spec::JobSpec;
 use fiord_types::{Errno, JobIndex, Nanos};
 
 use crate::machine::facts::{Facts, FoundKind};
@@ -87,6 +88,34 @@ fn form(job: Reading, messages: &mut Messages) -> LogForm {
         messages.push(job.error(LOG_FORMAT, what).help(help));
     }
     LogForm::Compact
+}
+
+/// A log that a run writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedLog {
+    /// Its path.
+    pub path: PathBuf,
+    /// Every run without errors writes it. Otherwise, a run may end before the log exists: a command of the job precedes
+    /// it (`exec_prerun`), or the job only lays out files.
+    pub is_certain: bool,
+}
+
+/// The logs that jobs write, in the order of the jobs. Nothing is checked. A coordinator expects these files from a host.
+#[must_use]
+pub fn expected_logs(jobs: &[JobSpec]) -> Vec<ExpectedLog> {
+    let mut logs = Vec::new();
+    let mut next = JobIndex(0);
+    for spec in jobs {
+        let job = Reading::new(spec);
+        let form = form(job, &mut Messages::default());
+        let is_certain = !job.is_set(EXEC_PRERUN) && !job.get(CREATE_ONLY);
+        for _ in 0..job.get(NUMJOBS) {
+            let files = files(job, next, form).into_iter();
+            logs.extend(files.map(|file| ExpectedLog { path: file.path, is_certain }));
+            next = JobIndex(next.0.saturating_add(1));
+        }
+    }
+    logs
 }
 
 /// The log files of a job. As in fio, there is no file for a latency that the job does not measure.

@@ -12,6 +12,7 @@
 
 pub(crate) mod block_errors;
 pub(crate) mod groups;
+pub(crate) mod listing;
 pub(crate) mod log;
 pub(crate) mod record;
 pub(crate) mod reporting;

@@ -20,6 +20,8 @@ pub(super) enum Fault {
     Silent,
     /// The link goes on, but nothing else does: the host hangs.
     Hangs,
+    /// Only heartbeats arrive: the program hangs, or wants to hold the coordinator.
+    Mute,
     /// A message that does not belong here.
     Disorder,
     /// Bytes that are no message.
@@ -96,6 +98,7 @@ pub(super) enum State {
     #[default]
     Alive,
     Hanging,
+    Mute,
     Gone,
 }
 
@@ -130,11 +133,12 @@ impl VirtualAgent {
                 self.state = State::Hanging;
                 self.stalls_after = self.began.map(|began| wire.now.saturating_sub(began));
             }
+            Fault::Mute => self.state = State::Mute,
             Fault::Disorder => send(&FromHost::Ready, wire),
             Fault::Garbage => wire.send(b"\x05\0\0\0trash".to_vec()),
         }
         // A message too much does not keep the agent from its work.
-        matches!(fault, Fault::Killed | Fault::Silent | Fault::Hangs)
+        !matches!(fault, Fault::Disorder | Fault::Garbage)
     }
 
     pub(super) fn closed(&mut self, _wire: &mut Wire<'_>) {
@@ -234,6 +238,9 @@ impl VirtualAgent {
             self.next_heartbeat += SECOND;
             wire.wake_at(self.next_heartbeat);
             send(&FromHost::Heartbeat, wire);
+        }
+        if self.state == State::Mute {
+            return;
         }
         self.report_layout(wire);
         self.report_progress(wire);
