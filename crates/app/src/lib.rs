@@ -4,6 +4,7 @@
 //! | question | module |
 //! |---|---|
 //! | which steps lead from the invocation to the report | [`prepared`] |
+//! | what does a report say of jobs that were refused | `refused.rs` |
 //! | when is the machine surveyed for findings | `survey.rs` |
 //! | what is this machine, in a report | `machine.rs` |
 //! | what does `fiord check` do | [`mod@check`] |
@@ -38,9 +39,11 @@ mod machine;
 mod peer_ends;
 pub mod prepared;
 pub mod protection;
+mod refused;
 pub mod signals;
 pub mod status_file;
 mod survey;
 
 pub use check::{CheckedJobs, check};
 pub use prepared::{Prepared, RunEnd, RunOutcome, RunSettings};
+pub use refused::refused;

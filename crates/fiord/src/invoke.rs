@@ -8,9 +8,11 @@ use fiord_app::signals::FromSignals;
 use fiord_app::status_file::StatusFile;
 use fiord_app::{Prepared, RunSettings};
 use fiord_job::command::{Action, Findings, Invocation};
+use fiord_job::diagnostic::Diagnostic;
 use fiord_job::load::MachineLoader;
 use fiord_plan::Plan;
 use fiord_plan::machine::system::SystemFacts;
+use fiord_report::output::{self, Formats};
 use fiord_report::unit_work;
 use fiord_run::events::{Event, EventKind, EventSender, observe};
 use fiord_sys::{host, terminal};
@@ -18,7 +20,7 @@ use fiord_types::HostIndex;
 use fiord_types::program::{self, message};
 
 use crate::checksums;
-use crate::console::{Console, wants_progress};
+use crate::console::{Console, formats, wants_progress};
 use crate::cpu_clocks;
 use crate::debug::Debug;
 use crate::exit::Exit;
@@ -61,9 +63,29 @@ pub(crate) fn act(invocation: &Invocation, args: &[String]) -> Exit {
         Action::MergeTraces => merge_traces(invocation),
         Action::ParseOnly | Action::Run => match Prepared::of(invocation) {
             Ok(jobs) => prepared(invocation, &jobs),
-            Err(errors) => refuse(&errors),
+            Err(errors) => {
+                if invocation.action == Action::Run {
+                    document_refusal(invocation, &errors);
+                }
+                refuse(&errors)
+            }
         },
     }
+}
+
+/// Writes the formats for programs of a run that is refused, as fio does: its jobs and their errors.
+fn document_refusal(invocation: &Invocation, errors: &[Diagnostic]) {
+    let formats = Formats { normal: false, ..formats(&invocation.general) };
+    if !formats.json && !formats.json_plus && !formats.terse {
+        return;
+    }
+    // A file that cannot be opened is not worth another message: the run is refused anyway.
+    let Ok(mut sink) = Sink::open(invocation.general.output.as_deref()) else { return };
+    let mut bytes = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = output::write(&fiord_app::refused(invocation, errors), formats, &mut bytes);
+    sink.put(&bytes);
+    sink.end(Exit::Failure);
 }
 
 /// Opens the destination of the results and of `--debug`.

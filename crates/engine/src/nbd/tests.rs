@@ -258,11 +258,22 @@ fn what_the_server_does_not_have_is_refused() {
 
 #[test]
 #[cfg_attr(miri, ignore = "needs sockets")]
-fn a_job_that_must_stop_does_not_wait_for_the_server() {
+fn an_interrupted_job_does_not_wait_for_the_server() {
     let port = start(ALL, |_, _| Vec::new());
     let mut engine = connected(&config(port, 3, Nanos(3_600_000_000_000)));
-    engine.end.stop();
+    engine.end.interrupt();
     let slots = engine.take_slots();
     let all = carry_out(&mut engine, OpKind::Read, slots);
     assert!(all.iter().all(|(outcome, ..)| *outcome == Outcome::ENDED), "{all:?}");
+}
+
+/// The end of the run time is no reason to give up a request before its timeout.
+#[test]
+fn a_job_that_must_stop_waits_for_the_timeout() {
+    let port = start(ALL, |_, _| Vec::new());
+    let mut engine = connected(&config(port, 3, Nanos(1_500_000_000)));
+    engine.end.stop();
+    let slots = engine.take_slots();
+    let all = carry_out(&mut engine, OpKind::Read, slots);
+    assert!(all.iter().all(|(outcome, ..)| outcome.get() == Err(Errno::ETIMEDOUT)), "{all:?}");
 }

@@ -50,6 +50,7 @@ mod priorities;
 mod profile;
 mod progress;
 mod ranks;
+mod refusals;
 mod replay;
 mod replay_blocks;
 mod safety;

@@ -1,8 +1,10 @@
-//! Tests of hundreds of wrong inputs: exit status 1, a message on standard error, nothing on standard output,
-//! and no new file.
+//! Tests of hundreds of wrong inputs: exit status 1, a message on standard error, on standard output nothing or a
+//! document of jobs that have failed, and no new file.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+
+use serde_json::Value;
 
 use crate::fiord::{Place, Ran};
 
@@ -45,8 +47,8 @@ impl Desk {
             "its status is not 1"
         } else if !ran.err.starts_with("fiord: ") || ran.err.contains("panicked") {
             "there is no message"
-        } else if !ran.out.is_empty() {
-            "something is on standard output"
+        } else if !ran.out.is_empty() && !is_failed(ran) {
+            "something else is on standard output"
         } else if made > 0 {
             "something was made"
         } else {
@@ -54,6 +56,14 @@ impl Desk {
         };
         Some(format!("{input:?}: {fault}: {ran:?}"))
     }
+}
+
+/// Whether a document says that the jobs did nothing, and that one of them failed.
+fn is_failed(ran: &Ran) -> bool {
+    let document = ran.json();
+    let jobs = document["jobs"].as_array().unwrap();
+    let idle = |job: &Value| ["read", "write", "trim"].iter().all(|dir| job[dir]["total_ios"] == 0);
+    jobs.iter().all(idle) && jobs.iter().any(|job| job["error"] != 0)
 }
 
 #[track_caller]
