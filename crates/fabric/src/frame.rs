@@ -82,7 +82,10 @@ pub enum FrameError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
     /// fio's client or server.
-    Fio,
+    Fio {
+        /// The version of its protocol.
+        version: u16,
+    },
     /// TLS, to an end without keys.
     Tls,
     /// HTTP, as port scanners and health checks send it.
@@ -98,7 +101,7 @@ pub enum Speaks {
 fn speaker(speaks: Speaks, beginning: &str) -> String {
     let fiord = concat!("this is fiord ", env!("CARGO_PKG_VERSION"));
     match speaks {
-        Speaks::Fio => {
+        Speaks::Fio { .. } => {
             format!("{fiord}; fio cannot talk to it. To fix: use fiord on both sides")
         }
         Speaks::Tls => {
@@ -117,14 +120,42 @@ fn speaker(speaks: Speaks, beginning: &str) -> String {
 }
 
 /// What a peer that does not speak this protocol gets.
-pub(crate) fn plain_line(speaks: Speaks, error: &FrameError) -> String {
+pub(crate) fn plain_line(speaks: Speaks, error: &FrameError) -> Vec<u8> {
     let head = match speaks {
+        Speaks::Fio { version } => return fio_text(version, &format!("fiord: {error}\n")),
         Speaks::Http => {
             "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
         }
         _ => "",
     };
-    format!("{head}{error}\n")
+    format!("{head}{error}\n").into_bytes()
+}
+
+/// A message that fio's client prints (as seen on the connection of fio 3.42): version and kind, flags and tag, the length of
+/// the body, and the CRC-16/ARC of this head and of the body. The body has a level, the length of the text, a time and the
+/// text.
+fn fio_text(version: u16, text: &str) -> Vec<u8> {
+    const TEXT: u16 = 5;
+    const ERROR: u32 = 2;
+    let length = text.len() as u32;
+    let mut body = [ERROR.to_le_bytes(), length.to_le_bytes()].concat();
+    body.extend([0; 16]);
+    body.extend(text.as_bytes());
+    let mut message = [version.to_le_bytes(), TEXT.to_le_bytes()].concat();
+    message.extend([0; 12]);
+    message.extend((body.len() as u32).to_le_bytes());
+    let sums = [crc16(&message), crc16(&body)].map(u16::to_le_bytes);
+    message.extend(sums.concat());
+    message.extend(body);
+    message
+}
+
+/// CRC-16/ARC.
+fn crc16(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0, |crc, byte| {
+        (0..8)
+            .fold(crc ^ u16::from(*byte), |crc, _| crc >> 1 ^ if crc & 1 > 0 { 0xa001 } else { 0 })
+    })
 }
 
 impl Speaks {
@@ -142,7 +173,9 @@ impl Speaks {
             // A handshake or an alert, with the version of a record.
             [0x15 | 0x16, 3, 0..=4, ..] => Speaks::Tls,
             // Version and opcode are 16 bits wide and small, and the 32 bits of flags are 0 or 1. A version is never 0.
-            [1..=255, 0, 1..=64, 0, 0 | 1, 0, 0, 0, ..] => Speaks::Fio,
+            [version @ 1..=255, 0, 1..=64, 0, 0 | 1, 0, 0, 0, ..] => {
+                Speaks::Fio { version: u16::from(*version) }
+            }
             _ if text_length(bytes) >= bytes.len().clamp(1, 16) => Speaks::Text,
             _ => Speaks::Unknown,
         }
@@ -368,6 +401,17 @@ mod tests {
         // The first bytes of fio 3.42's client.
         let fio = b"\x79\0\x0a\0\0\0\0\0\xb0\xf7\xd3\xd6\xf6\x55\0\0\x88\0\0\0";
         assert!(one_error(fio).contains("fio cannot talk to it. To fix: use fiord on both sides"));
+        let answer = plain_line(Speaks::guess(fio), &FrameError::UnknownKind { kind: 9 });
+        let text = b"fiord: the peer sent a frame of the unknown kind 9\n";
+        // As fio's server sends a text of this length, but for the checksums: these are those of the standard.
+        let length = text.len() as u8;
+        let head = [0x79, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24 + length, 0, 0, 0];
+        assert_eq!((&answer[..20], &answer[48..]), (&head[..], &text[..]));
+        assert_eq!(answer[24..32], [2, 0, 0, 0, length, 0, 0, 0]);
+        assert_eq!(
+            (crc16(b"123456789"), crc16(&head).to_le_bytes()),
+            (0xbb3d, [answer[20], answer[21]])
+        );
         assert!(one_error(b"\x16\x03\x01\x02\0\x01").contains("uses TLS"));
         assert!(one_error(b"GET / HTTP/1.1\r\n\r\n").contains("HTTP"));
         assert!(one_error(b"SSH-2.0-OpenSSH_9.6\r\n").contains("ssh server"));

@@ -6,8 +6,8 @@ use super::HostsConductor;
 use super::order::{HostsAction, HostsEvent, KeptPart, OnLost};
 use super::taming::tame;
 use crate::clock::ProbeTimes;
-use crate::contract::{Arrival, Happening};
-use crate::frame::printable;
+use crate::contract::{Arrival, Happening, Loss};
+use crate::frame::{FrameError, printable};
 use crate::message::{Ended, FromHost, decode};
 use crate::outcome::HostStage;
 
@@ -26,7 +26,16 @@ impl HostsConductor {
             Happening::Joined { .. } => {}
             Happening::Lost(loss) => {
                 self.disconnected(host);
-                self.lost(host, loss.to_string());
+                match &loss {
+                    // Another program answers there: the host cannot run the jobs.
+                    Loss::NotUnderstood(FrameError::OtherProtocol { .. })
+                        if !self.hosts[host].greeted =>
+                    {
+                        self.reject(host, loss.to_string());
+                        self.stop_after_failure(host, self.on_lost == OnLost::Abort);
+                    }
+                    _ => self.lost(host, loss.to_string()),
+                }
             }
             Happening::Message(mut bytes) => {
                 self.hosts[host].heard = at;

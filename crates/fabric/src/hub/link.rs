@@ -287,7 +287,7 @@ impl HostLink {
             // Only who made the connection gets the line: at the other end of a process may be a shell, which would run it.
             Loss::NotUnderstood(error @ FrameError::OtherProtocol { speaks, .. }) => {
                 if self.accepted {
-                    self.queue.push(plain_line(*speaks, error).into_bytes());
+                    self.queue.push(plain_line(*speaks, error));
                 }
                 self.close(now)
             }

@@ -120,7 +120,7 @@ mod with_tls {
                     if let Err(other @ FrameError::OtherProtocol { speaks, .. }) =
                         decoder.next_frame()
                     {
-                        answer = plain_line(speaks, &other).into_bytes();
+                        answer = plain_line(speaks, &other);
                     }
                 }
                 _ => {}

@@ -194,6 +194,46 @@ fn a_client_with_a_trusted_key_runs_jobs_and_one_with_another_key_does_not() {
     assert!(ran.err.contains(&other_key), "{ran:?}");
 }
 
+/// Another program at the address of a host is an error before the run, not a lost host.
+#[test]
+fn a_server_of_fio_is_refused_with_status_1() {
+    let place = Place::new();
+    // The first bytes of fio 3.42's server: the head of its answer to a client.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(
+                b"\x79\0\x0a\0\0\0\0\0\xb0\xf7\xd3\xd6\xf6\x55\0\0\x70\0\0\0\xe6\x45\x5f\xec",
+            );
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    });
+    place.write("a.fio", "[a]\nioengine=null\nsize=1m\n");
+    for options in ["", "--on-lost=continue"] {
+        let ran = place.run(&format!("--client=127.0.0.1,{port} a.fio {options}"));
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        assert!(
+            ran.err.contains("fio cannot talk to it. To fix: use fiord on both sides"),
+            "{ran:?}"
+        );
+    }
+}
+
+/// A client of fio prints what this server says, and ends with an error.
+#[test]
+fn a_client_of_fio_reads_why_it_is_refused() {
+    let place = Place::new();
+    let server = Server::start(&place, "--server=127.0.0.1,0");
+    let port = server.endpoint.port().unwrap();
+    place.write("a.fio", "[a]\nioengine=null\nsize=1m\nrw=read\n");
+    let Some(ran) = place.fio(&format!("--client=127.0.0.1,{port} a.fio")) else { return };
+    assert_ne!(ran.status, Some(0), "{ran:?}");
+    let all = format!("{}{}", ran.out, ran.err);
+    assert!(all.contains("fiord: this is fiord") && !all.contains("bad crc"), "{ran:?}");
+    drop(server);
+}
+
 #[test]
 fn clients_run_their_job_files_and_those_of_the_server() {
     let place = Place::new();
