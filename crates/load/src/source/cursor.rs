@@ -26,6 +26,8 @@ pub(super) struct OffsetGenerator {
     /// many bytes in the pass. Before that the file is done, so that the other files get their
     /// share.
     wraps_from: u64,
+    /// A file is done in this pass, so that the others must be done, too, before it gets I/O again.
+    left: bool,
     /// Bytes moved in this pass. With `trimwrite` only the bytes written.
     moved: u64,
     /// `trimwrite`: the next write goes to the block that was trimmed.
@@ -101,6 +103,7 @@ impl OffsetGenerator {
             identical: load.sequencer == Sequencer::Identical,
             percent: load.random_percent,
             wraps_from,
+            left: false,
             moved: 0,
             pairs: load.mix == Mix::TrimWrite,
             refills: timed && !one_by_one,
@@ -118,7 +121,7 @@ impl OffsetGenerator {
 
     /// Begins a pass: all files start over.
     pub(super) fn begin_pass(&mut self, cursors: &mut [FileCursor]) {
-        self.moved = 0;
+        (self.moved, self.left) = (0, false);
         self.rules.begin_pass();
         for cursor in cursors {
             cursor.next = PerDir::all(0);
@@ -227,6 +230,16 @@ impl OffsetGenerator {
         }
     }
 
+    /// A file is done, and gets no I/O before the next pass.
+    pub(super) fn file_done(&mut self) {
+        self.left = true;
+    }
+
+    /// Whether sequential I/O at the end of a file starts over in it.
+    fn wraps(&self) -> bool {
+        self.wraps_from == 0 || !self.left && self.moved >= self.wraps_from
+    }
+
     fn sequential(&self, cursor: &FileCursor, dir: Dir) -> Option<u64> {
         let mut at = cursor.next[dir];
         if self.stops_at_end && at >= cursor.len && cursor.zones.is_none() {
@@ -248,7 +261,7 @@ impl OffsetGenerator {
             // The caller, which places the write, knows whether other jobs filled some of the zones: see
             // `Displaced::Passed`.
             false if self.zone_writes && dir == Dir::Write => Some(cursor.len),
-            false => (self.moved >= self.wraps_from).then_some(0),
+            false => self.wraps().then_some(0),
         }
     }
 
@@ -261,7 +274,7 @@ impl OffsetGenerator {
                 }
             } else if cursor.next[dir] + u64::from(self.sizes[dir].min()) <= cursor.end() {
                 return Some((cursor.next[dir], len));
-            } else if self.moved >= self.wraps_from {
+            } else if self.wraps() {
                 return Some((0, len));
             }
         }

@@ -205,6 +205,7 @@ impl General {
                     return next;
                 }
             }
+            self.generator.file_done();
             if self.files.finish(&mut self.file_rng) {
                 return Next::Close(file);
             }

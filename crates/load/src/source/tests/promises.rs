@@ -201,6 +201,30 @@ fn time_based_has_no_end_but_its_passes_are_whole() {
 }
 
 #[test]
+fn all_files_get_io_after_the_first_pass() {
+    let services = ["random", "random:7", "roundrobin", "roundrobin:3"];
+    for word in ["read", "write", "rw", "randread", "trimwrite"] {
+        for service in services {
+            for (more, timed) in [("", true), ("io_size=4m", false)] {
+                let words =
+                    format!("rw={word} size=192k nrfiles=3 file_service_type={service} {more}");
+                let mut job = job(&words);
+                if timed {
+                    (job.end.time_based, job.end.runtime) = (true, Some(Nanos(1)));
+                }
+                let said = said(&job, 960);
+                // The first pass has 48 I/Os, or 96 if a trim is before each write.
+                let of = |file| {
+                    let later = said.iter().skip(96);
+                    later.filter(move |n| matches!(n, Next::Io(io) if io.file == file)).count()
+                };
+                assert!((0..3).all(|file| of(FileIndex(file)) > 220), "{words} {timed}");
+            }
+        }
+    }
+}
+
+#[test]
 fn time_based_jobs_visit_every_file() {
     for word in ["read", "write", "randread", "randwrite norandommap", "rw", "randtrimwrite"] {
         for how in ["openfiles=1", "openfiles=2", "file_service_type=sequential"] {
