@@ -7,6 +7,7 @@ mod book;
 mod build;
 mod dist;
 mod docs;
+mod pairs;
 mod place;
 mod servers;
 mod vm;
@@ -22,6 +23,7 @@ cargo xtask TASK
   dist    build a release: program, debug information, packages, tarball, checksums (dist --help)
   docs    write the pages that are generated from the option table: reference, manual, completions
           (docs --check only lists the pages that are out of date)
+  pairs   run jobs with every pair of option values under fiord and fio and compare them (pairs --help)
   servers start Ceph or GlusterFS and run the tests of their engines (servers --help)
   vm      boot a Debian kernel with NVMe, zoned and SCSI devices under QEMU and run the scenarios of
           tests/vm there, one command, or a shell (vm --help)
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Some("book") => book::task(&args[1..]).map(|()| ExitCode::SUCCESS),
         Some("dist") => dist::main(&args[1..]).map(|()| ExitCode::SUCCESS),
         Some("docs") => docs::task(&args[1..]).map(|()| ExitCode::SUCCESS),
+        Some("pairs") => pairs::main(&args[1..]),
         Some("servers") => servers::main(&args[1..]),
         Some("vm") => vm::main(&args[1..]),
         Some("--help" | "-h" | "help") | None => {

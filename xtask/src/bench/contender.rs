@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 /// A program that understands fio's command line.
 #[derive(Debug, Clone)]
-pub(super) struct Contender {
+pub(crate) struct Contender {
     /// Its name in messages.
     pub name: &'static str,
     /// Path of the program.
@@ -18,7 +18,7 @@ pub(super) struct Contender {
 
 impl Contender {
     /// Asks the program for its version.
-    pub(super) fn new(name: &'static str, program: &Path) -> Result<Self> {
+    pub(crate) fn new(name: &'static str, program: &Path) -> Result<Self> {
         // Runs have another working directory: make a relative path absolute, and leave a bare name to PATH.
         let program = match program.components().count() {
             1 => program.to_path_buf(),

@@ -13,7 +13,7 @@
 //! | how a result is measured | `measure.rs`, `watch.rs` |
 //! | how the results are printed | `output.rs` |
 
-mod contender;
+pub(crate) mod contender;
 mod measure;
 mod output;
 mod patience;

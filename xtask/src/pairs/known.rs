@@ -1,0 +1,116 @@
+//! Differences that are documented.
+
+use super::case::{Case, Space};
+use super::compare::Difference;
+use super::pattern::Pattern;
+
+/// A difference with a reason.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// Cases that have it.
+    pub when: &'static str,
+    /// Facts that differ, separated by blanks. `*` at the end stands for every ending.
+    pub aspects: &'static str,
+    /// Words of `docs/differences.md` that document the difference.
+    pub anchor: &'static str,
+}
+
+const fn known(when: &'static str, aspects: &'static str, anchor: &'static str) -> Known {
+    Known { when, aspects, anchor }
+}
+
+/// Every known difference.
+pub(super) const KNOWN: &[Known] = &[
+    known("", "depth.*", "Depths count only I/Os."),
+    known("#writes", "contents.zlib", "fio repeats one buffer"),
+    known("verify=null", "contents.*", "fio repeats one buffer"),
+    known("verify=* #mixed", "status", "reports its own blocks as bad"),
+    known("verify=* #rand", "status", "reports its own blocks as bad"),
+    known("verify=* zonemode=*", "status", "reports its own blocks as bad"),
+    known("verify=* #holes", "status", "reports its own blocks as bad"),
+    known("verify=* #sizes", "status", "reports its own blocks as bad"),
+    known(
+        "verify=* #holes",
+        "ios.* bytes.* job.* traced.* rows.*",
+        "verifies `rw=write:8k` in two passes",
+    ),
+    known(
+        "zonemode=* random_distribution=*",
+        "ios.* bytes.* job.* traced.* covered.* rows.* contents.*",
+        "ends a job with `random_distribution`",
+    ),
+    known(
+        "zonemode=* file_append=*",
+        "ios.* bytes.* job.* traced.* covered.* rows.* contents.*",
+        "With `file_append`, fio writes half",
+    ),
+    known("flow_id=*", "time", "A job that waits for its share"),
+    known("bs_unaligned=*", "sizes.*", "one in seven I/Os has the largest size"),
+    known("io_submit_mode=*", "status", "`io_submit_mode=offload` works with every engine"),
+    known(
+        "ramp_time=* #paced",
+        "hot.* deciles.* covered.* time",
+        "fio does not limit the rate in `ramp_time`",
+    ),
+    known("log_avg_msec=*", "columns.* directions.* rows.*", "or the only one; fio leaves it out"),
+    known("log_hist_msec=*", "columns.* directions.* rows.*", "The last histogram is written"),
+    known("#trims ioengine=posixaio", "rows.* directions.*", "Trims have a submission latency"),
+    known(
+        "rw=randread:8 #many",
+        "deciles.* hot.* covered.*",
+        "With `rw=randread:N` and several files",
+    ),
+    known(
+        "rw_sequencer=identical #many",
+        "deciles.* hot.* covered.*",
+        "With `rw=randread:N` and several files",
+    ),
+];
+
+/// The table with parsed patterns.
+#[derive(Debug)]
+pub(super) struct KnownTable(Vec<(Pattern, &'static Known)>);
+
+impl KnownTable {
+    pub(super) fn new(space: &Space) -> Self {
+        KnownTable(KNOWN.iter().map(|known| (space.pattern(known.when), known)).collect())
+    }
+
+    /// Returns the entry for a difference of a case.
+    pub(super) fn find(&self, case: &Case, difference: &Difference) -> Option<&'static Known> {
+        let fits = |(pattern, known): &&(Pattern, &'static Known)| {
+            known.aspects.split_whitespace().any(|aspect| is(aspect, &difference.aspect))
+                && pattern.matches(case)
+        };
+        self.0.iter().find(fits).map(|(_, known)| *known)
+    }
+}
+
+fn is(pattern: &str, aspect: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => aspect.starts_with(start),
+        None => aspect == pattern,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{PARAMS, RULES};
+    use super::*;
+
+    #[test]
+    fn every_documented_difference_is_in_the_documentation() {
+        let page = include_str!("../../../docs/differences.md");
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for known in KNOWN {
+            assert!(page.contains(known.anchor), "{}", known.anchor);
+        }
+        KnownTable::new(&Space::new(PARAMS, RULES));
+    }
+
+    #[test]
+    fn aspects_are_compared_by_name() {
+        assert!(is("ios.*", "ios.read") && is("time", "time"));
+        assert!(!is("ios.read", "ios.write") && !is("time", "times"));
+    }
+}
