@@ -74,7 +74,7 @@ fn the_thread_of_a_job_has_the_niceness_of_the_job() {
         "own=$(cut -d' ' -f19 /proc/$$/stat)
          {fiord} --name=a --ioengine=null --size=1t --time_based --runtime=60 --thread --nice=7 >/dev/null 2>&1 & pid=$!
          for _ in $(seq 1000); do
-           cat /proc/$pid/task/*/stat 2>/dev/null | cut -d' ' -f19 | grep -qx $((own + 7)) && echo seen && break
+           cat /proc/$pid/task/*/stat 2>/dev/null | cut -d' ' -f19 | grep -qx -- $((own + 7)) && echo seen && break
            sleep 0.01
          done; kill -INT $pid; wait $pid"
     ));

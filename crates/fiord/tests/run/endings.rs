@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fiord::{Place, documents, end, signal, some_work, under_way, work};
+use crate::fiord::{Place, a_moment, documents, end, signal, under_way, work};
 use crate::fuse::{FOREVER, Seeks, Served};
 
 const LONG: &str = "--name=a --rw=read --bs=4k --size=1g --ioengine=null --time_based --runtime=60";
@@ -294,7 +294,7 @@ fn the_second_ctrl_c_reports_and_names_what_hangs() {
         let child = place.shell(&script).spawn().unwrap();
         under_way(&child);
         signal(&child, "INT");
-        some_work();
+        a_moment();
         assert_eq!(written(&place), None);
         signal(&child, "INT");
         let from = Instant::now();
@@ -344,7 +344,7 @@ fn a_second_ctrl_c_always_ends() {
     let child = place.start("j.fio --output-format=json");
     under_way(&child);
     signal(&child, "INT");
-    some_work();
+    a_moment();
     signal(&child, "INT");
     let from = Instant::now();
     let ran = end(child, SOON);

@@ -238,12 +238,33 @@ pub(crate) fn under_way(child: &Child) {
         assert!(from.elapsed() < Duration::from_secs(20), "no signal handlers");
         std::thread::sleep(Duration::from_millis(2));
     }
-    some_work();
+    some_work(child.id());
 }
 
-/// A time in which a run does some work.
-pub(crate) fn some_work() {
+/// A moment in which nothing should happen.
+pub(crate) fn a_moment() {
     std::thread::sleep(Duration::from_millis(400));
+}
+
+/// Waits until a process has had time to do some work, and has used it: on a busy machine a time says nothing.
+pub(crate) fn some_work(process: u32) {
+    /// CPU time, ns. A job that waits most of the time uses more, too.
+    const WORK: u64 = 3_000_000;
+    let on_cpu = || {
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+        let times = tasks.flatten().filter_map(|task| {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split(' ').next()?.parse::<u64>().ok()
+        });
+        times.sum::<u64>()
+    };
+    let (from, before) = (Instant::now(), on_cpu());
+    let least = Duration::from_millis(400);
+    while from.elapsed() < least
+        || on_cpu() < before + WORK && from.elapsed() < Duration::from_secs(10)
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Waits for the end, with a time limit.

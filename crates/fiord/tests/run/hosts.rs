@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::fiord::{Place, Ran, end, signal};
+use crate::fiord::{Place, Ran, end, signal, some_work};
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -56,6 +56,17 @@ pub(crate) fn wait_for(place: &Place, name: &str) {
     while !place.path(name).exists() {
         assert!(Instant::now() < until, "{name} does not exist");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until the jobs of these hosts have begun and done some work.
+fn work_on(place: &Place, hosts: &[&str]) {
+    for host in hosts {
+        wait_for(place, &format!("{host}/begun"));
+    }
+    for host in hosts {
+        let pid = std::fs::read_to_string(place.path(&format!("{host}/pid"))).unwrap();
+        some_work(pid.trim().parse().unwrap());
     }
 }
 
@@ -149,8 +160,7 @@ fn a_host_that_dies_is_named_and_the_others_report() {
     let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
                 --write_bw_log=begun --log_avg_msec=100 --exec_prerun=>begun";
     let child = started(&place, "n1,n2", jobs);
-    wait_for(&place, "n2/begun");
-    std::thread::sleep(Duration::from_millis(300));
+    work_on(&place, &["n1", "n2"]);
     let pid = std::fs::read_to_string(place.path("n2/pid")).unwrap();
     let begun = Instant::now();
     let killed = std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap();
@@ -189,8 +199,7 @@ fn ctrl_c_ends_the_jobs_of_all_hosts_within_a_second() {
     let jobs = "--output-format=json --name=a --ioengine=null --rw=read --size=1g --time_based --runtime=30 \
                 --exec_prerun=>begun --write_bw_log=begun";
     let child = started(&place, "n1,n2", jobs);
-    wait_for(&place, "n2/begun");
-    std::thread::sleep(Duration::from_millis(300));
+    work_on(&place, &["n1", "n2"]);
     let begun = Instant::now();
     signal(&child, "INT");
     let ran = end(child, SOON);

@@ -99,7 +99,7 @@ fn jobs_that_lay_out_their_own_files_show_how_far_they_are() {
     let Some((text, status)) = shown(&place, "xterm", &line) else { return };
     assert_eq!(status, Some(0), "{text}");
     if !text.contains("laying out [") {
-        eprintln!("skipped: the layout was faster than the first line");
+        eprintln!("not possible here: the layout was faster than the first line");
         return;
     }
     let bars = ["2 jobs: laying out [", "one: laying out [", "other: laying out ["];

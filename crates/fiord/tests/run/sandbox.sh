@@ -5,18 +5,18 @@ set -eu
 place=$1
 shift
 
-mount --bind "$place" "$place"
+mount -n --bind "$place" "$place"
 
 # Devices that stand for no storage.
 mkdir "$place/.dev"
-mount -t tmpfs -o mode=755,size=1m dev "$place/.dev"
+mount -n -t tmpfs -o mode=755,size=1m dev "$place/.dev"
 for name in null zero full random urandom tty; do
     : >"$place/.dev/$name"
-    mount --bind "/dev/$name" "$place/.dev/$name"
+    mount -n --bind "/dev/$name" "$place/.dev/$name"
 done
 ln -s /proc/self/fd "$place/.dev/fd"
 mkdir "$place/.dev/.scratch"
-mount --move "$place/.dev" /dev
+mount -n --move "$place/.dev" /dev
 rmdir "$place/.dev"
 
 # Deeper mounts first would make no difference: each is its own.
@@ -24,22 +24,22 @@ while read -r _ _ _ _ point _; do
     point=$(printf '%b' "$(printf '%s' "$point" | sed 's/\\/\\0/g')")
     case $point in
     "$place" | /dev/*) ;;
-    *) [ ! -e "$point" ] || mount -o remount,bind,ro "$point" ;;
+    *) [ ! -e "$point" ] || mount -n -o remount,bind,ro "$point" ;;
     esac
 done </proc/self/mountinfo
 
 for directory; do
-    mount -t tmpfs -o mode=755,size=16m scratch /dev/.scratch
+    mount -n -t tmpfs -o mode=755,size=16m scratch /dev/.scratch
     case $place in
     "$directory"/*)
         # PLACE and the program under test lie in this directory: their part of it stays visible.
         rest=${place#"$directory"/}
         kept=${rest%%/*}
         mkdir "/dev/.scratch/$kept"
-        mount --rbind "$directory/$kept" "/dev/.scratch/$kept"
+        mount -n --rbind "$directory/$kept" "/dev/.scratch/$kept"
         ;;
     esac
-    mount --move /dev/.scratch "$directory"
+    mount -n --move /dev/.scratch "$directory"
 done
 echo ready
 exec cat

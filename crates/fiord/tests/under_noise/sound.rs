@@ -139,7 +139,10 @@ fn about_the_noise(job: &Job, finding: &Value) -> bool {
     let real = !job.name.starts_with("sim");
     match finding["id"].as_str().unwrap() {
         "noisy-neighbour" | "hidden-stalls" | "rate-missed" | "not-steady" => real,
-        "too-short" => real && what.contains(" is known only to within "),
+        "too-short" => {
+            let few = what.contains(" too few ") && job.text.contains("runtime=");
+            real && (few || what.contains(" is known only to within "))
+        }
         _ => of_this_machine(finding),
     }
 }

@@ -199,7 +199,7 @@ fn a_slow_observer_does_not_delay_the_run() {
     let spent = clock::monotonic() - before;
     let kinds = observer.join().unwrap();
     let watched = clock::monotonic() - before;
-    assert!(spent + SECOND / 2 < watched, "the run took {spent} ns, its observer {watched} ns");
+    assert!(spent + SECOND / 10 < watched, "the run took {spent} ns, its observer {watched} ns");
     let count = |wanted: fn(&EventKind) -> bool| kinds.iter().filter(|kind| wanted(kind)).count();
     assert_eq!(count(|kind| matches!(kind, EventKind::LaidOut)), 1);
     assert_eq!(count(|kind| matches!(kind, EventKind::JobStarted { .. })), 3);

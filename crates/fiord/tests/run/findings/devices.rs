@@ -13,7 +13,7 @@ fn reports_large_writes_in_pieces() {
     let place = Place::new();
     let Some(device) = Loop::new(&place, 64 << 20) else { return };
     if !device.queue("max_sectors_kb", "64") {
-        return eprintln!("skipped: max_sectors_kb cannot be set");
+        return eprintln!("not possible here: max_sectors_kb cannot be set");
     }
     let job = format!("--name=a --filename={} --rw=write --direct=1", device.path());
     let ran = json(&place, &format!("{job} --bs=1m"));
@@ -178,7 +178,7 @@ fn another_program_reads_the_device_through_the_page_cache() {
     settle();
     let ran = json(&place, &job);
     if ran.json()["fiord"]["not_checked"].to_string().contains("cachestat") {
-        return eprintln!("skipped: cachestat(2) needs Linux 6.5");
+        return eprintln!("not possible here: cachestat(2) needs Linux 6.5");
     }
     let udev = std::path::Path::new("/run/udev/control").exists();
     if !udev {
@@ -316,12 +316,14 @@ fn reports_blocks_smaller_than_physical_blocks() {
     let queue = disk_under(&place).map(|disk| disk["queue"].clone()).unwrap_or_default();
     let (logical, physical) = (queue["logical_block"].as_u64(), queue["physical_block"].as_u64());
     let (Some(512), Some(4096)) = (logical, physical) else {
-        return eprintln!("skipped: {logical:?} and {physical:?} are not 512 and 4096 bytes");
+        return eprintln!(
+            "not possible here: {logical:?} and {physical:?} are not 512 and 4096 bytes"
+        );
     };
     let job = "--name=a --filename=f --rw=write --size=64k --direct=1 --overwrite=1";
     let small = place.run(&format!("--output-format=json {job} --bs=512"));
     if small.status != Some(0) {
-        return eprintln!("skipped: the file system takes no direct I/O of 512 bytes");
+        return eprintln!("not possible here: the file system takes no direct I/O of 512 bytes");
     }
     let entry = finding(&small, "misaligned");
     assert_eq!(entry["evidence"], "the smallest block is 512, the physical block 4096 bytes");
@@ -337,7 +339,7 @@ fn reports_writes_into_a_volatile_cache() {
     let place = Place::new();
     let disk = disk_under(&place).unwrap_or_default();
     if !disk["queue"]["write_cache"].as_str().is_some_and(|mode| mode.contains("back")) {
-        return eprintln!("skipped: no disk with a volatile cache");
+        return eprintln!("not possible here: no disk with a volatile cache");
     }
     let job = "--name=a --filename=f --rw=write --bs=4k --size=4m --direct=1 --overwrite=1";
     // A flush by another program empties the cache as well: the check is then silent.
@@ -349,7 +351,7 @@ fn reports_writes_into_a_volatile_cache() {
             let entry = finding(&ran, "volatile-cache");
             assert!(entry["evidence"].as_str().unwrap().starts_with("4.0 MiB in "), "{entry}");
         }
-        None => eprintln!("skipped: other programs flush the disk all the time"),
+        None => eprintln!("not possible here: other programs flush the disk all the time"),
     }
     silent(&json(&place, &format!("{job} --end_fsync=1")), "volatile-cache");
 }

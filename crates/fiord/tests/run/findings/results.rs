@@ -58,7 +58,7 @@ fn a_generator_that_wakes_late() {
         );
         assert!(entry["mend"].as_str().unwrap().starts_with("set nice=-20"), "{entry}");
     } else {
-        eprintln!("skipped: the job had enough CPU time: {list:?}");
+        eprintln!("not possible here: the job had enough CPU time: {list:?}");
     }
 }
 
@@ -100,7 +100,7 @@ fn contents_cost() {
     assert!(evidence.as_str().unwrap().starts_with("buffer_compress_percentage"), "{evidence}");
     let memory = std::path::Path::new("/dev/shm");
     if !memory.is_dir() {
-        return eprintln!("skipped: there is no /dev/shm");
+        return eprintln!("not possible here: there is no /dev/shm");
     }
     let file = memory.join(format!("fiord-contents-{}", std::process::id()));
     let on_file = format!("{job} --filename={} --unlink=1", file.display());

@@ -301,7 +301,7 @@ fn through_relay<S: Relayed>(place: &Place, runtime: u32) -> Option<(S, Relay, C
         assert!(Instant::now() < until, "the job does not connect");
         std::thread::sleep(Duration::from_millis(5));
     }
-    some_work();
+    some_work(child.id());
     Some((service, relay, child))
 }
 
@@ -312,7 +312,7 @@ pub(crate) fn a_lost_connection_is_made_again_if_the_job_goes_on<S: Relayed>() {
     let before = relay.accepted();
     for _ in 0..CUTS {
         relay.cut();
-        some_work();
+        some_work(child.id());
     }
     let again = relay.accepted() - before;
     let ran = end(child, LONG);

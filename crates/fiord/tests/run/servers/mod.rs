@@ -98,7 +98,7 @@ pub(crate) fn fio_has(place: &Place, engine: &str) -> bool {
     let listed =
         place.fio("--enghelp").is_some_and(|ran| ran.out.lines().any(|line| line.trim() == engine));
     if !listed {
-        eprintln!("skipped: no fio with ioengine={engine}");
+        eprintln!("not possible here: no fio with ioengine={engine}");
     }
     listed
 }
@@ -110,7 +110,7 @@ pub(crate) fn fio_verifies(place: &Place) -> bool {
     place.run(&format!("{job} --rw=write --do_verify=0")).ok();
     let verifies = place.fio(&format!("{job} --rw=read")).is_some_and(|ran| ran.status == Some(0));
     if !verifies {
-        eprintln!("skipped: this fio has headers of another form");
+        eprintln!("not possible here: this fio has headers of another form");
     }
     verifies
 }
