@@ -64,12 +64,8 @@ pub(crate) fn plan(
                 let region = names::region(region, usage.engine.access);
                 let grows =
                     region.needed.is_some_and(|n| n > Bytes(extent.size_now().unwrap_or(0)));
-                if usage.readonly && kind.is_file() && grows {
-                    messages.push(would_grow(job, &path, extent, region));
-                    return files;
-                }
-                if usage.layout.on_open && usage.mix == Mix::Read && kind.is_file() && grows {
-                    messages.push(stays_short(job, &path, extent, region));
+                if let Some(error) = cannot_grow(job, &path, (kind, extent, region), usage) {
+                    messages.push(error);
                     return files;
                 }
                 if harm::refuse(job, &path, (kind, grows, extent), usage, survey, messages) {
@@ -121,27 +117,37 @@ fn used(
     }
 }
 
-/// The error for a file that `--readonly` forbids to extend.
-fn would_grow(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
+/// The error for a file that is too short for a job which must not or does not extend it. `None`: it is long enough, or it may
+/// grow.
+fn cannot_grow(
+    job: Reading,
+    path: &Path,
+    (kind, extent, region): (FileKind, Extent, Region),
+    usage: Usage,
+) -> Option<Diagnostic> {
     let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(Bytes::ZERO));
-    let what = format!(
-        "`{}` has {now} of the {needed} bytes that the job needs, and --readonly does not extend it",
-        path.display()
-    );
-    job.error(SIZE, what).help(
-        "To fix: use a smaller size, or lay the file out first: the same job with `create_only=1`, \
-         without --readonly",
-    )
-}
-
-/// The error for a file that a job only reads, and that `create_on_open` leaves too short.
-fn stays_short(job: Reading, path: &Path, extent: Extent, region: Region) -> Diagnostic {
-    let (now, needed) = (extent.size_now().unwrap_or(0), region.needed.unwrap_or(Bytes::ZERO));
-    let what = format!(
-        "`{}` has {now} of the {needed} bytes that the job reads, and `create_on_open` does not extend it",
-        path.display()
-    );
-    job.error(SIZE, what).help("To fix: use a smaller size, or leave out `create_on_open`")
+    if !kind.is_file() || needed <= Bytes(now) {
+        return None;
+    }
+    let name = path.display();
+    let (what, help) = if usage.readonly {
+        (
+            format!(
+                "`{name}` has {now} of the {needed} bytes that the job needs, and --readonly does not extend it"
+            ),
+            "To fix: use a smaller size, or lay the file out first: the same job with `create_only=1`, without --readonly",
+        )
+    } else if usage.layout.on_open && usage.mix == Mix::Read {
+        (
+            format!(
+                "`{name}` has {now} of the {needed} bytes that the job reads, and `create_on_open` does not extend it"
+            ),
+            "To fix: use a smaller size, or leave out `create_on_open`",
+        )
+    } else {
+        return None;
+    };
+    Some(job.error(SIZE, what).help(help))
 }
 
 /// Sets the size of a file that a job with `fill_device` only reads: as large as the file system
