@@ -8,9 +8,6 @@ use fiord_stat::report::{Extras, Report, RunStop, SCHEMA, StopCause};
 use fiord_sys::host;
 use fiord_types::{Errno, Nanos};
 
-/// Jobs beyond this number are left out: `numjobs` itself may be what is wrong.
-const MAX_JOBS: usize = 4096;
-
 /// The report of jobs that do not run because of these errors. A job that an error names has the error `EINVAL`; if none is
 /// named, all have it.
 #[must_use]
@@ -18,11 +15,8 @@ pub fn refused(invocation: &Invocation, errors: &[Diagnostic]) -> Report {
     let (global_options, listed) = listings(invocation);
     let named: Vec<&str> = errors.iter().filter_map(|error| error.subject.job.as_deref()).collect();
     let is_wrong = |job: &JobListing| named.is_empty() || named.contains(&job.name.as_str());
-    let instances = listed.iter().flat_map(|job| {
-        let data = data(job, is_wrong(job));
-        std::iter::repeat_n(data, job.instances.max(1) as usize)
-    });
-    let (jobs, groups) = assemble(instances.take(MAX_JOBS).collect(), &fiord_run::error::words);
+    let jobs = listed.iter().map(|job| data(job, is_wrong(job))).collect();
+    let (jobs, groups) = assemble(jobs, &fiord_run::error::words);
     let stop = |error: &Diagnostic| RunStop {
         by: StopCause::Error,
         signal: None,
@@ -48,7 +42,7 @@ fn data(job: &JobListing, is_wrong: bool) -> JobData {
         settings: JobSettings {
             name: job.name.clone(),
             description: job.description.clone(),
-            group_id: job.group,
+            group_id: job.group(),
             group_reporting: job.is_grouped,
             options: job.options.clone(),
             ..JobSettings::default()

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use fiord_types::{Bytes, Errno, FlashCounts, Nanos, PerDir, RequestCounts, RequestSummary};
 
 use crate::block_errors::BlockErrors;
+use crate::buckets::LatencyBuckets;
 use crate::delays::ThreadDelays;
 use crate::faults::FaultReport;
 use crate::groups::per_second;
@@ -332,9 +333,7 @@ impl JobData {
         let [issued, short, dropped] = self.counted();
         let all_issued: u64 = r.dirs.values().map(|d| d.issued).sum();
         let coarse = r.latency_buckets();
-        // I/Os without an answer are in the latencies, but not among those that completed.
-        let done: u64 = r.dirs.values().map(|d| d.ios).sum();
-        let ios = done.max(coarse.0.iter().sum());
+        let ios = measured_ios(r, &coarse);
         // As in fio, 0 stands for no error.
         let latency = coarse.0.map(|n| at_least(0.01, percent(n, ios)));
         let pick = |from: usize, i: usize| latency[from + i];
@@ -468,6 +467,13 @@ impl JobData {
         }
         dirs
     }
+}
+
+/// The number of I/Os of which `latency_ns` and its relatives are shares. I/Os without an answer are in the latencies, but not
+/// among those that completed.
+fn measured_ios(recorder: &Recorder, coarse: &LatencyBuckets) -> u64 {
+    let done: u64 = recorder.dirs.values().map(|d| d.ios).sum();
+    done.max(coarse.0.iter().sum())
 }
 
 fn dir_report(

@@ -6,6 +6,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use fiord_types::Errno;
+
 use crate::{Error, Result};
 
 /// How a command ended.
@@ -45,7 +47,7 @@ pub fn kill_with_parent(command: &mut Command) {
         match rc {
             0 if u32::try_from(now) == Ok(parent) => Ok(()),
             // The parent has ended before the call.
-            0 => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+            0 => Err(std::io::Error::from_raw_os_error(Errno::ESRCH.raw())),
             _ => Err(std::io::Error::last_os_error()),
         }
     };

@@ -9,7 +9,7 @@ use crate::fuse::Served;
 use crate::ground::{Crowd, Loop, Mounted, Reader};
 
 /// Findings that no test on files can cause, and the tests that cover them instead.
-const ELSEWHERE: [(&str, &str); 33] = [
+const ELSEWHERE: [(&str, &str); 34] = [
     ("clock-error", "unit tests on reports of several hosts"),
     ("clock-source", "unit tests on simulated machines"),
     ("connection-per-request", "`servers::http` in `run`, unit tests on reports"),

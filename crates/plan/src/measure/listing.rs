@@ -6,24 +6,32 @@ use fiord_job::option::table::{DESCRIPTION, GROUP_REPORTING, NUMJOBS};
 use crate::measure::{groups, reporting};
 use crate::options::reading::Reading;
 
-/// A section as reports list it.
+/// More jobs are not listed: `numjobs` itself may be what is wrong.
+const MAX_JOBS: usize = 4096;
+
+/// A job as reports list it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobListing {
-    /// The name of its jobs.
+    /// Its name.
     pub name: String,
     /// `description`.
     pub description: Option<String>,
-    /// Number of the reporting group, from 0.
-    pub group: u32,
+    group: u32,
     /// `group_reporting`.
     pub is_grouped: bool,
     /// The options that it sets: name and value.
     pub options: Vec<(String, String)>,
-    /// Number of its jobs (`numjobs`).
-    pub instances: u32,
 }
 
-/// The options of the global sections, and the sections of an invocation, as reports list them.
+impl JobListing {
+    /// Number of the reporting group, from 0.
+    #[must_use]
+    pub fn group(&self) -> u32 {
+        self.group
+    }
+}
+
+/// The options of the global sections, and the jobs of an invocation, as reports list them. Leaves out jobs beyond 4096.
 #[must_use]
 pub fn listings(invocation: &Invocation) -> (Vec<(String, String)>, Vec<JobListing>) {
     let jobs: Vec<Reading> = invocation.jobs.iter().map(Reading::new).collect();
@@ -33,8 +41,11 @@ pub fn listings(invocation: &Invocation) -> (Vec<(String, String)>, Vec<JobListi
         group: groups.group,
         is_grouped: job.get(GROUP_REPORTING),
         options: reporting::listed(job.spec.settings.iter().filter(|s| !s.global)),
-        instances: job.get(NUMJOBS),
     };
-    let listed = jobs.iter().zip(groups::number(&jobs)).map(listing).collect();
-    (reporting::listed(invocation.globals.iter()), listed)
+    let instances = |section: (&Reading, groups::Groups)| {
+        let count = section.0.get(NUMJOBS).max(1) as usize;
+        std::iter::repeat_n(listing(section), count.min(MAX_JOBS))
+    };
+    let listed = jobs.iter().zip(groups::number(&jobs)).flat_map(instances).take(MAX_JOBS);
+    (reporting::listed(invocation.globals.iter()), listed.collect())
 }

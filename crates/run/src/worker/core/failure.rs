@@ -90,6 +90,11 @@ impl JobState<'_> {
         }
     }
 
+    /// Number of I/Os and flushes of the measured part that a server did not answer.
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.unanswered
+    }
+
     /// Whether an error of a server concerns one request, or one connection, which the next request makes again.
     fn is_about_one_request(&self, errno: Option<Errno>) -> bool {
         let lost =

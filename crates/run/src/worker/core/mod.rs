@@ -72,7 +72,7 @@ pub(super) struct JobState<'a> {
     /// I/Os that failed in the measured part, by direction.
     pub failed: PerDir<u64>,
     /// I/Os and flushes of the measured part that a server did not answer.
-    pub unanswered: u64,
+    unanswered: u64,
     live: &'a Live,
     /// When measuring began.
     begin: u64,

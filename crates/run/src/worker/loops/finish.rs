@@ -79,8 +79,8 @@ pub(super) fn result<E: Engine>(
     result.warnings.extend(flash.into_iter().flat_map(crate::flash::warnings));
     result.flash = flash;
     result.requests = engine.requests().cloned().map(Box::new);
-    if state.unanswered > 0 {
-        note_unanswered(&mut result, state.unanswered);
+    if state.unanswered() > 0 {
+        note_unanswered(&mut result, state.unanswered());
     }
     result.connections = engine.connections().to_vec();
     if let Err(error) = closed {
