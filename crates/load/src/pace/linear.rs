@@ -48,6 +48,12 @@ impl Linear {
         self.due
     }
 
+    /// Nanoseconds from one I/O to the next.
+    #[must_use]
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
     /// An I/O of `len` bytes was issued.
     #[inline]
     pub fn advance(&mut self, len: u32) {

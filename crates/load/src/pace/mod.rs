@@ -83,7 +83,9 @@ impl Schedule {
 /// Rates of a job: one schedule per direction.
 ///
 /// - One direction: the next I/O is due when the bytes (or I/Os) before it have used up their time.
-/// - Reads and writes that both have a rate: whichever is due first is next, whatever `rwmixread` says.
+/// - Reads and writes that both have a rate, whatever `rwmixread` says: the order is drawn, so that the directions do not fall in
+///   step with the files or the map of random blocks. No I/O is issued before it is due, and none later than one interval of
+///   the lower rate after that. Poisson arrivals are in random order by themselves: whichever is due first is next.
 /// - Reads and writes of which one has a rate: the mix chooses the direction. If it chooses the one with
 ///   the rate and that is not due yet, the other one is next.
 /// - Trims and writes of the same blocks alternate, so the lower rate holds for both.
@@ -91,6 +93,8 @@ impl Schedule {
 pub struct Pacer {
     schedules: PerDir<Option<Schedule>>,
     choice: Choice,
+    /// When the last I/O was to be issued, if the order is drawn.
+    planned: u64,
     rng: Rng,
 }
 
@@ -101,6 +105,8 @@ enum Choice {
     One(Dir),
     /// Reads or writes, whichever is due first.
     Earlier,
+    /// Reads or writes, drawn by the number of I/Os that will be due within an interval of the lower rate.
+    Drawn,
     /// Reads if a draw is below `reads`, otherwise writes. Only `rated` has a rate.
     Mix { reads: u64, rated: Dir },
     /// The source chooses: a trim, then the write of the same block.
@@ -134,6 +140,7 @@ impl Pacer {
             (_, _, [None, None, None]) => return None,
             (_, Some(dir), _) => Choice::One(dir),
             (Mix::TrimWrite, ..) => Choice::Pairs,
+            (_, _, [Some(Schedule::Linear(_)), Some(Schedule::Linear(_)), _]) => Choice::Drawn,
             (_, _, [Some(_), Some(_), _]) => Choice::Earlier,
             (Mix::ReadWrite { read_percent }, _, [read, ..]) => Choice::Mix {
                 reads: (u128::from(read_percent) * (1 << 64) / 100) as u64,
@@ -142,7 +149,7 @@ impl Pacer {
             _ => Choice::Pairs,
         };
         let rng = Rng::new(job.load.seed, Purpose::Direction, 1);
-        Some(Pacer { schedules, choice, rng })
+        Some(Pacer { schedules, choice, planned: 0, rng })
     }
 
     /// Chooses the direction of the next I/O. `None`: the source chooses, and [`due`](Self::due)
@@ -153,6 +160,7 @@ impl Pacer {
             Choice::One(dir) => Some(dir),
             Choice::Earlier if self.due(Dir::Write) < self.due(Dir::Read) => Some(Dir::Write),
             Choice::Earlier => Some(Dir::Read),
+            Choice::Drawn => Some(self.draw()),
             Choice::Mix { reads, rated } => {
                 let drawn = if self.rng.draw() < reads { Dir::Read } else { Dir::Write };
                 let free = if rated == Dir::Read { Dir::Write } else { Dir::Read };
@@ -160,6 +168,31 @@ impl Pacer {
             }
             Choice::Pairs => None,
         }
+    }
+
+    /// Draws the direction of the next I/O. In each interval of the lower rate, each place in the order has the same
+    /// probability, and each direction gets as many I/Os as its rate says.
+    fn draw(&mut self) -> Dir {
+        let [Some(Schedule::Linear(read)), Some(Schedule::Linear(write)), _] =
+            self.schedules.as_array()
+        else {
+            return Dir::Read;
+        };
+        let steps = [read, write].map(|schedule| schedule.step().max(1));
+        let until = read.due().min(write.due()).saturating_add(steps[0].max(steps[1]));
+        // I/Os due before `until`, multiplied by both steps.
+        let reads = u128::from(until.saturating_sub(read.due())) * u128::from(steps[1]);
+        let writes = u128::from(until.saturating_sub(write.due())) * u128::from(steps[0]);
+        // The probability of a read, of 2^64.
+        let share = (reads as f64 / (reads + writes) as f64 * 2f64.powi(64)) as u64;
+        if writes == 0 || self.rng.draw() < share { Dir::Read } else { Dir::Write }
+    }
+
+    /// When the next I/O of a direction is to be issued: when it is due, but not before an I/O that was drawn earlier.
+    #[inline]
+    #[must_use]
+    pub fn intended(&self, dir: Dir) -> u64 {
+        self.due(dir).max(self.planned)
     }
 
     /// Whether a direction has a rate.
@@ -178,6 +211,9 @@ impl Pacer {
     /// An I/O of `len` bytes was issued. Moves the due time of its direction.
     #[inline]
     pub fn issued(&mut self, dir: Dir, len: u32) {
+        if self.choice == Choice::Drawn {
+            self.planned = self.intended(dir);
+        }
         if let Some(schedule) = &mut self.schedules[dir] {
             schedule.advance(len);
         }

@@ -148,6 +148,44 @@ fn each_direction_has_its_own_schedule() {
     assert_eq!(made(&job(mix(100), PerDir::all(ios(10))), SECOND), [10, 0, 0]);
 }
 
+/// Directions of the first I/Os, and how late each was compared with its schedule, in ns.
+fn order(rates: [u64; 2], count: usize) -> Vec<(Dir, u64)> {
+    let [read, write] = rates.map(|rate| Some(Rate::Ios(rate)));
+    let mix = Mix::ReadWrite { read_percent: 50 };
+    let mut pacer = Pacer::new(&job(mix, PerDir::new(read, write, None)), 0).unwrap();
+    let mut now = 0;
+    let mut step = || {
+        let dir = pacer.choose(now).unwrap();
+        let due = pacer.due(dir);
+        now = now.max(due);
+        assert_eq!(pacer.intended(dir), now, "an I/O is intended when the worker can issue it");
+        pacer.issued(dir, 4096);
+        (dir, now - due)
+    };
+    (0..count).map(|_| step()).collect()
+}
+
+/// With rates of both directions, a direction does not keep to the same places in the order: with several files, each file would
+/// get one direction only.
+#[test]
+fn the_order_of_reads_and_writes_is_drawn() {
+    for (rates, per) in [([3000, 3000], 2), ([3000, 1000], 4), ([1000, 3000], 4), ([70, 30], 10)] {
+        let order = order(rates, 4000);
+        let rare = if rates[0] < rates[1] { Dir::Read } else { Dir::Write };
+        let mut places = vec![0; per];
+        for (i, (dir, late)) in order.iter().enumerate() {
+            places[i % per] += usize::from(*dir == rare);
+            assert!(*late <= SECOND / rates[0].min(rates[1]), "{rates:?}: {late}");
+        }
+        let all: usize = places.iter().sum();
+        let share = rates[rare as usize] as f64 / (rates[0] + rates[1]) as f64;
+        assert!((all as f64 - 4000.0 * share).abs() <= 1.0, "{rates:?}: {all}");
+        // Five standard deviations of a binomial distribution are less than a half of each.
+        let even = all / per;
+        assert!(places.iter().all(|n| n.abs_diff(even) < even / 2), "{rates:?}: {places:?}");
+    }
+}
+
 #[test]
 fn trims_and_writes_keep_the_lower_rate() {
     let ios = |n: u64| Some(Rate::Ios(n));

@@ -101,7 +101,7 @@ impl Hook for Pacing {
         }
         if let Some(pacer) = &mut self.pacer {
             if pacer.has(io.dir) {
-                io.due = pacer.due(io.dir);
+                io.due = pacer.intended(io.dir);
             }
             pacer.issued(io.dir, io.op.len);
         }
