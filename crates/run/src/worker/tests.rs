@@ -565,6 +565,25 @@ fn overlapping_ios_are_serialised() {
     assert_eq!(most, 3, "block 0 twice at once");
 }
 
+/// Reads change nothing, so that they wait for writes only.
+#[test]
+fn overlapping_reads_are_in_flight_together() {
+    let mut job = plain();
+    job.load.serialize_overlap = true;
+    let read_at = |block| match write_at(block) {
+        Next::Io(io) => Next::Io(Io { dir: Dir::Read, ..io }),
+        other => other,
+    };
+    for (list, expected) in [
+        (vec![read_at(0); 8], 8),
+        (vec![read_at(0), read_at(0), write_at(0), read_at(0), read_at(0)], 2),
+    ] {
+        let count = list.len();
+        let (_, log, most) = run_list_by::<Dynamic, _>(job.clone(), 8, list, whole);
+        assert_eq!((log.len(), most), (count, expected));
+    }
+}
+
 /// A job on the simulated device with these device options.
 fn on_sim(options: &[(&str, &str)]) -> JobPlan {
     let options = options.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();

@@ -206,7 +206,7 @@ impl<E: Engine, S: Source + ?Sized, P: Payload + ?Sized> Parts<'_, '_, E, S, P> 
     /// escapes is made in memory, and copying it waits for that.
     #[inline(always)]
     fn overlaps(&self, slots: &Slots, io: Io) -> bool {
-        self.state.job.load.serialize_overlap && slots.overlaps(io.file, io.offset, io.len)
+        self.state.job.load.serialize_overlap && slots.overlaps(io)
     }
 
     /// Asks the hooks whether and where an I/O is issued ([`Hooks::admitted`]). `held`: gets the I/O that takes its

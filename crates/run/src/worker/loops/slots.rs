@@ -1,7 +1,7 @@
 //! The slots of a job with many I/Os in flight, and the sizes of its submissions and reaps.
 
 use fiord_engine::{Completions, FreeSlot, IoAttributes, Op, OpKind, Slot, Want};
-use fiord_load::Next;
+use fiord_load::{Io, Next};
 use fiord_types::{Dir, FileIndex, PerDir};
 
 use super::super::core::JobState;
@@ -140,18 +140,22 @@ impl Slots {
         Some(self.free.swap_remove(position))
     }
 
-    /// Whether `len` bytes of a file from `offset` touch a byte of an op in flight
-    /// (`serialize_overlap`).
-    pub(super) fn overlaps(&self, file: FileIndex, offset: u64, len: u32) -> bool {
-        let end = offset + u64::from(len);
+    /// Whether an I/O touches a byte of an op in flight, and at least one of them changes it (`serialize_overlap`).
+    pub(super) fn overlaps(&self, io: Io) -> bool {
+        let (offset, end) = (io.offset, io.offset + u64::from(io.len));
         (0u32..).zip(&self.flights).any(|(slot, flight)| {
             let other = &flight.op;
             let other_start = other.offset - u64::from(other.at);
             let other_end = other.offset + u64::from(other.len);
-            other.file == file
+            let changes = match other.kind {
+                OpKind::Read => io.dir != Dir::Read,
+                OpKind::Write | OpKind::Trim => true,
+                OpKind::Fsync | OpKind::Fdatasync | OpKind::SyncFileRange(_) => false,
+            };
+            changes
+                && other.file == io.file
                 && offset < other_end
                 && other_start < end
-                && matches!(other.kind, OpKind::Read | OpKind::Write | OpKind::Trim)
                 // A free slot still has its old op. That is rare, so search the list last.
                 && !self.free.iter().any(|free| free.index() == slot)
         })
