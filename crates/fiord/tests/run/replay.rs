@@ -136,6 +136,7 @@ fn options_that_choose_the_next_io_are_reported() {
         "rw_sequencer=identical",
         "ba=8k",
         "bs_unaligned=1",
+        "bs_is_seq_rand=1",
         "offset_align=4k",
         "sprandom=1",
         "file_service_type=random",

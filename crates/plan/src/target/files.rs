@@ -52,14 +52,7 @@ pub(crate) fn plan(
         }
         let name = path.as_os_str().as_encoded_bytes();
         let wanted = filled(&path, extent, wanted, usage.mix, survey).in_zones(its_zones);
-        let region = match wanted.region(extent, count, instance, name) {
-            Err(NoRegion::SizeUnknown) if survey.assumes_sizes() => {
-                let size = Some(Amount::Bytes(ASSUMED_SIZE.saturating_mul(count)));
-                Wanted { size, ..wanted }.region(extent, count, instance, name)
-            }
-            region => region,
-        };
-        match region {
+        match region_of(&wanted, (extent, count, instance, name), survey) {
             Ok(region) => {
                 let region = names::region(region, usage.engine.access);
                 let grows =
@@ -99,6 +92,21 @@ pub(crate) fn plan(
         messages.push(no_size(job, "all files are empty, and the job sets no size"));
     }
     files
+}
+
+/// The region of a file. With `--parse-only`, a file whose size nothing says is large enough.
+fn region_of(
+    wanted: &Wanted,
+    (extent, files, instance, name): (Extent, u64, u32, &[u8]),
+    survey: &Survey,
+) -> Result<Region, NoRegion> {
+    match wanted.region(extent, files, instance, name) {
+        Err(NoRegion::SizeUnknown) if survey.assumes_sizes() => {
+            let size = Some(Amount::Bytes(ASSUMED_SIZE.saturating_mul(files)));
+            Wanted { size, ..*wanted }.region(extent, files, instance, name)
+        }
+        region => region,
+    }
 }
 
 /// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why there is

@@ -69,6 +69,7 @@ const EXAMPLES: &[&str] = &[
     "--flow_sleep=3",
     "--latency_window=10ms --latency_run=1",
     "--latency_slice=1m",
+    "--flow_watermark=100",
 ];
 
 /// One job for each rule about options of engines, in the order of the table.
