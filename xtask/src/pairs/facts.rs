@@ -257,8 +257,11 @@ fn of_log(name: &str, text: &str, facts: &mut Facts) {
     let mut put = |subject: &str, fact: Fact| {
         facts.insert(format!("{subject}.{name}"), fact);
     };
-    put("rows", Fact::Count(text.lines().count() as f64));
-    if text.starts_with("fio version") {
+    // Only lines of I/Os have five words: files may be opened once or more.
+    let trace = text.starts_with("fio version");
+    let rows = text.lines().filter(|line| !trace || line.split(' ').count() > 4).count();
+    put("rows", Fact::Count(rows as f64));
+    if trace {
         let action = |line: &str| line.split(' ').nth(2).map(str::to_owned);
         put("actions", Fact::Set(text.lines().skip(1).filter_map(action).collect()));
         return;

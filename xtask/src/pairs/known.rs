@@ -65,6 +65,60 @@ pub(super) const KNOWN: &[Known] = &[
         "deciles.* hot.* covered.*",
         "With `rw=randread:N` and several files",
     ),
+    known("#rand", "deciles.*", "Random block sizes, offsets and directions"),
+    known("blockalign=8k #rand", "*", "A random job does all requested I/O."),
+    known("#sizes random_distribution=*", "*", "A random job does all requested I/O."),
+    known("bs=4k,8k random_distribution=*", "*", "A random job does all requested I/O."),
+    known("bs_is_seq_rand=*", "end.* begin.* covered.*", "With `bs_is_seq_rand`, random offsets"),
+    known(
+        "offset=25% loops=*",
+        "ios.* bytes.* job.* traced.* rows.*",
+        "`loops` does the same work in each pass.",
+    ),
+    known("ioengine=mmap #writes", "contents.* length.*", "`mmap` does not fill the files"),
+    known(
+        "create_only=*",
+        "names actions.* rows.* columns.* directions.*",
+        "`create_only=1` leaves only the files",
+    ),
+    known(
+        "openfiles=*",
+        "covered.* files.* switches.* hot.* contents.* sizes.*",
+        "several files and `openfiles`",
+    ),
+    known(
+        "file_service_type=sequential",
+        "covered.* files.* hot.*",
+        "several files and `openfiles`",
+    ),
+    known("zonemode=* #many", "*", "strided zones and several files"),
+    known("verify=* ramp_time=*", "*", "With `verify` and `ramp_time`, fio"),
+    known(
+        "verify=* #rand",
+        "ios.read ios.total bytes.read job.* traced.read covered.read smallest.read rows.*",
+        "reads back every block that is whole",
+    ),
+    known(
+        "verify=* #sizes",
+        "ios.* job.* traced.* sizes.* smallest.* sequential.* rows.*",
+        "reads back every block that is whole",
+    ),
+    known("verify=*", "switches.read sequential.read", "reads back every block that is whole"),
+    known(
+        "verify=* io_size=3m",
+        "ios.* bytes.* job.* traced.* rows.*",
+        "`io_size` counts all bytes",
+    ),
+    known("verify=* write_iolog=*", "actions.*", "fiord flushes each file"),
+    known("verify_backlog=* fsync=4", "syncs", "does not count the reads of `verify_backlog`"),
+    known("fixedbufs=*", "status", "`fixedbufs` and `registerfiles` work with"),
+    known("io_submit_mode=* verify=*", "*", "`io_submit_mode=offload` works with every engine"),
+    known("dedupe_percentage=*", "contents.duplicates", "is the share of all blocks of 4 KiB"),
+    known(
+        "buffer_compress_percentage=*",
+        "contents.duplicates",
+        "is the share of all blocks of 4 KiB",
+    ),
 ];
 
 /// The table with parsed patterns.
