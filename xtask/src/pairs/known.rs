@@ -31,7 +31,7 @@ pub(super) const KNOWN: &[Known] = &[
     known("verify=* #sizes", "status", "reports its own blocks as bad"),
     known(
         "verify=* #holes",
-        "ios.* bytes.* job.* traced.* rows.*",
+        "ios.* bytes.* job.* traced.* rows.* syncs contents.*",
         "verifies `rw=write:8k` in two passes",
     ),
     known(
@@ -118,6 +118,13 @@ pub(super) const KNOWN: &[Known] = &[
         "buffer_compress_percentage=*",
         "contents.duplicates",
         "is the share of all blocks of 4 KiB",
+    ),
+    known("verify=*", "time", "fiord flushes each file"),
+    known("verify=* zonemode=*", "*", "reports its own blocks as bad"),
+    known(
+        "verify=* trim_percentage=*",
+        "ios.* bytes.* covered.* end.* traced.*",
+        "Trimmed blocks are read back, too",
     ),
 ];
 

@@ -27,10 +27,12 @@ pub(crate) mod zones;
 use fiord_job::number;
 use fiord_job::option::def::Unit;
 use fiord_job::option::table::{
-    BS_UNALIGNED, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, NORANDOMMAP, NUM_RANGE,
-    PERCENTAGE_RANDOM, RANDOM_GENERATOR, RANDREPEAT, RW, RW_SEQUENCER, RWMIXREAD, RWMIXWRITE, Rw,
-    SERIALIZE_OVERLAP, SYNC_FILE_RANGE, SyncFileRange, WRITE_BARRIER, WRITE_ZONE_REMAINDER,
+    BS_UNALIGNED, END_FSYNC, END_SYNCFS, FDATASYNC, FSYNC, FSYNC_ON_CLOSE, KB_BASE, NORANDOMMAP,
+    NUM_RANGE, PERCENTAGE_RANDOM, RANDOM_GENERATOR, RANDREPEAT, RW, RW_SEQUENCER, RWMIXREAD,
+    RWMIXWRITE, Rw, SERIALIZE_OVERLAP, SYNC_FILE_RANGE, SyncFileRange, WRITE_BARRIER,
+    WRITE_ZONE_REMAINDER,
 };
+use fiord_job::option::value::Bases;
 use fiord_types::{Dir, PerDir};
 
 use crate::model::{BlockSize, Distribution, Generator, Load, Mix, Step};
@@ -66,7 +68,10 @@ fn read_percent(job: Reading) -> u8 {
 fn step(job: Reading, random: bool, messages: &mut Messages) -> Step {
     let Some(text) = job.get(RW).suffix else { return Step::None };
     let unit = if random { Unit::Count } else { Unit::Bytes };
-    let number = match number::integer(&text, unit, &job.spec.bases) {
+    // As sizes, the number has the bases that were set before it.
+    let later = job.position(KB_BASE) > job.position(RW);
+    let bases = if later { Bases::default() } else { job.spec.bases };
+    let number = match number::integer(&text, unit, &bases) {
         Ok(n) => n,
         Err(e) => {
             messages.push(job.error(RW, e.what));

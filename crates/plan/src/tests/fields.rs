@@ -394,6 +394,8 @@ fn records_and_reports() {
         ("--percentile_list=50:99.90", |j| j.record.percentile_decimals == 2),
         ("--percentile_list=50", |j| j.record.percentile_decimals == 0),
         ("--bs=4k", |j| j.record.percentile_decimals == 2),
+        ("--rw=read:8k --kb_base=1000", |j| j.load.step == Step::Skip(8192)),
+        ("--kb_base=1000 --rw=read:8k", |j| j.load.step == Step::Skip(8000)),
         ("--rw=read:-4k", |j| j.load.step == Step::Skip(-4096)),
         ("--rw=write:8g", |j| j.load.step == Step::Skip(8 << 30)),
         ("--rw=read:0", |j| j.load.step == Step::None),
