@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use fiord_job::diagnostic::Diagnostic;
 use fiord_job::option::table::{
-    FILE_APPEND, FILENAME, OFFSET, OFFSET_INCREMENT, OPENDIR, SIZE, SPACE_RESERVE,
+    FILE_APPEND, FILENAME, FILESIZE, OFFSET, OFFSET_INCREMENT, OPENDIR, SIZE, SPACE_RESERVE,
 };
 use fiord_job::option::value::Amount;
 use fiord_types::{Bytes, Dir};
 
 use crate::machine::survey::Survey;
-use crate::model::{EngineAccess, FileKind, FilePlan, Load, Mix, Zones};
+use crate::model::{BlockSize, EngineAccess, FileKind, FilePlan, Load, Mix, Zones};
 use crate::options::messages::Messages;
 use crate::options::reading::Reading;
 use crate::target::share::HostShare;
@@ -67,6 +67,10 @@ pub(crate) fn plan(
                 let parts = (its_zones, usage, wanted.share);
                 let part = used(job, &path, region, parts, messages);
                 let Some(region) = part else { return files };
+                let region = match sequential_block(job, load).filter(|_| wanted.share.is_none()) {
+                    Some(block) => sizes::whole_blocks(region, extent, block),
+                    None => region,
+                };
                 let extends =
                     harm::extends(&path, (kind, region.needed.map(|bytes| bytes.0)), usage, survey);
                 note(job, &path, region, survey, messages);
@@ -107,6 +111,18 @@ fn region_of(
         }
         region => region,
     }
+}
+
+/// The block size in bytes of a sequential job with one block size whose last block may cross the end of `size`. `None`: the job has
+/// none. As in fio, sizes in per cent are limits.
+fn sequential_block(job: Reading, load: &Load) -> Option<u64> {
+    let plain = !load.random && load.zoned.is_none() && load.strided.is_none();
+    let stated = matches!(job.get(SIZE), Some(Amount::Bytes(_))) && !job.is_set(FILESIZE);
+    let BlockSize::Fixed(block) = load.mix.dirs().next().map(|dir| &load.blocks[dir])? else {
+        return None;
+    };
+    let alike = load.mix.dirs().all(|dir| load.blocks[dir] == BlockSize::Fixed(*block));
+    (plain && alike && stated).then_some(u64::from(*block))
 }
 
 /// The part of a region that the job uses: whole zones, and the share of this host. `None`: a message says why there is

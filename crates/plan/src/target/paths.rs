@@ -86,6 +86,11 @@ fn missing(
 ) -> Option<(FileKind, Extent)> {
     let for_devices = is_for_devices(path, survey);
     let planned = survey.planned(path);
+    // A file that an earlier job makes is a regular file.
+    if planned.is_some() && usage.trims_need_device() && !zones::wanted(job) {
+        messages.push(no_trims(job, path, usage));
+        return None;
+    }
     if usage.engine.names_target() && !for_devices {
         if planned.is_none() {
             messages.push(no_target(job, path));

@@ -160,8 +160,10 @@ impl Wanted {
         };
         // Percentages refer to the final size of the file if it is known, otherwise to the present
         // one.
-        let whole = match extent {
-            Extent::Fixed(size) => size,
+        let whole = match (extent, self.size) {
+            (Extent::Fixed(size), _) => size,
+            // As in fio, what has no size is as large as the job says.
+            (Extent::Endless, Some(Amount::Bytes(size))) => size / files.max(1),
             _ => drawn.unwrap_or(now),
         };
         // The present end of the file replaces `offset`.
@@ -257,6 +259,17 @@ impl Wanted {
         let drawn = low + ((bits * span) >> 64) as u64;
         let whole = drawn / self.block * self.block;
         if whole >= low { whole } else { drawn }
+    }
+}
+
+/// The region of sequential I/O: a block that begins before the end of `size` is transferred in full if the file holds it, as
+/// in fio.
+pub(crate) fn whole_blocks(region: Region, extent: Extent, block: u64) -> Region {
+    let len = region.len.0.checked_next_multiple_of(block.max(1)).unwrap_or(region.len.0);
+    let end = region.offset.0.saturating_add(len);
+    match extent.size_now() {
+        Some(size) if end <= size => Region { len: Bytes(len), ..region },
+        _ => region,
     }
 }
 

@@ -93,3 +93,24 @@ fn a_read_only_run_removes_nothing() {
         jobs(&machine, &line);
     }
 }
+
+/// Whether a regular file exists or an earlier job makes it does not matter.
+#[test]
+fn trims_of_regular_files_are_refused() {
+    let machine = Fake::empty().file("f", 1 << 20).disk("/dev/d", 1 << 20);
+    let writer = "--size=1m --name=w --rw=write --filename=new";
+    for line in [
+        "--name=t --filename=f --rw=trim".to_string(),
+        "--name=t --filename=new --rw=trim --size=1m".to_string(),
+        format!("{writer} --name=t --stonewall --rw=trim --filename=new"),
+        format!("{writer} --name=t --rw=randtrimwrite --filename=new"),
+        format!(
+            "{writer} --name=t --stonewall --rw=write --verify=md5 --trim_percentage=5 --trim_backlog=4 --filename=new"
+        ),
+    ] {
+        assert!(error(&machine, &line).contains("only block devices can be trimmed"), "{line}");
+    }
+    job(&machine, "--name=t --filename=/dev/d --rw=trim");
+    // The engine `falloc` punches holes.
+    jobs(&machine, &format!("{writer} --name=t --ioengine=falloc --rw=trim --filename=new"));
+}

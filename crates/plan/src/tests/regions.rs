@@ -74,6 +74,19 @@ fn one_file() {
         ("--filename=/dev/d", M, 0, M, None),
         ("--filename=/dev/d --size=8k", 8192, 0, 8192, None),
         ("--filename=/dev/d --size=2m", M, 0, M, None),
+        // The last sequential block begins before the end of `size`, and is whole if the target holds it.
+        ("--filename=/dev/d --size=512k --bs=4160", M / 2, 0, 127 * 4160, None),
+        ("--filename=/dev/d --size=512k --bs=4160 --io_size=1m", M, 0, 127 * 4160, None),
+        ("--filename=/dev/d --size=512k --bs=4160 --rw=randread", 524_160, 0, M / 2, None),
+        ("--filename=/dev/d --size=1m --bs=4160", 1_048_320, 0, M, None),
+        ("--filename=/dev/d --size=512k --offset=512k --bs=4160", 524_160, M / 2, M / 2, None),
+        ("--filename=m --size=512k --bs=4160", M / 2, 0, 127 * 4160, None),
+        ("--filename=m --filesize=512k --bs=4160", 524_160, 0, M / 2, None),
+        ("--filename=m --size=1m --bs=4160", 1_048_320, 0, M, None),
+        // What has no size is as large as `size`.
+        ("--ioengine=null --size=1m --offset=30%", M, 315_392, M, None),
+        ("--ioengine=null --size=1m --offset=30% --offset_align=64k", M, 327_680, M, None),
+        ("--ioengine=null --size=1m --offset=30% --io_size=256k", M / 4, 315_392, M, None),
         ("--filename=/dev/d --size=1m --offset=512k", M / 2, M / 2, M / 2, None),
         ("--filename=/dev/d --size=50% --offset=25%", M / 2, M / 4, M / 2, None),
         ("--filename=/dev/d --filesize=512k", M / 2, 0, M / 2, None),
@@ -104,8 +117,8 @@ fn several_files() {
         ("--size=12k --filename=x:y:z --nrfiles=2", 8192, &[6144; 2]),
         ("--size=40k --filename=x:y --nrfiles=5", 40_960, &[20_480; 2]),
         ("--filename=f:g", 143_360, &[102_400, 40_960]),
-        // fio transfers 102400: one block of `f` extends past the end of its region.
-        ("--filename=f:g --size=100k", 98_304, &[51_200, 51_200]),
+        // One block of `f` extends past the end of its region.
+        ("--filename=f:g --size=100k", 102_400, &[53_248, 51_200]),
         ("--filename=f:f --size=33%", 65_536, &[33_792; 2]),
         ("--filesize=80k --size=200k --nrfiles=4", 204_800, &[81_920; 4]),
     ];
@@ -232,4 +245,20 @@ fn refuses_to_write_to_a_file_that_is_in_use() {
     let what = error(&machine, "--name=a --filename=image --rw=write --size=1m");
     assert!(what.contains("`image` appears mounted"), "{what}");
     job(&machine, "--name=a --filename=image --rw=read --size=1m");
+}
+
+/// `offset_increment` in per cent on a target without a size, as in fio 3.42.
+#[test]
+fn percentages_of_what_has_no_size_are_of_the_size_of_the_job() {
+    let line = "--name=a --ioengine=null --rw=read --size=1m --offset_increment=10% --numjobs=3";
+    let offsets = |line: &str| -> Vec<u64> {
+        let files =
+            |job: &JobPlan| job.target.files.iter().map(|f| f.offset.0 >> 10).collect::<Vec<_>>();
+        jobs(&machine(), line).iter().flat_map(files).collect()
+    };
+    let mut all = offsets(line);
+    all.sort_unstable();
+    assert_eq!(all, [0, 104, 208]);
+    let files = "--name=a --ioengine=null --rw=read --size=1m --offset=30% --nrfiles=2";
+    assert_eq!(offsets(files), [156, 156]);
 }
